@@ -1,0 +1,2 @@
+//! `netmortem`.
+fn main() {}

@@ -1,0 +1,2 @@
+//! `netmortem-record`.
+fn main() {}
