@@ -20,6 +20,7 @@ pub mod event_format;
 pub mod item;
 pub mod kallsyms;
 pub mod open;
+pub mod sockaddr;
 pub mod sub_buffer;
 pub mod trace_dat;
 pub mod tracepoints;

@@ -56,7 +56,7 @@ macro_rules! int_field {
                 names.iter().find_map(|n| IntAccess::bind(format, n, endian))
             }
             #[inline]
-            fn get<'a>(access: &IntAccess, payload: &'a [u8]) -> Option<$t> {
+            fn get(access: &IntAccess, payload: &[u8]) -> Option<$t> {
                 access.u64(payload).map(|v| v as $t)
             }
         }
@@ -71,7 +71,7 @@ impl FieldType for bool {
         <u8 as FieldType>::bind(format, names, endian)
     }
     #[inline]
-    fn get<'a>(access: &IntAccess, payload: &'a [u8]) -> Option<bool> {
+    fn get(access: &IntAccess, payload: &[u8]) -> Option<bool> {
         access.u64(payload).map(|v| v != 0)
     }
 }

@@ -1,0 +1,31 @@
+//! `tcp:tcp_receive_reset`: A connection got a valid RST: `tcp_reset` (net/ipv4/tcp_input.c). Since 4.15;
+//! `sock_cookie` 4.18, `family` about 5.12.
+
+use crate::tracepoints::{Raw, tracepoint};
+
+tracepoint! {
+    /// A connection reset by its peer.
+    pub struct TcpReceiveReset: "tcp" "tcp_receive_reset" {
+        /// Address of the `struct sock`.
+        skaddr: u64,
+        /// Local port, host order.
+        sport: u16,
+        /// Remote port, host order.
+        dport: u16,
+        /// `AF_INET` 2 or `AF_INET6` 10; since about 5.12.
+        family: Option<u16>,
+        /// Local address, 4 bytes.
+        saddr: Raw,
+        /// Remote address, 4 bytes.
+        daddr: Raw,
+        /// Local address, 16 bytes; v4-mapped for an IPv4 socket.
+        saddr_v6: Raw,
+        /// Remote address, 16 bytes.
+        daddr_v6: Raw,
+        /// Socket cookie, unique since boot; since 4.18.
+        sock_cookie: Option<u64>,
+    }
+}
+
+#[cfg(test)]
+mod tests;
