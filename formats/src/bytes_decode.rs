@@ -13,9 +13,10 @@ pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]
     let (size, mut reader): (Option<u64>, Box<dyn Read + '_>) = match coding {
         Coding::Stored => return Ok(Cow::Borrowed(coded)),
         Coding::Zlib { size } => (size, Box::new(flate2::read::ZlibDecoder::new(coded))),
-        Coding::Zstd { size } => {
-            (size, Box::new(zstd::stream::read::Decoder::with_buffer(coded).map_err(|_| bad("zstd frame"))?))
-        }
+        Coding::Zstd { size } => (
+            size,
+            Box::new(zstd::stream::read::Decoder::with_buffer(coded).map_err(|_| bad("zstd frame"))?),
+        ),
     };
     if let Some(n) = size.filter(|n| *n > MAX_CHUNK_BYTES) {
         return Err(FormatError::new(FormatErrorKind::TooLarge, "chunk", locus).sizes(
@@ -25,9 +26,16 @@ pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]
         ));
     }
     // A stated size is only a hint for the first allocation: a small frame may claim a large one.
-    let hint = size.unwrap_or(0).min((coded.len() as u64).saturating_mul(64)).min(MAX_CHUNK_BYTES);
+    let hint = size
+        .unwrap_or(0)
+        .min((coded.len() as u64).saturating_mul(64))
+        .min(MAX_CHUNK_BYTES);
     let mut out = Vec::with_capacity(usize::try_from(hint).unwrap_or(0));
-    reader.by_ref().take(MAX_CHUNK_BYTES.saturating_add(1)).read_to_end(&mut out).map_err(|_| bad("compressed chunk"))?;
+    reader
+        .by_ref()
+        .take(MAX_CHUNK_BYTES.saturating_add(1))
+        .read_to_end(&mut out)
+        .map_err(|_| bad("compressed chunk"))?;
     let have = out.len() as u64;
     if have > MAX_CHUNK_BYTES {
         return Err(FormatError::new(FormatErrorKind::TooLarge, "chunk", locus).sizes(

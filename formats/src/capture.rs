@@ -104,6 +104,44 @@ pub struct ClockPair {
     pub uncertainty_ns: i64,
 }
 
+/// A conversion of timestamps that a recording asks its readers to make, kept as data: nothing in this crate applies it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClockConversion {
+    /// ns to add to every timestamp of every stream; several add up (trace.dat OFFSET, and DATE, which is stored in us).
+    OffsetNs(i64),
+    /// Cycles to ns: `(cycles * mult) >> shift` (trace.dat TSC2NSEC).
+    Tsc2Nsec {
+        /// Multiplier.
+        mult: u32,
+        /// Right shift.
+        shift: u32,
+        /// Recorded offset, ns; trace-cmd stores it and does not apply it.
+        offset: u64,
+    },
+    /// Guest clock to host clock, per CPU (trace.dat TIME_SHIFT).
+    TimeShift {
+        /// Trace id of the host's file.
+        peer_trace_id: u64,
+        /// Protocol flags: bit 0 = interpolate between samples.
+        flags: u32,
+        /// Samples of each guest CPU, in file order; the index is the CPU number.
+        cpus: Vec<Vec<TimeShiftSample>>,
+    },
+}
+
+/// One synchronisation sample of [`ClockConversion::TimeShift`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeShiftSample {
+    /// Guest time of the sample, recorded clock.
+    pub time: u64,
+    /// Host minus guest, recorded clock.
+    pub offset: i64,
+    /// Scaling ratio, fixed point.
+    pub scaling: u64,
+    /// Fraction bits of `scaling`; `None` when the file does not store them.
+    pub fraction_bits: Option<u64>,
+}
+
 /// When a snapshot was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SnapshotWhen {
@@ -181,6 +219,8 @@ pub struct Capture {
     pub cpu_stats: Vec<CpuStats>,
     /// Clock readings, in time order.
     pub clock_pairs: Vec<ClockPair>,
+    /// Conversions that the recording asks for, in file order; not applied.
+    pub clock_conversions: Vec<ClockConversion>,
     /// Saved texts.
     pub snapshots: Vec<Snapshot>,
     /// The bundle's manifest as JSON; `None` for other formats.
@@ -199,7 +239,11 @@ pub const MAX_CHUNK_BYTES: u64 = 256 << 20;
 impl Capture {
     /// The decoded bytes of a chunk: borrowed when stored, else decompressed. Safe to call from many threads.
     pub fn chunk_bytes(&self, chunk: &Chunk) -> Result<Cow<'_, [u8]>, FormatError> {
-        let locus = Locus { member: chunk.member, stream: 0, offset: chunk.range.start };
+        let locus = Locus {
+            member: chunk.member,
+            stream: 0,
+            offset: chunk.range.start,
+        };
         let coded = usize::try_from(chunk.range.start)
             .ok()
             .zip(usize::try_from(chunk.range.end).ok())

@@ -75,7 +75,14 @@ pub struct FormatError {
 impl FormatError {
     /// An error without sizes.
     pub fn new(kind: FormatErrorKind, what: &'static str, locus: Locus) -> Self {
-        FormatError { kind, what, locus, need: 0, have: 0, limited_by: Limit::File }
+        FormatError {
+            kind,
+            what,
+            locus,
+            need: 0,
+            have: 0,
+            limited_by: Limit::File,
+        }
     }
     /// The same error with the sizes it is about.
     pub fn sizes(mut self, need: u64, have: u64, limited_by: Limit) -> Self {

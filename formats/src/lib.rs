@@ -27,7 +27,8 @@ pub mod tracepoints;
 
 pub use bytes::Bytes;
 pub use capture::{
-    Capture, Chunk, ClockPair, Coding, CpuStats, Host, Member, MemberId, Problem, Snapshot, SnapshotWhen, Stream,
+    Capture, Chunk, ClockConversion, ClockPair, Coding, CpuStats, Host, Member, MemberId, Problem, Snapshot,
+    SnapshotWhen, Stream, TimeShiftSample,
 };
 pub use endian::Endian;
 pub use error::{FormatError, FormatErrorKind, Limit};

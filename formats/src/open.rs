@@ -25,7 +25,11 @@ pub const FORMATS: &[Descriptor] = &[bundle::DESCRIPTOR, trace_dat::DESCRIPTOR];
 pub fn open_bytes(source: &str, bytes: Bytes) -> Result<Capture, FormatError> {
     match FORMATS.iter().find(|f| (f.sniff)(&bytes)) {
         Some(f) => (f.open)(source, bytes),
-        None => Err(FormatError::new(FormatErrorKind::UnknownFormat, "input", Locus::default())),
+        None => Err(FormatError::new(
+            FormatErrorKind::UnknownFormat,
+            "input",
+            Locus::default(),
+        )),
     }
 }
 

@@ -2,9 +2,9 @@
 
 mod access;
 mod parse;
-mod value_table;
 #[cfg(test)]
 mod tests;
+mod value_table;
 
 pub use access::{BytesAccess, IntAccess, StrAccess};
 pub use parse::{EventFormat, FieldFormat, FieldKind};

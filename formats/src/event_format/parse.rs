@@ -68,7 +68,11 @@ pub struct EventFormat {
 impl EventFormat {
     /// Parses the text of `events/<system>/<name>/format`.
     pub fn parse(_system: &str, _text: &[u8]) -> Result<EventFormat, FormatError> {
-        Err(FormatError::new(FormatErrorKind::Unsupported, "format", Default::default()))
+        Err(FormatError::new(
+            FormatErrorKind::Unsupported,
+            "format",
+            Default::default(),
+        ))
     }
     /// The field of that name, own fields first, then common.
     pub fn field(&self, name: &str) -> Option<&FieldFormat> {

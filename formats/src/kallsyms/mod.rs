@@ -12,7 +12,10 @@ pub struct Kallsyms {
 impl Kallsyms {
     /// Keeps the text; nothing is parsed yet.
     pub fn new(text: Vec<u8>) -> Kallsyms {
-        Kallsyms { text, index: OnceLock::new() }
+        Kallsyms {
+            text,
+            index: OnceLock::new(),
+        }
     }
     /// `name+0xoffset` parts of `addr`: the symbol at or below it, and the distance; `None` when there are no symbols.
     pub fn resolve(&self, _addr: u64) -> Option<(&str, u64)> {

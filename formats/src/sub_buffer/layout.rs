@@ -23,7 +23,11 @@ pub struct PageLayout {
 impl PageLayout {
     /// Reads a `header_page` text. `size` of the sub-buffer is data offset + data size.
     pub fn parse(_header_page: &[u8], _endian: Endian) -> Result<PageLayout, FormatError> {
-        Err(FormatError::new(crate::error::FormatErrorKind::Unsupported, "header_page", Default::default()))
+        Err(FormatError::new(
+            crate::error::FormatErrorKind::Unsupported,
+            "header_page",
+            Default::default(),
+        ))
     }
     /// The same layout with another sub-buffer size (trace.dat v7 BUFFER option, `buffer_subbuf_size_kb`).
     pub fn with_size(self, size: u32) -> PageLayout {

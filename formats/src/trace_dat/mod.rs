@@ -6,12 +6,20 @@ use crate::error::{FormatError, FormatErrorKind};
 use crate::open::Descriptor;
 
 /// How to open a trace.dat.
-pub const DESCRIPTOR: Descriptor = Descriptor { name: "trace.dat", sniff, open };
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "trace.dat",
+    sniff,
+    open,
+};
 
 fn sniff(b: &[u8]) -> bool {
     b.starts_with(b"\x17\x08\x44tracing")
 }
 
 fn open(_source: &str, _bytes: Bytes) -> Result<Capture, FormatError> {
-    Err(FormatError::new(FormatErrorKind::Unsupported, "trace.dat", Default::default()))
+    Err(FormatError::new(
+        FormatErrorKind::Unsupported,
+        "trace.dat",
+        Default::default(),
+    ))
 }
