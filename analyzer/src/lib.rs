@@ -1,1 +1,18 @@
-//! placeholder
+//! Offline reconstruction of skb lives, the receive path and TCP from a recording.
+//!
+//! ```text
+//! Capture -> ingest (decode in parallel, merge) -> reconstruct (trackers) -> Facts (tables) -> analyses (answers)
+//! ```
+
+pub mod analyses;
+pub mod confidence;
+pub mod facts;
+pub mod ingest;
+pub mod name;
+pub mod reconstruct;
+pub mod stat;
+pub mod table;
+
+pub use confidence::Confidence;
+pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};
+pub use name::Name;

@@ -1,0 +1,90 @@
+//! How long do skbs live? Life times by class and device; lives whose end is not known are counted, never averaged in.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::{Outcome, reasons};
+use crate::facts::Facts;
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::stat::Distribution;
+
+#[cfg(test)]
+mod tests;
+
+/// Lives of one class on one device.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Group {
+    /// `rx`, `tx_original`, `tx_clone`, `tx_control`.
+    pub class: &'static str,
+    /// First device; empty when none was named.
+    pub dev: String,
+    /// Certain and strong lives with both ends known.
+    pub solid: Distribution,
+    /// All lives with both ends known.
+    pub all: Distribution,
+    /// Lives by how they ended.
+    pub deaths: BTreeMap<&'static str, u64>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Lifetimes {
+    /// All lives.
+    pub lives: u64,
+    /// Lives with both ends known.
+    pub measured: u64,
+    /// Distinct addresses they had.
+    pub addresses: u64,
+    /// By class and device.
+    pub groups: Vec<Group>,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
+    if facts.skbs.is_empty() {
+        return Outcome::Unknown(reasons(facts, "skbs", "no event of this recording names an skb"));
+    }
+    #[derive(Default)]
+    struct Acc {
+        solid: Vec<i64>,
+        all: Vec<i64>,
+        unknown: (u64, u64),
+        deaths: BTreeMap<&'static str, u64>,
+    }
+    let mut groups: BTreeMap<(SkbClass, crate::name::Name), Acc> = BTreeMap::new();
+    for s in &facts.skbs {
+        let a = groups.entry((s.class, s.dev)).or_default();
+        *a.deaths.entry(s.death_kind.word()).or_insert(0) += 1;
+        let solid = s.confidence.is_solid();
+        match s.life_ns() {
+            Some(v) => {
+                a.all.push(v);
+                if solid {
+                    a.solid.push(v);
+                }
+            }
+            None => {
+                a.unknown.0 += u64::from(solid);
+                a.unknown.1 += 1;
+            }
+        }
+    }
+    let groups: Vec<Group> = groups
+        .into_iter()
+        .map(|((class, dev), a)| Group {
+            class: class.word(),
+            dev: dev.text().into_owned(),
+            solid: Distribution::of(a.solid, a.unknown.0),
+            all: Distribution::of(a.all, a.unknown.1),
+            deaths: a.deaths,
+        })
+        .collect();
+    let mut addresses: Vec<u64> = facts.skbs.iter().map(|s| s.skbaddr).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    Outcome::Findings(Lifetimes {
+        lives: facts.skbs.len() as u64,
+        measured: groups.iter().map(|g| g.all.n).sum(),
+        addresses: addresses.len() as u64,
+        groups,
+    })
+}

@@ -1,0 +1,91 @@
+//! Questions and their answers, computed from the fact tables alone. One folder per question; the answers are plain
+//! serialisable data that the report shows and `--json` prints.
+//!
+//! ```text
+//! Facts -> quality, receive, lifetimes, napi, drops, tcp -> verdict (reads the other answers) -> Answers
+//! ```
+
+pub mod drops;
+pub mod lifetimes;
+pub mod napi;
+pub mod quality;
+pub mod receive;
+pub mod tcp;
+pub mod verdict;
+
+use crate::facts::{Facts, Reason};
+
+/// An answer, or why there is none.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "lowercase", tag = "outcome", content = "answer")]
+pub enum Outcome<T> {
+    /// What was found.
+    Findings(T),
+    /// No answer, because.
+    Unknown(Vec<Reason>),
+}
+
+impl<T> Outcome<T> {
+    /// The findings, if any.
+    pub fn findings(&self) -> Option<&T> {
+        match self {
+            Outcome::Findings(t) => Some(t),
+            Outcome::Unknown(_) => None,
+        }
+    }
+}
+
+/// All answers of one capture.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Answers {
+    /// Can this capture be trusted?
+    pub quality: quality::Quality,
+    /// Five lines.
+    pub verdict: Vec<verdict::Line>,
+    /// Where do received packets spend their time?
+    pub receive: Outcome<receive::Receive>,
+    /// How long do skbs live?
+    pub lifetimes: Outcome<lifetimes::Lifetimes>,
+    /// How do softirq and NAPI run?
+    pub napi: Outcome<napi::Napi>,
+    /// What was dropped, why, and does it matter?
+    pub drops: Outcome<drops::Drops>,
+    /// How did TCP connections do?
+    pub tcp: Outcome<tcp::Tcp>,
+    /// What could not be answered, and why.
+    pub unknown: Vec<Reason>,
+}
+
+/// Asks every question.
+pub fn answer(facts: &Facts) -> Answers {
+    let quality = quality::answer(facts);
+    let receive = receive::answer(facts);
+    let lifetimes = lifetimes::answer(facts);
+    let napi = napi::answer(facts);
+    let drops = drops::answer(facts);
+    let tcp = tcp::answer(facts);
+    let verdict = verdict::answer(&quality, &receive, &napi, &drops, &tcp);
+    Answers {
+        quality,
+        verdict,
+        receive,
+        lifetimes,
+        napi,
+        drops,
+        tcp,
+        unknown: facts.unknown.clone(),
+    }
+}
+
+/// The reasons given for `subject`, or a general one.
+pub(crate) fn reasons(facts: &Facts, subject: &'static str, otherwise: &str) -> Vec<Reason> {
+    let found: Vec<Reason> = facts.unknown.iter().filter(|r| r.subject == subject).cloned().collect();
+    if found.is_empty() {
+        vec![Reason {
+            subject,
+            because: otherwise.to_string(),
+        }]
+    } else {
+        found
+    }
+}

@@ -1,0 +1,141 @@
+//! How do softirq and NAPI run? Work per poll and budget exhaustion per device; NET_RX run time and delay per CPU.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::{Outcome, reasons};
+use crate::facts::Facts;
+use crate::reconstruct::softirq::tables::VECTORS;
+use crate::stat::Distribution;
+
+#[cfg(test)]
+mod tests;
+
+/// Number of the NET_RX vector (include/linux/interrupt.h, unchanged since 2.6).
+pub const NET_RX: u32 = 3;
+
+/// Polls of one device.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct DevicePolls {
+    /// Device; `(no_device)` is the per-CPU backlog.
+    pub dev: String,
+    /// Polls.
+    pub polls: u64,
+    /// Packets received by them.
+    pub packets: u64,
+    /// Polls whose work reached the budget.
+    pub exhausted: u64,
+    /// Polls that received nothing (transmit completions run here too).
+    pub without_work: u64,
+    /// (work, polls), ascending by work.
+    pub work: Vec<(i32, u64)>,
+    /// Poll durations (start inferred).
+    pub duration: Distribution,
+}
+
+/// One vector on one CPU.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CpuVector {
+    /// CPU.
+    pub cpu: u16,
+    /// Vector name.
+    pub vector: &'static str,
+    /// Runs.
+    pub runs: u64,
+    /// Share of the recording that this CPU spent in it.
+    pub share: f64,
+    /// Run times.
+    pub run: Distribution,
+    /// Raise-to-entry delays, of runs whose raise was seen.
+    pub wait: Distribution,
+    /// Runs by who ran them.
+    pub runners: BTreeMap<&'static str, u64>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Napi {
+    /// Per device.
+    pub devices: Vec<DevicePolls>,
+    /// Per CPU and vector.
+    pub cpus: Vec<CpuVector>,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Napi> {
+    if facts.polls.is_empty() && facts.softirqs.is_empty() {
+        return Outcome::Unknown(reasons(facts, "polls", "no NAPI poll and no softirq was recorded"));
+    }
+    Outcome::Findings(Napi {
+        devices: devices(facts),
+        cpus: cpus(facts),
+    })
+}
+
+fn devices(facts: &Facts) -> Vec<DevicePolls> {
+    let mut by: BTreeMap<crate::name::Name, (DevicePolls, BTreeMap<i32, u64>, Vec<i64>)> = BTreeMap::new();
+    for p in &facts.polls {
+        let (d, work, durations) = by.entry(p.dev).or_insert_with(|| {
+            let empty = DevicePolls {
+                dev: p.dev.text().into_owned(),
+                polls: 0,
+                packets: 0,
+                exhausted: 0,
+                without_work: 0,
+                work: vec![],
+                duration: Distribution::default(),
+            };
+            (empty, BTreeMap::new(), vec![])
+        });
+        d.polls += 1;
+        if let Some(w) = p.work {
+            d.packets += u64::try_from(w).unwrap_or(0);
+            d.without_work += u64::from(w == 0);
+            d.exhausted += u64::from(p.budget.is_some_and(|b| w >= b));
+            *work.entry(w).or_insert(0) += 1;
+        }
+        durations.extend(p.start_ns.map(|s| p.end_ns - s));
+    }
+    let finish = |(mut d, work, durations): (DevicePolls, BTreeMap<i32, u64>, Vec<i64>)| {
+        d.work = work.into_iter().collect();
+        d.duration = Distribution::of(durations.clone(), d.polls - durations.len() as u64);
+        d
+    };
+    by.into_values().map(finish).collect()
+}
+
+fn cpus(facts: &Facts) -> Vec<CpuVector> {
+    #[derive(Default)]
+    struct Acc {
+        runs: u64,
+        run: Vec<i64>,
+        wait: Vec<i64>,
+        runners: BTreeMap<&'static str, u64>,
+    }
+    let mut by: BTreeMap<(u16, u32), Acc> = BTreeMap::new();
+    for s in &facts.softirqs {
+        let a = by.entry((s.cpu, s.vec)).or_default();
+        a.runs += 1;
+        a.run.extend(s.end_ns.map(|e| e - s.start_ns));
+        a.wait.extend(s.raise_ns.map(|r| s.start_ns - r));
+        *a.runners.entry(s.runner.word()).or_insert(0) += 1;
+    }
+    by.into_iter()
+        .map(|((cpu, vec), a)| {
+            let (no_end, no_raise) = (a.runs - a.run.len() as u64, a.runs - a.wait.len() as u64);
+            let run = Distribution::of(a.run, no_end);
+            CpuVector {
+                cpu,
+                vector: VECTORS.get(vec as usize).copied().unwrap_or("?"),
+                runs: a.runs,
+                share: if facts.capture.duration_ns > 0 {
+                    run.sum_ns as f64 / facts.capture.duration_ns as f64
+                } else {
+                    0.0
+                },
+                wait: Distribution::of(a.wait, no_raise),
+                run,
+                runners: a.runners,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! Can this capture be trusted? Losses, damage, coverage and clock, from the capture's own statements.
+//!
+//! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, or a format text missing.
+//! Bad: more lost than that, cut, or a clock that does not measure time. Limit: a loss the kernel did not flag is not known.
+
+use crate::facts::Facts;
+
+#[cfg(test)]
+mod tests;
+
+/// Share of events lost from which the capture is called bad.
+pub const BAD_LOSS_SHARE: f64 = 0.01;
+
+/// Level of trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Everything asked for is there.
+    Good,
+    /// Answers stand, some are weaker.
+    Degraded,
+    /// Answers may be wrong where they touch what is missing.
+    Bad,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Quality {
+    /// Level of trust.
+    pub level: Level,
+    /// One sentence that says why.
+    pub sentence: String,
+    /// Share of events lost: lost / (lost + recorded).
+    pub lost_share: f64,
+    /// Share of (CPU x time) that lies in a gap of known extent.
+    pub gap_share: f64,
+    /// Everything `check` prints.
+    pub capture: crate::ingest::CaptureInfo,
+    /// The counters that are not zero.
+    pub stats: Vec<crate::ingest::StatRow>,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Quality {
+    let c = &facts.capture;
+    let lost_share = match c.lost_events {
+        0 => 0.0,
+        n => n as f64 / (n + c.total_events) as f64,
+    };
+    let whole = c.duration_ns as f64 * f64::from(c.cpus.max(1));
+    let in_gaps: i64 = facts
+        .gaps
+        .iter()
+        .filter_map(|g| Some(g.end_ns.or(c.end_ns)? - g.start_ns.or(c.start_ns)?))
+        .map(|d| d.max(0))
+        .sum();
+    let gap_share = if whole > 0.0 {
+        (in_gaps as f64 / whole).min(1.0)
+    } else {
+        0.0
+    };
+    let mut says: Vec<String> = vec![];
+    let mut level = Level::Good;
+    if c.total_events == 0 {
+        level = Level::Bad;
+        says.push("there is no event in it".into());
+    }
+    if !c.clock_is_ns {
+        level = Level::Bad;
+        says.push(format!("the trace clock '{}' does not measure time in ns", c.clock));
+    }
+    if !c.complete {
+        level = Level::Bad;
+        says.push("the file is cut or damaged".into());
+    }
+    if c.lost_events > 0 || c.losses_of_unknown_size > 0 || !facts.gaps.is_empty() {
+        level = match level {
+            Level::Good if lost_share < BAD_LOSS_SHARE => Level::Degraded,
+            _ => Level::Bad,
+        };
+        let unknown = match c.losses_of_unknown_size {
+            0 => String::new(),
+            n => format!(" and {n} losses of unknown size"),
+        };
+        says.push(format!(
+            "{} events were lost{unknown} ({:.3} % of all)",
+            c.lost_events,
+            lost_share * 100.0
+        ));
+    }
+    let sentence = match says.is_empty() {
+        true => "Complete: no event was lost, every stream was read to its end.".to_string(),
+        false => format!("Mind that {}.", says.join("; ")),
+    };
+    let stats = facts.stats.iter().filter(|s| s.value > 0).cloned().collect();
+    Quality {
+        level,
+        sentence,
+        lost_share,
+        gap_share,
+        capture: c.clone(),
+        stats,
+    }
+}

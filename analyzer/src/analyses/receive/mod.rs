@@ -1,0 +1,179 @@
+//! Where do received packets spend their time? Per stage of the receive ledger: distribution and share of all time.
+//!
+//! Needs the view `rx`. Units that end `queued` (not read in the recording) have no total and are counted apart; a stage
+//! that did not happen or is not known for a unit is not in that stage's distribution. Solid = certain or strong.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::{Outcome, reasons};
+use crate::facts::Facts;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
+use crate::stat::Distribution;
+
+#[cfg(test)]
+mod tests;
+
+/// How many worst units are kept as examples.
+pub const EXAMPLES: usize = 10;
+
+/// A stage and its times.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct StageTimes {
+    /// Name; the column is `stage_<name>_ns`.
+    pub stage: &'static str,
+    /// What passes in it.
+    pub meaning: &'static str,
+    /// Certain and strong units.
+    pub solid: Distribution,
+    /// All units.
+    pub all: Distribution,
+    /// Share of the summed time of all read units that was spent here.
+    pub share: f64,
+}
+
+/// A unit worth looking at.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Example {
+    /// The skb.
+    pub skb_id: u32,
+    /// Start on the trace clock.
+    pub start_ns: i64,
+    /// Total.
+    pub total_ns: i64,
+    /// Device.
+    pub dev: String,
+    /// Reader.
+    pub task: String,
+    /// TCP socket.
+    pub connection: Option<u32>,
+    /// Longest stage.
+    pub top_stage: &'static str,
+    /// Its time.
+    pub top_ns: i64,
+    /// Confidence word.
+    pub confidence: &'static str,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Receive {
+    /// Units read.
+    pub read: u64,
+    /// Segments without payload.
+    pub protocol_only: u64,
+    /// Units put in a receive queue and not seen read.
+    pub queued: u64,
+    /// Units by confidence word.
+    pub by_confidence: BTreeMap<&'static str, u64>,
+    /// First event to end of read, read units only.
+    pub total: StageTimes,
+    /// Per stage, in the order of the path.
+    pub stages: Vec<StageTimes>,
+    /// Time in no stage.
+    pub unattributed: StageTimes,
+    /// Residence in the receive queue.
+    pub rcvq: StageTimes,
+    /// Totals of read units per receiving device.
+    pub by_dev: BTreeMap<String, Distribution>,
+    /// Totals of read units per reading task.
+    pub by_task: BTreeMap<String, Distribution>,
+    /// The units with the largest total, worst first.
+    pub worst: Vec<Example>,
+}
+
+fn times(
+    stage: &'static str,
+    meaning: &'static str,
+    rows: &[&RxRow],
+    whole_ns: i64,
+    get: impl Fn(&RxRow) -> Option<i64>,
+) -> StageTimes {
+    let pick = |solid: bool| {
+        let of: Vec<Option<i64>> = rows
+            .iter()
+            .filter(|r| !solid || r.confidence.is_solid())
+            .map(|r| get(r))
+            .collect();
+        let unknown = of.iter().filter(|v| v.is_none()).count() as u64;
+        Distribution::of(of.into_iter().flatten().collect(), unknown)
+    };
+    let (solid, all) = (pick(true), pick(false));
+    let share = if whole_ns > 0 {
+        all.sum_ns as f64 / whole_ns as f64
+    } else {
+        0.0
+    };
+    StageTimes {
+        stage,
+        meaning,
+        solid,
+        all,
+        share,
+    }
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Receive> {
+    if facts.rx.is_empty() {
+        return Outcome::Unknown(reasons(
+            facts,
+            "rx",
+            "no packet was delivered to a socket in this recording",
+        ));
+    }
+    let read: Vec<&RxRow> = facts.rx.iter().filter(|r| r.end == RxEnd::Read).collect();
+    let whole: i64 = read.iter().map(|r| r.total_ns).sum();
+    let count = |e: RxEnd| facts.rx.iter().filter(|r| r.end == e).count() as u64;
+    let mut by_confidence = BTreeMap::new();
+    let mut dev: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let mut task: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for r in &facts.rx {
+        *by_confidence.entry(r.confidence.word()).or_insert(0) += 1;
+    }
+    for r in read.iter().filter(|r| r.confidence.is_solid()) {
+        dev.entry(r.dev.text().into_owned()).or_default().push(r.total_ns);
+        task.entry(r.task.text().into_owned()).or_default().push(r.total_ns);
+    }
+    let dists = |m: BTreeMap<String, Vec<i64>>| m.into_iter().map(|(k, v)| (k, Distribution::of(v, 0))).collect();
+    Outcome::Findings(Receive {
+        read: read.len() as u64,
+        protocol_only: count(RxEnd::Protocol),
+        queued: count(RxEnd::Queued),
+        by_confidence,
+        total: times("total", "first event to the end of the read", &read, whole, |r| {
+            Some(r.total_ns)
+        }),
+        stages: Stage::ALL
+            .iter()
+            .map(|&s| times(s.name(), s.meaning(), &read, whole, |r| r.stage(s)))
+            .collect(),
+        unattributed: times("unattributed", "in no stage", &read, whole, |r| Some(r.unattributed_ns)),
+        rcvq: times("rcvq", "socket readable to first copy", &read, whole, |r| r.rcvq_ns),
+        by_dev: dists(dev),
+        by_task: dists(task),
+        worst: worst(&read),
+    })
+}
+
+fn worst(read: &[&RxRow]) -> Vec<Example> {
+    let mut order: Vec<&RxRow> = read.to_vec();
+    order.sort_by_key(|r| (std::cmp::Reverse(r.total_ns), r.skb_id));
+    let example = |r: &&RxRow| {
+        let top = Stage::ALL.iter().filter_map(|s| Some((r.stage(*s)?, s.name())));
+        let (top_ns, top_stage) = top
+            .max_by_key(|(v, _)| *v)
+            .unwrap_or((r.unattributed_ns, "unattributed"));
+        Example {
+            skb_id: r.skb_id.0,
+            start_ns: r.start_ns,
+            total_ns: r.total_ns,
+            dev: r.dev.text().into_owned(),
+            task: r.task.text().into_owned(),
+            connection: r.connection.map(|c| c.0),
+            top_stage,
+            top_ns,
+            confidence: r.confidence.word(),
+        }
+    };
+    order.iter().take(EXAMPLES).map(example).collect()
+}

@@ -1,0 +1,148 @@
+//! How did TCP connections do? All sockets, retransmits by class, and the cwnd sawtooth of the busiest senders.
+//!
+//! `tcp_probe` fires before its segment is processed, so the value of probe k held from probe k-1 on: points are moved
+//! to where the value began. A line is broken where events were lost or where the socket was silent longer than
+//! [`SILENCE_NS`] and [`SILENCE_SRTTS`] smoothed RTTs: nothing is drawn across what was not seen.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::{Outcome, reasons};
+use crate::facts::Facts;
+
+mod sawtooth;
+#[cfg(test)]
+mod tests;
+
+pub use sawtooth::{Reduction, Sawtooth, Segment};
+
+/// Shortest silence that breaks a line, ns.
+pub const SILENCE_NS: i64 = 200_000_000;
+/// Shortest silence that breaks a line, in smoothed RTTs.
+pub const SILENCE_SRTTS: i64 = 8;
+/// Sawtooths shown at most.
+pub const SAWTOOTHS: usize = 4;
+/// Points of one line at most; above it, the smallest and largest value of each time bin are kept.
+pub const POINTS: usize = 4000;
+/// The kernel's "no threshold" (TCP_INFINITE_SSTHRESH).
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// A socket, for the table.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Connection {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Task.
+    pub task: String,
+    /// First to last event.
+    pub duration_ns: i64,
+    /// Payload received, bytes.
+    pub bytes_in: u64,
+    /// New sequence space sent, bytes.
+    pub bytes_out: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// By class.
+    pub by_class: BTreeMap<&'static str, u64>,
+    /// tcp_probe samples.
+    pub samples: u64,
+    /// Smallest srtt sampled, us; `None` without samples.
+    pub srtt_min_us: Option<u32>,
+    /// Median srtt sampled, us.
+    pub srtt_p50_us: Option<u32>,
+    /// Largest srtt sampled, us.
+    pub srtt_max_us: Option<u32>,
+    /// Smallest and largest cwnd sampled, packets.
+    pub cwnd: Option<(u32, u32)>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Tcp {
+    /// All sockets, most bytes first.
+    pub connections: Vec<Connection>,
+    /// Retransmits by class over all sockets.
+    pub retransmits: BTreeMap<&'static str, u64>,
+    /// Retransmits whose class is certain or strong.
+    pub retransmits_solid: u64,
+    /// The busiest senders.
+    pub sawtooths: Vec<Sawtooth>,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Tcp> {
+    if facts.connections.is_empty() && facts.retransmits.is_empty() {
+        return Outcome::Unknown(reasons(facts, "tcp", "no TCP event was recorded"));
+    }
+    let mut samples: BTreeMap<u32, Vec<&crate::reconstruct::tcp::tables::SampleRow>> = BTreeMap::new();
+    for s in &facts.tcp_samples {
+        samples.entry(s.connection.0).or_default().push(s);
+    }
+    let mut classes: BTreeMap<u32, BTreeMap<&'static str, u64>> = BTreeMap::new();
+    let mut retransmits = BTreeMap::new();
+    for r in &facts.retransmits {
+        *retransmits.entry(r.class.word()).or_insert(0) += 1;
+        if let Some(c) = r.connection {
+            *classes.entry(c.0).or_default().entry(r.class.word()).or_insert(0) += 1;
+        }
+    }
+    let mut connections: Vec<Connection> = facts
+        .connections
+        .iter()
+        .map(|c| {
+            let of = samples.get(&c.connection.0).map_or(&[][..], |v| v);
+            // srtt 0 means not measured yet
+            let mut srtt: Vec<u32> = of.iter().map(|s| s.srtt_us).filter(|v| *v > 0).collect();
+            srtt.sort_unstable();
+            let cwnd = of.iter().map(|s| s.snd_cwnd);
+            Connection {
+                connection: c.connection.0,
+                label: label(c),
+                task: c.task.text().into_owned(),
+                duration_ns: c.last_ns - c.first_ns,
+                bytes_in: c.bytes_in,
+                bytes_out: c.bytes_out,
+                retransmits: c.retransmits,
+                by_class: classes.get(&c.connection.0).cloned().unwrap_or_default(),
+                samples: c.samples,
+                srtt_min_us: srtt.first().copied(),
+                srtt_p50_us: srtt.get(srtt.len().saturating_sub(1) / 2).copied(),
+                srtt_max_us: srtt.last().copied(),
+                cwnd: cwnd.clone().min().zip(cwnd.max()),
+            }
+        })
+        .collect();
+    connections.sort_by_key(|c| (std::cmp::Reverse(c.bytes_in + c.bytes_out), c.connection));
+    let mut senders: Vec<&crate::reconstruct::tcp::tables::ConnectionRow> = facts
+        .connections
+        .iter()
+        .filter(|c| c.bytes_out > 0 && c.samples > 1)
+        .collect();
+    senders.sort_by_key(|c| (std::cmp::Reverse(c.bytes_out), c.connection));
+    // A sender far below the busiest has no sawtooth worth a page.
+    let floor = senders.first().map_or(0, |c| c.bytes_out / 20);
+    let sawtooths = senders
+        .iter()
+        .filter(|c| c.bytes_out >= floor)
+        .take(SAWTOOTHS)
+        .map(|c| sawtooth::draw(facts, c, samples.get(&c.connection.0).map_or(&[][..], |v| v)))
+        .collect();
+    let retransmits_solid = facts.retransmits.iter().filter(|r| r.confidence.is_solid()).count() as u64;
+    Outcome::Findings(Tcp {
+        connections,
+        retransmits,
+        retransmits_solid,
+        sawtooths,
+    })
+}
+
+/// `saddr:sport > daddr:dport`; an unknown address is `?`.
+pub(crate) fn label(c: &crate::reconstruct::tcp::tables::ConnectionRow) -> String {
+    let end = |a: Option<std::net::IpAddr>, p: u16| match a {
+        Some(std::net::IpAddr::V6(a)) => format!("[{a}]:{p}"),
+        Some(a) => format!("{a}:{p}"),
+        None => format!("?:{p}"),
+    };
+    format!("{} > {}", end(c.saddr, c.sport), end(c.daddr, c.dport))
+}

@@ -1,0 +1,120 @@
+//! The fixed list of verdict sentences.
+
+use super::{RCVQ_NOTICE_NS, SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use crate::analyses::drops::Drops;
+use crate::analyses::napi::Napi;
+use crate::analyses::receive::Receive;
+use crate::analyses::tcp::Tcp;
+use crate::facts::Reason;
+
+/// ns as a person reads them.
+pub fn duration(ns: i64) -> String {
+    let v = ns as f64;
+    match ns.unsigned_abs() {
+        0..=9_999 => format!("{:.2} µs", v / 1e3),
+        10_000..=999_999 => format!("{:.1} µs", v / 1e3),
+        1_000_000..=999_999_999 => format!("{:.2} ms", v / 1e6),
+        _ => format!("{:.3} s", v / 1e9),
+    }
+}
+
+fn or_dash(ns: Option<i64>) -> String {
+    ns.map_or_else(|| "–".into(), duration)
+}
+
+pub(super) fn unknown(subject: &str, why: &[Reason]) -> String {
+    let why: Vec<&str> = why.iter().map(|r| r.because.as_str()).collect();
+    format!("No answer on {subject}, because {}.", why.join("; "))
+}
+
+pub(super) fn receive(r: &Receive) -> (Tone, String) {
+    if r.read == 0 {
+        return (
+            Tone::Notice,
+            format!(
+                "No received packet was read by a task; {} were processed.",
+                r.protocol_only
+            ),
+        );
+    }
+    let total = &r.total.solid;
+    let top = r
+        .stages
+        .iter()
+        .chain([&r.unattributed])
+        .max_by(|a, b| a.share.total_cmp(&b.share));
+    let top = top.map_or_else(String::new, |s| {
+        format!("; {:.0} % of that time is {}", s.share * 100.0, s.meaning)
+    });
+    let slow = r.rcvq.solid.p99_ns.is_some_and(|v| v >= RCVQ_NOTICE_NS);
+    let sentence = format!(
+        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}.",
+        or_dash(total.p50_ns),
+        or_dash(total.p99_ns),
+        or_dash(total.max_ns),
+        total.n,
+    );
+    (if slow { Tone::Notice } else { Tone::Ok }, sentence)
+}
+
+pub(super) fn drops(d: &Drops) -> (Tone, String) {
+    let rest = format!("{} frees were normal, {} unclear", d.expected, d.unclear);
+    match d.groups.iter().find(|g| g.expected == Some(false)) {
+        None if d.unclear > 0 => (
+            Tone::Notice,
+            format!("No packet is known to be lost in this host; {rest}."),
+        ),
+        None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
+        Some(g) => {
+            let place = if g.location.is_empty() {
+                String::new()
+            } else {
+                format!(" at {}", g.location)
+            };
+            let s = format!(
+                "{} packets were dropped in this host, most for {}{place} ({}); {rest}.",
+                d.lost, g.reason, g.count
+            );
+            (Tone::Bad, s)
+        }
+    }
+}
+
+pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
+    let n: u64 = t.retransmits.values().sum();
+    let sockets = t.connections.len();
+    if n == 0 {
+        return (
+            Tone::Ok,
+            format!("No TCP segment was retransmitted on {sockets} sockets."),
+        );
+    }
+    let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();
+    let most = t.connections.iter().max_by_key(|c| c.retransmits);
+    let most = most.map_or_else(String::new, |c| format!("; most ({}) on {}", c.retransmits, c.label));
+    (
+        Tone::Notice,
+        format!(
+            "{n} TCP segments were retransmitted on {sockets} sockets: {}{most}.",
+            by.join(", ")
+        ),
+    )
+}
+
+pub(super) fn napi(n: &Napi) -> (Tone, String) {
+    let rx: Vec<_> = n.cpus.iter().filter(|c| c.vector == "NET_RX").collect();
+    let Some(busiest) = rx.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else {
+        return (Tone::Unknown, "No NET_RX softirq was recorded.".into());
+    };
+    let wait = rx.iter().filter_map(|c| c.wait.p99_ns).max();
+    let exhausted: u64 = n.devices.iter().map(|d| d.exhausted).sum();
+    let polls: u64 = n.devices.iter().map(|d| d.polls).sum();
+    let bad = busiest.share >= SOFTIRQ_NOTICE_SHARE || wait.is_some_and(|w| w >= SOFTIRQ_WAIT_NOTICE_NS);
+    let sentence = format!(
+        "NET_RX took at most {:.1} % of a CPU (CPU {}) and started within {} of its raise (worst p99 of a CPU); {exhausted} of {polls} polls used their whole budget.",
+        busiest.share * 100.0,
+        busiest.cpu,
+        or_dash(wait),
+    );
+    (if bad { Tone::Notice } else { Tone::Ok }, sentence)
+}

@@ -1,0 +1,186 @@
+//! What the analysis knows at the end: every fact table, and what ids in them are called.
+
+use rustc_hash::FxHashMap;
+
+use netmortem_formats::event_format::ValueTable;
+
+use crate::ingest::{CaptureInfo, GapRow, StatRow};
+use crate::reconstruct::drops::tables::{DROPS, DropRow};
+use crate::reconstruct::napi::tables::{POLLS, PollRow};
+use crate::reconstruct::receive::tables::{RX, RxRow};
+use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
+use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
+use crate::reconstruct::tcp::tables::{
+    CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
+};
+use crate::table::{Cell, FactTable, Typed};
+
+/// Number of one life of an skb address, in order of birth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+pub struct SkbId(pub u32);
+
+/// Number of one TCP socket, in order of first sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+pub struct ConnectionId(pub u32);
+
+/// What numbers in the rows are called, from the recording alone.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Function names of kernel text addresses that occur in the tables.
+    pub locations: FxHashMap<u64, String>,
+    /// The recording's own drop-reason table.
+    pub drop_reasons: Option<ValueTable>,
+}
+
+impl Names {
+    /// A location as its function name; as an address when the recording has no symbols; empty when 0.
+    pub fn location(&self, address: u64) -> Cell<'_> {
+        match (address, self.locations.get(&address)) {
+            (0, _) => Cell::Null,
+            (_, Some(name)) => Cell::str(name.as_str()),
+            (a, None) => Cell::address(a),
+        }
+    }
+    /// A drop reason by name; as a number when the recording's table lacks it; empty when not recorded.
+    pub fn drop_reason(&self, reason: Option<u32>) -> Cell<'_> {
+        let Some(r) = reason else { return Cell::Null };
+        let known = self
+            .drop_reasons
+            .as_ref()
+            .and_then(|t| t.entries.iter().find(|(v, _)| *v == u64::from(r)));
+        known.map_or_else(|| Cell::str(format!("reason {r}")), |(_, n)| Cell::str(n.as_str()))
+    }
+}
+
+/// Why a question has no answer, or only part of one.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Reason {
+    /// The tracker or analysis concerned.
+    pub subject: &'static str,
+    /// A sentence.
+    pub because: String,
+}
+
+/// All fact tables of one input.
+#[derive(Debug)]
+pub struct Facts {
+    /// The capture and how well it was read.
+    pub capture: CaptureInfo,
+    /// Intervals whose events were lost.
+    pub gaps: Vec<GapRow>,
+    /// Counters of the analysis itself.
+    pub stats: Vec<StatRow>,
+    /// View `skbs`.
+    pub skbs: Vec<SkbRow>,
+    /// View `hops`.
+    pub hops: Vec<HopRow>,
+    /// View `rx`.
+    pub rx: Vec<RxRow>,
+    /// View `softirqs`.
+    pub softirqs: Vec<SoftirqRow>,
+    /// View `polls`.
+    pub polls: Vec<PollRow>,
+    /// View `connections`.
+    pub connections: Vec<ConnectionRow>,
+    /// View `tcp_samples`.
+    pub tcp_samples: Vec<SampleRow>,
+    /// View `tcp_states`.
+    pub tcp_states: Vec<StateRow>,
+    /// View `retransmits`.
+    pub retransmits: Vec<RetransmitRow>,
+    /// View `drops`.
+    pub drops: Vec<DropRow>,
+    /// What could not be answered, and why.
+    pub unknown: Vec<Reason>,
+    /// Names.
+    pub names: Names,
+}
+
+impl Facts {
+    /// Every view, in the order `show --list` prints them. One line registers a table.
+    pub fn tables(&self) -> Vec<Box<dyn FactTable + '_>> {
+        let names = &self.names;
+        vec![
+            Box::new(Typed {
+                def: &SKBS,
+                rows: &self.skbs,
+                names,
+            }),
+            Box::new(Typed {
+                def: &HOPS,
+                rows: &self.hops,
+                names,
+            }),
+            Box::new(Typed {
+                def: &RX,
+                rows: &self.rx,
+                names,
+            }),
+            Box::new(Typed {
+                def: &SOFTIRQS,
+                rows: &self.softirqs,
+                names,
+            }),
+            Box::new(Typed {
+                def: &POLLS,
+                rows: &self.polls,
+                names,
+            }),
+            Box::new(Typed {
+                def: &CONNECTIONS,
+                rows: &self.connections,
+                names,
+            }),
+            Box::new(Typed {
+                def: &TCP_SAMPLES,
+                rows: &self.tcp_samples,
+                names,
+            }),
+            Box::new(Typed {
+                def: &TCP_STATES,
+                rows: &self.tcp_states,
+                names,
+            }),
+            Box::new(Typed {
+                def: &RETRANSMITS,
+                rows: &self.retransmits,
+                names,
+            }),
+            Box::new(Typed {
+                def: &DROPS,
+                rows: &self.drops,
+                names,
+            }),
+            Box::new(Typed {
+                def: &crate::ingest::GAPS,
+                rows: &self.gaps,
+                names,
+            }),
+            Box::new(Typed {
+                def: &crate::ingest::STATS,
+                rows: &self.stats,
+                names,
+            }),
+        ]
+    }
+    /// The facts of an empty capture: what `show --list` describes without an input.
+    pub fn empty() -> Facts {
+        Facts {
+            capture: CaptureInfo::default(),
+            gaps: vec![],
+            stats: vec![],
+            skbs: vec![],
+            hops: vec![],
+            rx: vec![],
+            softirqs: vec![],
+            polls: vec![],
+            connections: vec![],
+            tcp_samples: vec![],
+            tcp_states: vec![],
+            retransmits: vec![],
+            drops: vec![],
+            unknown: vec![],
+            names: Names::default(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows of the view `drops`.
+
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::name::Name;
+use crate::table::{Cell, TableDef, col};
+
+/// One `kfree_skb`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DropRow {
+    /// When.
+    pub time_ns: i64,
+    /// CPU.
+    pub cpu: u16,
+    /// Reason number as recorded.
+    pub reason: Option<u32>,
+    /// Address of the freeing code; 0 when not recorded.
+    pub location: u64,
+    /// Device of the skb's life; empty when no event named one.
+    pub dev: Name,
+    /// The life that ended, when one was open.
+    pub skb_id: Option<SkbId>,
+    /// skb->protocol (ETH_P_*), 0 for skbs that are not network packets.
+    pub protocol: u16,
+    /// Whether the kernel does this in healthy operation; `None` when nothing tells.
+    pub expected: Option<bool>,
+    /// Why it is expected or not.
+    pub why: &'static str,
+    /// Of `expected`.
+    pub confidence: Confidence,
+}
+
+/// The view `drops`.
+pub static DROPS: TableDef<DropRow> = TableDef {
+    name: "drops",
+    meaning: "one row per kfree_skb; not every one is a lost packet, see expected and why",
+    columns: &[
+        col!("time_ns", "ns", I64, "when", |r, _| Cell::I64(r.time_ns)),
+        col!(
+            "reason",
+            "",
+            Str,
+            "drop reason by the recording's own table; empty before Linux 5.17",
+            |r, n| n.drop_reason(r.reason)
+        ),
+        col!("location", "", Str, "kernel function that freed it", |r, n| n
+            .location(r.location)),
+        col!(
+            "dev",
+            "",
+            Str,
+            "device the skb was last seen on; empty when unknown",
+            |r, _| if r.dev.is_empty() {
+                Cell::Null
+            } else {
+                Cell::str(r.dev.text())
+            }
+        ),
+        col!(
+            "expected",
+            "",
+            Bool,
+            "true: healthy kernels do this; false: a packet was lost; empty: nothing tells",
+            |r, _| r.expected.into()
+        ),
+        col!("confidence", "", Str, "of expected", |r, _| Cell::str(
+            r.confidence.word()
+        )),
+        col!("why", "", Str, "rule that decided expected", |r, _| Cell::str(r.why)),
+        col!(
+            "skb_id",
+            "id",
+            U64,
+            "the life that ended, as in skbs; empty when it had none",
+            |r, _| r.skb_id.map(|s| s.0).into()
+        ),
+        col!(
+            "protocol",
+            "",
+            U64,
+            "skb->protocol (0x0800 IPv4, 0x86dd IPv6, 0 not a packet)",
+            |r, _| Cell::U64(r.protocol.into())
+        ),
+        col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
+    ],
+};

@@ -1,0 +1,362 @@
+//! Rows of the views `connections`, `tcp_samples`, `tcp_states`, `retransmits`.
+
+use std::net::IpAddr;
+
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::table::{Cell, TableDef, col};
+
+/// One TCP socket's life as seen in the recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectionRow {
+    /// Identity.
+    pub connection: ConnectionId,
+    /// Local address.
+    pub saddr: Option<IpAddr>,
+    /// Local port.
+    pub sport: u16,
+    /// Remote address.
+    pub daddr: Option<IpAddr>,
+    /// Remote port.
+    pub dport: u16,
+    /// Last address of the struct sock; 0 when no event named it.
+    pub skaddr: u64,
+    /// Socket cookie, when recorded.
+    pub cookie: Option<u64>,
+    /// Task that last read or wrote it.
+    pub task: Name,
+    /// Its thread id; 0 when no read or write was seen.
+    pub pid: i32,
+    /// First event.
+    pub first_ns: i64,
+    /// Last event.
+    pub last_ns: i64,
+    /// Payload that arrived and was not dropped, bytes.
+    pub bytes_in: u64,
+    /// Sequence space sent for the first time between the first and last sample, bytes.
+    pub bytes_out: u64,
+    /// Bytes the application read (sock_recv_length), when that event was recorded.
+    pub bytes_read: Option<u64>,
+    /// Bytes the application wrote (sock_send_length), when that event was recorded.
+    pub bytes_written: Option<u64>,
+    /// Segments retransmitted (successful `tcp_retransmit_skb` only).
+    pub retransmits: u64,
+    /// tcp_probe samples.
+    pub samples: u64,
+    /// Confidence of the identity.
+    pub confidence: Confidence,
+}
+
+fn ip(a: Option<IpAddr>) -> Cell<'static> {
+    a.map_or(Cell::Null, |a| Cell::str(a.to_string()))
+}
+
+/// The view `connections`.
+pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
+    name: "connections",
+    meaning: "one row per TCP socket seen; both ends of a connection inside one host are two rows",
+    columns: &[
+        col!(
+            "connection",
+            "id",
+            U64,
+            "number of the socket, in order of first sight",
+            |r, _| Cell::U64(r.connection.0.into())
+        ),
+        col!("saddr", "", Str, "local address", |r, _| ip(r.saddr)),
+        col!("sport", "", U64, "local port", |r, _| Cell::U64(r.sport.into())),
+        col!("daddr", "", Str, "remote address", |r, _| ip(r.daddr)),
+        col!("dport", "", U64, "remote port", |r, _| Cell::U64(r.dport.into())),
+        col!(
+            "netns",
+            "",
+            Str,
+            "network namespace; empty: no stock tracepoint names it",
+            |_, _| Cell::Null
+        ),
+        col!(
+            "task",
+            "",
+            Str,
+            "task that last read or wrote it",
+            |r, _| if r.task.is_empty() {
+                Cell::Null
+            } else {
+                Cell::str(r.task.text())
+            }
+        ),
+        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
+            Cell::Null
+        } else {
+            Cell::I64(r.pid.into())
+        }),
+        col!("first_ns", "ns", I64, "first event", |r, _| Cell::I64(r.first_ns)),
+        col!("last_ns", "ns", I64, "last event", |r, _| Cell::I64(r.last_ns)),
+        col!(
+            "bytes_in",
+            "bytes",
+            U64,
+            "payload that arrived in the established state and was not dropped",
+            |r, _| Cell::U64(r.bytes_in)
+        ),
+        col!(
+            "bytes_out",
+            "bytes",
+            U64,
+            "new sequence space sent between the first and the last sample (retransmitted bytes not counted)",
+            |r, _| Cell::U64(r.bytes_out)
+        ),
+        col!(
+            "retransmits",
+            "count",
+            U64,
+            "segments retransmitted with success",
+            |r, _| Cell::U64(r.retransmits)
+        ),
+        col!(
+            "bytes_read",
+            "bytes",
+            U64,
+            "bytes the application read; empty when sock_recv_length was not recorded",
+            |r, _| r.bytes_read.into()
+        ),
+        col!(
+            "bytes_written",
+            "bytes",
+            U64,
+            "bytes the application wrote; empty when sock_send_length was not recorded",
+            |r, _| r.bytes_written.into()
+        ),
+        col!("samples", "count", U64, "tcp_probe events", |r, _| Cell::U64(r.samples)),
+        col!(
+            "skaddr",
+            "",
+            Str,
+            "address of the struct sock; re-used by other sockets",
+            |r, _| if r.skaddr == 0 {
+                Cell::Null
+            } else {
+                Cell::address(r.skaddr)
+            }
+        ),
+        col!("cookie", "id", U64, "socket cookie; empty when not recorded", |r, _| r
+            .cookie
+            .into()),
+        col!(
+            "confidence",
+            "",
+            Str,
+            "of the events belonging to one socket",
+            |r, _| Cell::str(r.confidence.word())
+        ),
+    ],
+};
+
+/// One `tcp_probe`: the state BEFORE the segment it belongs to was processed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleRow {
+    /// When.
+    pub time_ns: i64,
+    /// Whose.
+    pub connection: ConnectionId,
+    /// Congestion window, packets.
+    pub snd_cwnd: u32,
+    /// `tcp_current_ssthresh`, packets; 2^31-1 = not set.
+    pub ssthresh: u32,
+    /// Smoothed RTT, us.
+    pub srtt_us: u32,
+    /// First unacknowledged sequence number.
+    pub snd_una: u32,
+    /// Next sequence number to send.
+    pub snd_nxt: u32,
+    /// Peer's window, bytes.
+    pub snd_wnd: u32,
+    /// Own window, bytes.
+    pub rcv_wnd: u32,
+    /// Payload of the segment, bytes (wraps at 65536 in the event).
+    pub data_len: u32,
+    /// CPU.
+    pub cpu: u16,
+}
+
+/// The view `tcp_samples`.
+pub static TCP_SAMPLES: TableDef<SampleRow> = TableDef {
+    name: "tcp_samples",
+    meaning: "one row per tcp_probe: a socket's state just before it processed a segment",
+    columns: &[
+        col!("time_ns", "ns", I64, "when", |r, _| Cell::I64(r.time_ns)),
+        col!("connection", "id", U64, "the socket, as in connections", |r, _| {
+            Cell::U64(r.connection.0.into())
+        }),
+        col!(
+            "snd_cwnd",
+            "packets",
+            U64,
+            "congestion window before this segment",
+            |r, _| Cell::U64(r.snd_cwnd.into())
+        ),
+        col!(
+            "ssthresh",
+            "packets",
+            U64,
+            "tcp_current_ssthresh: outside a reduction it creeps with cwnd; 2147483647 = not set",
+            |r, _| Cell::U64(r.ssthresh.into())
+        ),
+        col!("srtt_us", "us", U64, "smoothed RTT", |r, _| Cell::U64(r.srtt_us.into())),
+        col!("snd_una", "", U64, "first unacknowledged sequence number", |r, _| {
+            Cell::U64(r.snd_una.into())
+        }),
+        col!("snd_nxt", "", U64, "next sequence number to send", |r, _| Cell::U64(
+            r.snd_nxt.into()
+        )),
+        col!("snd_wnd", "bytes", U64, "peer's receive window", |r, _| Cell::U64(
+            r.snd_wnd.into()
+        )),
+        col!("rcv_wnd", "bytes", U64, "own receive window", |r, _| Cell::U64(
+            r.rcv_wnd.into()
+        )),
+        col!(
+            "data_len",
+            "bytes",
+            U64,
+            "payload of the segment; the kernel keeps 16 bits of it",
+            |r, _| Cell::U64(r.data_len.into())
+        ),
+        col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
+    ],
+};
+
+/// A congestion-state or socket-state change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateRow {
+    /// When.
+    pub time_ns: i64,
+    /// Whose.
+    pub connection: ConnectionId,
+    /// `cong` or `sock`.
+    pub kind: &'static str,
+    /// Number as recorded.
+    pub state: i32,
+    /// Name by the recording's own table.
+    pub name: &'static str,
+}
+
+/// The view `tcp_states`.
+pub static TCP_STATES: TableDef<StateRow> = TableDef {
+    name: "tcp_states",
+    meaning: "one row per congestion-state set (also 4 -> 4 per RTO) or socket-state change",
+    columns: &[
+        col!("time_ns", "ns", I64, "when", |r, _| Cell::I64(r.time_ns)),
+        col!("connection", "id", U64, "the socket, as in connections", |r, _| {
+            Cell::U64(r.connection.0.into())
+        }),
+        col!(
+            "kind",
+            "",
+            Str,
+            "cong (tcp_cong_state_set) or sock (inet_sock_set_state)",
+            |r, _| Cell::str(r.kind)
+        ),
+        col!("state", "id", I64, "number as recorded", |r, _| Cell::I64(
+            r.state.into()
+        )),
+        col!(
+            "name",
+            "",
+            Str,
+            "its name: Open Disorder CWR Recovery Loss, or the TCP state",
+            |r, _| Cell::str(r.name)
+        ),
+    ],
+};
+
+/// Why a segment was sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RetransmitClass {
+    /// Fast retransmit or RACK, from an ACK, in Recovery.
+    Fast,
+    /// RACK reordering timer.
+    RackTimer,
+    /// Tail loss probe.
+    Tlp,
+    /// Retransmission timeout.
+    Rto,
+    /// Sent from an ACK while in the Loss state that an RTO set.
+    LossRecovery,
+    /// SYN or SYN-ACK.
+    Syn,
+    /// Not known.
+    Unknown,
+}
+
+impl RetransmitClass {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            RetransmitClass::Fast => "fast",
+            RetransmitClass::RackTimer => "rack_timer",
+            RetransmitClass::Tlp => "tlp",
+            RetransmitClass::Rto => "rto",
+            RetransmitClass::LossRecovery => "loss_recovery",
+            RetransmitClass::Syn => "syn",
+            RetransmitClass::Unknown => "unknown",
+        }
+    }
+}
+
+/// One retransmitted segment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetransmitRow {
+    /// When the event fired, which is after the transmit.
+    pub time_ns: i64,
+    /// Whose; `None` when no connection row matches.
+    pub connection: Option<ConnectionId>,
+    /// Why.
+    pub class: RetransmitClass,
+    /// `err` of the event where recorded; only 0 was sent.
+    pub err: Option<i32>,
+    /// Payload of the segment sent, from the transmit that the event follows; `None` when that was not found.
+    pub bytes: Option<u32>,
+    /// Confidence of the class.
+    pub confidence: Confidence,
+}
+
+/// The view `retransmits`.
+pub static RETRANSMITS: TableDef<RetransmitRow> = TableDef {
+    name: "retransmits",
+    meaning: "one row per tcp_retransmit_skb (err 0 or not recorded) or tcp_retransmit_synack",
+    columns: &[
+        col!("time_ns", "ns", I64, "the event; it follows the transmit", |r, _| {
+            Cell::I64(r.time_ns)
+        }),
+        col!("connection", "id", U64, "the socket, as in connections", |r, _| r
+            .connection
+            .map(|c| c.0)
+            .into()),
+        col!(
+            "class",
+            "",
+            Str,
+            "fast, rack_timer, tlp, rto, loss_recovery (after an RTO, clocked by ACKs), syn, unknown",
+            |r, _| Cell::str(r.class.word())
+        ),
+        col!("confidence", "", Str, "of the class", |r, _| Cell::str(
+            r.confidence.word()
+        )),
+        col!(
+            "frame_bytes",
+            "bytes",
+            U64,
+            "length with headers of the frame queued just before it on that CPU; empty when not found",
+            |r, _| r.bytes.into()
+        ),
+        col!(
+            "err",
+            "",
+            I64,
+            "result of the transmit; empty before Linux 6.17",
+            |r, _| r.err.map(i64::from).into()
+        ),
+    ],
+};
