@@ -1,1 +1,7 @@
 //! Tests of the sub-buffer reader.
+
+#![allow(clippy::arithmetic_side_effects, clippy::type_complexity)] // tests: a panic is their way to fail
+
+mod layout;
+mod pages;
+mod synthetic;
