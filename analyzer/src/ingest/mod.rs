@@ -1,3 +1,38 @@
-//! From inputs to one merged, time-ordered sequence of undecoded events.
+//! From a capture to one merged, time-ordered sequence of undecoded events, with its losses.
+//!
+//! In: a `Capture` of formats. Out: a [`Trace`] (merged records, schema, gaps) or, for `check`, only a [`CaptureInfo`].
+//! Knows no network word; decodes no field but the event id.
+//!
+//! ```text
+//! Capture.streams -> decode (chunks in parallel) -> check (counts, gaps, which instances) -> merge -> Trace.events()
+//! ```
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod check;
+mod clock;
+mod decode;
 mod info;
+mod merge;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+pub use check::check;
+pub use clock::TraceClock;
+pub use decode::Rec;
 pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
+pub use schema::Schema;
+pub use trace::{Event, Trace};
+
+/// How to read.
+pub struct Options<'p> {
+    /// Called from many threads with the number of coded bytes just read.
+    pub progress: &'p (dyn Fn(u64) + Sync),
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options { progress: &|_| {} }
+    }
+}

@@ -1,7 +1,19 @@
-//! Trackers.
+//! Trackers: from the merged events to fact tables. One folder per tracker; `run.rs` says in which order they run.
+//!
+//! ```text
+//! Trace ─┬─ skb (identity of every address: ids per event, lives, hops) ─┐
+//!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
+//!        ├─ thread, comms (who ran, slept, was called what) ─────────────┘
+//!        └─ softirq, napi
+//! ```
+
+pub mod comms;
+pub mod context;
+pub mod dispatch;
 pub mod drops;
 pub mod napi;
 pub mod receive;
 pub mod skb;
 pub mod softirq;
 pub mod tcp;
+pub mod thread;

@@ -43,8 +43,6 @@ pub enum Runner {
     Ksoftirqd,
     /// A task that enabled bottom halves.
     TaskBh,
-    /// Right after another softirq run of the same episode.
-    SameEpisode,
     /// Not known.
     Unknown,
 }
@@ -56,7 +54,6 @@ impl Runner {
             Runner::IrqTail => "irq_tail",
             Runner::Ksoftirqd => "ksoftirqd",
             Runner::TaskBh => "task_bh",
-            Runner::SameEpisode => "same_episode",
             Runner::Unknown => "unknown",
         }
     }
@@ -98,7 +95,7 @@ pub static SOFTIRQS: TableDef<SoftirqRow> = TableDef {
             "runner",
             "",
             Str,
-            "irq_tail, ksoftirqd, task_bh (a task enabling bottom halves), same_episode (follows another vector's run), unknown",
+            "irq_tail, ksoftirqd, task_bh (a task enabling bottom halves), unknown",
             |r, _| Cell::str(r.runner.word())
         ),
         col!(

@@ -1,0 +1,232 @@
+//! What was read and how well, from decoded chunks: counts, losses, gaps, clock, and which ring buffers are used.
+
+use std::collections::BTreeMap;
+
+use netmortem_formats::Capture;
+
+use super::Options;
+use super::clock::TraceClock;
+use super::decode::{DecodedChunk, Keep, decode};
+use super::info::{CaptureInfo, GapRow, StreamInfo};
+use super::schema::Schema;
+
+/// Result of reading.
+pub struct Reading {
+    /// The summary.
+    pub info: CaptureInfo,
+    /// Gaps of the used streams, by time.
+    pub gaps: Vec<GapRow>,
+    /// Records out of order inside their CPU.
+    pub inversions: u64,
+}
+
+/// Decodes everything, keeps nothing: the answer of `netmortem check`.
+pub fn check(capture: &Capture, options: &Options<'_>) -> CaptureInfo {
+    let clock = TraceClock::of(capture);
+    let schema = Schema::new(capture);
+    let decoded = decode(capture, &clock, Keep::Counts, options.progress);
+    read(capture, &schema, &clock, &decoded).info
+}
+
+/// Sums up decoded chunks.
+pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded: &[Vec<DecodedChunk<'_>>]) -> Reading {
+    let used = used_instances(capture, decoded);
+    let mut counts: Vec<u64> = vec![];
+    let mut info = CaptureInfo {
+        source: capture.source.clone(),
+        format: capture.format.to_string(),
+        format_version: capture.format_version.clone(),
+        kernel_release: capture.host.kernel_release.clone(),
+        hostname: capture.host.hostname.clone(),
+        machine: capture.host.machine.clone(),
+        clock: clock.name.clone(),
+        clock_is_ns: clock.is_ns,
+        complete: capture.complete,
+        problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
+        command: text(&capture.manifest, "command_line"),
+        stop_reason: text(&capture.end, "stop_reason"),
+        realtime_offset_ns: realtime_offset(capture, clock),
+        ..Default::default()
+    };
+    let mut gaps = vec![];
+    let mut inversions = 0u64;
+    let mut cpus: Vec<u32> = vec![];
+    for (stream, chunks) in capture.streams.iter().zip(decoded) {
+        let mut s = StreamInfo {
+            instance: stream.instance.clone(),
+            cpu: stream.cpu,
+            clock: stream.clock.clone(),
+            used: used.contains(&stream.instance.as_str()),
+            ..Default::default()
+        };
+        let stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);
+        inversions = inversions.saturating_add(chunks.iter().map(|c| c.inversions).sum());
+        info.gaps.extend(stream_gaps.iter().cloned());
+        if s.used {
+            gaps.extend(stream_gaps);
+            info.start_ns = s
+                .first_ns
+                .map(|t| info.start_ns.map_or(t, |a| a.min(t)))
+                .or(info.start_ns);
+            info.end_ns = s.last_ns.map(|t| info.end_ns.map_or(t, |a| a.max(t))).or(info.end_ns);
+            cpus.push(s.cpu);
+        }
+        info.total_events = info.total_events.saturating_add(s.events);
+        info.lost_events = info.lost_events.saturating_add(s.lost_events);
+        info.losses_of_unknown_size = info.losses_of_unknown_size.saturating_add(s.losses_of_unknown_size);
+        info.ring_bytes = info.ring_bytes.saturating_add(s.bytes);
+        info.streams.push(s);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    info.cpus = cpus.len() as u32;
+    info.duration_ns = info.start_ns.zip(info.end_ns).map_or(0, |(a, b)| b.saturating_sub(a));
+    kernel_says_more_was_lost(capture, &mut info);
+    info.events = name_counts(schema, &counts);
+    gaps.sort_by_key(|g| (g.start_ns, g.end_ns, g.cpu));
+    Reading { info, gaps, inversions }
+}
+
+fn sum_stream(
+    s: &mut StreamInfo,
+    chunks: &[DecodedChunk<'_>],
+    counts: &mut Vec<u64>,
+    info: &mut CaptureInfo,
+) -> Vec<GapRow> {
+    let mut gaps: Vec<GapRow> = vec![];
+    // A gap at the end of a chunk ends with the first record of a later one.
+    let mut open: Vec<usize> = vec![];
+    for c in chunks {
+        if counts.len() < c.counts.len() {
+            counts.resize(c.counts.len(), 0);
+        }
+        for (sum, n) in counts.iter_mut().zip(&c.counts) {
+            *sum = sum.saturating_add(*n);
+        }
+        for e in &c.errors {
+            info.problems.push(format!("CPU {}: {e}", s.cpu));
+            info.complete = false;
+        }
+        for (at, l) in c.losses.iter().enumerate() {
+            match l.count {
+                Some(n) => s.lost_events = s.lost_events.saturating_add(n),
+                None => s.losses_of_unknown_size = s.losses_of_unknown_size.saturating_add(1),
+            }
+            let (start, end) = (
+                c.loss_start.get(at).copied().flatten(),
+                c.loss_end.get(at).copied().flatten(),
+            );
+            gaps.push(GapRow {
+                cpu: s.cpu,
+                start_ns: start.or(s.last_ns),
+                end_ns: end,
+                lost_events: l.count,
+                cause: l.cause,
+            });
+        }
+        let from = gaps.len().saturating_sub(c.losses.len());
+        if let Some((first, last)) = c.span {
+            for i in open.drain(..) {
+                if let Some(g) = gaps.get_mut(i) {
+                    g.end_ns = Some(first);
+                }
+            }
+            s.first_ns = s.first_ns.or(Some(first));
+            s.last_ns = Some(s.last_ns.map_or(last, |l| l.max(last)));
+        }
+        open.extend((from..gaps.len()).filter(|i| gaps.get(*i).is_some_and(|g| g.end_ns.is_none())));
+        s.events = s.events.saturating_add(c.events);
+        s.bytes = s.bytes.saturating_add(c.ring_bytes);
+    }
+    gaps
+}
+
+/// A loss that no page flag tells (the end of a full buffer) is in the kernel's per-CPU statistics.
+fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo) {
+    for st in &capture.cpu_stats {
+        let said = st
+            .overrun
+            .saturating_add(st.commit_overrun)
+            .saturating_add(st.dropped_events);
+        let seen = info
+            .streams
+            .iter_mut()
+            .find(|s| s.cpu == st.cpu && s.instance == st.instance);
+        let Some(s) = seen else {
+            info.lost_events = info.lost_events.saturating_add(said);
+            continue;
+        };
+        if said > s.lost_events {
+            let more = said.saturating_sub(s.lost_events);
+            s.lost_events = said;
+            info.lost_events = info.lost_events.saturating_add(more);
+        }
+    }
+}
+
+/// One instance, or several whose events do not overlap: a packet recorded twice must not become two.
+fn used_instances<'c>(capture: &'c Capture, decoded: &[Vec<DecodedChunk<'_>>]) -> Vec<&'c str> {
+    let mut kinds: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (s, chunks) in capture.streams.iter().zip(decoded) {
+        let sum = kinds.entry(s.instance.as_str()).or_default();
+        for c in chunks {
+            if sum.len() < c.counts.len() {
+                sum.resize(c.counts.len(), 0);
+            }
+            for (a, n) in sum.iter_mut().zip(&c.counts) {
+                *a = a.saturating_add(*n);
+            }
+        }
+    }
+    let mut order: Vec<(&str, Vec<u64>)> = kinds.into_iter().collect();
+    order.sort_by_key(|(name, c)| (std::cmp::Reverse(c.iter().sum::<u64>()), *name));
+    let mut used = vec![];
+    let mut taken: Vec<u64> = vec![];
+    for (name, counts) in order {
+        let overlaps = counts.iter().zip(&taken).any(|(a, b)| *a > 0 && *b > 0);
+        if used.is_empty() || (!overlaps && counts.iter().any(|n| *n > 0)) {
+            used.push(name);
+            if taken.len() < counts.len() {
+                taken.resize(counts.len(), 0);
+            }
+            for (t, n) in taken.iter_mut().zip(&counts) {
+                *t = t.saturating_add(*n);
+            }
+        }
+    }
+    used
+}
+
+fn name_counts(schema: &Schema<'_>, counts: &[u64]) -> BTreeMap<String, u64> {
+    let named = |id: usize| match u16::try_from(id).ok().and_then(|id| schema.by_id(id)) {
+        Some(f) => f.key(),
+        None => format!("id:{id}"),
+    };
+    counts
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .map(|(id, n)| (named(id), *n))
+        .collect()
+}
+
+fn text(json: &Option<serde_json::Value>, key: &str) -> String {
+    match json.as_ref().and_then(|j| j.get(key)) {
+        Some(serde_json::Value::String(s)) => s.clone(),
+        Some(serde_json::Value::Array(a)) => a.iter().filter_map(|v| v.as_str()).collect::<Vec<_>>().join(" "),
+        _ => String::new(),
+    }
+}
+
+/// Wall clock minus trace clock, for clocks that the recorded pairs cover.
+fn realtime_offset(capture: &Capture, clock: &TraceClock) -> Option<i64> {
+    let pair = capture.clock_pairs.first()?;
+    let real = pair.realtime_ns?;
+    let own = match clock.name.as_str() {
+        "mono" => pair.monotonic_ns,
+        "boot" => pair.boottime_ns?,
+        "mono_raw" => pair.monotonic_raw_ns?,
+        _ => return None,
+    };
+    real.checked_sub(own)
+}

@@ -1,0 +1,136 @@
+//! One capture, decoded and merged: the sequence that trackers read.
+
+use std::borrow::Cow;
+
+use netmortem_formats::Capture;
+use netmortem_formats::tracepoints::common;
+
+use super::Options;
+use super::check::{self, Reading};
+use super::clock::TraceClock;
+use super::decode::{Keep, Rec, decode};
+use super::info::{CaptureInfo, GapRow};
+use super::merge::merge;
+use super::schema::Schema;
+
+/// A merged capture. Borrows the file's bytes; decoded blocks live as long as it.
+#[derive(Debug)]
+pub struct Trace<'c> {
+    /// Event formats.
+    pub schema: Schema<'c>,
+    /// All records of the used streams, in order.
+    pub recs: Vec<Rec>,
+    blocks: Vec<Cow<'c, [u8]>>,
+    /// Intervals of used streams whose events are missing, by time.
+    pub gaps: Vec<GapRow>,
+    /// What `check` says of the capture.
+    pub info: CaptureInfo,
+    /// Records out of order inside their CPU.
+    pub inversions: u64,
+}
+
+/// One event as trackers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'t> {
+    /// ns on the trace clock.
+    pub ts: i64,
+    /// Position in the merged sequence.
+    pub index: u32,
+    /// CPU.
+    pub cpu: u16,
+    /// Event id.
+    pub kind: u16,
+    /// `common_flags`, 0 when not recorded.
+    pub flags: u8,
+    /// `common_pid`: the running or interrupted thread; -1 when not recorded.
+    pub pid: i32,
+    /// The payload.
+    pub payload: &'t [u8],
+}
+
+impl Event<'_> {
+    /// Whether it fired inside a running softirq and not inside a hard interrupt or NMI.
+    #[inline]
+    pub fn in_softirq(&self) -> bool {
+        self.flags & 0x10 != 0 && self.flags & 0x48 == 0
+    }
+    /// Whether it fired inside a hard interrupt.
+    #[inline]
+    pub fn in_hardirq(&self) -> bool {
+        self.flags & 0x08 != 0
+    }
+    /// Whether it fired in plain task context.
+    #[inline]
+    pub fn in_task(&self) -> bool {
+        self.flags & 0x58 == 0
+    }
+}
+
+impl<'c> Trace<'c> {
+    /// Decodes and merges.
+    pub fn read(capture: &'c Capture, options: &Options<'_>) -> Trace<'c> {
+        let clock = TraceClock::of(capture);
+        let schema = Schema::new(capture);
+        let mut decoded = decode(capture, &clock, Keep::Records, options.progress);
+        let Reading { info, gaps, inversions } = check::read(capture, &schema, &clock, &decoded);
+        let mut blocks = Vec::new();
+        let mut streams = Vec::new();
+        for (stream, chunks) in info.streams.iter().zip(&mut decoded) {
+            let mut recs = Vec::new();
+            for c in chunks {
+                blocks.push(std::mem::take(&mut c.bytes));
+                if stream.used {
+                    recs.push(std::mem::take(&mut c.recs));
+                }
+            }
+            streams.push(recs);
+        }
+        drop(decoded);
+        let recs = merge(streams);
+        Trace {
+            schema,
+            recs,
+            blocks,
+            gaps,
+            info,
+            inversions,
+        }
+    }
+    /// The payload of a record.
+    #[inline]
+    pub fn payload(&self, r: &Rec) -> &[u8] {
+        let (at, len) = (r.offset as usize, r.len as usize);
+        self.blocks
+            .get(r.block as usize)
+            .and_then(|b| b.get(at..)?.get(..len))
+            .unwrap_or(&[])
+    }
+    /// The event at a position.
+    #[inline]
+    pub fn event(&self, index: usize) -> Option<Event<'_>> {
+        let r = self.recs.get(index)?;
+        Some(self.event_of(r, index as u32))
+    }
+    #[inline]
+    fn event_of(&self, r: &Rec, index: u32) -> Event<'_> {
+        let payload = self.payload(r);
+        let common: Option<common::Common> = self.schema.common.as_ref().and_then(|c| c.read(payload));
+        Event {
+            ts: r.ts,
+            index,
+            cpu: r.cpu,
+            kind: r.kind,
+            flags: common.and_then(|c| c.flags).unwrap_or(0),
+            pid: common.and_then(|c| c.pid).unwrap_or(-1),
+            payload,
+        }
+    }
+    /// The events whose kind `wanted` says, in order.
+    pub fn events<'s>(&'s self, wanted: impl Fn(u16) -> bool + 's) -> impl Iterator<Item = Event<'s>> + 's {
+        self.recs
+            .iter()
+            .enumerate()
+            .filter(move |(_, r)| wanted(r.kind))
+            .map(|(i, r)| self.event_of(r, i as u32))
+    }
+}

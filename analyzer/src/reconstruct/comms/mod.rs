@@ -1,0 +1,57 @@
+//! Names of tasks: the comm that sched events stated last for a thread, else the one saved with the recording.
+//!
+//! In: sched_switch, sched_waking and the capture's saved list. Out: `Comms::at`. A comm can change (exec, prctl):
+//! the latest statement before the question is used.
+
+use rustc_hash::FxHashMap;
+
+use netmortem_formats::Capture;
+use netmortem_formats::tracepoints::sched_switch::SchedSwitch;
+
+use crate::ingest::Trace;
+use crate::name::Name;
+use crate::reconstruct::dispatch::{Routes, Tracker};
+
+#[cfg(test)]
+mod tests;
+
+/// Names by thread id, with the time each was first stated.
+#[derive(Debug, Default)]
+pub struct Comms {
+    seen: FxHashMap<i32, Vec<(i64, Name)>>,
+    saved: FxHashMap<i32, Name>,
+}
+
+impl Tracker for Comms {}
+
+impl Comms {
+    /// Reads the trace.
+    pub fn read(trace: &Trace<'_>, capture: &Capture) -> Comms {
+        let mut comms = Comms::default();
+        for (pid, comm) in &capture.comms {
+            comms.saved.insert(*pid, Name::new(comm.as_bytes()));
+        }
+        let mut routes = Routes::<Comms>::new("comms");
+        routes.on::<SchedSwitch<'static>>(&trace.schema, |c, e, s| {
+            c.state(e.ts, s.prev_pid, s.prev_comm);
+            c.state(e.ts, s.next_pid, s.next_comm);
+        });
+        routes.run(trace, &mut comms);
+        comms
+    }
+    fn state(&mut self, ts: i64, pid: i32, comm: &[u8]) {
+        let name = Name::new(comm);
+        let of = self.seen.entry(pid).or_default();
+        if of.last().is_none_or(|(_, n)| *n != name) {
+            of.push((ts, name));
+        }
+    }
+    /// The name of a thread at a time; empty when nothing states it.
+    pub fn at(&self, pid: i32, ts: i64) -> Name {
+        let stated = self.seen.get(&pid).and_then(|of| {
+            let i = of.partition_point(|(t, _)| *t <= ts);
+            of.get(i.saturating_sub(1)).map(|(_, n)| *n)
+        });
+        stated.or_else(|| self.saved.get(&pid).copied()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,93 @@
+//! How events reach trackers: a tracker names the tracepoints it wants, each is bound once from the capture's formats,
+//! and the merged sequence is walked once per tracker. There is no place where all events meet.
+//!
+//! ```text
+//! Routes::on::<NapiPoll>(handler) ... run(trace, tracker): for each event in order -> handlers[kind](tracker, event, struct)
+//! ```
+
+use netmortem_formats::tracepoints::Tracepoint;
+
+use crate::ingest::{Event, GapRow, Schema, Trace};
+
+#[cfg(test)]
+mod tests;
+
+/// A state machine fed by events in time order.
+pub trait Tracker {
+    /// Events of a CPU were lost: whatever it was waiting for may have happened.
+    fn gap(&mut self, gap: &GapRow) {
+        let _ = gap;
+    }
+}
+
+type Handler<T> = Box<dyn Fn(&mut T, &Event<'_>) + Send + Sync>;
+
+/// Handlers by event id, and what could not be bound.
+pub struct Routes<T> {
+    by_kind: Vec<Option<Handler<T>>>,
+    /// Why tracepoints asked for are not there: one sentence each.
+    pub missing: Vec<String>,
+    /// Payloads too short for their format, per run.
+    pub name: &'static str,
+}
+
+impl<T: Tracker + 'static> Routes<T> {
+    /// No routes.
+    pub fn new(name: &'static str) -> Routes<T> {
+        Routes {
+            by_kind: Vec::new(),
+            missing: Vec::new(),
+            name,
+        }
+    }
+    /// Sends events of tracepoint `P` to `f`. False (and a sentence in `missing`) when the capture cannot provide it.
+    pub fn on<P: Tracepoint>(
+        &mut self,
+        schema: &Schema<'_>,
+        f: impl for<'e> Fn(&mut T, &Event<'e>, P::Event<'e>) + Send + Sync + 'static,
+    ) -> bool {
+        match schema.bind::<P>() {
+            Ok((id, bound)) => {
+                self.raw(id, move |t, e| {
+                    if let Some(p) = P::read(&bound, e.payload) {
+                        f(t, e, p);
+                    }
+                });
+                true
+            }
+            Err(why) => {
+                self.missing.push(why);
+                false
+            }
+        }
+    }
+    /// Sends events of an id to `f` undecoded.
+    pub fn raw(&mut self, id: u16, f: impl Fn(&mut T, &Event<'_>) + Send + Sync + 'static) {
+        let at = usize::from(id);
+        if self.by_kind.len() <= at {
+            self.by_kind.resize_with(at + 1, || None);
+        }
+        if let Some(slot) = self.by_kind.get_mut(at) {
+            *slot = Some(Box::new(f));
+        }
+    }
+    /// Whether no tracepoint could be bound.
+    pub fn is_empty(&self) -> bool {
+        self.by_kind.iter().all(Option::is_none)
+    }
+    /// Walks the trace: gaps first where they begin, then events.
+    pub fn run(&self, trace: &Trace<'_>, tracker: &mut T) {
+        let mut gaps = trace.gaps.iter().peekable();
+        for e in trace.events(|k| self.by_kind.get(usize::from(k)).is_some_and(Option::is_some)) {
+            while let Some(g) = gaps.next_if(|g| g.start_ns.is_none_or(|s| s < e.ts)) {
+                tracker.gap(g);
+            }
+            if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind)) {
+                h(tracker, &e);
+            }
+        }
+        for g in gaps {
+            tracker.gap(g);
+        }
+    }
+}
