@@ -2,7 +2,8 @@
 //! `mode` since 4.16, `was_armed` later (6.1.192 and 6.12.117 have it). TCP pacing is `tcp_pace_kick`, a shaping qdisc
 //! `qdisc_watchdog`; their address minus a constant names the socket or the qdisc.
 //!
-//! Traps: `expires` is in the timer's own clock (CLOCK_MONOTONIC for those), not in that of the trace.
+//! Traps: `expires` is in the timer's own clock (CLOCK_MONOTONIC for those), not in that of the trace. The text's
+//! table of `mode` has no numbers.
 
 use crate::tracepoints::tracepoint;
 

@@ -1,6 +1,6 @@
 //! `skb:kfree_skb`: An skb is freed as a drop: `kfree_skb_reason` / `sk_skb_reason_drop` (net/core/skbuff.c), when the
 //! last reference goes. Since 2.6.x: `skbaddr`, `location`, `protocol`. `reason` since 5.17. `rx_sk` since 6.11,
-//! placed before `protocol`: offsets move.
+//! placed before `protocol`: offsets move (6.1 lacks it, 6.12 and 6.18 have it).
 //!
 //! Traps: not every kfree_skb is a loss (drivers that complete with it, sockets that close with queued data,
 //! duplicates that TCP discards). Reason numbers change in nearly every release: resolve them by the recording's own

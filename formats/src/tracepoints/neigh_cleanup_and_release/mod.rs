@@ -1,5 +1,5 @@
 //! `neigh:neigh_cleanup_and_release`: A neighbour entry is given up: `neigh_cleanup_and_release`
-//! (net/core/neighbour.c). Since 5.2, fields unchanged.
+//! (net/core/neighbour.c). Since 5.1 or 5.2, fields unchanged.
 
 use crate::tracepoints::{Raw, Text, tracepoint};
 

@@ -1,5 +1,5 @@
 //! `neigh:neigh_event_send_dead`: A packet asked for a neighbour whose entry is dead, and is dropped:
-//! `__neigh_event_send` (net/core/neighbour.c). Since 5.2, fields unchanged.
+//! `__neigh_event_send` (net/core/neighbour.c). Since 5.1 or 5.2, fields unchanged.
 
 use crate::tracepoints::{Raw, Text, tracepoint};
 

@@ -1,6 +1,6 @@
 //! `neigh:neigh_event_send_done`: A packet asked for an unresolved neighbour: `__neigh_event_send`
-//! (net/core/neighbour.c). Since 5.2, fields unchanged. With an incomplete state the packet is parked in the entry's
-//! queue until the answer.
+//! (net/core/neighbour.c). Since 5.1 or 5.2, fields unchanged. With an incomplete state the packet is parked in the
+//! entry's queue until the answer.
 
 use crate::tracepoints::{Raw, Text, tracepoint};
 

@@ -1,5 +1,5 @@
 //! `neigh:neigh_timer_handler`: A neighbour entry's timer ran: `neigh_timer_handler` (net/core/neighbour.c), after its
-//! work. Since 5.2, fields unchanged.
+//! work. Since 5.1 or 5.2, fields unchanged.
 
 use crate::tracepoints::{Raw, Text, tracepoint};
 

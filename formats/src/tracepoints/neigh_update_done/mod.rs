@@ -1,5 +1,5 @@
-//! `neigh:neigh_update_done`: An update of a neighbour entry ended: `__neigh_update` (net/core/neighbour.c). Since
-//! 5.2, fields unchanged.
+//! `neigh:neigh_update_done`: An update of a neighbour entry ended: `__neigh_update` (net/core/neighbour.c). Since 5.1
+//! or 5.2, fields unchanged.
 
 use crate::tracepoints::{Raw, Text, tracepoint};
 

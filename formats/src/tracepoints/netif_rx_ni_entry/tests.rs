@@ -1,1 +1,71 @@
-//! tests
+//! Binding and reading. None of the recorded kernels has the event; its class is that of `netif_rx_entry`, whose text
+//! of 6.1 stands in, with the names of before 3.15 at the end.
+
+use std::marker::PhantomData;
+
+use super::NetifRxNiEntry;
+use crate::tracepoints::testing::{only_on, payload, reads_text, renamed, text};
+
+const PAYLOAD: &str = "
+000010012a000000 common
+4e000700 name
+01200000 napi_id
+0300 queue_mapping
+eeeeeeeeeeee -
+000c0b0a8188ffff skbaddr
+01 vlan_tagged
+ee -
+0081 vlan_proto
+6420 vlan_tci
+0008 protocol
+03 ip_summed
+eeeeee -
+efbeadde hash
+01 l4_hash
+eeeeee -
+ea050000 len
+a8050000 data_len
+00090000 truesize
+01 mac_header_valid
+eeeeee -
+f2ffffff mac_header
+02 nr_frags
+ee -
+a805 gso_size
+1100 gso_type
+766574682d6100 text
+";
+
+#[test]
+fn reads_the_class_layout() {
+    only_on::<NetifRxNiEntry>(&[]);
+    let bytes = payload(PAYLOAD);
+    let event = NetifRxNiEntry {
+        name: b"veth-a",
+        napi_id: 8193,
+        queue_mapping: 3,
+        skbaddr: 0xffff_8881_0a0b_0c00,
+        vlan_tagged: true,
+        vlan_proto: 0x8100,
+        vlan_tci: 8292,
+        protocol: 0x0800,
+        ip_summed: 3,
+        hash: 0xdeadbeef,
+        l4_hash: true,
+        len: 1514,
+        data_len: 1448,
+        truesize: 2304,
+        mac_header_valid: true,
+        mac_header: -14,
+        nr_frags: 2,
+        gso_size: 1448,
+        gso_type: 17,
+        payload: PhantomData,
+    };
+    reads_text::<NetifRxNiEntry>(&text("6.1.192", "net", "netif_rx_entry"), &bytes, 85, &event);
+    // Older kernels.
+    let text = text("6.1.192", "net", "netif_rx_entry");
+    let text = renamed(&text, "hash", "rxhash");
+    let text = renamed(&text, "l4_hash", "l4_rxhash");
+    reads_text::<NetifRxNiEntry>(&text, &bytes, 85, &event);
+}

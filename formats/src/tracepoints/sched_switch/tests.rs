@@ -1,1 +1,43 @@
-//! tests
+//! Binding and reading on the recorded format texts.
+
+use std::marker::PhantomData;
+
+use super::SchedSwitch;
+use crate::tracepoints::testing::{KERNELS, names, only_on, payload, reads};
+
+const PAYLOAD: &str = "
+000010012a000000 common
+69706572663300eeeeeeeeeeeeeeeeee prev_comm
+d2040000 prev_pid
+78000000 prev_prio
+0200000000000000 prev_state
+6b736f6674697271642f3100eeeeeeee next_comm
+37020000 next_pid
+62000000 next_prio
+";
+
+#[test]
+fn reads_what_the_kernel_wrote() {
+    only_on::<SchedSwitch>(&KERNELS);
+    let bytes = payload(PAYLOAD);
+    let event = SchedSwitch {
+        prev_comm: b"iperf3",
+        prev_pid: 1234,
+        prev_prio: 120,
+        prev_state: 2,
+        next_comm: b"ksoftirqd/1",
+        next_pid: 567,
+        next_prio: 98,
+        payload: PhantomData,
+    };
+    reads::<SchedSwitch>(&KERNELS, &bytes, 64, &event);
+}
+
+#[test]
+fn names_task_states() {
+    names::<SchedSwitch>(
+        &KERNELS,
+        "prev_state",
+        &[(1, "S"), (2, "D"), (0x20, "Z"), (0x80, "I"), (3, "S|D")],
+    );
+}

@@ -1,5 +1,5 @@
 //! `sched:sched_wakeup`: A woken task is runnable on its CPU: `ttwu_do_wakeup` (kernel/sched/core.c). Since 2.6.x;
-//! `success` left in about 4.14.
+//! `success` is gone in 6.1.
 //!
 //! Traps: with a remote queue it fires on the target CPU, after an IPI; without `sched_waking` it is the only sign of
 //! the wake.

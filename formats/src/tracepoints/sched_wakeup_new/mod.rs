@@ -1,5 +1,5 @@
 //! `sched:sched_wakeup_new`: A new task is runnable for the first time: `wake_up_new_task` (kernel/sched/core.c).
-//! Since 2.6.x; `success` left in about 4.14.
+//! Since 2.6.x; `success` is gone in 6.1.
 
 use crate::tracepoints::{Text, tracepoint};
 

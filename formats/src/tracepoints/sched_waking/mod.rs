@@ -1,6 +1,6 @@
 //! `sched:sched_waking`: A wake-up begins, on the waker's CPU: `try_to_wake_up` (kernel/sched/core.c). Since 4.3,
-//! absent in 3.10. `success` left in about 4.14. The latency of a wake starts here; `sched_wakeup` follows on the CPU
-//! that queues the task.
+//! absent in 3.10. `success` is gone in 6.1. The latency of a wake starts here; `sched_wakeup` follows on the CPU that
+//! queues the task.
 
 use crate::tracepoints::{Text, tracepoint};
 

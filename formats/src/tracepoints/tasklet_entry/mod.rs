@@ -1,5 +1,5 @@
-//! `irq:tasklet_entry`: A tasklet's function begins: `tasklet_action_common` (kernel/softirq.c). Since about 6.3, in
-//! 6.1 by backport. TCP small queues ran as a tasklet (`tcp_tasklet_func`) before they moved to a workqueue.
+//! `irq:tasklet_entry`: A tasklet's function begins: `tasklet_action_common` (kernel/softirq.c). In 6.1.192 and later.
+//! TCP small queues ran as a tasklet (`tcp_tasklet_func`) before they moved to a workqueue.
 
 use crate::tracepoints::tracepoint;
 

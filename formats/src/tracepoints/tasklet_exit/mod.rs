@@ -1,5 +1,5 @@
-//! `irq:tasklet_exit`: A tasklet's function returned: `tasklet_action_common` (kernel/softirq.c). Since about 6.3, in
-//! 6.1 by backport.
+//! `irq:tasklet_exit`: A tasklet's function returned: `tasklet_action_common` (kernel/softirq.c). In 6.1.192 and
+//! later.
 
 use crate::tracepoints::tracepoint;
 

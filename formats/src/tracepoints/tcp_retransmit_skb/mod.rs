@@ -2,7 +2,8 @@
 //! transmit. Since 4.15; `state` 5.1, `family` about 5.12, `err` 6.17.
 //!
 //! Traps: before 6.17 only successes fire, since then failures too: count `err` 0 only. It names the write-queue
-//! original, `net_dev_queue` its clone. TLP probes fire it as well; zero-window probes do not.
+//! original, `net_dev_queue` its clone. TLP probes fire it as well; zero-window probes do not. The text's table of
+//! `state` has no numbers: take the names from inet_sock_set_state's.
 
 use crate::tracepoints::{Raw, tracepoint};
 

@@ -2,8 +2,8 @@
 //! (net/ipv4/tcp_output.c and neighbours). Since 4.15. Two layouts: with `sport`, `dport`, `saddr[4]` and
 //! `saddr_v6[16]` before 6.10, with `reason` and sockaddrs of 28 bytes since.
 //!
-//! Traps: `skbaddr` is the segment that caused the RST, 0 for an active one. Direction of the addresses: of the
-//! socket's view.
+//! Traps: `skbaddr` is the segment that caused the RST, 0 for an active one. Addresses are those of the socket's view.
+//! The text's table of `state` has no numbers: take the names from inet_sock_set_state's.
 
 use crate::tracepoints::{Raw, tracepoint};
 
