@@ -12,6 +12,7 @@ pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]
     let bad = |what| FormatError::new(FormatErrorKind::Decompress, what, locus);
     let (size, mut reader): (Option<u64>, Box<dyn Read + '_>) = match coding {
         Coding::Stored => return Ok(Cow::Borrowed(coded)),
+        Coding::ZstdPrefix { unit } => return Ok(Cow::Owned(zstd_prefix(coded, unit))),
         Coding::Zlib { size } => (size, Box::new(flate2::read::ZlibDecoder::new(coded))),
         Coding::Zstd { size } => (
             size,
@@ -48,4 +49,16 @@ pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]
         return Err(FormatError::new(FormatErrorKind::BadLength, "chunk", locus).sizes(need, have, Limit::Member));
     }
     Ok(Cow::Owned(out))
+}
+
+/// What decodes of a frame that was cut, down to a multiple of `unit`; nothing when not even its header is whole.
+fn zstd_prefix(coded: &[u8], unit: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Ok(reader) = zstd::stream::read::Decoder::with_buffer(coded) {
+        // The error is the cut itself; bytes decoded before it stay in `out`.
+        let _cut = reader.take(MAX_CHUNK_BYTES).read_to_end(&mut out);
+    }
+    let rest = out.len().checked_rem(unit as usize).unwrap_or(0);
+    out.truncate(out.len().saturating_sub(rest));
+    out
 }

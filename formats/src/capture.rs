@@ -39,6 +39,11 @@ pub enum Coding {
         /// Decoded size.
         size: Option<u64>,
     },
+    /// The beginning of a zstd frame whose end is not in the file: what decodes, down to a multiple of `unit` bytes.
+    ZstdPrefix {
+        /// Size of a sub-buffer.
+        unit: u32,
+    },
 }
 
 /// A piece of a stream that decodes without its neighbours: whole sub-buffers.

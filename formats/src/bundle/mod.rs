@@ -1,25 +1,44 @@
-//! The netmortem bundle (`.nmb`): a plain tar.
+//! The netmortem bundle (`.nmb`): one recording as a plain, uncompressed tar.
+//!
+//! In: bytes of a file (reader), or members as they are produced (writer). Out: a [`crate::Capture`], or a stream of
+//! bytes that `tar tf` lists. Must not decode event payloads, follow member names as paths, or trust any size.
+//! Spec: `docs/bundle.md` (ours); the tar layout is POSIX.1-2001 ustar with GNU long names and pax `path`/`size`.
+//!
+//! ```text
+//! | header 512 | manifest.json, padded to 512 |            always first
+//! | header 512 | header_page ... |                         texts that describe the events: written before tracing starts
+//! | header 512 | trace/cpu0/000001.pages.zst | ...         appended as produced; each one zstd frame of whole sub-buffers
+//! | header 512 | snapshots/net/netstat/end ... |
+//! | header 512 | end.json |                                always last: statistics, stop reason, SHA-256 of all before
+//! | 1024 zero bytes |                                      end of archive
+//! ```
+//! A reader walks headers forward only, so that a file cut anywhere yields everything before the cut.
 
-use crate::bytes::Bytes;
-use crate::capture::Capture;
-use crate::error::{FormatError, FormatErrorKind};
+mod layout;
+mod manifest;
+mod names;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod writer;
+
 use crate::open::Descriptor;
+
+pub use manifest::{
+    AbsentEvent, Clocks, CommandEnd, End, FORMAT_VERSION, Machine, Manifest, MemberDigest, Plan, PlannedEvent,
+    RecorderEnd, RecorderInfo,
+};
+pub use names::{
+    HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PagesName, SAVED_CMDLINES, TASKS, event_format_name,
+    pages_name, snapshot_name,
+};
+pub use verify::verify;
+pub use writer::{BundleWriter, PagesEncoder};
 
 /// How to open a bundle.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "bundle",
-    sniff,
-    open,
+    sniff: reader::sniff,
+    open: reader::open,
 };
-
-fn sniff(_b: &[u8]) -> bool {
-    false
-}
-
-fn open(_source: &str, _bytes: Bytes) -> Result<Capture, FormatError> {
-    Err(FormatError::new(
-        FormatErrorKind::Unsupported,
-        "bundle",
-        Default::default(),
-    ))
-}

@@ -1,0 +1,193 @@
+//! `manifest.json` and `end.json` as types. A reader ignores keys it does not know and takes a missing key as unknown
+//! (empty, 0 or null); a change that an old reader would misread raises [`FORMAT_VERSION`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::capture::{ClockPair, CpuStats, Host};
+use crate::endian::Endian;
+
+/// Version of the bundle format this code writes, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// `manifest.json`: what was about to be recorded, where and how; known before the first event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the bundle format.
+    pub format_version: u32,
+    /// The program that recorded.
+    #[serde(default)]
+    pub recorder: RecorderInfo,
+    /// Kernel and host.
+    #[serde(default)]
+    pub host: Host,
+    /// The machine.
+    #[serde(default)]
+    pub machine: Machine,
+    /// Clocks of the recording.
+    #[serde(default)]
+    pub clocks: Clocks,
+    /// What was asked of the kernel.
+    #[serde(default)]
+    pub plan: Plan,
+    /// What a person should know about this recording, in sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// The program that recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecorderInfo {
+    /// Version of the recorder.
+    #[serde(default)]
+    pub version: String,
+    /// Its command line.
+    #[serde(default)]
+    pub command_line: Vec<String>,
+    /// Its process id; its own threads are in the recording like any other task.
+    #[serde(default)]
+    pub pid: u32,
+    /// The command it ran (`-- CMD...`), empty when none.
+    #[serde(default)]
+    pub command: Vec<String>,
+}
+
+/// The machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Byte order of the recorded kernel.
+    #[serde(default)]
+    pub endian: Endian,
+    /// Bytes of a memory page; 0 when unknown.
+    #[serde(default)]
+    pub page_bytes: u64,
+    /// `MemTotal`, KiB; 0 when unknown.
+    #[serde(default)]
+    pub memory_kib: u64,
+    /// `model name` of the first CPU, empty when unknown.
+    #[serde(default)]
+    pub cpu_model: String,
+    /// /proc/sys/kernel/random/boot_id: joins several recordings of one boot.
+    #[serde(default)]
+    pub boot_id: String,
+    /// CPUs online at the start.
+    #[serde(default)]
+    pub cpus_online: Vec<u32>,
+}
+
+/// Clocks of the recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// Clock of the ring buffer in the kernel's spelling (`mono`).
+    #[serde(default)]
+    pub trace_clock: String,
+    /// Readings just before the first event.
+    #[serde(default)]
+    pub start: ClockPair,
+}
+
+/// What was asked of the kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Name of the profile (`full`).
+    #[serde(default)]
+    pub profile: String,
+    /// Name of the private tracing instance.
+    #[serde(default)]
+    pub instance: String,
+    /// Ring buffer per CPU, bytes.
+    #[serde(default)]
+    pub buffer_bytes_per_cpu: u64,
+    /// Size of a sub-buffer, bytes; 0 means as `header_page` says.
+    #[serde(default)]
+    pub sub_buffer_bytes: u32,
+    /// CPUs whose buffers were drained.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Events that were enabled.
+    #[serde(default)]
+    pub events: Vec<PlannedEvent>,
+    /// Events the profile wants and this kernel does not have, or refused.
+    #[serde(default)]
+    pub absent: Vec<AbsentEvent>,
+}
+
+/// An enabled event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedEvent {
+    /// `system:name`.
+    pub name: String,
+    /// The filter as given to the kernel; empty means every event is recorded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+}
+
+/// An event of the profile that was not enabled.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentEvent {
+    /// `system:name`.
+    pub name: String,
+    /// Why, in words.
+    #[serde(default)]
+    pub because: String,
+}
+
+/// `end.json`: what became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Why it ended: `duration`, `command`, `SIGINT`, `SIGTERM`, `SIGHUP`, `max_bytes`, `stopped`.
+    #[serde(default)]
+    pub stop_reason: String,
+    /// Readings just after the last event.
+    #[serde(default)]
+    pub clock: ClockPair,
+    /// `per_cpu/cpuN/stats` after the last read.
+    #[serde(default)]
+    pub cpu_stats: Vec<CpuStats>,
+    /// How the command ended; null when there was none, or it had not ended.
+    #[serde(default)]
+    pub command: Option<CommandEnd>,
+    /// What the recording cost.
+    #[serde(default)]
+    pub recorder: RecorderEnd,
+    /// What went wrong on the way, in sentences.
+    #[serde(default)]
+    pub problems: Vec<String>,
+    /// Every member before this one.
+    #[serde(default)]
+    pub members: Vec<MemberDigest>,
+}
+
+/// How the recorded command ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandEnd {
+    /// Its process id.
+    pub pid: u32,
+    /// Its exit status.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// The signal that killed it.
+    #[serde(default)]
+    pub signal: Option<i32>,
+}
+
+/// What the recording cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecorderEnd {
+    /// CPU time of the recorder's own threads (drain, compression, writing), ns; not the cost of the tracepoints.
+    #[serde(default)]
+    pub cpu_ns: u64,
+    /// Bytes of sub-buffers read from the kernel.
+    #[serde(default)]
+    pub ring_bytes: u64,
+}
+
+/// Name, size and checksum of a member as stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberDigest {
+    /// Name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 of the bytes as stored, lower-case hex.
+    pub sha256: String,
+}

@@ -1,0 +1,94 @@
+//! Names of the members, written and read in one place. Names of a file being read are labels, never paths.
+
+use crate::capture::SnapshotWhen;
+
+/// First member.
+pub const MANIFEST: &str = "manifest.json";
+/// Last member.
+pub const END: &str = "end.json";
+/// `events/header_page` of tracefs.
+pub const HEADER_PAGE: &str = "header_page";
+/// `events/header_event` of tracefs (only for tools that want it).
+pub const HEADER_EVENT: &str = "header_event";
+/// `saved_cmdlines` of tracefs, at the end.
+pub const SAVED_CMDLINES: &str = "saved_cmdlines";
+/// `printk_formats` of tracefs.
+pub const PRINTK_FORMATS: &str = "printk_formats";
+/// Text symbols of /proc/kallsyms, one zstd frame.
+pub const KALLSYMS: &str = "kallsyms.zst";
+
+/// What of the snapshots that hold `tid comm` lines of all threads that existed.
+pub const TASKS: &str = "tasks";
+
+/// CPU and sequence number (from 1) of a `trace/cpuN/NNNNNN.pages.zst` member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PagesName {
+    /// CPU number.
+    pub cpu: u32,
+    /// Place among the members of that CPU, from 1, without holes.
+    pub sequence: u64,
+}
+
+/// `trace/cpu0/000001.pages.zst`.
+pub fn pages_name(n: PagesName) -> String {
+    format!("trace/cpu{}/{:06}.pages.zst", n.cpu, n.sequence)
+}
+
+/// The inverse of [`pages_name`].
+pub fn parse_pages_name(name: &str) -> Option<PagesName> {
+    let (cpu, file) = name.strip_prefix("trace/cpu")?.split_once('/')?;
+    let sequence = file.strip_suffix(".pages.zst")?;
+    Some(PagesName {
+        cpu: digits(cpu)?.try_into().ok()?,
+        sequence: digits(sequence)?,
+    })
+}
+
+/// `events/net/net_dev_queue/format`.
+pub fn event_format_name(system: &str, event: &str) -> String {
+    format!("events/{system}/{event}/format")
+}
+
+/// The system of an `events/<system>/<name>/format` member.
+pub fn parse_event_format_name(name: &str) -> Option<&str> {
+    let (system, event) = name.strip_prefix("events/")?.strip_suffix("/format")?.split_once('/')?;
+    (!event.is_empty() && !event.contains('/')).then_some(system)
+}
+
+/// `snapshots/net/netstat/start`.
+pub fn snapshot_name(what: &str, when: SnapshotWhen) -> String {
+    let when = match when {
+        SnapshotWhen::Start => "start",
+        SnapshotWhen::End => "end",
+    };
+    format!("snapshots/{what}/{when}")
+}
+
+/// The inverse of [`snapshot_name`].
+pub fn parse_snapshot_name(name: &str) -> Option<(&str, SnapshotWhen)> {
+    let (what, when) = name.strip_prefix("snapshots/")?.rsplit_once('/')?;
+    match when {
+        "start" => Some((what, SnapshotWhen::Start)),
+        "end" => Some((what, SnapshotWhen::End)),
+        _ => None,
+    }
+}
+
+/// `clocks/000001.json`.
+pub fn clocks_name(sequence: u64) -> String {
+    format!("clocks/{sequence:06}.json")
+}
+
+/// Whether the member holds a clock pair.
+pub fn is_clocks_name(name: &str) -> bool {
+    name.strip_prefix("clocks/")
+        .and_then(|n| n.strip_suffix(".json"))
+        .and_then(digits)
+        .is_some()
+}
+
+fn digits(s: &str) -> Option<u64> {
+    (!s.is_empty() && s.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| s.parse().ok())
+        .flatten()
+}
