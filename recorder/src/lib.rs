@@ -1,1 +1,31 @@
-//! The thin recorder.
+//! The thin recorder: what the kernel says about its network stack, into one bundle.
+//!
+//! In: a plan (profile, buffer size, when to stop). Out: a bundle (`docs/bundle.md`). It must not decode event payloads,
+//! use the global trace buffer, or leave anything behind: the private tracing instance goes when it goes.
+//! Follows the kernel's Documentation/trace/ftrace.rst (instances, trace_pipe_raw, stats) and events.rst (filters).
+//!
+//! ```text
+//! plan -> Instance (events enabled, tracing_on 0) -> manifest, texts, snapshots/start -> tracing_on 1 -> CMD
+//!            per CPU: trace_pipe_raw -splice-> pipe -> batch of whole sub-buffers -> zstd -> member
+//! stop -> tracing_on 0 -> rest of every CPU -> snapshots/end, stats -> end.json -> instance removed
+//! ```
+
+pub mod cli;
+mod clock;
+mod command;
+mod drain;
+mod error;
+mod host;
+mod instance;
+mod options;
+mod plan;
+mod record;
+mod signals;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod tracefs;
+
+pub use error::RecordError;
+pub use options::{Output, Profile, RecordOptions};
+pub use record::{Progress, Summary, record};

@@ -68,13 +68,14 @@ impl<W: Write> BundleWriter<W> {
         self.tar.get_mut().flush()
     }
 
-    /// Writes `end.json` (its `members` are filled here) and the end of the archive, and flushes.
-    pub fn finish(mut self, mut end: End) -> io::Result<W> {
+    /// Writes `end.json` (its `members` are filled here) and the end of the archive, and flushes. Returns the writer
+    /// and the size of the bundle.
+    pub fn finish(mut self, mut end: End) -> io::Result<(W, u64)> {
         end.members = std::mem::take(&mut self.digests);
         self.append_raw(names::END, &json(&end)?)?;
         let mut w = self.tar.into_inner()?;
         w.flush()?;
-        Ok(w)
+        Ok((w, self.bytes.saturating_add(2 * BLOCK)))
     }
 
     fn append_raw(&mut self, name: &str, data: &[u8]) -> io::Result<()> {

@@ -1,0 +1,209 @@
+//! The command line, shared by `netmortem-record` and `netmortem record`.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::clock::now_ns;
+use crate::error::RecordError;
+use crate::options::{Output, Profile, RecordOptions};
+use crate::record::{Progress, Summary, record};
+
+/// Shown at the end of `--help`.
+pub const EXAMPLES: &str = "Examples:
+  netmortem-record -d 30s                       thirty seconds into incident-<host>-<time>.nmb
+  netmortem-record -o slow.nmb                  until Ctrl-C
+  netmortem-record -o get.nmb -- curl -s URL    while a command runs
+  netmortem-record -d 10s -o - | ssh laptop 'cat > incident.nmb'";
+
+/// Arguments of a recording.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RecordArgs {
+    /// Where to write the bundle; - is standard output [default: incident-<host>-<time>.nmb]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits or at Ctrl-C
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+    /// Which events to record
+    #[arg(long, value_name = "NAME", default_value = "full", value_parser = ["full"])]
+    pub profile: String,
+    /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M, less on a small machine]
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_kib)]
+    pub buffer_size: Option<u64>,
+    /// Stop when the bundle has grown to this size (500M, 2G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub max_bytes: Option<u64>,
+    /// A command to record: recording stops when it exits; it is terminated when recording stops first
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+impl RecordArgs {
+    /// The same as plain options.
+    pub fn options(&self) -> RecordOptions {
+        let output = match &self.output {
+            Some(p) if p.as_os_str() == "-" => Output::Stdout,
+            Some(p) => Output::File(p.clone()),
+            None => Output::File(default_name()),
+        };
+        RecordOptions {
+            output,
+            duration: self.duration,
+            profile: Profile::Full,
+            buffer_kib: self.buffer_size,
+            max_bytes: self.max_bytes,
+            command: self.command.clone(),
+            command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
+        }
+    }
+}
+
+/// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
+pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
+    let mut err = std::io::stderr();
+    let terminal = err.is_terminal();
+    let mut tell = |p: &Progress| {
+        if terminal {
+            let lost = if p.lost > 0 {
+                format!(", {} events LOST", p.lost)
+            } else {
+                String::new()
+            };
+            let (secs, bundle) = (p.elapsed.as_secs(), size(p.bundle_bytes));
+            let _ = write!(
+                std::io::stderr(),
+                "\r\x1b[Krecording {secs} s, {bundle}{lost} (Ctrl-C stops)"
+            );
+        }
+    };
+    let done = record(&args.options(), &mut tell);
+    if terminal {
+        let _ = write!(err, "\r\x1b[K");
+    }
+    let _ = write!(err, "{}", summary_text(&done?));
+    Ok(())
+}
+
+/// What was recorded, for a person.
+pub fn summary_text(s: &Summary) -> String {
+    let path = s
+        .path
+        .as_ref()
+        .map_or("standard output".into(), |p| p.display().to_string());
+    let mut out = format!(
+        "{path}: {} events in {:.1} s, {} ({} in the ring buffers), {}; stopped by {}\n",
+        s.events,
+        s.elapsed.as_secs_f64(),
+        size(s.bundle_bytes),
+        size(s.ring_bytes),
+        if s.lost == 0 {
+            "none lost".to_owned()
+        } else {
+            format!("{} LOST", s.lost)
+        },
+        s.stop_reason,
+    );
+    out += &format!(
+        "{} kinds of events enabled, {} not on this kernel; the recorder used {:.2} CPU seconds\n",
+        s.enabled,
+        s.absent,
+        s.cpu_ns as f64 / 1e9
+    );
+    if let Some(c) = &s.command {
+        out += &match (c.exit_code, c.signal) {
+            (Some(0), _) => "the command exited with status 0\n".to_owned(),
+            (Some(n), _) => format!("the command exited with status {n}\n"),
+            (_, Some(n)) => format!("the command was killed by signal {n}\n"),
+            _ => "the command was still running\n".to_owned(),
+        };
+    }
+    for n in &s.notes {
+        out += &format!("note: {n}\n");
+    }
+    out
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} B"),
+        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}
+
+/// `incident-<host>-<time>.nmb`, time in UTC.
+fn default_name() -> PathBuf {
+    let host = crate::host::host(0).hostname;
+    let host: String = host
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+        .collect();
+    let secs = now_ns(rustix::time::ClockId::Realtime).div_euclid(1_000_000_000);
+    format!("incident-{host}-{}.nmb", utc(secs)).into()
+}
+
+/// `20261121T120501Z`: days to a date of the Gregorian calendar by counting years from 1 March.
+fn utc(secs: i64) -> String {
+    let (days, rest) = (secs.div_euclid(86_400), secs.rem_euclid(86_400));
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (h, m, s) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}{month:02}{day:02}T{h:02}{m:02}{s:02}Z")
+}
+
+/// A number and its unit.
+fn split_unit(s: &str) -> Result<(f64, &str), String> {
+    let at = s.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(s.len());
+    let (number, unit) = s.split_at(at);
+    let value: f64 = number
+        .parse()
+        .map_err(|_| format!("{s:?} does not start with a number"))?;
+    Ok((value, unit.trim()))
+}
+
+fn parse_duration(s: &str) -> Result<Duration, String> {
+    let (value, unit) = split_unit(s)?;
+    let factor = match unit {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
+}
+
+fn bytes_of(s: &str, bare: f64) -> Result<u64, String> {
+    let (value, unit) = split_unit(s)?;
+    let factor = match unit.trim_end_matches("iB").trim_end_matches('B') {
+        "" => bare,
+        "k" | "K" => 1024.0,
+        "M" => 1024.0 * 1024.0,
+        "G" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(format!("unknown unit {unit:?}; use K, M or G")),
+    };
+    Ok((value * factor) as u64)
+}
+
+fn parse_bytes(s: &str) -> Result<u64, String> {
+    bytes_of(s, 1.0)
+}
+
+fn parse_kib(s: &str) -> Result<u64, String> {
+    match bytes_of(s, 1024.0)? >> 10 {
+        kib @ 8.. => Ok(kib),
+        _ => Err("a ring buffer of less than 8 KiB holds nothing".into()),
+    }
+}

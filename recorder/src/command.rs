@@ -1,0 +1,76 @@
+//! The command that is recorded (`-- CMD...`).
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::CommandEnd;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::RecordError;
+
+/// How long a command that outlived the recording may take to obey SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A running command. Dropping it terminates it.
+#[derive(Debug)]
+pub struct Command {
+    child: Child,
+    status: Option<ExitStatus>,
+}
+
+impl Command {
+    /// Starts it. `to_stderr`: our standard output carries the bundle, so its output goes to standard error.
+    pub fn start(argv: &[OsString], to_stderr: bool) -> Result<Command, RecordError> {
+        let name = argv.first().cloned().unwrap_or_default();
+        let mut c = std::process::Command::new(&name);
+        c.args(argv.iter().skip(1));
+        if to_stderr {
+            c.stdout(rustix::io::dup(std::io::stderr()).map_or_else(|_| Stdio::null(), Stdio::from));
+        }
+        let child = c.spawn();
+        let child = child.map_err(|source| RecordError::Command {
+            command: name.to_string_lossy().into(),
+            source,
+        })?;
+        Ok(Command { child, status: None })
+    }
+
+    /// Whether it has exited.
+    pub fn has_ended(&mut self) -> bool {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status.is_some()
+    }
+
+    /// How it ended. One that still runs is asked to terminate: a recorder does not leave processes behind.
+    pub fn end(mut self) -> CommandEnd {
+        self.terminate();
+        CommandEnd {
+            pid: self.child.id(),
+            exit_code: self.status.and_then(|s| s.code()),
+            signal: self.status.and_then(|s| s.signal()),
+        }
+    }
+
+    fn terminate(&mut self) {
+        if self.has_ended() {
+            return;
+        }
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while !self.has_ended() && asked.elapsed() < GRACE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        self.terminate();
+    }
+}

@@ -1,0 +1,335 @@
+//! One CPU's ring buffer into members: `trace_pipe_raw` -> pipe -> batch of whole sub-buffers -> zstd frame -> bundle.
+//!
+//! `splice` moves full sub-buffers only, and up to a megabyte of them for one system call: the recorder would otherwise
+//! fill the recording with its own `read` calls. What is left at the end, a sub-buffer that is not full, is `read`.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::{BundleWriter, PagesEncoder, PagesName};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+
+use crate::error::RecordError;
+
+/// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
+const BATCH_BYTES: usize = 512 << 10;
+/// ... or when the oldest sub-buffer has waited this long, so that a killed recorder leaves almost everything.
+const BATCH_AGE: Duration = Duration::from_secs(1);
+/// How long to sleep when the kernel has nothing; also bounds how late an old batch is noticed.
+const POLL: Duration = Duration::from_millis(250);
+/// Pause after a nearly empty read: kernels that wake a reader for every event would otherwise keep us spinning.
+const PAUSE: Duration = Duration::from_millis(20);
+const PIPE_BYTES: usize = 1 << 20;
+
+/// A `Write` that may be a file or a pipe.
+pub type Sink = Box<dyn Write + Send>;
+
+/// What the drain threads share.
+pub struct Shared {
+    writer: Mutex<BundleWriter<Sink>>,
+    stop: AtomicBool,
+    wake: OwnedFd,
+    /// Bytes in the bundle.
+    pub bundle_bytes: AtomicU64,
+    /// Bytes of sub-buffers read from the kernel.
+    pub ring_bytes: AtomicU64,
+}
+
+impl Shared {
+    /// Shares a writer whose manifest is written.
+    pub fn new(writer: BundleWriter<Sink>) -> Result<Shared, RecordError> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| RecordError::System {
+            doing: "eventfd",
+            source: e.into(),
+        })?;
+        let bundle_bytes = AtomicU64::new(writer.bytes_written());
+        Ok(Shared {
+            writer: Mutex::new(writer),
+            stop: AtomicBool::new(false),
+            wake,
+            bundle_bytes,
+            ring_bytes: AtomicU64::new(0),
+        })
+    }
+
+    /// The writer. A thread that panicked while it held it left whole members or a cut one: both are readable.
+    pub fn writer(&self) -> MutexGuard<'_, BundleWriter<Sink>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer back, when the threads are gone.
+    pub fn into_writer(self) -> BundleWriter<Sink> {
+        self.writer.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes all threads read what is left and return.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        // Never read, so every poller sees it; it can only fail by being full, which wakes them as well.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+}
+
+/// The reading end of one CPU.
+pub struct CpuDrain {
+    cpu: u32,
+    raw: File,
+    pipe: Option<(File, OwnedFd)>,
+    sub_buffer_bytes: usize,
+    encoder: PagesEncoder,
+    batch: Vec<u8>,
+    oldest: Option<Instant>,
+    sequence: u64,
+}
+
+impl CpuDrain {
+    /// `raw` is an opened, non-blocking `trace_pipe_raw`.
+    pub fn new(cpu: u32, raw: File, sub_buffer_bytes: u32) -> Result<CpuDrain, RecordError> {
+        let encoder = PagesEncoder::new(1).map_err(|source| RecordError::Drain { cpu, source })?;
+        let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok().map(|(r, w)| {
+            // More than the default needs privileges or room; less is only slower.
+            let _ = fcntl_setpipe_size(&w, PIPE_BYTES);
+            (File::from(r), w)
+        });
+        let sub_buffer_bytes = sub_buffer_bytes as usize;
+        Ok(CpuDrain {
+            cpu,
+            raw,
+            pipe,
+            sub_buffer_bytes,
+            encoder,
+            batch: Vec::new(),
+            oldest: None,
+            sequence: 0,
+        })
+    }
+
+    /// Its CPU.
+    pub fn cpu(&self) -> u32 {
+        self.cpu
+    }
+
+    /// Drains until told to stop.
+    pub fn run(&mut self, shared: &Shared) -> Result<(), RecordError> {
+        loop {
+            if shared.stop.load(Ordering::Acquire) {
+                return self.finish(shared);
+            }
+            let moved = self.read_full(shared)?;
+            if self.oldest.is_some_and(|t| t.elapsed() >= BATCH_AGE) {
+                self.flush(shared)?;
+            }
+            if moved < 16 * self.sub_buffer_bytes {
+                self.wait(shared, moved > 0)?;
+            }
+        }
+    }
+
+    /// Reads all that is left, full or not, and writes it. Only after tracing was stopped.
+    pub fn finish(&mut self, shared: &Shared) -> Result<(), RecordError> {
+        self.read_full(shared)?;
+        while self.read_one()? {
+            self.flush_if_large(shared)?;
+        }
+        self.flush(shared)
+    }
+
+    /// Sleeps until the buffer is filled to its `buffer_percent`, a stop, or a while.
+    fn wait(&self, shared: &Shared, pause: bool) -> Result<(), RecordError> {
+        let wake = PollFd::new(&shared.wake, PollFlags::IN);
+        let (mut fds, timeout) = match pause {
+            true => (vec![wake], PAUSE),
+            false => (vec![wake, PollFd::new(&self.raw, PollFlags::IN)], POLL),
+        };
+        let started = Instant::now();
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::from(timeout.subsec_nanos()),
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(self.error(e.into())),
+        }
+        // Readable at once and yet nothing full to take: do not spin on it.
+        if !pause && started.elapsed() < Duration::from_millis(1) && fds.first().is_some_and(|f| f.revents().is_empty())
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Moves full sub-buffers until there are no more; returns how many bytes.
+    fn read_full(&mut self, shared: &Shared) -> Result<usize, RecordError> {
+        let mut total = 0;
+        while let Some((reader, writer)) = self.pipe.as_mut() {
+            let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+            match splice(self.raw.as_fd(), None, writer.as_fd(), None, PIPE_BYTES, flags) {
+                Ok(0) | Err(Errno::AGAIN | Errno::INTR) => break,
+                Ok(n) => {
+                    let at = self.batch.len();
+                    self.batch.resize(at + n, 0);
+                    let done = self.batch.get_mut(at..).map_or(Ok(()), |b| reader.read_exact(b));
+                    done.map_err(|e| self.error(e))?;
+                    total += n;
+                    shared.ring_bytes.fetch_add(n as u64, Ordering::Relaxed);
+                    self.oldest.get_or_insert_with(Instant::now);
+                    self.flush_if_large(shared)?;
+                }
+                // No splice here (some containers): fall back to read.
+                Err(Errno::INVAL | Errno::NOSYS) => self.pipe = None,
+                Err(e) => return Err(self.error(e.into())),
+            }
+        }
+        if self.pipe.is_none() {
+            while self.read_one()? {
+                total += self.sub_buffer_bytes;
+                shared
+                    .ring_bytes
+                    .fetch_add(self.sub_buffer_bytes as u64, Ordering::Relaxed);
+                self.flush_if_large(shared)?;
+            }
+        }
+        Ok(total)
+    }
+
+    /// Reads one sub-buffer, full or not; false when there is none.
+    fn read_one(&mut self) -> Result<bool, RecordError> {
+        let at = self.batch.len();
+        self.batch.resize(at + self.sub_buffer_bytes, 0);
+        let done = self.batch.get_mut(at..).map_or(Ok(()), |b| self.raw.read_exact(b));
+        match done {
+            Ok(()) => {
+                self.oldest.get_or_insert_with(Instant::now);
+                Ok(true)
+            }
+            Err(e) => {
+                self.batch.truncate(at);
+                match e.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof => Ok(false),
+                    _ => Err(self.error(e)),
+                }
+            }
+        }
+    }
+
+    fn flush_if_large(&mut self, shared: &Shared) -> Result<(), RecordError> {
+        if self.batch.len() >= BATCH_BYTES {
+            self.flush(shared)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self, shared: &Shared) -> Result<(), RecordError> {
+        self.oldest = None;
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.sequence += 1;
+        let name = PagesName {
+            cpu: self.cpu,
+            sequence: self.sequence,
+        };
+        let frame = self.encoder.encode(&self.batch).map_err(|e| self.error(e))?;
+        self.batch.clear();
+        let mut writer = shared.writer();
+        let done = writer.append_pages(name, &frame);
+        done.map_err(|source| RecordError::Output {
+            path: "the bundle".into(),
+            source,
+        })?;
+        shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn error(&self, source: io::Error) -> RecordError {
+        RecordError::Drain { cpu: self.cpu, source }
+    }
+}
+
+/// All CPUs being drained. Dropping it stops the threads and waits for them, so that the instance can be removed.
+pub struct Drains {
+    shared: Arc<Shared>,
+    threads: Vec<(u32, JoinHandle<Result<CpuDrain, RecordError>>)>,
+    /// CPUs without a thread (offline at the start): read once, at the end.
+    idle: Vec<CpuDrain>,
+}
+
+impl Drains {
+    /// Starts a thread for every CPU in `online`.
+    pub fn start(shared: Shared, drains: Vec<CpuDrain>, online: &[u32]) -> Result<Drains, RecordError> {
+        let mut this = Drains {
+            shared: Arc::new(shared),
+            threads: Vec::new(),
+            idle: Vec::new(),
+        };
+        for mut d in drains {
+            let cpu = d.cpu();
+            if !online.contains(&cpu) {
+                this.idle.push(d);
+                continue;
+            }
+            let shared = Arc::clone(&this.shared);
+            let thread = std::thread::Builder::new().name(format!("drain/{cpu}"));
+            let handle = thread.spawn(move || d.run(&shared).map(|()| d));
+            this.threads.push((
+                cpu,
+                handle.map_err(|source| RecordError::System {
+                    doing: "starting a thread",
+                    source,
+                })?,
+            ));
+        }
+        Ok(this)
+    }
+
+    /// What the threads share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Whether a thread returned before it was told to: an error, which [`Drains::finish`] returns.
+    pub fn one_has_ended(&self) -> bool {
+        self.threads.iter().any(|(_, t)| t.is_finished())
+    }
+
+    /// Reads everything that is left, closes the readers, and gives the writer's holder back.
+    pub fn finish(mut self) -> Result<Shared, RecordError> {
+        let mut drains = self.join()?;
+        drains.append(&mut self.idle);
+        for d in &mut drains {
+            d.finish(&self.shared)?;
+        }
+        drop(drains);
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })
+    }
+
+    fn join(&mut self) -> Result<Vec<CpuDrain>, RecordError> {
+        self.shared.stop();
+        let mut drains = Vec::new();
+        let mut first_error = None;
+        for (cpu, handle) in self.threads.drain(..) {
+            match handle.join().unwrap_or(Err(RecordError::ThreadDied { cpu })) {
+                Ok(d) => drains.push(d),
+                Err(e) => first_error = first_error.or(Some(e)),
+            }
+        }
+        first_error.map_or(Ok(drains), Err)
+    }
+}
+
+impl Drop for Drains {
+    fn drop(&mut self) {
+        // Only on the way out of an error that is already being returned.
+        let _ = self.join();
+    }
+}

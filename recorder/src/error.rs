@@ -1,0 +1,86 @@
+//! Why a recording could not start or had to end early. Every message says what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The error of the recorder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// No tracefs is mounted.
+    #[error(
+        "no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing; mount it first: mount -t tracefs nodev /sys/kernel/tracing"
+    )]
+    NoTracefs,
+    /// The kernel refused because of missing privileges.
+    #[error("no permission for {path}: recording needs root (try sudo)", path = .path.display())]
+    NoPermission {
+        /// What was refused.
+        path: PathBuf,
+    },
+    /// A file of tracefs could not be read or written.
+    #[error("{doing} {path}: {source}", path = .path.display())]
+    Tracefs {
+        /// The verb.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Not one event of the profile exists on this kernel.
+    #[error("not one event of the profile could be enabled; is the kernel built with CONFIG_EVENT_TRACING?")]
+    NothingToRecord,
+    /// The output could not be created or written.
+    #[error("cannot write {path}: {source}; what was written so far stays readable", path = .path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The output would be the user's terminal.
+    #[error("refusing to write a bundle to a terminal; redirect it, or name a file with -o")]
+    OutputIsTerminal,
+    /// The command could not be started.
+    #[error("cannot run {command}: {source}")]
+    Command {
+        /// Its name.
+        command: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Reading a ring buffer failed.
+    #[error("reading the ring buffer of CPU {cpu}: {source}")]
+    Drain {
+        /// CPU number.
+        cpu: u32,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another system call failed.
+    #[error("{doing}: {source}")]
+    System {
+        /// The verb.
+        doing: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A drain thread panicked: a defect of this program.
+    #[error("the thread that reads CPU {cpu} died; please report this as a defect")]
+    ThreadDied {
+        /// CPU number.
+        cpu: u32,
+    },
+}
+
+impl RecordError {
+    /// An error about a tracefs file; a refusal becomes [`RecordError::NoPermission`].
+    pub(crate) fn tracefs(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => RecordError::NoPermission { path },
+            _ => RecordError::Tracefs { doing, path, source },
+        }
+    }
+}

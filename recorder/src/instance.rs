@@ -1,0 +1,166 @@
+//! A private tracing instance: its own ring buffers, clock, filters and switches. Removing it undoes all of them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netmortem_formats::CpuStats;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::RecordError;
+use crate::tracefs;
+
+const PREFIX: &str = "netmortem-";
+
+/// An instance of ours. Dropping it stops tracing and removes it; all its `trace_pipe_raw` must be closed before.
+#[derive(Debug)]
+pub struct Instance {
+    path: PathBuf,
+    name: String,
+    /// Held while we live: it tells a later recorder that this instance is not a leftover, whatever the pid says.
+    _lock: Option<File>,
+}
+
+impl Instance {
+    /// Removes leftovers of dead recorders, then creates an instance with tracing off. Returns what was removed, too.
+    pub fn create(tracefs: &Path) -> Result<(Instance, Vec<String>), RecordError> {
+        let instances = tracefs.join("instances");
+        let removed = remove_stale(&instances);
+        let pid = std::process::id();
+        for n in 0u32.. {
+            let name = format!("{PREFIX}{pid}-{n}");
+            let path = instances.join(&name);
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let lock = File::open(&path).ok();
+                    let locked = lock.filter(|f| flock(f, FlockOperation::NonBlockingLockExclusive).is_ok());
+                    let this = Instance {
+                        path,
+                        name,
+                        _lock: locked,
+                    };
+                    this.write("tracing_on", "0")?;
+                    return Ok((this, removed));
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(RecordError::tracefs("creating", path, e)),
+            }
+        }
+        Err(RecordError::NoTracefs)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// A path inside it.
+    pub fn join(&self, file: &str) -> PathBuf {
+        self.path.join(file)
+    }
+    /// Writes one of its files.
+    pub fn write(&self, file: &str, value: &str) -> Result<(), RecordError> {
+        tracefs::write(&self.join(file), value)
+    }
+    /// Reads one of its files.
+    pub fn read(&self, file: &str) -> Result<String, RecordError> {
+        Ok(String::from_utf8_lossy(&tracefs::read(&self.join(file))?).into_owned())
+    }
+
+    /// Sets the best clock this kernel has: comparable between CPUs and with CLOCK_MONOTONIC first. Returns its name.
+    pub fn set_clock(&self) -> Result<&'static str, RecordError> {
+        let known = self.read("trace_clock")?;
+        let known: Vec<&str> = known.split_whitespace().map(|c| c.trim_matches(['[', ']'])).collect();
+        let clock = ["mono", "global"]
+            .into_iter()
+            .find(|c| known.contains(c))
+            .unwrap_or("local");
+        self.write("trace_clock", clock)?;
+        Ok(clock)
+    }
+
+    /// CPU numbers that have a ring buffer.
+    pub fn cpus(&self) -> Vec<u32> {
+        let names = tracefs::list(&self.join("per_cpu"));
+        let mut cpus: Vec<u32> = names
+            .iter()
+            .filter_map(|n| n.strip_prefix("cpu")?.parse().ok())
+            .collect();
+        cpus.sort_unstable();
+        cpus
+    }
+
+    /// `per_cpu/cpuN/stats`.
+    pub fn stats(&self, cpu: u32) -> Result<CpuStats, RecordError> {
+        let text = self.read(&format!("per_cpu/cpu{cpu}/stats"))?;
+        Ok(parse_stats(&self.name, cpu, &text))
+    }
+
+    /// Removes it now, and says so when that fails.
+    pub fn remove(self) -> Result<(), RecordError> {
+        self.remove_now()
+            .map_err(|e| RecordError::tracefs("removing", &self.path, e))
+    }
+
+    fn remove_now(&self) -> io::Result<()> {
+        let _ = self.write("tracing_on", "0");
+        remove_instance(&self.path)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Nothing more can be done about a failure here; the next recorder removes a leftover.
+        let _ = self.remove_now();
+    }
+}
+
+/// The numbers of a `stats` text.
+pub fn parse_stats(instance: &str, cpu: u32, text: &str) -> CpuStats {
+    let value = |key: &str| {
+        let line = text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':'));
+        line.and_then(|v| v.trim().parse().ok()).unwrap_or(0)
+    };
+    CpuStats {
+        instance: instance.to_owned(),
+        cpu,
+        entries: value("entries"),
+        overrun: value("overrun"),
+        commit_overrun: value("commit overrun"),
+        dropped_events: value("dropped events"),
+        read_events: value("read events"),
+        bytes: value("bytes"),
+    }
+}
+
+/// An instance stays busy for a moment after its last reader closed.
+fn remove_instance(path: &Path) -> io::Result<()> {
+    let mut result = fs::remove_dir(path);
+    for _ in 0..100 {
+        match &result {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(Duration::from_millis(20)),
+            _ => break,
+        }
+        result = fs::remove_dir(path);
+    }
+    result
+}
+
+/// Removes instances whose recorder was killed: the pid in the name is gone, and nobody holds the lock.
+fn remove_stale(instances: &Path) -> Vec<String> {
+    let stale = |name: &String| {
+        let Some(pid) = name
+            .strip_prefix(PREFIX)
+            .and_then(|r| r.split_once('-')?.0.parse::<u32>().ok())
+        else {
+            return false;
+        };
+        let unlocked = || {
+            let f = File::open(instances.join(name));
+            f.is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok())
+        };
+        !Path::new(&format!("/proc/{pid}")).exists() && unlocked()
+    };
+    let names = tracefs::list(instances).into_iter().filter(stale);
+    names.filter(|n| remove_instance(&instances.join(n)).is_ok()).collect()
+}

@@ -1,0 +1,63 @@
+//! Ctrl-C and its like as a flag. The only `unsafe` of this crate: installing a handler has no safe interface.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+
+const HANDLED: [(i32, &str); 3] = [
+    (libc::SIGINT, "SIGINT"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGHUP, "SIGHUP"),
+];
+
+extern "C" fn on_signal(number: i32) {
+    RECEIVED.store(number, Ordering::Relaxed);
+}
+
+/// While it lives, the signals only set a flag; dropping it gives back the handlers that were there.
+pub struct Signals {
+    previous: Vec<(i32, libc::sigaction)>,
+}
+
+impl Signals {
+    /// Takes the signals over. One that is ignored stays ignored (`nohup`).
+    pub fn take() -> Signals {
+        RECEIVED.store(0, Ordering::Relaxed);
+        let mut previous = Vec::new();
+        for (number, _) in HANDLED {
+            // SAFETY: both structures are valid for the call, zero is a valid sigaction (empty mask, no flags), and the
+            // handler only stores to an atomic, which is allowed in a signal handler.
+            unsafe {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                if libc::sigaction(number, std::ptr::null(), &mut old) != 0 || old.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut new: libc::sigaction = std::mem::zeroed();
+                new.sa_sigaction = on_signal as extern "C" fn(i32) as libc::sighandler_t;
+                new.sa_flags = libc::SA_RESTART;
+                if libc::sigaction(number, &new, std::ptr::null_mut()) == 0 {
+                    previous.push((number, old));
+                }
+            }
+        }
+        Signals { previous }
+    }
+
+    /// Name of the signal that came, if one did.
+    pub fn received(&self) -> Option<&'static str> {
+        let number = RECEIVED.load(Ordering::Relaxed);
+        HANDLED.iter().find(|(n, _)| *n == number).map(|(_, name)| *name)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (number, old) in &self.previous {
+            // SAFETY: `old` is what the kernel gave us for this very signal.
+            unsafe {
+                libc::sigaction(*number, old, std::ptr::null_mut());
+            }
+        }
+    }
+}
