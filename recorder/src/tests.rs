@@ -1,1 +1,4 @@
-//! Tests.
+//! Live recordings on this machine, and the pure parts. A live test says why it is skipped (no root, no tracefs).
+
+mod live;
+mod pure;
