@@ -1,1 +1,30 @@
-//! placeholder
+//! From facts to a report: one self-contained HTML file, PNG files, a verdict for the terminal.
+//!
+//! ```text
+//! facts --sections--> Document --html()-------> one file: CSS and SVG inside, no script, no reference to anything outside
+//!                              --write_pngs()-> every figure as a PNG, the same drawing
+//!                              --text()-------> the verdict lines for a terminal
+//! ```
+//! Sections turn facts into blocks and compute nothing; writers turn blocks into bytes and know no section. No font, no file and no
+//! setting of the analyzing machine is read: the same facts give the same bytes everywhere.
+
+pub mod chart;
+pub mod clean;
+pub mod document;
+pub mod format;
+mod html;
+mod png;
+mod text;
+
+pub use document::Document;
+pub use html::html;
+pub use png::{encode_png, write_pngs};
+pub use text::{Colors, text};
+
+#[cfg(test)]
+extern crate self as netmortem_reports; // the gallery below is shared with an example
+#[cfg(test)]
+#[path = "../examples/gallery/layout.rs"]
+mod layout;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Histogram over ECDF on one axis, with the quantiles as lines through both.
+
+use plotters_backend::DrawingBackend;
+
+use crate::chart::axis::Axis;
+use crate::chart::canvas::{Align, Canvas, ChartError, Letters};
+use crate::chart::frame::{self, Frame};
+use crate::chart::spec::{Distribution, Division, Size, Unit};
+use crate::chart::theme;
+use crate::format;
+
+const MARK_ROW: f64 = 15.0;
+const ECDF: f64 = 72.0;
+const BETWEEN: f64 = 12.0;
+const BELOW: f64 = 42.0;
+/// Width of the bin that a log axis cannot show (0 and below).
+const ZERO_BIN: f64 = 26.0;
+
+fn bars_height(size: Size) -> f64 {
+    match size {
+        Size::Full => 140.0,
+        Size::Half => 110.0,
+    }
+}
+
+pub fn height(plot: &Distribution, size: Size) -> u32 {
+    let ecdf = if plot.ecdf.is_empty() { 0.0 } else { ECDF + BETWEEN };
+    (mark_rows(plot) * MARK_ROW + 18.0 + bars_height(size) + ecdf + BELOW) as u32
+}
+
+fn mark_rows(plot: &Distribution) -> f64 {
+    if plot.marks.is_empty() { 0.0 } else { 2.0 }
+}
+
+pub fn draw<DB: DrawingBackend>(plot: &Distribution, canvas: &mut Canvas<DB>) -> Result<(), ChartError> {
+    let size = if canvas.width() > 600.0 { Size::Full } else { Size::Half };
+    let most = plot.bins.iter().map(|bin| bin.count).max().unwrap_or(0);
+    let counts = Axis::new(Division::Linear, 0.0, (most as f64 * 1.04).max(1.0), 0.0, 0.0);
+    let left = 14.0 + frame::y_label_width(canvas, &counts, Unit::Count, 4).max(40.0);
+    let zero_bin = plot.division == Division::Log && plot.bins.iter().any(|bin| bin.lo <= 0 && bin.count > 0);
+    let axis_left = if zero_bin { left + ZERO_BIN + 6.0 } else { left };
+
+    let top = canvas.top() + mark_rows(plot) * MARK_ROW + 18.0;
+    let bars = Frame {
+        left,
+        top,
+        right: canvas.width() - 14.0,
+        bottom: top + bars_height(size),
+    };
+    let counted = canvas.fit(plot.counted.as_str(), Letters::NOTE, 200.0);
+    canvas.text(8.0, top - 10.0, Align::Start, Letters::NOTE, &counted)?;
+
+    let Some((lo, hi)) = range(plot) else {
+        frame::ground(canvas, bars)?;
+        return frame::nothing(canvas, bars, "nothing was measured");
+    };
+    let values = Axis::new(plot.division, lo, hi, axis_left, bars.right);
+    let counts = Axis::new(
+        Division::Linear,
+        0.0,
+        (most as f64 * 1.04).max(1.0),
+        bars.bottom,
+        bars.top,
+    );
+
+    frame::x_grid(canvas, bars, &values, plot.unit)?;
+    frame::y_axis(canvas, bars, &counts, Unit::Count, 4)?;
+    draw_bars(plot, canvas, bars, &values, &counts)?;
+
+    let last = if plot.ecdf.is_empty() {
+        bars
+    } else {
+        canvas.line(&[(bars.left, bars.bottom), (bars.right, bars.bottom)], theme::AXIS, 1.0)?;
+        let ecdf = Frame {
+            top: bars.bottom + BETWEEN,
+            bottom: bars.bottom + BETWEEN + ECDF,
+            ..bars
+        };
+        let fractions = Axis::new(Division::Linear, 0.0, 1.0, ecdf.bottom, ecdf.top);
+        frame::x_grid(canvas, ecdf, &values, plot.unit)?;
+        frame::y_axis(canvas, ecdf, &fractions, Unit::Fraction, 2)?;
+        canvas.line(
+            &steps(&plot.ecdf, &values, &fractions, ecdf.left),
+            plot.tone.color(),
+            1.8,
+        )?;
+        ecdf
+    };
+    frame::x_axis(canvas, last, &values, plot.unit)?;
+    frame::x_title(canvas, last, plot.label.as_str())?;
+    draw_marks(
+        plot,
+        canvas,
+        Frame {
+            bottom: last.bottom,
+            ..bars
+        },
+        &values,
+    )
+}
+
+/// The values the axis spans: from the first to the last bin that holds something, and every mark.
+fn range(plot: &Distribution) -> Option<(f64, f64)> {
+    let held = || plot.bins.iter().filter(|bin| bin.count > 0);
+    let shown = |value: i64| plot.division == Division::Linear || value > 0;
+    let marks = || plot.marks.iter().map(|mark| mark.value).filter(|value| shown(*value));
+    let lo = held().map(|bin| bin.lo).filter(|lo| shown(*lo)).chain(marks()).min();
+    let hi = held().map(|bin| bin.hi).chain(marks()).max()?;
+    let lo = lo.unwrap_or(if plot.division == Division::Log { 1 } else { 0 });
+    Some((lo as f64, hi as f64))
+}
+
+fn draw_bars<DB: DrawingBackend>(
+    plot: &Distribution,
+    canvas: &mut Canvas<DB>,
+    bars: Frame,
+    values: &Axis,
+    counts: &Axis,
+) -> Result<(), ChartError> {
+    for bin in plot.bins.iter().filter(|bin| bin.count > 0) {
+        let below_axis = plot.division == Division::Log && bin.lo <= 0;
+        let (x0, x1) = if below_axis {
+            (bars.left + 2.0, bars.left + ZERO_BIN)
+        } else {
+            (values.px(bin.lo as f64), values.px(bin.hi as f64))
+        };
+        // A hair between bars, where they are wide enough.
+        let x1 = if x1 - x0 > 3.0 { x1 - 0.5 } else { x1 };
+        canvas.rect((x0, counts.px(bin.count as f64)), (x1, bars.bottom), plot.tone.color())?;
+        if below_axis && plot.ecdf.is_empty() {
+            canvas.text((x0 + x1) / 2.0, bars.bottom + 14.0, Align::Middle, Letters::NOTE, "≤0")?;
+        } else if below_axis {
+            canvas.text(
+                (x0 + x1) / 2.0,
+                counts.px(bin.count as f64) - 8.0,
+                Align::Middle,
+                Letters::NOTE,
+                "≤0",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// An ECDF as a staircase in pixels, from 0 at the left edge to its last value at the right one.
+pub fn steps(points: &[(i64, f64)], values: &Axis, fractions: &Axis, left: f64) -> Vec<(f64, f64)> {
+    let mut out = vec![(left, fractions.px(0.0))];
+    let mut fraction_before = 0.0;
+    for (value, fraction) in points {
+        let x = values.px(*value as f64).max(left);
+        out.push((x, fractions.px(fraction_before)));
+        out.push((x, fractions.px(*fraction)));
+        fraction_before = *fraction;
+    }
+    out.push((values.px(f64::MAX), fractions.px(fraction_before)));
+    super::decimate::decimate(&out, 2.0)
+}
+
+/// Lines through both panels; labels in two rows above, shifted so that they do not touch.
+fn draw_marks<DB: DrawingBackend>(
+    plot: &Distribution,
+    canvas: &mut Canvas<DB>,
+    through: Frame,
+    values: &Axis,
+) -> Result<(), ChartError> {
+    let ink = Letters {
+        color: theme::INK,
+        ..Letters::NOTE
+    };
+    let mut taken = [8.0, 8.0];
+    for mark in &plot.marks {
+        let x = values.px(mark.value as f64);
+        canvas.dashes(&[(x, through.top), (x, through.bottom)], theme::MUTED, 1.0)?;
+        let label = format!("{} {}", mark.label, written(mark.value, plot.unit));
+        let width = canvas.text_width(&label, ink);
+        let wanted = (x - width / 2.0).min(canvas.width() - width - 4.0);
+        // The row where the label is nearest to its line.
+        let shift = |taken: f64| (taken - wanted).max(0.0);
+        let row = usize::from(shift(taken[1]) < shift(taken[0]));
+        let start = wanted.max(taken[row]);
+        let y = through.top - 10.0 - MARK_ROW * (2.0 - row as f64);
+        canvas.text(start, y, Align::Start, ink, &label)?;
+        canvas.line(&[(x, y + 8.0), (x, through.top)], theme::GRID, 1.0)?;
+        if let Some(slot) = taken.get_mut(row) {
+            *slot = start + width + 10.0;
+        }
+    }
+    Ok(())
+}
+
+fn written(value: i64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => format::duration(value),
+        Unit::Bytes => u64::try_from(value).map_or_else(|_| format::signed(value), format::bytes),
+        Unit::Count | Unit::Fraction => format::signed(value),
+    }
+}

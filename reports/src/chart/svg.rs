@@ -1,0 +1,89 @@
+//! A chart as SVG text for the page: plotters' output without what CSS says better, with a role and a label.
+
+use plotters::backend::SVGBackend;
+use plotters_backend::DrawingBackend;
+
+use crate::chart::canvas::{Canvas, ChartError, TextBox};
+use crate::chart::spec::ChartSpec;
+use crate::chart::{draw, height};
+use crate::clean::Text;
+
+/// SVG units per logical pixel: coordinates are whole numbers, so this is the precision.
+const SCALE: u32 = 2;
+
+/// Largest SVG text of one chart; a chart whose data makes more is an error of its section.
+pub const MAX_SVG_BYTES: usize = 400_000;
+
+/// The chart as an `<svg>` element.
+///
+/// # Errors
+/// When it cannot be drawn, or is larger than [`MAX_SVG_BYTES`].
+pub fn svg(spec: &ChartSpec, alt: &Text) -> Result<String, ChartError> {
+    render(spec, alt).map(|(text, _)| text)
+}
+
+pub(crate) fn render(spec: &ChartSpec, alt: &Text) -> Result<(String, Vec<TextBox>), ChartError> {
+    let (width, height) = (spec.size.width() * SCALE, height(spec) * SCALE);
+    let mut raw = String::with_capacity(64 * 1024);
+    let texts = {
+        let mut backend = SVGBackend::with_string(&mut raw, (width, height));
+        let mut canvas = Canvas::new(&mut backend, SCALE)?;
+        draw(spec, &mut canvas)?;
+        let texts = canvas.texts().to_vec();
+        backend.present()?;
+        texts
+    };
+    let inside = raw.find(">\n").and_then(|end| raw.get(end + 2..)).unwrap_or_default();
+    let mut out = String::with_capacity(raw.len());
+    out.push_str(&format!(
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\""
+    ));
+    escape(alt.as_str(), &mut out);
+    out.push_str("\">\n");
+    shorten(inside, &mut out);
+    if out.len() > MAX_SVG_BYTES {
+        return Err(ChartError::new(format!(
+            "the figure needs {} bytes, more than {MAX_SVG_BYTES}",
+            out.len()
+        )));
+    }
+    Ok((out, texts))
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+}
+
+/// Attributes that say the default, or what the page's style sheet says. Names from a recording cannot match: quotes in them are escaped.
+const NOISE: [&str; 5] = [
+    " opacity=\"1\"",
+    " stroke=\"none\"",
+    " fill=\"none\"",
+    " font-family=\"netmortem\"",
+    " text-anchor=\"start\"",
+];
+
+fn shorten(raw: &str, out: &mut String) {
+    for line in raw.lines() {
+        let mut line = std::borrow::Cow::Borrowed(line);
+        if line.starts_with('<') {
+            for noise in NOISE {
+                // `fill="none"` goes only from polylines: the style sheet has it for them.
+                if line.contains(noise) && (noise != " fill=\"none\"" || line.starts_with("<polyline")) {
+                    line = std::borrow::Cow::Owned(line.replace(noise, ""));
+                }
+            }
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+}

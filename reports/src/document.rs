@@ -1,0 +1,277 @@
+//! A report as data: what the sections hand over and every writer (HTML, PNG, terminal) reads. Nothing here draws or computes.
+
+use crate::chart::ChartSpec;
+use crate::clean::Text;
+use crate::format::{self, TimeUnit};
+
+/// The whole report.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// The heading of the page.
+    pub title: Text,
+    /// One line under it: what was captured, where, when.
+    pub subtitle: Text,
+    /// In reading order.
+    pub sections: Vec<Section>,
+    /// The last line of the page: which program made it.
+    pub footer: Text,
+}
+
+/// One question answered.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Anchor in the page and prefix of the PNG files: lower case, digits and hyphens, fixed by the section.
+    pub id: &'static str,
+    /// Heading.
+    pub title: Text,
+    /// The answer in a sentence, above everything else.
+    pub lead: Text,
+    /// In reading order.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// Prose.
+    Paragraph(Text),
+    /// Short statements, one per line.
+    List(Vec<Text>),
+    /// A judgement: colour, word and sentence.
+    Strip(Strip),
+    /// Rows and columns.
+    Table(Table),
+    /// One chart over the whole width.
+    Figure(Box<Figure>),
+    /// Charts side by side where the page is wide enough.
+    Figures(Vec<Figure>),
+    /// Name and value pairs.
+    KeyValues(Vec<(Text, Text)>),
+    /// A command or other text to be copied as it stands.
+    Code(Text),
+    /// Folded away until asked for.
+    Details {
+        /// What is inside.
+        summary: Text,
+        /// The inside.
+        blocks: Vec<Block>,
+    },
+}
+
+/// How a statement is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Nothing to do.
+    Good,
+    /// Context, neither good nor bad.
+    Info,
+    /// Worth a look.
+    Notice,
+    /// Act.
+    Bad,
+    /// It cannot be said, and why is said.
+    Unknown,
+}
+
+impl Severity {
+    /// The word shown beside the colour, so that the colour is never the only carrier.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Info => "info",
+            Self::Notice => "look",
+            Self::Bad => "bad",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A statement with its severity.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// How it is meant.
+    pub severity: Severity,
+    /// The statement.
+    pub sentence: Text,
+    /// What it rests on, or what to do next.
+    pub detail: Option<Text>,
+}
+
+/// A chart with its words.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Unique within the section; the PNG is `<section>-<id>.png`. Lower case, digits, hyphens.
+    pub id: String,
+    /// What is drawn.
+    pub chart: ChartSpec,
+    /// What to see in it.
+    pub caption: Text,
+    /// The same for who cannot see it.
+    pub alt: Text,
+}
+
+/// Rows and columns.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What the rows are.
+    pub caption: Text,
+    /// Left to right.
+    pub columns: Vec<Column>,
+    /// Each as long as `columns`.
+    pub rows: Vec<Vec<Cell>>,
+    /// What is not shown, when rows were left out; or how to read it.
+    pub note: Option<Text>,
+}
+
+/// A column's heading and alignment.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Heading without the unit.
+    pub title: Text,
+    /// Unit in the heading; time columns get theirs from the values.
+    pub unit: Option<&'static str>,
+    /// What its cells are.
+    pub kind: ColumnKind,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Words: left.
+    Text,
+    /// Numbers: right.
+    Number,
+    /// Durations: right, all time columns of a table in one unit, named in the heading.
+    Time,
+}
+
+impl Column {
+    /// A column of words.
+    #[must_use]
+    pub fn text(title: &str) -> Self {
+        Self {
+            title: title.into(),
+            unit: None,
+            kind: ColumnKind::Text,
+        }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn number(title: &str) -> Self {
+        Self {
+            title: title.into(),
+            unit: None,
+            kind: ColumnKind::Number,
+        }
+    }
+
+    /// A column of numbers in a fixed unit.
+    #[must_use]
+    pub fn in_unit(title: &str, unit: &'static str) -> Self {
+        Self {
+            title: title.into(),
+            unit: Some(unit),
+            kind: ColumnKind::Number,
+        }
+    }
+
+    /// A column of durations.
+    #[must_use]
+    pub fn time(title: &str) -> Self {
+        Self {
+            title: title.into(),
+            unit: None,
+            kind: ColumnKind::Time,
+        }
+    }
+}
+
+/// One value of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(Text),
+    /// A name from the recording or a command, in fixed width.
+    Code(Text),
+    /// How many.
+    Count(u64),
+    /// Nanoseconds.
+    Ns(i64),
+    /// Bytes.
+    Bytes(u64),
+    /// 1.0 = all.
+    Fraction(f64),
+    /// Any other number, three significant digits.
+    Number(f64),
+    /// A judgement in a word or two.
+    Badge(Severity, Text),
+    /// Not known.
+    Unknown,
+}
+
+impl Cell {
+    /// A value, or [`Cell::Unknown`].
+    pub fn known<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Unknown, cell)
+    }
+
+    /// As shown, durations in `unit`.
+    #[must_use]
+    pub fn shown(&self, unit: TimeUnit) -> String {
+        match self {
+            Self::Text(text) | Self::Code(text) | Self::Badge(_, text) => text.as_str().to_owned(),
+            Self::Count(value) => format::count(*value),
+            Self::Ns(ns) => format::duration_in(*ns, unit),
+            Self::Bytes(value) => format::bytes(*value),
+            Self::Fraction(value) => format::percent(*value),
+            Self::Number(value) => format::significant(*value),
+            Self::Unknown => format::UNKNOWN.to_owned(),
+        }
+    }
+}
+
+impl Table {
+    /// The unit of the time columns: that of their geometric mean, but small enough that the smallest value shows three decimals.
+    #[must_use]
+    pub fn time_unit(&self) -> TimeUnit {
+        let (mut logs, mut n, mut smallest) = (0.0, 0_u32, u64::MAX);
+        for cell in self.rows.iter().flatten() {
+            if let Cell::Ns(ns) = cell
+                && *ns != 0
+            {
+                logs += (ns.unsigned_abs() as f64).ln();
+                n += 1;
+                smallest = smallest.min(ns.unsigned_abs());
+            }
+        }
+        if n == 0 {
+            return TimeUnit::Microseconds;
+        }
+        let middle = TimeUnit::for_value((logs / f64::from(n)).exp() as u64);
+        middle.min(TimeUnit::for_value(smallest.saturating_mul(1_000)))
+    }
+}
+
+impl Document {
+    /// Every figure with its section, in reading order, folded ones included.
+    #[must_use]
+    pub fn figures(&self) -> Vec<(&'static str, &Figure)> {
+        fn walk<'a>(id: &'static str, blocks: &'a [Block], out: &mut Vec<(&'static str, &'a Figure)>) {
+            for block in blocks {
+                match block {
+                    Block::Figure(figure) => out.push((id, figure)),
+                    Block::Figures(figures) => out.extend(figures.iter().map(|figure| (id, figure))),
+                    Block::Details { blocks, .. } => walk(id, blocks, out),
+                    _ => {}
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for section in &self.sections {
+            walk(section.id, &section.blocks, &mut out);
+        }
+        out
+    }
+}

@@ -1,0 +1,77 @@
+//! One block of a section as HTML.
+
+use maud::{Markup, PreEscaped, html as markup};
+
+use super::{Pictures, table};
+use crate::chart::Size;
+use crate::document::{Block, Figure, Severity, Strip};
+
+pub fn block(section: &str, block: &Block, pictures: &mut Pictures) -> Markup {
+    match block {
+        Block::Paragraph(text) => markup! { p { (text.as_str()) } },
+        Block::List(items) => markup! { ul { @for item in items { li { (item.as_str()) } } } },
+        Block::Strip(strip) => strip_markup(strip),
+        Block::Table(data) => table::table(data),
+        Block::Figure(figure) => figure_markup(section, figure, pictures),
+        Block::Figures(figures) => {
+            let drawn: Vec<Markup> = figures
+                .iter()
+                .map(|figure| figure_markup(section, figure, pictures))
+                .collect();
+            markup! { div.pair { @for figure in drawn { (figure) } } }
+        }
+        Block::KeyValues(pairs) => markup! {
+            dl { @for (key, value) in pairs { dt { (key.as_str()) } dd { (value.as_str()) } } }
+        },
+        Block::Code(text) => markup! { pre { code { (text.as_str()) } } },
+        Block::Details { summary, blocks } => {
+            let inside: Vec<Markup> = blocks
+                .iter()
+                .map(|inner| self::block(section, inner, pictures))
+                .collect();
+            markup! { details { summary { (summary.as_str()) } @for part in inside { (part) } } }
+        }
+    }
+}
+
+pub const fn class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Good => "good",
+        Severity::Info => "info",
+        Severity::Notice => "notice",
+        Severity::Bad => "bad",
+        Severity::Unknown => "unknown",
+    }
+}
+
+fn strip_markup(strip: &Strip) -> Markup {
+    markup! {
+        div class={ "strip " (class(strip.severity)) } {
+            b { (strip.severity.word()) }
+            div {
+                (strip.sentence.as_str())
+                @if let Some(detail) = &strip.detail { small { (detail.as_str()) } }
+            }
+        }
+    }
+}
+
+fn figure_markup(section: &str, figure: &Figure, pictures: &mut Pictures) -> Markup {
+    let width = if figure.chart.size == Size::Half {
+        "half"
+    } else {
+        "full"
+    };
+    let picture = match pictures.next() {
+        Some(Ok(svg)) => markup! { (PreEscaped(svg)) },
+        Some(Err(error)) => markup! { p { "This figure could not be drawn: " (error.to_string()) } },
+        None => markup! { p { "This figure could not be drawn." } },
+    };
+    markup! {
+        figure id={ (section) "-" (figure.id) } class=(width) {
+            // Wide charts scroll on narrow screens; with the keyboard too.
+            div.draw tabindex="0" role="group" aria-label=(figure.chart.title.as_str()) { (picture) }
+            @if !figure.caption.is_empty() { figcaption { (figure.caption.as_str()) } }
+        }
+    }
+}

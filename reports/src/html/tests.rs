@@ -1,0 +1,135 @@
+//! What the page must hold, whatever is in it.
+
+use super::{POLICY, html};
+use crate::document::{Block, Document, Section};
+use crate::layout;
+
+fn page() -> String {
+    html(&layout::document())
+}
+
+#[test]
+fn the_policy_forbids_everything_but_the_inline_style() {
+    let page = page();
+    assert!(POLICY.starts_with("default-src 'none'"));
+    assert!(page.contains("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:;"));
+    // The policy stands before anything it could forbid.
+    assert!(page.find("Content-Security-Policy") < page.find("<style>"));
+}
+
+#[test]
+fn nothing_refers_to_the_outside() {
+    let page = page();
+    for outside in [
+        "http:",
+        "https:",
+        "//",
+        "url(",
+        "@import",
+        "<link",
+        "<script",
+        "<img",
+        "<iframe",
+        "<object",
+        " src=",
+        "javascript:",
+    ] {
+        // The gallery's hostile names hold some of these as text; there they are escaped.
+        let hits = page
+            .match_indices(outside)
+            .filter(|(at, _)| !page.get(at.saturating_sub(24)..*at).unwrap_or("").contains("&lt;img"));
+        assert_eq!(hits.count(), 0, "{outside}");
+    }
+    for (at, _) in page.match_indices("href=\"") {
+        assert_eq!(page.get(at + 6..at + 7), Some("#"), "a link that leaves the page");
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = page();
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"));
+    assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}') && !page.contains('\0'));
+}
+
+#[test]
+fn every_section_is_reached_from_the_contents_and_every_figure_is_drawn() {
+    let (page, document) = (page(), layout::document());
+    for section in &document.sections {
+        assert!(
+            page.contains(&format!("<a href=\"#{}\">", section.id)),
+            "{}",
+            section.id
+        );
+        assert!(
+            page.contains(&format!("<section id=\"{}\"", section.id)),
+            "{}",
+            section.id
+        );
+    }
+    for (section, figure) in document.figures() {
+        assert!(page.contains(&format!("<figure id=\"{section}-{}\"", figure.id)));
+    }
+    assert_eq!(page.matches("<svg ").count(), document.figures().len());
+    assert!(!page.contains("could not be drawn"));
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn every_tag_is_closed() {
+    // The page is HTML, not XML: what differs (doctype, void elements, the style's text) is taken out, the rest must parse.
+    let page = page();
+    let (before, rest) = page.split_once("<style>").unwrap();
+    let (_, after) = rest.split_once("</style>").unwrap();
+    let mut xml = format!("{before}{after}").replace("<!DOCTYPE html>", "");
+    let mut from = 0;
+    while let Some(at) = xml.get(from..).and_then(|rest| rest.find("<meta")) {
+        let end = from + at + xml[from + at..].find('>').unwrap();
+        xml.insert(end, '/');
+        from = end;
+    }
+    let tree = roxmltree::Document::parse(&xml).unwrap();
+    let mut ids: Vec<&str> = tree.descendants().filter_map(|node| node.attribute("id")).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id twice");
+}
+
+#[test]
+fn numbers_are_right_aligned_with_the_unit_in_the_heading() {
+    let page = page();
+    assert!(
+        page.contains("<th scope=\"col\" class=\"n\">p99 <i>(µs)</i></th>"),
+        "unit in the heading"
+    );
+    assert!(
+        page.contains("<td class=\"n\">812\u{202f}004</td>"),
+        "grouped digits, right aligned"
+    );
+    assert!(page.contains("<td class=\"n u\">–</td>"), "unknown");
+}
+
+#[test]
+fn the_same_document_gives_the_same_bytes() {
+    assert_eq!(page(), page());
+}
+
+#[test]
+fn an_empty_document_is_a_page() {
+    assert!(html(&Document::default()).contains("<main"));
+    let section = Section {
+        id: "x",
+        title: "x".into(),
+        lead: "".into(),
+        blocks: vec![Block::List(Vec::new())],
+    };
+    assert!(
+        html(&Document {
+            sections: vec![section],
+            ..Document::default()
+        })
+        .contains("<section id=\"x\"")
+    );
+}
