@@ -141,7 +141,7 @@ pub fn percent(fraction: f64) -> String {
     if value > 0.0 && value < 0.001 {
         return format!("<0.001{THIN}%");
     }
-    if value < 100.0 && value >= 99.95 {
+    if (99.95..100.0).contains(&value) {
         let shown = trim_zeros(&format!("{:.3}", (value * 1000.0).floor() / 1000.0));
         return format!("{shown}{THIN}%");
     }
@@ -206,7 +206,7 @@ fn trim_zeros(text: &str) -> String {
 fn group(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3 * THIN.len_utf8());
     for (at, c) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(THIN);
         }
         out.push(c);
