@@ -1,6 +1,7 @@
 //! Decompression of one chunk, bounded: zstd frames and zlib streams.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::Read;
 
 use crate::capture::{Coding, MAX_CHUNK_BYTES};
@@ -10,6 +11,11 @@ use crate::item::Locus;
 /// Decodes `coded`; an output above [`MAX_CHUNK_BYTES`] is an error, never an allocation.
 pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]>, FormatError> {
     let bad = |what| FormatError::new(FormatErrorKind::Decompress, what, locus);
+    if let Coding::Zstd { size: Some(n) } = coding
+        && let Some(out) = zstd_frame(coded, n)
+    {
+        return Ok(Cow::Owned(out));
+    }
     let (size, mut reader): (Option<u64>, Box<dyn Read + '_>) = match coding {
         Coding::Stored => return Ok(Cow::Borrowed(coded)),
         Coding::ZstdPrefix { unit } => return Ok(Cow::Owned(zstd_prefix(coded, unit))),
@@ -49,6 +55,27 @@ pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]
         return Err(FormatError::new(FormatErrorKind::BadLength, "chunk", locus).sizes(need, have, Limit::Member));
     }
     Ok(Cow::Owned(out))
+}
+
+thread_local! {
+    /// A decompressor is 160 kB that zstd has to set up; a trace.dat has a chunk per 40 kB.
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// A frame that decodes to exactly `size` bytes, as undamaged ones of known size do. `None` says nothing about why not:
+/// the slow way finds out.
+fn zstd_frame(coded: &[u8], size: u64) -> Option<Vec<u8>> {
+    // Reserving is not touching: a frame that claims more than it holds takes no memory.
+    let mut out = Vec::new();
+    let size_or_none = Some(size).filter(|n| *n <= MAX_CHUNK_BYTES);
+    out.try_reserve_exact(usize::try_from(size_or_none?).ok()?).ok()?;
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            *slot = zstd::bulk::Decompressor::new().ok();
+        }
+        slot.as_mut()?.decompress_to_buffer(coded, &mut out).ok()
+    })?;
+    (out.len() as u64 == size).then_some(out)
 }
 
 /// What decodes of a frame that was cut, down to a multiple of `unit`; nothing when not even its header is whole.
