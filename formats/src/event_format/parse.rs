@@ -89,7 +89,7 @@ impl EventFormat {
                 .get(..memchr::memchr(b'\n', rest).unwrap_or(rest.len()))
                 .unwrap_or(rest);
             at = at.saturating_add(line.len()).saturating_add(1);
-            if let Some(field) = line.strip_prefix(b"\tfield:").or_else(|| line.strip_prefix(b"field:")) {
+            if let Some(field) = field_key(line) {
                 let field = field_after_key(field, locus)?;
                 // The blank line splits common from own fields; a name without the prefix is an own field even when
                 // the blank line was lost.
@@ -138,10 +138,17 @@ impl EventFormat {
 
 /// Parses one field line of a `format` or `header_page` text. `locus` is the line's place, for the error.
 pub(crate) fn field_line(line: &[u8], locus: Locus) -> Result<FieldFormat, FormatError> {
-    match line.trim_ascii().strip_prefix(b"field:") {
+    match field_key(line) {
         Some(rest) => field_after_key(rest, locus),
         None => Err(FormatError::new(FormatErrorKind::BadText, "field line", locus)),
     }
+}
+
+/// What follows the key of a field line. `field special` was the key of fixed arrays until 2.6.3x.
+fn field_key(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    line.strip_prefix(b"field:")
+        .or_else(|| line.strip_prefix(b"field special:"))
 }
 
 /// `<C declaration>; offset:N; size:N; signed:0|1;`

@@ -4,4 +4,7 @@
 
 mod layout;
 mod pages;
+mod real;
+mod recording;
+mod speed;
 mod synthetic;
