@@ -132,6 +132,12 @@ where
     }
 }
 
+/// What that kernel's format reads from `payload`.
+pub fn reading<'a, T: Tracepoint>(release: &str, payload: &'a [u8]) -> T::Event<'a> {
+    let bound = T::bind(&format(release, T::SYSTEM, T::NAME), Endian::Little).unwrap();
+    T::read(&bound, payload).unwrap()
+}
+
 /// Fails unless each kernel's table of `field` gives these names, and none to a value past them.
 pub fn names<T: Tracepoint>(releases: &[&str], field: &str, expected: &[(u64, &str)]) {
     for release in releases {

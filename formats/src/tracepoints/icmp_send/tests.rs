@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::IcmpSend;
-use crate::tracepoints::testing::{A4, B4, KERNELS, only_on, payload, reads};
+use crate::tracepoints::testing::{A4, B4, KERNELS, only_on, payload, reading, reads};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -33,4 +33,19 @@ fn reads_what_the_kernel_wrote() {
         payload: PhantomData,
     };
     reads::<IcmpSend>(&KERNELS, &bytes, 38, &event);
+}
+
+#[test]
+fn reads_a_recorded_port_unreachable() {
+    // Recorded on 6.18.44, which printed:
+    // type=3, code=3. From 10.77.0.1:49589 to 10.77.0.2:99 ulen=14 skbaddr=ffff888102456b00
+    let bytes = payload("0a0990026f280000006b45028188ffff03000000030000000a4d00010a4d0002b5c163000e000000");
+    let event = reading::<IcmpSend>("6.18.44", &bytes);
+    assert_eq!(event.r#type, 3);
+    assert_eq!(event.code, 3);
+    assert_eq!(event.saddr, [10, 77, 0, 1]);
+    assert_eq!(event.sport, 49_589);
+    assert_eq!(event.daddr, [10, 77, 0, 2]);
+    assert_eq!(event.dport, 99);
+    assert_eq!(event.ulen, 14);
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::KfreeSkb;
-use crate::tracepoints::testing::{KERNELS, names, only_on, payload, reads, reads_text, text, without};
+use crate::tracepoints::testing::{KERNELS, names, only_on, payload, reading, reads, reads_text, text, without};
 
 const ON_6_12_6_18: &str = "
 000010012a000000 common
@@ -71,4 +71,30 @@ fn names_values_as_the_kernel_prints_them() {
         "reason",
         &[(2, "NOT_SPECIFIED"), (65, "QDISC_OVERLIMIT"), (128, "MAX")],
     );
+}
+
+#[test]
+fn reads_a_recorded_drop_of_a_qdisc() {
+    // Recorded on 6.12.117, which printed:
+    // skbaddr=ff33490cfff2d300 rx_sk=0000000000000000 protocol=2048 location=__dev_queue_xmit+0x7d4/0xf50
+    //   reason: QDISC_DROP
+    let bytes = payload("ef0580002c01000000d3f2ff0c4933fff45d62a4ffffffff00000000000000000008000039000000");
+    let event = reading::<KfreeSkb>("6.12.117", &bytes);
+    assert_eq!(event.skbaddr, 0xff33_490c_fff2_d300);
+    assert_eq!(event.rx_sk, Some(0));
+    assert_eq!(event.protocol, 2048);
+    assert_eq!(event.location, 0xffff_ffff_a462_5df4);
+    names::<KfreeSkb>(&["6.12.117"], "reason", &[(event.reason.unwrap().into(), "QDISC_DROP")]);
+}
+
+#[test]
+fn reads_a_recorded_drop_of_a_socket() {
+    // Recorded on 6.18.44, which printed:
+    // skbaddr=ffff888109af9b00 rx_sk=ffff88810a0d2700 protocol=34525 location=tcp_v6_do_rcv+0x3e9/0x4e0 reason:
+    //   TCP_FLAGS
+    let bytes = payload("0609100044280000009baf098188ffff29bc1182ffffffff00270d0a8188ffffdd8600001e000000");
+    let event = reading::<KfreeSkb>("6.18.44", &bytes);
+    assert_eq!(event.rx_sk, Some(0xffff_8881_0a0d_2700));
+    assert_eq!(event.protocol, 34_525);
+    names::<KfreeSkb>(&["6.18.44"], "reason", &[(event.reason.unwrap().into(), "TCP_FLAGS")]);
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::NapiPoll;
-use crate::tracepoints::testing::{KERNELS, only_on, payload, reads, reads_text, text, without};
+use crate::tracepoints::testing::{KERNELS, only_on, payload, reading, reads, reads_text, text, without};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -40,4 +40,20 @@ fn reads_what_the_kernel_wrote() {
             ..event
         },
     );
+}
+
+#[test]
+fn reads_a_recorded_poll_of_the_backlog() {
+    // Recorded on 6.18.44, which printed:
+    // napi poll on napi struct ffff888627c2d1c8 for device (no_device) work 1 budget 64
+    let bytes = payload(
+        "
+f30810012e640000c8d1c2278688ffff1c000c000100000040000000286e6f5f646576696365290000000000
+",
+    );
+    let event = reading::<NapiPoll>("6.18.44", &bytes);
+    assert_eq!(event.napi, 0xffff_8886_27c2_d1c8);
+    assert_eq!(event.dev_name, b"(no_device)");
+    assert_eq!(event.work, Some(1));
+    assert_eq!(event.budget, Some(64));
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::NetDevStartXmit;
-use crate::tracepoints::testing::{KERNELS, only_on, payload, reads};
+use crate::tracepoints::testing::{KERNELS, only_on, payload, reading, reads};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -57,4 +57,29 @@ fn reads_what_the_kernel_wrote() {
         payload: PhantomData,
     };
     reads::<NetDevStartXmit>(&KERNELS, &bytes, 71, &event);
+}
+
+#[test]
+fn reads_a_recorded_syn() {
+    // Recorded on 6.12.117, which printed:
+    // dev=tp_va queue_mapping=0 skbaddr=ff33490c81a3d8e8 vlan_tagged=0 vlan_proto=0x0000 vlan_tci=0x0000
+    //   protocol=0x0800 ip_summed=3 len=74 data_len=0 network_offset=14 transport_offset_valid=1
+    //   transport_offset=34 tx_flags=0 gso_size=0 gso_segs=1 gso_type=0x1
+    let bytes = payload(
+        "
+ec0590012c0100004000060000000000e8d8a3810c4933ff0000000000000008030000004a000000000000000e0000000100000022000000
+000000000100010074705f7661000000
+",
+    );
+    let event = reading::<NetDevStartXmit>("6.12.117", &bytes);
+    assert_eq!(event.name, b"tp_va");
+    assert_eq!(event.skbaddr, 0xff33_490c_81a3_d8e8);
+    assert_eq!(event.protocol, 0x0800);
+    assert_eq!(event.ip_summed, 3);
+    assert_eq!(event.len, 74);
+    assert_eq!(event.network_offset, 14);
+    assert!(event.transport_offset_valid);
+    assert_eq!(event.transport_offset, 34);
+    assert_eq!(event.gso_segs, 1);
+    assert_eq!(event.gso_type, 1);
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::NetifRxEntry;
-use crate::tracepoints::testing::{KERNELS, only_on, payload, reads, reads_text, renamed, text};
+use crate::tracepoints::testing::{KERNELS, only_on, payload, reading, reads, reads_text, renamed, text};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -67,4 +67,27 @@ fn reads_what_the_kernel_wrote() {
     let text = renamed(&text, "hash", "rxhash");
     let text = renamed(&text, "l4_hash", "l4_rxhash");
     reads_text::<NetifRxEntry>(&text, &bytes, 85, &event);
+}
+
+#[test]
+fn reads_a_recorded_pure_ack() {
+    // Recorded on 6.18.44, which printed:
+    // dev=tp_vb napi_id=0x0 queue_mapping=0 skbaddr=ffff888124ab0b00 vlan_tagged=0 vlan_proto=0x0000
+    //   vlan_tci=0x0000 protocol=0x86dd ip_summed=3 hash=0x747bf61c l4_hash=1 len=72 data_len=0 truesize=2
+    //   mac_header_valid=1 mac_header=-14 nr_frags=0 gso_size=0 gso_type=0x10
+    let bytes = payload(
+        "
+f908a4006d2800004e000600000000000000000000000000000bab248188ffff000000000000dd86030000001cf67b740100000048000000
+000000000200000001000000f2ffffff00000000100074705f76620000000000
+",
+    );
+    let event = reading::<NetifRxEntry>("6.18.44", &bytes);
+    assert_eq!(event.name, b"tp_vb");
+    assert_eq!(event.protocol, 0x86dd);
+    assert_eq!(event.hash, 0x747b_f61c);
+    assert!(event.l4_hash);
+    assert_eq!(event.len, 72);
+    assert_eq!(event.truesize, 2);
+    assert_eq!(event.mac_header, -14);
+    assert_eq!(event.gso_type, 0x10);
 }

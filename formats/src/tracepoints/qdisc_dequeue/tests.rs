@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::QdiscDequeue;
-use crate::tracepoints::testing::{KERNELS, only_on, payload, reads};
+use crate::tracepoints::testing::{KERNELS, only_on, payload, reading, reads};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -35,4 +35,24 @@ fn reads_what_the_kernel_wrote() {
         payload: PhantomData,
     };
     reads::<QdiscDequeue>(&KERNELS, &bytes, 64, &event);
+}
+
+#[test]
+fn reads_a_recorded_dequeue_of_nothing() {
+    // Recorded on 6.18.44, which printed:
+    // dequeue ifindex=2 qdisc handle=0x80010000 parent=0xFFFFFFFF txq_state=0x0 packets=0
+    //   skbaddr=0000000000000000
+    let bytes = payload(
+        "
+d70880012e64000000ac4c048188ffff004c3e048188ffff000000000000000000000000000000000200000000000180ffffffff00000000
+0000000000000000
+",
+    );
+    let event = reading::<QdiscDequeue>("6.18.44", &bytes);
+    assert_eq!(event.packets, 0);
+    assert_eq!(event.skbaddr, 0);
+    assert_eq!(event.ifindex, 2);
+    assert_eq!(event.handle, 0x8001_0000);
+    assert_eq!(event.parent, u32::MAX);
+    assert_eq!(event.txq_state, 0);
 }

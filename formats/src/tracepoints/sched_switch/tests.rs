@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::SchedSwitch;
-use crate::tracepoints::testing::{KERNELS, names, only_on, payload, reads};
+use crate::tracepoints::testing::{KERNELS, names, only_on, payload, reading, reads};
 
 const PAYLOAD: &str = "
 000010012a000000 common
@@ -40,4 +40,25 @@ fn names_task_states() {
         "prev_state",
         &[(1, "S"), (2, "D"), (0x20, "Z"), (0x80, "I"), (3, "S|D")],
     );
+}
+
+#[test]
+fn reads_a_recorded_switch() {
+    // Recorded on 6.18.44, which printed:
+    // prev_comm=rustc prev_pid=10308 prev_prio=120 prev_state=R ==> next_comm=ksoftirqd/0 next_pid=14
+    //   next_prio=120
+    let bytes = payload(
+        "
+740101024428000072757374630000000000000000000000442800007800000000000000000000006b736f6674697271642f300000000000
+0e00000078000000
+",
+    );
+    let event = reading::<SchedSwitch>("6.18.44", &bytes);
+    assert_eq!(event.prev_comm, b"rustc");
+    assert_eq!(event.prev_pid, 10_308);
+    assert_eq!(event.prev_prio, 120);
+    assert_eq!(event.prev_state, 0);
+    assert_eq!(event.next_comm, b"ksoftirqd/0");
+    assert_eq!(event.next_pid, 14);
+    assert_eq!(event.next_prio, 120);
 }

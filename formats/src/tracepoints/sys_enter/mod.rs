@@ -1,5 +1,5 @@
-//! `syscalls:sys_enter_<call>`: a system call begins (`ftrace_syscall_enter`, kernel/trace/trace_syscalls.c). One event per
-//! call, each with the call's own argument names and order; this view fits all of them. Since 2.6.3x, needs
+//! `syscalls:sys_enter_<call>`: a system call begins (`ftrace_syscall_enter`, kernel/trace/trace_syscalls.c). One event
+//! per call, each with the call's own argument names and order; this view fits all of them. Since 2.6.3x, needs
 //! `CONFIG_FTRACE_SYSCALLS`. The number's field was `nr` before 4.5.
 //!
 //! Traps: every argument is stored as a machine word whatever its declared type, so a negative `int` has its upper half

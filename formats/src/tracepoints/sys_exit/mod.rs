@@ -1,6 +1,6 @@
-//! `syscalls:sys_exit_<call>`: a system call returns (`ftrace_syscall_exit`, kernel/trace/trace_syscalls.c). One event per
-//! call, all of the same fields; this view fits all of them. Since 2.6.3x, needs `CONFIG_FTRACE_SYSCALLS`. The number's
-//! field was `nr` before 4.5.
+//! `syscalls:sys_exit_<call>`: a system call returns (`ftrace_syscall_exit`, kernel/trace/trace_syscalls.c). One event
+//! per call, all of the same fields; this view fits all of them. Since 2.6.3x, needs `CONFIG_FTRACE_SYSCALLS`. The
+//! number's field was `nr` before 4.5.
 //!
 //! Traps: a call that blocks forever or whose thread is killed has an enter and no exit; a restarted call has exits
 //! with -512..=-516, which the program never sees.

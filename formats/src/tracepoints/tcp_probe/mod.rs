@@ -3,7 +3,7 @@
 //!
 //! Traps: fires BEFORE the segment is processed, so `snd_una` and `snd_cwnd` are those before it: its effect shows in
 //! the next probe. Handshake and closing states have none. `ssthresh` is `tcp_current_ssthresh`. `data_len` wraps
-//! above 64 KiB.
+//! above 64 KiB. IPv4 on an IPv6 socket shows v4-mapped IPv6 addresses.
 
 use crate::tracepoints::{Raw, tracepoint};
 

@@ -14,9 +14,9 @@ tracepoint! {
         dport: u16,
         /// `AF_INET` 2 or `AF_INET6` 10; since about 5.12.
         family: Option<u16>,
-        /// Local address, 4 bytes.
+        /// Local address, 4 bytes; 127.0.0.6 for an IPv6 socket of newer kernels.
         saddr: Raw,
-        /// Remote address, 4 bytes.
+        /// Remote address, 4 bytes; likewise.
         daddr: Raw,
         /// Local address, 16 bytes; v4-mapped for an IPv4 socket.
         saddr_v6: Raw,

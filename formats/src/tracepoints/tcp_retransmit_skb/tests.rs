@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use super::TcpRetransmitSkb;
+use crate::sockaddr::SockAddr;
 use crate::tracepoints::testing::{
-    A4, A6, B4, B6, KERNELS, names, only_on, payload, reads, reads_text, text, unnamed, without,
+    A4, A6, B4, B6, KERNELS, names, only_on, payload, reading, reads, reads_text, text, unnamed, without,
 };
 
 const ON_6_18: &str = "
@@ -80,4 +81,27 @@ fn names_values_as_the_kernel_prints_them() {
     names::<TcpRetransmitSkb>(&KERNELS, "family", &[(2, "AF_INET"), (10, "AF_INET6")]);
     // The text has enumerators in place of numbers.
     unnamed::<TcpRetransmitSkb>(&KERNELS, "state", 0..16);
+}
+
+#[test]
+fn reads_a_recorded_ipv6_retransmission() {
+    // Recorded on 6.12.117, which printed:
+    // skbaddr=ff33490c8189c000 skaddr=ff33490c84712900 family=AF_INET6 sport=5201 dport=35506 saddr=127.0.0.6
+    //   daddr=127.0.0.6 saddrv6=fd77::2 daddrv6=fd77::1 state=TCP_ESTABLISHED
+    let bytes = payload(
+        "
+d20510020000000000c089810c4933ff002971840c4933ff010000005114b28a0a007f0000067f000006fd77000000000000000000000000
+0002fd770000000000000000000000000001000000000000
+",
+    );
+    let event = reading::<TcpRetransmitSkb>("6.12.117", &bytes);
+    let local = SockAddr::from_fields(event.family, event.sport, event.saddr, event.saddr_v6).unwrap();
+    assert_eq!(local.to_string(), "[fd77::2]:5201");
+    // The IPv4 fields of an IPv6 socket are a filler.
+    assert_eq!(event.saddr, [127, 0, 0, 6]);
+    assert_eq!(event.dport, 35_506);
+    assert_eq!(event.state, Some(1));
+    assert_eq!(event.err, None);
+    assert_eq!(event.skbaddr, 0xff33_490c_8189_c000);
+    assert_eq!(event.skaddr, 0xff33_490c_8471_2900);
 }

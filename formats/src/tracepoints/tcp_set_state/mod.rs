@@ -16,9 +16,9 @@ tracepoint! {
         sport: u16,
         /// Remote port, host order.
         dport: u16,
-        /// Local address, 4 bytes.
+        /// Local address, 4 bytes; 127.0.0.6 for an IPv6 socket of newer kernels.
         saddr: Raw,
-        /// Remote address, 4 bytes.
+        /// Remote address, 4 bytes; likewise.
         daddr: Raw,
         /// Local address, 16 bytes; v4-mapped for an IPv4 socket.
         saddr_v6: Raw,
