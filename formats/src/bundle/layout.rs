@@ -118,10 +118,30 @@ pub fn walk(bytes: &[u8]) -> (Vec<TarMember>, WalkEnd) {
     }
 }
 
-/// Whether the first bytes are a tar header whose first member has this name.
+/// Whether the first bytes are a tar whose first file has this name; extended headers may come before it. A beginning
+/// shorter than a header is judged by the name alone.
 pub fn starts_with_member(bytes: &[u8], name: &str) -> bool {
-    let named = bytes.strip_prefix(name.as_bytes()).and_then(|r| r.first()) == Some(&0);
-    named && bytes.get(257..262).is_none_or(|m| m == b"ustar")
+    let named = |b: &[u8]| b.strip_prefix(name.as_bytes()).and_then(|r| r.first()) == Some(&0);
+    let mut at = 0u64;
+    for _ in 0..3 {
+        let Some(header) = block(bytes, at) else {
+            return at == 0 && named(bytes);
+        };
+        if !checksum_ok(header) {
+            return false;
+        }
+        match header.get(156) {
+            Some(b'x' | b'g' | b'L') => {
+                let size = number(field(header, 124, 12)).and_then(|s| s.checked_next_multiple_of(BLOCK));
+                let Some(next) = size.and_then(|s| s.checked_add(BLOCK)?.checked_add(at)) else {
+                    return false;
+                };
+                at = next;
+            }
+            _ => return named(header),
+        }
+    }
+    false
 }
 
 fn is_file(kind: u8) -> bool {

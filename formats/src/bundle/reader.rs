@@ -194,7 +194,13 @@ impl Parts {
             self.problem(m, Some(error), format!("{}: too large, not read", m.name));
             return None;
         }
-        match serde_json::from_slice(data) {
+        // serde takes an array for a struct whose keys are all optional; the format does not.
+        let object = data.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
+        let parsed = match object {
+            true => serde_json::from_slice(data).map_err(|e| e.to_string()),
+            false => Err("it is not a JSON object".to_owned()),
+        };
+        match parsed {
             Ok(v) => Some(v),
             Err(e) => {
                 let error = FormatError::new(FormatErrorKind::BadText, "JSON member", locus);
