@@ -31,7 +31,7 @@ pub struct Routes<T> {
     pub name: &'static str,
 }
 
-impl<T: Tracker + 'static> Routes<T> {
+impl<T: Tracker> Routes<T> {
     /// No routes.
     pub fn new(name: &'static str) -> Routes<T> {
         Routes {

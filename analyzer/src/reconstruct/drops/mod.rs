@@ -1,2 +1,18 @@
-//! stub
+//! `kfree_skb`: what was freed as dropped, where, and whether a healthy kernel does that.
+//!
+//! In: `kfree_skb`, the lives it ends. Out: rows of `drops`. Reasons are named by the recording's own table, places by its
+//! own symbols. Must not count `consume_skb`.
+//!
+//! ```text
+//! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
+//! ```
+//! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
+
+mod rules;
 pub mod tables;
+#[cfg(test)]
+mod tests;
+mod tracker;
+
+pub use rules::judge;
+pub use tracker::run;

@@ -8,8 +8,10 @@ use crate::table::{Cell, TableDef, col};
 /// What an skb was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SkbClass {
-    /// Received (or looped back and received).
+    /// Born on the receive path.
     Rx,
+    /// Born on the transmit path; the data do not tell clones from control packets.
+    Tx,
     /// A TCP original in a write queue.
     TxOriginal,
     /// The fclone companion of a TCP original, sent down to the device.
@@ -23,6 +25,7 @@ impl SkbClass {
     pub fn word(self) -> &'static str {
         match self {
             SkbClass::Rx => "rx",
+            SkbClass::Tx => "tx",
             SkbClass::TxOriginal => "tx_original",
             SkbClass::TxClone => "tx_clone",
             SkbClass::TxControl => "tx_control",
@@ -113,6 +116,8 @@ pub struct SkbRow {
     pub last_ns: i64,
     /// First device it was seen on.
     pub dev: Name,
+    /// Last device it was seen on.
+    pub last_dev: Name,
     /// Bytes of the packet as first stated by an event (transmit: with link header; receive: without); `None` for originals.
     pub bytes: Option<u32>,
     /// Times it entered a device or a receive path.
@@ -152,7 +157,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "class",
             "",
             Str,
-            "rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_control (ACK, RST, not TCP)",
+            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_control (ACK, RST, not TCP), tx (not told apart)",
             |r, _| Cell::str(r.class.word())
         ),
         col!("birth_ns", "ns", I64, "first event on the trace clock", |r, _| {

@@ -1,0 +1,109 @@
+//! Which free events can end which lives. The kernel frees most TCP skbs without an event and re-uses their addresses
+//! for anything, so a free is believed only where an skb in that phase can be freed.
+
+use netmortem_formats::kallsyms::Kallsyms;
+use rustc_hash::FxHashMap;
+
+use super::life::{Life, Phase};
+use super::tables::{DeathKind, SkbClass};
+use crate::confidence::Confidence;
+
+/// Kind of code that freed an skb, by its function name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FreePlace {
+    /// Builds segments and frees the whole (software GSO, qdisc segmentation).
+    Segmenter,
+    /// TCP or the deferred free of what TCP readers are done with.
+    Tcp,
+    /// netlink, unix, vsock, audit: never a packet of a device.
+    Elsewhere,
+    /// Other network code.
+    Network,
+    /// The recording has no symbols or no location.
+    Unknown,
+}
+
+/// Function-name beginnings of each place. Kernel source: net/core/dev.c `validate_xmit_skb`, net/sched/sch_tbf.c,
+/// sch_cake.c, sch_netem.c; net/core/skbuff.c `skb_attempt_defer_free`, net/core/dev.c `skb_defer_free_flush`.
+const PLACES: &[(&str, FreePlace)] = &[
+    ("validate_xmit_skb", FreePlace::Segmenter),
+    ("tbf_", FreePlace::Segmenter),
+    ("cake_", FreePlace::Segmenter),
+    ("netem_", FreePlace::Segmenter),
+    ("tcp_", FreePlace::Tcp),
+    ("__tcp_", FreePlace::Tcp),
+    ("inet_", FreePlace::Tcp),
+    ("sk_stream_", FreePlace::Tcp),
+    ("skb_defer_free", FreePlace::Tcp),
+    ("skb_attempt_defer_free", FreePlace::Tcp),
+    ("net_rx_action", FreePlace::Tcp),
+    ("skb_release_data", FreePlace::Tcp),
+    ("napi_skb_", FreePlace::Tcp),
+    ("netlink_", FreePlace::Elsewhere),
+    ("nlmsg_", FreePlace::Elsewhere),
+    ("genl", FreePlace::Elsewhere),
+    ("unix_", FreePlace::Elsewhere),
+    ("__unix_", FreePlace::Elsewhere),
+    ("virtio_transport_", FreePlace::Elsewhere),
+    ("vsock_", FreePlace::Elsewhere),
+    ("audit_", FreePlace::Elsewhere),
+    ("kobject_uevent", FreePlace::Elsewhere),
+    ("uevent_", FreePlace::Elsewhere),
+    ("tpacket_", FreePlace::Elsewhere),
+    ("packet_", FreePlace::Elsewhere),
+];
+
+/// Without symbols, a free this long after the last event may be another skb's.
+const DOUBT_NS: i64 = 1_000_000;
+
+/// Places of free locations, resolved once each.
+pub struct Frees<'k> {
+    symbols: &'k Kallsyms,
+    known: FxHashMap<u64, FreePlace>,
+}
+
+impl<'k> Frees<'k> {
+    /// With the recording's symbols.
+    pub fn new(symbols: &'k Kallsyms) -> Frees<'k> {
+        Frees {
+            symbols,
+            known: FxHashMap::default(),
+        }
+    }
+    /// The place of a text address.
+    pub fn place(&mut self, location: u64) -> FreePlace {
+        let symbols = self.symbols;
+        *self
+            .known
+            .entry(location)
+            .or_insert_with(|| match symbols.resolve(location) {
+                None => FreePlace::Unknown,
+                Some((name, _)) => PLACES
+                    .iter()
+                    .find(|(start, _)| name.starts_with(start))
+                    .map_or(FreePlace::Network, |(_, p)| *p),
+            })
+    }
+}
+
+/// How sure it is that a free at `place` ends this life; `None`: it ends another skb at a re-used address.
+pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64) -> Option<Confidence> {
+    if place == FreePlace::Elsewhere || life.class == SkbClass::TxOriginal {
+        return None;
+    }
+    let doubtful = now - life.last_ns > DOUBT_NS;
+    match life.phase {
+        Phase::WriteQueue => None,
+        Phase::TxQueued | Phase::TxStarted | Phase::RxQueued | Phase::GroMember => Some(Confidence::Certain),
+        Phase::Received if place == FreePlace::Unknown && doubtful => Some(Confidence::Weak),
+        Phase::Received => Some(Confidence::Certain),
+        // Processed by TCP: the kernel frees these silently, unless it drops them at once or defers the free.
+        Phase::TcpDone | Phase::TcpData | Phase::Copied => match (kind, place) {
+            (DeathKind::Dropped, _) if life.phase == Phase::TcpDone && doubtful => None,
+            (DeathKind::Dropped, _) => Some(Confidence::Certain),
+            (_, FreePlace::Tcp) => Some(Confidence::Strong),
+            (_, FreePlace::Unknown) if !doubtful => Some(Confidence::Weak),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,96 @@
+//! One open life, and how it becomes a row.
+
+use super::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::name::Name;
+
+/// How far a life has come; ordered along the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// In a TCP write queue.
+    WriteQueue,
+    /// `net_dev_queue` seen.
+    TxQueued,
+    /// `net_dev_start_xmit` seen.
+    TxStarted,
+    /// `netif_rx` or GRO entry seen.
+    RxQueued,
+    /// Member of another skb's frag_list (GRO exit ret 0).
+    GroMember,
+    /// `netif_receive_skb` seen.
+    Received,
+    /// TCP had it; no payload: TCP frees it at once, silently.
+    TcpDone,
+    /// TCP had it; payload waits for a reader, or was coalesced into another skb (silent).
+    TcpData,
+    /// Copied to a reader.
+    Copied,
+}
+
+/// A life that has not ended.
+#[derive(Debug, Clone)]
+pub struct Life {
+    /// Position in the table of lives.
+    pub id: SkbId,
+    /// Address.
+    pub skbaddr: u64,
+    /// Class.
+    pub class: SkbClass,
+    /// How far.
+    pub phase: Phase,
+    /// First event.
+    pub birth_ns: i64,
+    /// How it began.
+    pub birth_kind: BirthKind,
+    /// Last event.
+    pub last_ns: i64,
+    /// CPU of the last event.
+    pub last_cpu: u16,
+    /// First device.
+    pub dev: Name,
+    /// Last device.
+    pub last_dev: Name,
+    /// First stated length.
+    pub bytes: Option<u32>,
+    /// Last stated length.
+    pub last_len: Option<u32>,
+    /// An original whose clone was queued for transmit.
+    pub sent: bool,
+    /// Device entries.
+    pub hops: u32,
+    /// Least link.
+    pub confidence: Confidence,
+}
+
+impl Life {
+    /// Something else begins at this address, or the recording ends: the end of this life was silent.
+    pub fn end_silently(self, ended: bool) -> SkbRow {
+        let (death_kind, death_ns, confidence) = match self.phase {
+            Phase::TcpDone => (DeathKind::InferredProtocol, Some(self.last_ns), Confidence::Strong),
+            Phase::Copied => (DeathKind::InferredRead, Some(self.last_ns), Confidence::Strong),
+            _ if ended => (DeathKind::CensoredEnd, None, Confidence::Certain),
+            _ => (DeathKind::Unseen, None, Confidence::Strong),
+        };
+        self.row(death_kind, death_ns, 0, confidence)
+    }
+    /// The row.
+    pub fn row(self, death_kind: DeathKind, death_ns: Option<i64>, location: u64, link: Confidence) -> SkbRow {
+        SkbRow {
+            skb_id: self.id,
+            skbaddr: self.skbaddr,
+            class: self.class,
+            birth_ns: self.birth_ns,
+            birth_kind: self.birth_kind,
+            death_ns,
+            death_kind,
+            last_ns: death_ns.unwrap_or(self.last_ns).max(self.last_ns),
+            dev: self.dev,
+            last_dev: self.last_dev,
+            bytes: self.bytes,
+            hops: self.hops,
+            death_location: location,
+            confidence: self.confidence.min(link),
+        }
+    }
+}

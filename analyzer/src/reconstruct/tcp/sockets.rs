@@ -1,0 +1,153 @@
+//! Identity of TCP sockets.
+
+use std::net::IpAddr;
+
+use rustc_hash::FxHashMap;
+
+use super::tables::ConnectionRow;
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+
+/// Local and remote end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    /// Local address.
+    pub saddr: IpAddr,
+    /// Local port.
+    pub sport: u16,
+    /// Remote address.
+    pub daddr: IpAddr,
+    /// Remote port.
+    pub dport: u16,
+}
+
+/// What is kept of a socket besides its row.
+#[derive(Debug, Clone)]
+pub struct Socket {
+    /// The row being built.
+    pub row: ConnectionRow,
+    /// Ends.
+    pub tuple: Tuple,
+    /// Last sampled `snd_nxt`.
+    pub snd_nxt: Option<u32>,
+    /// Last congestion state and when it was set.
+    pub cong: Option<(u8, i64)>,
+    /// It was seen to close.
+    pub closed: bool,
+}
+
+/// All sockets, and which of them an address means when.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    /// By id.
+    pub all: Vec<Socket>,
+    by_cookie: FxHashMap<u64, usize>,
+    by_sk: FxHashMap<u64, Vec<(i64, usize)>>,
+    by_tuple: FxHashMap<Tuple, Vec<usize>>,
+}
+
+impl Sockets {
+    /// The socket an event is about; a new one when none fits.
+    pub fn resolve(&mut self, ts: i64, sk: Option<u64>, cookie: Option<u64>, tuple: Tuple) -> usize {
+        let (sk, cookie) = (sk.filter(|a| *a != 0), cookie.filter(|c| *c != 0));
+        let found = self.find(sk, cookie, &tuple);
+        let i = found.map_or_else(|| self.create(ts, tuple), |f| f.0);
+        if let Some(s) = self.all.get_mut(i) {
+            if let Some((_, link)) = found {
+                s.row.confidence = s.row.confidence.min(link);
+            }
+            s.row.last_ns = s.row.last_ns.max(ts);
+            if let (Some(c), None) = (cookie, s.row.cookie) {
+                s.row.cookie = Some(c);
+            }
+            if let Some(a) = sk {
+                s.row.skaddr = a;
+            }
+        }
+        if let Some(c) = cookie {
+            self.by_cookie.insert(c, i);
+        }
+        if let Some(a) = sk {
+            let of = self.by_sk.entry(a).or_default();
+            if of.last().is_none_or(|(_, last)| *last != i) {
+                of.push((ts, i));
+            }
+        }
+        i
+    }
+
+    fn find(&self, sk: Option<u64>, cookie: Option<u64>, tuple: &Tuple) -> Option<(usize, Confidence)> {
+        if let Some(i) = cookie.and_then(|c| self.by_cookie.get(&c)) {
+            return Some((*i, Confidence::Certain));
+        }
+        // A socket whose cookie is known is not the one of another cookie.
+        let free = |i: &usize| {
+            self.all
+                .get(*i)
+                .is_some_and(|s| !s.closed && (cookie.is_none() || s.row.cookie.is_none() || s.row.cookie == cookie))
+        };
+        if let Some(a) = sk {
+            let last = self.by_sk.get(&a).and_then(|of| of.last()).map(|(_, i)| *i);
+            if let Some(i) = last.filter(|i| free(i) && self.all.get(*i).is_some_and(|s| s.tuple == *tuple)) {
+                return Some((i, Confidence::Certain));
+            }
+        }
+        let same: Vec<usize> = self
+            .by_tuple
+            .get(tuple)
+            .map_or(vec![], |of| of.iter().copied().filter(free).collect());
+        let addressless = |i: &usize| self.all.get(*i).is_some_and(|s| s.row.skaddr == 0) || sk.is_none();
+        match same.as_slice() {
+            [one] if addressless(one) => Some((*one, Confidence::Strong)),
+            // The same 4-tuple in several network namespaces
+            [.., last] if sk.is_none() && cookie.is_none() => Some((*last, Confidence::Weak)),
+            _ => None,
+        }
+    }
+
+    fn create(&mut self, ts: i64, tuple: Tuple) -> usize {
+        let i = self.all.len();
+        self.all.push(Socket {
+            row: ConnectionRow {
+                connection: ConnectionId(i as u32),
+                saddr: Some(tuple.saddr),
+                sport: tuple.sport,
+                daddr: Some(tuple.daddr),
+                dport: tuple.dport,
+                skaddr: 0,
+                cookie: None,
+                task: Name::default(),
+                pid: 0,
+                first_ns: ts,
+                last_ns: ts,
+                bytes_in: 0,
+                bytes_out: 0,
+                bytes_read: None,
+                bytes_written: None,
+                retransmits: 0,
+                samples: 0,
+                confidence: Confidence::Certain,
+            },
+            tuple,
+            snd_nxt: None,
+            cong: None,
+            closed: false,
+        });
+        self.by_tuple.entry(tuple).or_default().push(i);
+        i
+    }
+
+    /// The socket that now has an address.
+    pub fn current(&mut self, sk: u64) -> Option<&mut Socket> {
+        let i = self.by_sk.get(&sk)?.last()?.1;
+        self.all.get_mut(i).filter(|s| !s.closed)
+    }
+
+    /// Whose an address is at a time: the last that had it by then; before any, nobody.
+    pub fn at(&self, sk: u64, ts: i64) -> Option<ConnectionId> {
+        let of = self.by_sk.get(&sk)?;
+        let i = of.partition_point(|(since, _)| *since <= ts).checked_sub(1)?;
+        of.get(i).map(|(_, s)| ConnectionId(*s as u32))
+    }
+}

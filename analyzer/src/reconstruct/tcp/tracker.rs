@@ -1,0 +1,305 @@
+//! The machine.
+
+use netmortem_formats::Endian;
+use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
+use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
+use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
+use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
+use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
+use netmortem_formats::tracepoints::tcp_cong_state_set::TcpCongStateSet;
+use netmortem_formats::tracepoints::tcp_destroy_sock::TcpDestroySock;
+use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
+use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
+use netmortem_formats::tracepoints::tcp_retransmit_synack::TcpRetransmitSynack;
+
+use super::retransmit::{Situation, classify};
+use super::sockets::{Socket, Sockets, Tuple};
+use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::ingest::{Event, GapRow, Trace};
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::context::Cpus;
+use crate::reconstruct::dispatch::{Routes, Tracker};
+
+/// IPPROTO_TCP, IPPROTO_MPTCP.
+const TCP_PROTOCOLS: [u16; 2] = [6, 262];
+/// `enum tcp_ca_state`.
+const CONG_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+/// include/net/tcp_states.h; 0 does not occur.
+const TCP_STATES: [&str; 14] = [
+    "",
+    "ESTABLISHED",
+    "SYN_SENT",
+    "SYN_RECV",
+    "FIN_WAIT1",
+    "FIN_WAIT2",
+    "TIME_WAIT",
+    "CLOSE",
+    "CLOSE_WAIT",
+    "LAST_ACK",
+    "LISTEN",
+    "CLOSING",
+    "NEW_SYN_RECV",
+    "BOUND_INACTIVE",
+];
+const CLOSE: i32 = 7;
+const LISTEN: i32 = 10;
+/// MSG_PEEK: the bytes stay in the queue.
+pub const MSG_PEEK: i32 = 2;
+/// The fclone companion lies at most this far above its original.
+const FCLONE_REACH: u64 = 512;
+
+/// What the tracker found.
+#[derive(Debug, Default)]
+pub struct Tcp {
+    /// Sockets; their rows are the view `connections`.
+    pub sockets: Sockets,
+    /// View `tcp_samples`.
+    pub samples: Vec<SampleRow>,
+    /// View `tcp_states`.
+    pub states: Vec<StateRow>,
+    /// View `retransmits`.
+    pub retransmits: Vec<RetransmitRow>,
+    /// (position in the merged sequence, socket) of every tcp_probe, ascending.
+    pub probes: Vec<(u32, ConnectionId)>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+    cpus: Cpus,
+    last_queued: Vec<Option<(u64, u32)>>,
+    endian: Endian,
+    has_cong: bool,
+    has_softirq: bool,
+}
+
+impl Tracker for Tcp {
+    fn gap(&mut self, gap: &GapRow) {
+        self.cpus.at(gap.cpu as u16).forget();
+        for s in &mut self.sockets.all {
+            s.cong = None;
+        }
+    }
+}
+
+/// The 4-tuple of an event of the tcp or sock class, by its own field names.
+macro_rules! tuple {
+    ($p:expr, $family:expr) => {{
+        let family = $family;
+        let from = SockAddr::from_fields(family, $p.sport, $p.saddr, $p.saddr_v6);
+        let to = SockAddr::from_fields(family, $p.dport, $p.daddr, $p.daddr_v6);
+        from.zip(to).map(|(s, d)| ends(s, d))
+    }};
+}
+
+fn ends(s: SockAddr, d: SockAddr) -> Tuple {
+    let (s, d) = (s.canonical(), d.canonical());
+    Tuple {
+        saddr: s.ip,
+        sport: s.port,
+        daddr: d.ip,
+        dport: d.port,
+    }
+}
+
+/// Reads the trace.
+pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
+    let s = &trace.schema;
+    let mut r = Routes::<Tcp>::new("tcp");
+    let mut t = Tcp {
+        endian: s.endian,
+        ..Default::default()
+    };
+    t.has_softirq = r.on::<SoftirqEntry<'static>>(s, |t, e, p| {
+        t.cpus.at(e.cpu).softirq_entry(e, p.vec);
+    });
+    r.on::<SoftirqExit<'static>>(s, |t, e, p| {
+        t.cpus.at(e.cpu).softirq_exit(p.vec);
+    });
+    r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queued(e, p.skbaddr, p.len));
+    r.on::<TcpProbe<'static>>(s, |t, e, p| t.probe(e, &p));
+    t.has_cong = r.on::<TcpCongStateSet<'static>>(s, |t, e, p| {
+        if let Some(tuple) = tuple!(p, p.family) {
+            let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
+            t.cong(e, i, p.cong_state);
+        }
+    });
+    r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| {
+        if let Some(tuple) = tuple!(p, p.family) {
+            t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
+        }
+    });
+    r.on::<TcpDestroySock<'static>>(s, |t, e, p| {
+        if let Some(tuple) = tuple!(p, p.family).filter(|t| t.dport != 0) {
+            let i = t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
+            if let Some(s) = t.sockets.all.get_mut(i) {
+                s.closed = true;
+            }
+        }
+    });
+    r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+        // A listener is no connection, and its children announce themselves.
+        let listener = p.newstate == LISTEN || p.oldstate == LISTEN || p.dport == 0;
+        if !TCP_PROTOCOLS.contains(&p.protocol) || listener {
+            return;
+        }
+        if let Some(tuple) = tuple!(p, Some(p.family)) {
+            let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
+            t.state(e, i, "sock", p.newstate, &TCP_STATES);
+            if let Some(s) = t.sockets.all.get_mut(i).filter(|_| p.newstate == CLOSE) {
+                s.closed = true;
+            }
+        }
+    });
+    r.on::<SockRecvLength<'static>>(s, |t, e, p| {
+        if let Some(s) = t.sockets.current(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
+            used_by(s, e);
+            let n = if p.flags & MSG_PEEK == 0 {
+                u64::try_from(p.ret).unwrap_or(0)
+            } else {
+                0
+            };
+            s.row.bytes_read = Some(s.row.bytes_read.unwrap_or(0) + n);
+        }
+    });
+    r.on::<SockSendLength<'static>>(s, |t, e, p| {
+        if let Some(s) = t.sockets.current(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
+            used_by(s, e);
+            let n = u64::try_from(p.ret).unwrap_or(0);
+            s.row.bytes_written = Some(s.row.bytes_written.unwrap_or(0) + n);
+        }
+    });
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
+        // Since 6.17 failures are traced too: nothing was sent then.
+        if p.err.is_some_and(|err| err != 0) {
+            return;
+        }
+        let i = tuple!(p, p.family).map(|tuple| t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple));
+        t.retransmit(e, i, p.state, p.err, Some(p.skbaddr));
+    });
+    r.on::<TcpRetransmitSynack<'static>>(s, |t, e, _| {
+        t.retransmits.push(RetransmitRow {
+            time_ns: e.ts,
+            connection: None,
+            class: RetransmitClass::Syn,
+            err: None,
+            bytes: None,
+            confidence: Confidence::Certain,
+        });
+    });
+    r.run(trace, &mut t);
+    t.missing = r.missing;
+    for s in &mut t.sockets.all {
+        s.row.task = comms.at(s.row.pid, s.row.last_ns);
+    }
+    t
+}
+
+/// The running task reads or writes the socket, unless an interrupt borrowed it.
+fn used_by(s: &mut Socket, e: &Event<'_>) {
+    s.row.last_ns = s.row.last_ns.max(e.ts);
+    if e.in_task() && e.pid > 0 {
+        s.row.pid = e.pid;
+    }
+}
+
+impl Tcp {
+    fn queued(&mut self, e: &Event<'_>, skbaddr: u64, len: u32) {
+        let at = usize::from(e.cpu);
+        if self.last_queued.len() <= at {
+            self.last_queued.resize(at + 1, None);
+        }
+        if let Some(slot) = self.last_queued.get_mut(at) {
+            *slot = Some((skbaddr, len));
+        }
+    }
+
+    fn probe(&mut self, e: &Event<'_>, p: &TcpProbe<'_>) {
+        let read = |bytes| SockAddr::read(bytes, self.endian);
+        let Some(tuple) = read(p.saddr).zip(read(p.daddr)).map(|(s, d)| ends(s, d)) else {
+            return;
+        };
+        let i = self.sockets.resolve(e.ts, p.skaddr, p.sock_cookie, tuple);
+        let Some(s) = self.sockets.all.get_mut(i) else { return };
+        s.row.samples += 1;
+        s.row.bytes_in += u64::from(p.data_len);
+        // The first sample counts what was in flight; later ones what snd_nxt advanced (it never goes back by itself).
+        let advanced = match s.snd_nxt {
+            None => p.snd_nxt.wrapping_sub(p.snd_una),
+            Some(last) => p.snd_nxt.wrapping_sub(last),
+        };
+        if advanced < 1 << 31 {
+            s.row.bytes_out += u64::from(advanced);
+            s.snd_nxt = Some(p.snd_nxt);
+        }
+        let connection = s.row.connection;
+        self.probes.push((e.index, connection));
+        self.samples.push(SampleRow {
+            time_ns: e.ts,
+            connection,
+            snd_cwnd: p.snd_cwnd,
+            ssthresh: p.ssthresh,
+            srtt_us: p.srtt,
+            snd_una: p.snd_una,
+            snd_nxt: p.snd_nxt,
+            snd_wnd: p.snd_wnd,
+            rcv_wnd: p.rcv_wnd,
+            data_len: u32::from(p.data_len),
+            cpu: e.cpu,
+        });
+    }
+
+    fn cong(&mut self, e: &Event<'_>, i: usize, state: u8) {
+        if let Some(s) = self.sockets.all.get_mut(i) {
+            s.cong = Some((state, e.ts));
+        }
+        self.state(e, i, "cong", i32::from(state), &CONG_STATES);
+    }
+
+    fn state(&mut self, e: &Event<'_>, i: usize, kind: &'static str, state: i32, names: &[&'static str]) {
+        let name = usize::try_from(state)
+            .ok()
+            .and_then(|s| names.get(s))
+            .copied()
+            .unwrap_or("?");
+        self.states.push(StateRow {
+            time_ns: e.ts,
+            connection: ConnectionId(i as u32),
+            kind,
+            state,
+            name,
+        });
+    }
+
+    fn retransmit(&mut self, e: &Event<'_>, i: Option<usize>, state: Option<i32>, err: Option<i32>, skb: Option<u64>) {
+        let run = self.cpus.at(e.cpu).run.filter(|_| e.in_softirq());
+        let socket = i.and_then(|i| self.sockets.all.get_mut(i));
+        let situation = Situation {
+            tcp_state: state,
+            run: run.map(|r| (r.vec, r.start)),
+            cong: socket.as_ref().and_then(|s| s.cong),
+            has_cong: self.has_cong,
+            has_softirq: self.has_softirq,
+        };
+        if let Some(s) = socket {
+            s.row.retransmits += 1;
+        }
+        let (class, confidence) = classify(&situation);
+        // The event follows its transmit: the frame queued last on this CPU is the original's clone.
+        let queued = self.last_queued.get(usize::from(e.cpu)).copied().flatten();
+        let bytes = queued.zip(skb).and_then(|((clone, len), original)| {
+            let d = clone.wrapping_sub(original);
+            (1..=FCLONE_REACH).contains(&d).then_some(len)
+        });
+        self.retransmits.push(RetransmitRow {
+            time_ns: e.ts,
+            connection: i.map(|i| ConnectionId(i as u32)),
+            class,
+            err,
+            bytes,
+            confidence,
+        });
+    }
+}
