@@ -16,3 +16,9 @@ pub mod table;
 pub use confidence::Confidence;
 pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};
 pub use name::Name;
+
+/// The whole analysis of one opened capture: decode, merge, reconstruct.
+pub fn analyze(capture: &netmortem_formats::Capture, options: &ingest::Options<'_>) -> Facts {
+    let trace = ingest::Trace::read(capture, options);
+    reconstruct::reconstruct(trace, capture)
+}

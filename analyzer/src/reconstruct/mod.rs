@@ -13,7 +13,10 @@ pub mod dispatch;
 pub mod drops;
 pub mod napi;
 pub mod receive;
+mod run;
 pub mod skb;
 pub mod softirq;
 pub mod tcp;
 pub mod thread;
+
+pub use run::reconstruct;

@@ -7,17 +7,20 @@ use rustc_hash::FxHashMap;
 
 use super::judge;
 use super::tables::DropRow;
-use crate::ingest::Trace;
+use crate::ingest::{Event, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
 use crate::reconstruct::skb::Identity;
 
-#[derive(Default)]
-struct Drops {
+struct Drops<'i> {
+    identity: &'i Identity,
+    capture: &'i Capture,
+    reasons: Option<&'i ValueTable>,
+    names: FxHashMap<u32, String>,
     rows: Vec<DropRow>,
 }
 
-impl Tracker for Drops {}
+impl Tracker for Drops<'_> {}
 
 /// Reads the trace; rows in time order.
 pub fn run(
@@ -26,40 +29,47 @@ pub fn run(
     identity: &Identity,
     reasons: Option<&ValueTable>,
 ) -> (Vec<DropRow>, Vec<String>) {
-    let mut routes = Routes::<Drops>::new("drops");
-    routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| {
-        t.rows.push(DropRow {
+    let mut routes = Routes::<Drops<'_>>::new("drops");
+    routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
+    let mut t = Drops {
+        identity,
+        capture,
+        reasons,
+        names: FxHashMap::default(),
+        rows: vec![],
+    };
+    routes.run(trace, &mut t);
+    (t.rows, routes.missing)
+}
+
+impl Drops<'_> {
+    fn freed(&mut self, e: &Event<'_>, p: &KfreeSkb<'_>) {
+        let skb_id = self.identity.of(e.index);
+        let dev = skb_id
+            .and_then(|id| self.identity.life(id))
+            .map_or(Name::default(), |l| l.last_dev);
+        let reason = p.reason.map(|n| {
+            let table = self.reasons;
+            let name = || {
+                table
+                    .and_then(|t| t.name(u64::from(n)))
+                    .unwrap_or_else(|| format!("reason {n}"))
+            };
+            self.names.entry(n).or_insert_with(name).as_str()
+        });
+        let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
+        let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
+        self.rows.push(DropRow {
             time_ns: e.ts,
             cpu: e.cpu,
             reason: p.reason,
             location: p.location,
-            dev: Name::default(),
-            // The position for now; the life below.
-            skb_id: Some(crate::facts::SkbId(e.index)),
+            dev,
+            skb_id,
             protocol: p.protocol,
-            expected: None,
-            why: "",
-            confidence: Default::default(),
+            expected,
+            why,
+            confidence,
         });
-    });
-    let mut t = Drops::default();
-    routes.run(trace, &mut t);
-    let mut names: FxHashMap<u32, String> = FxHashMap::default();
-    for r in &mut t.rows {
-        r.skb_id = r.skb_id.and_then(|at| identity.of(at.0));
-        if let Some(life) = r.skb_id.and_then(|id| identity.life(id)) {
-            r.dev = life.last_dev;
-        }
-        let reason = r.reason.map(|n| {
-            let name = || {
-                reasons
-                    .and_then(|t| t.name(u64::from(n)))
-                    .unwrap_or_else(|| format!("reason {n}"))
-            };
-            names.entry(n).or_insert_with(name).as_str()
-        });
-        let location = capture.kallsyms.resolve(r.location).map(|(name, _)| name);
-        (r.expected, r.why, r.confidence) = judge(reason, location, r.protocol, r.skb_id.is_some());
     }
-    (t.rows, routes.missing)
 }

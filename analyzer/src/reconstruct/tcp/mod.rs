@@ -23,4 +23,4 @@ mod tests;
 mod tracker;
 
 pub use sockets::Sockets;
-pub use tracker::{Tcp, run};
+pub use tracker::{MSG_PEEK, Tcp, run};

@@ -144,6 +144,14 @@ impl Sockets {
         self.all.get_mut(i).filter(|s| !s.closed)
     }
 
+    /// The socket at an address closed; later events of the address are of another one, unless a cookie says otherwise.
+    pub fn close(&mut self, sk: u64, ts: i64) {
+        if let Some(s) = self.current(sk) {
+            s.closed = true;
+            s.row.last_ns = s.row.last_ns.max(ts);
+        }
+    }
+
     /// Whose an address is at a time: the last that had it by then; before any, nobody.
     pub fn at(&self, sk: u64, ts: i64) -> Option<ConnectionId> {
         let of = self.by_sk.get(&sk)?;

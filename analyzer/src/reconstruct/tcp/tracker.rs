@@ -131,25 +131,22 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
         }
     });
-    r.on::<TcpDestroySock<'static>>(s, |t, e, p| {
-        if let Some(tuple) = tuple!(p, p.family).filter(|t| t.dport != 0) {
-            let i = t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
-            if let Some(s) = t.sockets.all.get_mut(i) {
-                s.closed = true;
-            }
-        }
-    });
+    r.on::<TcpDestroySock<'static>>(s, |t, e, p| t.sockets.close(p.skaddr, e.ts));
     r.on::<InetSockSetState<'static>>(s, |t, e, p| {
         // A listener is no connection, and its children announce themselves.
         let listener = p.newstate == LISTEN || p.oldstate == LISTEN || p.dport == 0;
         if !TCP_PROTOCOLS.contains(&p.protocol) || listener {
             return;
         }
+        // The last thing said of a socket must not introduce it.
+        if p.newstate == CLOSE && t.sockets.current(p.skaddr).is_none() {
+            return;
+        }
         if let Some(tuple) = tuple!(p, Some(p.family)) {
             let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
             t.state(e, i, "sock", p.newstate, &TCP_STATES);
-            if let Some(s) = t.sockets.all.get_mut(i).filter(|_| p.newstate == CLOSE) {
-                s.closed = true;
+            if p.newstate == CLOSE {
+                t.sockets.close(p.skaddr, e.ts);
             }
         }
     });

@@ -1,0 +1,98 @@
+//! One unit on its way, as a set of times.
+
+use super::tables::RxStart;
+use crate::confidence::Confidence;
+use crate::facts::{ConnectionId, SkbId};
+use crate::name::Name;
+
+/// Times of one unit on the trace clock; `None`: not seen (yet).
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// Life.
+    pub skb: SkbId,
+    /// Device.
+    pub dev: Name,
+    /// CPU of `netif_receive_skb`.
+    pub cpu: u16,
+    /// First event.
+    pub start: i64,
+    /// Which.
+    pub start_kind: RxStart,
+    /// NET_RX raise that led to its poll.
+    pub raise: Option<i64>,
+    /// Entry of the softirq run that received it.
+    pub softirq: Option<i64>,
+    /// GRO entry.
+    pub gro: Option<i64>,
+    /// `netif_receive_skb`.
+    pub recv: Option<i64>,
+    /// Length at `netif_receive_skb`, bytes.
+    pub recv_len: Option<u32>,
+    /// `tcp_probe`.
+    pub proto: Option<i64>,
+    /// The probe ran in task context: the segment waited in the socket's backlog.
+    pub backlog: bool,
+    /// `sk_data_ready`.
+    pub ready: Option<i64>,
+    /// Payload, bytes.
+    pub bytes: Option<u32>,
+    /// Payload not read yet, bytes.
+    pub left: u32,
+    /// TCP socket.
+    pub connection: Option<ConnectionId>,
+    /// Copy that took its last byte.
+    pub copy: Option<i64>,
+    /// `sock_recv_length` of that read.
+    pub read: Option<i64>,
+    /// `sys_exit_*` of that read.
+    pub exit: Option<i64>,
+    /// Reading thread.
+    pub pid: i32,
+    /// Waits for a socket to claim it.
+    pub unclaimed: bool,
+    /// Least link.
+    pub confidence: Confidence,
+}
+
+impl Unit {
+    /// A unit that begins with an event.
+    pub fn begin(skb: SkbId, dev: Name, cpu: u16, start: i64, start_kind: RxStart) -> Unit {
+        Unit {
+            skb,
+            dev,
+            cpu,
+            start,
+            start_kind,
+            raise: None,
+            softirq: None,
+            gro: None,
+            recv: None,
+            recv_len: None,
+            proto: None,
+            backlog: false,
+            ready: None,
+            bytes: None,
+            left: 0,
+            connection: None,
+            copy: None,
+            read: None,
+            exit: None,
+            pid: 0,
+            unclaimed: true,
+            confidence: Confidence::Certain,
+        }
+    }
+    /// Weakens it.
+    pub fn link(&mut self, c: Confidence) {
+        self.confidence = self.confidence.min(c);
+    }
+}
+
+/// Payload of a segment: the event keeps 16 bits, the skb's length tells the rest.
+pub fn payload(data_len: u16, recv_len: Option<u32>) -> u32 {
+    let low = u32::from(data_len);
+    match recv_len {
+        Some(len) if len > low => low + (len - low) / 65536 * 65536,
+        _ => low,
+    }
+}

@@ -1,0 +1,99 @@
+//! In which order the trackers run, and on which threads.
+
+use netmortem_formats::Capture;
+use netmortem_formats::event_format::ValueTable;
+use rustc_hash::FxHashMap;
+
+use super::comms::Comms;
+use super::thread::Threads;
+use super::{drops, napi, receive, skb, softirq, tcp};
+use crate::facts::{Facts, Names, Reason};
+use crate::ingest::{Severity, StatRow, Trace};
+
+/// Runs every tracker over the trace.
+pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
+    let comms = Comms::read(&trace, capture);
+    // Two independent halves first, then what needs both.
+    let (identity, ((tcp, threads), ((softirqs, no_softirq), (polls, no_polls)))) = rayon::join(
+        || skb::identify(&trace, capture),
+        || {
+            let sockets = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
+            (
+                sockets,
+                rayon::join(|| softirq::run(&trace, &comms), || napi::run(&trace)),
+            )
+        },
+    );
+    let reasons = trace
+        .schema
+        .format("skb", "kfree_skb")
+        .and_then(|f| ValueTable::of(f, "reason"));
+    let (rx, (drops, no_drops)) = rayon::join(
+        || receive::run(&trace, &identity, &tcp, &threads, &comms),
+        || drops::run(&trace, capture, &identity, reasons.as_ref()),
+    );
+    let mut unknown = vec![];
+    for (subject, missing) in [
+        ("skbs", &identity.missing),
+        ("tcp", &tcp.missing),
+        ("softirqs", &no_softirq),
+        ("polls", &no_polls),
+        ("rx", &rx.missing),
+        ("run_queue", &threads.missing),
+        ("drops", &no_drops),
+    ] {
+        unknown.extend(missing.iter().map(|because| Reason {
+            subject,
+            because: because.clone(),
+        }));
+    }
+    let mut stats = identity.stats;
+    stats.push(StatRow {
+        name: "time_inversions",
+        value: trace.inversions,
+        severity: Severity::Info,
+        advice: "records older than their predecessor on the same CPU; order on the CPU is kept",
+    });
+    let mut locations = FxHashMap::default();
+    let freed = identity
+        .lives
+        .iter()
+        .map(|l| l.death_location)
+        .chain(drops.iter().map(|d| d.location));
+    for address in freed.filter(|a| *a != 0) {
+        locations
+            .entry(address)
+            .or_insert_with(|| capture.kallsyms.resolve(address).map(|(name, _)| name.to_string()));
+    }
+    let locations = locations.into_iter().filter_map(|(a, n)| Some((a, n?))).collect();
+    let connections = tcp.sockets.all.into_iter().map(|s| {
+        let mut row = s.row;
+        row.bytes_in -= rx
+            .dropped_bytes
+            .get(&row.connection)
+            .copied()
+            .unwrap_or(0)
+            .min(row.bytes_in);
+        row
+    });
+    Facts {
+        gaps: trace.gaps,
+        stats,
+        skbs: identity.lives,
+        hops: identity.hops,
+        rx: rx.rows,
+        softirqs,
+        polls,
+        connections: connections.collect(),
+        tcp_samples: tcp.samples,
+        tcp_states: tcp.states,
+        retransmits: tcp.retransmits,
+        drops,
+        unknown,
+        names: Names {
+            locations,
+            drop_reasons: reasons,
+        },
+        capture: trace.info,
+    }
+}
