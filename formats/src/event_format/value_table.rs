@@ -4,7 +4,7 @@ use super::EventFormat;
 use super::expression::evaluate;
 
 /// Longest first argument of a helper that is looked at, bytes; bounds the work on a hostile print fmt.
-const MAX_ARGUMENT: usize = 4096;
+const MAX_ARGUMENT: usize = 1024;
 
 /// Which helper printed the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
