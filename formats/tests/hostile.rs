@@ -40,7 +40,7 @@ fn format_texts() -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// Calls `round` until `rounds` or [`MOST`]; says the round's number when it took longer than a second.
+/// Calls `round` until `rounds` or [`MOST`]; fails, with the round's number, when one takes seconds.
 fn run(rounds: u64, mut round: impl FnMut(&mut Random)) {
     let seed = std::env::var("NETMORTEM_HOSTILE_SEED")
         .ok()
@@ -52,7 +52,7 @@ fn run(rounds: u64, mut round: impl FnMut(&mut Random)) {
         let before = Instant::now();
         round(&mut random);
         assert!(
-            before.elapsed() < Duration::from_secs(1),
+            before.elapsed() < Duration::from_secs(5),
             "round {n} of seed {seed} took {:?}",
             before.elapsed()
         );
@@ -286,7 +286,7 @@ fn print_fmts_that_want_time() {
             let start = Instant::now();
             let table = ValueTable::of(&format, "x");
             assert!(
-                start.elapsed() < Duration::from_secs(2),
+                start.elapsed() < Duration::from_secs(10),
                 "{head}{tail}...: {:?}",
                 start.elapsed()
             );

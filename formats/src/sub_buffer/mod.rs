@@ -20,12 +20,14 @@
 //!            31     time stamp, u32 high                                      clock  = high << 27 | time_delta (59 bits)
 //! ```
 
+mod header_event;
 mod layout;
 mod reader;
 mod records;
 #[cfg(test)]
 mod tests;
 
+pub use header_event::check_header_event;
 pub use layout::PageLayout;
 pub use reader::{SubBuffer, SubBuffers, sub_buffers};
 pub use records::Records;

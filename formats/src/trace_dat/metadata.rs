@@ -8,7 +8,7 @@ use super::draft::Draft;
 use crate::error::FormatErrorKind::{BadMagic, TooLarge};
 use crate::error::{FormatError, Limit};
 use crate::event_format::EventFormat;
-use crate::sub_buffer::PageLayout;
+use crate::sub_buffer::{PageLayout, check_header_event};
 
 /// Event ids are u16: a file with more formats than that is not one the kernel wrote.
 const MAX_FORMATS: usize = 1 << 16;
@@ -34,7 +34,14 @@ pub(super) fn header_info(c: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), F
     if c.take(13, "header_event")? != b"header_event\0" {
         return Err(at.error(BadMagic, "header_event"));
     }
-    c.sized64("header_event")?;
+    if let Err(e) = check_header_event(c.sized64("header_event")?) {
+        draft.page = None;
+        draft.damage(
+            Some(e),
+            "HEADER_INFO",
+            "the records are laid out as kernels until 2.6.30 did, which this program does not read",
+        );
+    }
     Ok(())
 }
 

@@ -89,16 +89,6 @@ impl Recording {
             socket.recv_from(&mut [0; 2000]).map_err(|e| e.to_string())?;
         }
         instance.write("tracing_on", "0")?;
-        let trace = instance.read("trace")?;
-        let mut cpus = BTreeMap::new();
-        for cpu in 0..u32::MAX {
-            let folder = format!("per_cpu/cpu{cpu}");
-            if !instance.0.join(&folder).exists() {
-                break;
-            }
-            let stats = instance.read(&format!("{folder}/stats"))?;
-            cpus.insert(cpu, (instance.drain(&format!("{folder}/trace_pipe_raw"))?, stats));
-        }
         let mut header_page = vec![0; 4096];
         // The kernel answers the first read only, and fs::read begins with a small one.
         let mut file = fs::File::open("/sys/kernel/tracing/events/header_page").map_err(|e| e.to_string())?;
@@ -109,8 +99,22 @@ impl Recording {
         } else {
             Endian::Little
         };
+        let layout = PageLayout::parse(&header_page, endian).unwrap();
+        let trace = instance.read("trace")?;
+        let mut cpus = BTreeMap::new();
+        for cpu in 0..u32::MAX {
+            let folder = format!("per_cpu/cpu{cpu}");
+            if !instance.0.join(&folder).exists() {
+                break;
+            }
+            let stats = instance.read(&format!("{folder}/stats"))?;
+            cpus.insert(
+                cpu,
+                (instance.drain(&format!("{folder}/trace_pipe_raw"), layout.size)?, stats),
+            );
+        }
         Ok(Recording {
-            layout: PageLayout::parse(&header_page, endian).unwrap(),
+            layout,
             formats,
             kallsyms: Kallsyms::new(fs::read("/proc/kallsyms").map_err(|e| e.to_string())?),
             trace,
@@ -155,7 +159,7 @@ impl Instance {
         fs::read_to_string(self.0.join(file)).map_err(|e| format!("{file}: {e}"))
     }
     /// All that `trace_pipe_raw` holds: one sub-buffer per read.
-    fn drain(&self, file: &str) -> Result<Vec<u8>, String> {
+    fn drain(&self, file: &str, sub_buffer_size: u32) -> Result<Vec<u8>, String> {
         let path = self.0.join(file);
         let mut options = fs::OpenOptions::new();
         let mut input = options
@@ -163,7 +167,7 @@ impl Instance {
             .custom_flags(O_NONBLOCK)
             .open(path)
             .map_err(|e| e.to_string())?;
-        let (mut out, mut page) = (Vec::new(), vec![0; 4096]);
+        let (mut out, mut page) = (Vec::new(), vec![0; sub_buffer_size as usize]);
         loop {
             match input.read(&mut page) {
                 Ok(0) => return Ok(out),
