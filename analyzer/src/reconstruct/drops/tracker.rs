@@ -3,6 +3,7 @@
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
+use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use rustc_hash::FxHashMap;
 
 use super::judge;
@@ -12,11 +13,16 @@ use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
 use crate::reconstruct::skb::Identity;
 
+/// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
+const QDISC_PLACE: &str = "__dev_queue_xmit";
+
 struct Drops<'i> {
     identity: &'i Identity,
     capture: &'i Capture,
     reasons: Option<&'i ValueTable>,
     names: FxHashMap<u32, String>,
+    /// Device of the last `net_dev_queue` per CPU.
+    queued: FxHashMap<u16, Name>,
     rows: Vec<DropRow>,
 }
 
@@ -30,12 +36,16 @@ pub fn run(
     reasons: Option<&ValueTable>,
 ) -> (Vec<DropRow>, Vec<String>) {
     let mut routes = Routes::<Drops<'_>>::new("drops");
+    routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
+        t.queued.insert(e.cpu, Name::new(p.name));
+    });
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
     let mut t = Drops {
         identity,
         capture,
         reasons,
         names: FxHashMap::default(),
+        queued: FxHashMap::default(),
         rows: vec![],
     };
     routes.run(trace, &mut t);
@@ -58,6 +68,11 @@ impl Drops<'_> {
             self.names.entry(n).or_insert_with(name).as_str()
         });
         let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
+        // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
+        let dev = match location {
+            Some(QDISC_PLACE) if dev.is_empty() => self.queued.get(&e.cpu).copied().unwrap_or_default(),
+            _ => dev,
+        };
         let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
         self.rows.push(DropRow {
             time_ns: e.ts,

@@ -472,7 +472,7 @@ impl Ledger<'_> {
         let Some(u) = self.units.get_mut(i) else { return };
         u.link(link);
         if let Some(life) = self.identity.life(u.skb) {
-            u.link(life.confidence);
+            u.link(life.links);
         }
         self.out.rows.push(ledger::row(u, end, self.threads, self.comms));
     }

@@ -13,6 +13,8 @@ use crate::confidence::Confidence;
 pub enum FreePlace {
     /// Builds segments and frees the whole (software GSO, qdisc segmentation).
     Segmenter,
+    /// The transmit path: queueing disciplines and what hands packets to them.
+    Transmit,
     /// TCP or the deferred free of what TCP readers are done with.
     Tcp,
     /// netlink, unix, vsock, audit: never a packet of a device.
@@ -30,6 +32,16 @@ const PLACES: &[(&str, FreePlace)] = &[
     ("tbf_", FreePlace::Segmenter),
     ("cake_", FreePlace::Segmenter),
     ("netem_", FreePlace::Segmenter),
+    ("__dev_queue_xmit", FreePlace::Transmit),
+    ("__dev_xmit_skb", FreePlace::Transmit),
+    ("dev_hard_start_xmit", FreePlace::Transmit),
+    ("dev_qdisc_enqueue", FreePlace::Transmit),
+    ("qdisc_", FreePlace::Transmit),
+    ("__qdisc_", FreePlace::Transmit),
+    ("net_tx_action", FreePlace::Transmit),
+    ("fq_", FreePlace::Transmit),
+    ("htb_", FreePlace::Transmit),
+    ("codel_", FreePlace::Transmit),
     ("tcp_", FreePlace::Tcp),
     ("__tcp_", FreePlace::Tcp),
     ("inet_", FreePlace::Tcp),
@@ -94,15 +106,21 @@ pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64) -> Option<
     let doubtful = now - life.last_ns > DOUBT_NS;
     match life.phase {
         Phase::WriteQueue => None,
-        Phase::TxQueued | Phase::TxStarted | Phase::RxQueued | Phase::GroMember => Some(Confidence::Certain),
+        Phase::TxQueued | Phase::TxStarted => Some(Confidence::Certain),
+        // A segment built by a qdisc and dropped there is named by no other event; it is not this received packet.
+        Phase::RxQueued | Phase::GroMember | Phase::Received
+            if matches!(place, FreePlace::Transmit | FreePlace::Segmenter) =>
+        {
+            None
+        }
         Phase::Received if place == FreePlace::Unknown && doubtful => Some(Confidence::Weak),
-        Phase::Received => Some(Confidence::Certain),
+        Phase::RxQueued | Phase::GroMember | Phase::Received => Some(Confidence::Certain),
         // Processed by TCP: the kernel frees these silently, unless it drops them at once or defers the free.
-        Phase::TcpDone | Phase::TcpData | Phase::Copied => match (kind, place) {
-            (DeathKind::Dropped, _) if life.phase == Phase::TcpDone && doubtful => None,
-            (DeathKind::Dropped, _) => Some(Confidence::Certain),
-            (_, FreePlace::Tcp) => Some(Confidence::Strong),
-            (_, FreePlace::Unknown) if !doubtful => Some(Confidence::Weak),
+        Phase::TcpDone | Phase::TcpData | Phase::Copied => match place {
+            FreePlace::Tcp if kind == DeathKind::Dropped && life.phase == Phase::TcpDone && doubtful => None,
+            FreePlace::Tcp if kind == DeathKind::Dropped => Some(Confidence::Certain),
+            FreePlace::Tcp => Some(Confidence::Strong),
+            FreePlace::Unknown if !doubtful => Some(Confidence::Weak),
             _ => None,
         },
     }

@@ -90,6 +90,7 @@ impl Life {
             bytes: self.bytes,
             hops: self.hops,
             death_location: location,
+            links: self.confidence,
             confidence: self.confidence.min(link),
         }
     }

@@ -10,6 +10,8 @@ use crate::table::{Cell, TableDef, col};
 pub enum SkbClass {
     /// Born on the receive path.
     Rx,
+    /// First seen at the driver: built there by software segmentation (GSO, a qdisc), so without a `net_dev_queue` of its own.
+    TxSegment,
     /// Born on the transmit path; the data do not tell clones from control packets.
     Tx,
     /// A TCP original in a write queue.
@@ -25,6 +27,7 @@ impl SkbClass {
     pub fn word(self) -> &'static str {
         match self {
             SkbClass::Rx => "rx",
+            SkbClass::TxSegment => "tx_segment",
             SkbClass::Tx => "tx",
             SkbClass::TxOriginal => "tx_original",
             SkbClass::TxClone => "tx_clone",
@@ -124,7 +127,9 @@ pub struct SkbRow {
     pub hops: u32,
     /// `location` of the free, a kernel text address; 0 when not recorded.
     pub death_location: u64,
-    /// Least of the links that hold this life together.
+    /// Least of the links between its events, the end left out.
+    pub links: Confidence,
+    /// Least of all its links, the end included.
     pub confidence: Confidence,
 }
 
@@ -157,7 +162,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "class",
             "",
             Str,
-            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_control (ACK, RST, not TCP), tx (not told apart)",
+            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_control (ACK, RST, not TCP), tx_segment (built by software GSO or a qdisc, first seen at the driver), tx (not told apart)",
             |r, _| Cell::str(r.class.word())
         ),
         col!("birth_ns", "ns", I64, "first event on the trace clock", |r, _| {

@@ -306,8 +306,15 @@ impl Skbs<'_> {
             self.touch(e, addr, Phase::TxStarted, Confidence::Certain);
         } else {
             // A segment built by software GSO or by a qdisc, or a packet queued before the recording began.
-            let class = self.tx_class(addr);
-            self.birth(e, addr, class, Phase::TxStarted, BirthKind::Inferred, dev, Some(len));
+            self.birth(
+                e,
+                addr,
+                SkbClass::TxSegment,
+                Phase::TxStarted,
+                BirthKind::Inferred,
+                dev,
+                Some(len),
+            );
         }
         self.hop(e, addr, "xmit", dev, len, Confidence::Certain);
         if let Some(l) = self.open.get(&addr) {

@@ -54,6 +54,10 @@ impl Sockets {
         let found = self.find(sk, cookie, &tuple);
         let i = found.map_or_else(|| self.create(ts, tuple), |f| f.0);
         if let Some(s) = self.all.get_mut(i) {
+            if s.tuple.sport == 0 && tuple.sport != 0 {
+                (s.tuple, s.row.saddr, s.row.sport) = (tuple, Some(tuple.saddr), tuple.sport);
+                self.by_tuple.entry(tuple).or_default().push(i);
+            }
             if let Some((_, link)) = found {
                 s.row.confidence = s.row.confidence.min(link);
             }
@@ -89,7 +93,12 @@ impl Sockets {
         };
         if let Some(a) = sk {
             let last = self.by_sk.get(&a).and_then(|of| of.last()).map(|(_, i)| *i);
-            if let Some(i) = last.filter(|i| free(i) && self.all.get(*i).is_some_and(|s| s.tuple == *tuple)) {
+            // SYN_SENT is set before the local port is chosen.
+            let is = |s: &Socket| {
+                s.tuple == *tuple
+                    || (s.tuple.sport == 0 && (s.tuple.daddr, s.tuple.dport) == (tuple.daddr, tuple.dport))
+            };
+            if let Some(i) = last.filter(|i| free(i) && self.all.get(*i).is_some_and(is)) {
                 return Some((i, Confidence::Certain));
             }
         }
