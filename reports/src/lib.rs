@@ -14,6 +14,7 @@ pub mod document;
 pub mod format;
 mod html;
 mod png;
+pub mod sections;
 mod text;
 
 pub use document::Document;

@@ -135,3 +135,13 @@ fn figures_are_found_in_folded_blocks_too() {
     unique.dedup();
     assert_eq!(unique.len(), ids.len(), "figure ids are file names");
 }
+
+#[test]
+fn moments_are_written_in_utc() {
+    // Compared with `date -u -d @N`.
+    assert_eq!(format::utc(0), "1970-01-01 00:00:00 UTC");
+    assert_eq!(format::utc(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+    assert_eq!(format::utc(1_795_269_802_999_999_999), "2026-11-21 14:03:22 UTC");
+    assert_eq!(format::utc(-1), "1969-12-31 23:59:59 UTC");
+    assert_eq!(format::utc(4_107_542_399_000_000_000), "2100-02-28 23:59:59 UTC");
+}

@@ -10,6 +10,7 @@ use crate::chart::theme;
 use crate::format;
 
 const MARK_ROW: f64 = 15.0;
+const LABELS_APART: f64 = 8.0;
 const ECDF: f64 = 72.0;
 const BETWEEN: f64 = 12.0;
 const BELOW: f64 = 42.0;
@@ -156,7 +157,7 @@ pub fn steps(points: &[(i64, f64)], values: &Axis, fractions: &Axis, left: f64) 
     super::decimate::decimate(&out, 2.0)
 }
 
-/// Lines through both panels; labels in two rows above, shifted so that they do not touch.
+/// Lines through both panels; labels in turn in two rows above, moved so that they neither touch nor leave the picture.
 fn draw_marks<DB: DrawingBackend>(
     plot: &Distribution,
     canvas: &mut Canvas<DB>,
@@ -167,25 +168,50 @@ fn draw_marks<DB: DrawingBackend>(
         color: theme::INK,
         ..Letters::NOTE
     };
-    let mut taken = [8.0, 8.0];
-    for mark in &plot.marks {
-        let x = values.px(mark.value as f64);
+    let labels = labels(plot);
+    for (value, _) in &labels {
+        let x = values.px(*value as f64);
         canvas.dashes(&[(x, through.top), (x, through.bottom)], theme::MUTED, 1.0)?;
-        let label = format!("{} {}", mark.label, written(mark.value, plot.unit));
-        let width = canvas.text_width(&label, ink);
-        let wanted = (x - width / 2.0).min(canvas.width() - width - 4.0);
-        // The row where the label is nearest to its line.
-        let shift = |taken: f64| (taken - wanted).max(0.0);
-        let row = usize::from(shift(taken[1]) < shift(taken[0]));
-        let start = wanted.max(taken[row]);
-        let y = through.top - 10.0 - MARK_ROW * (2.0 - row as f64);
-        canvas.text(start, y, Align::Start, ink, &label)?;
-        canvas.line(&[(x, y + 8.0), (x, through.top)], theme::GRID, 1.0)?;
-        if let Some(slot) = taken.get_mut(row) {
-            *slot = start + width + 10.0;
+    }
+    for row in 0..2 {
+        let y = through.top - 10.0 - MARK_ROW * (2.0 - f64::from(row));
+        // Wanted left edge and width of each label of the row.
+        let mut placed: Vec<(f64, f64)> = Vec::new();
+        let of_row = || labels.iter().skip(row as usize).step_by(2);
+        let mut free_from = 4.0;
+        for (value, label) in of_row() {
+            let width = canvas.text_width(label, ink);
+            let start = (values.px(*value as f64) - width / 2.0).max(free_from);
+            placed.push((start, width));
+            free_from = start + width + LABELS_APART;
+        }
+        let mut free_to = canvas.width() - 4.0;
+        for (start, width) in placed.iter_mut().rev() {
+            *start = start.min(free_to - *width);
+            free_to = *start - LABELS_APART;
+        }
+        for ((value, label), (start, _)) in of_row().zip(placed) {
+            let x = values.px(*value as f64);
+            canvas.text(start, y, Align::Start, ink, label)?;
+            canvas.line(&[(x, y + 8.0), (x, through.top)], theme::GRID, 1.0)?;
         }
     }
     Ok(())
+}
+
+/// The marks in ascending order, those at the same value as one.
+fn labels(plot: &Distribution) -> Vec<(i64, String)> {
+    let mut marks: Vec<(i64, String)> = Vec::new();
+    for mark in &plot.marks {
+        match marks.last_mut() {
+            Some((value, label)) if *value == mark.value => *label = format!("{label} = {}", mark.label),
+            _ => marks.push((mark.value, mark.label.to_owned())),
+        }
+    }
+    marks
+        .into_iter()
+        .map(|(value, label)| (value, format!("{label} {}", written(value, plot.unit))))
+        .collect()
 }
 
 fn written(value: i64, unit: Unit) -> String {

@@ -24,6 +24,8 @@ mod waterfall;
 
 pub use canvas::{Canvas, ChartError, TextBox};
 pub use spec::*;
+#[cfg(test)]
+pub(crate) use svg::render;
 pub use svg::svg;
 pub use theme::Tone;
 

@@ -1,4 +1,4 @@
-//! The verdict for a terminal: every strip of the report in a line each, and the paths written.
+//! The verdict for a terminal: the strips of the section `verdict`, a line each, and the paths written.
 //!
 //! Colours are the caller's decision (a terminal, `NO_COLOR`); nothing is printed here. Text is clean already (no escape sequence from
 //! a recording reaches the terminal: see [`crate::clean`]).
@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use crate::document::{Block, Document, Severity, Strip};
+use crate::sections;
 
 /// Whether ANSI colours are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ const FAINT: &str = "\x1b[2m";
 /// Width of the word before a sentence.
 const WORD: usize = 8;
 
-/// Title, the strips of the sections in reading order, and the paths.
+/// Title, the verdict's strips, and the paths.
 #[must_use]
 pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String {
     let mut out = String::new();
@@ -30,9 +31,11 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String 
     if !document.subtitle.is_empty() {
         line(&mut out, &paint(document.subtitle.as_str(), FAINT, colors));
     }
-    let strips = document
+    let verdict = document
         .sections
         .iter()
+        .filter(|section| section.id == sections::verdict::ID);
+    let strips = verdict
         .flat_map(|section| &section.blocks)
         .filter_map(|block| match block {
             Block::Strip(strip) => Some(strip),

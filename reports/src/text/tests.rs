@@ -39,7 +39,27 @@ fn strips_and_paths_one_per_line() {
 
 #[test]
 fn no_escape_sequence_of_a_name_reaches_the_terminal() {
-    let shown = text(&layout::document(), &[], Colors::None);
+    let strips = layout::HOSTILE.iter().map(|name| {
+        Block::Strip(Strip {
+            severity: Severity::Info,
+            sentence: (*name).into(),
+            detail: None,
+        })
+    });
+    let verdict = Section {
+        id: "verdict",
+        title: "Verdict".into(),
+        lead: "".into(),
+        blocks: strips.collect(),
+    };
+    let shown = text(
+        &Document {
+            sections: vec![verdict],
+            ..Document::default()
+        },
+        &[],
+        Colors::None,
+    );
     assert!(shown.contains("gpj.exe"), "the hostile strip is in it");
     assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
     assert!(!shown.contains('\u{202e}'));

@@ -1,0 +1,187 @@
+//! Drops: which frees lost a packet, why and where; the frees that healthy kernels do are shown apart. In: `Answers::drops`. That nothing tells
+//! whether a free lost a packet is its own answer, not "lost" and not "expected".
+
+use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::drops::{Drops, Group};
+
+use super::shared::{figure, name_cell, strip, truncation, unanswered};
+use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Figure, Section, Severity, Table};
+use crate::format;
+use crate::sections::Input;
+
+const ID: &str = "drops";
+const TITLE: &str = "Drops";
+/// Bars of one picture.
+const BARS: usize = 15;
+/// Rows of the table.
+const ROWS: usize = 60;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    match &input.answers.drops {
+        Outcome::Unknown(reasons) => unanswered(ID, TITLE, reasons),
+        Outcome::Findings(drops) => Section {
+            id: ID,
+            title: TITLE.into(),
+            lead: lead(drops),
+            blocks: blocks(input, drops),
+        },
+    }
+}
+
+fn lead(drops: &Drops) -> Text {
+    Text::from(format!(
+        "{} of {} kfree_skb lost a packet; {} are frees that healthy kernels do, {} cannot be told apart.",
+        format::count(drops.lost),
+        format::count(drops.total),
+        format::count(drops.expected),
+        format::count(drops.unclear)
+    ))
+}
+
+fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if drops.lost == 0 {
+        let also = if drops.unclear == 0 {
+            ""
+        } else {
+            "; the unclear ones below may be"
+        };
+        blocks.push(strip(
+            if drops.unclear == 0 {
+                Severity::Good
+            } else {
+                Severity::Unknown
+            },
+            format!("No free is known to have lost a packet{also}."),
+        ));
+    }
+    let kinds = [
+        (
+            Some(false),
+            "lost",
+            "Packets lost, by reason and place",
+            Tone::Red,
+            Size::Full,
+        ),
+        (None, "unclear", "Unclear frees", Tone::Orange, Size::Half),
+        (
+            Some(true),
+            "expected",
+            "Frees that healthy kernels do",
+            Tone::Grey,
+            Size::Half,
+        ),
+    ];
+    let mut beside = Vec::new();
+    for (expected, id, title, tone, size) in kinds {
+        let groups: Vec<&Group> = drops.groups.iter().filter(|group| group.expected == expected).collect();
+        match bars(id, title, tone, size, &groups) {
+            Some(figure) if size == Size::Full => blocks.push(Block::Figure(Box::new(figure))),
+            Some(figure) => beside.push(figure),
+            None => {}
+        }
+    }
+    if !beside.is_empty() {
+        blocks.push(Block::Figures(beside));
+    }
+    if !drops.groups.is_empty() {
+        blocks.push(Block::Table(table(input, &drops.groups)));
+    }
+    blocks.push(Block::Code("netmortem show drops INPUT --format csv".into()));
+    blocks
+}
+
+fn bars(id: &str, title: &str, tone: Tone, size: Size, groups: &[&Group]) -> Option<Figure> {
+    if groups.is_empty() {
+        return None;
+    }
+    let label = |group: &Group| {
+        let reason = if group.reason.is_empty() {
+            "reason not recorded".into()
+        } else {
+            Text::name(&group.reason)
+        };
+        let place = if group.location.is_empty() {
+            Text::default()
+        } else {
+            Text::name(&group.location)
+        };
+        Text::from(if place.is_empty() {
+            reason.to_string()
+        } else {
+            format!("{reason} · {place}")
+        })
+    };
+    let rows = groups.iter().take(BARS).map(|group| BarRow {
+        label: label(group),
+        values: vec![group.count as f64],
+        shown: None,
+    });
+    let note =
+        (groups.len() > BARS).then(|| Text::from(format!("the {BARS} most frequent of {} groups", groups.len())));
+    let parts = vec![("frees".into(), tone)];
+    let plot = Bars {
+        label: "frees".into(),
+        unit: Unit::Count,
+        parts,
+        rows: rows.collect(),
+    };
+    Some(figure(
+        id,
+        ChartSpec {
+            title: title.into(),
+            note,
+            size,
+            plot: Plot::Bars(plot),
+        },
+        "",
+    ))
+}
+
+fn table(input: &Input<'_>, groups: &[Group]) -> Table {
+    let seconds = |ns| Cell::Number(input.since_start(ns) as f64 / 1e9);
+    let row = |group: &Group| {
+        let judged = match group.expected {
+            Some(false) => Cell::Badge(Severity::Bad, "lost".into()),
+            Some(true) => Cell::Badge(Severity::Good, "expected".into()),
+            None => Cell::Badge(Severity::Unknown, "unclear".into()),
+        };
+        vec![
+            judged,
+            name_cell(&group.reason),
+            name_cell(&group.location),
+            name_cell(&group.dev),
+            Cell::Count(group.count),
+            seconds(group.first_ns),
+            seconds(group.last_ns),
+            Cell::Text(group.why.into()),
+        ]
+    };
+    Table {
+        caption: "By reason, place and device".into(),
+        columns: vec![
+            Column::text(""),
+            Column::text("reason"),
+            Column::text("place"),
+            Column::text("device"),
+            Column::number("frees"),
+            Column::in_unit("first", "s"),
+            Column::in_unit("last", "s"),
+            Column::text("rule"),
+        ],
+        rows: groups.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            groups.len().min(ROWS),
+            groups.len(),
+            "lost ones first, then by number",
+            "show drops INPUT",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+use super::*;
+use crate::sections::fixture;
+use crate::sections::tests::tables;
+
+fn built(facts: &netmortem_analyzer::Facts) -> Section {
+    let answers = fixture::answers(facts);
+    section(&Input {
+        facts,
+        answers: &answers,
+    })
+}
+
+#[test]
+fn lost_expected_and_unclear_are_three_things() {
+    let facts = fixture::facts();
+    let section = built(&facts);
+    assert!(
+        section
+            .lead
+            .as_str()
+            .starts_with("2 of 4 kfree_skb lost a packet; 1 are frees that healthy kernels do, 1 cannot"),
+        "{}",
+        section.lead
+    );
+    let table = tables(&section)[0];
+    let judged: Vec<(&Cell, &Cell)> = table.rows.iter().map(|row| (&row[0], &row[4])).collect();
+    assert_eq!(
+        judged,
+        [
+            (&Cell::Badge(Severity::Bad, "lost".into()), &Cell::Count(2)),
+            (&Cell::Badge(Severity::Unknown, "unclear".into()), &Cell::Count(1)),
+            (&Cell::Badge(Severity::Good, "expected".into()), &Cell::Count(1)),
+        ]
+    );
+    assert_eq!(
+        (&table.rows[0][5], &table.rows[0][6]),
+        (&Cell::Number(2.49), &Cell::Number(4.99))
+    );
+}
+
+#[test]
+fn the_lost_have_their_own_red_picture() {
+    let facts = fixture::facts();
+    let section = built(&facts);
+    let Some(Block::Figure(figure)) = section.blocks.first() else {
+        panic!()
+    };
+    let Plot::Bars(plot) = &figure.chart.plot else { panic!() };
+    assert_eq!(
+        plot.rows.iter().map(|row| row.values.clone()).collect::<Vec<_>>(),
+        [vec![2.0]]
+    );
+    assert_eq!(plot.parts[0].1, Tone::Red);
+}
+
+#[test]
+fn no_loss_is_good_only_when_nothing_is_unclear() {
+    let mut facts = fixture::facts();
+    facts.drops.retain(|row| row.expected != Some(false));
+    let severity = |section: &Section| match section.blocks.first() {
+        Some(Block::Strip(strip)) => strip.severity,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(severity(&built(&facts)), Severity::Unknown);
+    facts.drops.retain(|row| row.expected == Some(true));
+    assert_eq!(severity(&built(&facts)), Severity::Good);
+}

@@ -1,0 +1,325 @@
+//! Small made-up fact tables in the analyzer's own row types, so that sections are tested behind the real analyses. Hostile names included.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use netmortem_analyzer::analyses::{Answers, answer};
+use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity, StatRow, StreamInfo};
+use netmortem_analyzer::reconstruct::drops::tables::DropRow;
+use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
+use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
+use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+use netmortem_analyzer::reconstruct::softirq::tables::{Runner, SoftirqRow};
+use netmortem_analyzer::reconstruct::tcp::tables::{
+    ConnectionRow, RetransmitClass, RetransmitRow, SampleRow, StateRow,
+};
+use netmortem_analyzer::{Confidence, ConnectionId, Facts, Name, Reason, SkbId};
+
+/// Start of the recording on the trace clock, ns.
+pub const START: i64 = 5_000_000_000_000;
+/// A task name of exactly the kernel's length that is markup.
+pub const HOSTILE_TASK: &str = "<script>alert(1)";
+
+/// Facts of 10 s with everything in them.
+pub fn facts() -> Facts {
+    Facts {
+        capture: capture(),
+        gaps: vec![gap()],
+        stats: vec![
+            StatRow {
+                name: "skb_unpaired",
+                value: 3,
+                severity: Severity::Warning,
+                advice: "some lives have no end",
+            },
+            StatRow {
+                name: "softirq_nested",
+                value: 2,
+                severity: Severity::Info,
+                advice: "softirqs inside interrupts",
+            },
+        ],
+        skbs: skbs(),
+        rx: rx(),
+        softirqs: softirqs(),
+        polls: polls(),
+        connections: vec![connection()],
+        tcp_samples: samples(),
+        tcp_states: states(),
+        retransmits: retransmits(),
+        drops: drops(),
+        unknown: vec![Reason {
+            subject: "qdisc",
+            because: "qdisc:qdisc_enqueue was not recorded".to_owned(),
+        }],
+        ..Facts::empty()
+    }
+}
+
+/// Their answers.
+pub fn answers(facts: &Facts) -> Answers {
+    answer(facts)
+}
+
+fn gap() -> GapRow {
+    GapRow {
+        cpu: 1,
+        start_ns: Some(START + 4_000_000_000),
+        end_ns: Some(START + 4_500_000_000),
+        lost_events: Some(1_204),
+        cause: "overrun",
+    }
+}
+
+fn capture() -> CaptureInfo {
+    let stream = |cpu, events, lost_events| StreamInfo {
+        cpu,
+        clock: "mono".into(),
+        events,
+        lost_events,
+        bytes: events * 46,
+        first_ns: Some(START),
+        last_ns: Some(START + 10_000_000_000),
+        used: true,
+        ..StreamInfo::default()
+    };
+    CaptureInfo {
+        source: "/srv/<b>bold</b>/incident.nmb".into(),
+        format: "bundle".into(),
+        format_version: "1".into(),
+        kernel_release: "6.18.5".into(),
+        hostname: "db-17".into(),
+        machine: "x86_64".into(),
+        events: [
+            ("net:net_dev_queue".to_owned(), 900_000),
+            ("skb:kfree_skb".to_owned(), 100_000),
+        ]
+        .into_iter()
+        .collect(),
+        total_events: 1_000_000,
+        lost_events: 1_204,
+        streams: vec![stream(0, 600_000, 0), stream(1, 400_000, 1_204)],
+        gaps: vec![gap()],
+        clock: "mono".into(),
+        clock_is_ns: true,
+        start_ns: Some(START),
+        end_ns: Some(START + 10_000_000_000),
+        duration_ns: 10_000_000_000,
+        realtime_offset_ns: Some(1_795_000_000_000_000_000),
+        cpus: 2,
+        ring_bytes: 46_000_000,
+        complete: true,
+        missing_events: vec!["qdisc:qdisc_enqueue".into()],
+        command: "netmortem record -d 10s".into(),
+        stop_reason: "duration".into(),
+        ..CaptureInfo::default()
+    }
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes())
+}
+
+/// 400 units; the receive queue (reader asleep) takes most of the time.
+fn rx() -> Vec<RxRow> {
+    let unit = |n: i64| {
+        let mut stages = [None; STAGES];
+        let mut total = 0;
+        for (stage, base) in [
+            (Stage::SoftirqWait, 900),
+            (Stage::Gro, 400),
+            (Stage::Protocol, 1_500),
+            (Stage::Ready, 300),
+            (Stage::ReaderAsleep, 40_000),
+            (Stage::RunQueue, 2_000),
+            (Stage::Copy, 700),
+        ] {
+            let time = base + base * ((n * 7_919) % 101) / 20;
+            total += time;
+            if let Some(slot) = stages.get_mut(stage as usize) {
+                *slot = Some(time);
+            }
+        }
+        RxRow {
+            skb_id: SkbId(n as u32),
+            dev: name("eth0"),
+            cpu: 0,
+            connection: Some(ConnectionId(0)),
+            task: name(if n % 4 == 0 { HOSTILE_TASK } else { "db-worker" }),
+            pid: 42,
+            bytes: Some(1_448),
+            start_ns: START + n * 20_000_000,
+            start: RxStart::NetifRx,
+            total_ns: total + 111,
+            end: if n % 50 == 49 { RxEnd::Queued } else { RxEnd::Read },
+            unattributed_ns: 111,
+            stages,
+            rcvq_ns: Some(42_000),
+            confidence: if n % 10 == 0 {
+                Confidence::Weak
+            } else {
+                Confidence::Certain
+            },
+        }
+    };
+    (0..400).map(unit).collect()
+}
+
+fn skbs() -> Vec<SkbRow> {
+    let life = |n: i64| {
+        let (class, dev) = if n % 2 == 0 {
+            (SkbClass::Rx, "eth0")
+        } else {
+            (SkbClass::TxClone, "eth1")
+        };
+        SkbRow {
+            skb_id: SkbId(n as u32),
+            skbaddr: 0xffff_8880_0000_0000 + (n as u64 % 4) * 0x100,
+            class,
+            birth_ns: START + n * 20_000_000,
+            birth_kind: BirthKind::Seen,
+            death_ns: (n % 5 != 0).then_some(START + n * 20_000_000 + 30_000 + n * 100),
+            death_kind: if n % 5 == 0 {
+                DeathKind::Unseen
+            } else {
+                DeathKind::Consumed
+            },
+            last_ns: START + n * 20_000_000 + 20_000,
+            dev: name(dev),
+            bytes: Some(1_514),
+            hops: 1,
+            death_location: 0,
+            confidence: Confidence::Strong,
+        }
+    };
+    (0..400).map(life).collect()
+}
+
+fn softirqs() -> Vec<SoftirqRow> {
+    let run = |n: i64| SoftirqRow {
+        cpu: (n % 2) as u16,
+        start_ns: START + n * 40_000_000,
+        end_ns: Some(START + n * 40_000_000 + 20_000 + n * 50),
+        vec: if n % 10 == 0 { 2 } else { 3 },
+        raise_ns: Some(START + n * 40_000_000 - 1_500 - n * 3),
+        runner: if n % 7 == 0 { Runner::Ksoftirqd } else { Runner::IrqTail },
+        pid: 0,
+        comm: name("swapper/0"),
+        irq_ns: 0,
+        confidence: Confidence::Certain,
+    };
+    (0..200).map(run).collect()
+}
+
+fn polls() -> Vec<PollRow> {
+    let poll = |n: i64| PollRow {
+        cpu: (n % 2) as u16,
+        start_ns: Some(START + n * 40_000_000),
+        end_ns: START + n * 40_000_000 + 9_000,
+        napi: 0xffff_8880_1234_0000,
+        dev: name("eth0"),
+        work: Some(if n % 20 == 0 { 64 } else { (n % 8) as i32 }),
+        budget: Some(64),
+        nth: Some(0),
+        context: PollContext::Softirq,
+        confidence: Confidence::Strong,
+    };
+    (0..200).map(poll).collect()
+}
+
+fn connection() -> ConnectionRow {
+    ConnectionRow {
+        connection: ConnectionId(0),
+        saddr: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))),
+        sport: 5_201,
+        daddr: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
+        dport: 41_022,
+        skaddr: 0xffff_8880_5555_0000,
+        cookie: None,
+        task: name(HOSTILE_TASK),
+        pid: 7,
+        first_ns: START,
+        last_ns: START + 10_000_000_000,
+        bytes_in: 4_096,
+        bytes_out: 60_000_000,
+        bytes_read: None,
+        bytes_written: None,
+        retransmits: 3,
+        samples: 1_000,
+        confidence: Confidence::Certain,
+    }
+}
+
+/// One sample every 10 ms but in the gap and in one second of silence from 7 s on.
+fn samples() -> Vec<SampleRow> {
+    let sample = |n: i64| SampleRow {
+        time_ns: START + n * 10_000_000,
+        connection: ConnectionId(0),
+        snd_cwnd: 20 + (n % 250) as u32 / 4,
+        ssthresh: if n < 250 { 0x7fff_ffff } else { 56 },
+        srtt_us: 20_000 + (n % 250) as u32 * 20,
+        snd_una: (n * 1_448) as u32,
+        snd_nxt: (n * 1_448 + 14_480) as u32,
+        snd_wnd: 65_535,
+        rcv_wnd: 65_535,
+        data_len: 0,
+        cpu: 1,
+    };
+    (0..1_000)
+        .filter(|n| !(400..450).contains(n) && !(700..800).contains(n))
+        .map(sample)
+        .collect()
+}
+
+fn states() -> Vec<StateRow> {
+    let state = |at_ms: i64, state, name| StateRow {
+        time_ns: START + at_ms * 1_000_000,
+        connection: ConnectionId(0),
+        kind: "cong",
+        state,
+        name,
+    };
+    vec![
+        state(2_500, 3, "Recovery"),
+        state(2_620, 0, "Open"),
+        state(5_000, 3, "Recovery"),
+        state(5_130, 0, "Open"),
+        state(9_000, 4, "Loss"),
+    ]
+}
+
+fn retransmits() -> Vec<RetransmitRow> {
+    let sent = |at_ms: i64, class| RetransmitRow {
+        time_ns: START + at_ms * 1_000_000,
+        connection: Some(ConnectionId(0)),
+        class,
+        err: Some(0),
+        bytes: Some(1_448),
+        confidence: Confidence::Strong,
+    };
+    vec![
+        sent(2_505, RetransmitClass::Fast),
+        sent(5_004, RetransmitClass::Fast),
+        sent(9_001, RetransmitClass::Rto),
+    ]
+}
+
+fn drops() -> Vec<DropRow> {
+    let drop = |n: i64, expected, why| DropRow {
+        time_ns: START + n * 1_000_000,
+        cpu: 0,
+        reason: Some(70),
+        location: 0xffff_ffff_8100_0000,
+        dev: name("eth1"),
+        skb_id: None,
+        protocol: 0x800,
+        expected,
+        why,
+        confidence: Confidence::Strong,
+    };
+    vec![
+        drop(2_490, Some(false), "a queue was full"),
+        drop(4_990, Some(false), "a queue was full"),
+        drop(1_000, Some(true), "socket closed"),
+        drop(1_100, None, "no rule"),
+    ]
+}

@@ -1,0 +1,279 @@
+//! NAPI and softirq: work per poll and budget exhaustion per device, run time and start delay of the network softirqs per CPU. In: `Answers::napi`.
+
+use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi};
+
+use super::shared::{compared, figure, name_cell, truncation, unanswered, words};
+use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Figure, Section, Table};
+use crate::format;
+use crate::sections::Input;
+
+const ID: &str = "napi";
+const TITLE: &str = "NAPI and softirq";
+/// Devices with a picture of their polls.
+const DEVICES: usize = 6;
+/// CPUs in a picture of bars.
+const CPUS: usize = 32;
+/// Curves in a picture.
+const CURVES: usize = 6;
+/// Rows of the tables.
+const ROWS: usize = 64;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    match &input.answers.napi {
+        Outcome::Unknown(reasons) => unanswered(ID, TITLE, reasons),
+        Outcome::Findings(napi) => Section {
+            id: ID,
+            title: TITLE.into(),
+            lead: lead(napi),
+            blocks: blocks(napi),
+        },
+    }
+}
+
+fn lead(napi: &Napi) -> Text {
+    let (polls, exhausted): (u64, u64) = napi.devices.iter().fold((0, 0), |(polls, exhausted), device| {
+        (polls + device.polls, exhausted + device.exhausted)
+    });
+    Text::from(format!(
+        "{} polls on {} devices; {} ({}) used their whole budget, so the softirq had to come again.",
+        format::count(polls),
+        napi.devices.len(),
+        format::count(exhausted),
+        format::share(exhausted, polls)
+    ))
+}
+
+fn is_network(vector: &CpuVector) -> bool {
+    matches!(vector.vector, "NET_RX" | "NET_TX")
+}
+
+fn blocks(napi: &Napi) -> Vec<Block> {
+    let mut devices: Vec<&DevicePolls> = napi.devices.iter().collect();
+    devices.sort_by_key(|device| std::cmp::Reverse(device.polls));
+    let mut figures: Vec<Figure> = devices.iter().take(DEVICES).enumerate().map(work).collect();
+    figures.extend(softirq_time(napi));
+    let (network, others): (Vec<&CpuVector>, Vec<&CpuVector>) = napi.cpus.iter().partition(|vector| is_network(vector));
+
+    let mut busiest: Vec<&CpuVector> = network
+        .iter()
+        .copied()
+        .filter(|vector| vector.vector == "NET_RX")
+        .collect();
+    busiest.sort_by_key(|vector| std::cmp::Reverse(vector.runs));
+    let name = |vector: &CpuVector| Text::from(format!("CPU {}", vector.cpu));
+    let delays = busiest.iter().take(CURVES).map(|vector| (name(vector), &vector.wait));
+    figures.extend(compared(
+        "delay",
+        "NET_RX: raised to started",
+        Size::Half,
+        delays,
+        "Runs whose raise was seen. A curve further right starts later.",
+    ));
+    let runs = busiest.iter().take(CURVES).map(|vector| (name(vector), &vector.run));
+    figures.extend(compared(
+        "run",
+        "NET_RX: run time",
+        Size::Half,
+        runs,
+        "A curve further right runs longer.",
+    ));
+
+    let mut blocks = vec![
+        Block::Figures(figures),
+        Block::Table(polls(&devices)),
+        Block::Table(vectors("Network softirqs per CPU", &network)),
+    ];
+    if !others.is_empty() {
+        let table = Block::Table(vectors("", &others));
+        blocks.push(Block::Details {
+            summary: "The other softirqs".into(),
+            blocks: vec![table],
+        });
+    }
+    blocks.push(Block::Code(
+        "netmortem show polls INPUT --format csv\nnetmortem show softirqs INPUT --format csv".into(),
+    ));
+    blocks
+}
+
+fn work((at, device): (usize, &&DevicePolls)) -> Figure {
+    let bins = device.work.iter().map(|(work, polls)| Bin {
+        lo: i64::from(*work),
+        hi: i64::from(*work) + 1,
+        count: *polls,
+    });
+    let plot = Distribution {
+        label: "packets received in one poll".into(),
+        unit: Unit::Count,
+        division: Division::Linear,
+        counted: "polls".into(),
+        bins: bins.collect(),
+        ecdf: Vec::new(),
+        marks: Vec::new(),
+        tone: Tone::nth(at),
+    };
+    let note = format!(
+        "{} polls; {} used their whole budget, {} received nothing",
+        format::count(device.polls),
+        format::count(device.exhausted),
+        format::count(device.without_work)
+    );
+    let title = Text::from(format!("Work per poll, {}", Text::name(&device.dev)));
+    figure(
+        format!("work-{at}"),
+        ChartSpec {
+            title,
+            note: Some(note.into()),
+            size: Size::Half,
+            plot: Plot::Distribution(plot),
+        },
+        "",
+    )
+}
+
+fn softirq_time(napi: &Napi) -> Option<Figure> {
+    let mut cpus: Vec<u16> = napi
+        .cpus
+        .iter()
+        .filter(|vector| is_network(vector))
+        .map(|vector| vector.cpu)
+        .collect();
+    cpus.dedup();
+    let time = |cpu: u16, name: &str| {
+        let found = napi
+            .cpus
+            .iter()
+            .find(|vector| vector.cpu == cpu && vector.vector == name);
+        found.map_or((0.0, 0.0), |vector| (vector.run.sum_ns as f64, vector.share))
+    };
+    let row = |cpu: &u16| {
+        let ((rx, rx_share), (tx, tx_share)) = (time(*cpu, "NET_RX"), time(*cpu, "NET_TX"));
+        let shown = format!(
+            "{} ({})",
+            format::duration((rx + tx) as i64),
+            format::percent(rx_share + tx_share)
+        );
+        BarRow {
+            label: Text::from(format!("CPU {cpu}")),
+            values: vec![rx, tx],
+            shown: Some(shown.into()),
+        }
+    };
+    let rows: Vec<BarRow> = cpus.iter().take(CPUS).map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let note = (cpus.len() > CPUS).then(|| Text::from(format!("the first {CPUS} of {} CPUs", cpus.len())));
+    let parts = vec![("NET_RX".into(), Tone::Blue), ("NET_TX".into(), Tone::Orange)];
+    let plot = Bars {
+        label: "time in the softirq".into(),
+        unit: Unit::Nanoseconds,
+        parts,
+        rows,
+    };
+    let chart = ChartSpec {
+        title: "Network softirq time per CPU".into(),
+        note,
+        size: Size::Half,
+        plot: Plot::Bars(plot),
+    };
+    Some(figure("softirq", chart, "In brackets: the share of the recording."))
+}
+
+fn polls(devices: &[&DevicePolls]) -> Table {
+    let row = |device: &&DevicePolls| {
+        let time = |ns| Cell::known(ns, Cell::Ns);
+        vec![
+            name_cell(&device.dev),
+            Cell::Count(device.polls),
+            Cell::Count(device.packets),
+            Cell::Count(device.exhausted),
+            Cell::Count(device.without_work),
+            time(device.duration.p50_ns),
+            time(device.duration.p99_ns),
+            time(device.duration.max_ns),
+            Cell::Count(device.duration.unknown),
+        ]
+    };
+    Table {
+        caption: "Polls per device".into(),
+        columns: vec![
+            Column::text("device"),
+            Column::number("polls"),
+            Column::number("packets"),
+            Column::number("whole budget"),
+            Column::number("no packet"),
+            Column::time("length p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::number("length unknown"),
+        ],
+        rows: devices.iter().take(ROWS).map(row).collect(),
+        note: Some(
+            truncation(
+                devices.len().min(ROWS),
+                devices.len(),
+                "most polls first",
+                "show polls INPUT",
+            )
+            .unwrap_or_else(|| {
+                "napi_poll marks the end of a poll; its start is inferred. (no_device) is the per-CPU backlog.".into()
+            }),
+        ),
+    }
+}
+
+fn vectors(caption: &str, vectors: &[&CpuVector]) -> Table {
+    let row = |vector: &&CpuVector| {
+        let time = |ns| Cell::known(ns, Cell::Ns);
+        let runners: Vec<String> = vector
+            .runners
+            .iter()
+            .map(|(runner, n)| format!("{} {}", words(runner), format::count(*n)))
+            .collect();
+        vec![
+            Cell::Count(u64::from(vector.cpu)),
+            Cell::Text(vector.vector.into()),
+            Cell::Count(vector.runs),
+            Cell::Fraction(vector.share),
+            time(vector.run.p50_ns),
+            time(vector.run.p99_ns),
+            time(vector.run.max_ns),
+            time(vector.wait.p50_ns),
+            time(vector.wait.p99_ns),
+            time(vector.wait.max_ns),
+            Cell::Text(runners.join(", ").into()),
+        ]
+    };
+    Table {
+        caption: caption.into(),
+        columns: vec![
+            Column::number("CPU"),
+            Column::text("softirq"),
+            Column::number("runs"),
+            Column::number("share of the CPU"),
+            Column::time("run p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::time("delay p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::text("run by"),
+        ],
+        rows: vectors.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            vectors.len().min(ROWS),
+            vectors.len(),
+            "in order of CPU",
+            "show softirqs INPUT",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+use super::*;
+use crate::sections::fixture;
+use crate::sections::tests::tables;
+
+fn built() -> Section {
+    let facts = fixture::facts();
+    let answers = fixture::answers(&facts);
+    section(&Input {
+        facts: &facts,
+        answers: &answers,
+    })
+}
+
+fn figures(section: &Section) -> &[Figure] {
+    let found = section.blocks.iter().find_map(|block| {
+        if let Block::Figures(figures) = block {
+            Some(figures)
+        } else {
+            None
+        }
+    });
+    found.map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn polls_that_used_their_budget_are_told_in_the_lead() {
+    // 10 of 200 polls: n = 0, 20, 40, …, 180.
+    let lead = built().lead.as_str().replace('\u{202f}', " ");
+    assert!(
+        lead.starts_with("200 polls on 1 devices; 10 (5.00 %) used their whole budget"),
+        "{lead}"
+    );
+}
+
+#[test]
+fn the_work_histogram_holds_every_poll_at_its_work() {
+    let section = built();
+    let work = figures(&section).iter().find(|figure| figure.id == "work-0").unwrap();
+    let Plot::Distribution(plot) = &work.chart.plot else {
+        panic!()
+    };
+    assert_eq!(plot.bins.iter().map(|bin| bin.count).sum::<u64>(), 200);
+    let full = plot.bins.iter().find(|bin| bin.lo == 64).unwrap();
+    assert_eq!((full.hi, full.count), (65, 10));
+}
+
+#[test]
+fn softirq_time_is_a_bar_per_cpu_of_rx_and_tx() {
+    let facts = fixture::facts();
+    let section = built();
+    let softirq = figures(&section).iter().find(|figure| figure.id == "softirq").unwrap();
+    let Plot::Bars(plot) = &softirq.chart.plot else {
+        panic!()
+    };
+    let time = |cpu: u16, vec: u32| {
+        let runs = facts.softirqs.iter().filter(|run| run.cpu == cpu && run.vec == vec);
+        runs.filter_map(|run| run.end_ns.map(|end| end - run.start_ns))
+            .sum::<i64>() as f64
+    };
+    let values: Vec<&[f64]> = plot.rows.iter().map(|row| row.values.as_slice()).collect();
+    assert_eq!(values, [[time(0, 3), time(0, 2)], [time(1, 3), 0.0]]);
+    let ids: Vec<&str> = figures(&section).iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["work-0", "softirq", "delay", "run"]);
+}
+
+#[test]
+fn each_cpu_and_vector_has_run_time_delay_and_who_ran_it() {
+    let section = built();
+    let table = tables(&section)
+        .into_iter()
+        .find(|table| table.caption.as_str() == "Network softirqs per CPU")
+        .unwrap();
+    let names: Vec<(Cell, Cell)> = table.rows.iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    let text = |name: &str| Cell::Text(name.into());
+    assert_eq!(
+        names,
+        [
+            (Cell::Count(0), text("NET_TX")),
+            (Cell::Count(0), text("NET_RX")),
+            (Cell::Count(1), text("NET_RX"))
+        ]
+    );
+    assert!(matches!(&table.rows[2][10], Cell::Text(run_by) if run_by.as_str().contains("ksoftirqd")));
+}

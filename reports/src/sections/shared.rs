@@ -1,0 +1,190 @@
+//! Blocks that several sections are made of.
+
+use netmortem_analyzer::Reason;
+use netmortem_analyzer::stat::Distribution as Summary;
+
+use crate::chart::{Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Mark, Plot, Size, Tone, Unit};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Figure, Section, Severity, Strip};
+use crate::format;
+
+/// A section whose question has no answer.
+pub fn unanswered(id: &'static str, title: &str, reasons: &[Reason]) -> Section {
+    let strips = reasons
+        .iter()
+        .map(|reason| strip(Severity::Unknown, format!("No answer, because {}.", reason.because)));
+    Section {
+        id,
+        title: title.into(),
+        lead: Text::default(),
+        blocks: strips.collect(),
+    }
+}
+
+pub fn strip(severity: Severity, sentence: impl Into<Text>) -> Block {
+    Block::Strip(Strip {
+        severity,
+        sentence: sentence.into(),
+        detail: None,
+    })
+}
+
+/// A figure; the caption is its alternative text too, after the title.
+pub fn figure(id: impl Into<String>, chart: ChartSpec, caption: &str) -> Figure {
+    let alt = [
+        chart.title.as_str(),
+        chart.note.as_ref().map_or("", Text::as_str),
+        caption,
+    ];
+    let alt: Vec<&str> = alt.into_iter().filter(|part| !part.is_empty()).collect();
+    Figure {
+        id: id.into(),
+        caption: caption.into(),
+        alt: Text::from(alt.join(". ")),
+        chart,
+    }
+}
+
+/// `n = 12 345; 17 more of unknown length`.
+pub fn n_note(summary: &Summary) -> Text {
+    let n = format!("n = {}", format::count(summary.n));
+    match summary.unknown {
+        0 => Text::from(n),
+        unknown => Text::from(format!("{n}; {} more of unknown length", format::count(unknown))),
+    }
+}
+
+/// Histogram and ECDF of durations on a log axis.
+pub fn durations(
+    id: impl Into<String>,
+    title: Text,
+    summary: &Summary,
+    size: Size,
+    tone: Tone,
+    counted: &str,
+    caption: &str,
+) -> Figure {
+    let quantiles = [
+        ("p50", summary.p50_ns),
+        ("p90", summary.p90_ns),
+        ("p99", summary.p99_ns),
+        ("max", summary.max_ns),
+    ];
+    let plot = Distribution {
+        label: "time, log scale".into(),
+        unit: Unit::Nanoseconds,
+        division: Division::Log,
+        counted: counted.into(),
+        bins: summary
+            .histogram
+            .iter()
+            .map(|bin| Bin {
+                lo: bin.lo_ns,
+                hi: bin.hi_ns,
+                count: bin.count,
+            })
+            .collect(),
+        ecdf: summary.ecdf.clone(),
+        marks: quantiles
+            .into_iter()
+            .filter_map(|(label, value)| value.map(|value| Mark { label, value }))
+            .collect(),
+        tone,
+    };
+    figure(
+        id,
+        ChartSpec {
+            title,
+            note: Some(n_note(summary)),
+            size,
+            plot: Plot::Distribution(plot),
+        },
+        caption,
+    )
+}
+
+/// ECDFs of durations over one another; `None` when none has a value.
+pub fn compared<'a>(
+    id: &str,
+    title: &str,
+    size: Size,
+    curves: impl IntoIterator<Item = (Text, &'a Summary)>,
+    caption: &str,
+) -> Option<Figure> {
+    let filled = curves.into_iter().filter(|(_, summary)| summary.n > 0);
+    let curves: Vec<EcdfCurve> = filled
+        .enumerate()
+        .map(|(at, (name, summary))| EcdfCurve {
+            name,
+            tone: Tone::nth(at),
+            points: summary.ecdf.clone(),
+        })
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let plot = EcdfPlot {
+        label: "time, log scale".into(),
+        unit: Unit::Nanoseconds,
+        division: Division::Log,
+        curves,
+    };
+    Some(figure(
+        id,
+        ChartSpec {
+            title: title.into(),
+            note: None,
+            size,
+            plot: Plot::Ecdf(plot),
+        },
+        caption,
+    ))
+}
+
+/// Headings of [`quantile_cells`].
+pub fn quantile_columns() -> [Column; 5] {
+    [
+        Column::number("n"),
+        Column::time("p50"),
+        Column::time("p90"),
+        Column::time("p99"),
+        Column::time("max"),
+    ]
+}
+
+/// n, p50, p90, p99 and max.
+pub fn quantile_cells(summary: &Summary) -> [Cell; 5] {
+    let time = |ns| Cell::known(ns, Cell::Ns);
+    [
+        Cell::Count(summary.n),
+        time(summary.p50_ns),
+        time(summary.p90_ns),
+        time(summary.p99_ns),
+        time(summary.max_ns),
+    ]
+}
+
+/// A name from the recording, or unknown when there is none.
+pub fn name_cell(name: &str) -> Cell {
+    if name.is_empty() {
+        Cell::Unknown
+    } else {
+        Cell::Code(Text::name(name))
+    }
+}
+
+/// What to say under a table that shows `shown` of `all` rows, ordered by `order`.
+pub fn truncation(shown: usize, all: usize, order: &str, command: &str) -> Option<Text> {
+    (shown < all).then(|| {
+        Text::from(format!(
+            "{} of {} rows shown, {order}; all of them: netmortem {command}",
+            format::count(shown as u64),
+            format::count(all as u64)
+        ))
+    })
+}
+
+/// A word of the tables (`softirq_wait`) as words of a sentence.
+pub fn words(name: &str) -> String {
+    name.replace('_', " ")
+}

@@ -1,0 +1,166 @@
+//! TCP: every connection in a table, and the sawtooth of the busiest senders. In: `Answers::tcp`, and from the fact tables the gaps and the
+//! packets this host dropped meanwhile.
+//!
+//! ```text
+//! picture per sender (sawtooth.rs): cwnd + ssthresh | srtt | lanes: state, retransmits by class, drops     gaps shaded over all
+//! ```
+//! The lines come as runs that end where samples end; nothing is drawn from one run to the next.
+
+mod sawtooth;
+
+use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::tcp::{Connection, Reduction, Tcp};
+
+use super::shared::{name_cell, truncation, unanswered, words};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Section, Table};
+use crate::format;
+use crate::sections::Input;
+
+const ID: &str = "tcp";
+const TITLE: &str = "TCP connections";
+/// Rows of the table of connections.
+const ROWS: usize = 100;
+/// Rows of a table of window reductions.
+const REDUCTIONS: usize = 40;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    match &input.answers.tcp {
+        Outcome::Unknown(reasons) => unanswered(ID, TITLE, reasons),
+        Outcome::Findings(tcp) => Section {
+            id: ID,
+            title: TITLE.into(),
+            lead: lead(tcp),
+            blocks: blocks(input, tcp),
+        },
+    }
+}
+
+fn lead(tcp: &Tcp) -> Text {
+    let all: u64 = tcp.retransmits.values().sum();
+    let classes: Vec<String> = tcp
+        .retransmits
+        .iter()
+        .map(|(class, n)| format!("{} {}", format::count(*n), words(class)))
+        .collect();
+    let connections = format!("{} sockets", format::count(tcp.connections.len() as u64));
+    Text::from(match all {
+        0 => format!("{connections}; no segment was retransmitted."),
+        _ => format!(
+            "{connections}; {} segments were retransmitted ({}), the class of {} is certain or strong.",
+            format::count(all),
+            classes.join(", "),
+            format::count(tcp.retransmits_solid)
+        ),
+    })
+}
+
+fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (at, data) in tcp.sawtooths.iter().enumerate() {
+        let connection = tcp
+            .connections
+            .iter()
+            .find(|connection| connection.connection == data.connection);
+        blocks.push(Block::Figure(Box::new(sawtooth::picture(input, at, data, connection))));
+        if !data.reductions.is_empty() {
+            let summary = Text::from(format!(
+                "The {} window reductions of {}",
+                data.reductions.len(),
+                data.label
+            ));
+            blocks.push(Block::Details {
+                summary,
+                blocks: vec![Block::Table(reductions(input, &data.reductions))],
+            });
+        }
+    }
+    blocks.push(Block::Table(connections(&tcp.connections)));
+    blocks.push(Block::Code(
+        "netmortem show connections INPUT --format csv\nnetmortem show tcp_samples INPUT --format csv".into(),
+    ));
+    blocks
+}
+
+fn reductions(input: &Input<'_>, reductions: &[Reduction]) -> Table {
+    let row = |reduction: &Reduction| {
+        vec![
+            Cell::Number(input.since_start(reduction.time_ns) as f64 / 1e9),
+            Cell::Text(reduction.state.into()),
+            Cell::Count(u64::from(reduction.wmax)),
+            Cell::known(reduction.ssthresh, |packets| Cell::Count(u64::from(packets))),
+        ]
+    };
+    Table {
+        caption: Text::default(),
+        columns: vec![
+            Column::in_unit("at", "s"),
+            Column::text("state"),
+            Column::in_unit("cwnd before", "packets"),
+            Column::in_unit("ssthresh chosen", "packets"),
+        ],
+        rows: reductions.iter().take(REDUCTIONS).map(row).collect(),
+        note: truncation(
+            reductions.len().min(REDUCTIONS),
+            reductions.len(),
+            "first ones first",
+            "show tcp_states INPUT",
+        ),
+    }
+}
+
+fn connections(connections: &[Connection]) -> Table {
+    let row = |connection: &Connection| {
+        let micros = |us: Option<u32>| Cell::known(us, |us| Cell::Ns(i64::from(us) * 1_000));
+        let classes: Vec<String> = connection
+            .by_class
+            .iter()
+            .map(|(class, n)| format!("{} {}", format::count(*n), words(class)))
+            .collect();
+        let window = |packets: Option<u32>| Cell::known(packets, |packets| Cell::Count(u64::from(packets)));
+        vec![
+            Cell::Count(u64::from(connection.connection)),
+            name_cell(&connection.label),
+            name_cell(&connection.task),
+            Cell::Bytes(connection.bytes_in),
+            Cell::Bytes(connection.bytes_out),
+            Cell::Count(connection.retransmits),
+            Cell::Text(classes.join(", ").into()),
+            micros(connection.srtt_min_us),
+            micros(connection.srtt_p50_us),
+            micros(connection.srtt_max_us),
+            window(connection.cwnd.map(|(least, _)| least)),
+            window(connection.cwnd.map(|(_, most)| most)),
+            Cell::Number(connection.duration_ns as f64 / 1e9),
+        ]
+    };
+    Table {
+        caption: "All connections".into(),
+        columns: vec![
+            Column::number("id"),
+            Column::text("socket (local > remote)"),
+            Column::text("task"),
+            Column::number("received"),
+            Column::number("sent"),
+            Column::number("retransmits"),
+            Column::text("of which"),
+            Column::time("srtt min"),
+            Column::time("p50"),
+            Column::time("max"),
+            Column::number("cwnd min"),
+            Column::number("max"),
+            Column::in_unit("seen for", "s"),
+        ],
+        rows: connections.iter().take(ROWS).map(row).collect(),
+        note: Some(
+            truncation(connections.len().min(ROWS), connections.len(), "most bytes first", "show connections INPUT").unwrap_or_else(|| {
+                "Both ends of a connection inside one host are two rows. “Sent” is new sequence space between the first and the last sample.".into()
+            }),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

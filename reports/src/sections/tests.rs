@@ -1,0 +1,144 @@
+//! The registry, and what holds for the document of any recording.
+
+use std::path::Path;
+
+use netmortem_analyzer::Facts;
+
+use super::*;
+use crate::document::{Block, Severity};
+use crate::{Colors, html, text};
+
+/// Every figure and table of a section, folded ones included.
+pub fn tables(section: &Section) -> Vec<&crate::document::Table> {
+    fn walk<'a>(blocks: &'a [Block], out: &mut Vec<&'a crate::document::Table>) {
+        for block in blocks {
+            match block {
+                Block::Table(table) => out.push(table),
+                Block::Details { blocks, .. } => walk(blocks, out),
+                _ => {}
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(&section.blocks, &mut out);
+    out
+}
+
+#[test]
+fn every_folder_is_registered_documented_and_tested() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sections");
+    let mut folders: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(&here).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.is_dir() {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let module = std::fs::read_to_string(path.join("mod.rs")).unwrap();
+        assert!(module.starts_with("//! "), "{name}/mod.rs has no header");
+        assert!(
+            module.contains("#[cfg(test)]\nmod tests;"),
+            "{name}/mod.rs does not name its tests"
+        );
+        let tests = std::fs::read_to_string(path.join("tests.rs")).unwrap();
+        assert!(
+            tests.contains("#[test]") && tests.contains("assert"),
+            "{name}/tests.rs tests nothing"
+        );
+        folders.push(name);
+    }
+    folders.sort();
+    let mut registered: Vec<&str> = SECTIONS.iter().map(|section| section.folder).collect();
+    registered.sort_unstable();
+    assert_eq!(folders, registered);
+}
+
+#[test]
+fn an_empty_recording_gives_all_sections_and_says_unknown() {
+    let facts = Facts::empty();
+    let document = document(&facts, &fixture::answers(&facts));
+    let ids: Vec<&str> = document.sections.iter().map(|section| section.id).collect();
+    assert_eq!(
+        ids,
+        [
+            "quality",
+            "verdict",
+            "receive-path",
+            "skb-lifetimes",
+            "napi",
+            "drops",
+            "tcp",
+            "method"
+        ]
+    );
+    for id in ["receive-path", "skb-lifetimes", "napi", "tcp"] {
+        let section = document.sections.iter().find(|section| section.id == id).unwrap();
+        let unknown = section
+            .blocks
+            .iter()
+            .all(|block| matches!(block, Block::Strip(strip) if strip.severity == Severity::Unknown));
+        assert!(unknown && !section.blocks.is_empty(), "{id}");
+    }
+    let page = html(&document);
+    assert!(page.contains("No answer, because"));
+}
+
+#[test]
+fn every_row_is_as_long_as_its_heading_and_every_figure_can_be_drawn() {
+    let facts = fixture::facts();
+    let document = document(&facts, &fixture::answers(&facts));
+    for section in &document.sections {
+        for table in tables(section) {
+            for row in &table.rows {
+                assert_eq!(row.len(), table.columns.len(), "{}: {}", section.id, table.caption);
+            }
+        }
+    }
+    assert!(document.figures().len() >= 15, "{}", document.figures().len());
+    for (section, figure) in document.figures() {
+        let (svg, texts) = crate::chart::render(&figure.chart, &figure.alt).unwrap();
+        roxmltree::Document::parse(&svg).unwrap();
+        let (width, height) = (
+            f64::from(figure.chart.size.width()),
+            f64::from(crate::chart::height(&figure.chart)),
+        );
+        for text in texts {
+            let (left, top, right, bottom) = text.edges;
+            let inside = left >= 0.0 && top >= 0.0 && right <= width && bottom <= height;
+            assert!(inside, "{section}-{}: {:?} is cut", figure.id, text.text);
+        }
+    }
+    let mut ids: Vec<String> = document
+        .figures()
+        .iter()
+        .map(|(section, figure)| format!("{section}-{}", figure.id))
+        .collect();
+    ids.sort();
+    let all = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "figure ids are file names");
+}
+
+#[test]
+fn hostile_names_of_a_recording_stay_text() {
+    let facts = fixture::facts();
+    let page = html(&document(&facts, &fixture::answers(&facts)));
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    assert!(!page.contains("<script") && !page.contains("<b>bold"));
+}
+
+#[test]
+fn the_terminal_gets_the_five_lines() {
+    let facts = fixture::facts();
+    let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), 7, "title, subtitle, five lines:\n{shown}");
+    assert!(lines[0].starts_with("Postmortem of /srv/<b>bold"));
+    assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
+    assert!(
+        lines[2].starts_with("look     Mind that 1204 events were lost"),
+        "{}",
+        lines[2]
+    );
+    assert!(lines[4].starts_with("bad      2 packets were dropped"), "{}", lines[4]);
+}

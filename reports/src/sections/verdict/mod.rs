@@ -1,0 +1,51 @@
+//! The verdict: the analyzer's lines in its order, each with its colour and the section that shows why. In: `Answers::verdict`. It judges nothing itself.
+
+use netmortem_analyzer::analyses::verdict::Tone;
+
+use crate::document::{Block, Section, Severity, Strip};
+use crate::sections::Input;
+
+/// Anchor; the terminal prints this section.
+pub const ID: &str = "verdict";
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    let strips = input.answers.verdict.iter().map(|line| {
+        Block::Strip(Strip {
+            severity: severity(line.tone),
+            sentence: (&line.sentence).into(),
+            detail: None,
+        })
+    });
+    let worst = input.answers.verdict.iter().map(|line| line.tone);
+    let lead = if worst.clone().any(|tone| tone == Tone::Bad) {
+        "Something is wrong; it is marked bad."
+    } else if worst.clone().any(|tone| tone == Tone::Notice) {
+        "Nothing is plainly wrong; what is worth a look is marked."
+    } else if worst.clone().any(|tone| tone == Tone::Unknown) {
+        "Nothing wrong was found, but not every question has an answer."
+    } else {
+        "Nothing wrong was found."
+    };
+    Section {
+        id: ID,
+        title: "Verdict".into(),
+        lead: lead.into(),
+        blocks: strips.collect(),
+    }
+}
+
+/// The severity of a tone.
+#[must_use]
+pub const fn severity(tone: Tone) -> Severity {
+    match tone {
+        Tone::Ok => Severity::Good,
+        Tone::Notice => Severity::Notice,
+        Tone::Bad => Severity::Bad,
+        Tone::Unknown => Severity::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests;
