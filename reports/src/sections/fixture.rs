@@ -185,6 +185,7 @@ fn skbs() -> Vec<SkbRow> {
             },
             last_ns: START + n * 20_000_000 + 20_000,
             dev: name(dev),
+            last_dev: name(dev),
             bytes: Some(1_514),
             hops: 1,
             death_location: 0,

@@ -50,7 +50,7 @@ pub fn section(input: &Input<'_>) -> Section {
         blocks: vec![Block::Table(events(capture))],
     });
     if !capture.missing_events.is_empty() {
-        let missing = capture.missing_events.iter().map(|name| Text::from(name)).collect();
+        let missing = capture.missing_events.iter().map(Text::from).collect();
         blocks.push(Block::Details {
             summary: "Not in this recording".into(),
             blocks: vec![Block::List(missing)],
