@@ -261,7 +261,7 @@ fn duration_and_size_limits_stop_it() {
     let path = scratch("limits");
     let mut o = options(&path);
     o.duration = Some(Duration::from_millis(300));
-    o.command = sh("sleep 60");
+    o.command = sh("exec sleep 60");
     let started = Instant::now();
     let summary = record(&o, &mut |_| {}).unwrap();
     assert!(started.elapsed() < Duration::from_secs(10));
@@ -271,7 +271,8 @@ fn duration_and_size_limits_stop_it() {
 
     o = options(&path);
     o.max_bytes = Some(1_500_000);
-    o.command = sh("dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
+    // `exec`: only the command itself is asked to terminate, not what a shell started.
+    o.command = sh("exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(summary.stop_reason, "max_bytes");
     assert!(summary.bundle_bytes >= 1_500_000);
@@ -291,7 +292,7 @@ fn an_error_leaves_nothing_behind() {
     o.command = vec!["/nonexistent/command".into()];
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Command { .. })));
     o = options(Path::new("/dev/full"));
-    o.command = sh("sleep 60");
+    o.command = sh("exec sleep 60");
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Output { .. })));
     assert_eq!(kernel_state(&root), before);
     // What was written before the error opens, and says that it is cut.

@@ -1,0 +1,186 @@
+#!/bin/sh
+# record-samples.sh sawtooth|rpc OUT_DIR [RECORDER]
+# Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
+# tcptrace, trace-cmd, zstd, python3. Makes network namespaces named nmlab-<pid>-* and removes them.
+set -eu
+# The machine may be shared: without this a planted 5 ms sleep can take 30.
+renice -n -20 $$ > /dev/null
+what=$1
+mkdir -p "$2"
+out=$(realpath "$2")
+lab=$(dirname "$(realpath "$0")")
+recorder=$(realpath "${3:-$lab/../../target/release/netmortem-record}")
+id=nmlab-$$
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+
+cleanup() {
+    for ns in a r b; do
+        ip netns pids "$id-$ns" 2>/dev/null | xargs -r kill 2>/dev/null || true
+        ip netns del "$id-$ns" 2>/dev/null || true
+    done
+    rm -rf "$tmp"
+}
+trap cleanup EXIT INT TERM
+
+in_ns() { ns=$1; shift; ip netns exec "$id-$ns" "$@"; }
+
+# link NS1 DEV1 ADDRESS1 NS2 DEV2 ADDRESS2
+link() {
+    ip -n "$id-$1" link add "$2" type veth peer name "$5" netns "$id-$4"
+    ip -n "$id-$1" addr add "$3" dev "$2"
+    ip -n "$id-$4" addr add "$6" dev "$5"
+    ip -n "$id-$1" link set "$2" up
+    ip -n "$id-$4" link set "$5" up
+}
+
+host_rows() {
+    cat <<END
+| Kernel | $(uname -srm), $(nproc) CPUs ($(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), a virtual machine) |
+| Tools | $("$recorder" --version), trace-cmd $(trace-cmd 2>&1 | sed -n 's/^trace-cmd version \([^ ]*\).*/\1/p'), $(iperf3 --version | head -1 | cut -d' ' -f1,2) |
+END
+}
+
+# Event counts as trace-cmd reads them from the very same sub-buffers.
+counts() {
+    "$lab/bundle-to-tracedat.sh" "$1" "$tmp/oracle.dat"
+    trace-cmd report -t -R "$tmp/oracle.dat" 2> "$tmp/report.err" | grep -v '^cpus=' |
+        sed -n 's/^.*\[[0-9]*\] *[0-9]*\.[0-9]*: \([a-z0-9_]*\): .*$/\1/p' | LC_ALL=C sort | uniq -c |
+        awk '{print $2, $1; n += $1} END {print "total", n}' > "$out/counts.txt"
+}
+
+sums() {
+    echo
+    echo '## Files'
+    echo
+    echo '| File | bytes | sha256 |'
+    echo '|---|---|---|'
+    for f in "$@"; do
+        echo "| $f | $(stat -c %s "$out/$f") | \`$(sha256sum "$out/$f" | cut -d' ' -f1)\` |"
+    done
+}
+
+sawtooth() {
+    rate=${RATE:-20mbit} seconds=${SECONDS_RECORDED:-5}
+    for ns in a r b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.77.1.1/24 r ra 10.77.1.2/24
+    link r rb 10.77.2.2/24 b vb 10.77.2.1/24
+    in_ns r sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-a" route add default via 10.77.1.2
+    ip -n "$id-b" route add default via 10.77.2.2
+    in_ns r tc qdisc add dev rb root tbf rate "$rate" burst 16kbit limit 60000
+    in_ns b iperf3 -s -1 -p 5201 > "$tmp/server.txt" 2>&1 &
+    in_ns a tcpdump -q -s 96 -i va -w "$tmp/a.pcap" tcp 2> "$tmp/tcpdump.txt" &
+    sleep 1
+    NSTAT_HISTORY="$tmp/nstat" in_ns a nstat -n
+    "$recorder" -o "$out/sawtooth.nmb" -- \
+        ip netns exec "$id-a" iperf3 -c 10.77.2.1 -p 5201 -C cubic -t "$seconds" > "$tmp/client.txt" 2> "$tmp/recorder.txt"
+    NSTAT_HISTORY="$tmp/nstat" in_ns a nstat > "$tmp/nstat.txt"
+    in_ns r tc -s qdisc show dev rb > "$tmp/qdisc.txt"
+    sleep 1
+    ip netns pids "$id-a" | xargs -r kill -INT
+    sleep 0.5
+    counts "$out/sawtooth.nmb"
+    tcptrace -l -n "$tmp/a.pcap" 2>/dev/null | sed "s#$tmp/##; /^Elapsed wallclock/d" > "$out/tcptrace.txt"
+    zstd -q -19 -f "$tmp/a.pcap" -o "$out/sender.pcap.zst"
+    {
+        cat <<END
+# sawtooth
+
+A real recording of TCP cubic through a router with a token bucket: queue fills, tail drop, retransmit, cwnd to 0.7, again.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh sawtooth\` with RATE=$rate SECONDS_RECORDED=$seconds |
+
+## How
+
+Three network namespaces, a - r - b, joined by two veth pairs; r forwards. On r, towards b:
+\`tc qdisc add dev rb root tbf rate $rate burst 16kbit limit 60000\`. In b \`iperf3 -s -1\`; then
+
+    netmortem-record -o sawtooth.nmb -- ip netns exec a iperf3 -c 10.77.2.1 -p 5201 -C cubic -t $seconds
+
+and at the same time, in a, \`tcpdump -s 96 -i va tcp\` (kept as \`sender.pcap.zst\`; the capture began before and ended after
+the recording, so it has the whole connections; its packet tap shows in the recording as \`consume_skb\` of clones).
+All three namespaces share one kernel, so the recording has the sender's, the router's and the receiver's side.
+
+The recorder said:
+
+$(sed 's/^/    /; s#[^ ]*/sawtooth.nmb#sawtooth.nmb#' "$tmp/recorder.txt")
+
+iperf3 said:
+
+$(grep -E 'sender|receiver|Retr' "$tmp/client.txt" | sed 's/^/    /')
+
+## Oracles
+
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers
+  (\`tests/lab/bundle-to-tracedat.sh\` puts them into a trace.dat without our code);
+- \`tcptrace.txt\`: \`tcptrace -l -n\` of the capture on the sender's interface (host a:b is iperf3's control connection,
+  the one with the data is the second);
+- \`nstat\` of the sender's namespace, difference over the recording:
+
+$(grep -E '^(Tcp|TcpExt|Ip)' "$tmp/nstat.txt" | sed 's/^/      /; s/ *0\.0$//')
+
+- the router's queue afterwards:
+
+$(sed 's/^/      /' "$tmp/qdisc.txt")
+END
+        sums sawtooth.nmb counts.txt tcptrace.txt sender.pcap.zst
+    } > "$out/PROVENANCE.md"
+}
+
+rpc() {
+    requests=${REQUESTS:-400} sleeps=${SLEEPS:-40} seed=${SEED:-20261121}
+    for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.78.1.1/24 b vb 10.78.1.2/24
+    python3 "$lab/rpc.py" plan "$seed" "$requests" "$sleeps" > "$tmp/plan.csv"
+    in_ns b python3 "$lab/rpc.py" server 10.78.1.2 7000 "$tmp/plan.csv" "$out/truth.csv" &
+    sleep 1
+    "$recorder" -o "$out/rpc.nmb" -- \
+        ip netns exec "$id-a" python3 "$lab/rpc.py" client 10.78.1.2 7000 "$requests" 2> "$tmp/recorder.txt"
+    wait $!
+    counts "$out/rpc.nmb"
+    {
+        cat <<END
+# rpc
+
+A real recording of request/response over TCP in which the server is sometimes late to read, and says when.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh rpc\` with REQUESTS=$requests SLEEPS=$sleeps SEED=$seed |
+
+## How
+
+Two network namespaces, a - b, joined by a veth pair; \`tests/lab/rpc.py server\` in b (10.78.1.2:7000), then
+
+    netmortem-record -o rpc.nmb -- ip netns exec a python3 rpc.py client 10.78.1.2 7000 $requests
+
+The client sends request n ($requests of them, 200 + (n x 37 mod 1000) bytes) as soon as it has the answer to the one before
+(300 + (n x 53 mod 4000) bytes). The server waits in \`poll\` until a request is in its receive queue; before $sleeps of them it
+then sleeps 5 to 30 ms, and only then calls \`recv\`. One connection, TCP_NODELAY on both sides.
+
+The recorder said:
+
+$(sed 's/^/    /; s#[^ ]*/rpc.nmb#rpc.nmb#' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: one row per planted sleep, by the server itself: number of the request (from 0), planned sleep, CLOCK_MONOTONIC
+  (the recording's clock) before and after the sleep and after the read, bytes of the request. The request was in the receive
+  queue from before \`sleep_start_ns\` until between \`sleep_end_ns\` and \`read_end_ns\`;
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers
+  (\`tests/lab/bundle-to-tracedat.sh\` puts them into a trace.dat without our code).
+END
+        sums rpc.nmb counts.txt truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
+case $what in
+sawtooth) sawtooth ;;
+rpc) rpc ;;
+*) echo "usage: record-samples.sh sawtooth|rpc OUT_DIR [RECORDER]" >&2; exit 2 ;;
+esac
