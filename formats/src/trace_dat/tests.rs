@@ -3,8 +3,11 @@
 
 #![allow(clippy::arithmetic_side_effects)] // numbers of our own fixtures
 
+mod conversions;
+mod hostile;
 mod oracle;
 mod parts;
+mod prefixes;
 mod raw_fields;
 mod variants;
 mod walk;
