@@ -41,7 +41,7 @@ fn stored_overrun_without_a_number_is_unknown() {
 
 #[test]
 fn live_recording_is_what_the_kernel_printed() {
-    match Recording::live("whole", 512, 200) {
+    match Recording::live("whole", 512, None, 200) {
         Ok(r) => {
             let seen = compare(&r);
             assert_eq!((seen.lost, seen.unknown_losses), (0, 0));
@@ -55,9 +55,29 @@ fn live_recording_is_what_the_kernel_printed() {
     }
 }
 
+/// `buffer_subbuf_size_kb`, kernels since 6.8.
+#[test]
+fn live_recording_with_larger_sub_buffers() {
+    for sub_kib in [8, 16, 64] {
+        match Recording::live(&format!("sub{sub_kib}"), 1024, Some(sub_kib), 200) {
+            Ok(r) => {
+                let seen = compare(&r);
+                assert_eq!((seen.lost, seen.unknown_losses), (0, 0));
+                assert!(seen.records >= 1200, "{seen:?}");
+                let raw = r.cpus.values().map(|(raw, _)| raw.len());
+                assert!(
+                    raw.max().unwrap() >= sub_kib as usize * 1024,
+                    "at least one whole sub-buffer"
+                );
+            }
+            Err(why) => println!("skipped: {why}"),
+        }
+    }
+}
+
 #[test]
 fn live_overrun_is_counted_to_the_unit() {
-    match Recording::live("overrun", 16, 400) {
+    match Recording::live("overrun", 16, None, 400) {
         Ok(r) => {
             let seen = compare(&r);
             assert!(seen.lost > 0 || seen.unknown_losses > 0, "{seen:?}");

@@ -54,11 +54,15 @@ impl Recording {
         }
     }
 
-    /// Records `datagrams` UDP datagrams over loopback into a new instance of `kib` KiB per CPU; why not, if it cannot.
-    pub fn live(label: &str, kib: u32, datagrams: usize) -> Result<Recording, String> {
+    /// Records `datagrams` UDP datagrams over loopback into a new instance of `kib` KiB per CPU, with sub-buffers of
+    /// `sub_kib` KiB where that is not the kernel's own choice; why not, if it cannot.
+    pub fn live(label: &str, kib: u32, sub_kib: Option<u32>, datagrams: usize) -> Result<Recording, String> {
         let instance = Instance::new(label)?;
         instance.write("tracing_on", "0")?;
         instance.write("trace_clock", "mono")?;
+        if let Some(sub_kib) = sub_kib {
+            instance.write("buffer_subbuf_size_kb", &sub_kib.to_string())?;
+        }
         instance.write("buffer_size_kb", &kib.to_string())?;
         // This thread only: the rest of the machine is not the test's.
         let link = fs::read_link("/proc/thread-self").map_err(|e| e.to_string())?;
@@ -99,7 +103,9 @@ impl Recording {
         } else {
             Endian::Little
         };
+        // The text is of the top instance.
         let layout = PageLayout::parse(&header_page, endian).unwrap();
+        let layout = sub_kib.map_or(layout, |kib| layout.with_size(kib * 1024));
         let trace = instance.read("trace")?;
         let mut cpus = BTreeMap::new();
         for cpu in 0..u32::MAX {
