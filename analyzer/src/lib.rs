@@ -12,6 +12,8 @@ pub mod name;
 pub mod reconstruct;
 pub mod stat;
 pub mod table;
+#[cfg(test)]
+mod testing;
 
 pub use confidence::Confidence;
 pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};

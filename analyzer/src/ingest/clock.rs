@@ -49,9 +49,13 @@ impl TraceClock {
     pub fn ns(&self, raw: u64) -> i64 {
         let v = match self.scale {
             None => raw,
-            Some((mult, shift)) => {
-                u64::try_from((u128::from(raw) * u128::from(mult)).checked_shr(shift).unwrap_or(0)).unwrap_or(u64::MAX)
-            }
+            Some((mult, shift)) => u64::try_from(
+                u128::from(raw)
+                    .wrapping_mul(u128::from(mult))
+                    .checked_shr(shift)
+                    .unwrap_or(0),
+            )
+            .unwrap_or(u64::MAX),
         };
         i64::try_from(v).unwrap_or(i64::MAX).saturating_add(self.offset_ns)
     }

@@ -45,6 +45,9 @@ pub struct Drops {
     pub groups: Vec<Group>,
 }
 
+/// Reason, place, device, expected, why.
+type Key = (String, String, String, Option<bool>, &'static str);
+
 fn text(c: Cell<'_>) -> String {
     match c {
         Cell::Str(s) => s.into_owned(),
@@ -57,7 +60,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
     if !facts.capture.events.contains_key("skb:kfree_skb") && facts.unknown.iter().any(|r| r.subject == "drops") {
         return Outcome::Unknown(reasons(facts, "drops", "kfree_skb was not recorded"));
     }
-    let mut by: BTreeMap<(String, String, String, Option<bool>, &'static str), (u64, i64, i64)> = BTreeMap::new();
+    let mut by: BTreeMap<Key, (u64, i64, i64)> = BTreeMap::new();
     for d in &facts.drops {
         let key = (
             text(facts.names.drop_reason(d.reason)),

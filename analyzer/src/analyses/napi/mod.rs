@@ -71,8 +71,11 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     })
 }
 
+/// The device's figures, polls by work, durations.
+type Acc = (DevicePolls, BTreeMap<i32, u64>, Vec<i64>);
+
 fn devices(facts: &Facts) -> Vec<DevicePolls> {
-    let mut by: BTreeMap<crate::name::Name, (DevicePolls, BTreeMap<i32, u64>, Vec<i64>)> = BTreeMap::new();
+    let mut by: BTreeMap<crate::name::Name, Acc> = BTreeMap::new();
     for p in &facts.polls {
         let (d, work, durations) = by.entry(p.dev).or_insert_with(|| {
             let empty = DevicePolls {
@@ -95,7 +98,7 @@ fn devices(facts: &Facts) -> Vec<DevicePolls> {
         }
         durations.extend(p.start_ns.map(|s| p.end_ns - s));
     }
-    let finish = |(mut d, work, durations): (DevicePolls, BTreeMap<i32, u64>, Vec<i64>)| {
+    let finish = |(mut d, work, durations): Acc| {
         d.work = work.into_iter().collect();
         d.duration = Distribution::of(durations.clone(), d.polls - durations.len() as u64);
         d

@@ -119,10 +119,10 @@ pub(super) fn draw(facts: &Facts, c: &ConnectionRow, samples: &[&SampleRow]) -> 
 
 /// Ends the current piece: its last value held until the last sample before the break.
 fn close(out: &mut Vec<Segment>, current: &mut Segment, until: Option<i64>) {
-    if let (Some(&(t, v)), Some(end)) = (current.last(), until) {
-        if end > t {
-            current.push((end, v));
-        }
+    if let (Some(&(t, v)), Some(end)) = (current.last(), until)
+        && end > t
+    {
+        current.push((end, v));
     }
     if !current.is_empty() {
         out.push(std::mem::take(current));
@@ -165,10 +165,10 @@ fn thin(seg: &Segment, keep: usize) -> Segment {
         pair.dedup();
         out.extend(pair);
     }
-    if let (Some(l), Some(o)) = (seg.last(), out.last()) {
-        if l != o {
-            out.push(*l);
-        }
+    if let (Some(l), Some(o)) = (seg.last(), out.last())
+        && l != o
+    {
+        out.push(*l);
     }
     out
 }

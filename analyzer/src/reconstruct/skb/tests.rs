@@ -1,1 +1,243 @@
-//! Tests.
+use super::tables::{BirthKind, DeathKind, SkbClass};
+use crate::Confidence;
+use crate::testing::{Ctx, FCLONE, N, S, Script};
+
+fn script() -> Script {
+    let mut s = Script::new("6.18.44", &[]);
+    s.symbol(0xffff_ffff_8100_0000, "validate_xmit_skb");
+    s.symbol(0xffff_ffff_8200_0000, "netlink_recvmsg");
+    s.symbol(0xffff_ffff_8300_0000, "tcp_data_queue");
+    s.symbol(0xffff_ffff_8400_0000, "__dev_queue_xmit");
+    // Something early, so that later first sights are not near the start.
+    s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+    s
+}
+const A: u64 = 0xffff_8881_0000_0000;
+const T: u64 = 1_000_000_000;
+
+fn rx(s: &mut Script, ts: u64, addr: u64, len: u64) {
+    let v = [("skbaddr", N(addr)), ("len", N(len)), ("name", S("lo"))];
+    s.ev(ts, 0, Ctx::Soft(1), "net:netif_rx_entry", &v);
+    s.ev(ts + 100, 0, Ctx::Soft(1), "net:netif_receive_skb", &v);
+}
+fn probe(s: &mut Script, ts: u64, addr: u64, data: u64) {
+    s.ev(
+        ts,
+        0,
+        Ctx::Soft(1),
+        "tcp:tcp_probe",
+        &[("skbaddr", N(addr)), ("data_len", N(data))],
+    );
+}
+
+/// Pitfalls 1 and 2: a pure ACK dies silently, its address carries another packet 629 ms later, and that one is freed.
+#[test]
+fn a_silent_death_and_a_later_free_are_two_lives() {
+    let mut s = script();
+    rx(&mut s, T, A, 52);
+    probe(&mut s, T + 500, A, 0);
+    rx(&mut s, T + 629_000_000, A, 100);
+    s.ev(
+        T + 629_001_000,
+        0,
+        Ctx::Soft(1),
+        "skb:consume_skb",
+        &[("skbaddr", N(A))],
+    );
+    let f = s.facts();
+    assert_eq!(f.skbs.len(), 2);
+    assert_eq!(
+        (f.skbs[0].death_kind, f.skbs[0].life_ns()),
+        (DeathKind::InferredProtocol, Some(500))
+    );
+    assert_eq!(
+        (f.skbs[1].death_kind, f.skbs[1].life_ns()),
+        (DeathKind::Consumed, Some(1000))
+    );
+}
+
+/// The free of a netlink message at the address of a silently freed ACK must not end that ACK 629 ms late.
+#[test]
+fn the_free_of_an_untracked_reuse_ends_no_packet() {
+    for event in ["skb:consume_skb", "skb:kfree_skb"] {
+        let mut s = script();
+        rx(&mut s, T, A, 52);
+        probe(&mut s, T + 500, A, 0);
+        let at = [("skbaddr", N(A)), ("location", N(0xffff_ffff_8200_0010))];
+        s.ev(T + 629_000_000, 0, Ctx::Task(9), event, &at);
+        let f = s.facts();
+        assert_eq!(f.skbs[0].life_ns(), Some(500), "{event}");
+        assert_eq!(f.stats.iter().find(|s| s.name == "untracked_frees").unwrap().value, 1);
+    }
+}
+
+/// A segment built and dropped inside a qdisc at the address of coalesced TCP data (seen on a real tbf link: 1.47 s).
+#[test]
+fn a_qdisc_drop_does_not_end_received_data() {
+    let mut s = script();
+    rx(&mut s, T, A, 1500);
+    probe(&mut s, T + 500, A, 1448);
+    let at = [
+        ("skbaddr", N(A)),
+        ("location", N(0xffff_ffff_8400_0010)),
+        ("protocol", N(0x0800)),
+        ("reason", N(70)),
+    ];
+    s.ev(T + 1_475_000_000, 0, Ctx::Soft(1), "skb:kfree_skb", &at);
+    let f = s.facts();
+    assert_eq!((f.skbs[0].death_kind, f.skbs[0].life_ns()), (DeathKind::Unseen, None));
+    assert_eq!(f.drops[0].skb_id, None);
+}
+
+/// GRO: ret 1 frees the merged head at once, and entry/exit nest (the delivery of the batch runs inside the last entry).
+#[test]
+fn gro_exit_belongs_to_its_own_entry() {
+    let mut s = script();
+    let e = |a: u64| [("skbaddr", N(a)), ("len", N(1500)), ("name", S("eth0"))];
+    s.ev(T, 0, Ctx::Soft(1), "net:napi_gro_receive_entry", &e(A));
+    s.ev(T + 10, 0, Ctx::Soft(1), "net:napi_gro_receive_exit", &[("ret", N(2))]);
+    s.ev(T + 20, 0, Ctx::Soft(1), "net:napi_gro_receive_entry", &e(A + 256));
+    s.ev(
+        T + 25,
+        0,
+        Ctx::Soft(1),
+        "net:netif_receive_skb",
+        &[("skbaddr", N(A)), ("len", N(2948)), ("name", S("eth0"))],
+    );
+    s.ev(T + 90, 0, Ctx::Soft(1), "net:napi_gro_receive_exit", &[("ret", N(1))]);
+    let f = s.facts();
+    assert_eq!(f.skbs.len(), 2);
+    assert_eq!(f.skbs[0].death_kind, DeathKind::CensoredEnd);
+    assert_eq!(
+        (f.skbs[1].skbaddr, f.skbs[1].death_kind, f.skbs[1].life_ns()),
+        (A + 256, DeathKind::GroMerged, Some(70))
+    );
+}
+
+/// veth and loopback: the same skb goes on as a received one, nested in its own start_xmit.
+#[test]
+fn a_veth_crossing_is_one_life() {
+    let mut s = script();
+    let v = |len: u64, dev: &'static str| [("skbaddr", N(A)), ("len", N(len)), ("name", S(dev))];
+    s.ev(T, 0, Ctx::Task(1), "net:net_dev_queue", &v(1514, "va"));
+    s.ev(T + 100, 0, Ctx::Task(1), "net:net_dev_start_xmit", &v(1514, "va"));
+    s.ev(T + 200, 0, Ctx::Task(1), "net:netif_rx_entry", &v(1500, "vb"));
+    s.ev(T + 300, 0, Ctx::Task(1), "net:net_dev_xmit", &v(1514, "va"));
+    s.ev(T + 400, 1, Ctx::Soft(2), "net:netif_receive_skb", &v(1500, "vb"));
+    s.ev(T + 500, 1, Ctx::Soft(2), "net:net_dev_queue", &v(1514, "vc"));
+    s.ev(T + 600, 1, Ctx::Soft(2), "skb:consume_skb", &[("skbaddr", N(A))]);
+    let f = s.facts();
+    assert_eq!(f.skbs.len(), 1);
+    assert_eq!(
+        (f.skbs[0].life_ns(), f.skbs[0].confidence),
+        (Some(600), Confidence::Certain)
+    );
+    let hops: Vec<(&str, String)> = f.hops.iter().map(|h| (h.kind, h.dev.text().into_owned())).collect();
+    let expect = [("queue", "va"), ("xmit", "va"), ("rx", "vb"), ("queue", "vc")].map(|(k, d)| (k, d.to_string()));
+    assert_eq!(hops, expect);
+}
+
+/// Pitfall 2: the address of a received segment carries an outgoing ACK microseconds later. Not a forward.
+#[test]
+fn an_ack_at_a_received_address_is_not_a_forward() {
+    let mut s = script();
+    rx(&mut s, T, A, 1500);
+    probe(&mut s, T + 200, A, 1448);
+    s.ev(
+        T + 24_000,
+        0,
+        Ctx::Soft(1),
+        "net:net_dev_queue",
+        &[("skbaddr", N(A)), ("len", N(66)), ("name", S("lo"))],
+    );
+    let f = s.facts();
+    assert_eq!(f.skbs.len(), 2);
+    assert_eq!((f.skbs[0].death_kind, f.skbs[0].life_ns()), (DeathKind::Unseen, None));
+}
+
+/// S is learned, clones are told from control packets, and an original's address is a new skb once it was sent.
+#[test]
+fn originals_and_clones() {
+    let mut s = script();
+    for k in 0..4u64 {
+        let (o, t) = (A + k * 512, T + k * 10_000);
+        s.ev(t, 0, Ctx::Task(7), "tcp:tcp_sendmsg_locked", &[("skb_addr", N(o))]);
+        s.ev(
+            t + 100,
+            0,
+            Ctx::Task(7),
+            "net:net_dev_queue",
+            &[("skbaddr", N(o + FCLONE)), ("len", N(1514)), ("name", S("e"))],
+        );
+    }
+    s.ev(
+        T + 90_000,
+        0,
+        Ctx::Task(7),
+        "tcp:tcp_sendmsg_locked",
+        &[("skb_addr", N(A))],
+    );
+    s.ev(
+        T + 91_000,
+        0,
+        Ctx::Task(7),
+        "net:net_dev_queue",
+        &[("skbaddr", N(A + 8192)), ("len", N(66)), ("name", S("e"))],
+    );
+    let f = s.facts();
+    let count = |c| f.skbs.iter().filter(|s| s.class == c).count();
+    assert_eq!(
+        (
+            count(SkbClass::TxOriginal),
+            count(SkbClass::TxClone),
+            count(SkbClass::TxControl)
+        ),
+        (5, 4, 1)
+    );
+    assert!(
+        f.skbs
+            .iter()
+            .filter(|s| s.class == SkbClass::TxOriginal)
+            .all(|s| s.birth_kind == BirthKind::Inferred)
+    );
+}
+
+/// Pitfall 5: `qdisc_enqueue` after in-qdisc segmentation names a freed skb and opens nothing.
+#[test]
+fn a_stale_qdisc_pointer_opens_no_life() {
+    let mut s = script();
+    s.ev(
+        T,
+        0,
+        Ctx::Task(1),
+        "net:net_dev_queue",
+        &[("skbaddr", N(A)), ("len", N(4410)), ("name", S("e"))],
+    );
+    let at = [("skbaddr", N(A)), ("location", N(0xffff_ffff_8100_0010))];
+    s.ev(T + 100, 0, Ctx::Task(1), "skb:consume_skb", &at);
+    s.ev(T + 200, 0, Ctx::Task(1), "qdisc:qdisc_enqueue", &[("skbaddr", N(A))]);
+    let f = s.facts();
+    assert_eq!(f.skbs.len(), 1);
+    assert_eq!(
+        (f.skbs[0].death_kind, f.skbs[0].death_ns),
+        (DeathKind::Segmented, Some((T + 100) as i64))
+    );
+}
+
+/// Lost events: what was alive across the loss is no longer claimed.
+#[test]
+fn a_loss_ends_claims() {
+    let mut s = script();
+    rx(&mut s, T, A, 1500);
+    s.lost(0, Some(17));
+    rx(&mut s, T + 50_000_000, A + 256, 52);
+    s.ev(T + 60_000_000, 0, Ctx::Soft(1), "skb:consume_skb", &[("skbaddr", N(A))]);
+    let f = s.facts();
+    assert_eq!(f.capture.lost_events, 17);
+    assert!(f.skbs[0].confidence <= Confidence::Weak, "{:?}", f.skbs[0]);
+    assert_eq!(f.gaps.len(), 1);
+    assert_eq!(
+        (f.gaps[0].start_ns, f.gaps[0].end_ns),
+        (Some((T + 100) as i64), Some((T + 50_000_000) as i64))
+    );
+}

@@ -191,8 +191,7 @@ impl Skbs<'_> {
         class: SkbClass,
         phase: Phase,
         kind: BirthKind,
-        dev: Name,
-        len: Option<u32>,
+        (dev, len): (Name, Option<u32>),
     ) {
         self.evict(addr, false);
         let id = SkbId(self.rows.len() as u32);
@@ -287,7 +286,7 @@ impl Skbs<'_> {
             }
             None => {
                 let class = self.tx_class(addr);
-                self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, dev, Some(len));
+                self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
                 self.hop(e, addr, "queue", dev, len, Confidence::Certain);
                 if let Some(o) = self.distance.and_then(|d| self.open.get_mut(&addr.wrapping_sub(d))) {
                     // The original has been sent: as a write-queue tail its address would be a new skb.
@@ -312,8 +311,7 @@ impl Skbs<'_> {
                 SkbClass::TxSegment,
                 Phase::TxStarted,
                 BirthKind::Inferred,
-                dev,
-                Some(len),
+                (dev, Some(len)),
             );
         }
         self.hop(e, addr, "xmit", dev, len, Confidence::Certain);
@@ -338,7 +336,14 @@ impl Skbs<'_> {
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
             _ => {
-                self.birth(e, addr, SkbClass::Rx, Phase::RxQueued, BirthKind::Seen, dev, Some(len));
+                self.birth(
+                    e,
+                    addr,
+                    SkbClass::Rx,
+                    Phase::RxQueued,
+                    BirthKind::Seen,
+                    (dev, Some(len)),
+                );
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
         }
@@ -356,7 +361,14 @@ impl Skbs<'_> {
             self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
             Confidence::Strong
         } else {
-            self.birth(e, addr, SkbClass::Rx, Phase::RxQueued, BirthKind::Seen, dev, Some(len));
+            self.birth(
+                e,
+                addr,
+                SkbClass::Rx,
+                Phase::RxQueued,
+                BirthKind::Seen,
+                (dev, Some(len)),
+            );
             Confidence::Certain
         };
         self.hop(e, addr, "rx", dev, len, link);
@@ -390,7 +402,14 @@ impl Skbs<'_> {
             self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
             self.hop(e, addr, "rx", dev, len, Confidence::Strong);
         } else {
-            self.birth(e, addr, SkbClass::Rx, Phase::RxQueued, BirthKind::Seen, dev, Some(len));
+            self.birth(
+                e,
+                addr,
+                SkbClass::Rx,
+                Phase::RxQueued,
+                BirthKind::Seen,
+                (dev, Some(len)),
+            );
             self.hop(e, addr, "rx", dev, len, Confidence::Certain);
         }
     }
@@ -416,7 +435,14 @@ impl Skbs<'_> {
                 self.hop(e, addr, "rx", dev, len, Confidence::Strong);
             }
             _ => {
-                self.birth(e, addr, SkbClass::Rx, Phase::Received, BirthKind::Seen, dev, Some(len));
+                self.birth(
+                    e,
+                    addr,
+                    SkbClass::Rx,
+                    Phase::Received,
+                    BirthKind::Seen,
+                    (dev, Some(len)),
+                );
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
         }
@@ -435,7 +461,14 @@ impl Skbs<'_> {
                 self.touch(e, addr, phase, Confidence::Certain);
             }
             // Its receive events are missing: lost, or not recorded.
-            _ => self.birth(e, addr, SkbClass::Rx, phase, BirthKind::Inferred, Name::default(), None),
+            _ => self.birth(
+                e,
+                addr,
+                SkbClass::Rx,
+                phase,
+                BirthKind::Inferred,
+                (Name::default(), None),
+            ),
         }
     }
 
@@ -464,8 +497,7 @@ impl Skbs<'_> {
                 SkbClass::TxOriginal,
                 Phase::WriteQueue,
                 BirthKind::Inferred,
-                Name::default(),
-                None,
+                (Name::default(), None),
             );
         }
     }
