@@ -3,7 +3,7 @@
 //! Nothing is decoded here. Every chunk that the file claims to have is listed, also one that lies past the end of the
 //! file: reading it fails with `Truncated` at its place in the stream, so that the loss is seen where it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cursor::Cursor;
 use super::draft::{Draft, locus};
@@ -12,18 +12,25 @@ use super::prologue::Compression;
 use crate::capture::{Chunk, Coding, MAX_CHUNK_BYTES, MemberId, Stream};
 use crate::error::FormatErrorKind::{BadLength, BadValue, TooLarge, Truncated};
 use crate::error::{FormatError, Limit};
+use crate::item::Locus;
 use crate::sub_buffer::PageLayout;
 
 /// Stored sub-buffers are cut in chunks of about this size, so that they decode in parallel.
 const STORED_CHUNK_BYTES: u64 = 1 << 20;
-/// The largest CPU number taken; Linux supports 8,192.
-const MAX_CPU: u32 = 0xffff;
+/// The largest CPU number taken; Linux supports 8,192 CPUs.
+pub(super) const MAX_CPU: u32 = 0x3fff;
 /// The smallest compressed chunk that can hold anything: an empty zstd frame or zlib stream.
 const MIN_COMPRESSED_BYTES: u32 = 8;
 
-/// Ranges of the file that already belong to a CPU: start -> end. Two CPUs never share bytes; a file that says so would
-/// make a reader decode the same bytes again and again.
-pub(super) type Claimed = BTreeMap<u64, u64>;
+/// What CPUs already have. Two CPUs never share bytes, and none is in a buffer twice; a file that says so would make a
+/// reader decode the same bytes again and again.
+#[derive(Debug, Default)]
+pub(super) struct Claimed {
+    /// Ranges of the file: start -> end.
+    ranges: BTreeMap<u64, u64>,
+    /// CPUs of each buffer.
+    cpus: BTreeMap<String, BTreeSet<u32>>,
+}
 
 /// What all CPUs of one buffer share.
 pub(super) struct Shared<'a> {
@@ -31,6 +38,22 @@ pub(super) struct Shared<'a> {
     pub page: PageLayout,
     /// How chunks are coded; `None` when the pages are stored as they are.
     pub compression: Option<Compression>,
+}
+
+/// The clock of a buffer: what its option says (version 6 says nothing and means the top buffer's), unless the statistics
+/// show that the instance did not run on it.
+pub(super) fn clock(b: &BufferOption, top: &str, other_clock: &BTreeSet<String>, draft: &mut Draft) -> String {
+    let said = if b.clock.is_empty() { top } else { &b.clock };
+    if b.name.is_empty() || said != top || !other_clock.contains(&b.name) {
+        return said.to_owned();
+    }
+    let message = format!(
+        "by the file instance `{}` ran on the clock `{said}` of the top buffer, but the `now ts` lines of its statistics \
+         are of another clock: its clock is unknown, its times do not compare with those of other streams",
+        b.name
+    );
+    draft.remark(None, &format!("BUFFER {}", b.name), message);
+    String::new()
 }
 
 /// Adds the streams of a buffer.
@@ -50,10 +73,10 @@ fn one(b: &BufferOption, r: CpuRange, shared: &Shared<'_>, claimed: &mut Claimed
     };
     let name = format!("{owner} cpu {}", r.cpu);
     let end = r.offset.saturating_add(r.size);
-    let member = draft.member(name.as_str(), r.offset..end);
-    let place = crate::item::Locus {
+    // Only a range that is taken becomes a member: a refused one is told by its name and file offset.
+    let place = Locus {
         stream: r.cpu,
-        ..locus(member, r.offset)
+        ..locus(MemberId(0), r.offset)
     };
     if r.cpu > MAX_CPU {
         let e = FormatError::new(BadValue, "cpu", place).sizes(u64::from(r.cpu), u64::from(MAX_CPU), Limit::Configured);
@@ -63,12 +86,12 @@ fn one(b: &BufferOption, r: CpuRange, shared: &Shared<'_>, claimed: &mut Claimed
             format!("CPU number {} is not one: its {} bytes are not read", r.cpu, r.size),
         );
     }
-    if draft.streams.iter().any(|s| s.cpu == r.cpu && s.instance == b.name) {
+    if claimed.cpus.get(&b.name).is_some_and(|cpus| cpus.contains(&r.cpu)) {
         let e = FormatError::new(BadValue, "cpu", place);
         let message = format!("{name} is there twice: the second one ({} bytes) is not read", r.size);
         return draft.damage(Some(e), &name, message);
     }
-    let before = claimed.range(..end).next_back();
+    let before = claimed.ranges.range(..end).next_back();
     if before.is_some_and(|(_, other_end)| *other_end > r.offset) {
         let e = FormatError::new(BadLength, "range of a CPU", place);
         let message = format!(
@@ -77,7 +100,9 @@ fn one(b: &BufferOption, r: CpuRange, shared: &Shared<'_>, claimed: &mut Claimed
         );
         return draft.damage(Some(e), &name, message);
     }
-    claimed.insert(r.offset, end);
+    claimed.ranges.insert(r.offset, end);
+    claimed.cpus.entry(b.name.clone()).or_default().insert(r.cpu);
+    let member = draft.member(name.as_str(), r.offset..end);
     let chunks = match shared.compression {
         None => stored(member, &name, r, shared, draft),
         Some(c) => compressed(member, &name, r, c, shared, draft),
@@ -158,7 +183,7 @@ fn compressed(
         let message = format!("the file is cut at chunk {i} of {count} of {name}: its last events are lost");
         (Some(e), message)
     };
-    let place = crate::item::Locus {
+    let place = Locus {
         member,
         stream: r.cpu,
         offset: r.offset,

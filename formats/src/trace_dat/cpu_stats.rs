@@ -9,6 +9,9 @@
 //! The clock string of an instance in a BUFFER option is not to be trusted: trace-cmd 3.1.6 writes the top buffer's clock
 //! there, whatever the instance ran on. The `now ts` lines give it away: one clock, read again and again, does not go back.
 
+use std::collections::BTreeSet;
+
+use super::options::MAX_NAME_BYTES;
 use crate::capture::CpuStats;
 
 /// Above this a clock that is read later and is behind is another clock: 1 ms, in us. The CPUs of one `local` clock differ less.
@@ -18,7 +21,7 @@ const BACKWARD_US: u64 = 1000;
 #[derive(Debug, Default)]
 pub(super) struct CpuStatTexts {
     pub stats: Vec<CpuStats>,
-    /// Counters whose value is not a number; they stay 0 in `stats`.
+    /// Values that are no number (they stay 0 in `stats`) or no name.
     pub odd_values: u64,
     instance: String,
     /// (instance, `now ts` in us) in the order of reading; only readings of a clock that counts ns.
@@ -34,6 +37,7 @@ impl CpuStatTexts {
             };
             let value = value.trim();
             match key.trim() {
+                "Buffer" if value.len() > MAX_NAME_BYTES => self.odd_values = self.odd_values.saturating_add(1),
                 "Buffer" => self.instance = value.to_owned(),
                 "CPU" => {
                     if let Ok(cpu) = value.parse() {
@@ -69,21 +73,31 @@ impl CpuStatTexts {
         }
     }
 
-    /// Whether the readings show that `instance` did not run on the clock of the top buffer.
-    pub fn contradicts_top_clock(&self, instance: &str) -> bool {
-        let first = |name: &str| self.readings.iter().position(|(n, _)| n == name);
-        let (Some(top), Some(own)) = (first(""), first(instance)) else {
-            return false;
+    /// The instances that the readings show not to have run on the clock of the top buffer: those read after it and behind
+    /// it, or ahead of a later reading that itself agrees with it.
+    pub fn not_on_top_clock(&self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let Some(top) = self.readings.iter().position(|(name, _)| name.is_empty()) else {
+            return found;
         };
-        let at = |i: usize| self.readings.get(i).map_or(0, |(_, us)| *us);
-        let (top_us, own_us) = (at(top), at(own));
-        if own < top || instance.is_empty() {
-            return false;
-        }
+        let after = self.readings.get(top..).unwrap_or(&[]);
+        let top_us = after.first().map_or(0, |(_, us)| *us);
         let behind = |earlier: u64, later: u64| earlier.saturating_sub(later) > BACKWARD_US;
-        // Behind the top buffer, or ahead of a later reading that itself agrees with the top buffer.
-        let later = self.readings.get(own..).unwrap_or(&[]);
-        behind(top_us, own_us) || later.iter().any(|(_, us)| !behind(top_us, *us) && behind(own_us, *us))
+        let mut least_that_agrees = u64::MAX;
+        // From the last to the first: what is decided last of an instance is its first reading.
+        for (name, us) in after.iter().rev() {
+            if !name.is_empty() {
+                if behind(top_us, *us) || behind(*us, least_that_agrees) {
+                    found.insert(name.clone());
+                } else {
+                    found.remove(name);
+                }
+            }
+            if !behind(top_us, *us) {
+                least_that_agrees = least_that_agrees.min(*us);
+            }
+        }
+        found
     }
 }
 

@@ -7,8 +7,13 @@ use super::cursor::{Cursor, text};
 use super::draft::Draft;
 use super::layout::*;
 use crate::capture::{ClockConversion, TimeShiftSample};
-use crate::error::FormatErrorKind::{BadText, BadValue};
+use crate::error::FormatErrorKind::{BadText, BadValue, TooLarge};
 use crate::error::{FormatError, Limit};
+
+/// The longest name of a tracing instance: NAME_MAX.
+pub(super) const MAX_NAME_BYTES: usize = 255;
+/// More ring buffers than this in one file are not a recording.
+const MAX_BUFFERS: usize = 1024;
 
 /// One CPU of a ring buffer: where its data are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +93,14 @@ impl Options {
                 self.cpu_count = Some(n);
                 draft.host.cpus = n;
             }
+            OPTION_BUFFER if self.buffers.len() >= MAX_BUFFERS => {
+                let have = MAX_BUFFERS as u64;
+                return Err(c.error(TooLarge, "number of buffers").sizes(
+                    have.saturating_add(1),
+                    have,
+                    Limit::Configured,
+                ));
+            }
             OPTION_BUFFER => self.buffers.push(buffer(c, version)?),
             OPTION_BUFFER_TEXT => {
                 c.u64("offset of the latency trace")?;
@@ -124,7 +137,7 @@ impl Options {
 /// BUFFER: u64 offset, name\0, then in v7 clock\0, u32 page size, u32 n, n times (u32 cpu, u64 offset, u64 size).
 fn buffer(c: &mut Cursor<'_>, version: u32) -> Result<BufferOption, FormatError> {
     let offset = c.u64("offset of a buffer")?;
-    let name = text(c.cstr("name of a buffer")?);
+    let name = short_text(c, "name of a buffer")?;
     let mut b = BufferOption {
         name,
         offset,
@@ -133,7 +146,7 @@ fn buffer(c: &mut Cursor<'_>, version: u32) -> Result<BufferOption, FormatError>
         cpus: Vec::new(),
     };
     if version >= 7 {
-        b.clock = text(c.cstr("clock of a buffer")?);
+        b.clock = short_text(c, "clock of a buffer")?;
         b.page_size = c.u32("page size of a buffer")?;
         let n = c.u32("number of CPUs")?;
         for _ in 0..n {
@@ -146,6 +159,17 @@ fn buffer(c: &mut Cursor<'_>, version: u32) -> Result<BufferOption, FormatError>
         }
     }
     Ok(b)
+}
+
+/// A NUL-terminated name. It is copied for every CPU, so its length matters.
+fn short_text(c: &mut Cursor<'_>, what: &'static str) -> Result<String, FormatError> {
+    let at = *c;
+    let name = c.cstr(what)?;
+    if name.len() > MAX_NAME_BYTES {
+        let (need, have) = (name.len() as u64, MAX_NAME_BYTES as u64);
+        return Err(at.error(TooLarge, what).sizes(need, have, Limit::Configured));
+    }
+    Ok(text(name))
 }
 
 /// TIME_SHIFT: u64 peer, u32 flags, u32 cpus, per CPU: u32 n, n times, n offsets, n scalings; then per CPU n fraction bits.
@@ -205,5 +229,6 @@ fn number(c: &Cursor<'_>, what: &'static str) -> Result<i64, FormatError> {
 /// The word in brackets.
 pub(super) fn bracketed(line: &str) -> Option<String> {
     let (_, rest) = line.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
+    let (word, _) = rest.split_once(']')?;
+    (word.len() <= MAX_NAME_BYTES).then(|| word.to_owned())
 }

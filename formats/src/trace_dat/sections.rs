@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::buffers::{Claimed, Shared, streams};
+use super::buffers::{Claimed, Shared, clock, streams};
 use super::cursor::Cursor;
 use super::draft::{Draft, locus};
 use super::layout::*;
@@ -215,7 +215,8 @@ fn body<'a>(file: &'a [u8], p: &Prologue, offset: u64, want: u16, draft: &mut Dr
 
 /// BUFFER options to streams. The section header of a buffer only says whether its chunks are compressed.
 fn buffers(file: &[u8], p: &Prologue, options: &Options, draft: &mut Draft) {
-    let mut claimed = Claimed::new();
+    let mut claimed = Claimed::default();
+    let other_clock = options.cpu_stats.not_on_top_clock();
     for b in &options.buffers {
         let Some(page) = draft.page else {
             let message = format!("without header_page the events of buffer `{}` cannot be read", b.name);
@@ -250,9 +251,15 @@ fn buffers(file: &[u8], p: &Prologue, options: &Options, draft: &mut Draft) {
         let page = if plausible(b.page_size) {
             page.with_size(b.page_size)
         } else {
+            let said = b.page_size;
+            let message = format!(
+                "buffer `{}` says {said} bytes for a sub-buffer: header_page is taken instead",
+                b.name
+            );
+            draft.remark(None, "BUFFER", message);
             page
         };
-        let clock = clock_of(b, options, draft);
+        let clock = clock(b, options.clock.as_deref().unwrap_or(""), &other_clock, draft);
         let b = BufferOption { clock, ..b.clone() };
         let compression = h.compressed.then_some(p.compression);
         streams(
@@ -271,26 +278,4 @@ fn buffers(file: &[u8], p: &Prologue, options: &Options, draft: &mut Draft) {
 /// A sub-buffer is a power of two of bytes, from a page to 64 MiB; else header_page has the size.
 fn plausible(page_size: u32) -> bool {
     page_size.is_power_of_two() && (1 << 10..=1 << 26).contains(&page_size)
-}
-
-/// The clock of a buffer: what its option says, unless the statistics show that an instance did not run on it.
-fn clock_of(b: &BufferOption, options: &Options, draft: &mut Draft) -> String {
-    let top = options.clock.as_deref().unwrap_or("");
-    if !b.name.is_empty() && b.clock == top && options.cpu_stats.contradicts_top_clock(&b.name) {
-        draft.remark(
-            None,
-            &format!("BUFFER {}", b.name),
-            format!(
-                "the file says that instance `{}` ran on the clock `{}` of the top buffer, but the `now ts` lines of its \
-                 statistics are of another clock: its clock is unknown, its times do not compare with other streams",
-                b.name, b.clock
-            ),
-        );
-        return String::new();
-    }
-    if b.clock.is_empty() {
-        top.to_owned()
-    } else {
-        b.clock.clone()
-    }
 }

@@ -1,14 +1,14 @@
 //! Version 6: one part after another; only ring buffers are found by offsets.
 
-use super::buffers::{Claimed, Shared, streams};
-use super::cursor::Cursor;
+use super::buffers::{Claimed, MAX_CPU, Shared, clock, streams};
+use super::cursor::{Cursor, text};
 use super::draft::{Draft, locus};
 use super::layout::*;
 use super::metadata;
-use super::options::{BufferOption, CpuRange, Options};
+use super::options::{BufferOption, CpuRange, Options, bracketed};
 use super::prologue::Prologue;
 use crate::capture::MemberId;
-use crate::error::FormatErrorKind::{BadMagic, Missing, Truncated};
+use crate::error::FormatErrorKind::{BadMagic, Missing, TooLarge, Truncated};
 use crate::error::{FormatError, Limit};
 
 /// Reads the file behind the prologue.
@@ -37,20 +37,24 @@ fn walk(file: &[u8], p: &Prologue, options: &mut Options, draft: &mut Draft) -> 
     if let Some(n) = options.cpu_count {
         cpus = n;
     }
-    let mut claimed = Claimed::new();
-    let mut buffers = Vec::new();
+    let mut top = None;
     if tag.starts_with(TAG_FLYRECORD) {
         let ranges = cpu_table(&mut c, cpus)?;
         if options.clock.is_some() {
             // The option's text may be cut; the whole text is after the table.
-            let whole = super::cursor::text(c.sized64("trace_clock")?);
-            options.clock = super::options::bracketed(&whole).or(options.clock.take());
+            match c.sized64("trace_clock") {
+                Ok(whole) => options.clock = bracketed(&text(whole)).or(options.clock.take()),
+                Err(e) => draft.damage(
+                    Some(e),
+                    "",
+                    "the text of trace_clock behind the table of CPUs cannot be read",
+                ),
+            }
         }
-        let clock = options.clock.clone().unwrap_or_default();
-        buffers.push(BufferOption {
+        top = Some(BufferOption {
             name: String::new(),
             offset: 0,
-            clock,
+            clock: String::new(),
             page_size: 0,
             cpus: ranges,
         });
@@ -63,23 +67,18 @@ fn walk(file: &[u8], p: &Prologue, options: &mut Options, draft: &mut Draft) -> 
     } else {
         return Err(c.error(BadMagic, "tag before the table of CPUs"));
     }
-    for b in &options.buffers {
-        match instance_table(file, p, b, cpus) {
-            Ok(ranges) => {
-                let clock = instance_clock(&b.name, options, draft);
-                buffers.push(BufferOption {
-                    clock,
-                    cpus: ranges,
-                    ..b.clone()
-                });
-            }
-            Err(e) => draft.damage(
-                Some(e),
-                "BUFFER",
-                format!("the table of instance `{}` cannot be read", b.name),
-            ),
-        }
-    }
+    buffers(file, p, top, options, cpus, draft)
+}
+
+/// The top buffer, and the instances that options name.
+fn buffers(
+    file: &[u8],
+    p: &Prologue,
+    top: Option<BufferOption>,
+    options: &Options,
+    cpus: u32,
+    draft: &mut Draft,
+) -> Result<(), FormatError> {
     let Some(page) = draft.page else {
         return Err(FormatError::new(Missing, "header_page", locus(MemberId(0), p.end)));
     };
@@ -95,8 +94,40 @@ fn walk(file: &[u8], p: &Prologue, options: &mut Options, draft: &mut Draft) -> 
         page,
         compression: None,
     };
-    for b in &buffers {
-        streams(b, &shared, &mut claimed, draft);
+    let mut claimed = Claimed::default();
+    let top_clock = options.clock.as_deref().unwrap_or("");
+    if let Some(top) = top {
+        streams(
+            &BufferOption {
+                clock: top_clock.to_owned(),
+                ..top
+            },
+            &shared,
+            &mut claimed,
+            draft,
+        );
+    }
+    let other_clock = options.cpu_stats.not_on_top_clock();
+    for b in &options.buffers {
+        match instance_table(file, p, b, cpus) {
+            Ok(cpus) => {
+                let clock = clock(b, top_clock, &other_clock, draft);
+                streams(
+                    &BufferOption {
+                        clock,
+                        cpus,
+                        ..b.clone()
+                    },
+                    &shared,
+                    &mut claimed,
+                    draft,
+                );
+            }
+            Err(e) => {
+                let message = format!("the table of instance `{}` cannot be read: its events are lost", b.name);
+                draft.damage(Some(e), "BUFFER", message);
+            }
+        }
     }
     Ok(())
 }
@@ -140,15 +171,18 @@ fn option_records(
     }
 }
 
-/// `cpus` times (u64 offset, u64 size); the index is the CPU number.
+/// `cpus` times (u64 offset, u64 size); the index is the CPU number. Those without data are left out, as in version 7.
 fn cpu_table(c: &mut Cursor<'_>, cpus: u32) -> Result<Vec<CpuRange>, FormatError> {
+    if cpus > MAX_CPU {
+        let (need, have) = (u64::from(cpus), u64::from(MAX_CPU));
+        return Err(c.error(TooLarge, "number of CPUs").sizes(need, have, Limit::Configured));
+    }
     let mut table = Vec::new();
     for cpu in 0..cpus {
-        table.push(CpuRange {
-            cpu,
-            offset: c.u64("offset of a CPU")?,
-            size: c.u64("size of a CPU")?,
-        });
+        let (offset, size) = (c.u64("offset of a CPU")?, c.u64("size of a CPU")?);
+        if size > 0 {
+            table.push(CpuRange { cpu, offset, size });
+        }
     }
     Ok(table)
 }
@@ -161,18 +195,4 @@ fn instance_table(file: &[u8], p: &Prologue, b: &BufferOption, cpus: u32) -> Res
         return Err(c.error(BadMagic, "tag of an instance"));
     }
     cpu_table(&mut c, cpus)
-}
-
-/// Version 6 does not store the clock of an instance: trace-cmd means the top one's, unless the statistics say otherwise.
-fn instance_clock(name: &str, options: &Options, draft: &mut Draft) -> String {
-    let top = options.clock.clone().unwrap_or_default();
-    if !options.cpu_stats.contradicts_top_clock(name) {
-        return top;
-    }
-    let message = format!(
-        "the `now ts` lines of the statistics of instance `{name}` are of another clock than `{top}` of the top buffer: \
-         its clock is unknown, its times do not compare with other streams"
-    );
-    draft.remark(None, &format!("BUFFER {name}"), message);
-    String::new()
 }

@@ -204,13 +204,37 @@ fn cpu_numbers_with_holes_and_without_sense() {
     let c = open(parts(&[2, u32::MAX]).v7(Code::Zstd).bytes);
     assert_eq!(damaged(&c), [Some(BadValue)]);
     assert_eq!(records(&c), [(2, 50)]);
-    // Version 6 with four thousand million CPUs: the table ends where the file does.
+    // Version 6 with four thousand million CPUs.
     let p = parts(&[0]);
     let mut w = p.v6();
     let n_cpus = w.mark(" flyrecord") - 2 - 10 - 4;
     w.bytes[n_cpus..n_cpus + 4].copy_from_slice(&u32::MAX.to_le_bytes());
     let c = open(w.bytes);
-    assert_eq!(damaged(&c), [Some(Truncated)]);
+    assert_eq!(damaged(&c), [Some(TooLarge)]);
+}
+
+#[test]
+fn names_and_buffers_without_end_are_refused() {
+    // A name is copied for every CPU: a long one times many CPUs would take the memory.
+    let mut p = parts(&[0]);
+    p.buffers.push(Buffer {
+        name: "n".repeat(256),
+        ..p.buffers[0].clone()
+    });
+    let c = open(p.v7(Code::None).bytes);
+    assert_eq!(damaged(&c), [Some(TooLarge)]);
+    assert_eq!(records(&c), [(0, 50)]);
+    // 1,100 instances; the top buffer and 1,023 of them are taken. Version 6 counts instances only.
+    let mut p = parts(&[0]);
+    let instance = |i: i32| Buffer {
+        name: format!("i{i}"),
+        cpus: Vec::new(),
+        ..p.buffers[0].clone()
+    };
+    let instances: Vec<_> = (0..1100).map(instance).collect();
+    p.buffers.extend(instances);
+    assert_eq!(damaged(&open(p.v7(Code::None).bytes)).len(), 1101 - 1024);
+    assert_eq!(damaged(&open(p.v6().bytes)).len(), 1100 - 1024);
 }
 
 #[test]
