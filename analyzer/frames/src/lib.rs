@@ -1,1 +1,42 @@
-//! placeholder
+//! Fact tables as data frames: SQL over them and Parquet files. The only crate that knows polars.
+//!
+//! In: `&dyn FactTable`. Out: Parquet bytes, or the [`Rows`] of a query. It computes nothing of its own, prints nothing, and
+//! nothing but the command line may depend on it: polars costs more to build than all the rest.
+//!
+//! ```text
+//! FactTable --frame::of()--> DataFrame --to_parquet()--> Parquet (zstd)
+//!    (only the views that the query names)  --query()--> Rows, cell by cell like a FactTable
+//! ```
+
+mod frame;
+mod parquet;
+mod query;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use parquet::{rows_to_parquet, to_parquet};
+pub use query::query;
+pub use rows::{Rows, RowsColumn};
+
+/// Why a query or an export has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum FramesError {
+    /// The data frame library refused: a mistake in the SQL, or output that cannot be written.
+    #[error("{0}")]
+    Polars(#[from] polars::error::PolarsError),
+    /// The query names no view.
+    #[error("the query names no view; views: {views}")]
+    NoView {
+        /// Names of all views.
+        views: String,
+    },
+    /// A mistake in the SQL, with what could have been meant.
+    #[error("{message}\n{help}")]
+    Query {
+        /// What the SQL engine says.
+        message: String,
+        /// Views and columns that there are.
+        help: String,
+    },
+}

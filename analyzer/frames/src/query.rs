@@ -1,0 +1,40 @@
+//! SQL over fact tables.
+
+use netmortem_analyzer::table::FactTable;
+use polars::prelude::IntoLazy;
+use polars::sql::SQLContext;
+
+use crate::rows::Rows;
+use crate::{FramesError, frame};
+
+/// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
+pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
+    let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
+    if named.is_empty() {
+        let views = tables.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
+        return Err(FramesError::NoView { views });
+    }
+    let mut context = SQLContext::new();
+    for t in &named {
+        context.register(t.name(), frame::of(**t)?.lazy());
+    }
+    let result = context.execute(sql).and_then(|lazy| lazy.collect());
+    result.map(Rows::new).map_err(|e| FramesError::Query {
+        message: e.to_string(),
+        help: help(&named),
+    })
+}
+
+/// Words of a statement; what is inside a string literal counts too, which only loads a table too many.
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    sql.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|w| !w.is_empty())
+}
+
+fn help(named: &[&&dyn FactTable]) -> String {
+    let lines = named.iter().map(|t| {
+        let columns: Vec<&str> = t.columns().iter().map(|c| c.name).collect();
+        format!("columns of {}: {}", t.name(), columns.join(", "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
