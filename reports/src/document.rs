@@ -47,8 +47,8 @@ pub enum Block {
     Figures(Vec<Figure>),
     /// Name and value pairs.
     KeyValues(Vec<(Text, Text)>),
-    /// A command or other text to be copied as it stands.
-    Code(Text),
+    /// Commands to be copied as they stand, one a line.
+    Code(Vec<Text>),
     /// Folded away until asked for.
     Details {
         /// What is inside.
@@ -96,6 +96,8 @@ pub struct Strip {
     pub sentence: Text,
     /// What it rests on, or what to do next.
     pub detail: Option<Text>,
+    /// The section that shows why.
+    pub see: Option<&'static str>,
 }
 
 /// A chart with its words.
@@ -199,6 +201,8 @@ pub enum Cell {
     Count(u64),
     /// Nanoseconds.
     Ns(i64),
+    /// A moment: nanoseconds since the start of the recording, shown in seconds to the microsecond.
+    At(i64),
     /// Bytes.
     Bytes(u64),
     /// 1.0 = all.
@@ -224,6 +228,7 @@ impl Cell {
             Self::Text(text) | Self::Code(text) | Self::Badge(_, text) => text.as_str().to_owned(),
             Self::Count(value) => format::count(*value),
             Self::Ns(ns) => format::duration_in(*ns, unit),
+            Self::At(ns) => format::moment(*ns),
             Self::Bytes(value) => format::bytes(*value),
             Self::Fraction(value) => format::percent(*value),
             Self::Number(value) => format::significant(*value),

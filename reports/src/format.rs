@@ -98,6 +98,18 @@ pub fn duration_in(ns: i64, unit: TimeUnit) -> String {
     significant(ns as f64 / unit.nanoseconds() as f64)
 }
 
+/// A moment in seconds to the microsecond, without the unit: `4.320123`.
+#[must_use]
+pub fn moment(ns: i64) -> String {
+    let sign = if ns < 0 { MINUS.to_string() } else { String::new() };
+    let micros = (ns.unsigned_abs() + 500) / 1_000;
+    format!(
+        "{sign}{}.{:06}",
+        group(&(micros / 1_000_000).to_string()),
+        micros % 1_000_000
+    )
+}
+
 /// A number with three significant digits, whole from 100 up: `0.0123`, `1.23`, `12.3`, `1 234`.
 #[must_use]
 pub fn significant(value: f64) -> String {
@@ -112,7 +124,7 @@ pub fn significant(value: f64) -> String {
         s if s >= 0.9995 => format!("{s:.2}"),
         s if s >= 0.000_1 => {
             let decimals = (2.0 - s.log10().floor()).clamp(3.0, 6.0) as usize;
-            trim_zeros(&format!("{s:.decimals$}"))
+            format!("{s:.decimals$}")
         }
         s => format!("{s:.1e}"),
     };

@@ -83,7 +83,11 @@ fn counts_bytes_and_rates() {
     assert_eq!(format::bit_rate(1, 0), format::UNKNOWN);
     assert_eq!(format::per_second(5, 0), format::UNKNOWN);
     assert_eq!(plain(&format::significant(0.012_34)), "0.0123");
+    assert_eq!(plain(&format::significant(0.4)), "0.400");
     assert_eq!(plain(&format::significant(-1_234.4)), "-1 234");
+    assert_eq!(plain(&format::moment(4_320_123_499)), "4.320123");
+    assert_eq!(plain(&format::moment(-1_500)), "-0.000002");
+    assert_eq!(plain(&format::moment(i64::MAX)), "9 223 372 036.854776");
     assert_eq!(format::significant(f64::NAN), format::UNKNOWN);
 }
 

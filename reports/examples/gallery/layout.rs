@@ -3,7 +3,7 @@
 
 use netmortem_reports::chart::{
     BarRow, Bars, Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Lane, Line, Mark, Panel, Plot, Shape,
-    Size, Span, Stage, TimeSeries, Tone, Unit, Waterfall,
+    Size, Span, Stage, Stroke, TimeSeries, Tone, Unit, Waterfall,
 };
 use netmortem_reports::clean::Text;
 use netmortem_reports::document::{Block, Cell, Column, Document, Figure, Section, Severity, Strip, Table};
@@ -161,6 +161,7 @@ fn strip(severity: Severity, sentence: &str, detail: Option<&str>) -> Block {
         severity,
         sentence: sentence.into(),
         detail: detail.map(Text::from),
+        see: None,
     })
 }
 
@@ -544,11 +545,11 @@ fn tcp() -> Section {
         let (before, after): (Vec<_>, Vec<_>) = points.into_iter().partition(|(t, _)| *t < 12_400_000_000);
         vec![before, after]
     };
-    let line = |name: &str, tone, shape, dashed, segments| Line {
+    let line = |name: &str, tone, shape, stroke, segments| Line {
         name: name.into(),
         tone,
         shape,
-        dashed,
+        stroke,
         segments,
     };
     let gap = Span {
@@ -565,14 +566,14 @@ fn tcp() -> Section {
                 label: "window, packets".into(),
                 unit: Unit::Count,
                 lines: vec![
-                    line("cwnd", Tone::Blue, Shape::Step, false, runs),
-                    line("ssthresh", Tone::Green, Shape::Step, true, split(thresholds)),
+                    line("cwnd", Tone::Blue, Shape::Step, Stroke::Plain, runs),
+                    line("ssthresh", Tone::Green, Shape::Step, Stroke::Dashed, split(thresholds)),
                 ],
             },
             Panel {
                 label: "smoothed RTT".into(),
                 unit: Unit::Nanoseconds,
-                lines: vec![line("srtt", Tone::Purple, Shape::Step, false, split(rtts))],
+                lines: vec![line("srtt", Tone::Purple, Shape::Step, Stroke::Plain, split(rtts))],
             },
         ],
         lanes: vec![
@@ -642,7 +643,7 @@ fn tcp() -> Section {
                 ],
                 note: Some("3 of 3 shown.".into()),
             }),
-            Block::Code("netmortem show tcp_samples incident.nmb --format csv".into()),
+            Block::Code(vec!["netmortem show tcp_samples incident.nmb --format csv".into()]),
         ],
     }
 }

@@ -32,7 +32,7 @@ pub fn draw<DB: DrawingBackend>(plot: &Bars, canvas: &mut Canvas<DB>) -> Result<
         .rows
         .iter()
         .map(|row| canvas.text_width(row.label.as_str(), Letters::NORMAL));
-    let label_width = labels.fold(30.0, f64::max).min(canvas.width() * 0.36);
+    let label_width = labels.fold(30.0, f64::max).min(canvas.width() * 0.42);
     let behind: Vec<String> = plot.rows.iter().map(|row| shown(row, plot.unit)).collect();
     let behind_width = behind
         .iter()

@@ -334,8 +334,9 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             }
             match swatch {
                 Swatch::Box(color) => self.rect((at, row - 5.0), (at + 12.0, row + 5.0), *color)?,
+                Swatch::Bold(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 3.5)?,
                 Swatch::Line(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 2.0)?,
-                Swatch::Dashed(color) => self.dashes(&[(at, row), (at + 18.0, row)], *color, 2.0)?,
+                Swatch::Dashed(color) => self.dashes(&[(at, row), (at + 17.0, row)], *color, 2.0)?,
                 Swatch::Dot(color) => self.dot((at + 8.0, row), 3.5, *color)?,
                 Swatch::Tick(color) => self.rect((at + 7.0, row - 6.0), (at + 9.0, row + 6.0), *color)?,
             }
@@ -353,6 +354,8 @@ pub enum Swatch {
     Box(BackendColor),
     /// A line.
     Line(BackendColor),
+    /// A thick line.
+    Bold(BackendColor),
     /// A dashed line.
     Dashed(BackendColor),
     /// A dot.

@@ -100,6 +100,15 @@ pub fn draw<DB: DrawingBackend>(plot: &Distribution, canvas: &mut Canvas<DB>) ->
     )
 }
 
+/// Whole numbers on a linear axis stand in the middle of their bars.
+fn shift(plot: &Distribution) -> f64 {
+    if plot.unit == Unit::Count && plot.division == Division::Linear {
+        0.5
+    } else {
+        0.0
+    }
+}
+
 /// The values the axis spans: from the first to the last bin that holds something, and every mark.
 fn range(plot: &Distribution) -> Option<(f64, f64)> {
     let held = || plot.bins.iter().filter(|bin| bin.count > 0);
@@ -108,7 +117,7 @@ fn range(plot: &Distribution) -> Option<(f64, f64)> {
     let lo = held().map(|bin| bin.lo).filter(|lo| shown(*lo)).chain(marks()).min();
     let hi = held().map(|bin| bin.hi).chain(marks()).max()?;
     let lo = lo.unwrap_or(if plot.division == Division::Log { 1 } else { 0 });
-    Some((lo as f64, hi as f64))
+    Some((lo as f64 - shift(plot), hi as f64 - shift(plot)))
 }
 
 fn draw_bars<DB: DrawingBackend>(
@@ -123,7 +132,10 @@ fn draw_bars<DB: DrawingBackend>(
         let (x0, x1) = if below_axis {
             (bars.left + 2.0, bars.left + ZERO_BIN)
         } else {
-            (values.px(bin.lo as f64), values.px(bin.hi as f64))
+            (
+                values.px(bin.lo as f64 - shift(plot)),
+                values.px(bin.hi as f64 - shift(plot)),
+            )
         };
         // A hair between bars, where they are wide enough.
         let x1 = if x1 - x0 > 3.0 { x1 - 0.5 } else { x1 };

@@ -205,6 +205,17 @@ pub enum Shape {
     Straight,
 }
 
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stroke {
+    /// An ordinary line.
+    Plain,
+    /// Thick: for a line of short runs, which would be lost otherwise.
+    Bold,
+    /// Dashed.
+    Dashed,
+}
+
 /// One line of a panel.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -214,8 +225,8 @@ pub struct Line {
     pub tone: Tone,
     /// How samples are joined.
     pub shape: Shape,
-    /// Drawn dashed.
-    pub dashed: bool,
+    /// How it is drawn.
+    pub stroke: Stroke,
     /// Runs of samples (ns since the start of the recording, value); runs are never joined to one another.
     pub segments: Vec<Vec<(i64, f64)>>,
 }

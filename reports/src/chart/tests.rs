@@ -94,7 +94,7 @@ fn two_runs(gap: (i64, i64), shape: Shape) -> ChartSpec {
         name: "cwnd".into(),
         tone: Tone::Blue,
         shape,
-        dashed: false,
+        stroke: Stroke::Plain,
         segments: vec![
             vec![(0, 10.0), (gap.0, 80.0)],
             vec![(gap.1, 20.0), (1_000, 60.0)],

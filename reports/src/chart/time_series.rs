@@ -7,8 +7,8 @@ use crate::chart::axis::Axis;
 use crate::chart::canvas::{Align, Canvas, ChartError, Letters, Swatch};
 use crate::chart::decimate::decimate;
 use crate::chart::frame::{self, Frame};
-use crate::chart::spec::{Division, Lane, Line, Panel, Shape, TimeSeries, Unit};
-use crate::chart::theme;
+use crate::chart::spec::{Division, Lane, Line, Panel, Shape, Stroke, TimeSeries, Unit};
+use crate::chart::theme::{self, Tone};
 use crate::clean::Text;
 
 const FIRST_PANEL: f64 = 190.0;
@@ -16,6 +16,7 @@ const OTHER_PANEL: f64 = 100.0;
 const PANEL_HEAD: f64 = 28.0;
 const LANE: f64 = 20.0;
 const LANES_HEAD: f64 = 10.0;
+const LANES_LEGEND: f64 = 30.0;
 const BELOW: f64 = 42.0;
 
 fn panel_height(at: usize) -> f64 {
@@ -24,10 +25,15 @@ fn panel_height(at: usize) -> f64 {
 
 pub fn height(plot: &TimeSeries) -> u32 {
     let panels: f64 = (0..plot.panels.len()).map(|at| panel_height(at) + PANEL_HEAD).sum();
+    let head = if span_legend(plot).is_empty() {
+        LANES_HEAD
+    } else {
+        LANES_LEGEND
+    };
     let lanes = if plot.lanes.is_empty() {
         0.0
     } else {
-        LANES_HEAD + LANE * plot.lanes.len() as f64
+        head + LANE * plot.lanes.len() as f64
     };
     (panels + lanes + BELOW) as u32
 }
@@ -57,7 +63,11 @@ pub fn draw<DB: DrawingBackend>(plot: &TimeSeries, canvas: &mut Canvas<DB>) -> R
         frame.bottom = frame.top + panel_height(at);
         draw_panel(plot, panel, at == 0, canvas, frame, &time)?;
     }
-    if !plot.lanes.is_empty() {
+    let spans = span_legend(plot);
+    if !spans.is_empty() {
+        canvas.legend(frame.left, frame.bottom + 8.0, &spans)?;
+        frame.bottom += LANES_LEGEND;
+    } else if !plot.lanes.is_empty() {
         frame.bottom += LANES_HEAD;
     }
     for lane in &plot.lanes {
@@ -111,12 +121,10 @@ fn draw_panel<DB: DrawingBackend>(
 }
 
 fn legend(plot: &TimeSeries, panel: &Panel, first: bool) -> Vec<(Text, Swatch)> {
-    let swatch = |line: &Line| {
-        if line.dashed {
-            Swatch::Dashed(line.tone.color())
-        } else {
-            Swatch::Line(line.tone.color())
-        }
+    let swatch = |line: &Line| match line.stroke {
+        Stroke::Dashed => Swatch::Dashed(line.tone.color()),
+        Stroke::Plain => Swatch::Line(line.tone.color()),
+        Stroke::Bold => Swatch::Bold(line.tone.color()),
     };
     let mut entries: Vec<(Text, Swatch)> = Vec::new();
     if panel.lines.len() > 1 {
@@ -126,6 +134,26 @@ fn legend(plot: &TimeSeries, panel: &Panel, first: bool) -> Vec<(Text, Swatch)> 
         entries.push((gap.label.clone(), Swatch::Box(hatch(gap.tone.color()))));
     }
     entries
+}
+
+/// The kinds of intervals in the lanes.
+fn span_legend(plot: &TimeSeries) -> Vec<(Text, Swatch)> {
+    let mut kinds: Vec<(Text, Tone)> = Vec::new();
+    for span in plot
+        .lanes
+        .iter()
+        .flat_map(|lane| &lane.spans)
+        .filter(|span| !span.label.is_empty())
+    {
+        let kind = (span.label.clone(), span.tone);
+        if !kinds.contains(&kind) && kinds.len() < 8 {
+            kinds.push(kind);
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(label, tone)| (label, Swatch::Box(tone.color())))
+        .collect()
 }
 
 fn hatch(color: plotters_backend::BackendColor) -> plotters_backend::BackendColor {
@@ -172,9 +200,12 @@ fn draw_segment<DB: DrawingBackend>(
     let color = line.tone.color();
     match points.as_slice() {
         [] => Ok(()),
-        [only] => canvas.dot(*only, 2.0, color),
-        points if line.dashed => canvas.dashes(points, color, 1.6),
-        points => canvas.line(points, color, 1.6),
+        [only] => canvas.dot(*only, if line.stroke == Stroke::Bold { 3.0 } else { 2.0 }, color),
+        points => match line.stroke {
+            Stroke::Dashed => canvas.dashes(points, color, 1.6),
+            Stroke::Plain => canvas.line(points, color, 1.6),
+            Stroke::Bold => canvas.line(points, color, 3.5),
+        },
     }
 }
 

@@ -123,7 +123,9 @@ fn share<DB: DrawingBackend>(
         return Ok(so_far);
     };
     let end = so_far + share.max(0.0);
-    canvas.rect((axis.px(so_far), y - 8.0), (axis.px(end), y + 8.0), stage.tone.color())?;
+    if share > 0.0 {
+        canvas.rect((axis.px(so_far), y - 8.0), (axis.px(end), y + 8.0), stage.tone.color())?;
+    }
     canvas.text(
         axis.px(end) + 4.0,
         y,
@@ -143,8 +145,11 @@ fn percentiles<DB: DrawingBackend>(
 ) -> Result<(), ChartError> {
     let at = |ns: i64| if ns > 0 { axis.px(ns as f64) } else { frame.left };
     let (Some(p50), Some(p99)) = (stage.p50_ns, stage.p99_ns) else {
-        return canvas.text(frame.left + 6.0, y, Align::Start, Letters::NOTE, "not measured");
+        return canvas.text(frame.left + 6.0, y, Align::Start, Letters::NOTE, "none was seen");
     };
+    if stage.max_ns.is_some_and(|max| max <= 0) {
+        return canvas.text(frame.left + 6.0, y, Align::Start, Letters::NOTE, "always 0");
+    }
     if let Some(max) = stage.max_ns {
         canvas.line(&[(at(p99), y), (at(max), y)], theme::AXIS, 1.0)?;
         canvas.dot((at(max), y), 2.8, theme::AXIS)?;

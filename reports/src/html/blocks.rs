@@ -23,7 +23,7 @@ pub fn block(section: &str, block: &Block, pictures: &mut Pictures) -> Markup {
         Block::KeyValues(pairs) => markup! {
             dl { @for (key, value) in pairs { dt { (key.as_str()) } dd { (value.as_str()) } } }
         },
-        Block::Code(text) => markup! { pre { code { (text.as_str()) } } },
+        Block::Code(lines) => markup! { pre { code { @for line in lines { (line.as_str()) "\n" } } } },
         Block::Details { summary, blocks } => {
             let inside: Vec<Markup> = blocks
                 .iter()
@@ -50,6 +50,7 @@ fn strip_markup(strip: &Strip) -> Markup {
             b { (strip.severity.word()) }
             div {
                 (strip.sentence.as_str())
+                @if let Some(section) = strip.see { " " a href={ "#" (section) } { "See why" } }
                 @if let Some(detail) = &strip.detail { small { (detail.as_str()) } }
             }
         }

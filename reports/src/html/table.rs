@@ -6,6 +6,9 @@ use super::blocks::class;
 use crate::document::{Cell, Column, ColumnKind, Table};
 use crate::format::TimeUnit;
 
+/// Words up to this length stay on one line; longer ones get a column wide enough to be read.
+const SHORT: usize = 30;
+
 pub fn table(table: &Table) -> Markup {
     let unit = table.time_unit();
     markup! {
@@ -36,15 +39,17 @@ fn heading(column: &Column, unit: TimeUnit) -> Markup {
 
 fn data(column: Option<&Column>, cell: &Cell, unit: TimeUnit) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
-    let classes = match (right, *cell == Cell::Unknown) {
-        (true, true) => Some("n u"),
-        (true, false) => Some("n"),
-        (false, true) => Some("u"),
-        (false, false) => None,
-    };
     let shown = cell.shown(unit);
+    let long = shown.chars().count() > SHORT;
+    let classes = match (right, *cell == Cell::Unknown) {
+        (true, true) => "n u",
+        (true, false) => "n",
+        (false, true) => "u",
+        (false, false) if long => "w",
+        (false, false) => "s",
+    };
     markup! {
-        td class=[classes] {
+        td class=(classes) {
             @match cell {
                 Cell::Code(_) => code { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },

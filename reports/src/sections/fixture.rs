@@ -83,7 +83,7 @@ fn capture() -> CaptureInfo {
         ..StreamInfo::default()
     };
     CaptureInfo {
-        source: "/srv/<b>bold</b>/incident.nmb".into(),
+        source: "/srv/<b>bold/<b>incident.nmb".into(),
         format: "bundle".into(),
         format_version: "1".into(),
         kernel_release: "6.18.5".into(),
@@ -189,6 +189,7 @@ fn skbs() -> Vec<SkbRow> {
             bytes: Some(1_514),
             hops: 1,
             death_location: 0,
+            links: Confidence::Strong,
             confidence: Confidence::Strong,
         }
     };

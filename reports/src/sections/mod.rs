@@ -98,12 +98,12 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
         known(&capture.hostname).map(|host| format!("host {host}")),
         known(&capture.kernel_release).map(|kernel| format!("Linux {kernel}")),
         known(&capture.machine),
-        Some(format!("{} CPUs", capture.cpus)),
+        Some(shared::counted(u64::from(capture.cpus), "CPU")),
         Some(format::duration(capture.duration_ns)),
         when.map(|when| format!("from {when}")),
     ];
     Document {
-        title: Text::from(format!("Postmortem of {}", Text::from(&capture.source))),
+        title: Text::from(format!("Postmortem of {}", file_name(&capture.source))),
         subtitle: Text::from(parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")),
         sections: SECTIONS.iter().map(|registered| (registered.build)(&input)).collect(),
         footer: Text::from(concat!(
@@ -111,6 +111,16 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
             env!("CARGO_PKG_VERSION"),
             " from the recording alone; times are since the start of the recording."
         )),
+    }
+}
+
+/// The last part of a path; the whole path stands among the facts on the recording.
+fn file_name(source: &str) -> Text {
+    let last = source.trim_end_matches('/').rsplit('/').next().unwrap_or(source);
+    if last.is_empty() {
+        "a recording".into()
+    } else {
+        Text::name(last)
     }
 }
 

@@ -26,6 +26,7 @@ pub fn strip(severity: Severity, sentence: impl Into<Text>) -> Block {
         severity,
         sentence: sentence.into(),
         detail: None,
+        see: None,
     })
 }
 
@@ -187,4 +188,9 @@ pub fn truncation(shown: usize, all: usize, order: &str, command: &str) -> Optio
 /// A word of the tables (`softirq_wait`) as words of a sentence.
 pub fn words(name: &str) -> String {
     name.replace('_', " ")
+}
+
+/// `1 socket`, `2 sockets`.
+pub fn counted(n: u64, one: &str) -> String {
+    format!("{} {one}{}", format::count(n), if n == 1 { "" } else { "s" })
 }

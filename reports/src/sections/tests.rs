@@ -133,7 +133,7 @@ fn the_terminal_gets_the_five_lines() {
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), 7, "title, subtitle, five lines:\n{shown}");
-    assert!(lines[0].starts_with("Postmortem of /srv/<b>bold"));
+    assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
         lines[2].starts_with("look     Mind that 1204 events were lost"),

@@ -11,6 +11,7 @@ fn strips_and_paths_one_per_line() {
             severity,
             sentence: sentence.into(),
             detail: detail.map(Into::into),
+            see: None,
         })
     };
     let document = Document {
@@ -44,6 +45,7 @@ fn no_escape_sequence_of_a_name_reaches_the_terminal() {
             severity: Severity::Info,
             sentence: (*name).into(),
             detail: None,
+            see: None,
         })
     });
     let verdict = Section {

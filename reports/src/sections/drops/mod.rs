@@ -60,61 +60,38 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
         ));
     }
     let kinds = [
-        (
-            Some(false),
-            "lost",
-            "Packets lost, by reason and place",
-            Tone::Red,
-            Size::Full,
-        ),
-        (None, "unclear", "Unclear frees", Tone::Orange, Size::Half),
-        (
-            Some(true),
-            "expected",
-            "Frees that healthy kernels do",
-            Tone::Grey,
-            Size::Half,
-        ),
+        (Some(false), "lost", "Packets lost", Tone::Red),
+        (None, "unclear", "Unclear frees", Tone::Orange),
+        (Some(true), "expected", "Frees that healthy kernels do", Tone::Grey),
     ];
-    let mut beside = Vec::new();
-    for (expected, id, title, tone, size) in kinds {
+    for (expected, id, title, tone) in kinds {
         let groups: Vec<&Group> = drops.groups.iter().filter(|group| group.expected == expected).collect();
-        match bars(id, title, tone, size, &groups) {
-            Some(figure) if size == Size::Full => blocks.push(Block::Figure(Box::new(figure))),
-            Some(figure) => beside.push(figure),
-            None => {}
-        }
-    }
-    if !beside.is_empty() {
-        blocks.push(Block::Figures(beside));
+        blocks.extend(bars(id, title, tone, &groups).map(|figure| Block::Figure(Box::new(figure))));
     }
     if !drops.groups.is_empty() {
         blocks.push(Block::Table(table(input, &drops.groups)));
     }
-    blocks.push(Block::Code("netmortem show drops INPUT --format csv".into()));
+    blocks.push(Block::Code(vec!["netmortem show drops INPUT --format csv".into()]));
     blocks
 }
 
-fn bars(id: &str, title: &str, tone: Tone, size: Size, groups: &[&Group]) -> Option<Figure> {
+fn bars(id: &str, title: &str, tone: Tone, groups: &[&Group]) -> Option<Figure> {
     if groups.is_empty() {
         return None;
     }
     let label = |group: &Group| {
         let reason = if group.reason.is_empty() {
-            "reason not recorded".into()
+            "reason not recorded"
         } else {
-            Text::name(&group.reason)
+            &group.reason
         };
-        let place = if group.location.is_empty() {
-            Text::default()
-        } else {
-            Text::name(&group.location)
-        };
-        Text::from(if place.is_empty() {
-            reason.to_string()
-        } else {
-            format!("{reason} · {place}")
-        })
+        let parts = [reason, &group.location, &group.dev];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|part| !part.is_empty())
+            .map(|part| Text::name(part).to_string())
+            .collect();
+        Text::from(parts.join(" · "))
     };
     let rows = groups.iter().take(BARS).map(|group| BarRow {
         label: label(group),
@@ -135,7 +112,7 @@ fn bars(id: &str, title: &str, tone: Tone, size: Size, groups: &[&Group]) -> Opt
         ChartSpec {
             title: title.into(),
             note,
-            size,
+            size: Size::Full,
             plot: Plot::Bars(plot),
         },
         "",
@@ -143,7 +120,7 @@ fn bars(id: &str, title: &str, tone: Tone, size: Size, groups: &[&Group]) -> Opt
 }
 
 fn table(input: &Input<'_>, groups: &[Group]) -> Table {
-    let seconds = |ns| Cell::Number(input.since_start(ns) as f64 / 1e9);
+    let seconds = |ns| Cell::At(input.since_start(ns));
     let row = |group: &Group| {
         let judged = match group.expected {
             Some(false) => Cell::Badge(Severity::Bad, "lost".into()),

@@ -34,7 +34,7 @@ fn lost_expected_and_unclear_are_three_things() {
     );
     assert_eq!(
         (&table.rows[0][5], &table.rows[0][6]),
-        (&Cell::Number(2.49), &Cell::Number(4.99))
+        (&Cell::At(2_490_000_000), &Cell::At(4_990_000_000))
     );
 }
 

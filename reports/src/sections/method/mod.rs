@@ -32,9 +32,10 @@ pub fn section(input: &Input<'_>) -> Section {
             note: None,
         }));
     }
-    blocks.push(Block::Code(
-        "netmortem show --list\nnetmortem report INPUT --json facts.json".into(),
-    ));
+    blocks.push(Block::Code(vec![
+        "netmortem show --list".into(),
+        "netmortem report INPUT --json facts.json".into(),
+    ]));
     Section {
         id: "method",
         title: "How it was computed".into(),

@@ -3,7 +3,7 @@
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi};
 
-use super::shared::{compared, figure, name_cell, truncation, unanswered, words};
+use super::shared::{compared, counted, figure, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Table};
@@ -40,9 +40,9 @@ fn lead(napi: &Napi) -> Text {
         (polls + device.polls, exhausted + device.exhausted)
     });
     Text::from(format!(
-        "{} polls on {} devices; {} ({}) used their whole budget, so the softirq had to come again.",
-        format::count(polls),
-        napi.devices.len(),
+        "{} on {}; {} ({}) used their whole budget.",
+        counted(polls, "poll"),
+        counted(napi.devices.len() as u64, "device"),
         format::count(exhausted),
         format::share(exhausted, polls)
     ))
@@ -95,9 +95,10 @@ fn blocks(napi: &Napi) -> Vec<Block> {
             blocks: vec![table],
         });
     }
-    blocks.push(Block::Code(
-        "netmortem show polls INPUT --format csv\nnetmortem show softirqs INPUT --format csv".into(),
-    ));
+    blocks.push(Block::Code(vec![
+        "netmortem show polls INPUT --format csv".into(),
+        "netmortem show softirqs INPUT --format csv".into(),
+    ]));
     blocks
 }
 

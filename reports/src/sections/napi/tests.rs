@@ -27,7 +27,7 @@ fn polls_that_used_their_budget_are_told_in_the_lead() {
     // 10 of 200 polls: n = 0, 20, 40, …, 180.
     let lead = built().lead.as_str().replace('\u{202f}', " ");
     assert!(
-        lead.starts_with("200 polls on 1 devices; 10 (5.00 %) used their whole budget"),
+        lead == "200 polls on 1 device; 10 (5.00 %) used their whole budget.",
         "{lead}"
     );
 }

@@ -26,6 +26,7 @@ pub fn section(input: &Input<'_>) -> Section {
             "{} of the recorded time of all CPUs lies outside known gaps.",
             format::percent(1.0 - quality.gap_share)
         ))),
+        see: None,
     })];
     blocks.extend(
         capture
@@ -189,7 +190,7 @@ fn span(input: &Input<'_>, from: i64, to: i64, tone: Tone) -> Span {
 }
 
 fn gaps(input: &Input<'_>, gaps: &[GapRow]) -> Table {
-    let seconds = |ns: Option<i64>| Cell::known(ns, |ns| Cell::Number(input.since_start(ns) as f64 / 1e9));
+    let seconds = |ns: Option<i64>| Cell::known(ns, |ns| Cell::At(input.since_start(ns)));
     let row = |gap: &GapRow| {
         vec![
             Cell::Count(u64::from(gap.cpu)),
@@ -218,7 +219,7 @@ fn gaps(input: &Input<'_>, gaps: &[GapRow]) -> Table {
 }
 
 fn streams(input: &Input<'_>, capture: &CaptureInfo) -> Table {
-    let seconds = |ns: Option<i64>| Cell::known(ns, |ns| Cell::Number(input.since_start(ns) as f64 / 1e9));
+    let seconds = |ns: Option<i64>| Cell::known(ns, |ns| Cell::At(input.since_start(ns)));
     let rows = capture.streams.iter().take(ROWS).map(|stream| {
         vec![
             Cell::Count(u64::from(stream.cpu)),

@@ -28,8 +28,8 @@ fn losses_are_first_with_their_number_and_place() {
         .unwrap();
     let expected = vec![
         Cell::Count(1),
-        Cell::Number(4.0),
-        Cell::Number(4.5),
+        Cell::At(4_000_000_000),
+        Cell::At(4_500_000_000),
         Cell::Ns(500_000_000),
         Cell::Count(1_204),
         Cell::Text("overrun".into()),

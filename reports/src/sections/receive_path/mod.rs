@@ -71,6 +71,10 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
         ))),
         Block::Figure(Box::new(waterfall(receive))),
         Block::Table(stages(receive)),
+        Block::Details {
+            summary: "What passes in each stage".into(),
+            blocks: vec![Block::Table(meanings(receive))],
+        },
     ];
     let order = by_share(receive);
     let tone = |stage: &StageTimes| tone(receive, stage);
@@ -128,7 +132,7 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     if !receive.worst.is_empty() {
         blocks.push(Block::Table(worst(input, &receive.worst)));
     }
-    blocks.push(Block::Code("netmortem show rx INPUT --format csv".into()));
+    blocks.push(Block::Code(vec!["netmortem show rx INPUT --format csv".into()]));
     blocks
 }
 
@@ -158,7 +162,7 @@ fn waterfall(receive: &Receive) -> Figure {
     let stage = |times: &StageTimes| Stage {
         name: words(times.stage).into(),
         n: times.solid.n,
-        share: Some(times.share),
+        share: (times.all.n > 0).then_some(times.share),
         p50_ns: times.solid.p50_ns,
         p90_ns: times.solid.p90_ns,
         p99_ns: times.solid.p99_ns,
@@ -193,16 +197,14 @@ fn stages(receive: &Receive) -> Table {
         Column::number("share"),
         Column::number("n of all"),
         Column::time("p99 of all"),
-        Column::text("what passes in it"),
     ]);
     let row = |times: &StageTimes| {
         let mut row = vec![Cell::Text(words(times.stage).into())];
         row.extend(quantile_cells(&times.solid));
         row.extend([
-            Cell::Fraction(times.share),
+            Cell::known((times.all.n > 0).then_some(times.share), Cell::Fraction),
             Cell::Count(times.all.n),
             Cell::known(times.all.p99_ns, Cell::Ns),
-            Cell::Text(times.meaning.into()),
         ]);
         row
     };
@@ -213,6 +215,16 @@ fn stages(receive: &Receive) -> Table {
         columns,
         rows,
         note: Some("n, p50, p90, p99 and max are of the certain and strong units; “of all” counts weak ones too. A stage's n counts the units in which it happened and was seen.".into()),
+    }
+}
+
+fn meanings(receive: &Receive) -> Table {
+    let row = |times: &StageTimes| vec![Cell::Text(words(times.stage).into()), Cell::Text(times.meaning.into())];
+    Table {
+        caption: Text::default(),
+        columns: vec![Column::text("stage"), Column::text("from, to")],
+        rows: every(receive).chain([&receive.total, &receive.rcvq]).map(row).collect(),
+        note: None,
     }
 }
 
@@ -256,7 +268,7 @@ fn worst(input: &Input<'_>, examples: &[Example]) -> Table {
     let row = |example: &Example| {
         vec![
             Cell::Count(u64::from(example.skb_id)),
-            Cell::Number(input.since_start(example.start_ns) as f64 / 1e9),
+            Cell::At(input.since_start(example.start_ns)),
             Cell::Ns(example.total_ns),
             Cell::Text(words(example.top_stage).into()),
             Cell::Ns(example.top_ns),

@@ -50,6 +50,8 @@ fn lead(lifetimes: &Lifetimes) -> Text {
 fn kind(class: &str) -> String {
     match class {
         "rx" => "received".to_owned(),
+        "tx" => "sent".to_owned(),
+        "tx_segment" => "sent: built by software segmentation".to_owned(),
         "tx_original" => "sent: TCP original".to_owned(),
         "tx_clone" => "sent: clone for the device".to_owned(),
         "tx_control" => "sent: control or not TCP".to_owned(),
@@ -61,6 +63,7 @@ fn tone(class: &str) -> Tone {
     match class {
         "rx" => Tone::Blue,
         "tx_original" => Tone::Orange,
+        "tx" | "tx_segment" => Tone::Green,
         "tx_clone" => Tone::Purple,
         "tx_control" => Tone::Teal,
         _ => Tone::Brown,
@@ -94,7 +97,7 @@ fn blocks(lifetimes: &Lifetimes) -> Vec<Block> {
         summary: "How they ended".into(),
         blocks: vec![Block::Table(deaths(&groups))],
     });
-    blocks.push(Block::Code("netmortem show skbs INPUT --format csv".into()));
+    blocks.push(Block::Code(vec!["netmortem show skbs INPUT --format csv".into()]));
     blocks
 }
 

@@ -11,7 +11,7 @@ mod sawtooth;
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::tcp::{Connection, Reduction, Tcp};
 
-use super::shared::{name_cell, truncation, unanswered, words};
+use super::shared::{counted, name_cell, truncation, unanswered, words};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -45,7 +45,7 @@ fn lead(tcp: &Tcp) -> Text {
         .iter()
         .map(|(class, n)| format!("{} {}", format::count(*n), words(class)))
         .collect();
-    let connections = format!("{} sockets", format::count(tcp.connections.len() as u64));
+    let connections = counted(tcp.connections.len() as u64, "socket");
     Text::from(match all {
         0 => format!("{connections}; no segment was retransmitted."),
         _ => format!(
@@ -78,16 +78,17 @@ fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
         }
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
-    blocks.push(Block::Code(
-        "netmortem show connections INPUT --format csv\nnetmortem show tcp_samples INPUT --format csv".into(),
-    ));
+    blocks.push(Block::Code(vec![
+        "netmortem show connections INPUT --format csv".into(),
+        "netmortem show tcp_samples INPUT --format csv".into(),
+    ]));
     blocks
 }
 
 fn reductions(input: &Input<'_>, reductions: &[Reduction]) -> Table {
     let row = |reduction: &Reduction| {
         vec![
-            Cell::Number(input.since_start(reduction.time_ns) as f64 / 1e9),
+            Cell::At(input.since_start(reduction.time_ns)),
             Cell::Text(reduction.state.into()),
             Cell::Count(u64::from(reduction.wmax)),
             Cell::known(reduction.ssthresh, |packets| Cell::Count(u64::from(packets))),

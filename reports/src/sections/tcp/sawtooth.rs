@@ -3,22 +3,22 @@
 use netmortem_analyzer::analyses::tcp::{Connection, Sawtooth, Segment};
 
 use super::super::shared::{figure, words};
-use crate::chart::{ChartSpec, Lane, Line, Panel, Plot, Shape, Size, Span, TimeSeries, Tone, Unit};
+use crate::chart::{ChartSpec, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
 use crate::clean::Text;
 use crate::document::Figure;
 use crate::format;
 use crate::sections::Input;
 
 const CAPTION: &str = "cwnd and ssthresh are the kernel's own values (tcp_probe). A line ends where samples end: where events were lost (shaded) or the \
-    socket was silent. ssthresh is drawn only while the kernel reduces the window; outside of that the event's value follows cwnd.";
+    socket was silent. ssthresh is drawn only while the kernel reduces the window (a dot where it was chosen); outside of that the event's value follows cwnd.";
 
 pub fn picture(input: &Input<'_>, at: usize, data: &Sawtooth, connection: Option<&Connection>) -> Figure {
     let (start_ns, end_ns) = (input.since_start(data.window_ns.0), input.since_start(data.window_ns.1));
-    let line = |name: &str, tone, dashed, segments: &[Segment], scale: f64| Line {
+    let line = |name: &str, tone, stroke, segments: &[Segment], scale: f64| Line {
         name: name.into(),
         tone,
         shape: Shape::Step,
-        dashed,
+        stroke,
         segments: segments
             .iter()
             .map(|run| {
@@ -29,6 +29,15 @@ pub fn picture(input: &Input<'_>, at: usize, data: &Sawtooth, connection: Option
             .collect(),
     };
     let gaps = gaps(input);
+    let mut ssthresh = line("ssthresh", Tone::Orange, Stroke::Bold, &data.ssthresh, 1.0);
+    // A recovery may be shorter than a pixel: the threshold it chose is a dot besides.
+    let chosen = data
+        .reductions
+        .iter()
+        .filter_map(|reduction| Some((reduction.time_ns, reduction.ssthresh?)));
+    ssthresh
+        .segments
+        .extend(chosen.map(|(at, packets)| vec![(input.since_start(at), f64::from(packets))]));
     let plot = TimeSeries {
         start_ns,
         end_ns,
@@ -36,15 +45,12 @@ pub fn picture(input: &Input<'_>, at: usize, data: &Sawtooth, connection: Option
             Panel {
                 label: "window, packets".into(),
                 unit: Unit::Count,
-                lines: vec![
-                    line("cwnd", Tone::Blue, false, &data.cwnd, 1.0),
-                    line("ssthresh", Tone::Green, true, &data.ssthresh, 1.0),
-                ],
+                lines: vec![line("cwnd", Tone::Blue, Stroke::Plain, &data.cwnd, 1.0), ssthresh],
             },
             Panel {
                 label: "smoothed RTT".into(),
                 unit: Unit::Nanoseconds,
-                lines: vec![line("srtt", Tone::Purple, false, &data.srtt_us, 1e3)],
+                lines: vec![line("srtt", Tone::Purple, Stroke::Plain, &data.srtt_us, 1e3)],
             },
         ],
         lanes: lanes(input, data, &gaps, (start_ns, end_ns)),
@@ -123,7 +129,7 @@ fn lanes(input: &Input<'_>, data: &Sawtooth, gaps: &[Span], (start_ns, end_ns): 
         .filter(|row| row.expected == Some(false))
         .map(|row| input.since_start(row.time_ns));
     let lost: Vec<i64> = lost.filter(|at| (start_ns..=end_ns).contains(at)).collect();
-    lanes.push(points("host drops".to_owned(), Tone::Brown, lost));
+    lanes.push(points("host drops".to_owned(), Tone::Green, lost));
     lanes
 }
 
@@ -159,7 +165,7 @@ fn state_tone(name: &str) -> Option<Tone> {
         "Open" => None,
         "Disorder" => Some(Tone::Teal),
         "CWR" => Some(Tone::Purple),
-        "Recovery" => Some(Tone::Orange),
+        "Recovery" => Some(Tone::Brown),
         "Loss" => Some(Tone::Red),
         _ => Some(Tone::Grey),
     }

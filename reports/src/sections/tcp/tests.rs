@@ -70,8 +70,8 @@ fn retransmits_states_and_host_drops_have_their_lanes() {
     assert_eq!(
         states,
         [
-            (2_500_000_000, 2_620_000_000, Tone::Orange),
-            (5_000_000_000, 5_130_000_000, Tone::Orange),
+            (2_500_000_000, 2_620_000_000, Tone::Brown),
+            (5_000_000_000, 5_130_000_000, Tone::Brown),
             (9_000_000_000, 9_990_000_000, Tone::Red)
         ]
     );
@@ -109,6 +109,6 @@ fn every_connection_is_in_the_table_with_its_classes() {
     assert_eq!(row[7], Cell::Ns(20_000_000), "smallest srtt");
     assert_eq!(
         section.lead.as_str(),
-        "1 sockets; 3 segments were retransmitted (2 fast, 1 rto), the class of 3 is certain or strong."
+        "1 socket; 3 segments were retransmitted (2 fast, 1 rto), the class of 3 is certain or strong."
     );
 }

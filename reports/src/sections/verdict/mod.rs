@@ -16,6 +16,7 @@ pub fn section(input: &Input<'_>) -> Section {
             severity: severity(line.tone),
             sentence: (&line.sentence).into(),
             detail: None,
+            see: see(line.subject),
         })
     });
     let worst = input.answers.verdict.iter().map(|line| line.tone);
@@ -33,6 +34,18 @@ pub fn section(input: &Input<'_>) -> Section {
         title: "Verdict".into(),
         lead: lead.into(),
         blocks: strips.collect(),
+    }
+}
+
+/// The section that a line's subject is shown in.
+fn see(subject: &str) -> Option<&'static str> {
+    match subject {
+        "quality" => Some("quality"),
+        "receive" => Some("receive-path"),
+        "drops" => Some("drops"),
+        "tcp" => Some("tcp"),
+        "napi" => Some("napi"),
+        _ => None,
     }
 }
 

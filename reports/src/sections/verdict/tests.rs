@@ -59,3 +59,14 @@ fn the_lead_says_the_worst() {
     );
     assert_eq!(built(&[Tone::Ok]).lead.as_str(), "Nothing wrong was found.");
 }
+
+#[test]
+fn every_line_leads_to_a_section_of_the_report() {
+    let facts = fixture::facts();
+    let answers = fixture::answers(&facts);
+    let document = crate::sections::document(&facts, &answers);
+    for line in &answers.verdict {
+        let to = see(line.subject).unwrap_or_else(|| panic!("{} leads nowhere", line.subject));
+        assert!(document.sections.iter().any(|section| section.id == to), "{to}");
+    }
+}
