@@ -31,9 +31,8 @@ const COUNTERS: [&str; 17] = [
     "schedstat",
 ];
 
-/// Settings: at the start only. Paths below /proc.
-const SETTINGS: [&str; 22] = [
-    "cmdline",
+/// Settings: at the start only. Paths below /proc. Not `cmdline`: people put secrets there.
+const SETTINGS: [&str; 21] = [
     "modules",
     "sys/net/core/netdev_budget",
     "sys/net/core/netdev_budget_usecs",
@@ -89,7 +88,7 @@ fn interfaces() -> String {
     lines.into_iter().map(|(_, l)| l).collect()
 }
 
-/// `tid comm` of every thread: saved_cmdlines of the kernel keeps only a few and forgets.
+/// `tid tgid comm` of every thread: saved_cmdlines of the kernel keeps only a few and forgets.
 fn tasks() -> Vec<u8> {
     let numbers = |p: &Path| -> Vec<u32> {
         let mut n: Vec<u32> = crate::tracefs::list(p).iter().filter_map(|n| n.parse().ok()).collect();
@@ -105,7 +104,7 @@ fn tasks() -> Vec<u8> {
                 continue;
             };
             let comm = comm.strip_suffix(b"\n").unwrap_or(&comm);
-            out.extend_from_slice(format!("{tid} ").as_bytes());
+            out.extend_from_slice(format!("{tid} {pid} ").as_bytes());
             out.extend(comm.iter().map(|b| if *b == b'\n' { b'?' } else { *b }));
             out.push(b'\n');
         }

@@ -9,10 +9,13 @@ what=$1
 mkdir -p "$2"
 out=$(realpath "$2")
 lab=$(dirname "$(realpath "$0")")
-recorder=$(realpath "${3:-$lab/../../target/release/netmortem-record}")
+# By its bare name, in a folder of its own: the manifest keeps the command line.
+PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")"):$PATH
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
+cp "$lab/rpc.py" "$tmp"
+cd "$tmp"
 
 cleanup() {
     for ns in a r b; do
@@ -37,7 +40,7 @@ link() {
 host_rows() {
     cat <<END
 | Kernel | $(uname -srm), $(nproc) CPUs ($(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), a virtual machine) |
-| Tools | $("$recorder" --version), trace-cmd $(trace-cmd 2>&1 | sed -n 's/^trace-cmd version \([^ ]*\).*/\1/p'), $(iperf3 --version | head -1 | cut -d' ' -f1,2) |
+| Tools | $(netmortem-record --version), trace-cmd $(trace-cmd 2>&1 | sed -n 's/^trace-cmd version \([^ ]*\).*/\1/p'), $(iperf3 --version | head -1 | cut -d' ' -f1,2) |
 END
 }
 
@@ -61,7 +64,7 @@ sums() {
 }
 
 sawtooth() {
-    rate=${RATE:-20mbit} seconds=${SECONDS_RECORDED:-5}
+    rate=${RATE:-20mbit} seconds=${SECONDS_RECORDED:-4}
     for ns in a r b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
     link a va 10.77.1.1/24 r ra 10.77.1.2/24
     link r rb 10.77.2.2/24 b vb 10.77.2.1/24
@@ -73,9 +76,10 @@ sawtooth() {
     in_ns a tcpdump -q -s 96 -i va -w "$tmp/a.pcap" tcp 2> "$tmp/tcpdump.txt" &
     sleep 1
     NSTAT_HISTORY="$tmp/nstat" in_ns a nstat -n
-    "$recorder" -o "$out/sawtooth.nmb" -- \
+    netmortem-record -o sawtooth.nmb -- \
         ip netns exec "$id-a" iperf3 -c 10.77.2.1 -p 5201 -C cubic -t "$seconds" > "$tmp/client.txt" 2> "$tmp/recorder.txt"
     NSTAT_HISTORY="$tmp/nstat" in_ns a nstat > "$tmp/nstat.txt"
+    cp sawtooth.nmb "$out/"
     in_ns r tc -s qdisc show dev rb > "$tmp/qdisc.txt"
     sleep 1
     ip netns pids "$id-a" | xargs -r kill -INT
@@ -92,7 +96,7 @@ A real recording of TCP cubic through a router with a token bucket: queue fills,
 | | |
 |---|---|
 $(host_rows)
-| Made by | \`tests/lab/record-samples.sh sawtooth\` with RATE=$rate SECONDS_RECORDED=$seconds |
+| Made by | \`tests/lab/record-samples.sh sawtooth\` with RATE=$rate SECONDS_RECORDED=$seconds; nice -20 on a machine that compiled meanwhile |
 
 ## How
 
@@ -107,7 +111,7 @@ All three namespaces share one kernel, so the recording has the sender's, the ro
 
 The recorder said:
 
-$(sed 's/^/    /; s#[^ ]*/sawtooth.nmb#sawtooth.nmb#' "$tmp/recorder.txt")
+$(sed 's/^/    /' "$tmp/recorder.txt")
 
 iperf3 said:
 
@@ -138,9 +142,10 @@ rpc() {
     python3 "$lab/rpc.py" plan "$seed" "$requests" "$sleeps" > "$tmp/plan.csv"
     in_ns b python3 "$lab/rpc.py" server 10.78.1.2 7000 "$tmp/plan.csv" "$out/truth.csv" &
     sleep 1
-    "$recorder" -o "$out/rpc.nmb" -- \
-        ip netns exec "$id-a" python3 "$lab/rpc.py" client 10.78.1.2 7000 "$requests" 2> "$tmp/recorder.txt"
+    netmortem-record -o rpc.nmb -- \
+        ip netns exec "$id-a" python3 rpc.py client 10.78.1.2 7000 "$requests" 2> "$tmp/recorder.txt"
     wait $!
+    cp rpc.nmb "$out/"
     counts "$out/rpc.nmb"
     {
         cat <<END
@@ -151,7 +156,7 @@ A real recording of request/response over TCP in which the server is sometimes l
 | | |
 |---|---|
 $(host_rows)
-| Made by | \`tests/lab/record-samples.sh rpc\` with REQUESTS=$requests SLEEPS=$sleeps SEED=$seed |
+| Made by | \`tests/lab/record-samples.sh rpc\` with REQUESTS=$requests SLEEPS=$sleeps SEED=$seed; nice -20 on a machine that compiled meanwhile |
 
 ## How
 
@@ -165,7 +170,7 @@ then sleeps 5 to 30 ms, and only then calls \`recv\`. One connection, TCP_NODELA
 
 The recorder said:
 
-$(sed 's/^/    /; s#[^ ]*/rpc.nmb#rpc.nmb#' "$tmp/recorder.txt")
+$(sed 's/^/    /' "$tmp/recorder.txt")
 
 ## Oracles
 

@@ -17,7 +17,7 @@ pub const PRINTK_FORMATS: &str = "printk_formats";
 /// Text symbols of /proc/kallsyms, one zstd frame.
 pub const KALLSYMS: &str = "kallsyms.zst";
 
-/// What of the snapshots that hold `tid comm` lines of all threads that existed.
+/// Snapshot of all threads that existed: `tid tgid comm` lines.
 pub const TASKS: &str = "tasks";
 
 /// CPU and sequence number (from 1) of a `trace/cpuN/NNNNNN.pages.zst` member.

@@ -260,7 +260,11 @@ impl Parts {
                 .filter(move |s| s.what == names::TASKS && s.when == when)
         };
         for s in tasks(SnapshotWhen::Start).chain(tasks(SnapshotWhen::End)) {
-            by_pid.extend(comms(&s.text));
+            by_pid.extend(
+                comms(&s.text)
+                    .into_iter()
+                    .filter_map(|(tid, rest)| Some((tid, rest.split_once(' ')?.1.to_owned()))),
+            );
         }
         by_pid.extend(self.saved_cmdlines.iter().cloned());
         by_pid.into_iter().collect()

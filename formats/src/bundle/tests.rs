@@ -4,6 +4,7 @@
 mod cut;
 mod hostile;
 mod round_trip;
+mod samples;
 
 use super::manifest::{Clocks, End, FORMAT_VERSION, Machine, Manifest, Plan, RecorderInfo};
 use super::names::{self, PagesName};
@@ -77,7 +78,7 @@ fn bundle() -> Vec<u8> {
     let symbols = encoder.encode(b"ffffffff81000000 T start\nffffffff81000100 t middle\n").unwrap();
     w.append(names::KALLSYMS, &symbols).unwrap();
     w.append(&names::snapshot_name("net/netstat", SnapshotWhen::Start), b"before").unwrap();
-    w.append(&names::snapshot_name(names::TASKS, SnapshotWhen::Start), b"1 init\n7 old name\n").unwrap();
+    w.append(&names::snapshot_name(names::TASKS, SnapshotWhen::Start), b"1 1 init\n7 1 old name\n").unwrap();
     let mut pages = |w: &mut BundleWriter<Vec<u8>>, cpu, sequence, data: Vec<u8>| {
         w.append_pages(PagesName { cpu, sequence }, &encoder.encode(&data).unwrap()).unwrap();
     };
