@@ -1,0 +1,159 @@
+//! `netmortem check`: what could be read, what was lost where.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use netmortem_analyzer::ingest::{self, CaptureInfo, Options};
+
+use crate::args::Global;
+use crate::output::{self, clean, group_digits};
+use crate::progress::Progress;
+use crate::terminal::{bold, green, yellow};
+use crate::{Outcome, input};
+
+const EXAMPLES: &str = "\
+Examples:
+  netmortem check incident.nmb                         is this recording fit to judge?
+  netmortem check trace.dat --json | jq .lost_events
+  netmortem check --strict incident.nmb || echo lossy  exit code 3 when something is missing
+  ssh host 'netmortem-record -d 5s -o -' | netmortem check -";
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A bundle (.nmb) or trace.dat; - is standard input
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Exit with code 3 when events were lost or a part could not be read
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Checks.
+pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
+    let capture = input::open(&args.input)?;
+    let progress = Progress::of_bytes(input::coded_bytes(&capture));
+    let info = ingest::check(
+        &capture,
+        &Options {
+            progress: &|n| progress.add(n),
+        },
+    );
+    drop(progress);
+    let mut out = output::writer(None)?;
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &info).map_err(std::io::Error::from)?;
+        out.write_all(b"\n")?;
+    } else {
+        write(&info, global.color.on(&std::io::stdout()), &mut out)?;
+    }
+    out.flush()?;
+    let fit = info.complete && losses(&info).is_none();
+    Ok(if args.strict && !fit {
+        Outcome::Bad
+    } else {
+        Outcome::Done
+    })
+}
+
+/// What was lost, as a phrase; `None` when nothing.
+fn losses(info: &CaptureInfo) -> Option<String> {
+    match (info.lost_events, info.losses_of_unknown_size) {
+        (0, 0) => None,
+        (n, 0) => Some(format!("{} events LOST", group_digits(n))),
+        (0, n) => Some(format!("events LOST at {n} places, the kernel did not store how many")),
+        (n, m) => Some(format!(
+            "{} events LOST, and more at {m} places without a number",
+            group_digits(n)
+        )),
+    }
+}
+
+fn write(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let known = |s: &str| {
+        if s.is_empty() {
+            "not recorded".to_owned()
+        } else {
+            clean(s).into_owned()
+        }
+    };
+    writeln!(out, "{}", bold(&clean(&info.source), color))?;
+    writeln!(out, "format    {} {}", info.format, clean(&info.format_version))?;
+    writeln!(
+        out,
+        "host      {}, kernel {}",
+        known(&info.hostname),
+        known(&info.kernel_release)
+    )?;
+    if !info.command.is_empty() {
+        writeln!(out, "recorder  {}", clean(&info.command))?;
+    }
+    let not_ns = if info.clock_is_ns {
+        ""
+    } else {
+        " (does not count ns: no latency can be told)"
+    };
+    writeln!(out, "clock     {}{not_ns}", known(&info.clock))?;
+    writeln!(
+        out,
+        "duration  {:.6} s on {} CPUs",
+        info.duration_ns as f64 / 1e9,
+        info.cpus
+    )?;
+    writeln!(out, "events    {}", group_digits(info.total_events))?;
+    match losses(info) {
+        None => writeln!(out, "lost      {}", green("none", color))?,
+        Some(l) => writeln!(out, "lost      {}", yellow(&l, color))?,
+    }
+    if !info.complete {
+        writeln!(
+            out,
+            "file      {}",
+            yellow("cut or damaged: what is there was read, see below", color)
+        )?;
+    }
+    for p in &info.problems {
+        writeln!(out, "problem   {}", clean(p))?;
+    }
+    for m in &info.missing_events {
+        writeln!(out, "missing   {}", clean(m))?;
+    }
+    writeln!(
+        out,
+        "\n{}",
+        bold(
+            &format!("{:>12} {:>10} {:>12}  ring buffer", "events", "lost", "bytes"),
+            color
+        )
+    )?;
+    for s in &info.streams {
+        let unknown = if s.losses_of_unknown_size > 0 { "+?" } else { "" };
+        let lost = format!("{}{unknown}", group_digits(s.lost_events));
+        let name = if s.instance.is_empty() {
+            String::new()
+        } else {
+            format!("{}, ", clean(&s.instance))
+        };
+        let used = if s.used {
+            ""
+        } else {
+            " (not used: same events as another instance)"
+        };
+        let (events, bytes) = (group_digits(s.events), group_digits(s.bytes));
+        writeln!(out, "{events:>12} {lost:>10} {bytes:>12}  {name}CPU {}{used}", s.cpu)?;
+    }
+    writeln!(out, "\n{}", bold(&format!("{:>12}  event", "records"), color))?;
+    let mut events: Vec<(&String, &u64)> = info.events.iter().collect();
+    events.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), name.as_str()));
+    for (name, n) in events {
+        writeln!(out, "{:>12}  {}", group_digits(*n), clean(name))?;
+    }
+    if !info.gaps.is_empty() {
+        writeln!(out, "\ngaps: {}; `--json` lists them with their times", info.gaps.len())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! `netmortem show`: one table of facts, filtered, in any format; and the list of all tables.
+
+mod filter;
+mod list;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use netmortem_analyzer::Facts;
+use netmortem_analyzer::table::{Cell, ColumnInfo, FactTable};
+
+use self::filter::Filter;
+use crate::args::Global;
+use crate::failure::failure;
+use crate::output::{self, Format, Look, Sheet};
+use crate::{Outcome, input, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  netmortem show --list                                     every table, its columns, units and meaning
+  netmortem show drops incident.nmb
+  netmortem show rx incident.nmb --filter 'total_ns>=1000000' --filter dev=eth0 --limit 20
+  netmortem show skbs incident.nmb --format csv -o skbs.csv
+  netmortem show tcp_samples incident.nmb --format parquet -o samples.parquet
+
+A filter is COLUMN, one of = != < <= > >= ~ (contains), VALUE; COLUMN= keeps rows where it is unknown. Rows must pass all filters; an unknown value passes no other one.";
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Which table: see --list
+    #[arg(value_name = "VIEW", required_unless_present = "list")]
+    view: Option<String>,
+    /// A bundle (.nmb) or trace.dat; - is standard input
+    #[arg(value_name = "INPUT", required_unless_present = "list")]
+    input: Option<PathBuf>,
+    /// List every table with its columns, units and meaning (with VIEW: that one)
+    #[arg(long)]
+    list: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    format: Format,
+    /// Print at most this many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only rows where this holds, like dev=eth0 or 'life_ns>1000000'; may be repeated
+    #[arg(long, value_name = "FILTER")]
+    filter: Vec<String>,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Shows.
+pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
+    let to = args.output.as_deref();
+    refuse_binary_on_terminal(args.format, to)?;
+    let color = global.color.on(&std::io::stdout()) && to.is_none();
+    let look = Look {
+        width: terminal::stdout_width().filter(|_| to.is_none()),
+        color,
+    };
+    let none = Facts::empty();
+    let known = none.tables();
+    // Mistakes in names are told before the recording is read.
+    let described = args.view.as_deref().map(|v| find(&known, v)).transpose()?;
+    if args.list {
+        list::write(&known, described, args.format, look, &mut output::writer(to)?)?;
+        return Ok(Outcome::Done);
+    }
+    let (Some(described), Some(input)) = (described, &args.input) else {
+        return Ok(Outcome::Done);
+    };
+    let filters = filters(described, &args.filter)?;
+    let facts = input::facts(input)?;
+    let tables = facts.tables();
+    let table = find(&tables, described.name())?;
+    let wanted = (0..table.len()).filter(|row| filters.iter().all(|f| f.keeps(&table.cell(*row, f.column))));
+    let rows: Vec<usize> = wanted.take(args.limit.unwrap_or(usize::MAX)).collect();
+    let mut out = output::writer(to)?;
+    if args.format == Format::Parquet {
+        netmortem_frames::to_parquet(&Chosen { table, rows }, &mut out)?;
+        out.flush()?;
+    } else {
+        let mut sheet = Sheet::of_table(table);
+        sheet.rows = rows;
+        output::print(&sheet, args.format, look, &mut out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Parquet on a terminal helps nobody.
+pub fn refuse_binary_on_terminal(format: Format, to: Option<&Path>) -> anyhow::Result<()> {
+    if format == Format::Parquet && output::is_terminal(to) {
+        return Err(failure(
+            "a Parquet file is not for a terminal",
+            "name a file: -o FILE.parquet",
+        ));
+    }
+    Ok(())
+}
+
+fn find<'t, 'f>(tables: &'t [Box<dyn FactTable + 'f>], name: &str) -> anyhow::Result<&'t (dyn FactTable + 'f)> {
+    tables
+        .iter()
+        .find(|t| t.name() == name)
+        .map(|t| t.as_ref())
+        .ok_or_else(|| {
+            let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
+            failure(
+                format!("there is no table {name}"),
+                format!("one of: {}", names.join(", ")),
+            )
+        })
+}
+
+fn filters(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<Filter>> {
+    let columns = table.columns();
+    given
+        .iter()
+        .map(|text| {
+            Filter::parse(text, &columns).map_err(|what| {
+                let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
+                failure(what, format!("columns of {}: {}", table.name(), names.join(", ")))
+            })
+        })
+        .collect()
+}
+
+/// Chosen rows of a table.
+struct Chosen<'t> {
+    table: &'t dyn FactTable,
+    rows: Vec<usize>,
+}
+
+impl FactTable for Chosen<'_> {
+    fn name(&self) -> &'static str {
+        self.table.name()
+    }
+    fn meaning(&self) -> &'static str {
+        self.table.meaning()
+    }
+    fn columns(&self) -> Vec<ColumnInfo> {
+        self.table.columns()
+    }
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self.rows.get(row).map_or(Cell::Null, |r| self.table.cell(*r, column))
+    }
+}

@@ -1,0 +1,68 @@
+//! Opens an INPUT, and says what to do when it cannot be opened.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use netmortem_analyzer::ingest::Options;
+use netmortem_analyzer::{Facts, analyze};
+use netmortem_formats::open::FORMATS;
+use netmortem_formats::{Capture, FormatErrorKind, open_path};
+
+use crate::failure::failure;
+use crate::progress::Progress;
+
+/// Opens `path` (`-` is standard input).
+pub fn open(path: &Path) -> anyhow::Result<Capture> {
+    let shown = if path.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let opened = open_path(path).map_err(|e| {
+        let next = match e.kind() {
+            ErrorKind::NotFound => "check the path; `netmortem record -o FILE` makes a recording",
+            ErrorKind::PermissionDenied => {
+                "a recording made as root belongs to root: sudo chown it, or read it with sudo"
+            }
+            ErrorKind::IsADirectory => "name a file: a bundle (.nmb) or a trace.dat",
+            _ => "see whether the file can be read at all, for example with `cat FILE >/dev/null`",
+        };
+        failure(format!("cannot read {shown}: {e}"), next)
+    })?;
+    opened.map_err(|e| {
+        let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+        let next = match e.kind {
+            FormatErrorKind::UnknownFormat => {
+                format!(
+                    "inputs are: {}; `file {shown}` may tell what this one is",
+                    known.join(", ")
+                )
+            }
+            FormatErrorKind::Truncated => {
+                "the file is cut before anything can be read from it: copy it again".to_owned()
+            }
+            _ => "if another tool reads this file, its first kilobytes belong in a bug report".to_owned(),
+        };
+        failure(format!("{shown} is not a recording that can be read: {e}"), next)
+    })
+}
+
+/// Opens `path` and analyzes it, with a progress bar.
+pub fn facts(path: &Path) -> anyhow::Result<Facts> {
+    let capture = open(path)?;
+    let progress = Progress::of_bytes(coded_bytes(&capture));
+    Ok(analyze(
+        &capture,
+        &Options {
+            progress: &|n| progress.add(n),
+        },
+    ))
+}
+
+/// Coded bytes of all chunks: what a progress bar counts.
+pub fn coded_bytes(capture: &Capture) -> u64 {
+    let chunks = capture.streams.iter().flat_map(|s| &s.chunks);
+    chunks
+        .map(|c| c.range.end.saturating_sub(c.range.start))
+        .fold(0, u64::saturating_add)
+}

@@ -1,0 +1,63 @@
+//! Tables on standard output or in a file: aligned text, CSV, JSON, Parquet.
+//!
+//! In: a [`Sheet`], cells with heads. Out: bytes. Text from a recording may hold anything; terminals get it escaped.
+//!
+//! ```text
+//! FactTable, query Rows -> Sheet (filtered, limited) -> text | csv | json
+//! ```
+
+mod csv;
+mod json;
+mod sheet;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+pub use sheet::Sheet;
+pub use text::{Look, clean, clean_lines, group_digits};
+
+/// How a table is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns for reading.
+    Table,
+    /// RFC 4180 with a head; unknown is empty; control characters are escaped.
+    Csv,
+    /// An array with one object per row; unknown is null.
+    Json,
+    /// A Parquet file.
+    Parquet,
+}
+
+/// Standard output, or the file; `-` is standard output.
+pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
+    match path.filter(|p| p.as_os_str() != "-") {
+        None => Ok(Box::new(BufWriter::with_capacity(1 << 16, std::io::stdout().lock()))),
+        Some(p) => {
+            let file = File::create(p).with_context(|| format!("cannot write {}", p.display()))?;
+            Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+        }
+    }
+}
+
+/// Whether `path` (none or `-`: standard output) is a terminal.
+pub fn is_terminal(path: Option<&Path>) -> bool {
+    path.is_none_or(|p| p.as_os_str() == "-") && std::io::stdout().is_terminal()
+}
+
+/// Prints a sheet in one of the text formats; Parquet is the frames crate's, not a sheet's.
+pub fn print(sheet: &Sheet<'_>, format: Format, look: Look, out: &mut dyn Write) -> std::io::Result<()> {
+    match format {
+        Format::Csv => csv::write(sheet, out)?,
+        Format::Json => json::write(sheet, out)?,
+        Format::Table | Format::Parquet => text::write(sheet, look, out)?,
+    }
+    out.flush()
+}

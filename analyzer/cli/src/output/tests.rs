@@ -1,0 +1,121 @@
+//! The three text formats, byte for byte, with hostile names.
+
+use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo, FactTable};
+
+use super::*;
+
+struct Demo;
+
+const HOSTILE: &str = "a\u{1b}[2J\u{202e}b\n\u{9b}";
+
+impl FactTable for Demo {
+    fn name(&self) -> &'static str {
+        "demo"
+    }
+    fn meaning(&self) -> &'static str {
+        ""
+    }
+    fn columns(&self) -> Vec<ColumnInfo> {
+        let column = |name, kind| ColumnInfo {
+            name,
+            unit: "",
+            kind,
+            meaning: "",
+        };
+        vec![
+            column("time_ns", CellKind::I64),
+            column("dev", CellKind::Str),
+            column("share", CellKind::F64),
+            column("expected", CellKind::Bool),
+        ]
+    }
+    fn len(&self) -> usize {
+        3
+    }
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        match (row, column) {
+            (0, 0) => Cell::I64(7),
+            (0, 1) => Cell::str("lo"),
+            (0, 2) => Cell::F64(0.5),
+            (0, 3) => Cell::Bool(true),
+            (1, 0) => Cell::I64(-1_234_567),
+            (1, 1) => Cell::str(HOSTILE),
+            (1, 2) => Cell::F64(f64::NAN),
+            (2, 1) => Cell::str("x,\"y\""),
+            _ => Cell::Null,
+        }
+    }
+}
+
+fn printed(format: Format, look: Look) -> String {
+    let mut out = vec![];
+    print(&Sheet::of_table(&Demo), format, look, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn csv_keeps_unknown_empty_and_quotes() {
+    let expected =
+        "time_ns,dev,share,expected\n7,lo,0.5,true\n-1234567,a\\x1b[2J\\u{202e}b\\x0a\\x9b,NaN,\n,\"x,\"\"y\"\"\",,\n";
+    assert_eq!(printed(Format::Csv, Look::default()), expected);
+}
+
+#[test]
+fn json_is_exact_and_holds_no_control_character() {
+    let text = printed(Format::Json, Look::default());
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
+    let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!([
+        {"time_ns": 7, "dev": "lo", "share": 0.5, "expected": true},
+        {"time_ns": -1_234_567, "dev": HOSTILE, "share": null, "expected": null},
+        {"time_ns": null, "dev": "x,\"y\"", "share": null, "expected": null},
+    ]);
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn no_rows_are_still_valid() {
+    let mut sheet = Sheet::of_table(&Demo);
+    sheet.rows.clear();
+    let mut out = vec![];
+    print(&sheet, Format::Json, Look::default(), &mut out).unwrap();
+    assert_eq!(out, b"[]\n");
+}
+
+#[test]
+fn text_aligns_and_escapes() {
+    let text = printed(Format::Table, Look::default());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], " time_ns  dev                        share  expected");
+    assert_eq!(lines[1], "       7  lo                         0.500  yes");
+    assert_eq!(lines[2], "-1234567  a\\x1b[2J\\u{202e}b\\x0a\\x9b    NaN");
+    assert_eq!(lines[3], "          x,\"y\"");
+}
+
+#[test]
+fn text_fits_the_terminal_by_cutting_names_never_numbers() {
+    let text = printed(
+        Format::Table,
+        Look {
+            width: Some(40),
+            color: false,
+        },
+    );
+    let longest = text.lines().map(|l| l.chars().count()).max();
+    assert!(longest <= Some(40), "{text}");
+    assert!(text.contains("-1234567  a\\x1b[2J"), "{text}");
+    let narrow = printed(
+        Format::Table,
+        Look {
+            width: Some(5),
+            color: false,
+        },
+    );
+    assert!(narrow.contains("-1234567"), "{narrow}");
+}
+
+#[test]
+fn digits_are_grouped() {
+    let grouped: Vec<String> = [0, 999, 1_000, 12_345_678].into_iter().map(group_digits).collect();
+    assert_eq!(grouped, ["0", "999", "1,000", "12,345,678"]);
+}
