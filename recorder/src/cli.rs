@@ -35,7 +35,7 @@ pub struct RecordArgs {
     /// Stop when the bundle has grown to this size (500M, 2G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_bytes: Option<u64>,
-    /// A command to record: recording stops when it exits; it is terminated when recording stops first
+    /// A command to record: recording stops when it exits; it (not what it started) is terminated when recording stops first
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }

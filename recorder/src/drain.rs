@@ -135,7 +135,7 @@ impl CpuDrain {
     /// Reads all that is left, full or not, and writes it. Only after tracing was stopped.
     pub fn finish(&mut self, shared: &Shared) -> Result<(), RecordError> {
         self.read_full(shared)?;
-        while self.read_one()? {
+        while self.read_one(shared)? {
             self.flush_if_large(shared)?;
         }
         self.flush(shared)
@@ -188,7 +188,7 @@ impl CpuDrain {
             }
         }
         if self.pipe.is_none() {
-            while self.read_one()? {
+            while self.read_one(shared)? {
                 total += self.sub_buffer_bytes;
                 shared
                     .ring_bytes
@@ -200,12 +200,15 @@ impl CpuDrain {
     }
 
     /// Reads one sub-buffer, full or not; false when there is none.
-    fn read_one(&mut self) -> Result<bool, RecordError> {
+    fn read_one(&mut self, shared: &Shared) -> Result<bool, RecordError> {
         let at = self.batch.len();
         self.batch.resize(at + self.sub_buffer_bytes, 0);
         let done = self.batch.get_mut(at..).map_or(Ok(()), |b| self.raw.read_exact(b));
         match done {
             Ok(()) => {
+                shared
+                    .ring_bytes
+                    .fetch_add(self.sub_buffer_bytes as u64, Ordering::Relaxed);
                 self.oldest.get_or_insert_with(Instant::now);
                 Ok(true)
             }

@@ -215,9 +215,9 @@ pub struct Enabled {
 /// Enables the profile in the instance (tracing stays off). `symbols` is the text of /proc/kallsyms.
 pub fn enable(instance: &Instance, profile: Profile, symbols: &[u8]) -> Result<Enabled, RecordError> {
     let mut out = Enabled::default();
-    let symbols = String::from_utf8_lossy(symbols);
     match profile {
         Profile::Full => {
+            let symbols = lines_with(symbols, FULL.iter().filter_map(|w| w.function).flat_map(|(_, f)| f));
             for wanted in FULL {
                 enable_group(instance, wanted, &symbols, &mut out)?;
             }
@@ -243,6 +243,19 @@ pub fn enable(instance: &Instance, profile: Profile, symbols: &[u8]) -> Result<E
     } else {
         Ok(out)
     }
+}
+
+/// The few lines of kallsyms that hold one of the names: it is read once, not once for each event and function.
+fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static str>) -> String {
+    let names: Vec<&str> = names.copied().collect();
+    let symbols = String::from_utf8_lossy(symbols);
+    // "address type name": the name begins after the second space.
+    let name = |l: &str| {
+        l.splitn(3, ' ')
+            .nth(2)
+            .is_some_and(|n| names.iter().any(|w| n.starts_with(w)))
+    };
+    symbols.split_inclusive('\n').filter(|l| name(l)).collect()
 }
 
 fn enable_group(i: &Instance, w: &Wanted, symbols: &str, out: &mut Enabled) -> Result<(), RecordError> {

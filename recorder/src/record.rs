@@ -1,26 +1,23 @@
 //! One recording, from an empty instance to `end.json`. Read [`record`]: it is the order of things.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{
-    self, BundleWriter, Clocks, CommandEnd, End, Manifest, PagesEncoder, Plan, RecorderEnd, RecorderInfo,
-};
+use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, End, RecorderEnd};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 use rustix::fs::OFlags;
 
 use crate::command::Command;
-use crate::drain::{CpuDrain, Drains, Shared, Sink};
+use crate::drain::{CpuDrain, Drains, Shared};
 use crate::error::RecordError;
 use crate::instance::Instance;
-use crate::options::{DEFAULT_BUFFER_KIB, Output, RecordOptions};
-use crate::plan::{self, Enabled};
+use crate::options::{Output, RecordOptions};
+use crate::prepare::{prepare, write_texts};
 use crate::signals::Signals;
-use crate::{clock, host, snapshot, tracefs};
+use crate::{clock, host, output, snapshot, tracefs};
 
 /// How often the loop looks for a reason to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -78,21 +75,21 @@ pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Resul
     let tracefs = tracefs::find()?;
     let (instance, removed) = Instance::create(&tracefs)?;
     let symbols = host::text_symbols();
-    let prepared = prepare(&instance, options, &symbols, removed)?;
+    let manifest = prepare(&instance, options, &symbols, removed)?;
 
-    let (sink, path) = open_output(&options.output)?;
+    let (sink, path) = output::open(&options.output)?;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
     };
-    let mut writer = BundleWriter::new(sink, &prepared.manifest).map_err(out_error)?;
-    write_texts(&mut writer, &tracefs, &instance, &prepared, &symbols).map_err(out_error)?;
+    let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
+    write_texts(&mut writer, &tracefs, &instance, &manifest, &symbols).map_err(out_error)?;
     drop(symbols);
     snapshot::take(SnapshotWhen::Start, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
     writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
 
-    let drains = open_drains(&instance, prepared.manifest.plan.sub_buffer_bytes)?;
-    let online = prepared.manifest.plan.cpus.clone();
+    let drains = open_drains(&instance, manifest.plan.sub_buffer_bytes)?;
+    let online = manifest.plan.cpus.clone();
     let drains = Drains::start(Shared::new(writer)?, drains, &online)?;
     let started = Instant::now();
     instance.write("tracing_on", "1")?;
@@ -116,7 +113,7 @@ pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Resul
     let cmdlines = tracefs::read(&tracefs.join("saved_cmdlines")).unwrap_or_default();
     writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
     let cpu_stats = stats(&instance, &online)?;
-    let (mut problems, mut notes) = (Vec::new(), prepared.manifest.notes.clone());
+    let (mut problems, mut notes) = (Vec::new(), manifest.notes.clone());
     judge(&cpu_stats, &mut problems);
     notes.extend(problems.iter().cloned());
     let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
@@ -132,7 +129,7 @@ pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Resul
         members: Vec::new(),
     };
     let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;
-    let plan = &prepared.manifest.plan;
+    let plan = &manifest.plan;
     let (enabled, absent) = (plan.events.len(), plan.absent.len());
     instance.remove()?;
     Ok(Summary {
@@ -149,169 +146,6 @@ pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Resul
         command,
         notes,
     })
-}
-
-/// The instance set up (tracing still off), and the manifest that says how.
-struct Prepared {
-    manifest: Manifest,
-}
-
-fn prepare(
-    instance: &Instance,
-    options: &RecordOptions,
-    symbols: &[u8],
-    removed: Vec<String>,
-) -> Result<Prepared, RecordError> {
-    let mut notes: Vec<String> = removed
-        .iter()
-        .map(|r| format!("removed tracing instance {r}, left by a recorder that was killed"))
-        .collect();
-    let clock = instance.set_clock()?;
-    if clock != "mono" {
-        notes.push(format!(
-            "this kernel has no mono trace clock; {clock} is used, without a relation to the other clocks"
-        ));
-    }
-    // An instance inherits the user's options; these change what is recorded. Kernels that lack one have nothing to set.
-    // Overwrite mode, because only it marks in the buffer where events were lost.
-    for (option, value) in [("overwrite", "1"), ("stacktrace", "0"), ("userstacktrace", "0")] {
-        let _ = instance.write(&format!("options/{option}"), value);
-    }
-    // Wake the reader at a quarter; kernels before 5.0 have no such file and wake it at every event.
-    let _ = instance.write("buffer_percent", "25");
-    let cpus = instance.cpus();
-    let buffer_kib = buffer_kib(options, cpus.len() as u64, &mut notes);
-    instance.write("buffer_size_kb", &buffer_kib.to_string())?;
-    let granted_kib = first_number(&instance.read("buffer_size_kb")?).unwrap_or(buffer_kib);
-    let sub_buffer_kib = instance
-        .read("buffer_subbuf_size_kb")
-        .ok()
-        .and_then(|t| first_number(&t));
-    let page_bytes = rustix::param::page_size() as u64;
-    let sub_buffer_bytes = sub_buffer_kib.map_or(page_bytes, |k| k.saturating_mul(1024));
-    let Enabled { events, absent } = plan::enable(instance, options.profile, symbols)?;
-    let machine = host::machine();
-    let online: Vec<u32> = cpus
-        .iter()
-        .copied()
-        .filter(|c| machine.cpus_online.contains(c))
-        .collect();
-    let manifest = Manifest {
-        format_version: bundle::FORMAT_VERSION,
-        recorder: RecorderInfo {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: options.command_line.clone(),
-            pid: std::process::id(),
-            command: options
-                .command
-                .iter()
-                .map(|c| c.to_string_lossy().into_owned())
-                .collect(),
-        },
-        host: host::host(u32::try_from(cpus.len()).unwrap_or(u32::MAX)),
-        machine,
-        clocks: Clocks {
-            trace_clock: clock.to_owned(),
-            start: clock::clock_pair(),
-        },
-        plan: Plan {
-            profile: options.profile.name().to_owned(),
-            instance: instance.name().to_owned(),
-            buffer_bytes_per_cpu: granted_kib.saturating_mul(1024),
-            sub_buffer_bytes: u32::try_from(sub_buffer_bytes).unwrap_or(0),
-            cpus: online,
-            events,
-            absent,
-        },
-        notes,
-    };
-    Ok(Prepared { manifest })
-}
-
-/// The buffer asked for, or the default; all buffers together take at most an eighth of the memory that is available.
-fn buffer_kib(options: &RecordOptions, cpus: u64, notes: &mut Vec<String>) -> u64 {
-    if let Some(kib) = options.buffer_kib {
-        return kib;
-    }
-    let room = host::meminfo_kib("MemAvailable").map_or(DEFAULT_BUFFER_KIB, |k| k / 8 / cpus.max(1));
-    if room < DEFAULT_BUFFER_KIB {
-        notes.push(format!(
-            "little memory: {room} KiB per CPU instead of {DEFAULT_BUFFER_KIB} (set it with --buffer-size)"
-        ));
-    }
-    room.clamp(64, DEFAULT_BUFFER_KIB)
-}
-
-fn first_number(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// What is needed to read the events, before the first of them: a bundle cut later can still be decoded.
-fn write_texts(
-    writer: &mut BundleWriter<Sink>,
-    tracefs: &Path,
-    instance: &Instance,
-    prepared: &Prepared,
-    symbols: &[u8],
-) -> io::Result<()> {
-    let read = |p: PathBuf| tracefs::read_file(&p).ok();
-    for (name, file) in [
-        (bundle::HEADER_PAGE, "events/header_page"),
-        (bundle::HEADER_EVENT, "events/header_event"),
-        (bundle::PRINTK_FORMATS, "printk_formats"),
-    ] {
-        if let Some(text) = read(instance.join(file)).or_else(|| read(tracefs.join(file))) {
-            writer.append(name, &text)?;
-        }
-    }
-    for event in &prepared.manifest.plan.events {
-        let Some((system, name)) = event.name.split_once(':') else {
-            continue;
-        };
-        if let Some(text) = read(instance.join(&format!("events/{system}/{name}/format"))) {
-            writer.append(&bundle::event_format_name(system, name), &text)?;
-        }
-    }
-    if !symbols.is_empty() {
-        writer.append(bundle::KALLSYMS, &PagesEncoder::new(9)?.encode(symbols)?)?;
-    }
-    Ok(())
-}
-
-fn open_output(output: &Output) -> Result<(Sink, Option<PathBuf>), RecordError> {
-    let buffered = |f: File| -> Sink { Box::new(BufWriter::with_capacity(256 << 10, f)) };
-    match output {
-        Output::Stdout => {
-            let stdout = io::stdout();
-            if stdout.is_terminal() {
-                return Err(RecordError::OutputIsTerminal);
-            }
-            let fd = rustix::io::dup(&stdout);
-            let fd = fd.map_err(|e| RecordError::Output {
-                path: "-".into(),
-                source: e.into(),
-            })?;
-            Ok((buffered(File::from(fd)), None))
-        }
-        Output::File(path) => {
-            let opened = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(path);
-            // A file that existed keeps its mode unless told otherwise.
-            let opened = opened.and_then(|f| match f.metadata()?.is_file() {
-                true => f.set_permissions(std::fs::Permissions::from_mode(0o600)).map(|()| f),
-                false => Ok(f),
-            });
-            let file = opened.map_err(|source| RecordError::Output {
-                path: path.clone(),
-                source,
-            })?;
-            Ok((buffered(file), Some(path.clone())))
-        }
-    }
 }
 
 fn open_drains(instance: &Instance, sub_buffer_bytes: u32) -> Result<Vec<CpuDrain>, RecordError> {

@@ -1,6 +1,5 @@
 //! The recorder against this kernel: totals against the kernel's own statistics, and nothing left behind.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
@@ -10,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::{End, Manifest, verify};
-use netmortem_formats::sub_buffer::sub_buffers;
-use netmortem_formats::{Capture, Locus, StreamItem, open_path};
+use netmortem_formats::{Capture, open_path};
+
+use super::reading::{Totals, payloads, timestamps, totals};
 
 use crate::options::{Output, Profile, RecordOptions};
 use crate::record::record;
@@ -77,43 +77,6 @@ fn instances_of(root: &Path, pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// What the sub-buffers of a CPU hold.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-struct Totals {
-    records: u64,
-    /// Sum of the stored counts of lost events.
-    lost: u64,
-    /// Loss flags without a count: the kernel stores one only where the sub-buffer has room for it.
-    uncounted: u64,
-}
-
-fn totals(c: &Capture) -> BTreeMap<u32, Totals> {
-    let mut out = BTreeMap::new();
-    for s in &c.streams {
-        let t: &mut Totals = out.entry(s.cpu).or_default();
-        for chunk in &s.chunks {
-            let locus = Locus {
-                member: chunk.member,
-                stream: s.cpu,
-                offset: 0,
-            };
-            let bytes = c.chunk_bytes(chunk).unwrap();
-            for page in sub_buffers(s.page, &bytes, locus) {
-                for item in page.unwrap().records(s.page, locus) {
-                    match item.unwrap() {
-                        StreamItem::Record(_) => t.records += 1,
-                        StreamItem::Lost(l) => {
-                            t.lost += l.count.unwrap_or(0);
-                            t.uncounted += u64::from(l.count.is_none());
-                        }
-                    }
-                }
-            }
-        }
-    }
-    out
-}
-
 fn open(path: &Path) -> (Capture, Manifest, End) {
     let c = open_path(path).unwrap().unwrap();
     let manifest = serde_json::from_value(c.manifest.clone().unwrap()).unwrap();
@@ -171,6 +134,11 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
         };
         assert_eq!(counted.get(&s.cpu), Some(&all), "cpu {}", s.cpu);
     }
+    let chunks = c.streams.iter().flat_map(|s| &s.chunks);
+    assert_eq!(
+        summary.ring_bytes,
+        chunks.map(|k| c.chunk_bytes(k).unwrap().len() as u64).sum::<u64>()
+    );
     assert_eq!(summary.events, end.cpu_stats.iter().map(|s| s.read_events).sum::<u64>());
     // An independent reading of the transfer: bytes that TCP's own reads copied. Other sockets of the machine only add.
     let format = c
@@ -185,42 +153,6 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     let (first, last) = (manifest.clocks.start.monotonic_ns, end.clock.monotonic_ns);
     assert!(timestamps(&c).all(|t| (first..=last).contains(&t)));
     std::fs::remove_file(path).unwrap();
-}
-
-fn each_record(c: &Capture, mut f: impl FnMut(u64, &[u8])) {
-    for s in &c.streams {
-        for chunk in &s.chunks {
-            let locus = Locus {
-                member: chunk.member,
-                stream: s.cpu,
-                offset: 0,
-            };
-            let bytes = c.chunk_bytes(chunk).unwrap();
-            for page in sub_buffers(s.page, &bytes, locus) {
-                for item in page.unwrap().records(s.page, locus) {
-                    if let StreamItem::Record(r) = item.unwrap() {
-                        f(r.ts, r.payload);
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn payloads(c: &Capture, id: u16) -> Vec<Vec<u8>> {
-    let mut out = Vec::new();
-    each_record(c, |_, p| {
-        if c.endian.u16(p, 0) == Some(id) {
-            out.push(p.to_vec());
-        }
-    });
-    out
-}
-
-fn timestamps(c: &Capture) -> impl Iterator<Item = i64> {
-    let mut out = Vec::new();
-    each_record(c, |ts, _| out.push(i64::try_from(ts).unwrap()));
-    out.into_iter()
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! Before the first event: the instance is set up, and everything that is needed to read events later is written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, PagesEncoder, Plan, RecorderInfo};
+
+use crate::drain::Sink;
+use crate::error::RecordError;
+use crate::instance::Instance;
+use crate::options::{DEFAULT_BUFFER_KIB, RecordOptions};
+use crate::plan::{self, Enabled};
+use crate::{clock, host, tracefs};
+
+/// Sets the instance up (tracing stays off) and returns the manifest that says how.
+pub fn prepare(
+    instance: &Instance,
+    options: &RecordOptions,
+    symbols: &[u8],
+    removed: Vec<String>,
+) -> Result<Manifest, RecordError> {
+    let mut notes: Vec<String> = removed
+        .iter()
+        .map(|r| format!("removed tracing instance {r}, left by a recorder that was killed"))
+        .collect();
+    let clock = instance.set_clock()?;
+    if clock != "mono" {
+        notes.push(format!(
+            "this kernel has no mono trace clock; {clock} is used, without a relation to the other clocks"
+        ));
+    }
+    // An instance inherits the user's options; these change what is recorded. Kernels that lack one have nothing to set.
+    // Overwrite mode, because only it marks in the buffer where events were lost.
+    for (option, value) in [("overwrite", "1"), ("stacktrace", "0"), ("userstacktrace", "0")] {
+        let _ = instance.write(&format!("options/{option}"), value);
+    }
+    // Wake the reader at a quarter; kernels before 5.0 have no such file and wake it at every event.
+    let _ = instance.write("buffer_percent", "25");
+    let cpus = instance.cpus();
+    let buffer_kib = buffer_kib(options, cpus.len() as u64, &mut notes);
+    instance.write("buffer_size_kb", &buffer_kib.to_string())?;
+    let granted_kib = first_number(&instance.read("buffer_size_kb")?).unwrap_or(buffer_kib);
+    let sub_buffer_kib = instance
+        .read("buffer_subbuf_size_kb")
+        .ok()
+        .and_then(|t| first_number(&t));
+    let page_bytes = rustix::param::page_size() as u64;
+    let sub_buffer_bytes = sub_buffer_kib.map_or(page_bytes, |k| k.saturating_mul(1024));
+    let Enabled { events, absent } = plan::enable(instance, options.profile, symbols)?;
+    let machine = host::machine();
+    let online: Vec<u32> = cpus
+        .iter()
+        .copied()
+        .filter(|c| machine.cpus_online.contains(c))
+        .collect();
+    Ok(Manifest {
+        format_version: bundle::FORMAT_VERSION,
+        recorder: RecorderInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: options.command_line.clone(),
+            pid: std::process::id(),
+            command: options
+                .command
+                .iter()
+                .map(|c| c.to_string_lossy().into_owned())
+                .collect(),
+        },
+        host: host::host(u32::try_from(cpus.len()).unwrap_or(u32::MAX)),
+        machine,
+        clocks: Clocks {
+            trace_clock: clock.to_owned(),
+            start: clock::clock_pair(),
+        },
+        plan: Plan {
+            profile: options.profile.name().to_owned(),
+            instance: instance.name().to_owned(),
+            buffer_bytes_per_cpu: granted_kib.saturating_mul(1024),
+            sub_buffer_bytes: u32::try_from(sub_buffer_bytes).unwrap_or(0),
+            cpus: online,
+            events,
+            absent,
+        },
+        notes,
+    })
+}
+
+/// The buffer asked for, or the default; all buffers together take at most an eighth of the memory that is available.
+fn buffer_kib(options: &RecordOptions, cpus: u64, notes: &mut Vec<String>) -> u64 {
+    if let Some(kib) = options.buffer_kib {
+        return kib;
+    }
+    let room = host::meminfo_kib("MemAvailable").map_or(DEFAULT_BUFFER_KIB, |k| k / 8 / cpus.max(1));
+    if room < DEFAULT_BUFFER_KIB {
+        notes.push(format!(
+            "little memory: {room} KiB per CPU instead of {DEFAULT_BUFFER_KIB} (set it with --buffer-size)"
+        ));
+    }
+    room.clamp(64, DEFAULT_BUFFER_KIB)
+}
+
+fn first_number(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// What is needed to read the events, before the first of them: a bundle cut later can still be decoded.
+pub fn write_texts(
+    writer: &mut BundleWriter<Sink>,
+    tracefs: &Path,
+    instance: &Instance,
+    manifest: &Manifest,
+    symbols: &[u8],
+) -> io::Result<()> {
+    let read = |p: PathBuf| tracefs::read_file(&p).ok();
+    for (name, file) in [
+        (bundle::HEADER_PAGE, "events/header_page"),
+        (bundle::HEADER_EVENT, "events/header_event"),
+        (bundle::PRINTK_FORMATS, "printk_formats"),
+    ] {
+        if let Some(text) = read(instance.join(file)).or_else(|| read(tracefs.join(file))) {
+            writer.append(name, &text)?;
+        }
+    }
+    for event in &manifest.plan.events {
+        let Some((system, name)) = event.name.split_once(':') else {
+            continue;
+        };
+        if let Some(text) = read(instance.join(&format!("events/{system}/{name}/format"))) {
+            writer.append(&bundle::event_format_name(system, name), &text)?;
+        }
+    }
+    if !symbols.is_empty() {
+        writer.append(bundle::KALLSYMS, &PagesEncoder::new(9)?.encode(symbols)?)?;
+    }
+    Ok(())
+}
