@@ -149,18 +149,23 @@ impl<'a> DrawingBackend for Smooth<'a> {
     }
 }
 
-/// The mean of every 2x2 block of RGB pixels.
+/// The mean of every 2x2 block of RGB pixels of a picture `width` wide (both sides even).
 pub fn halve(rgb: &[u8], width: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rgb.len() / 4);
+    const WHITE: [u8; 6] = [255; 6];
+    let mut out = vec![255; rgb.len() / 4];
     let row_bytes = width * 3;
-    for rows in rgb.chunks_exact(row_bytes * 2) {
+    for (rows, row_out) in rgb.chunks_exact(row_bytes * 2).zip(out.chunks_exact_mut(row_bytes / 2)) {
         let (upper, lower) = rows.split_at(row_bytes);
-        for (a, b) in upper.chunks_exact(6).zip(lower.chunks_exact(6)) {
+        let pairs = upper.chunks_exact(6).zip(lower.chunks_exact(6));
+        for ((a, b), pixel) in pairs.zip(row_out.chunks_exact_mut(3)) {
+            // Most of a chart is its ground.
+            if a == WHITE && b == WHITE {
+                continue;
+            }
             if let ([r0, g0, b0, r1, g1, b1], [r2, g2, b2, r3, g3, b3]) = (a, b) {
-                let mean = |p: &u8, q: &u8, s: &u8, t: &u8| {
-                    ((u16::from(*p) + u16::from(*q) + u16::from(*s) + u16::from(*t) + 2) / 4) as u8
-                };
-                out.extend_from_slice(&[mean(r0, r1, r2, r3), mean(g0, g1, g2, g3), mean(b0, b1, b2, b3)]);
+                let mean =
+                    |four: [&u8; 4]| ((four.into_iter().map(|value| u16::from(*value)).sum::<u16>() + 2) / 4) as u8;
+                pixel.copy_from_slice(&[mean([r0, r1, r2, r3]), mean([g0, g1, g2, g3]), mean([b0, b1, b2, b3])]);
             }
         }
     }

@@ -94,7 +94,11 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     );
 
     let picture = |stage: &StageTimes, size| {
-        let title = Text::from(words(stage.stage));
+        let title = Text::from(match stage.stage {
+            "total" => "whole time".to_owned(),
+            "rcvq" => "receive queue: all stages of the reader".to_owned(),
+            name => words(name),
+        });
         durations(
             format!("stage-{}", stage.stage),
             title,
