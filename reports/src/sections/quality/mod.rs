@@ -1,11 +1,12 @@
 //! Data quality, before anything else: what was captured, what was lost and where. In: `Answers::quality`. Losses are shown at their place in
 //! time, per CPU; a loss of unknown size is said to be one.
 
+mod coverage;
+
 use netmortem_analyzer::analyses::quality::{Level, Quality};
 use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity as StatSeverity, StatRow};
 
-use super::shared::{figure, name_cell, strip, truncation};
-use crate::chart::{ChartSpec, Lane, Plot, Size, Span, TimeSeries, Tone};
+use super::shared::{counted, name_cell, strip, truncation};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Severity, Strip, Table};
 use crate::format;
@@ -36,9 +37,17 @@ pub fn section(input: &Input<'_>) -> Section {
             .map(|problem| strip(Severity::Notice, problem)),
     );
     blocks.push(Block::KeyValues(origin(capture)));
-    if !capture.gaps.is_empty() {
-        blocks.push(Block::Figure(Box::new(coverage(input, capture))));
-        blocks.push(Block::Table(gaps(input, &capture.gaps)));
+    let used = &input.facts.gaps;
+    if !used.is_empty() {
+        blocks.push(Block::Figure(Box::new(coverage::picture(input))));
+        blocks.push(Block::Table(gaps(input, used)));
+    }
+    let unused = capture.gaps.len().saturating_sub(used.len());
+    if unused > 0 {
+        let count = counted(unused as u64, "gap");
+        blocks.push(Block::Paragraph(Text::from(format!(
+            "{count} more in ring buffers that the reconstruction does not use (see Streams)."
+        ))));
     }
     blocks.push(Block::Table(streams(input, capture)));
     let serious = |row: &&StatRow| row.severity != StatSeverity::Info;
@@ -129,64 +138,6 @@ fn origin(capture: &CaptureInfo) -> Vec<(Text, Text)> {
         ("Recorded by".into(), text(&capture.command)),
         ("Stopped by".into(), text(&capture.stop_reason)),
     ]
-}
-
-/// A lane per CPU: what is covered, and the holes.
-fn coverage(input: &Input<'_>, capture: &CaptureInfo) -> crate::document::Figure {
-    let (start, end) = (capture.start_ns.unwrap_or(0), capture.end_ns.unwrap_or(0));
-    let used = capture.streams.iter().filter(|stream| stream.used);
-    let lanes: Vec<Lane> = used
-        .take(32)
-        .map(|stream| {
-            let covered = stream
-                .first_ns
-                .zip(stream.last_ns)
-                .map(|(from, to)| span(input, from, to, Tone::Teal));
-            let holes = capture.gaps.iter().filter(|gap| gap.cpu == stream.cpu);
-            let holes = holes.map(|gap| {
-                span(
-                    input,
-                    gap.start_ns.unwrap_or(start),
-                    gap.end_ns.unwrap_or(end),
-                    Tone::Red,
-                )
-            });
-            let label = Text::from(format!("CPU {}", stream.cpu));
-            Lane {
-                label,
-                tone: Tone::Red,
-                points: Vec::new(),
-                spans: covered.into_iter().chain(holes).collect(),
-            }
-        })
-        .collect();
-    let plot = TimeSeries {
-        start_ns: 0,
-        end_ns: capture.duration_ns,
-        panels: Vec::new(),
-        lanes,
-        gaps: Vec::new(),
-    };
-    let chart = ChartSpec {
-        title: "Where events are missing".into(),
-        note: None,
-        size: Size::Full,
-        plot: Plot::TimeSeries(plot),
-    };
-    figure(
-        "coverage",
-        chart,
-        "Teal: recorded. Red: events of that CPU are missing; short losses are drawn wider than they are, so that they can be seen.",
-    )
-}
-
-fn span(input: &Input<'_>, from: i64, to: i64, tone: Tone) -> Span {
-    Span {
-        from_ns: input.since_start(from),
-        to_ns: input.since_start(to),
-        tone,
-        label: Text::default(),
-    }
 }
 
 fn gaps(input: &Input<'_>, gaps: &[GapRow]) -> Table {

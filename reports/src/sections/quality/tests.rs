@@ -1,6 +1,7 @@
 use netmortem_analyzer::Facts;
 
 use super::*;
+use crate::chart::{Lane, Plot, Tone};
 use crate::sections::fixture;
 use crate::sections::tests::tables;
 
@@ -104,4 +105,14 @@ fn what_was_not_recorded_about_the_recording_is_a_dash() {
             .all(|(_, value)| value.as_str() == "–"),
         "{origin:?}"
     );
+}
+
+#[test]
+fn gaps_of_unused_ring_buffers_are_counted_but_not_drawn() {
+    let mut facts = fixture::facts();
+    facts.gaps.clear(); // the capture still has its gap: it is of a stream that is not used
+    let section = built(&facts);
+    assert!(!section.blocks.iter().any(|block| matches!(block, Block::Figure(_))));
+    let said = |block: &Block| matches!(block, Block::Paragraph(text) if text.as_str().starts_with("1 gap more in ring buffers"));
+    assert!(section.blocks.iter().any(said));
 }
