@@ -246,7 +246,7 @@ pub fn enable(instance: &Instance, profile: Profile, symbols: &[u8]) -> Result<E
 }
 
 /// The few lines of kallsyms that hold one of the names: it is read once, not once for each event and function.
-fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static str>) -> String {
+pub fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static str>) -> String {
     let names: Vec<&str> = names.copied().collect();
     let symbols = String::from_utf8_lossy(symbols);
     // "address type name": the name begins after the second space.
@@ -350,7 +350,7 @@ fn function_filter(
 }
 
 /// Address and name of a function in kallsyms; compilers may append `.isra.0` and the like. None when addresses are hidden.
-fn find_symbol<'a>(symbols: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
+pub fn find_symbol<'a>(symbols: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
     symbols.lines().find_map(|l| {
         let mut parts = l.split_ascii_whitespace();
         let (address, name) = (parts.next()?, parts.nth(1)?);

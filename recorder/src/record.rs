@@ -1,4 +1,4 @@
-//! One recording, from an empty instance to `end.json`. Read [`record`]: it is the order of things.
+//! One recording, from an empty instance to `end.json`. Read `record_to`: it is the order of things.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -70,6 +70,17 @@ pub struct Summary {
 
 /// Records. Whatever it returns, and also when it panics, the instance is gone afterwards.
 pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
+    // The threads that write know no path.
+    record_to(options, tell).map_err(|e| match (e, &options.output) {
+        (RecordError::Output { source, .. }, Output::File(path)) => RecordError::Output {
+            path: path.clone(),
+            source,
+        },
+        (e, _) => e,
+    })
+}
+
+fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
     let tracefs = tracefs::find()?;

@@ -5,6 +5,7 @@ use clap::Parser;
 use crate::cli::RecordArgs;
 use crate::host::parse_cpu_list;
 use crate::instance::parse_stats;
+use crate::plan::{find_symbol, lines_with};
 
 #[derive(Debug, Parser)]
 struct Args {
@@ -55,4 +56,20 @@ fn stats_of_the_kernel() {
 fn cpu_lists() {
     assert_eq!(parse_cpu_list("0-3,8,10-11"), [0, 1, 2, 3, 8, 10, 11]);
     assert_eq!(parse_cpu_list(""), [0u32; 0]);
+}
+
+#[test]
+fn a_function_is_found_under_the_names_compilers_give_it() {
+    let kallsyms = b"ffffffff81000000 t tcp_write_timer_handler\nffffffff81000010 t tcp_write_timer.cold\n\
+        ffffffff81000020 t tcp_write_timer.isra.0\nffffffff81000030 T tcp_pace_kick\t[m]\n0000000000000000 t tcp_hidden\n";
+    let found = |name: &'static str| {
+        let lines = lines_with(kallsyms, [name].iter());
+        find_symbol(&lines, name).map(|(a, n)| (a.to_owned(), n.to_owned()))
+    };
+    let pair = |a: &str, n: &str| Some((a.to_owned(), n.to_owned()));
+    assert_eq!(found("tcp_write_timer"), pair("ffffffff81000020", "tcp_write_timer.isra.0"));
+    assert_eq!(found("tcp_pace_kick"), pair("ffffffff81000030", "tcp_pace_kick"));
+    // Addresses hidden by kptr_restrict are zero: no address to filter on.
+    assert_eq!(found("tcp_hidden"), None);
+    assert_eq!(found("absent"), None);
 }

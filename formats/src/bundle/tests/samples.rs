@@ -63,7 +63,7 @@ fn every_prefix_of_a_sample_opens_and_reads_a_prefix() {
     for sample in SAMPLES {
         let bytes = bytes_of(sample);
         let whole = open(bytes.clone());
-        let mut points: Vec<usize> = (0..bytes.len()).step_by(bytes.len() / 120).collect();
+        let mut points: Vec<usize> = (0..bytes.len()).step_by(bytes.len() / 100).collect();
         for m in whole.members.iter().filter(|m| !m.name.starts_with("events/")) {
             let end = usize::try_from(m.range.end).unwrap();
             points.extend([end - 1, end, end + 1, end.next_multiple_of(512)]);
