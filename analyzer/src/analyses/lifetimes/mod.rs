@@ -13,7 +13,7 @@ mod tests;
 /// Lives of one class on one device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Group {
-    /// `rx`, `tx_original`, `tx_clone`, `tx_control`.
+    /// `rx`, `tx_original`, `tx_clone`, `tx_other`.
     pub class: &'static str,
     /// First device; empty when none was named.
     pub dev: String,

@@ -15,8 +15,10 @@ pub enum FreePlace {
     Segmenter,
     /// The transmit path: queueing disciplines and what hands packets to them.
     Transmit,
-    /// TCP or the deferred free of what TCP readers are done with.
+    /// TCP.
     Tcp,
+    /// The deferred free of what a reader on another CPU was done with (`skb_attempt_defer_free`, since 5.19).
+    Deferred,
     /// netlink, unix, vsock, audit: never a packet of a device.
     Elsewhere,
     /// Other network code.
@@ -46,11 +48,11 @@ const PLACES: &[(&str, FreePlace)] = &[
     ("__tcp_", FreePlace::Tcp),
     ("inet_", FreePlace::Tcp),
     ("sk_stream_", FreePlace::Tcp),
-    ("skb_defer_free", FreePlace::Tcp),
-    ("skb_attempt_defer_free", FreePlace::Tcp),
-    ("net_rx_action", FreePlace::Tcp),
+    ("skb_defer_free", FreePlace::Deferred),
+    ("skb_attempt_defer_free", FreePlace::Deferred),
+    ("net_rx_action", FreePlace::Deferred),
     ("skb_release_data", FreePlace::Tcp),
-    ("napi_skb_", FreePlace::Tcp),
+    ("napi_skb_", FreePlace::Deferred),
     ("netlink_", FreePlace::Elsewhere),
     ("nlmsg_", FreePlace::Elsewhere),
     ("genl", FreePlace::Elsewhere),
@@ -119,7 +121,7 @@ pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64) -> Option<
         Phase::TcpDone | Phase::TcpData | Phase::Copied => match place {
             FreePlace::Tcp if kind == DeathKind::Dropped && life.phase == Phase::TcpDone && doubtful => None,
             FreePlace::Tcp if kind == DeathKind::Dropped => Some(Confidence::Certain),
-            FreePlace::Tcp => Some(Confidence::Strong),
+            FreePlace::Tcp | FreePlace::Deferred => Some(Confidence::Strong),
             FreePlace::Unknown if !doubtful => Some(Confidence::Weak),
             _ => None,
         },

@@ -18,8 +18,8 @@ pub enum SkbClass {
     TxOriginal,
     /// The fclone companion of a TCP original, sent down to the device.
     TxClone,
-    /// A pure ACK, RST, SYN-ACK, or any transmit skb that is not TCP payload's clone.
-    TxControl,
+    /// Any other transmit skb: ACK, RST, SYN-ACK, a retransmitted copy, not TCP.
+    TxOther,
 }
 
 impl SkbClass {
@@ -31,7 +31,7 @@ impl SkbClass {
             SkbClass::Tx => "tx",
             SkbClass::TxOriginal => "tx_original",
             SkbClass::TxClone => "tx_clone",
-            SkbClass::TxControl => "tx_control",
+            SkbClass::TxOther => "tx_other",
         }
     }
 }
@@ -75,6 +75,8 @@ pub enum DeathKind {
     InferredRead,
     /// Freed silently at an unknown time between its last event and the next use of the address.
     Unseen,
+    /// TCP was done with it at an unknown time; its memory was returned later by a deferred free, which was seen.
+    Deferred,
     /// Alive, or its end not seen, when the recording ended.
     CensoredEnd,
     /// Its end may lie in an interval whose events were lost.
@@ -92,6 +94,7 @@ impl DeathKind {
             DeathKind::InferredProtocol => "inferred_protocol",
             DeathKind::InferredRead => "inferred_read",
             DeathKind::Unseen => "unseen",
+            DeathKind::Deferred => "deferred",
             DeathKind::CensoredEnd => "censored_end",
             DeathKind::Lost => "lost",
         }
@@ -162,7 +165,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "class",
             "",
             Str,
-            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_control (ACK, RST, not TCP), tx_segment (built by software GSO or a qdisc, first seen at the driver), tx (not told apart)",
+            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_other (ACK, RST, a retransmitted copy, not TCP), tx_segment (built by software GSO or a qdisc, first seen at the driver), tx (not told apart)",
             |r, _| Cell::str(r.class.word())
         ),
         col!("birth_ns", "ns", I64, "first event on the trace clock", |r, _| {
@@ -186,7 +189,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "death_kind",
             "",
             Str,
-            "consumed, dropped, gro_merged, segmented (seen); inferred_protocol, inferred_read (silent free right after the last event); unseen, censored_end, lost (end unknown)",
+            "consumed, dropped, gro_merged, segmented (seen); inferred_protocol, inferred_read (silent free right after the last event); unseen, deferred (only the later return of its memory was seen), censored_end, lost (end unknown)",
             |r, _| Cell::str(r.death_kind.word())
         ),
         col!(

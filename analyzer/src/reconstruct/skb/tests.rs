@@ -190,7 +190,7 @@ fn originals_and_clones() {
         (
             count(SkbClass::TxOriginal),
             count(SkbClass::TxClone),
-            count(SkbClass::TxControl)
+            count(SkbClass::TxOther)
         ),
         (5, 4, 1)
     );

@@ -177,6 +177,20 @@ impl Skbs<'_> {
         }
     }
 
+    fn evict_deferred(&mut self, e: &Event<'_>, addr: u64, location: u64) {
+        if let Some(life) = self.open.remove(&addr) {
+            self.mark(e, life.id);
+            let row = match life.phase {
+                Phase::TcpData => life.row(DeathKind::Deferred, None, location, Confidence::Certain),
+                _ => SkbRow {
+                    death_location: location,
+                    ..life.end_silently(false)
+                },
+            };
+            self.put(row);
+        }
+    }
+
     fn put(&mut self, row: SkbRow) {
         let at = row.skb_id.0 as usize;
         if let Some(slot) = self.rows.get_mut(at) {
@@ -267,7 +281,7 @@ impl Skbs<'_> {
         let Some(d) = self.distance else { return SkbClass::Tx };
         match self.open.get(&addr.wrapping_sub(d)) {
             Some(o) if o.class == SkbClass::TxOriginal => SkbClass::TxClone,
-            _ => SkbClass::TxControl,
+            _ => SkbClass::TxOther,
         }
     }
 
@@ -522,10 +536,9 @@ impl Skbs<'_> {
 
     fn kfree(&mut self, e: &Event<'_>, addr: u64, location: u64, protocol: u16) {
         // protocol 0: unix, netlink, vsock; such an skb is none of the lives that packets open.
-        let place = if protocol == 0 {
-            FreePlace::Elsewhere
-        } else {
-            FreePlace::Network
+        let place = match protocol {
+            0 => FreePlace::Elsewhere,
+            _ => self.frees.place(location),
         };
         self.free(e, addr, location, place, DeathKind::Dropped);
     }
@@ -542,6 +555,12 @@ impl Skbs<'_> {
             return;
         };
         let after_loss = life.last_ns < self.barrier;
+        // What TCP and its readers were done with goes back to the CPU that allocated it, some time later: the memory
+        // lives until then, the packet does not.
+        if place == FreePlace::Deferred && life.phase >= Phase::TcpDone {
+            self.evict_deferred(e, addr, location);
+            return;
+        }
         if let Some(life) = self.open.remove(&addr) {
             let id = life.id;
             self.mark(e, id);
