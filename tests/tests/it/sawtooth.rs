@@ -39,10 +39,18 @@ fn retransmits_agree_with_nstat_and_tcptrace() {
         .filter(|r| r.connection == Some(sender.connection))
         .collect();
     assert_eq!(sender.retransmits as usize, rows.len());
-    assert_eq!(
-        f.retransmits.len(),
-        rows.len(),
-        "only the data connection retransmits in this rig"
+    // iperf3's control connection sent one loss probe: its original's clone was still in the router's queue, so the kernel
+    // copied it (pskb_copy) and no queued frame is its clone. One segment: 285 bytes by tcptrace.
+    let others: Vec<_> = f
+        .retransmits
+        .iter()
+        .filter(|r| r.connection != Some(sender.connection))
+        .collect();
+    assert!(
+        others
+            .iter()
+            .all(|r| r.class == RetransmitClass::Tlp && r.bytes.is_none()),
+        "{others:?}"
     );
     // TcpRetransSegs adds tcp_skb_pcount per event: an skb of k segments counts k. Bytes tell the segments.
     let mss = 1448;
@@ -54,10 +62,10 @@ fn retransmits_agree_with_nstat_and_tcptrace() {
         .iter()
         .map(|r| (u64::from(r.bytes.unwrap()) - HEADERS).div_ceil(mss))
         .sum();
-    assert_eq!(Some(segments), nstat(&text, "TcpRetransSegs"));
+    assert_eq!(Some(segments + others.len() as u64), nstat(&text, "TcpRetransSegs"));
     // tcptrace sees the same bytes on the sender's interface. It calls a segment retransmitted when it saw the sequence
     // numbers before, and an original dropped in the sender's own host was never seen there: none is here.
-    let seen: u64 = tcptrace("rexmt data bytes").iter().map(|v| v.0).sum();
+    let seen: u64 = tcptrace("rexmt data bytes").iter().map(|v| v.0).max().unwrap();
     assert_eq!(bytes, seen);
 }
 
@@ -97,7 +105,7 @@ fn drops_agree_with_the_routers_queue() {
     let f = facts("sawtooth/sawtooth.nmb").unwrap();
     let text = provenance();
     let dropped: u64 = text
-        .split("dropped ")
+        .split("(dropped ")
         .nth(1)
         .and_then(|t| t.split([',', ' ', ')']).next())
         .unwrap()

@@ -14,10 +14,13 @@
 
 mod fifo;
 mod ledger;
+mod reads;
+mod routes;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod unit;
 
-pub use tracker::{Receive, run};
+pub use routes::run;
+pub use tracker::Receive;

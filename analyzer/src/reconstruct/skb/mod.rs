@@ -16,8 +16,10 @@
 //! A free that names an address whose life must already have ended silently, from a place where such skbs are not freed, is
 //! the free of an untracked re-use (netlink, unix): it is counted, not taken as the end of a long life. Rules: RECONSTRUCTION 3a.
 
+mod deaths;
 mod fclone;
 mod frees;
+mod identity;
 mod life;
 mod stack;
 pub mod tables;
@@ -25,4 +27,4 @@ pub mod tables;
 mod tests;
 mod tracker;
 
-pub use tracker::{Identity, identify};
+pub use identity::{Identity, identify};

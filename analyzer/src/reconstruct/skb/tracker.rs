@@ -1,153 +1,37 @@
 //! The machine: births, continuations, deaths.
 
-use netmortem_formats::Capture;
-use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
-use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
-use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
-use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
-use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
-use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
-use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
-use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
-use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
-use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
-use netmortem_formats::tracepoints::netif_receive_skb_entry::NetifReceiveSkbEntry;
-use netmortem_formats::tracepoints::netif_rx::NetifRx;
-use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
-use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
-use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
-use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
-use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
-use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
-use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::FxHashMap;
 
-use super::frees::{FreePlace, Frees};
+use super::frees::Frees;
 use super::life::{Life, Phase};
 use super::stack::Stacks;
 use super::tables::{BirthKind, DeathKind, HopRow, SkbClass, SkbRow};
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
-use crate::ingest::{Event, GapRow, Severity, StatRow, Trace};
+use crate::ingest::{Event, GapRow};
 use crate::name::Name;
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::dispatch::Tracker;
 
 /// An skb first seen this soon after the recording began, or after a loss, may be older than its first event.
-const CENSOR_NS: i64 = 1_000_000;
+pub(super) const CENSOR_NS: i64 = 1_000_000;
 /// Link-layer header that a forwarded frame gains again: Ethernet, and Ethernet with one VLAN tag.
 const LINK_HEADERS: [u32; 2] = [14, 18];
 /// `gro_result` values used; the others changed meaning between kernels.
 const GRO_MERGED_FREE: i32 = 1;
 const GRO_MERGED: i32 = 0;
 
-/// Which life each event is about, and all lives.
-#[derive(Debug, Default)]
-pub struct Identity {
-    /// Life by position in the merged sequence; `u32::MAX` for none.
-    ids: Vec<u32>,
-    /// All lives; the position is the id.
-    pub lives: Vec<SkbRow>,
-    /// Steps through devices, in time order.
-    pub hops: Vec<HopRow>,
-    /// sizeof(struct sk_buff), when the data show it.
-    pub fclone_distance: Option<u64>,
-    /// What the capture lacks.
-    pub missing: Vec<String>,
-    /// Counters.
-    pub stats: Vec<StatRow>,
-}
-
-impl Identity {
-    /// The life that the event at a position names.
-    #[inline]
-    pub fn of(&self, index: u32) -> Option<SkbId> {
-        self.ids
-            .get(index as usize)
-            .copied()
-            .filter(|i| *i != u32::MAX)
-            .map(SkbId)
-    }
-    /// A life.
-    pub fn life(&self, id: SkbId) -> Option<&SkbRow> {
-        self.lives.get(id.0 as usize)
-    }
-}
-
-/// Reads the trace.
-pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
-    let distance = super::fclone::distance(trace);
-    let mut t = Skbs {
-        open: FxHashMap::default(),
-        rows: Vec::new(),
-        hops: Vec::new(),
-        ids: vec![u32::MAX; trace.recs.len()],
-        stacks: Stacks::default(),
-        frees: Frees::new(&capture.kallsyms),
-        distance,
-        horizon: trace.info.start_ns.unwrap_or(0).saturating_add(CENSOR_NS),
-        barrier: i64::MIN,
-        untracked_frees: 0,
-    };
-    let (missing, bound) = {
-        let routes = routes(trace);
-        routes.run(trace, &mut t);
-        (routes.missing.clone(), !routes.is_empty())
-    };
-    let mut identity = t.finish();
-    identity.missing = missing;
-    if !bound {
-        identity.missing.push("no event that names an skb was recorded".into());
-    }
-    identity
-}
-
-fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>>
-where
-    Skbs<'k>: Tracker,
-{
-    let s = &trace.schema;
-    let mut r = Routes::<Skbs<'k>>::new("skbs");
-    r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| t.start_xmit(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetDevXmit<'static>>(s, |t, e, p| {
-        if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
-            t.mark(e, id);
-        }
-    });
-    r.on::<NetifRxEntry<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetifRx<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
-    r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
-    r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| t.receive_entry(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| t.receive(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<TcpProbe<'static>>(s, |t, e, p| {
-        if let Some(a) = p.skbaddr {
-            t.tcp(e, a, u32::from(p.data_len));
-        }
-    });
-    r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.write_queue(e, p.skb_addr, true));
-    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, false));
-    r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
-    r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
-    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));
-    r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.skbaddr, p.location, p.protocol));
-    r
-}
-
-struct Skbs<'k> {
-    open: FxHashMap<u64, Life>,
-    rows: Vec<Option<SkbRow>>,
-    hops: Vec<HopRow>,
-    ids: Vec<u32>,
-    stacks: Stacks,
-    frees: Frees<'k>,
-    distance: Option<u64>,
-    horizon: i64,
-    barrier: i64,
-    untracked_frees: u64,
+/// The machine's state.
+pub(super) struct Skbs<'k> {
+    pub(super) open: FxHashMap<u64, Life>,
+    pub(super) rows: Vec<Option<SkbRow>>,
+    pub(super) hops: Vec<HopRow>,
+    pub(super) ids: Vec<u32>,
+    pub(super) stacks: Stacks,
+    pub(super) frees: Frees<'k>,
+    pub(super) distance: Option<u64>,
+    pub(super) horizon: i64,
+    pub(super) barrier: i64,
+    pub(super) untracked_frees: u64,
 }
 
 impl Tracker for Skbs<'_> {
@@ -160,14 +44,14 @@ impl Tracker for Skbs<'_> {
 }
 
 impl Skbs<'_> {
-    fn mark(&mut self, e: &Event<'_>, id: SkbId) {
+    pub(super) fn mark(&mut self, e: &Event<'_>, id: SkbId) {
         if let Some(slot) = self.ids.get_mut(e.index as usize) {
             *slot = id.0;
         }
     }
 
     /// Ends the life open at an address without an event, if there is one.
-    fn evict(&mut self, addr: u64, ended: bool) {
+    pub(super) fn evict(&mut self, addr: u64, ended: bool) {
         if let Some(life) = self.open.remove(&addr) {
             let row = match life.last_ns < self.barrier {
                 true => life.row(DeathKind::Lost, None, 0, Confidence::Unknown),
@@ -177,28 +61,14 @@ impl Skbs<'_> {
         }
     }
 
-    fn evict_deferred(&mut self, e: &Event<'_>, addr: u64, location: u64) {
-        if let Some(life) = self.open.remove(&addr) {
-            self.mark(e, life.id);
-            let row = match life.phase {
-                Phase::TcpData => life.row(DeathKind::Deferred, None, location, Confidence::Certain),
-                _ => SkbRow {
-                    death_location: location,
-                    ..life.end_silently(false)
-                },
-            };
-            self.put(row);
-        }
-    }
-
-    fn put(&mut self, row: SkbRow) {
+    pub(super) fn put(&mut self, row: SkbRow) {
         let at = row.skb_id.0 as usize;
         if let Some(slot) = self.rows.get_mut(at) {
             *slot = Some(row);
         }
     }
 
-    fn birth(
+    pub(super) fn birth(
         &mut self,
         e: &Event<'_>,
         addr: u64,
@@ -239,7 +109,7 @@ impl Skbs<'_> {
     }
 
     /// The event belongs to the life open at the address.
-    fn touch(&mut self, e: &Event<'_>, addr: u64, phase: Phase, link: Confidence) -> Option<SkbId> {
+    pub(super) fn touch(&mut self, e: &Event<'_>, addr: u64, phase: Phase, link: Confidence) -> Option<SkbId> {
         let barrier = self.barrier;
         let life = self.open.get_mut(&addr)?;
         let link = if life.last_ns < barrier {
@@ -255,7 +125,7 @@ impl Skbs<'_> {
         Some(id)
     }
 
-    fn hop(&mut self, e: &Event<'_>, addr: u64, kind: &'static str, dev: Name, len: u32, link: Confidence) {
+    pub(super) fn hop(&mut self, e: &Event<'_>, addr: u64, kind: &'static str, dev: Name, len: u32, link: Confidence) {
         if let Some(life) = self.open.get_mut(&addr) {
             life.hops += 1;
             life.last_dev = dev;
@@ -277,7 +147,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn tx_class(&self, addr: u64) -> SkbClass {
+    pub(super) fn tx_class(&self, addr: u64) -> SkbClass {
         let Some(d) = self.distance else { return SkbClass::Tx };
         match self.open.get(&addr.wrapping_sub(d)) {
             Some(o) if o.class == SkbClass::TxOriginal => SkbClass::TxClone,
@@ -285,7 +155,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let link = self.open.get(&addr).and_then(|l| {
             let stacked = l.phase == Phase::TxStarted && self.stacks.in_xmit(e.cpu, l.id);
             let gained = l.last_len.map(|had| len.wrapping_sub(had));
@@ -310,7 +180,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn start_xmit(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn start_xmit(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let known = self
             .open
             .get(&addr)
@@ -334,7 +204,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn netif_rx(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn netif_rx(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         match self.open.get(&addr) {
             // netif_rx follows netif_rx_entry
             Some(l)
@@ -364,13 +234,13 @@ impl Skbs<'_> {
     }
 
     /// Whether a transmitted skb arrives again (veth with NAPI): the frame lost its Ethernet header.
-    fn crossed(&self, addr: u64, len: u32) -> bool {
+    pub(super) fn crossed(&self, addr: u64, len: u32) -> bool {
         self.open
             .get(&addr)
             .is_some_and(|l| l.phase == Phase::TxStarted && l.last_len.is_some_and(|had| had == len.wrapping_add(14)))
     }
 
-    fn gro_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn gro_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let link = if self.crossed(addr, len) {
             self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
             Confidence::Strong
@@ -391,7 +261,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn gro_exit(&mut self, e: &Event<'_>, ret: i32) {
+    pub(super) fn gro_exit(&mut self, e: &Event<'_>, ret: i32) {
         let Some((addr, id)) = self.stacks.gro_end(e.cpu) else {
             return;
         };
@@ -411,7 +281,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn receive_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn receive_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         if self.crossed(addr, len) {
             self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
             self.hop(e, addr, "rx", dev, len, Confidence::Strong);
@@ -428,7 +298,7 @@ impl Skbs<'_> {
         }
     }
 
-    fn receive(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    pub(super) fn receive(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let step = self.open.get(&addr).map(|l| (l.phase, l.last_dev == dev));
         match step {
             Some((Phase::RxQueued, same_dev)) => {
@@ -462,13 +332,13 @@ impl Skbs<'_> {
         }
     }
 
-    fn length(&mut self, addr: u64, len: u32) {
+    pub(super) fn length(&mut self, addr: u64, len: u32) {
         if let Some(l) = self.open.get_mut(&addr) {
             l.last_len = Some(len);
         }
     }
 
-    fn tcp(&mut self, e: &Event<'_>, addr: u64, data_len: u32) {
+    pub(super) fn tcp(&mut self, e: &Event<'_>, addr: u64, data_len: u32) {
         let phase = if data_len == 0 { Phase::TcpDone } else { Phase::TcpData };
         match self.open.get(&addr).map(|l| l.phase) {
             Some(Phase::Received | Phase::RxQueued) => {
@@ -486,14 +356,14 @@ impl Skbs<'_> {
         }
     }
 
-    fn copy(&mut self, e: &Event<'_>, addr: u64) {
+    pub(super) fn copy(&mut self, e: &Event<'_>, addr: u64) {
         let phase = self.open.get(&addr).map(|l| l.phase);
         if matches!(phase, Some(Phase::TcpData | Phase::Copied | Phase::Received)) {
             self.touch(e, addr, Phase::Copied, Confidence::Certain);
         }
     }
 
-    fn write_queue(&mut self, e: &Event<'_>, addr: u64, is_tail: bool) {
+    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, is_tail: bool) {
         if addr == 0 {
             return;
         }
@@ -518,76 +388,9 @@ impl Skbs<'_> {
 
     /// `qdisc_enqueue` fires after the fact, and its pointer is stale when the qdisc built segments: only a life that is
     /// waiting to be sent is meant.
-    fn in_qdisc(&mut self, e: &Event<'_>, addr: u64) {
+    pub(super) fn in_qdisc(&mut self, e: &Event<'_>, addr: u64) {
         if self.open.get(&addr).is_some_and(|l| l.phase == Phase::TxQueued) {
             self.touch(e, addr, Phase::TxQueued, Confidence::Certain);
-        }
-    }
-
-    fn consume(&mut self, e: &Event<'_>, addr: u64, location: u64) {
-        let place = self.frees.place(location);
-        let kind = if place == FreePlace::Segmenter {
-            DeathKind::Segmented
-        } else {
-            DeathKind::Consumed
-        };
-        self.free(e, addr, location, place, kind);
-    }
-
-    fn kfree(&mut self, e: &Event<'_>, addr: u64, location: u64, protocol: u16) {
-        // protocol 0: unix, netlink, vsock; such an skb is none of the lives that packets open.
-        let place = match protocol {
-            0 => FreePlace::Elsewhere,
-            _ => self.frees.place(location),
-        };
-        self.free(e, addr, location, place, DeathKind::Dropped);
-    }
-
-    fn free(&mut self, e: &Event<'_>, addr: u64, location: u64, place: FreePlace, kind: DeathKind) {
-        let Some(life) = self.open.get(&addr) else {
-            self.untracked_frees += 1;
-            return;
-        };
-        let link = super::frees::link(life, place, kind, e.ts);
-        let Some(link) = link else {
-            self.untracked_frees += 1;
-            self.evict(addr, false);
-            return;
-        };
-        let after_loss = life.last_ns < self.barrier;
-        // What TCP and its readers were done with goes back to the CPU that allocated it, some time later: the memory
-        // lives until then, the packet does not.
-        if place == FreePlace::Deferred && life.phase >= Phase::TcpDone {
-            self.evict_deferred(e, addr, location);
-            return;
-        }
-        if let Some(life) = self.open.remove(&addr) {
-            let id = life.id;
-            self.mark(e, id);
-            let link = if after_loss { link.min(Confidence::Weak) } else { link };
-            self.put(life.row(kind, Some(e.ts), location, link));
-        }
-    }
-
-    fn finish(mut self) -> Identity {
-        let rest: Vec<u64> = self.open.keys().copied().collect();
-        for addr in rest {
-            self.evict(addr, true);
-        }
-        let untracked = StatRow {
-            name: "untracked_frees",
-            value: self.untracked_frees,
-            severity: Severity::Info,
-            advice: "frees of skbs that no network event introduced (unix, netlink, tap clones); they end no life",
-        };
-        Identity {
-            ids: self.ids,
-            // Every life is put when it ends, so none is missing here.
-            lives: self.rows.into_iter().flatten().collect(),
-            hops: self.hops,
-            fclone_distance: self.distance,
-            missing: vec![],
-            stats: vec![untracked],
         }
     }
 }

@@ -1,0 +1,130 @@
+//! Which events name skbs, and the result.
+
+use netmortem_formats::Capture;
+use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
+use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
+use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
+use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
+use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
+use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
+use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
+use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::netif_receive_skb_entry::NetifReceiveSkbEntry;
+use netmortem_formats::tracepoints::netif_rx::NetifRx;
+use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
+use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
+use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
+use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
+use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
+use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
+use rustc_hash::FxHashMap;
+
+use super::frees::Frees;
+use super::stack::Stacks;
+use super::tables::{HopRow, SkbRow};
+use super::tracker::Skbs;
+use crate::facts::SkbId;
+use crate::ingest::{StatRow, Trace};
+use crate::name::Name;
+use crate::reconstruct::dispatch::Routes;
+
+/// Which life each event is about, and all lives.
+#[derive(Debug, Default)]
+pub struct Identity {
+    /// Life by position in the merged sequence; `u32::MAX` for none.
+    pub(super) ids: Vec<u32>,
+    /// All lives; the position is the id.
+    pub lives: Vec<SkbRow>,
+    /// Steps through devices, in time order.
+    pub hops: Vec<HopRow>,
+    /// sizeof(struct sk_buff), when the data show it.
+    pub fclone_distance: Option<u64>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+    /// Counters.
+    pub stats: Vec<StatRow>,
+}
+
+impl Identity {
+    /// The life that the event at a position names.
+    #[inline]
+    pub fn of(&self, index: u32) -> Option<SkbId> {
+        self.ids
+            .get(index as usize)
+            .copied()
+            .filter(|i| *i != u32::MAX)
+            .map(SkbId)
+    }
+    /// A life.
+    pub fn life(&self, id: SkbId) -> Option<&SkbRow> {
+        self.lives.get(id.0 as usize)
+    }
+}
+
+/// Reads the trace.
+pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
+    let distance = super::fclone::distance(trace);
+    let mut t = Skbs {
+        open: FxHashMap::default(),
+        rows: Vec::new(),
+        hops: Vec::new(),
+        ids: vec![u32::MAX; trace.recs.len()],
+        stacks: Stacks::default(),
+        frees: Frees::new(&capture.kallsyms),
+        distance,
+        horizon: trace
+            .info
+            .start_ns
+            .unwrap_or(0)
+            .saturating_add(super::tracker::CENSOR_NS),
+        barrier: i64::MIN,
+        untracked_frees: 0,
+    };
+    let (missing, bound) = {
+        let routes = routes(trace);
+        routes.run(trace, &mut t);
+        (routes.missing.clone(), !routes.is_empty())
+    };
+    let mut identity = t.finish();
+    identity.missing = missing;
+    if !bound {
+        identity.missing.push("no event that names an skb was recorded".into());
+    }
+    identity
+}
+
+fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
+    let s = &trace.schema;
+    let mut r = Routes::<Skbs<'k>>::new("skbs");
+    r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| t.start_xmit(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetDevXmit<'static>>(s, |t, e, p| {
+        if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
+            t.mark(e, id);
+        }
+    });
+    r.on::<NetifRxEntry<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetifRx<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
+    r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
+    r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| t.receive_entry(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| t.receive(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<TcpProbe<'static>>(s, |t, e, p| {
+        if let Some(a) = p.skbaddr {
+            t.tcp(e, a, u32::from(p.data_len));
+        }
+    });
+    r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.write_queue(e, p.skb_addr, true));
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, false));
+    r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
+    r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
+    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));
+    r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.skbaddr, p.location, p.protocol));
+    r
+}
