@@ -24,8 +24,6 @@ pub(super) const TCP_PROTOCOLS: [u16; 2] = [6, 262];
 const FAMILIES: [u16; 2] = [2, 10];
 /// IP and TCP headers of a segment: smallest and largest sum.
 const HEADERS: std::ops::RangeInclusive<u32> = 40..=140;
-/// System calls whose return ends a read of a socket.
-const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
 
 /// What the tracker found.
 #[derive(Debug, Default)]
