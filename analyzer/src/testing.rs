@@ -240,3 +240,19 @@ fn pages(items: &[Item]) -> Vec<u8> {
     close(&mut data, &mut lost);
     out
 }
+
+/// Cuts every stream into one chunk per sub-buffer, as a recorder that writes small pieces would.
+pub fn one_chunk_per_page(c: &mut Capture) {
+    for s in &mut c.streams {
+        let cut = |chunk: &Chunk| {
+            let r = chunk.range.clone();
+            let piece = |start: u64| Chunk {
+                member: chunk.member,
+                range: start..(start + u64::from(PAGE)).min(r.end),
+                coding: chunk.coding,
+            };
+            r.clone().step_by(PAGE as usize).map(piece).collect::<Vec<_>>()
+        };
+        s.chunks = s.chunks.iter().flat_map(cut).collect();
+    }
+}

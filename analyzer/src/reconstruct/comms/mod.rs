@@ -1,6 +1,6 @@
 //! Names of tasks: the comm that sched events stated last for a thread, else the one saved with the recording.
 //!
-//! In: sched_switch, sched_waking and the capture's saved list. Out: `Comms::at`. A comm can change (exec, prctl):
+//! In: sched_switch and the capture's saved list. Out: `Comms::at`. A comm can change (exec, prctl):
 //! the latest statement before the question is used.
 
 use rustc_hash::FxHashMap;

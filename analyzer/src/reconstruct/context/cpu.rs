@@ -47,6 +47,8 @@ pub struct Run {
 pub struct Cpu {
     irqs: Vec<IrqOrigin>,
     raises: [Option<Raise>; 16],
+    /// Bit per vector: events were lost since its last run began, so a raise seen now need not be the first.
+    unsure: u16,
     /// Current run.
     pub run: Option<Run>,
 }
@@ -90,6 +92,9 @@ impl Cpu {
     /// `softirq_entry`; returns a run whose exit was not seen.
     pub fn softirq_entry(&mut self, e: &Event<'_>, vec: u32) -> Option<Run> {
         let raise = self.raises.get_mut(vec as usize).and_then(Option::take);
+        let bit = 1u16.checked_shl(vec).unwrap_or(0);
+        let raise = raise.filter(|_| self.unsure & bit == 0);
+        self.unsure &= !bit;
         self.run.replace(Run {
             vec,
             start: e.ts,
@@ -114,7 +119,10 @@ impl Cpu {
     }
     /// Events of this CPU were lost.
     pub fn forget(&mut self) {
-        *self = Cpu::default();
+        *self = Cpu {
+            unsure: u16::MAX,
+            ..Cpu::default()
+        };
     }
 }
 

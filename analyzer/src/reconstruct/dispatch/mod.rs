@@ -75,18 +75,25 @@ impl<T: Tracker> Routes<T> {
     pub fn is_empty(&self) -> bool {
         self.by_kind.iter().all(Option::is_none)
     }
-    /// Walks the trace: gaps first where they begin, then events.
+    /// Walks the trace. A gap is told twice: where it begins (what was known may have changed unseen) and where it ends
+    /// (so may have what other CPUs did meanwhile).
     pub fn run(&self, trace: &Trace<'_>, tracker: &mut T) {
-        let mut gaps = trace.gaps.iter().peekable();
+        let mut begins = trace.gaps.iter().peekable();
+        let mut ends: Vec<&GapRow> = trace.gaps.iter().filter(|g| g.end_ns.is_some()).collect();
+        ends.sort_by_key(|g| g.end_ns);
+        let mut ends = ends.into_iter().peekable();
         for e in trace.events(|k| self.by_kind.get(usize::from(k)).is_some_and(Option::is_some)) {
-            while let Some(g) = gaps.next_if(|g| g.start_ns.is_none_or(|s| s < e.ts)) {
+            while let Some(g) = begins.next_if(|g| g.start_ns.is_none_or(|s| s < e.ts)) {
+                tracker.gap(g);
+            }
+            while let Some(g) = ends.next_if(|g| g.end_ns.is_some_and(|t| t <= e.ts)) {
                 tracker.gap(g);
             }
             if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind)) {
                 h(tracker, &e);
             }
         }
-        for g in gaps {
+        for g in begins {
             tracker.gap(g);
         }
     }

@@ -69,8 +69,11 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
         }
     });
     routes.on::<SoftirqExit<'static>>(schema, |t, e, p| {
+        let open = t.cpus.at(e.cpu).run;
         if let Some(run) = t.cpus.at(e.cpu).softirq_exit(p.vec) {
             t.close(e.cpu, run, Some(e.ts));
+        } else if let Some(run) = open {
+            t.close(e.cpu, run, None);
         }
     });
     let mut tracker = Softirqs::default();
