@@ -60,7 +60,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
             ..Default::default()
         };
         let stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);
-        inversions = inversions.saturating_add(chunks.iter().map(|c| c.inversions).sum());
+        inversions = inversions.saturating_add(stream_inversions(chunks));
         info.gaps.extend(stream_gaps.iter().cloned());
         if s.used {
             gaps.extend(stream_gaps);
@@ -85,6 +85,20 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
     info.events = name_counts(schema, &counts);
     gaps.sort_by_key(|g| (g.start_ns, g.end_ns, g.cpu));
     Reading { info, gaps, inversions }
+}
+
+/// Records older than their predecessor, also where that is in the chunk before.
+fn stream_inversions(chunks: &[DecodedChunk<'_>]) -> u64 {
+    let mut n = 0u64;
+    let mut last: Option<i64> = None;
+    for c in chunks {
+        n = n.saturating_add(c.inversions);
+        if let Some((first, end)) = c.ends {
+            n = n.saturating_add(u64::from(last.is_some_and(|l| first < l)));
+            last = Some(end);
+        }
+    }
+    n
 }
 
 fn sum_stream(
@@ -118,21 +132,23 @@ fn sum_stream(
             );
             gaps.push(GapRow {
                 cpu: s.cpu,
-                start_ns: start.or(s.last_ns),
+                start_ns: start.max(s.last_ns),
                 end_ns: end,
                 lost_events: l.count,
                 cause: l.cause,
             });
         }
         let from = gaps.len().saturating_sub(c.losses.len());
-        if let Some((first, last)) = c.span {
+        if let Some((first, _)) = c.ends {
             for i in open.drain(..) {
                 if let Some(g) = gaps.get_mut(i) {
                     g.end_ns = Some(first);
                 }
             }
-            s.first_ns = s.first_ns.or(Some(first));
-            s.last_ns = Some(s.last_ns.map_or(last, |l| l.max(last)));
+        }
+        if let Some((lo, hi)) = c.span {
+            s.first_ns = Some(s.first_ns.map_or(lo, |l| l.min(lo)));
+            s.last_ns = Some(s.last_ns.map_or(hi, |l| l.max(hi)));
         }
         open.extend((from..gaps.len()).filter(|i| gaps.get(*i).is_some_and(|g| g.end_ns.is_none())));
         s.events = s.events.saturating_add(c.events);

@@ -45,7 +45,7 @@ pub struct DecodedChunk<'c> {
     pub counts: Vec<u64>,
     /// Losses in order.
     pub losses: Vec<Loss>,
-    /// Time of the last record of the chunk before each loss.
+    /// Latest time of the chunk before each loss.
     pub loss_start: Vec<Option<i64>>,
     /// Time of the first record of the chunk after each loss.
     pub loss_end: Vec<Option<i64>>,
@@ -53,8 +53,10 @@ pub struct DecodedChunk<'c> {
     pub ring_bytes: u64,
     /// Records, whether kept or not.
     pub events: u64,
-    /// Time of first and last record.
+    /// Smallest and largest time.
     pub span: Option<(i64, i64)>,
+    /// Time of first and last record: not the span where times go back.
+    pub ends: Option<(i64, i64)>,
     /// Records whose time lies before their predecessor's.
     pub inversions: u64,
     /// What could not be decoded.
@@ -189,7 +191,8 @@ impl Walk<'_, '_> {
                     }
                 }
                 out.events = out.events.saturating_add(1);
-                out.span = match out.span {
+                out.span = Some(out.span.map_or((ts, ts), |(lo, hi)| (lo.min(ts), hi.max(ts))));
+                out.ends = match out.ends {
                     None => Some((ts, ts)),
                     Some((first, last)) => {
                         if ts < last {

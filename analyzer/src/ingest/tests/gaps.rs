@@ -6,7 +6,7 @@ type Gap = (u32, Option<i64>, Option<i64>, Option<u64>);
 
 /// The same whether the stream is one chunk or one chunk per sub-buffer.
 fn gaps(s: &Script) -> Vec<Gap> {
-    let of = |c| {
+    let of = |c: &netmortem_formats::Capture| {
         let t = Trace::read(c, &Default::default());
         let gaps: Vec<Gap> = t
             .gaps

@@ -51,6 +51,12 @@ const RULES: &[Rule] = &[
         "IPv6 multicast that nobody here joined",
     ),
     rule(
+        "NOT_SPECIFIED",
+        "skb_release_data",
+        Some(true),
+        "member of a freed packet's fragment list (GRO); old kernels call that a drop",
+    ),
+    rule(
         "TCP_OLD_DATA",
         "",
         Some(true),
@@ -82,6 +88,14 @@ const RULES: &[Rule] = &[
     rule("QUEUE_PURGE", "", Some(true), "queue emptied, as at close"),
     rule("SKB_CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
     rule("QDISC_*", "", Some(false), "queueing discipline full or dropping"),
+    rule("FQ_*", "", Some(false), "queueing discipline fq full or dropping"),
+    rule("CAKE_*", "", Some(false), "queueing discipline cake full or dropping"),
+    rule(
+        "DUALPI2_*",
+        "",
+        Some(false),
+        "queueing discipline dualpi2 full or dropping",
+    ),
     rule(
         "CPU_BACKLOG",
         "",

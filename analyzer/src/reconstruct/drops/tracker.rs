@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::judge;
 use super::tables::DropRow;
-use crate::ingest::{Event, Trace};
+use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
 use crate::reconstruct::skb::Identity;
@@ -26,7 +26,11 @@ struct Drops<'i> {
     rows: Vec<DropRow>,
 }
 
-impl Tracker for Drops<'_> {}
+impl Tracker for Drops<'_> {
+    fn gap(&mut self, gap: &GapRow) {
+        self.queued.remove(&(gap.cpu as u16));
+    }
+}
 
 /// Reads the trace; rows in time order.
 pub fn run(
@@ -39,6 +43,8 @@ pub fn run(
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
         t.queued.insert(e.cpu, Name::new(p.name));
     });
+    // Only a help for the device: its absence is no reason against the answer.
+    routes.missing.clear();
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
     let mut t = Drops {
         identity,

@@ -37,14 +37,16 @@ pub struct Split {
 #[derive(Debug, Default)]
 pub struct Threads {
     changes: FxHashMap<i32, Vec<(i64, State)>>,
-    gaps: Vec<i64>,
+    /// Merged intervals in which events of some CPU were lost.
+    gaps: Vec<(i64, i64)>,
     /// Why states may be missing.
     pub missing: Vec<String>,
 }
 
 impl Tracker for Threads {
     fn gap(&mut self, gap: &GapRow) {
-        self.gaps.push(gap.start_ns.unwrap_or(i64::MIN));
+        self.gaps
+            .push((gap.start_ns.unwrap_or(i64::MIN), gap.end_ns.unwrap_or(i64::MAX)));
     }
 }
 
@@ -69,6 +71,13 @@ impl Threads {
         routes.run(trace, &mut threads);
         threads.missing = routes.missing;
         threads.gaps.sort_unstable();
+        threads.gaps.dedup_by(|next, kept| {
+            let joins = next.0 <= kept.1;
+            if joins {
+                kept.1 = kept.1.max(next.1);
+            }
+            joins
+        });
         threads
     }
     fn change(&mut self, pid: i32, ts: i64, state: State) {
@@ -105,8 +114,8 @@ impl Threads {
                 .unwrap_or((i64::MIN, State::Unknown));
             let end = of.get(i).map_or(to, |c| c.0.min(to));
             // What was lost after `since` may have changed the state.
-            let g = self.gaps.partition_point(|g| *g < since);
-            let sure = self.gaps.get(g).map_or(end, |g| (*g).clamp(at, end));
+            let g = self.gaps.partition_point(|g| g.1 <= since);
+            let sure = self.gaps.get(g).map_or(end, |g| g.0.clamp(at, end));
             let slot = match state {
                 State::Unknown => &mut out.unknown_ns,
                 State::Running => &mut out.running_ns,

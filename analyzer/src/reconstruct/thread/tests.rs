@@ -83,3 +83,41 @@ fn a_loss_makes_the_rest_unknown_until_the_next_event() {
         }
     );
 }
+
+/// A state seen while another CPU loses events may have changed there: unknown until the thread is seen again.
+#[test]
+fn a_state_seen_during_a_loss_elsewhere_is_not_believed() {
+    let mut s = Script::new("6.18.44", &[]);
+    let switch = |s: &mut Script, t: u64, cpu: usize, prev: u64, next: u64| {
+        let v = [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
+        s.ev(T + t, cpu, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+    };
+    switch(&mut s, 0, 1, 3, 0);
+    switch(&mut s, 10, 0, 7, 0); // asleep, on CPU 0, while CPU 1 loses events
+    s.lost(1, Some(50));
+    switch(&mut s, 100, 1, 3, 0);
+    switch(&mut s, 200, 0, 0, 7);
+    let expect = Split {
+        unknown_ns: 190,
+        running_ns: 50,
+        ..Default::default()
+    };
+    assert_eq!(split(&s, 10, 250), expect);
+}
+
+/// A waking of a thread that still runs (or is already queued) changes nothing.
+#[test]
+fn a_waking_of_a_running_thread_is_no_sleep() {
+    let mut s = script();
+    s.ev(T + 310, 0, Ctx::Soft(7), "sched:sched_waking", &[("pid", N(7))]);
+    assert_eq!(split(&s, 300, 350).running_ns, 50);
+}
+
+/// Idle (pid 0) and kernel oddities have no state of their own.
+#[test]
+fn pid_zero_is_nobody() {
+    let c = script().capture();
+    let t = Trace::read(&c, &Default::default());
+    let got = Threads::read(&t).split(0, T as i64, T as i64 + 100);
+    assert_eq!(got.unknown_ns, 100);
+}
