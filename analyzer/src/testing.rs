@@ -10,6 +10,8 @@ use netmortem_formats::{Bytes, Capture, Chunk, Coding, Endian, EventFormat, Fiel
 
 use crate::facts::Facts;
 
+pub mod tcp;
+
 /// A field's value.
 #[derive(Debug, Clone)]
 pub enum V {

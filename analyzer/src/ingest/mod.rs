@@ -15,6 +15,7 @@ mod info;
 mod merge;
 mod schema;
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests;
 mod trace;
 

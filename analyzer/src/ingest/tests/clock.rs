@@ -79,7 +79,7 @@ fn realtime_offset_by_clock() {
         ("local", None),
     ] {
         let mut c = capture(clock, vec![]);
-        c.clock_pairs = vec![pair.clone()];
+        c.clock_pairs = vec![pair];
         assert_eq!(check(&c, &Default::default()).realtime_offset_ns, expect, "{clock}");
     }
 }

@@ -16,10 +16,14 @@ const LOSS: u8 = 4;
 pub struct Situation {
     /// TCP state, where recorded.
     pub tcp_state: Option<i32>,
-    /// Softirq vector and start of its run; `None` in task context.
+    /// Softirq vector and start of its run; `None` in task context, or when its entry was not seen.
     pub run: Option<(u32, i64)>,
+    /// It happened in a softirq.
+    pub in_softirq: bool,
     /// Last congestion state set on the socket and when.
     pub cong: Option<(u8, i64)>,
+    /// That state was set by this very thread just before, in task context.
+    pub cong_by_this_task: bool,
     /// Whether the capture has tcp_cong_state_set at all.
     pub has_cong: bool,
     /// Whether softirq events tell the context.
@@ -45,11 +49,15 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
     }
     let link = match s.run {
         Some((NET_RX, _)) => Confidence::Certain,
+        // In a softirq whose entry was not seen: an ACK's or a timer's.
+        None if s.in_softirq => Confidence::Weak,
         _ if s.has_softirq => Confidence::Strong,
         _ => Confidence::Weak,
     };
     match state {
         Some(RECOVERY) => (RetransmitClass::Fast, link),
+        // A timer that found the socket locked is run by the owner when it lets go (`tcp_release_cb`).
+        Some(LOSS) if s.cong_by_this_task => (RetransmitClass::Rto, Confidence::Weak),
         Some(LOSS) => (RetransmitClass::LossRecovery, link),
         _ => (RetransmitClass::Unknown, Confidence::Unknown),
     }

@@ -33,6 +33,8 @@ pub struct Socket {
     pub snd_nxt: Option<u32>,
     /// Last congestion state and when it was set.
     pub cong: Option<(u8, i64)>,
+    /// CPU and thread that set it, when that was in task context.
+    pub cong_task: Option<(u16, i32)>,
     /// It was seen to close.
     pub closed: bool,
 }
@@ -141,6 +143,7 @@ impl Sockets {
             tuple,
             snd_nxt: None,
             cong: None,
+            cong_task: None,
             closed: false,
         });
         self.by_tuple.entry(tuple).or_default().push(i);

@@ -50,6 +50,8 @@ const CLOSE: i32 = 7;
 const LISTEN: i32 = 10;
 /// MSG_PEEK: the bytes stay in the queue.
 pub const MSG_PEEK: i32 = 2;
+/// Longest time from the Loss state to the retransmit of a timer that a socket's owner runs for it.
+const TASK_NS: i64 = 1_000_000;
 /// The fclone companion lies at most this far above its original.
 const FCLONE_REACH: u64 = 512;
 
@@ -78,6 +80,9 @@ pub struct Tcp {
 impl Tracker for Tcp {
     fn gap(&mut self, gap: &GapRow) {
         self.cpus.at(gap.cpu as u16).forget();
+        if let Some(slot) = self.last_queued.get_mut(gap.cpu as usize) {
+            *slot = None;
+        }
         for s in &mut self.sockets.all {
             s.cong = None;
         }
@@ -251,6 +256,7 @@ impl Tcp {
     fn cong(&mut self, e: &Event<'_>, i: usize, state: u8) {
         if let Some(s) = self.sockets.all.get_mut(i) {
             s.cong = Some((state, e.ts));
+            s.cong_task = e.in_task().then_some((e.cpu, e.pid));
         }
         self.state(e, i, "cong", i32::from(state), &CONG_STATES);
     }
@@ -276,7 +282,12 @@ impl Tcp {
         let situation = Situation {
             tcp_state: state,
             run: run.map(|r| (r.vec, r.start)),
+            in_softirq: e.in_softirq(),
             cong: socket.as_ref().and_then(|s| s.cong),
+            cong_by_this_task: e.in_task()
+                && socket.as_ref().is_some_and(|s| {
+                    s.cong_task == Some((e.cpu, e.pid)) && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
+                }),
             has_cong: self.has_cong,
             has_softirq: self.has_softirq,
         };

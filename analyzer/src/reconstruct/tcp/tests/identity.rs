@@ -1,0 +1,196 @@
+use super::T;
+use crate::Confidence;
+use crate::facts::Facts;
+use crate::testing::tcp::{SOCK, Sock};
+use crate::testing::{Ctx, N, Script};
+
+const TASK: Ctx = Ctx::Task(7);
+const SOFT: Ctx = Ctx::Soft(7);
+
+fn script() -> Script {
+    Script::new("6.18.44", &[])
+}
+/// (local port, samples, cookie) of every socket.
+fn sockets(f: &Facts) -> Vec<(u16, u64, Option<u64>)> {
+    f.connections.iter().map(|c| (c.sport, c.samples, c.cookie)).collect()
+}
+
+/// 3b, pitfall 12: one slab address serves many connections; the cookie tells them apart even when no close was seen.
+#[test]
+fn one_address_with_two_cookies_is_two_sockets() {
+    let mut s = script();
+    let later = Sock { cookie: 78, ..SOCK };
+    SOCK.probe(&mut s, T, 0, SOFT, &[]);
+    SOCK.probe(&mut s, T + 10, 0, SOFT, &[]);
+    later.probe(&mut s, T + 20, 0, SOFT, &[]);
+    SOCK.probe(&mut s, T + 30, 0, SOFT, &[]); // the cookie decides, whatever came between
+    let f = s.facts();
+    assert_eq!(sockets(&f), [(40_000, 3, Some(77)), (40_000, 1, Some(78))]);
+    assert!(f.connections.iter().all(|c| c.confidence == Confidence::Certain));
+}
+
+/// After CLOSE the address and even the 4-tuple are free for another socket.
+#[test]
+fn a_closed_sockets_address_and_tuple_are_another_socket() {
+    for by in ["state", "destroy"] {
+        let mut s = script();
+        s.drop_field("tcp:tcp_probe", "sock_cookie");
+        SOCK.probe(&mut s, T, 0, SOFT, &[]);
+        match by {
+            "state" => SOCK.state(&mut s, T + 10, 0, SOFT, 5, 7),
+            _ => SOCK.ev(&mut s, T + 10, 0, TASK, "tcp:tcp_destroy_sock", &[]),
+        }
+        SOCK.probe(&mut s, T + 20, 0, SOFT, &[]);
+        let f = s.facts();
+        assert_eq!(sockets(&f), [(40_000, 1, None), (40_000, 1, None)], "{by}");
+        assert_eq!(f.connections[0].last_ns, (T + 10) as i64);
+    }
+}
+
+/// The same address with another 4-tuple is another socket, close or no close.
+#[test]
+fn another_tuple_at_the_address_is_another_socket() {
+    let mut s = script();
+    s.drop_field("tcp:tcp_probe", "sock_cookie");
+    SOCK.probe(&mut s, T, 0, SOFT, &[]);
+    Sock { sport: 50_000, ..SOCK }.probe(&mut s, T + 10, 0, SOFT, &[]);
+    assert_eq!(sockets(&s.facts()), [(40_000, 1, None), (50_000, 1, None)]);
+}
+
+/// Pitfall 24: two namespaces may have the same 4-tuple at the same time.
+#[test]
+fn the_same_tuple_in_two_namespaces_is_two_sockets() {
+    let other = Sock {
+        sk: SOCK.sk + 4096,
+        cookie: 99,
+        ..SOCK
+    };
+    for without in [&[][..], &["sock_cookie"], &["skaddr", "skbaddr"]] {
+        let mut s = script();
+        for f in without {
+            s.drop_field("tcp:tcp_probe", f);
+        }
+        for k in 0..3 {
+            SOCK.probe(&mut s, T + k * 100, 0, SOFT, &[]);
+            other.probe(&mut s, T + k * 100 + 50, 1, SOFT, &[]);
+        }
+        let f = s.facts();
+        let n: Vec<u64> = f.connections.iter().map(|c| c.samples).collect();
+        assert_eq!(n, [3, 3], "without {without:?}");
+    }
+}
+
+/// With neither address nor cookie (before 4.18) one tuple is one socket at best strong, never certain.
+#[test]
+fn without_address_and_cookie_the_tuple_is_all_there_is() {
+    let mut s = script();
+    for f in ["sock_cookie", "skaddr", "skbaddr"] {
+        s.drop_field("tcp:tcp_probe", f);
+    }
+    SOCK.probe(&mut s, T, 0, SOFT, &[]);
+    SOCK.probe(&mut s, T + 10, 0, SOFT, &[]);
+    let f = s.facts();
+    assert_eq!(sockets(&f), [(40_000, 2, None)]);
+    assert_eq!(f.connections[0].confidence, Confidence::Strong);
+    assert_eq!(f.connections[0].skaddr, 0);
+}
+
+/// SYN_SENT is set before the local port is chosen (`tcp_v4_connect`).
+#[test]
+fn syn_sent_without_a_port_is_the_same_socket() {
+    let mut s = script();
+    Sock { sport: 0, ..SOCK }.state(&mut s, T, 0, TASK, 7, 2);
+    SOCK.state(&mut s, T + 10, 0, SOFT, 2, 1);
+    SOCK.probe(&mut s, T + 20, 0, SOFT, &[]);
+    let f = s.facts();
+    assert_eq!(sockets(&f), [(40_000, 1, Some(77))]);
+    assert_eq!(f.connections[0].first_ns, T as i64);
+    let names: Vec<&str> = f.tcp_states.iter().map(|x| x.name).collect();
+    assert_eq!(names, ["SYN_SENT", "ESTABLISHED"]);
+}
+
+/// A socket in SYN_SENT to another peer does not become this one.
+#[test]
+fn syn_sent_to_another_peer_is_another_socket() {
+    let mut s = script();
+    let other = Sock {
+        sport: 0,
+        dport: 80,
+        ..SOCK
+    };
+    other.state(&mut s, T, 0, TASK, 7, 2);
+    SOCK.state(&mut s, T + 10, 0, SOFT, 2, 1);
+    assert_eq!(s.facts().connections.len(), 2);
+}
+
+/// Listeners are no connections; the last word on an unknown socket does not introduce it; UDP is not TCP.
+#[test]
+fn what_is_no_connection() {
+    let mut s = script();
+    let listener = Sock { dport: 0, ..SOCK };
+    listener.state(&mut s, T, 0, TASK, 7, 10);
+    listener.state(&mut s, T + 5, 0, TASK, 10, 7);
+    SOCK.state(&mut s, T + 10, 0, TASK, 5, 7);
+    SOCK.ev(
+        &mut s,
+        T + 20,
+        0,
+        TASK,
+        "sock:inet_sock_set_state",
+        &[("protocol", N(132)), ("newstate", N(1))],
+    );
+    assert!(s.facts().connections.is_empty());
+}
+
+/// 6.1 and 6.12 stable: the cookie alone ties samples; state events of the address join by the tuple (strong).
+#[test]
+fn stable_kernels_texts() {
+    for release in ["6.1.192", "6.12.117"] {
+        let mut s = Script::new(release, &[]);
+        SOCK.state(&mut s, T, 0, SOFT, 3, 1);
+        SOCK.probe(&mut s, T + 10, 0, SOFT, &[]);
+        SOCK.cong(&mut s, T + 20, 0, SOFT, 3);
+        SOCK.probe(&mut s, T + 30, 0, SOFT, &[]);
+        let f = s.facts();
+        assert_eq!(sockets(&f), [(40_000, 2, Some(77))], "{release}");
+        let c = &f.connections[0];
+        assert_eq!(c.skaddr, SOCK.sk);
+        let expect = if release == "6.1.192" {
+            Confidence::Strong
+        } else {
+            Confidence::Certain
+        };
+        assert_eq!(c.confidence, expect, "{release}");
+        assert!(f.tcp_states.iter().all(|s| s.connection == c.connection));
+    }
+}
+
+/// 4.15: no tcp_probe at all; sockets come from their states, samples are none.
+#[test]
+fn without_tcp_probe_there_are_sockets_but_no_samples() {
+    let mut s = Script::new("6.18.44", &["tcp:tcp_probe"]);
+    s.drop_field("sock:inet_sock_set_state", "family");
+    SOCK.state(&mut s, T, 0, SOFT, 3, 1);
+    SOCK.retransmit(&mut s, T + 10, 0, SOFT, 1, &[]);
+    let f = s.facts();
+    assert_eq!((f.tcp_samples.len(), f.retransmits.len()), (0, 1));
+    assert!(
+        f.unknown
+            .iter()
+            .any(|r| r.subject == "tcp" && r.because.contains("tcp_probe"))
+    );
+}
+
+/// Who reads or writes it is its task; a softirq that runs on whoever was interrupted is not (pitfall 13).
+#[test]
+fn the_task_is_who_reads_not_who_was_interrupted() {
+    let mut s = script();
+    SOCK.probe(&mut s, T, 0, Ctx::Soft(99), &[]);
+    SOCK.recv_length(&mut s, T + 10, 0, 7, 500, 0);
+    SOCK.recv_length(&mut s, T + 11, 0, 7, 100, 2); // MSG_PEEK
+    SOCK.recv_length(&mut s, T + 12, 0, 7, -11, 0); // EAGAIN
+    SOCK.probe(&mut s, T + 20, 0, Ctx::Soft(99), &[]);
+    let f = s.facts();
+    assert_eq!((f.connections[0].pid, f.connections[0].bytes_read), (7, Some(500)));
+    assert_eq!(f.connections[0].bytes_written, None);
+}

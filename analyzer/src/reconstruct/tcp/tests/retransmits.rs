@@ -1,0 +1,208 @@
+use super::T;
+use crate::Confidence;
+use crate::facts::Facts;
+use crate::reconstruct::tcp::tables::RetransmitClass::{self, Fast, LossRecovery, RackTimer, Rto, Syn, Tlp, Unknown};
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, FCLONE, N, S, Script};
+
+const SOFT: Ctx = Ctx::Soft(7);
+const TASK: Ctx = Ctx::Task(7);
+const TIMER: u64 = 1;
+const NET_RX: u64 = 3;
+const O: u64 = 0xffff_8881_0000_0000;
+
+fn script() -> Script {
+    Script::new("6.18.44", &[])
+}
+fn run(s: &mut Script, t: u64, vec: u64) {
+    s.ev(T + t, 0, SOFT, "irq:softirq_entry", &[("vec", N(vec))]);
+}
+fn end(s: &mut Script, t: u64, vec: u64) {
+    s.ev(T + t, 0, SOFT, "irq:softirq_exit", &[("vec", N(vec))]);
+}
+fn again(s: &mut Script, t: u64, ctx: Ctx) {
+    SOCK.retransmit(s, T + t, 0, ctx, O, &[]);
+}
+fn classes(f: &Facts) -> Vec<(RetransmitClass, Confidence)> {
+    f.retransmits.iter().map(|r| (r.class, r.confidence)).collect()
+}
+
+/// Recovery entered by a dup ACK, in the same softirq or 30 ms later in another ACK's (PRR, pacing).
+#[test]
+fn fast_from_an_ack_even_much_later() {
+    let mut s = script();
+    run(&mut s, 0, NET_RX);
+    SOCK.cong(&mut s, T + 10, 0, SOFT, 3);
+    again(&mut s, 20, SOFT);
+    end(&mut s, 30, NET_RX);
+    run(&mut s, 30_000_000, NET_RX);
+    again(&mut s, 30_000_010, SOFT);
+    assert_eq!(classes(&s.facts()), [(Fast, Confidence::Certain); 2]);
+}
+
+/// RTO: Loss set in this TIMER run. What ACKs clock out afterwards is loss recovery, not another RTO.
+#[test]
+fn rto_then_loss_recovery() {
+    let mut s = script();
+    run(&mut s, 0, TIMER);
+    SOCK.cong(&mut s, T + 10, 0, SOFT, 4);
+    again(&mut s, 20, SOFT);
+    end(&mut s, 30, TIMER);
+    run(&mut s, 100, NET_RX);
+    again(&mut s, 110, SOFT);
+    end(&mut s, 120, NET_RX);
+    run(&mut s, 200, TIMER);
+    SOCK.cong(&mut s, T + 210, 0, SOFT, 4); // 4 -> 4 per RTO
+    again(&mut s, 220, SOFT);
+    let expect = [
+        (Rto, Confidence::Certain),
+        (LossRecovery, Confidence::Certain),
+        (Rto, Confidence::Certain),
+    ];
+    assert_eq!(classes(&s.facts()), expect);
+}
+
+/// A tail loss probe: TIMER run, no congestion state set in it.
+#[test]
+fn tlp_sets_no_state() {
+    let mut s = script();
+    SOCK.cong(&mut s, T, 0, SOFT, 0);
+    run(&mut s, 10, TIMER);
+    again(&mut s, 20, SOFT);
+    assert_eq!(classes(&s.facts()), [(Tlp, Confidence::Strong)]);
+}
+
+#[test]
+fn the_rack_reordering_timer_sets_recovery_in_its_run() {
+    let mut s = script();
+    run(&mut s, 10, TIMER);
+    SOCK.cong(&mut s, T + 15, 0, SOFT, 3);
+    again(&mut s, 20, SOFT);
+    assert_eq!(classes(&s.facts()), [(RackTimer, Confidence::Strong)]);
+}
+
+#[test]
+fn syn_and_syn_ack() {
+    let mut s = script();
+    run(&mut s, 10, TIMER);
+    SOCK.retransmit(&mut s, T + 20, 0, SOFT, O, &[("state", N(2))]);
+    SOCK.ev(&mut s, T + 30, 0, SOFT, "tcp:tcp_retransmit_synack", &[]);
+    let f = s.facts();
+    assert_eq!(classes(&f), [(Syn, Confidence::Certain); 2]);
+    assert_eq!(f.retransmits[1].connection, None);
+}
+
+/// Pitfall 8: since 6.17 failures are traced too (-16: still in the host's queue). Nothing was sent.
+#[test]
+fn failures_are_no_retransmits() {
+    let mut s = script();
+    SOCK.cong(&mut s, T, 0, SOFT, 3);
+    run(&mut s, 5, NET_RX);
+    SOCK.retransmit(&mut s, T + 10, 0, SOFT, O, &[("err", N((-16i32) as u32 as u64))]);
+    again(&mut s, 20, SOFT);
+    let f = s.facts();
+    assert_eq!((f.retransmits.len(), f.connections[0].retransmits), (1, 1));
+    assert_eq!(f.retransmits[0].err, Some(0));
+    let mut old = Script::new("6.12.117", &[]);
+    SOCK.retransmit(&mut old, T, 0, SOFT, O, &[("err", N(1))]);
+    assert_eq!(old.facts().retransmits[0].err, None);
+}
+
+/// Without tcp_cong_state_set (before 5.19) nothing decides.
+#[test]
+fn without_states_the_class_is_unknown() {
+    let mut s = Script::new("6.18.44", &["tcp:tcp_cong_state_set"]);
+    run(&mut s, 0, TIMER);
+    again(&mut s, 10, SOFT);
+    assert_eq!(classes(&s.facts()), [(Unknown, Confidence::Unknown)]);
+}
+
+/// The context comes from softirq events: without them, or with the entry unseen, a class is weak at most.
+#[test]
+fn a_context_that_was_not_seen_is_weak() {
+    let mut s = script();
+    SOCK.cong(&mut s, T, 0, SOFT, 4);
+    again(&mut s, 10, SOFT);
+    let mut none = Script::new("6.18.44", &["irq:softirq_entry", "irq:softirq_exit"]);
+    SOCK.cong(&mut none, T, 0, SOFT, 3);
+    again(&mut none, 10, SOFT);
+    for s in [s, none] {
+        let c = classes(&s.facts());
+        assert!(c[0].1 <= Confidence::Weak, "{c:?}");
+    }
+}
+
+/// The timer found the socket locked: its owner runs it in `release_sock`, in task context.
+#[test]
+fn a_deferred_rto_runs_in_the_owners_task() {
+    let mut s = script();
+    SOCK.cong(&mut s, T, 0, TASK, 4);
+    again(&mut s, 10, TASK);
+    assert_eq!(classes(&s.facts()), [(Rto, Confidence::Weak)]);
+    // An ACK from the backlog in the Loss state that a timer set earlier.
+    let mut s = script();
+    run(&mut s, 0, TIMER);
+    SOCK.cong(&mut s, T + 5, 0, SOFT, 4);
+    end(&mut s, 10, TIMER);
+    again(&mut s, 100, TASK);
+    assert_eq!(classes(&s.facts()), [(LossRecovery, Confidence::Strong)]);
+}
+
+/// After a loss of events the congestion state is not known any more.
+#[test]
+fn a_loss_forgets_the_state() {
+    let mut s = script();
+    run(&mut s, 0, NET_RX);
+    SOCK.cong(&mut s, T + 10, 0, SOFT, 3);
+    end(&mut s, 20, NET_RX);
+    s.lost(0, None);
+    run(&mut s, 100, NET_RX);
+    again(&mut s, 110, SOFT);
+    end(&mut s, 120, NET_RX);
+    assert_eq!(classes(&s.facts()), [(Unknown, Confidence::Unknown)]);
+}
+
+/// The state of one socket is not that of another.
+#[test]
+fn states_are_per_socket() {
+    let mut s = script();
+    let other = crate::testing::tcp::Sock {
+        sk: SOCK.sk + 64,
+        cookie: 5,
+        sport: 1234,
+        ..SOCK
+    };
+    run(&mut s, 0, TIMER);
+    other.cong(&mut s, T + 5, 0, SOFT, 4);
+    SOCK.cong(&mut s, T + 6, 0, SOFT, 0);
+    again(&mut s, 10, SOFT);
+    other.retransmit(&mut s, T + 12, 0, SOFT, O + 512, &[]);
+    let c: Vec<_> = classes(&s.facts()).iter().map(|c| c.0).collect();
+    assert_eq!(c, [Tlp, Rto]);
+}
+
+/// Pitfall 9: the event follows the transmit; the frame queued just before on that CPU is the original's clone.
+#[test]
+fn the_frame_is_the_clone_queued_just_before() {
+    let mut s = script();
+    let q = |a: u64, len: u64| [("skbaddr", N(a)), ("len", N(len)), ("name", S("e"))];
+    s.ev(T, 0, SOFT, "net:net_dev_queue", &q(O + FCLONE, 1_514));
+    again(&mut s, 10, SOFT);
+    s.ev(T + 20, 0, SOFT, "net:net_dev_queue", &q(O + 8_192, 66)); // someone else's ACK
+    again(&mut s, 30, SOFT);
+    s.ev(T + 40, 1, SOFT, "net:net_dev_queue", &q(O + FCLONE, 999)); // another CPU
+    again(&mut s, 50, SOFT);
+    let bytes: Vec<_> = s.facts().retransmits.iter().map(|r| r.bytes).collect();
+    assert_eq!(bytes, [Some(1_514), None, None]);
+}
+
+/// A frame queued before a loss is not the one queued just before the event.
+#[test]
+fn a_frame_across_a_loss_is_not_the_one() {
+    let mut s = script();
+    let q = [("skbaddr", N(O + FCLONE)), ("len", N(1_514)), ("name", S("e"))];
+    s.ev(T, 0, SOFT, "net:net_dev_queue", &q);
+    s.lost(0, None);
+    again(&mut s, 100, SOFT);
+    assert_eq!(s.facts().retransmits[0].bytes, None);
+}

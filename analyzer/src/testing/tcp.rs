@@ -1,0 +1,99 @@
+//! TCP events of scripted sockets.
+
+use super::{B, Ctx, N, Script, V};
+
+/// One TCP socket, 10.0.0.1:sport to 10.0.0.2:dport.
+#[derive(Debug, Clone, Copy)]
+pub struct Sock {
+    /// Address of the struct sock.
+    pub sk: u64,
+    /// Cookie.
+    pub cookie: u64,
+    /// Local port.
+    pub sport: u16,
+    /// Remote port.
+    pub dport: u16,
+}
+
+/// A socket like any other.
+pub const SOCK: Sock = Sock {
+    sk: 0xffff_8880_1000_0000,
+    cookie: 77,
+    sport: 40_000,
+    dport: 443,
+};
+
+fn sockaddr(last: u8, port: u16) -> V {
+    let mut b = vec![2, 0];
+    b.extend(port.to_be_bytes());
+    b.extend([10, 0, 0, last]);
+    b.resize(28, 0);
+    B(b)
+}
+
+impl Sock {
+    /// Fields of the tcp and sock classes.
+    fn ends(&self) -> Vec<(&'static str, V)> {
+        vec![
+            ("skaddr", N(self.sk)),
+            ("sport", N(self.sport.into())),
+            ("dport", N(self.dport.into())),
+            ("family", N(2)),
+            ("protocol", N(6)),
+            ("saddr", B(vec![10, 0, 0, 1])),
+            ("daddr", B(vec![10, 0, 0, 2])),
+        ]
+    }
+    /// Any event of the tcp or sock class.
+    pub fn ev(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx, key: &str, more: &[(&'static str, V)]) {
+        let mut v = self.ends();
+        v.extend(more.iter().cloned());
+        s.ev(ts, cpu, ctx, key, &v);
+    }
+    /// `tcp_probe`; `more` overrides.
+    pub fn probe(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx, more: &[(&'static str, V)]) {
+        let mut v = vec![
+            ("saddr", sockaddr(1, self.sport)),
+            ("daddr", sockaddr(2, self.dport)),
+            ("sport", N(self.sport.into())),
+            ("dport", N(self.dport.into())),
+            ("family", N(2)),
+            ("snd_cwnd", N(10)),
+            ("ssthresh", N(0x7fff_ffff)),
+            ("sock_cookie", N(self.cookie)),
+            ("skaddr", N(self.sk)),
+        ];
+        v.extend(more.iter().cloned());
+        s.ev(ts, cpu, ctx, "tcp:tcp_probe", &v);
+    }
+    /// `tcp_cong_state_set`.
+    pub fn cong(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx, state: u64) {
+        self.ev(s, ts, cpu, ctx, "tcp:tcp_cong_state_set", &[("cong_state", N(state))]);
+    }
+    /// `inet_sock_set_state`.
+    pub fn state(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx, old: u64, new: u64) {
+        let v = [("oldstate", N(old)), ("newstate", N(new))];
+        self.ev(s, ts, cpu, ctx, "sock:inet_sock_set_state", &v);
+    }
+    /// `tcp_retransmit_skb` of an original.
+    pub fn retransmit(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx, original: u64, more: &[(&'static str, V)]) {
+        let mut v = vec![("skbaddr", N(original)), ("state", N(1))];
+        v.extend(more.iter().cloned());
+        self.ev(s, ts, cpu, ctx, "tcp:tcp_retransmit_skb", &v);
+    }
+    /// `sk_data_ready`.
+    pub fn ready(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx) {
+        self.ev(s, ts, cpu, ctx, "sock:sk_data_ready", &[]);
+    }
+    /// `sock_recv_length`.
+    pub fn recv_length(&self, s: &mut Script, ts: u64, cpu: usize, pid: i32, ret: i64, flags: u64) {
+        let v = [
+            ("sk", N(self.sk)),
+            ("family", N(2)),
+            ("protocol", N(6)),
+            ("ret", N(ret as u64)),
+            ("flags", N(flags)),
+        ];
+        s.ev(ts, cpu, Ctx::Task(pid), "sock:sock_recv_length", &v);
+    }
+}
