@@ -30,18 +30,17 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
         failure(format!("cannot read {shown}: {e}"), next)
     })?;
     opened.map_err(|e| {
-        let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+        if e.kind == FormatErrorKind::UnknownFormat {
+            let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+            let what = format!(
+                "{shown} is not a recording: its first bytes are of none of: {}",
+                known.join(", ")
+            );
+            return failure(what, format!("see what it is: file {shown}"));
+        }
         let next = match e.kind {
-            FormatErrorKind::UnknownFormat => {
-                format!(
-                    "inputs are: {}; `file {shown}` may tell what this one is",
-                    known.join(", ")
-                )
-            }
-            FormatErrorKind::Truncated => {
-                "the file is cut before anything can be read from it: copy it again".to_owned()
-            }
-            _ => "if another tool reads this file, its first kilobytes belong in a bug report".to_owned(),
+            FormatErrorKind::Truncated => "the file is cut before anything can be read from it: copy it again",
+            _ => "if another tool reads this file, its first kilobytes belong in a bug report",
         };
         failure(format!("{shown} is not a recording that can be read: {e}"), next)
     })

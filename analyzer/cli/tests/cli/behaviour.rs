@@ -1,0 +1,199 @@
+//! Exit codes, errors, pipes, files, help, colours, and the same bytes whatever the threads.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::{failed, json, netmortem, rpc, run, sample, stdout, tempdir};
+
+#[test]
+fn threads_change_no_byte() {
+    let dir = tempdir("threads");
+    let sawtooth = sample("sawtooth/sawtooth.nmb");
+    let report = |threads: &str| {
+        let (html, json) = (dir.join(format!("{threads}.html")), dir.join(format!("{threads}.json")));
+        let files = ["-o", html.to_str().unwrap(), "--json", json.to_str().unwrap()];
+        let args = [&["report", "--threads", threads, &sawtooth], &files[..]].concat();
+        assert!(run(&args).status.success());
+        (std::fs::read(html).unwrap(), std::fs::read(json).unwrap())
+    };
+    let (one, four) = (report("1"), report("4"));
+    assert!(one.0.len() > 10_000 && one.1.len() > 1_000);
+    assert!(one == four, "one thread and four threads differ");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn report_writes_one_page_pictures_and_the_verdict() {
+    let dir = tempdir("report");
+    let (page, pngs) = (dir.join("r.html"), dir.join("png"));
+    let out = run(&[
+        "report",
+        &rpc(),
+        "-o",
+        page.to_str().unwrap(),
+        "--png",
+        pngs.to_str().unwrap(),
+    ]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.success() && out.stdout.is_empty());
+    assert!(told.contains(page.to_str().unwrap()), "{told}");
+    assert!(!told.contains('\x1b'), "colours in a pipe");
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    let pictures: Vec<_> = std::fs::read_dir(&pngs).unwrap().map(|e| e.unwrap().path()).collect();
+    assert!(pictures.len() >= 3, "{pictures:?}");
+    assert!(
+        pictures
+            .iter()
+            .all(|p| std::fs::read(p).unwrap().starts_with(b"\x89PNG"))
+    );
+    // The page on standard output is the same page.
+    assert_eq!(run(&["report", &rpc(), "-o", "-"]).stdout, html.as_bytes());
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn standard_input_is_an_input() {
+    let bytes = std::fs::read(rpc()).unwrap();
+    let mut child = netmortem(&["check", "--json", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let feed = std::thread::spawn(move || pipe.write_all(&bytes).unwrap());
+    let out = child.wait_with_output().unwrap();
+    feed.join().unwrap();
+    let mut piped: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let mut read = json(&["check", "--json", &rpc()]);
+    piped["source"].take();
+    read["source"].take();
+    assert_eq!(piped, read);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let mut child = netmortem(&["inspect", &rpc()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
+    assert!(first.contains("CPU "), "{first}");
+    // The pipe is closed now, as by `head -1`.
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(
+        (out.status.code(), String::from_utf8(out.stderr).unwrap()),
+        (Some(0), String::new())
+    );
+}
+
+#[test]
+fn failures_say_what_where_and_what_next() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    for (args, what) in [
+        (vec!["check", "/nonexistent.nmb"], "/nonexistent.nmb"),
+        (vec!["check", manifest], "Cargo.toml is not a recording"),
+        (vec!["report", "/", "-o", "/dev/null"], "cannot read /"),
+        (vec!["show", "drop", &rpc()], "no table drop"),
+        (vec!["show", "drops", &rpc(), "--filter", "speed>1"], "speed"),
+        (vec!["query", &rpc(), "SELECT nothing FROM drops"], "columns of drops"),
+        (vec!["query", &rpc(), "SELECT 1"], "names no view"),
+    ] {
+        let (code, told) = failed(&args);
+        assert_eq!(code, 1, "{args:?}");
+        assert!(
+            told.starts_with("netmortem: ") && told.contains(what),
+            "{args:?}: {told}"
+        );
+        assert!(told.contains("\n  next: "), "{args:?} gives no advice: {told}");
+    }
+    for args in [
+        &["chekc"][..],
+        &[],
+        &["show"],
+        &["check"],
+        &["check", "x", "--threads", "0"],
+    ] {
+        assert_eq!(run(args).status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn strict_exits_with_3_when_something_is_missing() {
+    let code = |args: &[&str]| run(args).status.code();
+    assert_eq!(code(&["check", "--strict", &rpc()]), Some(0));
+    let lossy = sample("tracedat-loopback/trace.dat");
+    assert_eq!(code(&["check", "--strict", &lossy]), Some(3));
+    assert_eq!(code(&["check", &lossy]), Some(0));
+    let dir = tempdir("strict");
+    let bytes = std::fs::read(rpc()).unwrap();
+    let cut = dir.join("cut.nmb");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(code(&["check", "--strict", cut.to_str().unwrap()]), Some(3));
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn every_help_ends_with_examples_and_every_command_is_in_the_manual() {
+    let help = stdout(&["--help"]);
+    let commands = [
+        "record",
+        "report",
+        "show",
+        "query",
+        "check",
+        "inspect",
+        "completions",
+        "man",
+    ];
+    let (dir, main) = (tempdir("man"), stdout(&["man"]));
+    stdout(&["man", "-o", dir.to_str().unwrap()]);
+    for c in commands {
+        assert!(help.contains(&format!("\n  {c} ")), "{c} is not in --help");
+        let own = stdout(&[c, "--help"]);
+        let at = own
+            .find("\nExamples:\n")
+            .unwrap_or_else(|| panic!("{c} --help has no examples"));
+        assert!(
+            own[at..].contains(&format!("netmortem {c}")) && !own[at..].contains("Options:"),
+            "{own}"
+        );
+        assert!(
+            main.contains(&format!("netmortem\\-{c}")),
+            "{c} is not in the manual page"
+        );
+        assert!(
+            std::fs::read_to_string(dir.join(format!("netmortem-{c}.1")))
+                .unwrap()
+                .contains(".TH")
+        );
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(stdout(&["completions", shell]).contains("netmortem"), "{shell}");
+    }
+}
+
+#[test]
+fn colours_obey_the_option_and_no_color() {
+    let colored = |args: &[&str], no_color: Option<&str>| {
+        let mut c = netmortem(args);
+        if let Some(v) = no_color {
+            c.env("NO_COLOR", v);
+        }
+        c.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!colored(&["check", &rpc()], None), "a pipe gets none");
+    assert!(colored(&["check", &rpc(), "--color", "always"], None));
+    assert!(
+        colored(&["check", &rpc(), "--color", "always"], Some("1")),
+        "an option outranks the environment"
+    );
+    assert!(!colored(&["check", &rpc(), "--color", "never"], None));
+}

@@ -1,0 +1,196 @@
+//! What other programs rely on: keys, columns, counts, sums, and that all formats hold the same rows.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{failed, json, rpc, run, sample, stdout};
+
+/// The oracle's counts of a sample by event name; trace-cmd prints no system.
+fn counts(values: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
+    let mut out = BTreeMap::new();
+    for (name, n) in values {
+        let name = name.rsplit(':').next().unwrap_or_default().to_owned();
+        *out.entry(name).or_insert(0) += n;
+    }
+    out
+}
+
+fn events(check: &Value) -> BTreeMap<String, u64> {
+    counts(
+        check["events"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(k, v)| (k.clone(), v.as_u64().unwrap())),
+    )
+}
+
+#[test]
+fn check_prints_the_keys_that_programs_rely_on() {
+    let check = json(&["check", "--json", &rpc()]);
+    assert!(check["events"]["net:net_dev_queue"].is_u64());
+    assert_eq!(check["lost_events"], 0);
+    assert_eq!(check["gaps"], Value::Array(vec![]));
+    assert_eq!(check["clock"], "mono");
+    assert!(check["duration_ns"].as_i64() > Some(900_000_000) && check["duration_ns"].as_i64() < Some(1_500_000_000));
+    let of_streams: u64 = check["streams"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["events"].as_u64().unwrap())
+        .sum();
+    assert_eq!(of_streams, events(&check).values().sum::<u64>());
+}
+
+#[test]
+fn counts_are_those_of_trace_cmd() {
+    for (dir, file) in [("rpc", "rpc.nmb"), ("sawtooth", "sawtooth.nmb")] {
+        let oracle = std::fs::read_to_string(sample(&format!("{dir}/counts.txt"))).unwrap();
+        let lines = oracle
+            .lines()
+            .filter_map(|l| l.rsplit_once(' '))
+            .filter(|(name, _)| *name != "total");
+        let oracle = counts(lines.map(|(name, n)| (name.to_owned(), n.parse().unwrap())));
+        assert_eq!(
+            events(&json(&["check", "--json", &sample(&format!("{dir}/{file}"))])),
+            oracle,
+            "{dir}"
+        );
+    }
+}
+
+#[test]
+fn inspect_prints_every_record_that_check_counts() {
+    let lines = stdout(&["inspect", "--json", &rpc()]);
+    let names = lines.lines().map(|l| {
+        serde_json::from_str::<Value>(l).unwrap()["event"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    assert_eq!(
+        counts(names.map(|n| (n, 1))),
+        events(&json(&["check", "--json", &rpc()]))
+    );
+}
+
+#[test]
+fn inspect_filters_and_stops() {
+    let check = json(&["check", "--json", &rpc()]);
+    let queued = check["events"]["net:net_dev_queue"].as_u64().unwrap();
+    let lines = |args: &[&str]| stdout(&[&["inspect", &rpc()], args].concat()).lines().count() as u64;
+    assert_eq!(lines(&["--event", "net:net_dev_queue"]), queued);
+    assert_eq!(lines(&["--event", "net_dev_queue"]), queued);
+    assert_eq!(lines(&["--limit", "7"]), 7);
+    let by_cpu = |n: &str| lines(&["--event", "net_dev_queue", "--cpu", n]);
+    assert_eq!(by_cpu("0") + by_cpu("1"), queued);
+    assert!(
+        failed(&["inspect", &rpc(), "--event", "no_such"])
+            .1
+            .contains("no event no_such")
+    );
+}
+
+#[test]
+fn views_have_the_columns_that_programs_rely_on() {
+    let contract = [
+        (
+            "skbs",
+            "skb_id skbaddr class birth_ns birth_kind death_ns death_kind life_ns dev bytes confidence",
+        ),
+        (
+            "rx",
+            "skb_id dev connection task bytes start_ns total_ns unattributed_ns confidence",
+        ),
+        (
+            "tcp_samples",
+            "time_ns connection snd_cwnd ssthresh srtt_us snd_una snd_nxt snd_wnd",
+        ),
+        (
+            "connections",
+            "connection saddr sport daddr dport netns task first_ns last_ns bytes_in bytes_out retransmits",
+        ),
+        ("retransmits", "time_ns connection class confidence"),
+        ("drops", "time_ns reason location dev expected confidence"),
+        ("polls", "cpu start_ns end_ns"),
+        ("softirqs", "cpu start_ns end_ns"),
+    ];
+    let list = json(&["show", "--list", "--format", "json"]);
+    for (view, columns) in contract {
+        let csv = stdout(&["show", view, &rpc(), "--format", "csv", "--limit", "0"]);
+        let heads: Vec<&str> = csv.trim_end().split(',').collect();
+        for c in columns.split(' ') {
+            assert!(heads.contains(&c), "{view} has no column {c}");
+            let listed = list
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|r| r["view"] == view && r["column"] == c && r["meaning"] != "");
+            assert!(listed, "--list does not explain {view}.{c}");
+        }
+    }
+}
+
+#[test]
+fn the_parts_of_every_received_unit_sum_to_its_total() {
+    let rows = json(&["show", "rx", &rpc(), "--format", "json"]);
+    let rows = rows.as_array().unwrap();
+    assert!(
+        rows.len() >= 400,
+        "400 requests were answered, {} units delivered",
+        rows.len()
+    );
+    for row in rows {
+        let row = row.as_object().unwrap();
+        let stages = row
+            .iter()
+            .filter(|(k, _)| k.starts_with("stage_") && k.ends_with("_ns"));
+        let parts: i64 = stages.filter_map(|(_, v)| v.as_i64()).sum();
+        let total = row["total_ns"].as_i64().unwrap();
+        assert_eq!(parts + row["unattributed_ns"].as_i64().unwrap(), total, "{row:?}");
+    }
+}
+
+#[test]
+fn the_formats_of_show_and_query_hold_the_same_rows() {
+    let rows = json(&["show", "connections", &rpc(), "--format", "json"]);
+    let n = rows.as_array().unwrap().len();
+    let csv = stdout(&["show", "connections", &rpc(), "--format", "csv"]);
+    let table = stdout(&["show", "connections", &rpc()]);
+    assert_eq!((csv.lines().count(), table.lines().count()), (n + 1, n + 1));
+    assert_eq!(
+        json(&["query", &rpc(), "SELECT * FROM connections", "--format", "json"]),
+        rows
+    );
+    let counted = stdout(&[
+        "query",
+        &rpc(),
+        "SELECT COUNT(*) AS n FROM connections",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(counted, format!("n\n{n}\n"));
+    let parquet = run(&["show", "connections", &rpc(), "--format", "parquet"]).stdout;
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn filters_choose_rows_as_sql_does() {
+    let shown = json(&[
+        "show",
+        "skbs",
+        &rpc(),
+        "--filter",
+        "life_ns>20000",
+        "--filter",
+        "class=rx",
+        "--format",
+        "json",
+    ]);
+    let sql = "SELECT * FROM skbs WHERE life_ns > 20000 AND class = 'rx'";
+    let queried = json(&["query", &rpc(), sql, "--format", "json"]);
+    assert_eq!(shown, queried);
+    let unknown = json(&["show", "skbs", &rpc(), "--filter", "life_ns=", "--format", "json"]);
+    assert!(unknown.as_array().unwrap().iter().all(|r| r["life_ns"].is_null()));
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Compares netmortem with trace-cmd on one recording, in one run, and prints ratios.
+#
+#   tests/benches/compare.sh [TRACE.DAT]     without a file it records one (root; 1.5 million events or more)
+#
+# Printed: full decode (`netmortem check`) and the whole report (`netmortem report`) against `trace-cmd report >/dev/null`, and
+# netmortem's peak memory against the bytes of the decoded ring buffer. The targets are stated beside. Exit code 1 when one is missed.
+#
+# Needs trace-cmd, GNU time, jq or python3; to record also iproute2, iperf3 and tracefs. NETMORTEM names the program to measure
+# (default: target/release/netmortem, built when absent), RUNS the runs of each command (default 3, the fastest counts).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+runs=${RUNS:-3}
+tracefs=/sys/kernel/tracing
+id=nmcompare-$$
+tmp=$(mktemp -d)
+
+cleanup() {
+    rmdir "$tracefs/instances/$id" 2>/dev/null || true
+    ip netns pids "$id" 2>/dev/null | xargs -r kill 2>/dev/null || true
+    ip netns del "$id" 2>/dev/null || true
+    rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+need() {
+    for tool in "$@"; do
+        command -v "$tool" > /dev/null || { echo "compare.sh needs $tool" >&2; exit 2; }
+    done
+}
+
+# Loopback traffic of three iperf3 streams with small writes, in a namespace and a tracing instance of its own.
+record() {
+    need ip iperf3
+    [ "$(id -u)" = 0 ] && [ -d "$tracefs/instances" ] || { echo "recording needs root and tracefs at $tracefs" >&2; exit 2; }
+    local i=$tracefs/instances/$id e
+    ip netns add "$id"
+    ip -n "$id" link set lo up
+    mkdir "$i"
+    echo 0 > "$i/tracing_on"
+    echo mono > "$i/trace_clock"
+    echo 262144 > "$i/buffer_size_kb"
+    for e in net skb napi/napi_poll irq/softirq_{raise,entry,exit} irq/irq_handler_{entry,exit} tcp sock sched/sched_{switch,waking,wakeup}; do
+        echo 1 > "$i/events/$e/enable" 2>/dev/null || true
+    done
+    ip netns exec "$id" iperf3 -s -1 > /dev/null &
+    sleep 0.5
+    echo 1 > "$i/tracing_on"
+    ip netns exec "$id" iperf3 -c 127.0.0.1 -t "${SECONDS_OF_TRAFFIC:-3}" -P 3 -l 2K > /dev/null
+    echo 0 > "$i/tracing_on"
+    wait
+    trace-cmd extract -o "$1" -B "$id" > "$tmp/extract.txt" 2>&1 || { cat "$tmp/extract.txt" >&2; exit 1; }
+}
+
+# measure NAME COMMAND...: fastest wall seconds in $tmp/NAME.s, highest peak RSS (KiB) in $tmp/NAME.kib, CPU seconds of the fastest in $tmp/NAME.cpu
+measure() {
+    local name=$1 n
+    shift
+    : > "$tmp/$name.all"
+    for ((n = 0; n < runs; n++)); do
+        /usr/bin/time -f '%e %U %S %M' -o "$tmp/$name.time" "$@" > /dev/null 2> "$tmp/$name.err" || { cat "$tmp/$name.err" >&2; exit 1; }
+        cat "$tmp/$name.time" >> "$tmp/$name.all"
+    done
+    sort -n "$tmp/$name.all" | awk 'NR == 1 {print $1}' > "$tmp/$name.s"
+    sort -n "$tmp/$name.all" | awk 'NR == 1 {print $2 + $3}' > "$tmp/$name.cpu"
+    awk '$4 > m {m = $4} END {print m}' "$tmp/$name.all" > "$tmp/$name.kib"
+}
+
+# json KEY: an integer of the check's JSON
+json() {
+    if command -v jq > /dev/null; then
+        jq -r ".$1" "$tmp/check.json"
+    else
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$tmp/check.json" "$1"
+    fi
+}
+
+need trace-cmd awk
+[ -x /usr/bin/time ] || { echo "compare.sh needs GNU time at /usr/bin/time" >&2; exit 2; }
+netmortem=${NETMORTEM:-$root/target/release/netmortem}
+[ -x "$netmortem" ] || cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p netmortem
+input=${1:-}
+if [ -z "$input" ]; then
+    input=$tmp/trace.dat
+    record "$input"
+fi
+
+"$netmortem" check --json "$input" > "$tmp/check.json"
+events=$(json total_events)
+ring=$(json ring_bytes)
+measure peer trace-cmd report "$input"
+measure check "$netmortem" check "$input"
+measure one "$netmortem" --threads 1 check "$input"
+measure report "$netmortem" report "$input" -o "$tmp/report.html"
+
+echo "recording: $events events, $((ring >> 20)) MiB of ring buffer, $(nproc) CPUs; $runs runs each, the fastest counts"
+awk -v events="$events" -v ring="$ring" -v peer="$(cat "$tmp/peer.s")" -v peer_kib="$(cat "$tmp/peer.kib")" -v peer_cpu="$(cat "$tmp/peer.cpu")" \
+    -v check="$(cat "$tmp/check.s")" -v check_kib="$(cat "$tmp/check.kib")" -v check_cpu="$(cat "$tmp/check.cpu")" \
+    -v one="$(cat "$tmp/one.s")" -v one_kib="$(cat "$tmp/one.kib")" -v one_cpu="$(cat "$tmp/one.cpu")" \
+    -v report="$(cat "$tmp/report.s")" -v report_kib="$(cat "$tmp/report.kib")" -v report_cpu="$(cat "$tmp/report.cpu")" '
+function row(name, s, cpu, kib) { printf "%-32s %8.2f s %8.2f CPU-s %9.2f M events/s %7d MiB\n", name, s, cpu, events / s / 1e6, kib / 1024 }
+function ratio(name, value, target, high) {
+    good = high ? value >= target : value < target
+    if (!good) missed = 1
+    printf "%-46s %6.1fx  (target %s %sx)%s\n", name, value, high ? "at least" : "below", target, good ? "" : "  MISSED"
+}
+function atleast(s) { return s < 0.005 ? 0.005 : s } # the resolution of GNU time
+BEGIN {
+    check = atleast(check); one = atleast(one); report = atleast(report); peer = atleast(peer)
+    row("trace-cmd report >/dev/null", peer, peer_cpu, peer_kib)
+    row("netmortem check", check, check_cpu, check_kib)
+    row("netmortem --threads 1 check", one, one_cpu, one_kib)
+    row("netmortem report", report, report_cpu, report_kib)
+    ratio("check against trace-cmd report", peer / check, 40, 1)
+    ratio("report against trace-cmd report", peer / report, 10, 1)
+    ratio("peak memory of report against the ring bytes", report_kib * 1024 / ring, 3, 0)
+    if (events < 1500000) { print "the recording has fewer than 1,500,000 events: the targets are for larger ones"; missed = 1 }
+    exit missed
+}'
