@@ -1,4 +1,5 @@
 //! The program as its users run it.
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests are not under #[test], where clippy.toml allows these
 
 mod behaviour;
 mod contract;
