@@ -17,6 +17,7 @@ use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
 use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
 use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
+use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
@@ -82,6 +83,11 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
             .saturating_add(super::tracker::CENSOR_NS),
         barrier: i64::MIN,
         untracked_frees: 0,
+        softirq_since: Vec::new(),
+        probe_names_skb: trace
+            .schema
+            .format("tcp", "tcp_probe")
+            .is_some_and(|f| f.field("skbaddr").is_some()),
     };
     let (missing, bound) = {
         let routes = routes(trace);
@@ -99,6 +105,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
 fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     let s = &trace.schema;
     let mut r = Routes::<Skbs<'k>>::new("skbs");
+    r.on::<SoftirqEntry<'static>>(s, |t, e, _| t.softirq(e));
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NetDevStartXmit<'static>>(s, |t, e, p| t.start_xmit(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {

@@ -26,5 +26,6 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod transmit;
 
 pub use identity::{Identity, identify};

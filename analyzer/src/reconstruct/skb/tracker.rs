@@ -14,8 +14,6 @@ use crate::reconstruct::dispatch::Tracker;
 
 /// An skb first seen this soon after the recording began, or after a loss, may be older than its first event.
 pub(super) const CENSOR_NS: i64 = 1_000_000;
-/// Link-layer header that a forwarded frame gains again: Ethernet, and Ethernet with one VLAN tag.
-const LINK_HEADERS: [u32; 2] = [14, 18];
 /// `gro_result` values used; the others changed meaning between kernels.
 const GRO_MERGED_FREE: i32 = 1;
 const GRO_MERGED: i32 = 0;
@@ -32,6 +30,10 @@ pub(super) struct Skbs<'k> {
     pub(super) horizon: i64,
     pub(super) barrier: i64,
     pub(super) untracked_frees: u64,
+    /// Entry of the last softirq run, by CPU.
+    pub(super) softirq_since: Vec<i64>,
+    /// tcp_probe has skbaddr.
+    pub(super) probe_names_skb: bool,
 }
 
 impl Tracker for Skbs<'_> {
@@ -144,63 +146,6 @@ impl Skbs<'_> {
                 confidence: link,
             };
             self.hops.push(row);
-        }
-    }
-
-    pub(super) fn tx_class(&self, addr: u64) -> SkbClass {
-        let Some(d) = self.distance else { return SkbClass::Tx };
-        match self.open.get(&addr.wrapping_sub(d)) {
-            Some(o) if o.class == SkbClass::TxOriginal => SkbClass::TxClone,
-            _ => SkbClass::TxOther,
-        }
-    }
-
-    pub(super) fn queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        let link = self.open.get(&addr).and_then(|l| {
-            let stacked = l.phase == Phase::TxStarted && self.stacks.in_xmit(e.cpu, l.id);
-            let gained = l.last_len.map(|had| len.wrapping_sub(had));
-            let forwarded =
-                l.phase == Phase::Received && l.last_cpu == e.cpu && gained.is_some_and(|g| LINK_HEADERS.contains(&g));
-            (stacked || forwarded).then_some(Confidence::Certain)
-        });
-        match link {
-            Some(link) => {
-                self.touch(e, addr, Phase::TxQueued, link);
-                self.hop(e, addr, "queue", dev, len, link);
-            }
-            None => {
-                let class = self.tx_class(addr);
-                self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
-                self.hop(e, addr, "queue", dev, len, Confidence::Certain);
-                if let Some(o) = self.distance.and_then(|d| self.open.get_mut(&addr.wrapping_sub(d))) {
-                    // The original has been sent: as a write-queue tail its address would be a new skb.
-                    o.sent |= o.class == SkbClass::TxOriginal;
-                }
-            }
-        }
-    }
-
-    pub(super) fn start_xmit(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        let known = self
-            .open
-            .get(&addr)
-            .is_some_and(|l| matches!(l.phase, Phase::TxQueued | Phase::TxStarted));
-        if known {
-            self.touch(e, addr, Phase::TxStarted, Confidence::Certain);
-        } else {
-            // A segment built by software GSO or by a qdisc, or a packet queued before the recording began.
-            self.birth(
-                e,
-                addr,
-                SkbClass::TxSegment,
-                Phase::TxStarted,
-                BirthKind::Inferred,
-                (dev, Some(len)),
-            );
-        }
-        self.hop(e, addr, "xmit", dev, len, Confidence::Certain);
-        if let Some(l) = self.open.get(&addr) {
-            self.stacks.xmit_begin(e.cpu, addr, l.id);
         }
     }
 
@@ -360,37 +305,6 @@ impl Skbs<'_> {
         let phase = self.open.get(&addr).map(|l| l.phase);
         if matches!(phase, Some(Phase::TcpData | Phase::Copied | Phase::Received)) {
             self.touch(e, addr, Phase::Copied, Confidence::Certain);
-        }
-    }
-
-    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, is_tail: bool) {
-        if addr == 0 {
-            return;
-        }
-        // An original that was sent left the write queue: the same address as its tail is a new skb.
-        let same = self
-            .open
-            .get(&addr)
-            .is_some_and(|l| l.class == SkbClass::TxOriginal && !(is_tail && l.sent));
-        if same {
-            self.touch(e, addr, Phase::WriteQueue, Confidence::Strong);
-        } else {
-            self.birth(
-                e,
-                addr,
-                SkbClass::TxOriginal,
-                Phase::WriteQueue,
-                BirthKind::Inferred,
-                (Name::default(), None),
-            );
-        }
-    }
-
-    /// `qdisc_enqueue` fires after the fact, and its pointer is stale when the qdisc built segments: only a life that is
-    /// waiting to be sent is meant.
-    pub(super) fn in_qdisc(&mut self, e: &Event<'_>, addr: u64) {
-        if self.open.get(&addr).is_some_and(|l| l.phase == Phase::TxQueued) {
-            self.touch(e, addr, Phase::TxQueued, Confidence::Certain);
         }
     }
 }

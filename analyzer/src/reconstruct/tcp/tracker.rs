@@ -133,7 +133,10 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     });
     r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| {
         if let Some(tuple) = tuple!(p, p.family) {
-            t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
+            let i = t.sockets.resolve(e.ts, Some(p.skaddr), p.sock_cookie, tuple);
+            if let Some(s) = t.sockets.all.get_mut(i) {
+                used_by(s, e);
+            }
         }
     });
     r.on::<TcpDestroySock<'static>>(s, |t, e, p| t.sockets.close(p.skaddr, e.ts));
@@ -194,7 +197,9 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     r.run(trace, &mut t);
     t.missing = r.missing;
     for s in &mut t.sockets.all {
-        s.row.task = comms.at(s.row.pid, s.row.last_ns);
+        if s.row.pid > 0 {
+            s.row.task = comms.at(s.row.pid, s.row.last_ns);
+        }
     }
     t
 }
