@@ -60,6 +60,11 @@ impl Axis {
         value >= self.lo && value <= self.hi
     }
 
+    /// True when an interval has a part on the axis.
+    pub fn reaches(&self, from: f64, to: f64) -> bool {
+        to >= self.lo && from <= self.hi
+    }
+
     /// Ticks for about `room` labels.
     pub fn ticks(&self, unit: Unit, room: usize) -> Vec<Tick> {
         match self.division {

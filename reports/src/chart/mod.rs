@@ -16,6 +16,7 @@ mod distribution;
 mod ecdf;
 pub(crate) mod font;
 mod frame;
+mod lanes;
 mod spec;
 mod svg;
 mod theme;

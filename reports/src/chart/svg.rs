@@ -12,7 +12,7 @@ use crate::clean::Text;
 const SCALE: u32 = 2;
 
 /// Largest SVG text of one chart; a chart whose data makes more is an error of its section.
-pub const MAX_SVG_BYTES: usize = 400_000;
+pub const MAX_SVG_BYTES: usize = 1_000_000;
 
 /// The chart as an `<svg>` element.
 ///

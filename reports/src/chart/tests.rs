@@ -326,3 +326,47 @@ fn axes_have_round_ticks() {
     assert_eq!(labels(&counts, Unit::Count, 6), ["0", "1", "2", "3"]);
     assert!((log.px(500.0), log.px(2e7), log.px(-1.0)) == (0.0, 700.0, 0.0));
 }
+
+#[test]
+fn lanes_and_gaps_of_a_million_events_stay_small_and_inside() {
+    let mut spec = two_runs((400, 600), Shape::Step);
+    let Plot::TimeSeries(plot) = &mut spec.plot else {
+        panic!()
+    };
+    let span = |n: i64| Span {
+        from_ns: n,
+        to_ns: n + 1,
+        tone: Tone::ALL[n as usize % 8],
+        label: "state".into(),
+    };
+    plot.start_ns = 200_000;
+    plot.end_ns = 800_000;
+    plot.panels[0].lines[0].segments = (0..100_000).map(|n| vec![(n * 10, (n % 90) as f64)]).collect();
+    plot.gaps = (0..100_000).map(|n| span(n * 10)).collect();
+    plot.lanes = (0..6)
+        .map(|n| Lane {
+            label: format!("lane {n}").into(),
+            tone: Tone::Red,
+            points: (0..200_000).map(|n| n * 5).collect(),
+            spans: (0..20_000).map(|n| span(n * 50)).collect(),
+        })
+        .collect();
+    let (svg, texts) = svg::render(&spec, &Text::default()).unwrap();
+    assert!(svg.len() < svg::MAX_SVG_BYTES, "{} bytes", svg.len());
+    assert!(texts.len() < 60, "{} texts", texts.len());
+}
+
+#[test]
+fn a_gap_outside_of_the_picture_is_not_drawn_at_its_edge() {
+    let mut spec = two_runs((400, 600), Shape::Step);
+    let Plot::TimeSeries(plot) = &mut spec.plot else {
+        panic!()
+    };
+    plot.start_ns = 700;
+    let (svg, _) = svg::render(&spec, &Text::default()).unwrap();
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let shaded = tree
+        .descendants()
+        .filter(|node| node.attribute("opacity") == Some("0.28"));
+    assert_eq!(shaded.count(), 1, "only the legend's box");
+}

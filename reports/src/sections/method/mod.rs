@@ -62,7 +62,7 @@ fn method() -> Vec<&'static str> {
 fn confidence() -> Table {
     let row = |word: &str, meaning: &str| vec![Cell::Code(word.into()), Cell::Text(meaning.into())];
     Table {
-        caption: "Confidence of a link or an interval; a chain has the least of its links".into(),
+        caption: "Confidence of a link".into(),
         columns: vec![Column::text("word"), Column::text("meaning")],
         rows: vec![
             row(
@@ -73,7 +73,7 @@ fn confidence() -> Table {
             row("weak", "timing or order only"),
             row("unknown", "no claim"),
         ],
-        note: None,
+        note: Some("A chain of links has the least of their confidences.".into()),
     }
 }
 

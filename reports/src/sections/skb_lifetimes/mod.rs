@@ -54,7 +54,7 @@ fn kind(class: &str) -> String {
         "tx_segment" => "sent: built by software segmentation".to_owned(),
         "tx_original" => "sent: TCP original".to_owned(),
         "tx_clone" => "sent: clone for the device".to_owned(),
-        "tx_control" => "sent: control or not TCP".to_owned(),
+        "tx_other" => "sent: control or not TCP".to_owned(),
         other => words(other),
     }
 }
@@ -65,7 +65,7 @@ fn tone(class: &str) -> Tone {
         "tx_original" => Tone::Orange,
         "tx" | "tx_segment" => Tone::Green,
         "tx_clone" => Tone::Purple,
-        "tx_control" => Tone::Teal,
+        "tx_other" => Tone::Teal,
         _ => Tone::Brown,
     }
 }

@@ -9,7 +9,7 @@
 mod sawtooth;
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::tcp::{Connection, Reduction, Tcp};
+use netmortem_analyzer::analyses::tcp::{Connection, Reduction, Sawtooth, Tcp};
 
 use super::shared::{counted, name_cell, truncation, unanswered, words};
 use crate::clean::Text;
@@ -58,30 +58,46 @@ fn lead(tcp: &Tcp) -> Text {
 }
 
 fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for (at, data) in tcp.sawtooths.iter().enumerate() {
-        let connection = tcp
-            .connections
-            .iter()
-            .find(|connection| connection.connection == data.connection);
-        blocks.push(Block::Figure(Box::new(sawtooth::picture(input, at, data, connection))));
-        if !data.reductions.is_empty() {
-            let summary = Text::from(format!(
-                "The {} window reductions of {}",
-                data.reductions.len(),
-                data.label
-            ));
-            blocks.push(Block::Details {
-                summary,
-                blocks: vec![Block::Table(reductions(input, &data.reductions))],
-            });
-        }
+    let mut pictures = tcp
+        .sawtooths
+        .iter()
+        .enumerate()
+        .map(|(at, data)| sender(input, tcp, at, data));
+    let mut blocks = pictures.next().unwrap_or_default();
+    let others: Vec<Block> = pictures.flatten().collect();
+    if !others.is_empty() {
+        let summary = counted(tcp.sawtooths.len() as u64 - 1, "more sender");
+        blocks.push(Block::Details {
+            summary: summary.into(),
+            blocks: others,
+        });
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
     blocks.push(Block::Code(vec![
         "netmortem show connections INPUT --format csv".into(),
         "netmortem show tcp_samples INPUT --format csv".into(),
     ]));
+    blocks
+}
+
+/// The picture of a sender, and the reductions in it.
+fn sender(input: &Input<'_>, tcp: &Tcp, at: usize, data: &Sawtooth) -> Vec<Block> {
+    let connection = tcp
+        .connections
+        .iter()
+        .find(|connection| connection.connection == data.connection);
+    let mut blocks = vec![Block::Figure(Box::new(sawtooth::picture(input, at, data, connection)))];
+    if !data.reductions.is_empty() {
+        let summary = format!(
+            "{} of {}",
+            counted(data.reductions.len() as u64, "window reduction"),
+            data.label
+        );
+        blocks.push(Block::Details {
+            summary: summary.into(),
+            blocks: vec![Block::Table(reductions(input, &data.reductions))],
+        });
+    }
     blocks
 }
 
