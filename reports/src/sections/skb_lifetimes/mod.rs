@@ -54,7 +54,7 @@ fn kind(class: &str) -> String {
         "tx_segment" => "sent: built by software segmentation".to_owned(),
         "tx_original" => "sent: TCP original".to_owned(),
         "tx_clone" => "sent: clone for the device".to_owned(),
-        "tx_other" => "sent: control or not TCP".to_owned(),
+        "tx_other" => "sent: ACK, copy, not TCP".to_owned(),
         other => words(other),
     }
 }

@@ -68,3 +68,20 @@ fn how_they_ended_adds_up() {
         .sum();
     assert_eq!(counted, 400);
 }
+
+#[test]
+fn every_class_is_said_in_words() {
+    use netmortem_analyzer::reconstruct::skb::tables::SkbClass;
+    let all = [
+        SkbClass::Rx,
+        SkbClass::TxSegment,
+        SkbClass::Tx,
+        SkbClass::TxOriginal,
+        SkbClass::TxClone,
+        SkbClass::TxOther,
+    ];
+    for class in all {
+        assert_ne!(kind(class.word()), words(class.word()), "{}", class.word());
+        assert_ne!(tone(class.word()), Tone::Brown, "{}", class.word());
+    }
+}
