@@ -82,7 +82,6 @@ impl Sock {
         self.ev(s, ts, cpu, ctx, "tcp:tcp_retransmit_skb", &v);
     }
     /// `sk_data_ready`.
-    #[allow(dead_code)]
     pub fn ready(&self, s: &mut Script, ts: u64, cpu: usize, ctx: Ctx) {
         self.ev(s, ts, cpu, ctx, "sock:sk_data_ready", &[]);
     }

@@ -6,21 +6,43 @@ use super::unit::Unit;
 use crate::confidence::Confidence;
 
 /// Units waiting for a reader, as positions in the table of units.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fifo {
     waiting: VecDeque<usize>,
     /// A segment may be out of order: until the FIFO is empty its order is a guess.
     doubt: bool,
+    /// What the socket holds and what waits here are the same bytes, as far as events tell.
+    aligned: bool,
 }
 
 impl Fifo {
+    /// An empty one; `aligned` unless the socket may hold what was not seen to arrive.
+    pub fn new(aligned: bool) -> Fifo {
+        Fifo {
+            waiting: VecDeque::new(),
+            doubt: false,
+            aligned,
+        }
+    }
     /// A unit arrived.
     pub fn push(&mut self, unit: usize) {
         self.waiting.push_back(unit);
     }
+    /// The unit that arrived last and still waits.
+    pub fn last(&self) -> Option<usize> {
+        self.waiting.back().copied()
+    }
     /// The order is in doubt from now on.
     pub fn doubt(&mut self) {
         self.doubt = !self.waiting.is_empty();
+    }
+    /// A read took bytes that were not seen to arrive.
+    pub fn strange_read(&mut self) {
+        self.aligned = false;
+    }
+    /// The socket was found empty: if nothing waits here, the two agree.
+    pub fn found_empty(&mut self) {
+        self.aligned |= self.waiting.is_empty();
     }
     /// A unit left without being read (TCP dropped it).
     pub fn remove(&mut self, unit: usize) {
@@ -30,18 +52,22 @@ impl Fifo {
     pub fn drain(self) -> impl Iterator<Item = usize> {
         self.waiting.into_iter()
     }
-    /// A copy names the unit at its head: those before it were read unseen (weak), or arrived early (then it comes first).
-    /// Returns the units skipped.
-    pub fn named(&mut self, unit: usize) -> Vec<usize> {
-        let Some(at) = self.waiting.iter().position(|u| *u == unit).filter(|at| *at > 0) else {
-            return vec![];
-        };
-        if self.doubt {
-            self.waiting.remove(at);
-            self.waiting.push_front(unit);
-            return vec![];
+    /// A copy names a unit: brings it to the front. One behind others arrived early (the order was a guess) or those
+    /// before it were read unseen; which of the two is not known, so the order is in doubt.
+    /// False: the copy cannot be of anything that waits here.
+    pub fn named(&mut self, unit: usize, units: &[Unit]) -> bool {
+        let Some(u) = units.get(unit) else { return false };
+        match self.waiting.iter().position(|w| *w == unit) {
+            Some(0) => self.aligned |= Some(u.left) == u.bytes,
+            Some(at) => {
+                self.doubt = true;
+                self.waiting.remove(at);
+                self.waiting.push_front(unit);
+            }
+            // Its own bytes are taken; what follows was coalesced into it.
+            None => return u.proto.is_some() && u.left == 0,
         }
-        self.waiting.drain(..at).collect()
+        true
     }
     /// `bytes` were copied at `ts`; returns the units whose last byte was taken.
     pub fn take(&mut self, mut bytes: u32, ts: i64, units: &mut [Unit]) -> Vec<usize> {
@@ -56,17 +82,24 @@ impl Fifo {
                 break;
             }
             unit.copy = Some(ts);
-            if self.doubt {
+            if self.doubt || !self.aligned {
                 unit.link(Confidence::Weak);
             }
             done.push(u);
             self.waiting.pop_front();
         }
         self.doubt &= !self.waiting.is_empty();
+        // More was read than was seen to arrive.
+        self.aligned &= bytes == 0;
         done
     }
-    /// The first unit, for sockets whose reads take one datagram each.
-    pub fn take_first(&mut self) -> Option<usize> {
-        self.waiting.pop_front()
+    /// The first unit, for sockets whose reads take one datagram each, and how sure that is.
+    pub fn take_first(&mut self) -> Option<(usize, Confidence)> {
+        let link = if self.aligned {
+            Confidence::Strong
+        } else {
+            Confidence::Weak
+        };
+        Some((self.waiting.pop_front()?, link))
     }
 }

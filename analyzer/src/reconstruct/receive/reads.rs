@@ -7,11 +7,16 @@ use crate::confidence::Confidence;
 use crate::ingest::Event;
 use crate::reconstruct::tcp::MSG_PEEK;
 
+/// -EAGAIN: the socket was found empty.
+const EAGAIN: i32 = -11;
+/// IP and UDP headers of a datagram without options: IPv4, IPv6.
+const UDP_HEADERS: [u32; 2] = [28, 48];
+
 impl Ledger<'_> {
     pub(super) fn copy(&mut self, e: &Event<'_>, len: i32) {
         let c = Copied {
             ts: e.ts,
-            skb: self.identity.of(e.index),
+            skb: Some(self.identity.of(e.index)),
             bytes: u32::try_from(len).unwrap_or(0),
         };
         if self.has_length {
@@ -34,6 +39,11 @@ impl Ledger<'_> {
             true => self.tcp.sockets.at(sk, e.ts).map(Key::Tcp),
             false => Some(Key::Other(sk)),
         };
+        if ret == EAGAIN
+            && let Some(f) = key.and_then(|k| self.fifos.get_mut(&k))
+        {
+            f.found_empty();
+        }
         match (key, copies.is_empty(), u32::try_from(ret)) {
             // Taken without a copy event: splice, zero-copy receive.
             (Some(Key::Tcp(_)), true, Ok(bytes)) if bytes > 0 => {
@@ -42,30 +52,38 @@ impl Ledger<'_> {
                     skb: None,
                     bytes,
                 }];
-                self.settle(e, key, whole, Some(e.ts));
+                self.settle(e, key, whole, Some((e.ts, bytes)));
             }
             (Some(Key::Other(_)), _, Ok(bytes)) => self.datagram(e, key, bytes, copies.first().map(|c| c.ts)),
-            (_, false, _) => self.settle(e, key, copies, Some(e.ts)),
+            (_, false, Ok(bytes)) => self.settle(e, key, copies, Some((e.ts, bytes))),
             _ => {}
         }
     }
 
     /// One read of a datagram socket takes one unit.
     pub(super) fn datagram(&mut self, e: &Event<'_>, key: Option<Key>, bytes: u32, copy: Option<i64>) {
-        let Some(i) = key.and_then(|k| self.fifos.get_mut(&k)).and_then(Fifo::take_first) else {
+        let fifo = key.and_then(|k| self.fifos.get_mut(&k));
+        let Some((i, mut link)) = fifo.and_then(Fifo::take_first) else {
             return;
         };
         if let Some(u) = self.units.get_mut(i) {
+            // Another length: cut by a small buffer, or another datagram.
+            if u.recv_len
+                .is_some_and(|l| !UDP_HEADERS.contains(&l.wrapping_sub(bytes)))
+            {
+                link = Confidence::Weak;
+            }
             (u.bytes, u.copy, u.read, u.pid) = (Some(bytes), copy, Some(e.ts), e.pid);
-            u.link(Confidence::Strong);
+            u.link(link);
         }
-        self.returning.entry(e.pid).or_default().push(i);
+        self.returning(e.pid, i64::from(bytes), vec![i]);
     }
 
     /// Copies of one read of a stream socket take units by their bytes.
-    pub(super) fn settle(&mut self, e: &Event<'_>, key: Option<Key>, copies: Vec<Copied>, read: Option<i64>) {
+    pub(super) fn settle(&mut self, e: &Event<'_>, key: Option<Key>, copies: Vec<Copied>, read: Option<(i64, u32)>) {
+        let (read, ret) = (read.map(|r| r.0), read.map_or(0, |r| i64::from(r.1)));
         for c in copies {
-            let named = c.skb.and_then(|id| self.open.get(&id).copied());
+            let named = c.skb.flatten().and_then(|id| self.open.get(&id).copied());
             let of_unit = named
                 .and_then(|u| self.units.get(u))
                 .and_then(|u| u.connection)
@@ -73,32 +91,49 @@ impl Ledger<'_> {
             let Some(fifo) = key.or(of_unit).and_then(|k| self.fifos.get_mut(&k)) else {
                 continue;
             };
-            let skipped = named.map_or(vec![], |u| fifo.named(u));
-            let done = fifo.take(c.bytes, c.ts, &mut self.units);
-            for s in skipped {
-                self.emit(s, RxEnd::Queued, Confidence::Unknown);
+            // The copy is of an skb that is not among those waiting: older than the recording, or one without a probe
+            // (the handshake, a closing state). Its bytes are none of theirs.
+            if c.skb.is_some() && !named.is_some_and(|u| fifo.named(u, &self.units)) {
+                fifo.strange_read();
+                continue;
             }
-            for i in done {
-                if let Some(u) = self.units.get_mut(i) {
+            let done = fifo.take(c.bytes, c.ts, &mut self.units);
+            for i in &done {
+                if let Some(u) = self.units.get_mut(*i) {
                     (u.read, u.pid) = (read, e.pid);
-                    // Which bytes a copy took follows from order; only the head is named.
-                    u.link(if named == Some(i) {
+                    // Which bytes a copy took follows from order; only the head is named. Without sock_recv_length it
+                    // may have been a peek.
+                    u.link(if named == Some(*i) && self.has_length {
                         Confidence::Certain
                     } else {
                         Confidence::Strong
                     });
                 }
-                self.returning.entry(e.pid).or_default().push(i);
             }
+            self.returning(e.pid, ret, done);
         }
     }
 
-    pub(super) fn returned(&mut self, e: &Event<'_>) {
-        self.finish_returning(e.pid, Some(e.ts));
+    fn returning(&mut self, pid: i32, ret: i64, units: Vec<usize>) {
+        if units.is_empty() {
+            return;
+        }
+        let of = self.returning.entry(pid).or_default();
+        of.ret = ret;
+        of.units.extend(units);
+    }
+
+    /// A read call returned; one that returned something else is another call, and this read's was not recorded.
+    pub(super) fn returned(&mut self, e: &Event<'_>, ret: Option<i64>) {
+        let fits = self
+            .returning
+            .get(&e.pid)
+            .is_some_and(|r| !self.has_length || ret.is_none_or(|x| x == r.ret));
+        self.finish_returning(e.pid, fits.then_some(e.ts));
     }
 
     pub(super) fn finish_returning(&mut self, pid: i32, exit: Option<i64>) {
-        for i in self.returning.remove(&pid).unwrap_or_default() {
+        for i in self.returning.remove(&pid).unwrap_or_default().units {
             if let Some(u) = self.units.get_mut(i) {
                 u.exit = exit;
             }
@@ -106,12 +141,17 @@ impl Ledger<'_> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Receive {
+    /// Units read, without waiting longer for their calls to return.
+    pub(super) fn flush_returning(&mut self) {
         let mut pids: Vec<i32> = self.returning.keys().copied().collect();
         pids.sort_unstable();
         for pid in pids {
             self.finish_returning(pid, None);
         }
+    }
+
+    pub(super) fn finish(mut self) -> Receive {
+        self.flush_returning();
         let fifos = std::mem::take(&mut self.fifos);
         let mut waiting: Vec<usize> = fifos.into_values().flat_map(Fifo::drain).collect();
         waiting.sort_unstable();

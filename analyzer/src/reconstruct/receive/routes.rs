@@ -52,6 +52,7 @@ pub fn run(trace: &Trace<'_>, identity: &Identity, tcp: &Tcp, threads: &Threads,
         fifos: FxHashMap::default(),
         copies: FxHashMap::default(),
         returning: FxHashMap::default(),
+        after_gap: false,
         probe_at: 0,
         has_ready: s.bind::<SkDataReady<'static>>().is_ok(),
         has_length: s.bind::<SockRecvLength<'static>>().is_ok(),
@@ -97,8 +98,9 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
         let format = s.format("syscalls", &format!("sys_exit_{call}"));
         if let Some((f, b)) = format.and_then(|f| Some((f, SysExit::bind(f, s.endian).ok()?))) {
             r.raw(f.id, move |t, e| {
-                if SysExit::read(&b, e.payload).is_some() {
-                    t.returned(e);
+                if let Some(x) = SysExit::read(&b, e.payload) {
+                    // recvmmsg returns the number of messages.
+                    t.returned(e, (call != "recvmmsg").then_some(x.ret));
                 }
             });
         }

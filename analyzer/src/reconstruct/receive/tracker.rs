@@ -25,6 +25,9 @@ const FAMILIES: [u16; 2] = [2, 10];
 /// IP and TCP headers of a segment: smallest and largest sum.
 const HEADERS: std::ops::RangeInclusive<u32> = 40..=140;
 
+/// Longer than a softirq run lasts (net.core.netdev_budget_usecs), where its end is not recorded.
+const RUN_NS: i64 = 20_000_000;
+
 /// What the tracker found.
 #[derive(Debug, Default)]
 pub struct Receive {
@@ -46,8 +49,20 @@ pub(super) enum Key {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copied {
     pub(super) ts: i64,
-    pub(super) skb: Option<SkbId>,
+    /// The skb named; `None`: no copy event, the whole read in one.
+    pub(super) skb: Option<Named>,
     pub(super) bytes: u32,
+}
+
+/// The skb that a copy event names, when its life is known.
+pub(super) type Named = Option<SkbId>;
+
+/// Units read whose system call has not returned.
+#[derive(Debug, Default)]
+pub(super) struct Returning {
+    /// What it will return, bytes.
+    pub(super) ret: i64,
+    pub(super) units: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -70,7 +85,9 @@ pub(super) struct Ledger<'f> {
     pub(super) open: FxHashMap<SkbId, usize>,
     pub(super) fifos: FxHashMap<Key, Fifo>,
     pub(super) copies: FxHashMap<i32, Vec<Copied>>,
-    pub(super) returning: FxHashMap<i32, Vec<usize>>,
+    pub(super) returning: FxHashMap<i32, Returning>,
+    /// Events were lost: sockets may hold what was not seen to arrive.
+    pub(super) after_gap: bool,
     pub(super) probe_at: usize,
     pub(super) has_ready: bool,
     pub(super) has_length: bool,
@@ -86,6 +103,8 @@ impl Tracker for Ledger<'_> {
         for u in waiting {
             self.emit(u, RxEnd::Queued, Confidence::Unknown);
         }
+        self.flush_returning();
+        self.after_gap = true;
         self.open.clear();
         self.copies.clear();
         self.states.clear();
@@ -158,8 +177,11 @@ impl Ledger<'_> {
         };
         let Some(u) = self.units.get_mut(i) else { return };
         (u.cpu, u.dev, u.recv_len) = (e.cpu, dev, Some(len));
-        if u.recv.is_none() {
+        // Traced again when a bridge or a tunnel re-injects it.
+        let again = u.recv.is_some();
+        if !again {
             u.recv = Some(e.ts);
+            u.recv_in_task = e.in_task();
             u.softirq = u.softirq.or(run.map(|r| r.start));
         }
         u.unclaimed = true;
@@ -167,7 +189,9 @@ impl Ledger<'_> {
         if st.unclaimed.len() >= 4096 {
             st.unclaimed.clear(); // a softirq exit was lost
         }
-        st.unclaimed.push(i);
+        if !again || !st.unclaimed.contains(&i) {
+            st.unclaimed.push(i);
+        }
     }
 
     /// Sent on, or freed: no longer a unit that a socket will read, unless a socket has it already.
@@ -193,7 +217,9 @@ impl Ledger<'_> {
     }
 
     /// Units received in this run that nobody claimed, still alive.
-    pub(super) fn candidates(&mut self, cpu: u16, fits: impl Fn(&Unit) -> bool) -> Vec<usize> {
+    pub(super) fn candidates(&mut self, e: &Event<'_>, fits: impl Fn(&Unit) -> bool) -> Vec<usize> {
+        let cpu = e.cpu;
+        let fits = |u: &Unit| u.recv.is_some_and(|t| e.ts - t <= RUN_NS) && fits(u);
         let of = std::mem::take(&mut self.state(cpu).unclaimed);
         let found = of
             .iter()
@@ -220,15 +246,15 @@ impl Ledger<'_> {
                     u.recv_len
                         .is_some_and(|l| HEADERS.contains(&l.wrapping_sub(payload(data_len, Some(l)))))
                 };
-                match self.candidates(e.cpu, fits).as_slice() {
+                match self.candidates(e, fits).as_slice() {
                     [] => return,
                     [one] => (*one, Confidence::Strong),
                     [first, ..] => (*first, Confidence::Weak),
                 }
             }
         };
-        let backlog = e.in_task();
         let Some(u) = self.units.get_mut(i) else { return };
+        let backlog = e.in_task() && !u.recv_in_task;
         let bytes = payload(data_len, u.recv_len);
         (u.proto, u.backlog, u.connection, u.unclaimed) = (Some(e.ts), backlog, connection, false);
         (u.bytes, u.left) = (Some(bytes), bytes);
@@ -237,14 +263,13 @@ impl Ledger<'_> {
             self.emit(i, RxEnd::Protocol, Confidence::Certain);
             return;
         }
-        let waits_still = self.state(e.cpu).probed.replace(i);
+        self.state(e.cpu).probed = Some(i);
         let Some(c) = connection else { return };
-        // The previous segment of this socket was not announced: it may be out of order.
-        let unannounced = waits_still
-            .and_then(|w| self.units.get(w))
-            .is_some_and(|w| w.connection == Some(c) && w.ready.is_none() && w.left > 0);
-        let has_ready = self.has_ready;
-        let fifo = self.fifos.entry(Key::Tcp(c)).or_default();
+        let (has_ready, aligned) = (self.has_ready, !self.after_gap);
+        let fifo = self.fifos.entry(Key::Tcp(c)).or_insert_with(|| Fifo::new(aligned));
+        // The segment before it was not announced: it may be out of order.
+        let before = fifo.last().and_then(|w| self.units.get(w));
+        let unannounced = before.is_some_and(|w| w.ready.is_none() && w.left > 0);
         fifo.push(i);
         if unannounced && has_ready {
             fifo.doubt();
@@ -257,16 +282,18 @@ impl Ledger<'_> {
         }
         if TCP_PROTOCOLS.contains(&protocol) {
             let connection = self.tcp.sockets.at(sk, e.ts);
-            if let Some(i) = self.state(e.cpu).probed.take()
+            // Another socket's announcement (a listener, a second connection) is not this segment's.
+            if let Some(i) = self.state(e.cpu).probed
                 && let Some(u) = self.units.get_mut(i)
                 && u.connection == connection
                 && u.ready.is_none()
             {
                 u.ready = Some(e.ts);
+                self.state(e.cpu).probed = None;
             }
             return;
         }
-        let (i, link) = match self.candidates(e.cpu, |_| true).as_slice() {
+        let (i, link) = match self.candidates(e, |_| true).as_slice() {
             [] => return,
             [one] => (*one, Confidence::Strong),
             [first, ..] => (*first, Confidence::Weak),
@@ -275,7 +302,9 @@ impl Ledger<'_> {
             (u.ready, u.unclaimed) = (Some(e.ts), false);
             u.link(link);
         }
-        self.fifos.entry(Key::Other(sk)).or_default().push(i);
+        let aligned = !self.after_gap;
+        let fifo = self.fifos.entry(Key::Other(sk)).or_insert_with(|| Fifo::new(aligned));
+        fifo.push(i);
     }
 
     pub(super) fn emit(&mut self, i: usize, end: RxEnd, link: Confidence) {

@@ -30,6 +30,8 @@ pub struct Unit {
     pub recv_len: Option<u32>,
     /// `tcp_probe`.
     pub proto: Option<i64>,
+    /// `netif_receive_skb` ran in task context: threaded NAPI, busy polling.
+    pub recv_in_task: bool,
     /// The probe ran in task context: the segment waited in the socket's backlog.
     pub backlog: bool,
     /// `sk_data_ready`.
@@ -69,6 +71,7 @@ impl Unit {
             recv: None,
             recv_len: None,
             proto: None,
+            recv_in_task: false,
             backlog: false,
             ready: None,
             bytes: None,

@@ -1,0 +1,96 @@
+use super::*;
+use crate::Confidence;
+use crate::reconstruct::receive::tables::RxEnd;
+
+/// 6.1: no skbaddr in tcp_probe, no sk_data_ready, no sock_recv_length. The copy names the skb all the same.
+fn old() -> Script {
+    let mut s = Script::new("6.1.192", &[]);
+    s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+    s
+}
+
+#[test]
+fn one_segment_of_its_length_in_the_run_is_strong() {
+    let mut s = old();
+    soft(&mut s, 0, 0, "entry");
+    recv(&mut s, 10, A, 1_000);
+    recv(&mut s, 12, A + 256, 0); // a pure ACK does not fit
+    probe(&mut s, 30, SOFT, A, 1_000);
+    copy(&mut s, 100, A, 1_000);
+    exit(&mut s, 110, "recvfrom", 1_000);
+    let r = rx(&s);
+    assert_eq!(r.len(), 1);
+    assert_eq!(
+        (r[0].bytes, r[0].end, r[0].confidence),
+        (Some(1_000), RxEnd::Read, Confidence::Strong)
+    );
+    assert_eq!(
+        (r[0].stage(Stage::Protocol), r[0].stage(Stage::Ready), r[0].rcvq_ns),
+        (Some(20), None, Some(70))
+    );
+    assert_eq!(r[0].total_ns, 100);
+}
+
+#[test]
+fn two_of_one_length_are_weak_and_in_order() {
+    let mut s = old();
+    soft(&mut s, 0, 0, "entry");
+    recv(&mut s, 10, A, 1_000);
+    recv(&mut s, 12, A + 256, 1_000);
+    probe(&mut s, 30, SOFT, A, 1_000);
+    probe(&mut s, 40, SOFT, A + 256, 1_000);
+    copy(&mut s, 100, A, 1_000);
+    copy(&mut s, 120, A + 256, 1_000);
+    let r = rx(&s);
+    let got: Vec<_> = r.iter().map(|r| (r.rcvq_ns, r.confidence)).collect();
+    assert_eq!(got, [(Some(70), Confidence::Weak), (Some(80), Confidence::Strong)]);
+}
+
+/// Without sk_data_ready an out-of-order segment shows only when a copy names one behind others.
+#[test]
+fn a_copy_of_a_later_segment_puts_the_order_in_doubt() {
+    let mut s = old();
+    for (k, bytes) in [(0u64, 300u64), (1, 200)] {
+        soft(&mut s, k * 100, 0, "entry");
+        recv(&mut s, k * 100 + 10, A + k * 256, bytes);
+        probe(&mut s, k * 100 + 30, SOFT, A + k * 256, bytes);
+        soft(&mut s, k * 100 + 40, 0, "exit");
+    }
+    copy(&mut s, 300, A + 256, 200);
+    copy(&mut s, 400, A, 300);
+    let r = rx(&s);
+    let got: Vec<_> = r.iter().map(|r| (r.bytes, r.end, r.confidence)).collect();
+    let expect = [
+        (Some(300), RxEnd::Read, Confidence::Weak),
+        (Some(200), RxEnd::Read, Confidence::Weak),
+    ];
+    assert_eq!(got, expect);
+    let last: Vec<_> = r.iter().map(|r| r.start_ns + r.total_ns - T as i64).collect();
+    assert_eq!(last, [400, 300]);
+}
+
+/// Before 5.0: no GRO exit events. A merged entry has no row, as nothing of it is ever received.
+#[test]
+fn without_gro_exits_a_merged_entry_has_no_row() {
+    let mut s = Script::new("6.18.44", &["net:napi_gro_receive_exit"]);
+    s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+    soft(&mut s, 0, 0, "entry");
+    skb(&mut s, 10, 0, SOFT, "net:napi_gro_receive_entry", A, 1_052);
+    skb(&mut s, 20, 0, SOFT, "net:napi_gro_receive_entry", A + 256, 1_052);
+    arrive(&mut s, 50, A, 2_000);
+    read(&mut s, 100, A, 2_000);
+    let r = rx(&s);
+    assert_eq!((r.len(), r[0].bytes), (1, Some(2_000)));
+}
+
+/// 4.15: no tcp_probe. Nothing claims a unit, and the reason is given.
+#[test]
+fn without_tcp_probe_nothing_is_claimed() {
+    let mut s = Script::new("6.18.44", &["tcp:tcp_probe"]);
+    arrive(&mut s, 0, A, 100);
+    read(&mut s, 100, A, 100);
+    let f = s.facts();
+    assert!(f.rx.is_empty());
+    let why = f.unknown.iter().filter(|r| r.subject == "rx");
+    assert!(why.clone().any(|r| r.because.contains("tcp_probe")));
+}

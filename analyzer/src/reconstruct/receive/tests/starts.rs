@@ -1,0 +1,230 @@
+use super::*;
+use crate::Confidence;
+use crate::reconstruct::receive::tables::{RxEnd, RxStart};
+
+fn switch(s: &mut Script, t: u64, prev: u64, state: u64, next: u64) {
+    let v = [("prev_pid", N(prev)), ("prev_state", N(state)), ("next_pid", N(next))];
+    s.ev(T + t, 1, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+}
+
+/// The whole path from the interrupt to the return of the system call, with a sleeping reader.
+#[test]
+fn from_the_interrupt_to_the_reader() {
+    let mut s = script();
+    switch(&mut s, 0, PID as u64, 1, 0);
+    s.ev(
+        T + 100,
+        0,
+        Ctx::Hard(1),
+        "irq:irq_handler_entry",
+        &[("name", S("eth0"))],
+    );
+    s.ev(T + 104, 0, Ctx::Hard(1), "irq:softirq_raise", &[("vec", N(3))]);
+    s.ev(T + 105, 0, Ctx::Hard(1), "irq:irq_handler_exit", &[]);
+    soft(&mut s, 110, 0, "entry");
+    skb(&mut s, 125, 0, SOFT, "net:napi_gro_receive_entry", A, 1_052);
+    s.ev(T + 127, 0, SOFT, "net:napi_gro_receive_exit", &[("ret", N(3))]);
+    recv(&mut s, 140, A, 1_000);
+    probe(&mut s, 160, SOFT, A, 1_000);
+    ready(&mut s, 175);
+    s.ev(T + 180, 0, SOFT, "sched:sched_waking", &[("pid", N(PID as u64))]);
+    soft(&mut s, 190, 0, "exit");
+    s.ev(
+        T + 195,
+        1,
+        Ctx::Hard(0),
+        "sched:sched_wakeup",
+        &[("pid", N(PID as u64))],
+    );
+    switch(&mut s, 230, 0, 0, PID as u64);
+    copy(&mut s, 260, A, 1_000);
+    length(&mut s, 268, 1_000, 0);
+    exit(&mut s, 270, "recvfrom", 1_000);
+    let r = rx(&s);
+    assert_eq!(r.len(), 1);
+    let expect = [
+        (Stage::Irq, 4),
+        (Stage::SoftirqWait, 6),
+        (Stage::PollWait, 15),
+        (Stage::Gro, 15),
+        (Stage::Protocol, 20),
+        (Stage::Ready, 15),
+        (Stage::ReaderAsleep, 5),
+        (Stage::Wakeup, 15),
+        (Stage::RunQueue, 35),
+        (Stage::ReaderRunning, 30),
+        (Stage::Copy, 8),
+        (Stage::Return, 2),
+    ];
+    assert_eq!(stages(&r[0]), expect);
+    assert_eq!((r[0].total_ns, r[0].unattributed_ns, r[0].rcvq_ns), (170, 0, Some(85)));
+    assert_eq!((r[0].start, r[0].end, r[0].pid), (RxStart::Irq, RxEnd::Read, PID));
+    assert_eq!((r[0].confidence, r[0].bytes), (Confidence::Strong, Some(1_000)));
+}
+
+/// Loopback and veth: the packet waits in a CPU's backlog from netif_rx on.
+#[test]
+fn from_the_backlog_of_a_cpu() {
+    let mut s = script();
+    skb(&mut s, 0, 0, TASK, "net:netif_rx_entry", A, 1_052);
+    skb(&mut s, 2, 0, TASK, "net:netif_rx", A, 1_052);
+    soft(&mut s, 10, 0, "entry");
+    arrive(&mut s, 15, A, 1_000);
+    read(&mut s, 100, A, 1_000);
+    let r = rx(&s);
+    assert_eq!((r.len(), r[0].start), (1, RxStart::NetifRx));
+    assert_eq!(
+        stages(&r[0])[..3],
+        [(Stage::SoftirqWait, 10), (Stage::PollWait, 5), (Stage::Protocol, 10)]
+    );
+    assert_eq!(r[0].unattributed_ns, 100 - 35); // no thread events: the queue's residence is in no stage
+    assert_eq!((r[0].rcvq_ns, r[0].confidence), (Some(65), Confidence::Certain));
+}
+
+/// Queued while the softirq runs: it waits for the poll, not for the softirq.
+#[test]
+fn queued_into_a_running_softirq() {
+    let mut s = script();
+    soft(&mut s, 0, 0, "entry");
+    skb(&mut s, 10, 0, SOFT, "net:netif_rx_entry", A, 1_052);
+    arrive(&mut s, 30, A, 1_000);
+    let r = rx(&s);
+    assert_eq!(stages(&r[0])[..1], [(Stage::PollWait, 20)]);
+    assert_eq!(r[0].stage(Stage::SoftirqWait), None);
+}
+
+/// RPS: netif_rx on one CPU, netif_receive_skb on another, whose softirq counts.
+#[test]
+fn steered_to_another_cpu() {
+    let mut s = script();
+    skb(&mut s, 0, 1, SOFT, "net:netif_rx_entry", A, 1_052);
+    s.ev(T + 2, 1, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
+    soft(&mut s, 40, 0, "entry");
+    arrive(&mut s, 50, A, 1_000);
+    let r = rx(&s);
+    assert_eq!(stages(&r[0])[..2], [(Stage::SoftirqWait, 40), (Stage::PollWait, 10)]);
+    assert_eq!(r[0].cpu, 0);
+}
+
+/// Clocks of two CPUs may disagree: a negative stage is shown, never clamped, and the row still sums.
+#[test]
+fn skew_is_shown() {
+    let mut s = script();
+    skb(&mut s, 100, 1, SOFT, "net:netif_rx_entry", A, 1_052);
+    soft(&mut s, 104, 0, "entry");
+    arrive(&mut s, 110, A, 1_000);
+    SOCK.recv_length(&mut s, T + 125, 0, PID, 1_000, 0); // before the announcement, by another clock
+    let r = rx(&s);
+    assert_eq!(r[0].end, RxEnd::Read);
+    assert_eq!(r[0].total_ns, 25);
+}
+
+/// Only the first poll of a run is what the interrupt asked for: later ones begin at GRO.
+#[test]
+fn a_later_poll_does_not_begin_with_the_interrupt() {
+    let mut s = script();
+    s.ev(T, 0, Ctx::Hard(1), "irq:irq_handler_entry", &[("name", S("eth0"))]);
+    s.ev(T + 4, 0, Ctx::Hard(1), "irq:softirq_raise", &[("vec", N(3))]);
+    s.ev(T + 5, 0, Ctx::Hard(1), "irq:irq_handler_exit", &[]);
+    soft(&mut s, 10, 0, "entry");
+    s.ev(T + 20, 0, SOFT, "napi:napi_poll", &[("dev_name", S("eth1"))]);
+    skb(&mut s, 30, 0, SOFT, "net:napi_gro_receive_entry", A, 1_052);
+    s.ev(T + 31, 0, SOFT, "net:napi_gro_receive_exit", &[("ret", N(3))]);
+    arrive(&mut s, 40, A, 1_000);
+    let r = rx(&s);
+    assert_eq!((r[0].start, r[0].start_ns), (RxStart::Gro, (T + 30) as i64));
+}
+
+/// 3a: a batch is traced first, then processed: recv A, recv B, probe A, probe B.
+#[test]
+fn a_batch_is_received_before_it_is_processed() {
+    let mut s = script();
+    soft(&mut s, 0, 0, "entry");
+    recv(&mut s, 10, A, 100);
+    recv(&mut s, 12, A + 256, 200);
+    probe(&mut s, 20, SOFT, A, 100);
+    ready(&mut s, 25);
+    probe(&mut s, 50, SOFT, A + 256, 200);
+    ready(&mut s, 55);
+    soft(&mut s, 60, 0, "exit");
+    read(&mut s, 100, A, 100);
+    read(&mut s, 200, A + 256, 200);
+    let r = rx(&s);
+    let protocol: Vec<_> = r.iter().map(|r| r.stage(Stage::Protocol)).collect();
+    assert_eq!(protocol, [Some(10), Some(38)]);
+    assert!(r.iter().all(|r| r.confidence == Confidence::Certain), "{r:?}");
+}
+
+/// 3b-3: in task context the segment came out of the socket's backlog: its owner held the lock.
+#[test]
+fn a_probe_in_task_context_was_in_the_backlog() {
+    let mut s = script();
+    recv(&mut s, 0, A, 100);
+    SOCK.probe(&mut s, T + 70, 0, TASK, &[("skbaddr", N(A)), ("data_len", N(100))]);
+    let r = rx(&s);
+    assert_eq!(
+        (r[0].stage(Stage::Backlog), r[0].stage(Stage::Protocol)),
+        (Some(70), None)
+    );
+}
+
+/// Threaded NAPI receives in task context too: no lock was waited for.
+#[test]
+fn threaded_napi_is_no_backlog() {
+    let mut s = script();
+    let napi = Ctx::Task(50);
+    skb(&mut s, 0, 0, napi, "net:netif_receive_skb", A, 152);
+    probe(&mut s, 20, napi, A, 100);
+    let r = rx(&s);
+    assert_eq!(
+        (r[0].stage(Stage::Backlog), r[0].stage(Stage::Protocol)),
+        (None, Some(20))
+    );
+}
+
+/// GRO: what was merged into another unit has no row; the head has the whole payload.
+#[test]
+fn merged_units_have_no_row() {
+    for ret in [0u64, 1] {
+        let mut s = script();
+        soft(&mut s, 0, 0, "entry");
+        for k in 0..3u64 {
+            skb(
+                &mut s,
+                10 + k * 10,
+                0,
+                SOFT,
+                "net:napi_gro_receive_entry",
+                A + k * 256,
+                1_052,
+            );
+            let ret = if k == 0 { 2 } else { ret };
+            s.ev(
+                T + 12 + k * 10,
+                0,
+                SOFT,
+                "net:napi_gro_receive_exit",
+                &[("ret", N(ret))],
+            );
+        }
+        arrive(&mut s, 50, A, 3_000);
+        read(&mut s, 100, A, 3_000);
+        let r = rx(&s);
+        assert_eq!(
+            (r.len(), r[0].bytes, r[0].stage(Stage::Gro)),
+            (1, Some(3_000), Some(40))
+        );
+    }
+}
+
+/// A forwarded packet and one that was dropped are read by nobody here.
+#[test]
+fn forwarded_and_dropped_packets_have_no_row() {
+    let mut s = script();
+    recv(&mut s, 0, A, 100);
+    skb(&mut s, 10, 0, SOFT, "net:net_dev_queue", A, 166);
+    recv(&mut s, 20, A + 256, 100);
+    let v = [("skbaddr", N(A + 256)), ("protocol", N(0x0800)), ("reason", N(3))];
+    s.ev(T + 30, 0, SOFT, "skb:kfree_skb", &v);
+    assert!(rx(&s).is_empty());
+}
