@@ -43,8 +43,8 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         clock_is_ns: clock.is_ns,
         complete: capture.complete,
         problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
-        command: text(&capture.manifest, "command_line"),
-        stop_reason: text(&capture.end, "stop_reason"),
+        command: text(&capture.manifest, "/recorder/command_line"),
+        stop_reason: text(&capture.end, "/stop_reason"),
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
     };
@@ -226,8 +226,9 @@ fn name_counts(schema: &Schema<'_>, counts: &[u64]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn text(json: &Option<serde_json::Value>, key: &str) -> String {
-    match json.as_ref().and_then(|j| j.get(key)) {
+/// The text (or list of words) at a JSON pointer; empty when there is none.
+fn text(json: &Option<serde_json::Value>, pointer: &str) -> String {
+    match json.as_ref().and_then(|j| j.pointer(pointer)) {
         Some(serde_json::Value::String(s)) => s.clone(),
         Some(serde_json::Value::Array(a)) => a.iter().filter_map(|v| v.as_str()).collect::<Vec<_>>().join(" "),
         _ => String::new(),

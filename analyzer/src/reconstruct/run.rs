@@ -8,7 +8,7 @@ use super::comms::Comms;
 use super::thread::Threads;
 use super::{drops, napi, receive, skb, softirq, tcp};
 use crate::facts::{Facts, Names, Reason};
-use crate::ingest::{Severity, StatRow, Trace};
+use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
 /// Runs every tracker over the trace.
 pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
@@ -47,6 +47,9 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             because: because.clone(),
         }));
     }
+    let mut missing_events: Vec<String> = unknown.iter().map(|r| r.because.clone()).collect();
+    missing_events.sort();
+    missing_events.dedup();
     let mut stats = identity.stats;
     stats.push(StatRow {
         name: "time_inversions",
@@ -94,6 +97,9 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             locations,
             drop_reasons: reasons,
         },
-        capture: trace.info,
+        capture: CaptureInfo {
+            missing_events,
+            ..trace.info
+        },
     }
 }

@@ -3,7 +3,9 @@
 //! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, or a format text missing.
 //! Bad: more lost than that, cut, or a clock that does not measure time. Limit: a loss the kernel did not flag is not known.
 
+use crate::analyses::verdict::counted;
 use crate::facts::Facts;
+use crate::ingest::StreamInfo;
 
 #[cfg(test)]
 mod tests;
@@ -43,9 +45,16 @@ pub struct Quality {
 /// Asks.
 pub fn answer(facts: &Facts) -> Quality {
     let c = &facts.capture;
-    let lost_share = match c.lost_events {
-        0 => 0.0,
-        n => n as f64 / (n + c.total_events) as f64,
+    // Losses of ring buffers that the answers do not use weaken no answer: they are told, not judged.
+    let sum = |used: bool, of: fn(&StreamInfo) -> u64| c.streams.iter().filter(|s| s.used == used).map(of).sum::<u64>();
+    let lost = sum(true, |s| s.lost_events);
+    let lost_unknown = sum(true, |s| s.losses_of_unknown_size);
+    let lost_elsewhere = sum(false, |s| s.lost_events + s.losses_of_unknown_size);
+    let events = sum(true, |s| s.events);
+    let lost_share = if lost == 0 {
+        0.0
+    } else {
+        lost as f64 / (lost + events) as f64
     };
     let whole = c.duration_ns as f64 * f64::from(c.cpus.max(1));
     let in_gaps: i64 = facts
@@ -73,20 +82,23 @@ pub fn answer(facts: &Facts) -> Quality {
         level = Level::Bad;
         says.push("the file is cut or damaged".into());
     }
-    if c.lost_events > 0 || c.losses_of_unknown_size > 0 || !facts.gaps.is_empty() {
+    if lost > 0 || lost_unknown > 0 || !facts.gaps.is_empty() {
         level = match level {
             Level::Good if lost_share < BAD_LOSS_SHARE => Level::Degraded,
             _ => Level::Bad,
         };
-        let unknown = match c.losses_of_unknown_size {
+        let unknown = match lost_unknown {
             0 => String::new(),
-            n => format!(" and {n} losses of unknown size"),
+            n => format!(" and {} of unknown size", counted(n, "loss", "losses")),
         };
+        let share = lost_share * 100.0;
         says.push(format!(
-            "{} events were lost{unknown} ({:.3} % of all)",
-            c.lost_events,
-            lost_share * 100.0
+            "{} lost{unknown} ({share:.3} % of all)",
+            counted(lost, "event was", "events were")
         ));
+    }
+    if lost_elsewhere > 0 {
+        says.push("a ring buffer that no answer uses lost events too".into());
     }
     let sentence = match says.is_empty() {
         true => "Complete: no event was lost, every stream was read to its end.".to_string(),

@@ -12,6 +12,8 @@ mod sentences;
 #[cfg(test)]
 mod tests;
 
+pub use sentences::{counted, duration};
+
 /// How a line is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

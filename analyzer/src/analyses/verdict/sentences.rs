@@ -18,6 +18,11 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// `1 packet`, `2 packets`: a count with its noun.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 fn or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "–".into(), duration)
 }
@@ -44,7 +49,7 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         .chain([&r.unattributed])
         .max_by(|a, b| a.share.total_cmp(&b.share));
     let top = top.map_or_else(String::new, |s| {
-        format!("; {:.0} % of that time is {}", s.share * 100.0, s.meaning)
+        format!("; {:.0} % of that time: {}", s.share * 100.0, s.meaning)
     });
     let slow = r.rcvq.solid.p99_ns.is_some_and(|v| v >= RCVQ_NOTICE_NS);
     let sentence = format!(
@@ -58,7 +63,11 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
-    let rest = format!("{} frees were normal, {} unclear", d.expected, d.unclear);
+    let rest = format!(
+        "{} normal, {} unclear",
+        counted(d.expected, "free was", "frees were"),
+        d.unclear
+    );
     match d.groups.iter().find(|g| g.expected == Some(false)) {
         None if d.unclear > 0 => (
             Tone::Notice,
@@ -72,8 +81,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 format!(" at {}", g.location)
             };
             let s = format!(
-                "{} packets were dropped in this host, most for {}{place} ({}); {rest}.",
-                d.lost, g.reason, g.count
+                "{} dropped in this host, most for {}{place} ({}); {rest}.",
+                counted(d.lost, "packet was", "packets were"),
+                g.reason,
+                g.count
             );
             (Tone::Bad, s)
         }
@@ -86,7 +97,10 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     if n == 0 {
         return (
             Tone::Ok,
-            format!("No TCP segment was retransmitted on {sockets} sockets."),
+            format!(
+                "No TCP segment was retransmitted on {}.",
+                counted(sockets as u64, "socket", "sockets")
+            ),
         );
     }
     let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();

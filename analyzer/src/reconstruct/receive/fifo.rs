@@ -13,6 +13,8 @@ pub struct Fifo {
     doubt: bool,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     aligned: bool,
+    /// Units that no `sk_data_ready` has announced yet.
+    unannounced: Vec<usize>,
 }
 
 impl Fifo {
@@ -22,6 +24,7 @@ impl Fifo {
             waiting: VecDeque::new(),
             doubt: false,
             aligned,
+            unannounced: Vec::new(),
         }
     }
     /// A unit arrived.
@@ -31,6 +34,14 @@ impl Fifo {
     /// The unit that arrived last and still waits.
     pub fn last(&self) -> Option<usize> {
         self.waiting.back().copied()
+    }
+    /// A unit that an `sk_data_ready` will announce.
+    pub fn expect(&mut self, unit: usize) {
+        self.unannounced.push(unit);
+    }
+    /// `sk_data_ready`: the units it announces, in order of arrival.
+    pub fn announce(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.unannounced)
     }
     /// The order is in doubt from now on.
     pub fn doubt(&mut self) {
@@ -47,6 +58,7 @@ impl Fifo {
     /// A unit left without being read (TCP dropped it).
     pub fn remove(&mut self, unit: usize) {
         self.waiting.retain(|u| *u != unit);
+        self.unannounced.retain(|u| *u != unit);
     }
     /// Everything still waiting.
     pub fn drain(self) -> impl Iterator<Item = usize> {

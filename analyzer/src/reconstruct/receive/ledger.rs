@@ -37,7 +37,8 @@ pub fn row(u: &Unit, end: RxEnd, threads: &Threads, comms: &Comms) -> RxRow {
     set(Stage::Gro, between(u.gro, u.recv));
     let protocol = if u.backlog { Stage::Backlog } else { Stage::Protocol };
     set(protocol, between(u.recv, u.proto.or(u.ready)));
-    set(Stage::Ready, between(u.proto, u.ready));
+    let readable = if u.held { Stage::OutOfOrder } else { Stage::Ready };
+    set(readable, between(u.proto, u.ready));
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
     let mut rcvq_ns = None;
     let mut last = queued;

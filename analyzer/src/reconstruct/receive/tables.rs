@@ -21,6 +21,8 @@ pub enum Stage {
     Protocol,
     /// In the socket's backlog because a task held the socket lock.
     Backlog,
+    /// Held by TCP until a later segment made the socket readable: a segment before it was missing (or SO_RCVLOWAT).
+    OutOfOrder,
     /// Transport protocol until the socket was marked readable (an ACK may be sent in here).
     Ready,
     /// In the receive queue while the reader slept (not woken by this packet: busy elsewhere, or not yet woken).
@@ -38,7 +40,7 @@ pub enum Stage {
 }
 
 /// Number of stages.
-pub const STAGES: usize = 13;
+pub const STAGES: usize = 14;
 
 impl Stage {
     /// All, in order.
@@ -49,6 +51,7 @@ impl Stage {
         Stage::Gro,
         Stage::Protocol,
         Stage::Backlog,
+        Stage::OutOfOrder,
         Stage::Ready,
         Stage::ReaderAsleep,
         Stage::Wakeup,
@@ -66,6 +69,7 @@ impl Stage {
             Stage::Gro => "gro",
             Stage::Protocol => "protocol",
             Stage::Backlog => "backlog",
+            Stage::OutOfOrder => "out_of_order",
             Stage::Ready => "ready",
             Stage::ReaderAsleep => "reader_asleep",
             Stage::Wakeup => "wakeup",
@@ -84,6 +88,7 @@ impl Stage {
             Stage::Gro => "GRO entry to netif_receive_skb: hold and list batch",
             Stage::Protocol => "netif_receive_skb to the transport protocol, with the batch's other packets in between",
             Stage::Backlog => "socket backlog: a task held the socket lock",
+            Stage::OutOfOrder => "held by TCP until a missing segment came (out of order, or SO_RCVLOWAT)",
             Stage::Ready => "transport protocol to socket readable; an ACK may be sent in here",
             Stage::ReaderAsleep => "readable, but the reader slept",
             Stage::Wakeup => "reader woken, not yet runnable (IPI)",
@@ -275,6 +280,11 @@ pub static RX: TableDef<RxRow> = TableDef {
             "stage_backlog_ns",
             Backlog,
             "socket backlog: a task held the socket lock"
+        ),
+        stage_col!(
+            "stage_out_of_order_ns",
+            OutOfOrder,
+            "held by TCP until a later segment made the socket readable: one before it was missing (or SO_RCVLOWAT)"
         ),
         stage_col!(
             "stage_ready_ns",

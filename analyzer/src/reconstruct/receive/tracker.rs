@@ -121,6 +121,10 @@ impl Ledger<'_> {
         &mut self.states[at]
     }
 
+    fn state_of(&self, cpu: u16) -> Option<&CpuState> {
+        self.states.get(usize::from(cpu))
+    }
+
     pub(super) fn unit_of(&self, e: &Event<'_>) -> Option<usize> {
         self.open.get(&self.identity.of(e.index)?).copied()
     }
@@ -271,6 +275,9 @@ impl Ledger<'_> {
         let before = fifo.last().and_then(|w| self.units.get(w));
         let unannounced = before.is_some_and(|w| w.ready.is_none() && w.left > 0);
         fifo.push(i);
+        if has_ready {
+            fifo.expect(i);
+        }
         if unannounced && has_ready {
             fifo.doubt();
         }
@@ -283,13 +290,18 @@ impl Ledger<'_> {
         if TCP_PROTOCOLS.contains(&protocol) {
             let connection = self.tcp.sockets.at(sk, e.ts);
             // Another socket's announcement (a listener, a second connection) is not this segment's.
-            if let Some(i) = self.state(e.cpu).probed
-                && let Some(u) = self.units.get_mut(i)
-                && u.connection == connection
-                && u.ready.is_none()
-            {
-                u.ready = Some(e.ts);
-                self.state(e.cpu).probed = None;
+            let of = |i: usize| self.units.get(i).and_then(|u| u.connection);
+            let probed = self.state_of(e.cpu).and_then(|s| s.probed);
+            let (Some(i), Some(c)) = (probed.filter(|i| of(*i) == connection), connection) else {
+                return;
+            };
+            self.state(e.cpu).probed = None;
+            // Segments that came before this one and were not announced then waited for it.
+            let announced = self.fifos.get_mut(&Key::Tcp(c)).map_or(vec![], Fifo::announce);
+            for a in announced {
+                if let Some(u) = self.units.get_mut(a).filter(|u| u.ready.is_none()) {
+                    (u.ready, u.held) = (Some(e.ts), a != i);
+                }
             }
             return;
         }

@@ -34,6 +34,8 @@ pub struct Unit {
     pub recv_in_task: bool,
     /// The probe ran in task context: the segment waited in the socket's backlog.
     pub backlog: bool,
+    /// Announced only by a later segment's `sk_data_ready`.
+    pub held: bool,
     /// `sk_data_ready`.
     pub ready: Option<i64>,
     /// Payload, bytes.
@@ -73,6 +75,7 @@ impl Unit {
             proto: None,
             recv_in_task: false,
             backlog: false,
+            held: false,
             ready: None,
             bytes: None,
             left: 0,

@@ -49,7 +49,15 @@ pub fn section(input: &Input<'_>) -> Section {
             "{count} more in ring buffers that the reconstruction does not use (see Streams)."
         ))));
     }
-    blocks.push(Block::Table(streams(input, capture)));
+    let table = Block::Table(streams(input, capture));
+    match capture.lost_events == 0 && unused == 0 {
+        // nothing to look at in it: the verdict comes sooner
+        true => blocks.push(Block::Details {
+            summary: "Streams".into(),
+            blocks: vec![table],
+        }),
+        false => blocks.push(table),
+    }
     let serious = |row: &&StatRow| row.severity != StatSeverity::Info;
     let (warnings, infos): (Vec<&StatRow>, Vec<&StatRow>) = quality.stats.iter().partition(serious);
     if !warnings.is_empty() {
