@@ -62,12 +62,16 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
 
 /// What was lost, as a phrase; `None` when nothing.
 fn losses(info: &CaptureInfo) -> Option<String> {
+    let places = match info.losses_of_unknown_size {
+        1 => "at 1 place".to_owned(),
+        n => format!("at {} places", group_digits(n)),
+    };
     match (info.lost_events, info.losses_of_unknown_size) {
         (0, 0) => None,
         (n, 0) => Some(format!("{} events LOST", group_digits(n))),
-        (0, n) => Some(format!("events LOST at {n} places, the kernel did not store how many")),
-        (n, m) => Some(format!(
-            "{} events LOST, and more at {m} places without a number",
+        (0, _) => Some(format!("events LOST {places}; the kernel did not store how many")),
+        (n, _) => Some(format!(
+            "{} events LOST, and more {places} without a number",
             group_digits(n)
         )),
     }

@@ -15,7 +15,8 @@ Examples:
   netmortem query incident.nmb 'SELECT task, MAX(total_ns) AS worst_ns FROM rx GROUP BY task' --format csv
   netmortem query incident.nmb 'SELECT * FROM skbs WHERE life_ns > 1000000' --format parquet -o slow.parquet
 
-`netmortem show --list` names the tables and their columns. Unknown values are NULL.";
+`netmortem show --list` names the tables and their columns. Unknown values are NULL. Without ORDER BY rows may come in any
+order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those of the analysis.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
