@@ -52,12 +52,23 @@ pub fn is_terminal(path: Option<&Path>) -> bool {
     path.is_none_or(|p| p.as_os_str() == "-") && std::io::stdout().is_terminal()
 }
 
-/// Prints a sheet in one of the text formats; Parquet is the frames crate's, not a sheet's.
+/// Prints a sheet in one of the text formats (Parquet is the frames crate's, not a sheet's), and tells what a narrow terminal
+/// leaves out.
 pub fn print(sheet: &Sheet<'_>, format: Format, look: Look, out: &mut dyn Write) -> std::io::Result<()> {
     match format {
         Format::Csv => csv::write(sheet, out)?,
         Format::Json => json::write(sheet, out)?,
-        Format::Table | Format::Parquet => text::write(sheet, look, out)?,
+        Format::Table | Format::Parquet => {
+            let left_out = text::write(sheet, look, out)?;
+            out.flush()?;
+            if !left_out.is_empty() {
+                let list = left_out.join(", ");
+                writeln!(
+                    std::io::stderr(),
+                    "too wide for this terminal, left out: {list}; choose columns, or pipe into less -S"
+                )?;
+            }
+        }
     }
     out.flush()
 }

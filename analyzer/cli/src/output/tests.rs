@@ -92,26 +92,32 @@ fn text_aligns_and_escapes() {
     assert_eq!(lines[3], "          x,\"y\"");
 }
 
+fn text_at(width: usize) -> (String, Vec<String>) {
+    let look = Look {
+        width: Some(width),
+        color: false,
+    };
+    let mut out = vec![];
+    let left_out = text::write(&Sheet::of_table(&Demo), look, &mut out).unwrap();
+    (String::from_utf8(out).unwrap(), left_out)
+}
+
 #[test]
 fn text_fits_the_terminal_by_cutting_names_never_numbers() {
-    let text = printed(
-        Format::Table,
-        Look {
-            width: Some(40),
-            color: false,
-        },
-    );
+    let (text, left_out) = text_at(40);
     let longest = text.lines().map(|l| l.chars().count()).max();
-    assert!(longest <= Some(40), "{text}");
+    assert!(longest <= Some(40) && left_out.is_empty(), "{text}");
     assert!(text.contains("-1234567  a\\x1b[2J"), "{text}");
-    let narrow = printed(
-        Format::Table,
-        Look {
-            width: Some(5),
-            color: false,
-        },
-    );
-    assert!(narrow.contains("-1234567"), "{narrow}");
+}
+
+#[test]
+fn columns_that_do_not_fit_are_named() {
+    let (text, left_out) = text_at(20);
+    assert_eq!(left_out, ["share", "expected"]);
+    assert!(text.contains("-1234567  a\\x1b[2…"), "{text}");
+    let (text, left_out) = text_at(5);
+    assert_eq!(left_out, ["dev", "share", "expected"]);
+    assert!(text.contains("-1234567"), "a number is never cut: {text}");
 }
 
 #[test]

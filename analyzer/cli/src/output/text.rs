@@ -23,8 +23,8 @@ pub struct Look {
     pub color: bool,
 }
 
-/// Writes the sheet.
-pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the sheet; returns the names of columns at its right that the terminal is too narrow for.
+pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let names: Vec<Cow<'_, str>> = sheet.heads.iter().map(|h| clean(&h.name)).collect();
     let right: Vec<bool> = sheet
         .heads
@@ -39,6 +39,7 @@ pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<(
     }
     if let Some(terminal) = look.width {
         fit(&mut widths, &right, terminal);
+        widths.truncate(columns_that_fit(&widths, terminal));
     }
     let head = line(names.iter().map(|n| Cow::Borrowed(n.as_ref())), &widths, &right, look);
     writeln!(out, "{}", bold(&head, look.color))?;
@@ -46,7 +47,16 @@ pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<(
         let cells: Vec<Cell<'_>> = row.collect();
         writeln!(out, "{}", line(cells.iter().map(shown), &widths, &right, look))?;
     }
-    Ok(())
+    Ok(names.iter().skip(widths.len()).map(|n| n.to_string()).collect())
+}
+
+/// How many columns from the left fit; at least one.
+fn columns_that_fit(widths: &[usize], terminal: usize) -> usize {
+    let ends = widths.iter().scan(0usize, |end, w| {
+        *end += w + 2;
+        Some(*end - 2)
+    });
+    ends.take_while(|end| *end <= terminal).count().max(1)
 }
 
 /// Narrows text columns, the widest first, until the line fits or none can give.

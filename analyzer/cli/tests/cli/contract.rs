@@ -191,6 +191,18 @@ fn filters_choose_rows_as_sql_does() {
     let sql = "SELECT * FROM skbs WHERE life_ns > 20000 AND class = 'rx'";
     let queried = json(&["query", &rpc(), sql, "--format", "json"]);
     assert_eq!(shown, queried);
+    let two = stdout(&[
+        "show",
+        "skbs",
+        &rpc(),
+        "--columns",
+        "dev,skb_id",
+        "--limit",
+        "1",
+        "--format",
+        "csv",
+    ]);
+    assert!(two.starts_with("dev,skb_id\n"), "{two}");
     let unknown = json(&["show", "skbs", &rpc(), "--filter", "life_ns=", "--format", "json"]);
     assert!(unknown.as_array().unwrap().iter().all(|r| r["life_ns"].is_null()));
 }

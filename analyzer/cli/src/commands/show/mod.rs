@@ -21,6 +21,7 @@ Examples:
   netmortem show --list                                     every table, its columns, units and meaning
   netmortem show drops incident.nmb
   netmortem show rx incident.nmb --filter 'total_ns>=1000000' --filter dev=eth0 --limit 20
+  netmortem show rx incident.nmb --columns task,start_ns,total_ns
   netmortem show skbs incident.nmb --format csv -o skbs.csv
   netmortem show tcp_samples incident.nmb --format parquet -o samples.parquet
 
@@ -42,6 +43,9 @@ pub struct Args {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     format: Format,
+    /// Only these columns, in this order, separated by commas
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Vec<String>,
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -74,19 +78,19 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     };
     let filters = filters(described, &args.filter)?;
+    let columns = columns(described, &args.columns)?;
     let facts = input::facts(input)?;
     let tables = facts.tables();
     let table = find(&tables, described.name())?;
     let wanted = (0..table.len()).filter(|row| filters.iter().all(|f| f.keeps(&table.cell(*row, f.column))));
-    let rows: Vec<usize> = wanted.take(args.limit.unwrap_or(usize::MAX)).collect();
+    let rows = wanted.take(args.limit.unwrap_or(usize::MAX)).collect();
+    let chosen = Chosen { table, rows, columns };
     let mut out = output::writer(to)?;
     if args.format == Format::Parquet {
-        netmortem_frames::to_parquet(&Chosen { table, rows }, &mut out)?;
+        netmortem_frames::to_parquet(&chosen, &mut out)?;
         out.flush()?;
     } else {
-        let mut sheet = Sheet::of_table(table);
-        sheet.rows = rows;
-        output::print(&sheet, args.format, look, &mut out)?;
+        output::print(&Sheet::of_table(&chosen), args.format, look, &mut out)?;
     }
     Ok(Outcome::Done)
 }
@@ -120,19 +124,33 @@ fn filters(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<Filter
     let columns = table.columns();
     given
         .iter()
-        .map(|text| {
-            Filter::parse(text, &columns).map_err(|what| {
-                let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
-                failure(what, format!("columns of {}: {}", table.name(), names.join(", ")))
-            })
-        })
+        .map(|text| Filter::parse(text, &columns).map_err(|what| no_such(table, what)))
         .collect()
 }
 
-/// Chosen rows of a table.
+/// Indices of the columns asked for; of all when none is.
+fn columns(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<usize>> {
+    let columns = table.columns();
+    if given.is_empty() {
+        return Ok((0..columns.len()).collect());
+    }
+    let index = |name: &String| columns.iter().position(|c| c.name == name.trim());
+    given
+        .iter()
+        .map(|n| index(n).ok_or_else(|| no_such(table, format!("there is no column {n}"))))
+        .collect()
+}
+
+fn no_such(table: &dyn FactTable, what: String) -> anyhow::Error {
+    let names: Vec<&str> = table.columns().iter().map(|c| c.name).collect();
+    failure(what, format!("columns of {}: {}", table.name(), names.join(", ")))
+}
+
+/// Chosen rows and columns of a table.
 struct Chosen<'t> {
     table: &'t dyn FactTable,
     rows: Vec<usize>,
+    columns: Vec<usize>,
 }
 
 impl FactTable for Chosen<'_> {
@@ -143,12 +161,16 @@ impl FactTable for Chosen<'_> {
         self.table.meaning()
     }
     fn columns(&self) -> Vec<ColumnInfo> {
-        self.table.columns()
+        let all = self.table.columns();
+        self.columns.iter().filter_map(|c| all.get(*c).copied()).collect()
     }
     fn len(&self) -> usize {
         self.rows.len()
     }
     fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        self.rows.get(row).map_or(Cell::Null, |r| self.table.cell(*r, column))
+        match (self.rows.get(row), self.columns.get(column)) {
+            (Some(r), Some(c)) => self.table.cell(*r, *c),
+            _ => Cell::Null,
+        }
     }
 }
