@@ -5,12 +5,23 @@ use std::collections::VecDeque;
 use super::unit::Unit;
 use crate::confidence::Confidence;
 
+/// What a copy that names an skb takes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Named {
+    /// The bytes that wait first.
+    Next,
+    /// The same, after these units, which earlier reads must have taken.
+    After(Vec<usize>),
+    /// Nothing of what waits.
+    Strange,
+}
+
 /// Units waiting for a reader, as positions in the table of units.
 #[derive(Debug)]
 pub struct Fifo {
     waiting: VecDeque<usize>,
-    /// A segment may be out of order: until the FIFO is empty its order is a guess.
-    doubt: bool,
+    /// Segments up to this one may be out of order: while one of them waits, the order is a guess.
+    doubt: Option<usize>,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     aligned: bool,
     /// Units that no `sk_data_ready` has announced yet.
@@ -22,7 +33,7 @@ impl Fifo {
     pub fn new(aligned: bool) -> Fifo {
         Fifo {
             waiting: VecDeque::new(),
-            doubt: false,
+            doubt: None,
             aligned,
             unannounced: Vec::new(),
         }
@@ -45,7 +56,10 @@ impl Fifo {
     }
     /// The order is in doubt from now on.
     pub fn doubt(&mut self) {
-        self.doubt = !self.waiting.is_empty();
+        self.doubt = self.waiting.iter().max().copied();
+    }
+    fn in_doubt(&self) -> bool {
+        self.doubt.is_some_and(|last| self.waiting.iter().any(|u| *u <= last))
     }
     /// A read took bytes that were not seen to arrive.
     pub fn strange_read(&mut self) {
@@ -64,26 +78,39 @@ impl Fifo {
     pub fn drain(self) -> impl Iterator<Item = usize> {
         self.waiting.into_iter()
     }
-    /// A copy names a unit: brings it to the front. One behind others arrived early (the order was a guess) or those
-    /// before it were read unseen; which of the two is not known, so the order is in doubt.
-    /// False: the copy cannot be of anything that waits here.
-    pub fn named(&mut self, unit: usize, units: &[Unit]) -> bool {
-        let Some(u) = units.get(unit) else { return false };
+    /// A copy names a unit: what it takes. Units before it were read already, whatever the bytes counted said; when one
+    /// of them was held for a missing segment, they may as well be later in the stream, and the order is in doubt.
+    pub fn named(&mut self, unit: usize, units: &[Unit]) -> Named {
+        let Some(u) = units.get(unit) else {
+            return Named::Strange;
+        };
+        let whole = Some(u.left) == u.bytes;
         match self.waiting.iter().position(|w| *w == unit) {
-            Some(0) => self.aligned |= Some(u.left) == u.bytes,
+            Some(0) => {
+                self.aligned |= whole;
+                Named::Next
+            }
             Some(at) => {
-                self.doubt = true;
-                self.waiting.remove(at);
-                self.waiting.push_front(unit);
+                let ahead = self.waiting.iter().take(at);
+                let held = ahead.filter_map(|w| units.get(*w)).any(|w| w.held || w.ready.is_none());
+                if held {
+                    self.doubt();
+                    self.waiting.remove(at);
+                    self.waiting.push_front(unit);
+                    return Named::Next;
+                }
+                self.aligned |= whole;
+                Named::After(self.waiting.drain(..at).collect())
             }
             // Its own bytes are taken; what follows was coalesced into it.
-            None => return u.proto.is_some() && u.left == 0,
+            None if u.proto.is_some() && u.left == 0 => Named::Next,
+            None => Named::Strange,
         }
-        true
     }
     /// `bytes` were copied at `ts`; returns the units whose last byte was taken.
     pub fn take(&mut self, mut bytes: u32, ts: i64, units: &mut [Unit]) -> Vec<usize> {
         let mut done = vec![];
+        let in_doubt = self.in_doubt();
         while bytes > 0 {
             let Some(u) = self.waiting.front().copied() else { break };
             let Some(unit) = units.get_mut(u) else { break };
@@ -94,13 +121,15 @@ impl Fifo {
                 break;
             }
             unit.copy = Some(ts);
-            if self.doubt || !self.aligned {
+            if in_doubt || !self.aligned {
                 unit.link(Confidence::Weak);
             }
             done.push(u);
             self.waiting.pop_front();
         }
-        self.doubt &= !self.waiting.is_empty();
+        if !self.in_doubt() {
+            self.doubt = None;
+        }
         // More was read than was seen to arrive.
         self.aligned &= bytes == 0;
         done

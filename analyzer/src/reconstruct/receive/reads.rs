@@ -1,6 +1,6 @@
 //! Reads: copies, and which units they took.
 
-use super::fifo::Fifo;
+use super::fifo::{Fifo, Named};
 use super::tables::RxEnd;
 use super::tracker::{Copied, Key, Ledger, Receive, TCP_PROTOCOLS};
 use crate::confidence::Confidence;
@@ -93,10 +93,19 @@ impl Ledger<'_> {
             };
             // The copy is of an skb that is not among those waiting: older than the recording, or one without a probe
             // (the handshake, a closing state). Its bytes are none of theirs.
-            if c.skb.is_some() && !named.is_some_and(|u| fifo.named(u, &self.units)) {
-                fifo.strange_read();
-                continue;
-            }
+            let takes = match (c.skb, named) {
+                (None, _) => Named::Next,
+                (Some(_), Some(u)) => fifo.named(u, &self.units),
+                (Some(_), None) => Named::Strange,
+            };
+            let passed = match takes {
+                Named::Strange => {
+                    fifo.strange_read();
+                    continue;
+                }
+                Named::Next => vec![],
+                Named::After(units) => units,
+            };
             let done = fifo.take(c.bytes, c.ts, &mut self.units);
             for i in &done {
                 if let Some(u) = self.units.get_mut(*i) {
@@ -110,6 +119,14 @@ impl Ledger<'_> {
                     });
                 }
             }
+            // When they were read is not known: not later than now.
+            for i in &passed {
+                if let Some(u) = self.units.get_mut(*i) {
+                    (u.copy, u.read, u.pid, u.left) = (Some(c.ts), read, e.pid, 0);
+                    u.link(Confidence::Weak);
+                }
+            }
+            self.returning(e.pid, ret, passed);
             self.returning(e.pid, ret, done);
         }
     }
