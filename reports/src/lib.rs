@@ -25,7 +25,7 @@ pub use text::{Colors, text};
 #[cfg(test)]
 extern crate self as netmortem_reports; // the gallery below is shared with an example
 #[cfg(test)]
-#[path = "../examples/gallery/layout.rs"]
+#[path = "../examples/gallery/layout/mod.rs"]
 mod layout;
 #[cfg(test)]
 mod tests;
