@@ -14,6 +14,8 @@ pub mod stat;
 pub mod table;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use confidence::Confidence;
 pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};

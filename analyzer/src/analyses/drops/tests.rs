@@ -1,1 +1,60 @@
-//! Tests on small tables; the figures of real recordings are tested in the workspace package `tests`.
+use super::answer;
+use crate::Confidence;
+use crate::analyses::Outcome;
+use crate::facts::{Facts, Reason};
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+
+fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropRow {
+    DropRow {
+        time_ns: t,
+        cpu: 0,
+        reason: Some(reason),
+        location,
+        dev: Name::new(b"eth0"),
+        skb_id: None,
+        protocol: 0x0800,
+        expected,
+        why: "why",
+        confidence: Confidence::Strong,
+    }
+}
+
+#[test]
+fn groups_put_losses_first_and_add_up() {
+    let mut f = Facts::empty();
+    f.names.locations.insert(0x10, "tcp_v4_rcv".into());
+    for t in 0..5 {
+        f.drops.push(drop_row(t, 2, 0x10, Some(true)));
+    }
+    f.drops.push(drop_row(10, 3, 0x20, None));
+    f.drops.push(drop_row(30, 4, 0x10, Some(false)));
+    f.drops.push(drop_row(20, 4, 0x10, Some(false)));
+    let Outcome::Findings(d) = answer(&f) else { panic!() };
+    assert_eq!((d.total, d.lost, d.expected, d.unclear), (8, 2, 5, 1));
+    let of: Vec<_> = d
+        .groups
+        .iter()
+        .map(|g| (g.expected, g.count, g.location.as_str()))
+        .collect();
+    let expect = [
+        (Some(false), 2, "tcp_v4_rcv"),
+        (None, 1, "0x20"),
+        (Some(true), 5, "tcp_v4_rcv"),
+    ];
+    assert_eq!(of, expect);
+    assert_eq!((d.groups[0].first_ns, d.groups[0].last_ns), (20, 30));
+    assert_eq!(d.groups[0].reason, "reason 4"); // the table of this recording does not name it
+}
+
+/// No kfree_skb seen is "nothing was dropped" only where it could have been seen (pitfall 7 aside).
+#[test]
+fn not_recorded_is_not_none() {
+    let mut f = Facts::empty();
+    assert!(matches!(answer(&f), Outcome::Findings(d) if d.total == 0));
+    f.unknown.push(Reason {
+        subject: "drops",
+        because: "skb:kfree_skb has no format in this capture".into(),
+    });
+    assert!(matches!(answer(&f), Outcome::Unknown(r) if r[0].because.contains("kfree_skb")));
+}

@@ -1,1 +1,83 @@
-//! Tests on small tables; the figures of real recordings are tested in the workspace package `tests`.
+use super::{Level, answer};
+use crate::facts::Facts;
+use crate::ingest::{GapRow, Severity, StatRow};
+
+/// A complete capture of 1000 events on two CPUs.
+fn whole() -> Facts {
+    let mut f = Facts::empty();
+    let c = &mut f.capture;
+    (c.total_events, c.complete, c.clock_is_ns, c.cpus) = (1_000, true, true, 2);
+    (c.start_ns, c.end_ns, c.duration_ns) = (Some(0), Some(1_000), 1_000);
+    f
+}
+fn level(change: impl FnOnce(&mut Facts)) -> Level {
+    let mut f = whole();
+    change(&mut f);
+    answer(&f).level
+}
+
+#[test]
+fn levels() {
+    assert_eq!(level(|_| {}), Level::Good);
+    assert_eq!(level(|f| f.capture.lost_events = 9), Level::Degraded);
+    assert_eq!(level(|f| f.capture.lost_events = 11), Level::Bad); // 11 / 1011 > 1 %
+    assert_eq!(level(|f| f.capture.losses_of_unknown_size = 1), Level::Degraded);
+    assert_eq!(level(|f| f.capture.complete = false), Level::Bad);
+    assert_eq!(level(|f| f.capture.clock_is_ns = false), Level::Bad);
+    assert_eq!(level(|f| f.capture.total_events = 0), Level::Bad);
+    // A loss does not make what is bad already merely degraded.
+    let both = |f: &mut Facts| (f.capture.complete, f.capture.lost_events) = (false, 1);
+    assert_eq!(level(both), Level::Bad);
+}
+
+#[test]
+fn the_sentence_says_every_reason() {
+    let mut f = whole();
+    assert!(answer(&f).sentence.starts_with("Complete"));
+    (
+        f.capture.lost_events,
+        f.capture.losses_of_unknown_size,
+        f.capture.complete,
+    ) = (5, 2, false);
+    f.capture.clock_is_ns = false;
+    f.capture.clock = "counter".into();
+    let s = answer(&f).sentence;
+    for part in ["5 events", "2 losses of unknown size", "cut or damaged", "'counter'"] {
+        assert!(s.contains(part), "{part} in {s}");
+    }
+}
+
+/// Open ends reach to the capture's ends; shares are of CPU time and never exceed 1.
+#[test]
+fn gap_share_is_of_cpu_time() {
+    let gap = |start_ns, end_ns| GapRow {
+        cpu: 0,
+        start_ns,
+        end_ns,
+        lost_events: None,
+        cause: "overrun",
+    };
+    let share = |gaps| {
+        let mut f = whole();
+        f.gaps = gaps;
+        answer(&f).gap_share
+    };
+    assert_eq!(share(vec![gap(Some(100), Some(300))]), 0.1);
+    assert_eq!(share(vec![gap(None, Some(200)), gap(Some(900), None)]), 0.15);
+    assert_eq!(share(vec![gap(Some(500), Some(400))]), 0.0);
+    assert_eq!(share(vec![gap(None, None); 5]), 1.0);
+}
+
+#[test]
+fn counters_of_zero_are_left_out() {
+    let stat = |name, value| StatRow {
+        name,
+        value,
+        severity: Severity::Info,
+        advice: "",
+    };
+    let mut f = whole();
+    f.stats = vec![stat("a", 0), stat("b", 3)];
+    let names: Vec<_> = answer(&f).stats.iter().map(|s| s.name).collect();
+    assert_eq!(names, ["b"]);
+}

@@ -1,1 +1,75 @@
-//! Tests on small tables; the figures of real recordings are tested in the workspace package `tests`.
+use super::{EXAMPLES, answer};
+use crate::Confidence::{self, Certain, Weak};
+use crate::analyses::Outcome;
+use crate::facts::{Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
+
+fn unit(n: u32, end: RxEnd, of: &[(Stage, i64)], unattributed_ns: i64, confidence: Confidence) -> RxRow {
+    let mut stages = [None; STAGES];
+    for (s, v) in of {
+        stages[*s as usize] = Some(*v);
+    }
+    RxRow {
+        skb_id: SkbId(n),
+        dev: Name::new(b"eth0"),
+        cpu: 0,
+        connection: None,
+        task: Name::new(b"curl"),
+        pid: 7,
+        bytes: Some(1),
+        start_ns: i64::from(n),
+        start: RxStart::Gro,
+        total_ns: of.iter().map(|x| x.1).sum::<i64>() + unattributed_ns,
+        end,
+        unattributed_ns,
+        stages,
+        rcvq_ns: None,
+        confidence,
+    }
+}
+
+#[test]
+fn shares_of_all_stages_and_the_rest_make_one() {
+    let mut f = Facts::empty();
+    f.rx = vec![
+        unit(0, RxEnd::Read, &[(Stage::Gro, 30), (Stage::Copy, 10)], 10, Certain),
+        unit(1, RxEnd::Read, &[(Stage::Gro, 40)], 10, Weak),
+        unit(2, RxEnd::Queued, &[(Stage::Gro, 5_000)], 0, Certain),
+        unit(3, RxEnd::Protocol, &[(Stage::Protocol, 7)], 0, Certain),
+    ];
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    assert_eq!((r.read, r.queued, r.protocol_only), (2, 1, 1));
+    let sum: f64 = r.stages.iter().map(|s| s.share).sum::<f64>() + r.unattributed.share;
+    assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    let gro = r.stages.iter().find(|s| s.stage == "gro").unwrap();
+    assert_eq!((gro.share, gro.all.n, gro.solid.n), (0.7, 2, 1));
+    // A stage that did not happen is unknown there, not 0.
+    let copy = r.stages.iter().find(|s| s.stage == "copy").unwrap();
+    assert_eq!((copy.all.n, copy.all.unknown, copy.all.min_ns), (1, 1, Some(10)));
+    assert_eq!((r.total.all.n, r.total.solid.max_ns), (2, Some(50)));
+    assert_eq!((r.by_dev["eth0"].n, r.by_task["curl"].n), (1, 1));
+    assert_eq!((r.by_confidence["certain"], r.by_confidence["weak"]), (3, 1));
+}
+
+/// Worst first, ties by id, the longest stage named; nothing but read units.
+#[test]
+fn the_worst_are_examples() {
+    let mut f = Facts::empty();
+    for n in 0..20 {
+        f.rx.push(unit(n, RxEnd::Read, &[(Stage::RunQueue, i64::from(n / 2))], 1, Certain));
+    }
+    f.rx.push(unit(50, RxEnd::Queued, &[(Stage::Gro, 9_999)], 0, Certain));
+    f.rx.push(unit(60, RxEnd::Read, &[], 5_000, Certain));
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    assert_eq!(r.worst.len(), EXAMPLES);
+    let ids: Vec<u32> = r.worst.iter().take(4).map(|w| w.skb_id).collect();
+    assert_eq!(ids, [60, 18, 19, 16]);
+    assert_eq!((r.worst[0].top_stage, r.worst[0].top_ns), ("unattributed", 5_000));
+    assert_eq!((r.worst[1].top_stage, r.worst[1].top_ns), ("run_queue", 9));
+}
+
+#[test]
+fn nothing_received_is_no_answer() {
+    assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
+}

@@ -60,6 +60,16 @@ pub(super) fn draw(facts: &Facts, c: &ConnectionRow, samples: &[&SampleRow]) -> 
         let i = states.partition_point(|s| s.0 <= t);
         i.checked_sub(1).and_then(|i| states.get(i)).is_some_and(|s| s.1 >= 2)
     };
+    // A value that the reduction chose did not hold before it.
+    let chosen = |mut seg: Segment| {
+        if let Some((t, _)) = seg.first_mut()
+            && !reducing(*t)
+            && let Some(s) = states.iter().find(|s| s.0 > *t && s.1 >= 2)
+        {
+            *t = s.0;
+        }
+        seg
+    };
     let mut thinned = false;
     let mut line = |get: &dyn Fn(&SampleRow) -> Option<u32>| {
         let mut out: Vec<Segment> = vec![];
@@ -90,7 +100,9 @@ pub(super) fn draw(facts: &Facts, c: &ConnectionRow, samples: &[&SampleRow]) -> 
         out
     };
     let cwnd = line(&|s| Some(s.snd_cwnd));
-    let ssthresh = line(&|s| (s.ssthresh < INFINITE_SSTHRESH && reducing(s.time_ns)).then_some(s.ssthresh));
+    let ssthresh: Vec<Segment> =
+        line(&|s| (s.ssthresh < INFINITE_SSTHRESH && reducing(s.time_ns)).then_some(s.ssthresh));
+    let ssthresh = ssthresh.into_iter().map(chosen).collect();
     let srtt_us = line(&|s| (s.srtt_us > 0).then_some(s.srtt_us));
     let mut changes: Vec<(i64, &'static str)> = vec![];
     for (t, _, name) in &states {
@@ -157,13 +169,14 @@ fn thin(seg: &Segment, keep: usize) -> Segment {
     }
     let piece = seg.len().div_ceil((keep / 2).max(1));
     let mut out = Segment::new();
+    out.extend(seg.first());
     for chunk in seg.chunks(piece) {
         let lo = chunk.iter().min_by_key(|p| p.1);
         let hi = chunk.iter().max_by_key(|p| p.1);
         let mut pair: Vec<(i64, u32)> = lo.into_iter().chain(hi).copied().collect();
         pair.sort_unstable();
         pair.dedup();
-        out.extend(pair);
+        out.extend(pair.into_iter().filter(|p| Some(p) != seg.first()));
     }
     if let (Some(l), Some(o)) = (seg.last(), out.last())
         && l != o

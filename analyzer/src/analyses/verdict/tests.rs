@@ -1,1 +1,159 @@
-//! Tests on small tables; the figures of real recordings are tested in the workspace package `tests`.
+use super::sentences::{self, duration};
+use super::{Line, Tone};
+use crate::analyses::drops::{Drops, Group};
+use crate::analyses::napi::{CpuVector, Napi};
+use crate::analyses::receive::{Receive, StageTimes};
+use crate::analyses::tcp::Tcp;
+use crate::facts::{Facts, Reason};
+use crate::stat::Distribution;
+use std::collections::BTreeMap;
+
+#[test]
+fn durations_as_people_read_them() {
+    let of = |ns| duration(ns);
+    assert_eq!(of(0), "0.00 µs");
+    assert_eq!(of(1_234), "1.23 µs");
+    assert_eq!(of(123_456), "123.5 µs");
+    assert_eq!(of(12_345_678), "12.35 ms");
+    assert_eq!(of(1_500_000_000), "1.500 s");
+    assert_eq!(of(-2_000), "-2.00 µs");
+    assert!(of(i64::MIN).ends_with(" s"));
+}
+
+/// Five lines in a fixed order, whatever is missing; what has no answer says why.
+#[test]
+fn always_five_lines() {
+    let mut f = Facts::empty();
+    f.unknown.push(Reason {
+        subject: "rx",
+        because: "sock:sk_data_ready has no format in this capture".into(),
+    });
+    f.unknown.push(Reason {
+        subject: "drops",
+        because: "skb:kfree_skb has no format in this capture".into(),
+    });
+    let lines = crate::analyses::answer(&f).verdict;
+    let subjects: Vec<_> = lines.iter().map(|l| (l.subject, l.tone)).collect();
+    let expect = [
+        ("quality", Tone::Bad),
+        ("receive", Tone::Unknown),
+        ("drops", Tone::Unknown),
+        ("tcp", Tone::Unknown),
+        ("napi", Tone::Unknown),
+    ];
+    assert_eq!(subjects, expect);
+    let of = |k: usize| -> &Line { &lines[k] };
+    assert!(of(1).sentence.contains("sk_data_ready"), "{}", of(1).sentence);
+    assert_eq!(
+        of(2).sentence,
+        "No answer on drops, because skb:kfree_skb has no format in this capture."
+    );
+}
+
+fn dist(values: &[i64]) -> Distribution {
+    Distribution::of(values.to_vec(), 0)
+}
+fn stage(name: &'static str, values: &[i64], share: f64) -> StageTimes {
+    StageTimes {
+        stage: name,
+        meaning: "what passes in it",
+        solid: dist(values),
+        all: dist(values),
+        share,
+    }
+}
+fn receive(rcvq: i64) -> Receive {
+    Receive {
+        read: 2,
+        protocol_only: 1,
+        queued: 0,
+        by_confidence: BTreeMap::new(),
+        total: stage("total", &[10_000, 20_000], 1.0),
+        stages: vec![stage("gro", &[1], 0.2), stage("copy", &[1], 0.7)],
+        unattributed: stage("unattributed", &[], 0.1),
+        rcvq: stage("rcvq", &[rcvq], 0.0),
+        by_dev: BTreeMap::new(),
+        by_task: BTreeMap::new(),
+        worst: vec![],
+    }
+}
+
+#[test]
+fn the_receive_line_names_the_largest_share() {
+    let (tone, s) = sentences::receive(&receive(999_999));
+    assert_eq!(tone, Tone::Ok);
+    let expect = "Received packets reached their reader in p50 10.0 µs, p99 20.0 µs, max 20.0 µs (n 2); \
+                  70 % of that time is what passes in it.";
+    assert_eq!(s, expect);
+    assert_eq!(sentences::receive(&receive(1_000_000)).0, Tone::Notice);
+    let none = Receive { read: 0, ..receive(0) };
+    assert!(sentences::receive(&none).1.contains("No received packet was read"));
+}
+
+#[test]
+fn the_drops_line() {
+    let group = |expected, count| Group {
+        reason: "QDISC_DROP".into(),
+        location: "__dev_queue_xmit".into(),
+        dev: String::new(),
+        expected,
+        why: "",
+        count,
+        first_ns: 0,
+        last_ns: 0,
+    };
+    let drops = |lost, expected, unclear, groups| Drops {
+        total: lost + expected + unclear,
+        lost,
+        expected,
+        unclear,
+        groups,
+    };
+    let (tone, s) = sentences::drops(&drops(7, 3, 0, vec![group(Some(false), 7), group(Some(true), 3)]));
+    assert_eq!(tone, Tone::Bad);
+    assert!(s.starts_with("7 packets were dropped in this host, most for QDISC_DROP at __dev_queue_xmit (7)"));
+    assert_eq!(
+        sentences::drops(&drops(0, 3, 0, vec![group(Some(true), 3)])).0,
+        Tone::Ok
+    );
+    // Unclear frees forbid "no packet was dropped".
+    let (tone, s) = sentences::drops(&drops(0, 0, 2, vec![group(None, 2)]));
+    assert_eq!(tone, Tone::Notice);
+    assert!(s.starts_with("No packet is known to be lost"));
+}
+
+#[test]
+fn the_tcp_line() {
+    let tcp = |n: u64| Tcp {
+        connections: vec![],
+        retransmits: BTreeMap::from([("rto", n)]),
+        retransmits_solid: n,
+        sawtooths: vec![],
+    };
+    assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
+    let (tone, s) = sentences::tcp(&tcp(3));
+    assert_eq!((tone, s.contains("3 rto")), (Tone::Notice, true));
+}
+
+#[test]
+fn the_napi_line_is_of_the_busiest_cpu() {
+    let cpu = |cpu, share, wait: &[i64]| CpuVector {
+        cpu,
+        vector: "NET_RX",
+        runs: 1,
+        share,
+        run: dist(&[1]),
+        wait: dist(wait),
+        runners: BTreeMap::new(),
+    };
+    let napi = |cpus| Napi { devices: vec![], cpus };
+    let (tone, s) = sentences::napi(&napi(vec![cpu(0, 0.05, &[900]), cpu(3, 0.29, &[])]));
+    assert_eq!(tone, Tone::Ok);
+    assert!(
+        s.contains("29.0 % of a CPU (CPU 3)") && s.contains("within 0.90 µs"),
+        "{s}"
+    );
+    assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
+    assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.01, &[500_000])])).0, Tone::Notice);
+    assert_eq!(sentences::napi(&napi(vec![])).0, Tone::Unknown);
+}

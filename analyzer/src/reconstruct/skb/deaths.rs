@@ -1,14 +1,81 @@
 //! Deaths: which free ends which life, and what is left at the end.
 
+use rustc_hash::FxHashMap;
+
 use super::frees::FreePlace;
 use super::identity::Identity;
 use super::life::Phase;
-use super::tables::{DeathKind, SkbRow};
+use super::tables::{BirthKind, DeathKind, SkbRow};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
+use crate::facts::SkbId;
 use crate::ingest::{Event, Severity, StatRow};
 
+/// Families whose sockets are read packets of devices: AF_INET, AF_INET6.
+const PACKET_FAMILIES: [u16; 2] = [2, 10];
+/// Copies of one read at most.
+const COPIES: usize = 65_536;
+
+/// A copy, and the life it was taken for as it was before.
+pub(super) struct CopyOf {
+    addr: u64,
+    id: SkbId,
+    phase: Phase,
+    last: (i64, u16),
+    index: u32,
+}
+
+/// Copies by thread, until its sock_recv_length names the socket's family.
+pub(super) type Copies = FxHashMap<i32, Vec<CopyOf>>;
+
 impl Skbs<'_> {
+    /// `skb_copy_datagram_iovec`: of a unix or netlink socket too, as its sock_recv_length tells afterwards.
+    pub(super) fn copy(&mut self, e: &Event<'_>, addr: u64) {
+        let Some(l) = self.open.get(&addr) else { return };
+        if !matches!(l.phase, Phase::TcpData | Phase::Copied | Phase::Received) {
+            return;
+        }
+        let (id, phase, last, index) = (l.id, l.phase, (l.last_ns, l.last_cpu), e.index);
+        let of = self.copied.entry(e.pid).or_default();
+        if of.len() >= COPIES {
+            of.clear(); // sock_recv_length is not recorded
+        }
+        of.push(CopyOf {
+            addr,
+            id,
+            phase,
+            last,
+            index,
+        });
+        self.touch(e, addr, Phase::Copied, Confidence::Certain);
+    }
+
+    /// `sock_recv_length`: copies for a socket of no device's packets were of re-used addresses, whose lives had ended.
+    pub(super) fn copied_for(&mut self, pid: i32, family: u16) {
+        let Some(copies) = self.copied.remove(&pid) else { return };
+        if PACKET_FAMILIES.contains(&family) {
+            return;
+        }
+        for c in copies.into_iter().rev() {
+            if let Some(slot) = self.ids.get_mut(c.index as usize) {
+                *slot = u32::MAX;
+            }
+            if let Some(l) = self.open.get_mut(&c.addr).filter(|l| l.id == c.id) {
+                (l.phase, (l.last_ns, l.last_cpu)) = (c.phase, c.last);
+                self.evict(c.addr, false);
+            }
+        }
+    }
+
+    /// How a life begins whose first event is not its first: near the recording's start, or a loss, it may be older.
+    pub(super) fn first_sight(&self, e: &Event<'_>) -> BirthKind {
+        if e.ts < self.horizon {
+            BirthKind::CensoredStart
+        } else {
+            BirthKind::Seen
+        }
+    }
+
     pub(super) fn consume(&mut self, e: &Event<'_>, addr: u64, location: u64) {
         let place = self.frees.place(location);
         let kind = if place == FreePlace::Segmenter {
@@ -58,6 +125,7 @@ impl Skbs<'_> {
         if let Some(life) = self.open.remove(&addr) {
             self.mark(e, life.id);
             let row = match life.phase {
+                _ if life.last_ns < self.barrier => life.row(DeathKind::Lost, None, location, Confidence::Unknown),
                 Phase::TcpData => life.row(DeathKind::Deferred, None, location, Confidence::Certain),
                 _ => SkbRow {
                     death_location: location,

@@ -17,6 +17,7 @@ use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
 use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
 use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
+use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
@@ -83,6 +84,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
             .saturating_add(super::tracker::CENSOR_NS),
         barrier: i64::MIN,
         untracked_frees: 0,
+        copied: FxHashMap::default(),
         softirq_since: Vec::new(),
         probe_names_skb: trace
             .schema
@@ -127,6 +129,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         }
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
+    r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
     r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.write_queue(e, p.skb_addr, true));
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, false));
     r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));

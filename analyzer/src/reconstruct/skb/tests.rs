@@ -260,3 +260,56 @@ fn a_forward_happens_in_the_softirq_that_received() {
         assert_eq!(s.facts().skbs.len(), lives);
     }
 }
+
+/// A unix or netlink reader's copy at the re-used address of silently coalesced data is not that data's read.
+#[test]
+fn a_copy_for_another_family_is_of_another_skb() {
+    for (family, kind, life) in [
+        (2, DeathKind::InferredRead, Some(5_000)),
+        (1, DeathKind::Unseen, None),
+        (16, DeathKind::Unseen, None),
+    ] {
+        let mut s = script();
+        rx(&mut s, T, A, 1500);
+        probe(&mut s, T + 500, A, 1448);
+        let v = [("skbaddr", N(A)), ("len", N(40))];
+        s.ev(T + 5_000, 0, Ctx::Task(9), "skb:skb_copy_datagram_iovec", &v);
+        let v = [("sk", N(1)), ("family", N(family)), ("ret", N(40))];
+        s.ev(T + 5_100, 0, Ctx::Task(9), "sock:sock_recv_length", &v);
+        rx(&mut s, T + 9_000, A, 60);
+        let f = s.facts();
+        assert_eq!(
+            (f.skbs[0].death_kind, f.skbs[0].life_ns()),
+            (kind, life),
+            "family {family}"
+        );
+        assert_eq!(f.skbs[0].last_ns, if family == 2 { T + 5_000 } else { T + 500 } as i64);
+    }
+}
+
+/// First seen at netif_receive_skb right after a loss: its GRO or netif_rx entry may be among what was lost.
+#[test]
+fn a_first_sight_after_a_loss_may_be_older() {
+    let mut s = script();
+    s.lost(0, Some(5));
+    let v = [("skbaddr", N(A)), ("len", N(1500)), ("name", S("lo"))];
+    s.ev(T, 0, Ctx::Soft(1), "net:netif_receive_skb", &v);
+    s.ev(T + 100, 0, Ctx::Soft(1), "skb:consume_skb", &[("skbaddr", N(A))]);
+    let f = s.facts();
+    assert_eq!(
+        (f.skbs[0].birth_kind, f.skbs[0].life_ns()),
+        (BirthKind::CensoredStart, None)
+    );
+}
+
+/// One CPU's stream ends in a loss: what the others saw afterwards is no longer certain.
+#[test]
+fn a_loss_that_never_ends_weakens_the_rest() {
+    let mut s = script();
+    s.ev(T, 1, Ctx::Task(1), "napi:napi_poll", &[]);
+    s.lost(1, Some(5));
+    rx(&mut s, T + 1_000, A, 1500);
+    s.ev(T + 2_000, 0, Ctx::Soft(1), "skb:consume_skb", &[("skbaddr", N(A))]);
+    let f = s.facts();
+    assert!(f.skbs[0].confidence <= Confidence::Weak, "{:?}", f.skbs[0]);
+}

@@ -30,6 +30,8 @@ pub(super) struct Skbs<'k> {
     pub(super) horizon: i64,
     pub(super) barrier: i64,
     pub(super) untracked_frees: u64,
+    /// Copies per thread whose socket is not known yet.
+    pub(super) copied: super::deaths::Copies,
     /// Entry of the last softirq run, by CPU.
     pub(super) softirq_since: Vec<i64>,
     /// tcp_probe has skbaddr.
@@ -38,7 +40,7 @@ pub(super) struct Skbs<'k> {
 
 impl Tracker for Skbs<'_> {
     fn gap(&mut self, gap: &GapRow) {
-        let end = gap.end_ns.or(gap.start_ns).unwrap_or(i64::MIN);
+        let end = gap.end_ns.unwrap_or(i64::MAX);
         self.barrier = self.barrier.max(end);
         self.horizon = self.horizon.max(end.saturating_add(CENSOR_NS));
         self.stacks.forget(gap.cpu as u16);
@@ -264,14 +266,8 @@ impl Skbs<'_> {
                 self.hop(e, addr, "rx", dev, len, Confidence::Strong);
             }
             _ => {
-                self.birth(
-                    e,
-                    addr,
-                    SkbClass::Rx,
-                    Phase::Received,
-                    BirthKind::Seen,
-                    (dev, Some(len)),
-                );
+                let kind = self.first_sight(e);
+                self.birth(e, addr, SkbClass::Rx, Phase::Received, kind, (dev, Some(len)));
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
         }
@@ -298,13 +294,6 @@ impl Skbs<'_> {
                 BirthKind::Inferred,
                 (Name::default(), None),
             ),
-        }
-    }
-
-    pub(super) fn copy(&mut self, e: &Event<'_>, addr: u64) {
-        let phase = self.open.get(&addr).map(|l| l.phase);
-        if matches!(phase, Some(Phase::TcpData | Phase::Copied | Phase::Received)) {
-            self.touch(e, addr, Phase::Copied, Confidence::Certain);
         }
     }
 }

@@ -1,0 +1,18 @@
+//! What holds for the whole crate: registration of folders, thread counts, loss of events.
+
+mod folders;
+mod loss;
+mod threads;
+
+use std::path::PathBuf;
+
+use netmortem_formats::Capture;
+
+/// A real recording of `sample-data`.
+fn sample(path: &str) -> Capture {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../sample-data")
+        .join(path);
+    netmortem_formats::open_path(&file).unwrap().unwrap()
+}
+const SAMPLES: [&str; 2] = ["rpc/rpc.nmb", "tracedat-loopback/trace.dat"];

@@ -1,0 +1,116 @@
+//! Metamorphic: a recording with events taken out, and said to be lost, may say less, never otherwise.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::Facts;
+use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::skb::tables::SkbRow;
+use crate::testing::{thinned, without_events};
+
+fn check_invariants(f: &Facts) {
+    for r in &f.rx {
+        let parts: i64 = r.stages.iter().flatten().sum();
+        assert_eq!(parts + r.unattributed_ns, r.total_ns, "{r:?}");
+    }
+    for s in &f.skbs {
+        assert!(s.life_ns().is_none_or(|l| l >= 0), "{s:?}");
+        assert!(s.confidence <= s.links && s.last_ns >= s.birth_ns, "{s:?}");
+    }
+    for r in &f.softirqs {
+        assert!(r.end_ns.is_none_or(|e| e >= r.start_ns) && r.raise_ns.is_none_or(|x| x <= r.start_ns));
+    }
+    for p in &f.polls {
+        assert!(p.start_ns.is_none_or(|s| s <= p.end_ns));
+    }
+}
+
+fn lives(f: &Facts) -> FxHashMap<(u64, i64), &SkbRow> {
+    f.skbs.iter().map(|s| ((s.skbaddr, s.birth_ns), s)).collect()
+}
+fn units(f: &Facts) -> FxHashMap<(u64, i64), &RxRow> {
+    f.rx.iter()
+        .map(|r| ((f.skbs[r.skb_id.0 as usize].skbaddr, r.start_ns), r))
+        .collect()
+}
+
+/// Rows of both: no more confidence than before, and what is still solid says what it said.
+fn compare(whole: &Facts, less: &Facts, what: &str) -> (usize, usize) {
+    let (a, b) = (lives(whole), lives(less));
+    let mut same = 0;
+    for (key, row) in &b {
+        let Some(before) = a.get(key) else { continue };
+        assert!(row.confidence <= before.confidence, "{what}\n{before:?}\n{row:?}");
+        if let (true, Some(now), Some(then)) = (row.confidence.is_solid(), row.life_ns(), before.life_ns()) {
+            assert_eq!(now, then, "{what}\n{before:?}\n{row:?}");
+            same += 1;
+        }
+    }
+    let (a, b) = (units(whole), units(less));
+    let mut read = 0;
+    for (key, row) in &b {
+        let Some(before) = a.get(key) else { continue };
+        // A queue whose order was in doubt starts anew after a loss: such rows may be cleared up by it.
+        let doubt = !before.confidence.is_solid();
+        assert!(
+            doubt || row.confidence <= before.confidence,
+            "{what}\n{before:?}\n{row:?}"
+        );
+        if row.confidence.is_solid() && before.confidence.is_solid() {
+            assert_eq!(
+                (row.end, row.rcvq_ns),
+                (before.end, before.rcvq_ns),
+                "{what}\n{before:?}\n{row:?}"
+            );
+            read += 1;
+        }
+    }
+    (same, read)
+}
+
+/// Bursts of events lost on random CPUs, the way a full ring buffer loses them.
+#[test]
+fn lost_events_make_rows_weaker_never_different() {
+    for (path, rounds) in [(super::SAMPLES[0], 12)] {
+        let capture = super::sample(path);
+        let whole = crate::analyze(&thinned(&capture, |_| true), &Default::default());
+        check_invariants(&whole);
+        let n = whole.capture.total_events;
+        let mut x = 0x9e37_79b9_7f4a_7c15u64;
+        let mut said = (0, 0);
+        for round in 0..rounds {
+            let mut next = || {
+                x = x
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                x >> 33
+            };
+            let bursts: Vec<(u64, u64)> = (0..1 + round % 4).map(|_| (next() % n, 1 + next() % 40)).collect();
+            let cut = thinned(&capture, |i| {
+                !bursts.iter().any(|(at, len)| (*at..at + len).contains(&i))
+            });
+            let less = crate::analyze(&cut, &Default::default());
+            assert!(less.capture.lost_events > 0 && !less.gaps.is_empty());
+            check_invariants(&less);
+            let (a, b) = compare(&whole, &less, &format!("{path} round {round} {bursts:?}"));
+            said = (said.0 + a, said.1 + b);
+        }
+        // The comparison must have compared something.
+        assert!(said.0 > 100 && said.1 > 100, "{path} {said:?}");
+    }
+}
+
+/// A kind of event that is not recorded at all: every answer stands or is missing, none panics, ledgers sum.
+#[test]
+fn any_event_may_be_missing() {
+    let capture = super::sample(super::SAMPLES[0]);
+    let mut keys: Vec<String> = capture.event_formats.iter().map(|f| f.key()).collect();
+    keys.sort();
+    let recorded = crate::ingest::check(&capture, &Default::default()).events;
+    for key in keys.iter().filter(|k| recorded.contains_key(*k)) {
+        let less = crate::analyze(&without_events(&capture, key), &Default::default());
+        check_invariants(&less);
+        let answers = crate::analyses::answer(&less);
+        assert_eq!(answers.verdict.len(), 5, "{key}");
+        assert!(answers.verdict.iter().all(|l| !l.sentence.is_empty()), "{key}");
+    }
+}
