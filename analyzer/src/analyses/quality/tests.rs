@@ -1,6 +1,6 @@
 use super::{Level, answer};
 use crate::facts::Facts;
-use crate::ingest::{GapRow, Severity, StatRow};
+use crate::ingest::{GapRow, Severity, StatRow, StreamInfo};
 
 /// A complete capture of 1000 events on two CPUs.
 fn whole() -> Facts {
@@ -8,6 +8,13 @@ fn whole() -> Facts {
     let c = &mut f.capture;
     (c.total_events, c.complete, c.clock_is_ns, c.cpus) = (1_000, true, true, 2);
     (c.start_ns, c.end_ns, c.duration_ns) = (Some(0), Some(1_000), 1_000);
+    c.streams = [(1_000, true), (70, false)]
+        .map(|(events, used)| StreamInfo {
+            events,
+            used,
+            ..Default::default()
+        })
+        .to_vec();
     f
 }
 fn level(change: impl FnOnce(&mut Facts)) -> Level {
@@ -19,14 +26,19 @@ fn level(change: impl FnOnce(&mut Facts)) -> Level {
 #[test]
 fn levels() {
     assert_eq!(level(|_| {}), Level::Good);
-    assert_eq!(level(|f| f.capture.lost_events = 9), Level::Degraded);
-    assert_eq!(level(|f| f.capture.lost_events = 11), Level::Bad); // 11 / 1011 > 1 %
-    assert_eq!(level(|f| f.capture.losses_of_unknown_size = 1), Level::Degraded);
+    assert_eq!(level(|f| f.capture.streams[0].lost_events = 9), Level::Degraded);
+    assert_eq!(level(|f| f.capture.streams[0].lost_events = 11), Level::Bad); // 11 / 1011 > 1 %
+    assert_eq!(
+        level(|f| f.capture.streams[0].losses_of_unknown_size = 1),
+        Level::Degraded
+    );
     assert_eq!(level(|f| f.capture.complete = false), Level::Bad);
     assert_eq!(level(|f| f.capture.clock_is_ns = false), Level::Bad);
     assert_eq!(level(|f| f.capture.total_events = 0), Level::Bad);
+    // A ring buffer that no answer uses may lose what it likes.
+    assert_eq!(level(|f| f.capture.streams[1].lost_events = 500), Level::Good);
     // A loss does not make what is bad already merely degraded.
-    let both = |f: &mut Facts| (f.capture.complete, f.capture.lost_events) = (false, 1);
+    let both = |f: &mut Facts| (f.capture.complete, f.capture.streams[0].lost_events) = (false, 1);
     assert_eq!(level(both), Level::Bad);
 }
 
@@ -34,11 +46,9 @@ fn levels() {
 fn the_sentence_says_every_reason() {
     let mut f = whole();
     assert!(answer(&f).sentence.starts_with("Complete"));
-    (
-        f.capture.lost_events,
-        f.capture.losses_of_unknown_size,
-        f.capture.complete,
-    ) = (5, 2, false);
+    let used = &mut f.capture.streams[0];
+    (used.lost_events, used.losses_of_unknown_size) = (5, 2);
+    f.capture.complete = false;
     f.capture.clock_is_ns = false;
     f.capture.clock = "counter".into();
     let s = answer(&f).sentence;

@@ -83,7 +83,7 @@ fn the_receive_line_names_the_largest_share() {
     let (tone, s) = sentences::receive(&receive(999_999));
     assert_eq!(tone, Tone::Ok);
     let expect = "Received packets reached their reader in p50 10.0 µs, p99 20.0 µs, max 20.0 µs (n 2); \
-                  70 % of that time is what passes in it.";
+                  70 % of that time: what passes in it.";
     assert_eq!(s, expect);
     assert_eq!(sentences::receive(&receive(1_000_000)).0, Tone::Notice);
     let none = Receive { read: 0, ..receive(0) };

@@ -74,9 +74,14 @@ impl Fifo {
         self.waiting.retain(|u| *u != unit);
         self.unannounced.retain(|u| *u != unit);
     }
-    /// Everything still waiting.
-    pub fn drain(self) -> impl Iterator<Item = usize> {
-        self.waiting.into_iter()
+    /// Everything still waiting, and how sure it is that it waits.
+    pub fn drain(self) -> impl Iterator<Item = (usize, Confidence)> {
+        let link = match (self.aligned, self.in_doubt()) {
+            (false, _) => Confidence::Unknown,
+            (true, true) => Confidence::Weak,
+            (true, false) => Confidence::Certain,
+        };
+        self.waiting.into_iter().map(move |u| (u, link))
     }
     /// A copy names a unit: what it takes. Units before it were read already, whatever the bytes counted said; when one
     /// of them was held for a missing segment, they may as well be later in the stream, and the order is in doubt.

@@ -16,7 +16,7 @@ impl Ledger<'_> {
     pub(super) fn copy(&mut self, e: &Event<'_>, len: i32) {
         let c = Copied {
             ts: e.ts,
-            skb: Some(self.identity.of(e.index)),
+            unit: Some(self.unit_of(e)),
             bytes: u32::try_from(len).unwrap_or(0),
         };
         if self.has_length {
@@ -49,7 +49,7 @@ impl Ledger<'_> {
             (Some(Key::Tcp(_)), true, Ok(bytes)) if bytes > 0 => {
                 let whole = vec![Copied {
                     ts: e.ts,
-                    skb: None,
+                    unit: None,
                     bytes,
                 }];
                 self.settle(e, key, whole, Some((e.ts, bytes)));
@@ -83,7 +83,7 @@ impl Ledger<'_> {
     pub(super) fn settle(&mut self, e: &Event<'_>, key: Option<Key>, copies: Vec<Copied>, read: Option<(i64, u32)>) {
         let (read, ret) = (read.map(|r| r.0), read.map_or(0, |r| i64::from(r.1)));
         for c in copies {
-            let named = c.skb.flatten().and_then(|id| self.open.get(&id).copied());
+            let named = c.unit.flatten();
             let of_unit = named
                 .and_then(|u| self.units.get(u))
                 .and_then(|u| u.connection)
@@ -93,7 +93,7 @@ impl Ledger<'_> {
             };
             // The copy is of an skb that is not among those waiting: older than the recording, or one without a probe
             // (the handshake, a closing state). Its bytes are none of theirs.
-            let takes = match (c.skb, named) {
+            let takes = match (c.unit, named) {
                 (None, _) => Named::Next,
                 (Some(_), Some(u)) => fifo.named(u, &self.units),
                 (Some(_), None) => Named::Strange,
@@ -170,10 +170,10 @@ impl Ledger<'_> {
     pub(super) fn finish(mut self) -> Receive {
         self.flush_returning();
         let fifos = std::mem::take(&mut self.fifos);
-        let mut waiting: Vec<usize> = fifos.into_values().flat_map(Fifo::drain).collect();
+        let mut waiting: Vec<(usize, Confidence)> = fifos.into_values().flat_map(Fifo::drain).collect();
         waiting.sort_unstable();
-        for i in waiting {
-            self.emit(i, RxEnd::Queued, Confidence::Certain);
+        for (i, link) in waiting {
+            self.emit(i, RxEnd::Queued, link);
         }
         self.out.rows.sort_by_key(|r| (r.start_ns, r.skb_id));
         self.out

@@ -49,13 +49,14 @@ pub(super) enum Key {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copied {
     pub(super) ts: i64,
-    /// The skb named; `None`: no copy event, the whole read in one.
-    pub(super) skb: Option<Named>,
+    /// The unit named; `None`: no copy event, the whole read in one.
+    pub(super) unit: Option<NamedUnit>,
     pub(super) bytes: u32,
 }
 
-/// The skb that a copy event names, when its life is known.
-pub(super) type Named = Option<SkbId>;
+/// The unit that a copy event names, when there is one: as of the copy, since by the time the read returns the skb may
+/// have been freed on the CPU that allocated it.
+pub(super) type NamedUnit = Option<usize>;
 
 /// Units read whose system call has not returned.
 #[derive(Debug, Default)]
@@ -98,9 +99,9 @@ impl Tracker for Ledger<'_> {
     fn gap(&mut self, gap: &GapRow) {
         // Reads and arrivals may be missing: what waits is no longer known to wait, what is in flight no longer to be so.
         let fifos = std::mem::take(&mut self.fifos);
-        let mut waiting: Vec<usize> = fifos.into_values().flat_map(Fifo::drain).collect();
+        let mut waiting: Vec<(usize, Confidence)> = fifos.into_values().flat_map(Fifo::drain).collect();
         waiting.sort_unstable();
-        for u in waiting {
+        for (u, _) in waiting {
             self.emit(u, RxEnd::Queued, Confidence::Unknown);
         }
         self.flush_returning();

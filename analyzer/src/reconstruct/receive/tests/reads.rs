@@ -232,3 +232,18 @@ fn what_is_not_read_is_queued() {
     assert_eq!(ends(&r), [(Some(100), Queued, Certain)]);
     assert_eq!((r[0].total_ns, r[0].rcvq_ns, r[0].pid), (20, None, 0));
 }
+
+/// The reader's CPU is not the allocating one: the skb is freed there (deferred) before the read returns.
+#[test]
+fn an_skb_freed_before_the_read_returns() {
+    let mut s = script();
+    s.symbol(0xffff_ffff_8400_0000, "skb_defer_free_flush");
+    arrive(&mut s, 0, A, 1_000);
+    copy(&mut s, 100, A, 1_000);
+    let v = [("skbaddr", N(A)), ("location", N(0xffff_ffff_8400_0010))];
+    s.ev(T + 103, 0, SOFT, "skb:consume_skb", &v);
+    length(&mut s, 105, 1_000, 0);
+    exit(&mut s, 108, "recvfrom", 1_000);
+    let r = rx(&s);
+    assert_eq!((ends(&r), r[0].total_ns), (vec![(Some(1_000), Read, Certain)], 108));
+}
