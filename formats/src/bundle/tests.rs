@@ -45,21 +45,43 @@ fn sub_buffer(first: u64, records: u64) -> Vec<u8> {
 fn manifest() -> Manifest {
     Manifest {
         format_version: FORMAT_VERSION,
-        recorder: RecorderInfo { version: "9.9".into(), ..Default::default() },
-        host: Host { hostname: "host".into(), cpus: 3, ..Default::default() },
+        recorder: RecorderInfo {
+            version: "9.9".into(),
+            ..Default::default()
+        },
+        host: Host {
+            hostname: "host".into(),
+            cpus: 3,
+            ..Default::default()
+        },
         machine: Machine::default(),
-        clocks: Clocks { trace_clock: "mono".into(), start: pair(10) },
-        plan: Plan { instance: "i".into(), cpus: vec![0, 1, 2], ..Default::default() },
+        clocks: Clocks {
+            trace_clock: "mono".into(),
+            start: pair(10),
+        },
+        plan: Plan {
+            instance: "i".into(),
+            cpus: vec![0, 1, 2],
+            ..Default::default()
+        },
         notes: Vec::new(),
     }
 }
 
 fn pair(ns: i64) -> ClockPair {
-    ClockPair { monotonic_ns: ns, realtime_ns: Some(ns + 1_000_000_000_000), ..Default::default() }
+    ClockPair {
+        monotonic_ns: ns,
+        realtime_ns: Some(ns + 1_000_000_000_000),
+        ..Default::default()
+    }
 }
 
 fn end() -> End {
-    let stats = |cpu, read_events| CpuStats { cpu, read_events, ..Default::default() };
+    let stats = |cpu, read_events| CpuStats {
+        cpu,
+        read_events,
+        ..Default::default()
+    };
     End {
         stop_reason: "duration".into(),
         clock: pair(90),
@@ -73,21 +95,31 @@ fn bundle() -> Vec<u8> {
     let mut w = BundleWriter::new(Vec::new(), &manifest()).unwrap();
     let mut encoder = PagesEncoder::new(1).unwrap();
     w.append(names::HEADER_PAGE, HEADER_PAGE.as_bytes()).unwrap();
-    w.append(&names::event_format_name("sys", "probe"), FORMAT.as_bytes()).unwrap();
+    w.append(&names::event_format_name("sys", "probe"), FORMAT.as_bytes())
+        .unwrap();
     w.append(names::PRINTK_FORMATS, b"0x1 : \"x\"\n").unwrap();
-    let symbols = encoder.encode(b"ffffffff81000000 T start\nffffffff81000100 t middle\n").unwrap();
+    let symbols = encoder
+        .encode(b"ffffffff81000000 T start\nffffffff81000100 t middle\n")
+        .unwrap();
     w.append(names::KALLSYMS, &symbols).unwrap();
-    w.append(&names::snapshot_name("net/netstat", SnapshotWhen::Start), b"before").unwrap();
-    w.append(&names::snapshot_name(names::TASKS, SnapshotWhen::Start), b"1 1 init\n7 1 old name\n").unwrap();
+    w.append(&names::snapshot_name("net/netstat", SnapshotWhen::Start), b"before")
+        .unwrap();
+    w.append(
+        &names::snapshot_name(names::TASKS, SnapshotWhen::Start),
+        b"1 1 init\n7 1 old name\n",
+    )
+    .unwrap();
     let mut pages = |w: &mut BundleWriter<Vec<u8>>, cpu, sequence, data: Vec<u8>| {
-        w.append_pages(PagesName { cpu, sequence }, &encoder.encode(&data).unwrap()).unwrap();
+        w.append_pages(PagesName { cpu, sequence }, &encoder.encode(&data).unwrap())
+            .unwrap();
     };
     pages(&mut w, 0, 1, [sub_buffer(0, 100), sub_buffer(100, 60)].concat());
     pages(&mut w, 1, 1, sub_buffer(0, 40));
     w.append_clock_pair(&pair(50)).unwrap();
     pages(&mut w, 0, 2, sub_buffer(160, 30));
     pages(&mut w, 0, 3, sub_buffer(190, 10));
-    w.append(&names::snapshot_name("net/netstat", SnapshotWhen::End), b"after").unwrap();
+    w.append(&names::snapshot_name("net/netstat", SnapshotWhen::End), b"after")
+        .unwrap();
     w.append(names::SAVED_CMDLINES, b"7 new name\n9 a b\n").unwrap();
     w.finish(end()).unwrap().0
 }
@@ -101,7 +133,11 @@ fn events(c: &Capture, cpu: u32) -> Vec<u64> {
     let mut out = Vec::new();
     for s in c.streams.iter().filter(|s| s.cpu == cpu) {
         for chunk in &s.chunks {
-            let locus = Locus { member: chunk.member, stream: cpu, offset: 0 };
+            let locus = Locus {
+                member: chunk.member,
+                stream: cpu,
+                offset: 0,
+            };
             let bytes = c.chunk_bytes(chunk).unwrap();
             for page in sub_buffers(s.page, &bytes, locus) {
                 for item in page.unwrap().records(s.page, locus) {

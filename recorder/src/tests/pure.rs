@@ -67,7 +67,10 @@ fn a_function_is_found_under_the_names_compilers_give_it() {
         find_symbol(&lines, name).map(|(a, n)| (a.to_owned(), n.to_owned()))
     };
     let pair = |a: &str, n: &str| Some((a.to_owned(), n.to_owned()));
-    assert_eq!(found("tcp_write_timer"), pair("ffffffff81000020", "tcp_write_timer.isra.0"));
+    assert_eq!(
+        found("tcp_write_timer"),
+        pair("ffffffff81000020", "tcp_write_timer.isra.0")
+    );
     assert_eq!(found("tcp_pace_kick"), pair("ffffffff81000030", "tcp_pace_kick"));
     // Addresses hidden by kptr_restrict are zero: no address to filter on.
     assert_eq!(found("tcp_hidden"), None);

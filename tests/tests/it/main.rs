@@ -1,4 +1,5 @@
 //! Tests over the whole of netmortem, in one binary: every figure is compared with an oracle that is not our code.
+#![allow(clippy::unwrap_used)] // helpers of tests are not under #[test], where clippy.toml allows it
 
 mod contract;
 mod determinism;

@@ -7,7 +7,9 @@ use netmortem_tests::{SAMPLES, sample};
 use std::collections::BTreeMap;
 
 /// (timestamp, event id) of every record, by ring buffer (instance and CPU).
-fn events(bytes: &[u8]) -> Option<BTreeMap<(String, u32), Vec<(u64, u16)>>> {
+type Events = BTreeMap<(String, u32), Vec<(u64, u16)>>;
+
+fn events(bytes: &[u8]) -> Option<Events> {
     let capture = open_bytes("prefix", Bytes::Owned(bytes.to_vec())).ok()?;
     let mut out = BTreeMap::new();
     for stream in &capture.streams {
