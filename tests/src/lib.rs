@@ -18,7 +18,12 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 3] = ["sawtooth/sawtooth.nmb", "rpc/rpc.nmb", "tracedat-loopback/trace.dat"];
+pub const SAMPLES: [&str; 4] = [
+    "sawtooth/sawtooth.nmb",
+    "rpc/rpc.nmb",
+    "kernel-6.1/netem.nmb",
+    "tracedat-loopback/trace.dat",
+];
 
 /// Opens a capture that must open.
 pub fn open(path: &Path) -> Result<Capture, String> {

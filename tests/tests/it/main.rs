@@ -3,6 +3,7 @@
 
 mod contract;
 mod determinism;
+mod older_kernel;
 mod prefixes;
 mod rpc;
 mod samples;
