@@ -44,6 +44,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         complete: capture.complete,
         problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
         command: text(&capture.manifest, "/recorder/command_line"),
+        enabled_events: enabled(&capture.manifest),
         stop_reason: text(&capture.end, "/stop_reason"),
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
@@ -81,7 +82,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
     cpus.dedup();
     info.cpus = cpus.len() as u32;
     info.duration_ns = info.start_ns.zip(info.end_ns).map_or(0, |(a, b)| b.saturating_sub(a));
-    kernel_says_more_was_lost(capture, &mut info);
+    kernel_says_more_was_lost(capture, &mut info, &mut gaps);
     info.events = name_counts(schema, &counts);
     gaps.sort_by_key(|g| (g.start_ns, g.end_ns, g.cpu));
     Reading { info, gaps, inversions }
@@ -158,7 +159,7 @@ fn sum_stream(
 }
 
 /// A loss that no page flag tells (the end of a full buffer) is in the kernel's per-CPU statistics.
-fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo) {
+fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo, gaps: &mut Vec<GapRow>) {
     for st in &capture.cpu_stats {
         let said = st
             .overrun
@@ -176,6 +177,20 @@ fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo) {
             let more = said.saturating_sub(s.lost_events);
             s.lost_events = said;
             info.lost_events = info.lost_events.saturating_add(more);
+            // A flag without a number stands for these; without any flag nothing was written after them.
+            if s.losses_of_unknown_size == 0 {
+                let gap = GapRow {
+                    cpu: s.cpu,
+                    start_ns: s.last_ns,
+                    end_ns: None,
+                    lost_events: Some(more),
+                    cause: "overrun",
+                };
+                info.gaps.push(gap.clone());
+                if s.used {
+                    gaps.push(gap);
+                }
+            }
         }
     }
 }
@@ -233,6 +248,18 @@ fn text(json: &Option<serde_json::Value>, pointer: &str) -> String {
         Some(serde_json::Value::Array(a)) => a.iter().filter_map(|v| v.as_str()).collect::<Vec<_>>().join(" "),
         _ => String::new(),
     }
+}
+
+/// The events that a bundle's manifest says were enabled.
+fn enabled(manifest: &Option<serde_json::Value>) -> Option<Vec<String>> {
+    let events = manifest.as_ref()?.pointer("/plan/events")?.as_array()?;
+    Some(
+        events
+            .iter()
+            .filter_map(|e| e.get("name")?.as_str())
+            .map(str::to_string)
+            .collect(),
+    )
 }
 
 /// Wall clock minus trace clock, for clocks that the recorded pairs cover.

@@ -175,8 +175,18 @@ pub struct CaptureInfo {
     pub problems: Vec<String>,
     /// Events the trackers know but this capture has no format for, and fields that are missing.
     pub missing_events: Vec<String>,
+    /// Events that the recorder enabled (`system:name`); `None` when the file does not say, as a trace.dat does not.
+    pub enabled_events: Option<Vec<String>>,
     /// Command line of the recorder, empty when not recorded.
     pub command: String,
     /// Why the recording stopped, empty when not recorded.
     pub stop_reason: String,
+}
+
+impl CaptureInfo {
+    /// Whether an event that happened would be in the recording: one was seen, or the recorder says it was enabled. Without
+    /// that, its absence says nothing.
+    pub fn recorded(&self, key: &str) -> bool {
+        self.events.contains_key(key) || self.enabled_events.as_ref().is_some_and(|e| e.iter().any(|n| n == key))
+    }
 }

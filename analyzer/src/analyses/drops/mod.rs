@@ -33,6 +33,8 @@ pub struct Group {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Drops {
+    /// Whether a `kfree_skb` that happened would be in the recording; else no drop seen is no news.
+    pub recorded: bool,
     /// All `kfree_skb`.
     pub total: u64,
     /// Packets lost.
@@ -95,6 +97,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
     groups.sort_by_key(|g| (rank(g.expected), std::cmp::Reverse(g.count)));
     let count = |e: Option<bool>| groups.iter().filter(|g| g.expected == e).map(|g| g.count).sum();
     Outcome::Findings(Drops {
+        recorded: facts.capture.recorded("skb:kfree_skb"),
         total: facts.drops.len() as u64,
         lost: count(Some(false)),
         expected: count(Some(true)),

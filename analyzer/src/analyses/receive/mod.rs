@@ -148,7 +148,13 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
             .map(|&s| times(s.name(), s.meaning(), &read, whole, |r| r.stage(s)))
             .collect(),
         unattributed: times("unattributed", "in no stage", &read, whole, |r| Some(r.unattributed_ns)),
-        rcvq: times("rcvq", "socket readable to first copy", &read, whole, |r| r.rcvq_ns),
+        rcvq: times(
+            "rcvq",
+            "socket readable to the copy of its last byte",
+            &read,
+            whole,
+            |r| r.rcvq_ns,
+        ),
         by_dev: dists(dev),
         by_task: dists(task),
         worst: worst(&read),

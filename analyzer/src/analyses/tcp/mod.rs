@@ -60,6 +60,8 @@ pub struct Connection {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Tcp {
+    /// Whether a `tcp_retransmit_skb` that happened would be in the recording; else none seen is no news.
+    pub retransmits_recorded: bool,
     /// All sockets, most bytes first.
     pub connections: Vec<Connection>,
     /// Retransmits by class over all sockets.
@@ -130,6 +132,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         .collect();
     let retransmits_solid = facts.retransmits.iter().filter(|r| r.confidence.is_solid()).count() as u64;
     Outcome::Findings(Tcp {
+        retransmits_recorded: facts.capture.recorded("tcp:tcp_retransmit_skb"),
         connections,
         retransmits,
         retransmits_solid,

@@ -68,6 +68,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
         counted(d.expected, "free was", "frees were"),
         d.unclear
     );
+    if d.total == 0 && !d.recorded {
+        let s = "Drops are not known: there is no kfree_skb in the recording, and nothing says that it was recorded.";
+        return (Tone::Unknown, s.into());
+    }
     match d.groups.iter().find(|g| g.expected == Some(false)) {
         None if d.unclear > 0 => (
             Tone::Notice,
@@ -94,6 +98,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     let n: u64 = t.retransmits.values().sum();
     let sockets = t.connections.len();
+    if n == 0 && !t.retransmits_recorded {
+        let s = "Retransmits are not known: there is no tcp_retransmit_skb in the recording, and nothing says that it was recorded.";
+        return (Tone::Unknown, s.into());
+    }
     if n == 0 {
         return (
             Tone::Ok,

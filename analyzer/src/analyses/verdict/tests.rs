@@ -103,6 +103,7 @@ fn the_drops_line() {
         last_ns: 0,
     };
     let drops = |lost, expected, unclear, groups| Drops {
+        recorded: true,
         total: lost + expected + unclear,
         lost,
         expected,
@@ -125,6 +126,7 @@ fn the_drops_line() {
 #[test]
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
+        retransmits_recorded: true,
         connections: vec![],
         retransmits: BTreeMap::from([("rto", n)]),
         retransmits_solid: n,
@@ -156,4 +158,21 @@ fn the_napi_line_is_of_the_busiest_cpu() {
     assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
     assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.01, &[500_000])])).0, Tone::Notice);
     assert_eq!(sentences::napi(&napi(vec![])).0, Tone::Unknown);
+}
+
+/// No event of a kind that nobody says was recorded is no news, and is not called good news.
+#[test]
+fn what_was_not_recorded_is_not_called_absent() {
+    use crate::testing::{Ctx, N, Script};
+    let mut s = Script::new("6.18.44", &[]);
+    s.ev(1, 0, Ctx::Task(1), "tcp:tcp_probe", &[("data_len", N(0))]);
+    let mut f = s.facts();
+    let tones = |f: &crate::Facts| {
+        let a = crate::analyses::answer(f);
+        let of = |subject| a.verdict.iter().find(|l| l.subject == subject).unwrap().tone;
+        (of("drops"), a.drops.findings().is_some_and(|d| d.recorded))
+    };
+    assert_eq!(tones(&f), (Tone::Unknown, false));
+    f.capture.enabled_events = Some(vec!["skb:kfree_skb".into()]);
+    assert_eq!(tones(&f), (Tone::Ok, true));
 }

@@ -136,7 +136,17 @@ fn cpu_stats_raise_the_loss_and_never_lower_it() {
     ] {
         let mut c = s.capture();
         c.cpu_stats = said;
-        assert_eq!(check(&c, &Default::default()).lost_events, expect);
+        let info = check(&c, &Default::default());
+        assert_eq!(info.lost_events, expect);
+        // What no flag places lies after the last record: its stream's end is in a gap.
+        let trailing = info.gaps.iter().filter(|g| g.cpu == 0 && g.end_ns.is_none());
+        let placed: Vec<_> = trailing.map(|g| (g.start_ns, g.lost_events)).collect();
+        let more = if expect == 11 {
+            vec![(Some(30), Some(4))]
+        } else {
+            vec![]
+        };
+        assert_eq!(placed, more);
     }
 }
 

@@ -176,7 +176,7 @@ pub struct RxRow {
     pub unattributed_ns: i64,
     /// ns per stage in the order of [`Stage::ALL`]; `None`: did not happen, or not known (then the time is in `unattributed_ns`).
     pub stages: [Option<i64>; STAGES],
-    /// Ready (or protocol) to first copy: the residence in the receive queue.
+    /// Ready (or protocol) to the copy that took its last byte: the residence in the receive queue.
     pub rcvq_ns: Option<i64>,
     /// Least of its links.
     pub confidence: Confidence,
@@ -302,14 +302,14 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_copy_ns",
             Copy,
-            "first copy until the read returned inside the kernel"
+            "copy of its last byte until the read returned inside the kernel"
         ),
         stage_col!("stage_return_ns", Return, "until the system call returned"),
         col!(
             "rcvq_ns",
             "ns",
             I64,
-            "residence in the receive queue: socket readable to first copy (the four reader stages)",
+            "residence in the receive queue: socket readable to the copy that took its last byte (the four reader stages)",
             |r, _| r.rcvq_ns.into()
         ),
         col!("cpu", "id", U64, "CPU of netif_receive_skb", |r, _| Cell::U64(
