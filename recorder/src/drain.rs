@@ -190,9 +190,6 @@ impl CpuDrain {
         if self.pipe.is_none() {
             while self.read_one(shared)? {
                 total += self.sub_buffer_bytes;
-                shared
-                    .ring_bytes
-                    .fetch_add(self.sub_buffer_bytes as u64, Ordering::Relaxed);
                 self.flush_if_large(shared)?;
             }
         }

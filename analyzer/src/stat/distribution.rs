@@ -50,7 +50,7 @@ impl Distribution {
         Distribution {
             n: n as u64,
             unknown,
-            sum_ns: values.iter().sum(),
+            sum_ns: values.iter().fold(0, |sum, v| sum.saturating_add(*v)),
             min_ns: values.first().copied(),
             p50_ns: quantile(&values, 50),
             p90_ns: quantile(&values, 90),

@@ -3,6 +3,7 @@
 
 mod contract;
 mod determinism;
+mod hostile;
 mod older_kernel;
 mod prefixes;
 mod rpc;

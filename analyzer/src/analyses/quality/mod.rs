@@ -46,23 +46,26 @@ pub struct Quality {
 pub fn answer(facts: &Facts) -> Quality {
     let c = &facts.capture;
     // Losses of ring buffers that the answers do not use weaken no answer: they are told, not judged.
-    let sum = |used: bool, of: fn(&StreamInfo) -> u64| c.streams.iter().filter(|s| s.used == used).map(of).sum::<u64>();
+    // What a capture claims to have lost may be any number.
+    let sum = |used: bool, of: fn(&StreamInfo) -> u64| {
+        let streams = c.streams.iter().filter(|s| s.used == used);
+        streams.map(of).fold(0u64, u64::saturating_add)
+    };
     let lost = sum(true, |s| s.lost_events);
     let lost_unknown = sum(true, |s| s.losses_of_unknown_size);
-    let lost_elsewhere = sum(false, |s| s.lost_events + s.losses_of_unknown_size);
+    let lost_elsewhere = sum(false, |s| s.lost_events.saturating_add(s.losses_of_unknown_size));
     let events = sum(true, |s| s.events);
     let lost_share = if lost == 0 {
         0.0
     } else {
-        lost as f64 / (lost + events) as f64
+        lost as f64 / lost.saturating_add(events) as f64
     };
     let whole = c.duration_ns as f64 * f64::from(c.cpus.max(1));
     let in_gaps: i64 = facts
         .gaps
         .iter()
         .filter_map(|g| Some(g.end_ns.or(c.end_ns)? - g.start_ns.or(c.start_ns)?))
-        .map(|d| d.max(0))
-        .sum();
+        .fold(0, |sum, d| sum.saturating_add(d.max(0)));
     let gap_share = if whole > 0.0 {
         (in_gaps as f64 / whole).min(1.0)
     } else {

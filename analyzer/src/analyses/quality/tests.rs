@@ -91,3 +91,22 @@ fn counters_of_zero_are_left_out() {
     let names: Vec<_> = answer(&f).stats.iter().map(|s| s.name).collect();
     assert_eq!(names, ["b"]);
 }
+
+/// Statistics in a capture are a claim: any number, of any stream, must do.
+#[test]
+fn losses_beyond_counting_are_bad_and_no_overflow() {
+    let mut f = whole();
+    for s in &mut f.capture.streams {
+        (s.lost_events, s.losses_of_unknown_size) = (u64::MAX, 1);
+    }
+    let long = GapRow {
+        cpu: 0,
+        start_ns: Some(0),
+        end_ns: Some(i64::MAX),
+        lost_events: None,
+        cause: "overrun",
+    };
+    f.gaps = vec![long.clone(), long];
+    let q = answer(&f);
+    assert_eq!((q.level, q.lost_share, q.gap_share), (Level::Bad, 1.0, 1.0));
+}

@@ -122,7 +122,7 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
         ));
     }
     let read: Vec<&RxRow> = facts.rx.iter().filter(|r| r.end == RxEnd::Read).collect();
-    let whole: i64 = read.iter().map(|r| r.total_ns).sum();
+    let whole = read.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns));
     let count = |e: RxEnd| facts.rx.iter().filter(|r| r.end == e).count() as u64;
     let mut by_confidence = BTreeMap::new();
     let mut dev: BTreeMap<String, Vec<i64>> = BTreeMap::new();

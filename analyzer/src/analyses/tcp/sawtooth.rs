@@ -149,7 +149,18 @@ fn breaks(facts: &Facts, samples: &[&SampleRow]) -> Vec<bool> {
         .map(|g| (g.start_ns.unwrap_or(i64::MIN), g.end_ns.unwrap_or(i64::MAX)))
         .collect();
     gaps.sort_unstable();
-    let lost_between = |a: i64, b: i64| gaps.iter().any(|(s, e)| *s < b && *e > a);
+    // Apart from each other, so that the first to end after `a` decides: samples and gaps may both be many.
+    gaps.dedup_by(|next, kept| {
+        let joins = next.0 <= kept.1;
+        if joins {
+            kept.1 = kept.1.max(next.1);
+        }
+        joins
+    });
+    let lost_between = |a: i64, b: i64| {
+        let first = gaps.partition_point(|(_, e)| *e <= a);
+        gaps.get(first).is_some_and(|(s, _)| *s < b)
+    };
     let mut out = vec![false; samples.len()];
     for (i, w) in samples.windows(2).enumerate() {
         let [a, b] = w else { continue };

@@ -71,7 +71,7 @@ impl Cpu {
         if let Some(run) = &mut self.run
             && self.irqs.is_empty()
         {
-            run.irq_ns += e.ts - irq.entry_ns.max(run.start);
+            run.irq_ns = run.irq_ns.saturating_add(e.ts - irq.entry_ns.max(run.start));
         }
     }
     /// `softirq_raise`.

@@ -59,7 +59,8 @@ pub fn row(u: &Unit, end: RxEnd, threads: &Threads, comms: &Comms) -> RxRow {
         last = u.exit.or(u.read).unwrap_or(taken);
     }
     let total_ns = last - u.start;
-    let attributed: i64 = stages.iter().flatten().sum();
+    // Times of a damaged recording may lie centuries apart; modulo 2^64 the parts still sum to the total.
+    let attributed = stages.iter().flatten().fold(0i64, |sum, ns| sum.wrapping_add(*ns));
     RxRow {
         skb_id: u.skb,
         dev: u.dev,
@@ -76,7 +77,7 @@ pub fn row(u: &Unit, end: RxEnd, threads: &Threads, comms: &Comms) -> RxRow {
         start: u.start_kind,
         total_ns,
         end,
-        unattributed_ns: total_ns - attributed,
+        unattributed_ns: total_ns.wrapping_sub(attributed),
         stages,
         rcvq_ns,
         confidence: u.confidence,

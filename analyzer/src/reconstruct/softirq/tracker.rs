@@ -78,7 +78,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
     });
     let mut tracker = Softirqs::default();
     routes.run(trace, &mut tracker);
-    for cpu in 0..trace.info.streams.iter().map(|s| s.cpu as u16 + 1).max().unwrap_or(0) {
+    for cpu in 0..=trace.info.streams.iter().map(|s| s.cpu as u16).max().unwrap_or(0) {
         if let Some(run) = tracker.cpus.at(cpu).run.take() {
             tracker.close(cpu, run, None);
         }

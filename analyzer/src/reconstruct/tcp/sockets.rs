@@ -9,6 +9,10 @@ use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
 
+/// Sockets of one 4-tuple, newest first, among which an event's is looked for: enough for every namespace of a host that
+/// has the same one, and a bound on the work of a recording in which one 4-tuple comes back for ever.
+const RECENT: usize = 64;
+
 /// Local and remote end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tuple {
@@ -104,15 +108,15 @@ impl Sockets {
                 return Some((i, Confidence::Certain));
             }
         }
-        let same: Vec<usize> = self
-            .by_tuple
-            .get(tuple)
-            .map_or(vec![], |of| of.iter().copied().filter(free).collect());
+        let same: Vec<usize> = self.by_tuple.get(tuple).map_or(vec![], |of| {
+            let recent = of.iter().rev().take(RECENT).copied();
+            recent.filter(free).take(2).collect()
+        });
         let addressless = |i: &usize| self.all.get(*i).is_some_and(|s| s.row.skaddr == 0) || sk.is_none();
         match same.as_slice() {
             [one] if addressless(one) => Some((*one, Confidence::Strong)),
             // The same 4-tuple in several network namespaces
-            [.., last] if sk.is_none() && cookie.is_none() => Some((*last, Confidence::Weak)),
+            [last, ..] if sk.is_none() && cookie.is_none() => Some((*last, Confidence::Weak)),
             _ => None,
         }
     }

@@ -112,7 +112,8 @@ impl Threads {
                 .and_then(|i| of.get(i))
                 .copied()
                 .unwrap_or((i64::MIN, State::Unknown));
-            let end = of.get(i).map_or(to, |c| c.0.min(to));
+            // Where times of a CPU go back, a change may lie before the one it follows.
+            let end = of.get(i).map_or(to, |c| c.0.min(to).max(at));
             // What was lost after `since` may have changed the state.
             let g = self.gaps.partition_point(|g| g.1 <= since);
             let sure = self.gaps.get(g).map_or(end, |g| g.0.clamp(at, end));

@@ -121,3 +121,24 @@ fn pid_zero_is_nobody() {
     let got = Threads::read(&t).split(0, T as i64, T as i64 + 100);
     assert_eq!(got.unknown_ns, 100);
 }
+
+/// Nested writers of old kernels leave times that go back on one CPU: the parts still sum to the whole.
+#[test]
+fn changes_out_of_order_still_sum() {
+    let mut s = Script::new("6.18.44", &[]);
+    for (t, prev, next) in [(100, 7, 0), (300, 0, 7), (250, 7, 0), (280, 0, 7), (400, 7, 0)] {
+        let v = [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
+        s.ev(T + t, 0, Ctx::Task(0), "sched:sched_switch", &v);
+    }
+    s.lost(0, None);
+    let v = [("prev_pid", N(0)), ("next_pid", N(7))];
+    s.ev(T + 500, 0, Ctx::Task(0), "sched:sched_switch", &v);
+    for from in (50..=550).step_by(10) {
+        for to in (from..=600).step_by(10) {
+            let p = split(&s, from, to);
+            let parts = [p.asleep_ns, p.waking_ns, p.runnable_ns, p.running_ns, p.unknown_ns];
+            assert!(parts.iter().all(|ns| *ns >= 0), "{from}..{to}: {p:?}");
+            assert_eq!(parts.iter().sum::<i64>(), (to - from) as i64, "{from}..{to}: {p:?}");
+        }
+    }
+}
