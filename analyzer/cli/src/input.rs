@@ -30,6 +30,12 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
         failure(format!("cannot read {shown}: {e}"), next)
     })?;
     opened.map_err(|e| {
+        if std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() == 0) {
+            return failure(
+                format!("{shown} is empty"),
+                "copy it again; an empty file has nothing to read",
+            );
+        }
         if e.kind == FormatErrorKind::UnknownFormat {
             let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
             let what = format!(
@@ -48,14 +54,18 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
 
 /// Opens `path` and analyzes it, with a progress bar.
 pub fn facts(path: &Path) -> anyhow::Result<Facts> {
-    let capture = open(path)?;
-    let progress = Progress::of_bytes(coded_bytes(&capture));
-    Ok(analyze(
-        &capture,
+    Ok(facts_of(&open(path)?))
+}
+
+/// Analyzes, with a progress bar.
+pub fn facts_of(capture: &Capture) -> Facts {
+    let progress = Progress::of_bytes(coded_bytes(capture));
+    analyze(
+        capture,
         &Options {
             progress: &|n| progress.add(n),
         },
-    ))
+    )
 }
 
 /// Coded bytes of all chunks: what a progress bar counts.

@@ -31,6 +31,9 @@ pub enum FramesError {
         /// Names of all views.
         views: String,
     },
+    /// A statement that is no question.
+    #[error("only SELECT can be asked: no query changes a recording")]
+    NoSelect,
     /// A mistake in the SQL, with what could have been meant.
     #[error("{message}\n{help}")]
     Query {

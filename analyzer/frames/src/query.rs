@@ -7,12 +7,20 @@ use polars::sql::SQLContext;
 use crate::rows::Rows;
 use crate::{FramesError, frame};
 
+/// Statements of the engine that change tables.
+const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
+
 /// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
 pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
     let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
     if named.is_empty() {
         let views = tables.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
         return Err(FramesError::NoView { views });
+    }
+    // The engine would run these on tables that are gone when it returns, and say nothing.
+    let verb = words(sql).next().unwrap_or_default();
+    if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
+        return Err(FramesError::NoSelect);
     }
     let mut context = SQLContext::new();
     for t in &named {

@@ -39,6 +39,9 @@ pub struct Args {
 /// Runs the statement.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     super::show::refuse_binary_on_terminal(args.format, args.output.as_deref())?;
+    if let Some(to) = args.output.as_deref() {
+        output::distinct(&args.input, &[to])?;
+    }
     let facts = input::facts(&args.input)?;
     let tables = facts.tables();
     let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();

@@ -52,10 +52,18 @@ struct Json<'f> {
 
 /// Analyzes and writes.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
+    let outputs: Vec<&Path> = [Some(&args.output), args.json.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    output::distinct(&args.input, &outputs)?;
+    // Opened before the outputs: what cannot be read should not empty the report of yesterday.
+    let capture = input::open(&args.input)?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
     let mut page = output::writer(Some(&args.output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
-    let facts = input::facts(&args.input)?;
+    let facts = input::facts_of(&capture);
     let answers = answer(&facts);
     let document = sections::document(&facts, &answers);
     page.write_all(html(&document).as_bytes())

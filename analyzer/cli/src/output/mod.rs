@@ -9,6 +9,7 @@
 mod csv;
 mod json;
 mod sheet;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -21,6 +22,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 pub use sheet::Sheet;
+pub use targets::distinct;
 pub use text::{Look, clean, clean_lines, group_digits};
 
 /// How a table is printed.

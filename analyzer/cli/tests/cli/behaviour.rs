@@ -104,6 +104,8 @@ fn failures_say_what_where_and_what_next() {
         (vec!["show", "drops", &rpc(), "--filter", "speed>1"], "speed"),
         (vec!["query", &rpc(), "SELECT nothing FROM drops"], "columns of drops"),
         (vec!["query", &rpc(), "SELECT 1"], "names no view"),
+        (vec!["query", &rpc(), "DROP TABLE drops"], "only SELECT"),
+        (vec!["inspect", &rpc(), "--cpu", "9"], "no CPU 9"),
     ] {
         let (code, told) = failed(&args);
         assert_eq!(code, 1, "{args:?}");
@@ -122,6 +124,53 @@ fn failures_say_what_where_and_what_next() {
     ] {
         assert_eq!(run(args).status.code(), Some(2), "{args:?}");
     }
+}
+
+/// A recording is often the only copy of an incident: no command overwrites it, under any of its names. What cannot be read
+/// empties no older report.
+#[test]
+fn no_output_destroys_the_recording_or_another_output() {
+    let dir = tempdir("targets");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let bytes = std::fs::read(rpc()).unwrap();
+    let (input, soft, hard, new) = (path("a.nmb"), path("soft"), path("hard"), path("new"));
+    std::fs::write(&input, &bytes).unwrap();
+    std::os::unix::fs::symlink(&input, &soft).unwrap();
+    std::fs::hard_link(&input, &hard).unwrap();
+    for to in [&input, &soft, &hard] {
+        for args in [
+            vec!["report", &input, "-o", to],
+            vec!["report", &input, "-o", &new, "--json", to],
+            vec!["show", "drops", &input, "--format", "csv", "-o", to],
+            vec!["query", &input, "SELECT * FROM drops", "-o", to],
+        ] {
+            let (code, told) = failed(&args);
+            assert_eq!(code, 1, "{args:?}");
+            assert!(
+                told.contains("is the recording") && told.contains("\n  next: "),
+                "{told}"
+            );
+            assert!(
+                std::fs::read(&input).unwrap() == bytes,
+                "{args:?} changed the recording"
+            );
+        }
+    }
+    let other_name = path("./new");
+    for args in [["-o", &new, "--json", &other_name], ["-o", "-", "--json", "-"]] {
+        let (code, told) = failed(&[&["report", &input][..], &args].concat());
+        assert!(code == 1 && told.contains("two outputs"), "{told}");
+    }
+    assert!(!std::fs::exists(&new).unwrap());
+    let empty = path("empty");
+    for (name, what) in [("", "empty is empty"), ("text", "empty is not a recording")] {
+        std::fs::write(&empty, name).unwrap();
+        std::fs::write(&new, "yesterday's").unwrap();
+        let (_, told) = failed(&["report", &empty, "-o", &new]);
+        assert!(told.contains(what), "{told}");
+        assert_eq!(std::fs::read_to_string(&new).unwrap(), "yesterday's");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
 }
 
 #[test]

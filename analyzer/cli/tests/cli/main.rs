@@ -1,7 +1,8 @@
 //! The program as its users run it.
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests are not under #[test], where clippy.toml allows these
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests are not under #[test], where clippy.toml allows these
 
 mod behaviour;
+mod browser;
 mod contract;
 
 use std::path::PathBuf;

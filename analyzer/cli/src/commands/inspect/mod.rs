@@ -50,6 +50,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let capture = input::open(&args.input)?;
     let readers = Readers::new(&capture, args.event.as_deref())?;
+    if let Some(cpu) = args.cpu.filter(|c| capture.streams.iter().all(|s| s.cpu != *c)) {
+        return Err(crate::failure::failure(
+            format!("this recording has no CPU {cpu}"),
+            "`netmortem check INPUT` lists the ring buffers that it has",
+        ));
+    }
     let clock = TraceClock::of(&capture);
     let mut out = output::writer(None)?;
     let mut left = args.limit.unwrap_or(u64::MAX);

@@ -79,6 +79,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let filters = filters(described, &args.filter)?;
     let columns = columns(described, &args.columns)?;
+    if let Some(to) = to {
+        output::distinct(input, &[to])?;
+    }
     let facts = input::facts(input)?;
     let tables = facts.tables();
     let table = find(&tables, described.name())?;

@@ -1,0 +1,57 @@
+//! Which files a command is about to write. Writing starts with emptying: an output that is the recording itself would destroy
+//! the only copy of an incident, and two outputs in one file destroy each other. Checked before any of them is opened.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::failure::failure;
+
+/// What a path writes to.
+#[derive(PartialEq, Eq)]
+enum Target {
+    /// Standard output.
+    Standard,
+    /// A file that exists: device and inode, so that links to it are it.
+    Existing(u64, u64),
+    /// A file that will be made: its folder without links, and its name.
+    New(PathBuf, OsString),
+}
+
+/// Fails when an output is the input, or two outputs are one.
+pub fn distinct(input: &Path, outputs: &[&Path]) -> anyhow::Result<()> {
+    let read = target(input).filter(|t| *t != Target::Standard);
+    let mut before: Vec<Target> = vec![];
+    for path in outputs {
+        let Some(written) = target(path) else { continue };
+        if Some(&written) == read.as_ref() {
+            return Err(failure(
+                format!("{} is the recording: it would be overwritten", path.display()),
+                "name another file with -o",
+            ));
+        }
+        if before.contains(&written) {
+            return Err(failure(
+                format!("two outputs cannot both be {}", path.display()),
+                "name a file for each",
+            ));
+        }
+        before.push(written);
+    }
+    Ok(())
+}
+
+/// `None`: what can be written twice (/dev/null, a pipe), and what cannot be written at all, which opening it will tell.
+fn target(path: &Path) -> Option<Target> {
+    if path.as_os_str() == "-" {
+        return Some(Target::Standard);
+    }
+    match std::fs::metadata(path) {
+        Ok(m) => m.is_file().then(|| Target::Existing(m.dev(), m.ino())),
+        Err(_) => {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(Target::New(folder, path.file_name()?.to_owned()))
+        }
+    }
+}
