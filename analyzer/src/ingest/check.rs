@@ -10,6 +10,16 @@ use super::decode::{DecodedChunk, Keep, decode};
 use super::info::{CaptureInfo, GapRow, StreamInfo};
 use super::schema::Schema;
 
+/// Records by event id.
+type Counts = BTreeMap<u16, u64>;
+
+fn add(sum: &mut Counts, more: &[(u16, u64)]) {
+    for (id, n) in more {
+        let of = sum.entry(*id).or_insert(0);
+        *of = of.saturating_add(*n);
+    }
+}
+
 /// Result of reading.
 pub struct Reading {
     /// The summary.
@@ -31,7 +41,7 @@ pub fn check(capture: &Capture, options: &Options<'_>) -> CaptureInfo {
 /// Sums up decoded chunks.
 pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded: &[Vec<DecodedChunk<'_>>]) -> Reading {
     let used = used_instances(capture, decoded);
-    let mut counts: Vec<u64> = vec![];
+    let mut counts = Counts::new();
     let mut info = CaptureInfo {
         source: capture.source.clone(),
         format: capture.format.to_string(),
@@ -105,19 +115,14 @@ fn stream_inversions(chunks: &[DecodedChunk<'_>]) -> u64 {
 fn sum_stream(
     s: &mut StreamInfo,
     chunks: &[DecodedChunk<'_>],
-    counts: &mut Vec<u64>,
+    counts: &mut Counts,
     info: &mut CaptureInfo,
 ) -> Vec<GapRow> {
     let mut gaps: Vec<GapRow> = vec![];
     // A gap at the end of a chunk ends with the first record of a later one.
     let mut open: Vec<usize> = vec![];
     for c in chunks {
-        if counts.len() < c.counts.len() {
-            counts.resize(c.counts.len(), 0);
-        }
-        for (sum, n) in counts.iter_mut().zip(&c.counts) {
-            *sum = sum.saturating_add(*n);
-        }
+        add(counts, &c.counts);
         for e in &c.errors {
             info.problems.push(format!("CPU {}: {e}", s.cpu));
             info.complete = false;
@@ -197,48 +202,30 @@ fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo, gaps: &m
 
 /// One instance, or several whose events do not overlap: a packet recorded twice must not become two.
 fn used_instances<'c>(capture: &'c Capture, decoded: &[Vec<DecodedChunk<'_>>]) -> Vec<&'c str> {
-    let mut kinds: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Counts> = BTreeMap::new();
     for (s, chunks) in capture.streams.iter().zip(decoded) {
         let sum = kinds.entry(s.instance.as_str()).or_default();
         for c in chunks {
-            if sum.len() < c.counts.len() {
-                sum.resize(c.counts.len(), 0);
-            }
-            for (a, n) in sum.iter_mut().zip(&c.counts) {
-                *a = a.saturating_add(*n);
-            }
+            add(sum, &c.counts);
         }
     }
-    let mut order: Vec<(&str, Vec<u64>)> = kinds.into_iter().collect();
-    order.sort_by_key(|(name, c)| (std::cmp::Reverse(c.iter().sum::<u64>()), *name));
+    let mut order: Vec<(&str, Counts)> = kinds.into_iter().collect();
+    order.sort_by_key(|(name, c)| (std::cmp::Reverse(c.values().sum::<u64>()), *name));
     let mut used = vec![];
-    let mut taken: Vec<u64> = vec![];
+    let mut taken = Counts::new();
     for (name, counts) in order {
-        let overlaps = counts.iter().zip(&taken).any(|(a, b)| *a > 0 && *b > 0);
-        if used.is_empty() || (!overlaps && counts.iter().any(|n| *n > 0)) {
+        let overlaps = counts.keys().any(|k| taken.contains_key(k));
+        if used.is_empty() || (!overlaps && !counts.is_empty()) {
             used.push(name);
-            if taken.len() < counts.len() {
-                taken.resize(counts.len(), 0);
-            }
-            for (t, n) in taken.iter_mut().zip(&counts) {
-                *t = t.saturating_add(*n);
-            }
+            taken.extend(counts);
         }
     }
     used
 }
 
-fn name_counts(schema: &Schema<'_>, counts: &[u64]) -> BTreeMap<String, u64> {
-    let named = |id: usize| match u16::try_from(id).ok().and_then(|id| schema.by_id(id)) {
-        Some(f) => f.key(),
-        None => format!("id:{id}"),
-    };
-    counts
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-        .map(|(id, n)| (named(id), *n))
-        .collect()
+fn name_counts(schema: &Schema<'_>, counts: &Counts) -> BTreeMap<String, u64> {
+    let named = |id: u16| schema.by_id(id).map_or_else(|| format!("id:{id}"), |f| f.key());
+    counts.iter().map(|(id, n)| (named(*id), *n)).collect()
 }
 
 /// The text (or list of words) at a JSON pointer; empty when there is none.

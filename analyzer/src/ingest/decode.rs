@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::clock::TraceClock;
 
 /// One record: when, which event, and where its payload lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rec {
     /// ns on the trace clock.
     pub ts: i64,
@@ -39,10 +39,8 @@ pub struct Loss {
 pub struct DecodedChunk<'c> {
     /// Its bytes.
     pub bytes: Cow<'c, [u8]>,
-    /// Records in order; empty when only counting was asked for.
-    pub recs: Vec<Rec>,
-    /// Records by event id.
-    pub counts: Vec<u64>,
+    /// (event id, records), ascending.
+    pub counts: Vec<(u16, u64)>,
     /// Losses in order.
     pub losses: Vec<Loss>,
     /// Latest time of the chunk before each loss.
@@ -68,8 +66,8 @@ pub struct DecodedChunk<'c> {
 pub enum Keep {
     /// Counts, losses and times.
     Counts,
-    /// Records and bytes besides.
-    Records,
+    /// The decoded bytes besides.
+    Bytes,
 }
 
 /// Decodes all chunks of all streams; the result has the shape of `capture.streams`.
@@ -79,22 +77,13 @@ pub fn decode<'c>(
     keep: Keep,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Vec<Vec<DecodedChunk<'c>>> {
-    let mut block = 0u32;
-    let mut jobs: Vec<(&Stream, Vec<(u32, &Chunk)>)> = vec![];
-    for s in &capture.streams {
-        let mut of = vec![];
-        for c in &s.chunks {
-            of.push((block, c));
-            block = block.saturating_add(1);
-        }
-        jobs.push((s, of));
-    }
-    jobs.par_iter()
-        .map(|(stream, chunks)| {
+    let streams = capture.streams.par_iter();
+    streams
+        .map(|stream| {
+            let chunks = stream.chunks.par_iter();
             chunks
-                .par_iter()
-                .map(|(block, chunk)| {
-                    let out = decode_chunk(capture, stream, chunk, *block, clock, keep);
+                .map(|chunk| {
+                    let out = decode_chunk(capture, stream, chunk, clock, keep);
                     progress(chunk.range.end.saturating_sub(chunk.range.start));
                     out
                 })
@@ -107,7 +96,6 @@ fn decode_chunk<'c>(
     capture: &'c Capture,
     stream: &Stream,
     chunk: &Chunk,
-    block: u32,
     clock: &TraceClock,
     keep: Keep,
 ) -> DecodedChunk<'c> {
@@ -125,10 +113,6 @@ fn decode_chunk<'c>(
             return out;
         }
     };
-    if keep == Keep::Records {
-        // Records of network events are 40 to 60 bytes apart; growing a vector of this size twice costs more than the slack.
-        out.recs.reserve(bytes.len() / 48);
-    }
     let locus = Locus {
         member: chunk.member,
         stream: stream.cpu,
@@ -137,10 +121,8 @@ fn decode_chunk<'c>(
     let mut walk = Walk {
         out: &mut out,
         clock,
-        keep,
+        counts: Vec::new(),
         endian: stream.page.endian,
-        block,
-        cpu: stream.cpu as u16,
         after_loss: false,
     };
     for sub in sub_buffers(stream.page, &bytes, locus) {
@@ -153,23 +135,49 @@ fn decode_chunk<'c>(
             Err(e) => walk.item(Err(e)),
         }
     }
+    let counts = std::mem::take(&mut walk.counts);
+    // A chunk has tens of the thousands of event ids.
+    out.counts = (0u16..).zip(counts).filter(|(_, n)| *n > 0).collect();
     out.ring_bytes = bytes.len() as u64;
-    if keep == Keep::Records {
-        out.bytes = bytes;
-    } else {
-        out.bytes = Cow::Owned(Vec::new());
-        out.recs = Vec::new();
-    }
+    out.bytes = match keep {
+        Keep::Bytes => bytes,
+        Keep::Counts => Cow::Owned(Vec::new()),
+    };
     out
+}
+
+/// Writes a chunk's records to their place: `out` has as many as decoding counted. The same walk as before, so cheap
+/// that it costs less than keeping records twice.
+pub fn fill(stream: &Stream, chunk: &Chunk, bytes: &[u8], block: u32, clock: &TraceClock, out: &mut [Rec]) {
+    let locus = Locus {
+        member: chunk.member,
+        stream: stream.cpu,
+        offset: 0,
+    };
+    let mut places = out.iter_mut();
+    for sub in sub_buffers(stream.page, bytes, locus).flatten() {
+        for item in sub.records(stream.page, locus) {
+            let Ok(StreamItem::Record(r)) = item else { continue };
+            if let Some(place) = places.next() {
+                *place = Rec {
+                    ts: clock.ns(r.ts),
+                    block,
+                    offset: r.offset,
+                    len: r.payload.len() as u32,
+                    kind: stream.page.endian.u16(r.payload, 0).unwrap_or(0),
+                    cpu: stream.cpu as u16,
+                };
+            }
+        }
+    }
 }
 
 struct Walk<'w, 'c> {
     out: &'w mut DecodedChunk<'c>,
     clock: &'w TraceClock,
-    keep: Keep,
+    /// Records by event id.
+    counts: Vec<u64>,
     endian: netmortem_formats::Endian,
-    block: u32,
-    cpu: u16,
     after_loss: bool,
 }
 
@@ -180,16 +188,16 @@ impl Walk<'_, '_> {
             Ok(StreamItem::Record(r)) => {
                 let ts = self.clock.ns(r.ts);
                 let kind = self.endian.u16(r.payload, 0).unwrap_or(0);
-                let out = &mut *self.out;
-                match out.counts.get_mut(usize::from(kind)) {
+                match self.counts.get_mut(usize::from(kind)) {
                     Some(n) => *n = n.saturating_add(1),
                     None => {
-                        out.counts.resize(usize::from(kind).saturating_add(1), 0);
-                        if let Some(n) = out.counts.get_mut(usize::from(kind)) {
+                        self.counts.resize(usize::from(kind).saturating_add(1), 0);
+                        if let Some(n) = self.counts.last_mut() {
                             *n = 1;
                         }
                     }
                 }
+                let out = &mut *self.out;
                 out.events = out.events.saturating_add(1);
                 out.span = Some(out.span.map_or((ts, ts), |(lo, hi)| (lo.min(ts), hi.max(ts))));
                 out.ends = match out.ends {
@@ -206,18 +214,6 @@ impl Walk<'_, '_> {
                     for end in self.out.loss_end.iter_mut().rev().take_while(|e| e.is_none()) {
                         *end = Some(ts);
                     }
-                }
-                if self.keep == Keep::Records {
-                    let out = &mut *self.out;
-                    let len = r.payload.len() as u32;
-                    out.recs.push(Rec {
-                        ts,
-                        block: self.block,
-                        offset: r.offset,
-                        len,
-                        kind,
-                        cpu: self.cpu,
-                    });
                 }
             }
             Ok(StreamItem::Lost(l)) => self.loss(l.count, "overrun"),

@@ -1,75 +1,74 @@
 //! Merges the streams into one sequence in the order (time, stream, position): a k-way merge that keeps each stream's
 //! own order, so that a record with an older time behind a newer one of its CPU stays behind it.
+//!
+//! The records stay where they are, stream after stream; only their order is new: 4 bytes a record, not another copy.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::decode::Rec;
 
-/// One stream's records as the list of its chunks' records.
-pub type StreamRecs = Vec<Vec<Rec>>;
+/// Records of all streams, and the order in which they are read.
+#[derive(Debug, Default)]
+pub struct Merged {
+    records: Vec<Rec>,
+    order: Vec<u32>,
+}
 
-/// Merges; chunks are freed as they are used up.
-pub fn merge(streams: Vec<StreamRecs>) -> Vec<Rec> {
-    let total: usize = streams.iter().flatten().map(Vec::len).sum();
-    let mut out = Vec::with_capacity(total);
-    let mut cursors: Vec<Cursor> = streams.into_iter().map(Cursor::new).collect();
+impl Merged {
+    /// Records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+    /// The record at a position of the merged order.
+    #[inline]
+    pub fn get(&self, position: usize) -> Option<&Rec> {
+        self.records.get(*self.order.get(position)? as usize)
+    }
+    /// The same, to change it.
+    pub fn get_mut(&mut self, position: usize) -> Option<&mut Rec> {
+        self.records.get_mut(*self.order.get(position)? as usize)
+    }
+    /// All records in order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &Rec> {
+        self.order.iter().filter_map(|i| self.records.get(*i as usize))
+    }
+}
+
+/// Merges `records`, which hold one stream after the other; `ends` says where each stream ends.
+#[must_use]
+pub fn merge(records: Vec<Rec>, ends: &[usize]) -> Merged {
+    // (next, end) of each stream in `records`
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let mut cursors: Vec<(usize, usize)> = starts.zip(ends.iter().copied()).collect();
+    let total = records.len();
+    let head = |c: &(usize, usize)| if c.0 < c.1 { records.get(c.0) } else { None };
+    let mut order: Vec<u32> = Vec::with_capacity(total);
     let mut heap: BinaryHeap<Reverse<(i64, usize)>> = cursors
         .iter()
         .enumerate()
-        .filter_map(|(i, c)| Some(Reverse((c.head()?.ts, i))))
+        .filter_map(|(i, c)| Some(Reverse((head(c)?.ts, i))))
         .collect();
     while let Some(Reverse((_, i))) = heap.pop() {
         let limit = heap.peek().map(|Reverse(k)| *k);
         let Some(cursor) = cursors.get_mut(i) else { continue };
-        while let Some(rec) = cursor.head() {
+        while let Some(rec) = head(cursor) {
             if limit.is_some_and(|l| (rec.ts, i) > l) {
                 heap.push(Reverse((rec.ts, i)));
                 break;
             }
-            out.push(rec);
-            cursor.advance();
+            // Positions are 32 bits everywhere: 4 billion records are 100 GB of them.
+            let Ok(at) = u32::try_from(cursor.0) else { break };
+            order.push(at);
+            cursor.0 = cursor.0.saturating_add(1);
         }
     }
-    out
-}
-
-struct Cursor {
-    chunks: std::vec::IntoIter<Vec<Rec>>,
-    current: Vec<Rec>,
-    at: usize,
-}
-
-impl Cursor {
-    fn new(chunks: StreamRecs) -> Cursor {
-        let mut c = Cursor {
-            chunks: chunks.into_iter(),
-            current: Vec::new(),
-            at: 0,
-        };
-        c.refill();
-        c
-    }
-    fn refill(&mut self) {
-        while self.at >= self.current.len() {
-            match self.chunks.next() {
-                Some(next) => (self.current, self.at) = (next, 0),
-                None => {
-                    self.current = Vec::new();
-                    return;
-                }
-            }
-        }
-    }
-    #[inline]
-    fn head(&self) -> Option<Rec> {
-        self.current.get(self.at).copied()
-    }
-    #[inline]
-    fn advance(&mut self) {
-        self.at = self.at.saturating_add(1);
-        if self.at >= self.current.len() {
-            self.refill();
-        }
-    }
+    Merged { records, order }
 }

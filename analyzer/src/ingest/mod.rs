@@ -23,6 +23,7 @@ pub use check::check;
 pub use clock::TraceClock;
 pub use decode::Rec;
 pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
+pub use merge::Merged;
 pub use schema::Schema;
 pub use trace::{Event, Trace};
 

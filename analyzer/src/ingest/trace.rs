@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::common;
 
 use super::Options;
 use super::check::{self, Reading};
 use super::clock::TraceClock;
-use super::decode::{Keep, Rec, decode};
+use super::decode::{Keep, Rec, decode, fill};
 use super::info::{CaptureInfo, GapRow};
-use super::merge::merge;
+use super::merge::{Merged, merge};
 use super::schema::Schema;
 
 /// A merged capture. Borrows the file's bytes; decoded blocks live as long as it.
@@ -19,7 +21,7 @@ pub struct Trace<'c> {
     /// Event formats.
     pub schema: Schema<'c>,
     /// All records of the used streams, in order.
-    pub recs: Vec<Rec>,
+    pub recs: Merged,
     blocks: Vec<Cow<'c, [u8]>>,
     /// Intervals of used streams whose events are missing, by time.
     pub gaps: Vec<GapRow>,
@@ -71,22 +73,37 @@ impl<'c> Trace<'c> {
     pub fn read(capture: &'c Capture, options: &Options<'_>) -> Trace<'c> {
         let clock = TraceClock::of(capture);
         let schema = Schema::new(capture);
-        let mut decoded = decode(capture, &clock, Keep::Records, options.progress);
+        let mut decoded = decode(capture, &clock, Keep::Bytes, options.progress);
         let Reading { info, gaps, inversions } = check::read(capture, &schema, &clock, &decoded);
         let mut blocks = Vec::new();
-        let mut streams = Vec::new();
-        for (stream, chunks) in info.streams.iter().zip(&mut decoded) {
-            let mut recs = Vec::new();
-            for c in chunks {
-                blocks.push(std::mem::take(&mut c.bytes));
-                if stream.used {
-                    recs.push(std::mem::take(&mut c.recs));
+        let mut jobs = Vec::new();
+        let mut ends = Vec::new();
+        let mut total = 0usize;
+        for ((of, stream), chunks) in info.streams.iter().zip(&capture.streams).zip(&mut decoded) {
+            for (c, chunk) in chunks.iter_mut().zip(&stream.chunks) {
+                let events = usize::try_from(c.events).unwrap_or(usize::MAX);
+                if of.used {
+                    jobs.push((stream, chunk, blocks.len() as u32, events));
+                    total = total.saturating_add(events);
                 }
+                blocks.push(std::mem::take(&mut c.bytes));
             }
-            streams.push(recs);
+            ends.push(total);
         }
         drop(decoded);
-        let recs = merge(streams);
+        let mut records = vec![Rec::default(); total];
+        let mut rest = records.as_mut_slice();
+        let mut places = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let (here, after) = rest.split_at_mut(job.3.min(rest.len()));
+            places.push((job, here));
+            rest = after;
+        }
+        places.into_par_iter().for_each(|((stream, chunk, block, _), out)| {
+            let bytes = blocks.get(block as usize).map_or(&[][..], |b| b);
+            fill(stream, chunk, bytes, block, &clock, out);
+        });
+        let recs = merge(records, &ends);
         Trace {
             schema,
             recs,

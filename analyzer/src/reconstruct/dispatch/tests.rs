@@ -74,7 +74,7 @@ fn a_short_payload_reaches_no_handler() {
     s.ev(10, 0, Ctx::Task(1), "napi:napi_poll", &[("work", N(1))]);
     let c = s.capture();
     let mut t = Trace::read(&c, &Default::default());
-    t.recs[0].len = 6;
+    t.recs.get_mut(0).unwrap().len = 6;
     let mut r = Routes::<Log>::new("log");
     r.on::<NapiPoll<'static>>(&t.schema, |l, _, _| l.0.push("poll".into()));
     let mut l = Log::default();
