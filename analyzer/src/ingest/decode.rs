@@ -37,7 +37,7 @@ pub struct Loss {
 /// A decoded chunk.
 #[derive(Debug, Default)]
 pub struct DecodedChunk<'c> {
-    /// Its bytes.
+    /// Its bytes; empty when no kept record points into them.
     pub bytes: Cow<'c, [u8]>,
     /// (event id, records), ascending.
     pub counts: Vec<(u16, u64)>,
@@ -140,8 +140,9 @@ fn decode_chunk<'c>(
     out.counts = (0u16..).zip(counts).filter(|(_, n)| *n > 0).collect();
     out.ring_bytes = bytes.len() as u64;
     out.bytes = match keep {
-        Keep::Bytes => bytes,
-        Keep::Counts => Cow::Owned(Vec::new()),
+        // Bytes without a record are not kept: megabytes of nothing compress to almost none.
+        Keep::Bytes if out.events > 0 => bytes,
+        Keep::Bytes | Keep::Counts => Cow::Owned(Vec::new()),
     };
     out
 }

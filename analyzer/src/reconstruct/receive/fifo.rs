@@ -19,9 +19,12 @@ pub enum Named {
 /// Units waiting for a reader, as positions in the table of units.
 #[derive(Debug)]
 pub struct Fifo {
-    waiting: VecDeque<usize>,
-    /// Segments up to this one may be out of order: while one of them waits, the order is a guess.
-    doubt: Option<usize>,
+    /// (how many arrived before it, unit): ascending, but for units that a copy brought to the front.
+    waiting: VecDeque<(u64, usize)>,
+    /// Units that ever arrived.
+    arrived: u64,
+    /// Units that arrived before this many had may be out of order: while one of them waits, the order is a guess.
+    doubt: Option<u64>,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     aligned: bool,
     /// Units that no `sk_data_ready` has announced yet.
@@ -33,6 +36,7 @@ impl Fifo {
     pub fn new(aligned: bool) -> Fifo {
         Fifo {
             waiting: VecDeque::new(),
+            arrived: 0,
             doubt: None,
             aligned,
             unannounced: Vec::new(),
@@ -40,11 +44,12 @@ impl Fifo {
     }
     /// A unit arrived.
     pub fn push(&mut self, unit: usize) {
-        self.waiting.push_back(unit);
+        self.waiting.push_back((self.arrived, unit));
+        self.arrived += 1;
     }
     /// The unit that arrived last and still waits.
     pub fn last(&self) -> Option<usize> {
-        self.waiting.back().copied()
+        self.waiting.back().map(|w| w.1)
     }
     /// A unit that an `sk_data_ready` will announce.
     pub fn expect(&mut self, unit: usize) {
@@ -56,10 +61,12 @@ impl Fifo {
     }
     /// The order is in doubt from now on.
     pub fn doubt(&mut self) {
-        self.doubt = self.waiting.iter().max().copied();
+        self.doubt = Some(self.arrived);
     }
     fn in_doubt(&self) -> bool {
-        self.doubt.is_some_and(|last| self.waiting.iter().any(|u| *u <= last))
+        // What a copy brings to the front is in doubt itself, so the first tells for all.
+        let first = self.waiting.front();
+        self.doubt.zip(first).is_some_and(|(until, (nth, _))| *nth < until)
     }
     /// A read took bytes that were not seen to arrive.
     pub fn strange_read(&mut self) {
@@ -71,8 +78,13 @@ impl Fifo {
     }
     /// A unit left without being read (TCP dropped it).
     pub fn remove(&mut self, unit: usize) {
-        self.waiting.retain(|u| *u != unit);
-        self.unannounced.retain(|u| *u != unit);
+        // Mostly one that came late: look from the end.
+        if let Some(at) = self.waiting.iter().rposition(|w| w.1 == unit) {
+            self.waiting.remove(at);
+        }
+        if let Some(at) = self.unannounced.iter().rposition(|u| *u == unit) {
+            self.unannounced.remove(at);
+        }
     }
     /// Everything still waiting, and how sure it is that it waits.
     pub fn drain(self) -> impl Iterator<Item = (usize, Confidence)> {
@@ -81,7 +93,7 @@ impl Fifo {
             (true, true) => Confidence::Weak,
             (true, false) => Confidence::Certain,
         };
-        self.waiting.into_iter().map(move |u| (u, link))
+        self.waiting.into_iter().map(move |w| (w.1, link))
     }
     /// A copy names a unit: what it takes. Units before it were read already, whatever the bytes counted said; when one
     /// of them was held for a missing segment, they may as well be later in the stream, and the order is in doubt.
@@ -89,26 +101,31 @@ impl Fifo {
         let Some(u) = units.get(unit) else {
             return Named::Strange;
         };
+        // Its own bytes are taken, so it waits no more; what follows was coalesced into it.
+        if u.proto.is_some() && u.left == 0 {
+            return Named::Next;
+        }
         let whole = Some(u.left) == u.bytes;
-        match self.waiting.iter().position(|w| *w == unit) {
+        match self.waiting.iter().position(|w| w.1 == unit) {
             Some(0) => {
                 self.aligned |= whole;
                 Named::Next
             }
             Some(at) => {
                 let ahead = self.waiting.iter().take(at);
-                let held = ahead.filter_map(|w| units.get(*w)).any(|w| w.held || w.ready.is_none());
+                let held = ahead
+                    .filter_map(|w| units.get(w.1))
+                    .any(|w| w.held || w.ready.is_none());
                 if held {
                     self.doubt();
-                    self.waiting.remove(at);
-                    self.waiting.push_front(unit);
+                    if let Some(moved) = self.waiting.remove(at) {
+                        self.waiting.push_front(moved);
+                    }
                     return Named::Next;
                 }
                 self.aligned |= whole;
-                Named::After(self.waiting.drain(..at).collect())
+                Named::After(self.waiting.drain(..at).map(|w| w.1).collect())
             }
-            // Its own bytes are taken; what follows was coalesced into it.
-            None if u.proto.is_some() && u.left == 0 => Named::Next,
             None => Named::Strange,
         }
     }
@@ -117,7 +134,9 @@ impl Fifo {
         let mut done = vec![];
         let in_doubt = self.in_doubt();
         while bytes > 0 {
-            let Some(u) = self.waiting.front().copied() else { break };
+            let Some(u) = self.waiting.front().map(|w| w.1) else {
+                break;
+            };
             let Some(unit) = units.get_mut(u) else { break };
             let n = unit.left.min(bytes);
             unit.left -= n;
@@ -146,6 +165,6 @@ impl Fifo {
         } else {
             Confidence::Weak
         };
-        Some((self.waiting.pop_front()?, link))
+        Some((self.waiting.pop_front()?.1, link))
     }
 }

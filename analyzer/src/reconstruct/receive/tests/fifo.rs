@@ -63,3 +63,22 @@ fn a_copy_of_an_unknown_skb_takes_nothing() {
     let units = units([true; 3]);
     assert_eq!(full().named(7, &units), Named::Strange);
 }
+
+/// A reader that no event shows lets the queue grow without end: what segments do to it must not depend on its length.
+#[test]
+fn a_long_queue_costs_no_more_than_a_short_one() {
+    let mut f = Fifo::new(true);
+    let started = std::time::Instant::now();
+    for unit in 0..200_000 {
+        f.push(unit);
+        f.doubt();
+        if unit % 2 == 1 {
+            f.remove(unit);
+        }
+    }
+    // 200,000 walks over 100,000 units would be 20,000,000,000 steps.
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    let left: Vec<(usize, Confidence)> = f.drain().collect();
+    let expect: Vec<(usize, Confidence)> = (0..200_000).step_by(2).map(|u| (u, Confidence::Weak)).collect();
+    assert!(left == expect);
+}
