@@ -137,7 +137,7 @@ fn decode_chunk<'c>(
     }
     let counts = std::mem::take(&mut walk.counts);
     // A chunk has tens of the thousands of event ids.
-    out.counts = (0u16..).zip(counts).filter(|(_, n)| *n > 0).collect();
+    out.counts = (0..=u16::MAX).zip(counts).filter(|(_, n)| *n > 0).collect();
     out.ring_bytes = bytes.len() as u64;
     out.bytes = match keep {
         // Bytes without a record are not kept: megabytes of nothing compress to almost none.

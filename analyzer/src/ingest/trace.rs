@@ -86,7 +86,9 @@ impl<'c> Trace<'c> {
                     jobs.push((stream, chunk, blocks.len() as u32, events));
                     total = total.saturating_add(events);
                 }
-                blocks.push(std::mem::take(&mut c.bytes));
+                // A place for every chunk, since records name blocks by number; what nothing will read is freed here.
+                let bytes = std::mem::take(&mut c.bytes);
+                blocks.push(if of.used { bytes } else { Cow::default() });
             }
             ends.push(total);
         }
