@@ -57,13 +57,31 @@ impl Skbs<'_> {
             return;
         }
         for c in copies.into_iter().rev() {
-            if let Some(slot) = self.ids.get_mut(c.index as usize) {
-                *slot = u32::MAX;
-            }
-            if let Some(l) = self.open.get_mut(&c.addr).filter(|l| l.id == c.id) {
-                (l.phase, (l.last_ns, l.last_cpu)) = (c.phase, c.last);
+            self.undo(&c);
+            if self.open.get(&c.addr).is_some_and(|l| l.id == c.id) {
                 self.evict(c.addr, false);
             }
+        }
+    }
+
+    /// The copy was of another skb at the same address.
+    fn undo(&mut self, c: &CopyOf) {
+        if let Some(slot) = self.ids.get_mut(c.index as usize) {
+            *slot = u32::MAX;
+        }
+        if let Some(l) = self.open.get_mut(&c.addr).filter(|l| l.id == c.id) {
+            (l.phase, (l.last_ns, l.last_cpu)) = (c.phase, c.last);
+        }
+    }
+
+    /// A reader frees an skb of a unix or netlink socket right after it copied it, before its sock_recv_length.
+    fn undo_copies_of(&mut self, pid: i32, addr: u64) {
+        let Some(copies) = self.copied.get_mut(&pid) else {
+            return;
+        };
+        let of = copies.extract_if(.., |c| c.addr == addr).collect::<Vec<_>>();
+        for c in of.iter().rev() {
+            self.undo(c);
         }
     }
 
@@ -103,6 +121,9 @@ impl Skbs<'_> {
         let link = super::frees::link(life, place, kind, e.ts);
         let Some(link) = link else {
             self.untracked_frees += 1;
+            if place == FreePlace::Elsewhere {
+                self.undo_copies_of(e.pid, addr);
+            }
             self.evict(addr, false);
             return;
         };

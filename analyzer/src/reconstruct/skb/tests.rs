@@ -313,3 +313,30 @@ fn a_loss_that_never_ends_weakens_the_rest() {
     let f = s.facts();
     assert!(f.skbs[0].confidence <= Confidence::Weak, "{:?}", f.skbs[0]);
 }
+
+/// A unix reader copies and frees before its sock_recv_length comes (1.08 s of false life on a real recording).
+#[test]
+fn a_copy_freed_by_a_unix_reader_is_of_another_skb() {
+    let mut s = script();
+    s.symbol(0xffff_ffff_8500_0000, "unix_stream_read_generic");
+    rx(&mut s, T, A, 67);
+    s.ev(
+        T + 1_084_000_000,
+        0,
+        Ctx::Task(9),
+        "skb:skb_copy_datagram_iovec",
+        &[("skbaddr", N(A)), ("len", N(112))],
+    );
+    let at = [("skbaddr", N(A)), ("location", N(0xffff_ffff_8500_0b70))];
+    s.ev(T + 1_084_000_500, 0, Ctx::Task(9), "skb:consume_skb", &at);
+    s.ev(
+        T + 1_084_001_000,
+        0,
+        Ctx::Task(9),
+        "sock:sock_recv_length",
+        &[("family", N(1)), ("ret", N(112))],
+    );
+    let f = s.facts();
+    assert_eq!((f.skbs[0].death_kind, f.skbs[0].life_ns()), (DeathKind::Unseen, None));
+    assert_eq!(f.skbs[0].last_ns, (T + 100) as i64);
+}
