@@ -187,6 +187,7 @@ impl CaptureInfo {
     /// Whether an event that happened would be in the recording: one was seen, or the recorder says it was enabled. Without
     /// that, its absence says nothing.
     pub fn recorded(&self, key: &str) -> bool {
-        self.events.contains_key(key) || self.enabled_events.as_ref().is_some_and(|e| e.iter().any(|n| n == key))
+        self.events.contains_key(key)
+            || self.total_events > 0 && self.enabled_events.as_ref().is_some_and(|e| e.iter().any(|n| n == key))
     }
 }

@@ -69,6 +69,8 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             .or_insert_with(|| capture.kallsyms.resolve(address).map(|(name, _)| name.to_string()));
     }
     let locations = locations.into_iter().filter_map(|(a, n)| Some((a, n?))).collect();
+    // None counted is 0 only where one would have been seen.
+    let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
         row.bytes_in -= rx
@@ -77,6 +79,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             .copied()
             .unwrap_or(0)
             .min(row.bytes_in);
+        row.retransmits = row.retransmits.or(retransmits_recorded.then_some(0));
         row
     });
     Facts {

@@ -206,7 +206,7 @@ fn softirqs() -> Vec<SoftirqRow> {
         runner: if n % 7 == 0 { Runner::Ksoftirqd } else { Runner::IrqTail },
         pid: 0,
         comm: name("swapper/0"),
-        irq_ns: 0,
+        irq_ns: Some(0),
         confidence: Confidence::Certain,
     };
     (0..200).map(run).collect()
@@ -245,7 +245,7 @@ fn connection() -> ConnectionRow {
         bytes_out: 60_000_000,
         bytes_read: None,
         bytes_written: None,
-        retransmits: 3,
+        retransmits: Some(3),
         samples: 1_000,
         confidence: Confidence::Certain,
     }

@@ -206,3 +206,17 @@ fn filters_choose_rows_as_sql_does() {
     let unknown = json(&["show", "skbs", &rpc(), "--filter", "life_ns=", "--format", "json"]);
     assert!(unknown.as_array().unwrap().iter().all(|r| r["life_ns"].is_null()));
 }
+
+/// The trace.dat has no `tcp_retransmit_skb` and no `irq_handler_entry`, and does not say whether they were enabled.
+#[test]
+fn what_may_not_have_been_recorded_is_unknown_and_not_0() {
+    let dat = sample("tracedat-loopback/trace.dat");
+    for (view, column) in [("connections", "retransmits"), ("softirqs", "irq_ns")] {
+        let rows = json(&["show", view, &dat, "--format", "json"]);
+        let rows = rows.as_array().unwrap();
+        assert!(
+            !rows.is_empty() && rows.iter().all(|r| r[column].is_null()),
+            "{view}.{column}"
+        );
+    }
+}

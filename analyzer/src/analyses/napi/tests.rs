@@ -30,7 +30,7 @@ fn run(cpu: u16, vec: u32, raise_ns: Option<i64>, start_ns: i64, end_ns: Option<
         runner: Runner::IrqTail,
         pid: 0,
         comm: Name::default(),
-        irq_ns: 0,
+        irq_ns: None,
         confidence: Confidence::Certain,
     }
 }

@@ -37,12 +37,12 @@ pub struct Connection {
     pub task: String,
     /// First to last event.
     pub duration_ns: i64,
-    /// Payload received, bytes.
-    pub bytes_in: u64,
-    /// New sequence space sent, bytes.
-    pub bytes_out: u64,
-    /// Segments retransmitted.
-    pub retransmits: u64,
+    /// Payload received, bytes; `None` without samples.
+    pub bytes_in: Option<u64>,
+    /// New sequence space sent, bytes; `None` without samples.
+    pub bytes_out: Option<u64>,
+    /// Segments retransmitted; `None` when nothing says that these were recorded.
+    pub retransmits: Option<u64>,
     /// By class.
     pub by_class: BTreeMap<&'static str, u64>,
     /// tcp_probe samples.
@@ -103,8 +103,8 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
                 label: label(c),
                 task: c.task.text().into_owned(),
                 duration_ns: c.last_ns - c.first_ns,
-                bytes_in: c.bytes_in,
-                bytes_out: c.bytes_out,
+                bytes_in: (c.samples > 0).then_some(c.bytes_in),
+                bytes_out: (c.samples > 0).then_some(c.bytes_out),
                 retransmits: c.retransmits,
                 by_class: classes.get(&c.connection.0).cloned().unwrap_or_default(),
                 samples: c.samples,
@@ -115,7 +115,10 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
             }
         })
         .collect();
-    connections.sort_by_key(|c| (std::cmp::Reverse(c.bytes_in + c.bytes_out), c.connection));
+    connections.sort_by_key(|c| {
+        let bytes = c.bytes_in.unwrap_or(0) + c.bytes_out.unwrap_or(0);
+        (std::cmp::Reverse(bytes), c.connection)
+    });
     let mut senders: Vec<&crate::reconstruct::tcp::tables::ConnectionRow> = facts
         .connections
         .iter()

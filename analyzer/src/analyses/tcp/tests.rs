@@ -24,7 +24,7 @@ fn connection(n: u32, bytes_out: u64, samples: u64) -> ConnectionRow {
         bytes_out,
         bytes_read: None,
         bytes_written: None,
-        retransmits: 0,
+        retransmits: Some(0),
         samples,
         confidence: Confidence::Certain,
     }

@@ -43,17 +43,20 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         );
     }
     let total = &r.total.solid;
-    let top = r
-        .stages
-        .iter()
-        .chain([&r.unattributed])
-        .max_by(|a, b| a.share.total_cmp(&b.share));
-    let top = top.map_or_else(String::new, |s| {
-        format!("; {:.0} % of that time: {}", s.share * 100.0, s.meaning)
+    let top = r.stages.iter().chain([&r.unattributed]).max_by_key(|s| s.solid.sum_ns);
+    // Of the same units as the percentiles: `share` is of all, and the weak ones may be slow for another reason.
+    let top = top.filter(|_| total.sum_ns > 0).map_or_else(String::new, |s| {
+        let share = s.solid.sum_ns as f64 / total.sum_ns as f64;
+        format!("; {:.0} % of that time: {}", share * 100.0, s.meaning)
     });
+    let all = &r.total.all;
+    let weak = match all.n.saturating_sub(total.n) {
+        0 => String::new(),
+        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
+    };
     let slow = r.rcvq.solid.p99_ns.is_some_and(|v| v >= RCVQ_NOTICE_NS);
     let sentence = format!(
-        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}.",
+        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}{weak}.",
         or_dash(total.p50_ns),
         or_dash(total.p99_ns),
         or_dash(total.max_ns),
@@ -113,7 +116,9 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     }
     let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();
     let most = t.connections.iter().max_by_key(|c| c.retransmits);
-    let most = most.map_or_else(String::new, |c| format!("; most ({}) on {}", c.retransmits, c.label));
+    let most = most.map_or_else(String::new, |c| {
+        format!("; most ({}) on {}", c.retransmits.unwrap_or(0), c.label)
+    });
     (
         Tone::Notice,
         format!(

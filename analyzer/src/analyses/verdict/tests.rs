@@ -69,7 +69,7 @@ fn receive(rcvq: i64) -> Receive {
         queued: 0,
         by_confidence: BTreeMap::new(),
         total: stage("total", &[10_000, 20_000], 1.0),
-        stages: vec![stage("gro", &[1], 0.2), stage("copy", &[1], 0.7)],
+        stages: vec![stage("gro", &[6_000], 0.2), stage("copy", &[21_000], 0.7)],
         unattributed: stage("unattributed", &[], 0.1),
         rcvq: stage("rcvq", &[rcvq], 0.0),
         by_dev: BTreeMap::new(),
@@ -86,6 +86,13 @@ fn the_receive_line_names_the_largest_share() {
                   70 % of that time: what passes in it.";
     assert_eq!(s, expect);
     assert_eq!(sentences::receive(&receive(1_000_000)).0, Tone::Notice);
+    // A slow unit of weak confidence changes neither the percentiles nor the share beside them, and is not hidden.
+    let mut mixed = receive(0);
+    mixed.total.all = dist(&[10_000, 20_000, 970_000]);
+    mixed.stages[0].share = 0.98;
+    mixed.stages[0].all = dist(&[6_000, 974_000]);
+    let expect = expect.replace("in it.", "in it; 1 less certain, with them max 970.0 µs.");
+    assert_eq!(sentences::receive(&mixed).1, expect);
     let none = Receive { read: 0, ..receive(0) };
     assert!(sentences::receive(&none).1.contains("No received packet was read"));
 }
@@ -175,4 +182,8 @@ fn what_was_not_recorded_is_not_called_absent() {
     assert_eq!(tones(&f), (Tone::Unknown, false));
     f.capture.enabled_events = Some(vec!["skb:kfree_skb".into()]);
     assert_eq!(tones(&f), (Tone::Ok, true));
+    // Of a file that is cut before its first event, the plan says nothing.
+    f.capture.total_events = 0;
+    f.capture.events.clear();
+    assert_eq!(tones(&f), (Tone::Unknown, false));
 }

@@ -28,8 +28,8 @@ pub struct SoftirqRow {
     pub pid: i32,
     /// Its name.
     pub comm: Name,
-    /// Hard interrupts handled inside the run, ns.
-    pub irq_ns: i64,
+    /// Hard interrupts handled inside the run, ns; `None` when nothing says that these were recorded.
+    pub irq_ns: Option<i64>,
     /// Confidence of the pairing.
     pub confidence: Confidence,
 }
@@ -88,9 +88,13 @@ pub static SOFTIRQS: TableDef<SoftirqRow> = TableDef {
             .end_ns
             .map(|t| t - r.start_ns)
             .into()),
-        col!("irq_ns", "ns", I64, "hard interrupts handled inside the run", |r, _| {
-            Cell::I64(r.irq_ns)
-        }),
+        col!(
+            "irq_ns",
+            "ns",
+            I64,
+            "hard interrupts handled inside the run; empty when irq_handler_entry was not recorded",
+            |r, _| { r.irq_ns.into() }
+        ),
         col!(
             "runner",
             "",

@@ -31,8 +31,17 @@ fn a_run_has_its_raise_its_end_and_the_interrupts_inside() {
         (r[0].raise_ns, r[0].start_ns, r[0].end_ns),
         (Some(t(5)), t(10), Some(t(30)))
     );
-    assert_eq!((r[0].irq_ns, r[0].runner, r[0].pid), (3, Runner::IrqTail, 4));
+    assert_eq!((r[0].irq_ns, r[0].runner, r[0].pid), (Some(3), Runner::IrqTail, 4));
     assert_eq!(r[0].confidence, Confidence::Certain);
+}
+
+/// Where hard interrupts were not recorded, their time inside a run is unknown, not 0.
+#[test]
+fn interrupts_inside_are_unknown_when_none_were_recorded() {
+    let mut s = script();
+    soft(&mut s, 10, 0, Ctx::Soft(4), "entry", 3);
+    soft(&mut s, 30, 0, Ctx::Soft(4), "exit", 3);
+    assert_eq!(rows(&s)[0].irq_ns, None);
 }
 
 /// 3c: who runs it. ksoftirqd by its name, a task by the context of its raise, else unknown.

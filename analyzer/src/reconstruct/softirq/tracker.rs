@@ -18,6 +18,8 @@ use crate::reconstruct::dispatch::{Routes, Tracker};
 struct Softirqs {
     cpus: Cpus,
     rows: Vec<SoftirqRow>,
+    /// Whether a hard interrupt would have been seen: without that, none seen is no 0.
+    irqs_recorded: bool,
 }
 
 impl Tracker for Softirqs {
@@ -46,7 +48,7 @@ impl Softirqs {
             runner,
             pid: run.pid,
             comm: Name::default(),
-            irq_ns: run.irq_ns,
+            irq_ns: self.irqs_recorded.then_some(run.irq_ns),
             confidence: if end_ns.is_some() {
                 Confidence::Certain
             } else {
@@ -76,7 +78,10 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
             t.close(e.cpu, run, None);
         }
     });
-    let mut tracker = Softirqs::default();
+    let mut tracker = Softirqs {
+        irqs_recorded: trace.info.recorded("irq:irq_handler_entry"),
+        ..Softirqs::default()
+    };
     routes.run(trace, &mut tracker);
     for cpu in 0..=trace.info.streams.iter().map(|s| s.cpu as u16).max().unwrap_or(0) {
         if let Some(run) = tracker.cpus.at(cpu).run.take() {

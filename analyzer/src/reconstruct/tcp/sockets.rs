@@ -140,7 +140,7 @@ impl Sockets {
                 bytes_out: 0,
                 bytes_read: None,
                 bytes_written: None,
-                retransmits: 0,
+                retransmits: None,
                 samples: 0,
                 confidence: Confidence::Certain,
             },

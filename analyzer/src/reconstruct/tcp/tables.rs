@@ -40,8 +40,8 @@ pub struct ConnectionRow {
     pub bytes_read: Option<u64>,
     /// Bytes the application wrote (sock_send_length), when that event was recorded.
     pub bytes_written: Option<u64>,
-    /// Segments retransmitted (successful `tcp_retransmit_skb` only).
-    pub retransmits: u64,
+    /// Segments retransmitted (successful `tcp_retransmit_skb` only); `None` when nothing says that these were recorded.
+    pub retransmits: Option<u64>,
     /// tcp_probe samples.
     pub samples: u64,
     /// Confidence of the identity.
@@ -97,22 +97,22 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "bytes_in",
             "bytes",
             U64,
-            "payload that arrived in the established state and was not dropped",
-            |r, _| Cell::U64(r.bytes_in)
+            "payload that arrived in the established state and was not dropped; empty without samples",
+            |r, _| (r.samples > 0).then_some(r.bytes_in).into()
         ),
         col!(
             "bytes_out",
             "bytes",
             U64,
-            "new sequence space sent between the first and the last sample (retransmitted bytes not counted)",
-            |r, _| Cell::U64(r.bytes_out)
+            "new sequence space sent until the last sample (retransmitted bytes not counted); empty without samples",
+            |r, _| (r.samples > 0).then_some(r.bytes_out).into()
         ),
         col!(
             "retransmits",
             "count",
             U64,
-            "segments retransmitted with success",
-            |r, _| Cell::U64(r.retransmits)
+            "segments retransmitted with success; empty when tcp_retransmit_skb was not recorded",
+            |r, _| r.retransmits.into()
         ),
         col!(
             "bytes_read",

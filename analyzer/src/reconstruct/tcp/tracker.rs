@@ -297,7 +297,7 @@ impl Tcp {
             has_softirq: self.has_softirq,
         };
         if let Some(s) = socket {
-            s.row.retransmits += 1;
+            *s.row.retransmits.get_or_insert(0) += 1;
         }
         let (class, confidence) = classify(&situation);
         // The event follows its transmit: the frame queued last on this CPU is the original's clone.

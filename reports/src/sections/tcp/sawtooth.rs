@@ -71,8 +71,12 @@ fn note(data: &Sawtooth, connection: Option<&Connection>) -> Text {
         if !connection.task.is_empty() {
             parts.push(Text::name(&connection.task).to_string());
         }
-        parts.push(format!("{} sent", format::bytes(connection.bytes_out)));
-        parts.push(format!("{} retransmits", format::count(connection.retransmits)));
+        parts.extend(connection.bytes_out.map(|n| format!("{} sent", format::bytes(n))));
+        parts.extend(
+            connection
+                .retransmits
+                .map(|n| format!("{} retransmits", format::count(n))),
+        );
     }
     parts.push(format!("{} samples", format::count(data.samples)));
     if data.thinned {

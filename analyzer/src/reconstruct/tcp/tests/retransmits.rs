@@ -101,7 +101,7 @@ fn failures_are_no_retransmits() {
     SOCK.retransmit(&mut s, T + 10, 0, SOFT, O, &[("err", N((-16i32) as u32 as u64))]);
     again(&mut s, 20, SOFT);
     let f = s.facts();
-    assert_eq!((f.retransmits.len(), f.connections[0].retransmits), (1, 1));
+    assert_eq!((f.retransmits.len(), f.connections[0].retransmits), (1, Some(1)));
     assert_eq!(f.retransmits[0].err, Some(0));
     let mut old = Script::new("6.12.117", &[]);
     SOCK.retransmit(&mut old, T, 0, SOFT, O, &[("err", N(1))]);
