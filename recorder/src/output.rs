@@ -31,6 +31,8 @@ pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>), RecordError> {
                 .create(true)
                 .truncate(true)
                 .mode(0o600)
+                // A link planted under a name that can be guessed must not make root overwrite its target.
+                .custom_flags(libc::O_NOFOLLOW)
                 .open(path);
             // A file that existed keeps its mode unless told otherwise.
             let opened = opened.and_then(|f| match f.metadata()?.is_file() {

@@ -67,7 +67,8 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
             instance: stream.instance.clone(),
             cpu: stream.cpu,
             clock: stream.clock.clone(),
-            used: used.contains(&stream.instance.as_str()),
+            // Linux has at most 8192 CPUs; a larger number is damage and must not be taken for another CPU's.
+            used: used.contains(&stream.instance.as_str()) && stream.cpu <= u32::from(u16::MAX),
             ..Default::default()
         };
         let stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use netmortem_formats::capture::MAX_CHUNK_BYTES;
 use netmortem_formats::sub_buffer::sub_buffers;
-use netmortem_formats::{Capture, Chunk, FormatError, Locus, Stream, StreamItem};
+use netmortem_formats::{Capture, Chunk, Coding, FormatError, FormatErrorKind, Locus, Stream, StreamItem};
 use rayon::prelude::*;
 
 use super::clock::TraceClock;
@@ -70,6 +71,37 @@ pub enum Keep {
     Bytes,
 }
 
+/// Decoded bytes a capture may have for each byte of its file: real ring buffers compress 5 to 60 times.
+const DECODED_PER_BYTE: u64 = 512;
+/// Decoded bytes that any capture may have.
+const DECODED_FLOOR: u64 = 1 << 30;
+
+/// How many chunks of each stream may be decoded: a small hostile file must not take the machine's memory. By stated
+/// sizes and in file order, so the same chunks are refused whatever the thread count.
+fn allowed(capture: &Capture) -> Vec<usize> {
+    let file = capture.bytes.len() as u64;
+    let mut left = file.saturating_mul(DECODED_PER_BYTE).max(DECODED_FLOOR);
+    let cost = |c: &Chunk| {
+        let coded = c.range.end.saturating_sub(c.range.start);
+        match c.coding {
+            Coding::Stored => coded,
+            Coding::Zlib { size: Some(n) } | Coding::Zstd { size: Some(n) } => n,
+            _ => coded.saturating_mul(DECODED_PER_BYTE).min(MAX_CHUNK_BYTES),
+        }
+    };
+    let fits = |c: &&Chunk| {
+        let rest = left.checked_sub(cost(c));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    let mut fits = fits;
+    capture
+        .streams
+        .iter()
+        .map(|s| s.chunks.iter().take_while(&mut fits).count())
+        .collect()
+}
+
 /// Decodes all chunks of all streams; the result has the shape of `capture.streams`.
 pub fn decode<'c>(
     capture: &'c Capture,
@@ -77,19 +109,46 @@ pub fn decode<'c>(
     keep: Keep,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Vec<Vec<DecodedChunk<'c>>> {
-    let streams = capture.streams.par_iter();
+    let allowed = allowed(capture);
+    let streams = capture.streams.par_iter().zip(allowed);
     streams
-        .map(|stream| {
-            let chunks = stream.chunks.par_iter();
+        .map(|(stream, allowed)| {
+            let chunks = stream.chunks.par_iter().enumerate();
             chunks
-                .map(|chunk| {
-                    let out = decode_chunk(capture, stream, chunk, clock, keep);
+                .map(|(i, chunk)| {
+                    let out = match i < allowed {
+                        true => decode_chunk(capture, stream, chunk, clock, keep),
+                        false => refused(stream, chunk),
+                    };
                     progress(chunk.range.end.saturating_sub(chunk.range.start));
                     out
                 })
                 .collect()
         })
         .collect()
+}
+
+/// A chunk above the limit of what may be decoded.
+fn refused<'c>(stream: &Stream, chunk: &Chunk) -> DecodedChunk<'c> {
+    let locus = Locus {
+        member: chunk.member,
+        stream: stream.cpu,
+        offset: chunk.range.start,
+    };
+    DecodedChunk {
+        errors: vec![FormatError::new(
+            FormatErrorKind::TooLarge,
+            "decoded ring buffers",
+            locus,
+        )],
+        losses: vec![Loss {
+            count: None,
+            cause: "damaged",
+        }],
+        loss_start: vec![None],
+        loss_end: vec![None],
+        ..Default::default()
+    }
 }
 
 fn decode_chunk<'c>(

@@ -1,6 +1,7 @@
 //! One capture, decoded and merged: the sequence that trackers read.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicU64;
 
 use rayon::prelude::*;
 
@@ -29,6 +30,8 @@ pub struct Trace<'c> {
     pub info: CaptureInfo,
     /// Records out of order inside their CPU.
     pub inversions: u64,
+    /// Payloads shorter than their format says, once for each tracker that asked.
+    pub short_payloads: AtomicU64,
 }
 
 /// One event as trackers see it.
@@ -113,6 +116,7 @@ impl<'c> Trace<'c> {
             gaps,
             info,
             inversions,
+            short_payloads: AtomicU64::new(0),
         }
     }
     /// The payload of a record.

@@ -57,6 +57,12 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         severity: Severity::Info,
         advice: "records older than their predecessor on the same CPU; order on the CPU is kept",
     });
+    stats.push(StatRow {
+        name: "short_payloads",
+        value: trace.short_payloads.load(std::sync::atomic::Ordering::Relaxed),
+        severity: Severity::Warning,
+        advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
+    });
     let mut locations = FxHashMap::default();
     let freed = identity
         .lives
@@ -73,6 +79,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
+        row.bytes_in += rx.unshown_bytes.get(&row.connection).copied().unwrap_or(0);
         row.bytes_in -= rx
             .dropped_bytes
             .get(&row.connection)

@@ -10,9 +10,6 @@ use crate::stat::Distribution;
 #[cfg(test)]
 mod tests;
 
-/// Number of the NET_RX vector (include/linux/interrupt.h, unchanged since 2.6).
-pub const NET_RX: u32 = 3;
-
 /// Polls of one device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DevicePolls {

@@ -5,6 +5,8 @@
 //! Routes::on::<NapiPoll>(handler) ... run(trace, tracker): for each event in order -> handlers[kind](tracker, event, struct)
 //! ```
 
+use std::sync::atomic::Ordering;
+
 use netmortem_formats::tracepoints::Tracepoint;
 
 use crate::ingest::{Event, GapRow, Schema, Trace};
@@ -20,14 +22,15 @@ pub trait Tracker {
     }
 }
 
-type Handler<T> = Box<dyn Fn(&mut T, &Event<'_>) + Send + Sync>;
+/// False: the payload is shorter than the event's format says.
+type Handler<T> = Box<dyn Fn(&mut T, &Event<'_>) -> bool + Send + Sync>;
 
 /// Handlers by event id, and what could not be bound.
 pub struct Routes<T> {
     by_kind: Vec<Option<Handler<T>>>,
     /// Why tracepoints asked for are not there: one sentence each.
     pub missing: Vec<String>,
-    /// Payloads too short for their format, per run.
+    /// Whose routes these are.
     pub name: &'static str,
 }
 
@@ -48,11 +51,14 @@ impl<T: Tracker> Routes<T> {
     ) -> bool {
         match schema.bind::<P>() {
             Ok((id, bound)) => {
-                self.raw(id, move |t, e| {
-                    if let Some(p) = P::read(&bound, e.payload) {
+                let read = move |t: &mut T, e: &Event<'_>| match P::read(&bound, e.payload) {
+                    Some(p) => {
                         f(t, e, p);
+                        true
                     }
-                });
+                    None => false,
+                };
+                self.route(id, Box::new(read));
                 true
             }
             Err(why) => {
@@ -63,12 +69,19 @@ impl<T: Tracker> Routes<T> {
     }
     /// Sends events of an id to `f` undecoded.
     pub fn raw(&mut self, id: u16, f: impl Fn(&mut T, &Event<'_>) + Send + Sync + 'static) {
+        let all = move |t: &mut T, e: &Event<'_>| {
+            f(t, e);
+            true
+        };
+        self.route(id, Box::new(all));
+    }
+    fn route(&mut self, id: u16, handler: Handler<T>) {
         let at = usize::from(id);
         if self.by_kind.len() <= at {
             self.by_kind.resize_with(at + 1, || None);
         }
         if let Some(slot) = self.by_kind.get_mut(at) {
-            *slot = Some(Box::new(f));
+            *slot = Some(handler);
         }
     }
     /// Whether no tracepoint could be bound.
@@ -89,8 +102,10 @@ impl<T: Tracker> Routes<T> {
             while let Some(g) = ends.next_if(|g| g.end_ns.is_some_and(|t| t <= e.ts)) {
                 tracker.gap(g);
             }
-            if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind)) {
-                h(tracker, &e);
+            if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind))
+                && !h(tracker, &e)
+            {
+                trace.short_payloads.fetch_add(1, Ordering::Relaxed);
             }
         }
         for g in begins {

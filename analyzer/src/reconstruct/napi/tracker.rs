@@ -5,12 +5,12 @@ use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 
 use super::tables::{PollContext, PollRow};
-use crate::analyses::napi::NET_RX;
 use crate::confidence::Confidence;
 use crate::ingest::{GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::softirq::tables::NET_RX;
 
 #[derive(Default)]
 struct Polls {

@@ -6,7 +6,6 @@ use super::fifo::Fifo;
 use super::ledger;
 use super::tables::{RxEnd, RxRow, RxStart};
 use super::unit::{Unit, payload};
-use crate::analyses::napi::NET_RX;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::{Event, GapRow};
@@ -15,6 +14,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::Tracker;
 use crate::reconstruct::skb::Identity;
+use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::tcp::Tcp;
 use crate::reconstruct::thread::Threads;
 
@@ -35,6 +35,8 @@ pub struct Receive {
     pub rows: Vec<RxRow>,
     /// Payload that TCP dropped after tcp_probe had counted it, bytes by connection.
     pub dropped_bytes: FxHashMap<ConnectionId, u64>,
+    /// Payload that tcp_probe's 16 bits of length do not show, bytes by connection.
+    pub unshown_bytes: FxHashMap<ConnectionId, u64>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -263,6 +265,11 @@ impl Ledger<'_> {
         let bytes = payload(data_len, u.recv_len);
         (u.proto, u.backlog, u.connection, u.unclaimed) = (Some(e.ts), backlog, connection, false);
         (u.bytes, u.left) = (Some(bytes), bytes);
+        let unshown = u64::from(bytes.saturating_sub(u32::from(data_len)));
+        if let (Some(c), 1..) = (connection, unshown) {
+            *self.out.unshown_bytes.entry(c).or_insert(0) += unshown;
+        }
+        let Some(u) = self.units.get_mut(i) else { return };
         u.link(link);
         if bytes == 0 {
             self.emit(i, RxEnd::Protocol, Confidence::Certain);

@@ -9,6 +9,9 @@ pub const VECTORS: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 
+/// Number of the NET_RX vector (include/linux/interrupt.h, unchanged since 2.6).
+pub const NET_RX: u32 = 3;
+
 /// One softirq run: from `softirq_entry` to `softirq_exit` of one vector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftirqRow {

@@ -2,10 +2,10 @@
 
 use super::tables::RetransmitClass;
 use crate::confidence::Confidence;
+use crate::reconstruct::softirq::tables::NET_RX;
 
-/// TIMER and NET_RX vector numbers (include/linux/interrupt.h).
+/// TIMER vector number (include/linux/interrupt.h).
 const TIMER: u32 = 1;
-const NET_RX: u32 = 3;
 /// TCP_SYN_SENT and TCP_SYN_RECV (include/net/tcp_states.h).
 const SYN_STATES: [i32; 2] = [2, 3];
 /// Congestion states (include/uapi/linux/tcp.h `enum tcp_ca_state`).
