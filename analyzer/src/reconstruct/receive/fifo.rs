@@ -12,6 +12,8 @@ pub enum Named {
     Next,
     /// The same, after these units, which earlier reads must have taken.
     After(Vec<usize>),
+    /// Bytes of a unit that was taken for read before.
+    Already,
     /// Nothing of what waits.
     Strange,
 }
@@ -97,10 +99,14 @@ impl Fifo {
     }
     /// A copy names a unit: what it takes. Units before it were read already, whatever the bytes counted said; when one
     /// of them was held for a missing segment, they may as well be later in the stream, and the order is in doubt.
-    pub fn named(&mut self, unit: usize, units: &[Unit]) -> Named {
+    /// `announced`: the recording has sk_data_ready, without which nothing tells a held unit.
+    pub fn named(&mut self, unit: usize, units: &[Unit], announced: bool) -> Named {
         let Some(u) = units.get(unit) else {
             return Named::Strange;
         };
+        if u.passed {
+            return Named::Already;
+        }
         // Its own bytes are taken, so it waits no more; what follows was coalesced into it.
         if u.proto.is_some() && u.left == 0 {
             return Named::Next;
@@ -115,7 +121,7 @@ impl Fifo {
                 let ahead = self.waiting.iter().take(at);
                 let held = ahead
                     .filter_map(|w| units.get(w.1))
-                    .any(|w| w.held || w.ready.is_none());
+                    .any(|w| w.held || (announced && w.ready.is_none()));
                 if held {
                     self.doubt();
                     if let Some(moved) = self.waiting.remove(at) {

@@ -95,12 +95,19 @@ impl Ledger<'_> {
             // (the handshake, a closing state). Its bytes are none of theirs.
             let takes = match (c.unit, named) {
                 (None, _) => Named::Next,
-                (Some(_), Some(u)) => fifo.named(u, &self.units),
+                (Some(_), Some(u)) => fifo.named(u, &self.units, self.has_ready),
                 (Some(_), None) => Named::Strange,
             };
             let passed = match takes {
                 Named::Strange => {
                     fifo.strange_read();
+                    continue;
+                }
+                Named::Already => {
+                    // Its own copy: now it is known when.
+                    if let Some(u) = named.and_then(|u| self.units.get_mut(u)) {
+                        (u.copy, u.read, u.pid) = (Some(c.ts), read, e.pid);
+                    }
                     continue;
                 }
                 Named::Next => vec![],
@@ -122,11 +129,15 @@ impl Ledger<'_> {
             // When they were read is not known: not later than now.
             for i in &passed {
                 if let Some(u) = self.units.get_mut(*i) {
-                    (u.copy, u.read, u.pid, u.left) = (Some(c.ts), read, e.pid, 0);
+                    (u.copy, u.read, u.pid, u.left, u.passed) = (Some(c.ts), read, e.pid, 0, true);
                     u.link(Confidence::Weak);
                 }
             }
-            self.returning(e.pid, ret, passed);
+            match self.has_ready {
+                true => self.returning(e.pid, ret, passed),
+                // They may yet be named by a copy of their own.
+                false => self.passed.extend(passed),
+            }
             self.returning(e.pid, ret, done);
         }
     }
@@ -158,8 +169,11 @@ impl Ledger<'_> {
         }
     }
 
-    /// Units read, without waiting longer for their calls to return.
+    /// Units read, without waiting longer for their calls to return, or for a copy to name them.
     pub(super) fn flush_returning(&mut self) {
+        for i in std::mem::take(&mut self.passed) {
+            self.emit(i, RxEnd::Read, Confidence::Weak);
+        }
         let mut pids: Vec<i32> = self.returning.keys().copied().collect();
         pids.sort_unstable();
         for pid in pids {

@@ -89,6 +89,8 @@ pub(super) struct Ledger<'f> {
     pub(super) fifos: FxHashMap<Key, Fifo>,
     pub(super) copies: FxHashMap<i32, Vec<Copied>>,
     pub(super) returning: FxHashMap<i32, Returning>,
+    /// Units taken for read because a later one was, on kernels that do not say which were held.
+    pub(super) passed: Vec<usize>,
     /// Events were lost: sockets may hold what was not seen to arrive.
     pub(super) after_gap: bool,
     pub(super) probe_at: usize,

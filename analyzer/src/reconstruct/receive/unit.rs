@@ -52,6 +52,8 @@ pub struct Unit {
     pub exit: Option<i64>,
     /// Reading thread.
     pub pid: i32,
+    /// Taken for read because a later unit was read: not later than that.
+    pub passed: bool,
     /// Waits for a socket to claim it.
     pub unclaimed: bool,
     /// Least link.
@@ -84,6 +86,7 @@ impl Unit {
             read: None,
             exit: None,
             pid: 0,
+            passed: false,
             unclaimed: true,
             confidence: Confidence::Certain,
         }

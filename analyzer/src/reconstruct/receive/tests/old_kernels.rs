@@ -62,7 +62,8 @@ fn a_copy_of_a_later_segment_puts_the_order_in_doubt() {
     let got: Vec<_> = r.iter().map(|r| (r.bytes, r.end, r.confidence)).collect();
     let expect = [
         (Some(300), RxEnd::Read, Confidence::Weak),
-        (Some(200), RxEnd::Read, Confidence::Weak),
+        // named by its own address
+        (Some(200), RxEnd::Read, Confidence::Strong),
     ];
     assert_eq!(got, expect);
     let last: Vec<_> = r.iter().map(|r| r.start_ns + r.total_ns - T as i64).collect();
