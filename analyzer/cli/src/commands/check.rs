@@ -110,6 +110,7 @@ fn write(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Resul
     )?;
     writeln!(out, "events    {}", group_digits(info.total_events))?;
     match losses(info) {
+        None if !info.complete => writeln!(out, "lost      {}", yellow("none seen, but a part is missing", color))?,
         None => writeln!(out, "lost      {}", green("none", color))?,
         Some(l) => writeln!(out, "lost      {}", yellow(&l, color))?,
     }
