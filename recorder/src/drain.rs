@@ -83,6 +83,8 @@ pub struct CpuDrain {
     raw: File,
     pipe: Option<(File, OwnedFd)>,
     sub_buffer_bytes: usize,
+    /// Sub-buffers of the ring, and the reader's own.
+    capacity: u64,
     encoder: PagesEncoder,
     batch: Vec<u8>,
     oldest: Option<Instant>,
@@ -90,8 +92,8 @@ pub struct CpuDrain {
 }
 
 impl CpuDrain {
-    /// `raw` is an opened, non-blocking `trace_pipe_raw`.
-    pub fn new(cpu: u32, raw: File, sub_buffer_bytes: u32) -> Result<CpuDrain, RecordError> {
+    /// `raw` is an opened, non-blocking `trace_pipe_raw` of a ring of `buffer_bytes`.
+    pub fn new(cpu: u32, raw: File, sub_buffer_bytes: u32, buffer_bytes: u64) -> Result<CpuDrain, RecordError> {
         let encoder = PagesEncoder::new(1).map_err(|source| RecordError::Drain { cpu, source })?;
         let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok().map(|(r, w)| {
             // More than the default needs privileges or room; less is only slower.
@@ -104,6 +106,7 @@ impl CpuDrain {
             raw,
             pipe,
             sub_buffer_bytes,
+            capacity: buffer_bytes.div_ceil(sub_buffer_bytes.max(1) as u64) + 2,
             encoder,
             batch: Vec::new(),
             oldest: None,
@@ -135,7 +138,11 @@ impl CpuDrain {
     /// Reads all that is left, full or not, and writes it. Only after tracing was stopped.
     pub fn finish(&mut self, shared: &Shared) -> Result<(), RecordError> {
         self.read_full(shared)?;
-        while self.read_one(shared)? {
+        // A ring holds so many; if tracing goes on, its reader's own system calls would feed it without end.
+        for _ in 0..self.capacity {
+            if !self.read_one(shared)? {
+                break;
+            }
             self.flush_if_large(shared)?;
         }
         self.flush(shared)
@@ -188,7 +195,10 @@ impl CpuDrain {
             }
         }
         if self.pipe.is_none() {
-            while self.read_one(shared)? {
+            for _ in 0..self.capacity {
+                if !self.read_one(shared)? {
+                    break;
+                }
                 total += self.sub_buffer_bytes;
                 self.flush_if_large(shared)?;
             }

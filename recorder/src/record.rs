@@ -99,11 +99,12 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     snapshot::take(SnapshotWhen::Start, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
     writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
 
-    let drains = open_drains(&instance, manifest.plan.sub_buffer_bytes)?;
+    let drains = open_drains(&instance, &manifest.plan)?;
     let online = manifest.plan.cpus.clone();
     let drains = Drains::start(Shared::new(writer)?, drains, &online)?;
     let started = Instant::now();
-    instance.write("tracing_on", "1")?;
+    // Dropped before the drains: on every way out tracing stops before they read what is left.
+    let tracing = Tracing::on(&instance)?;
     let mut command = match options.command.is_empty() {
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
@@ -111,7 +112,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
 
     let stop_reason = wait(options, &signals, &instance, &drains, &mut command, started, tell)?;
 
-    instance.write("tracing_on", "0")?;
+    tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
     // Probes may still be between reserve and commit; switching the events off waits for them.
@@ -159,7 +160,27 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     })
 }
 
-fn open_drains(instance: &Instance, sub_buffer_bytes: u32) -> Result<Vec<CpuDrain>, RecordError> {
+/// Tracing is on while this lives.
+struct Tracing<'i>(&'i Instance);
+
+impl<'i> Tracing<'i> {
+    fn on(instance: &'i Instance) -> Result<Tracing<'i>, RecordError> {
+        instance.write("tracing_on", "1")?;
+        Ok(Tracing(instance))
+    }
+    fn off(self) -> Result<(), RecordError> {
+        self.0.write("tracing_on", "0")
+    }
+}
+
+impl Drop for Tracing<'_> {
+    fn drop(&mut self) {
+        // On the way out of an error that is already being returned; the instance is removed next in any case.
+        let _ = self.0.write("tracing_on", "0");
+    }
+}
+
+fn open_drains(instance: &Instance, plan: &netmortem_formats::bundle::Plan) -> Result<Vec<CpuDrain>, RecordError> {
     let open = |cpu: u32| {
         let path = instance.join(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -167,7 +188,8 @@ fn open_drains(instance: &Instance, sub_buffer_bytes: u32) -> Result<Vec<CpuDrai
         CpuDrain::new(
             cpu,
             raw.map_err(|e| RecordError::tracefs("opening", path, e))?,
-            sub_buffer_bytes,
+            plan.sub_buffer_bytes,
+            plan.buffer_bytes_per_cpu,
         )
     };
     instance.cpus().into_iter().map(open).collect()

@@ -222,7 +222,20 @@ fn an_error_leaves_nothing_behind() {
     let path = scratch("error");
     o = options(&path);
     o.command = vec!["/nonexistent/command".into()];
-    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Command { .. })));
+    // Under load: draining the rest with tracing still on would be fed for ever, also by its own reads.
+    let mut load = Command::new("dd")
+        .args(["if=/dev/zero", "of=/dev/null", "bs=1"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    let result = record(&o, &mut |_| {});
+    let took = started.elapsed();
+    load.kill().and_then(|()| load.wait()).unwrap();
+    assert!(
+        matches!(result, Err(RecordError::Command { .. })) && took < Duration::from_secs(20),
+        "{took:?}"
+    );
     o = options(Path::new("/dev/full"));
     o.command = sh("exec sleep 60");
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Output { .. })));
