@@ -71,7 +71,17 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
             used: used.contains(&stream.instance.as_str()) && stream.cpu <= u32::from(u16::MAX),
             ..Default::default()
         };
-        let stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);
+        let mut stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);
+        if capture.format == "bundle" && capture.end.is_none() {
+            // A bundle without its end: what this CPU recorded after its last member is not in the file.
+            stream_gaps.push(GapRow {
+                cpu: s.cpu,
+                start_ns: s.last_ns,
+                end_ns: None,
+                lost_events: None,
+                cause: "cut",
+            });
+        }
         inversions = inversions.saturating_add(stream_inversions(chunks));
         info.gaps.extend(stream_gaps.iter().cloned());
         if s.used {

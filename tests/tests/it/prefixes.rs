@@ -1,5 +1,6 @@
 //! A capture cut anywhere opens without panic and yields a prefix of its events, and says that it is cut.
 
+use netmortem_analyzer::reconstruct::receive::tables::RxEnd;
 use netmortem_analyzer::{analyses, analyze, ingest};
 use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Bytes, Locus, StreamItem, open_bytes};
@@ -74,6 +75,11 @@ fn a_cut_bundle_says_so_in_every_answer() {
         let capture = open_bytes("cut", Bytes::Owned(part)).unwrap();
         let facts = analyze(&capture, &ingest::Options::default());
         assert!(!facts.capture.complete && !facts.capture.problems.is_empty());
+        // Every CPU's story ends in a gap, and what was not read before the cut is not called queued with certainty.
+        let cut = facts.gaps.iter().filter(|g| g.cause == "cut" && g.end_ns.is_none());
+        assert_eq!(cut.count(), facts.capture.streams.len());
+        let queued = facts.rx.iter().filter(|r| r.end == RxEnd::Queued);
+        assert!(queued.clone().all(|r| !r.confidence.is_solid()), "{queued:?}");
         let answers = analyses::answer(&facts);
         assert_eq!(answers.quality.level, analyses::quality::Level::Bad);
         assert!(
