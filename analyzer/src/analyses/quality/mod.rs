@@ -95,10 +95,14 @@ pub fn answer(facts: &Facts) -> Quality {
             n => format!(" and {} of unknown size", counted(n, "loss", "losses")),
         };
         let share = lost_share * 100.0;
-        says.push(format!(
-            "{} lost{unknown} ({share:.3} % of all)",
-            counted(lost, "event was", "events were")
-        ));
+        if lost == 0 && lost_unknown == 0 {
+            says.push("what the gaps held is not known".into());
+        } else {
+            says.push(format!(
+                "{} lost{unknown} ({share:.3} % of all)",
+                counted(lost, "event was", "events were")
+            ));
+        }
     }
     if lost_elsewhere > 0 {
         says.push("a ring buffer that no answer uses lost events too".into());

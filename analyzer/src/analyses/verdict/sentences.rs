@@ -73,7 +73,7 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    (if slow { Tone::Notice } else { Tone::Ok }, sentence)
+    (if slow || total.n == 0 { Tone::Notice } else { Tone::Ok }, sentence)
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
