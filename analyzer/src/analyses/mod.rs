@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! Facts -> quality, receive, lifetimes, napi, drops, tcp -> verdict (reads the other answers) -> Answers
+//! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
 pub mod drops;
@@ -12,6 +13,7 @@ pub mod quality;
 pub mod receive;
 pub mod tcp;
 pub mod verdict;
+pub mod waits;
 
 use crate::facts::{Facts, Reason};
 
