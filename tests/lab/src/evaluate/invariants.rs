@@ -1,0 +1,74 @@
+//! What must hold in every recording, whatever was planted.
+
+use netmortem_analyzer::Facts;
+
+use super::Oracle;
+use super::cases::describe;
+use super::rows::{LedgerRow, number, table, text};
+
+/// Parts sum to the total in every row; nothing is negative beyond the clocks' error bar.
+pub fn of_rows(ledger: &str, rows: &[LedgerRow]) -> Vec<Oracle> {
+    let rx = ledger == "rx";
+    let mut sums = Oracle {
+        name: if rx {
+            "rx: parts sum to total"
+        } else {
+            "tx: parts sum to total"
+        },
+        ..Oracle::default()
+    };
+    let mut negative = Oracle {
+        name: if rx {
+            "rx: nothing negative"
+        } else {
+            "tx: nothing negative"
+        },
+        ..Oracle::default()
+    };
+    for r in rows {
+        let parts = r.stages.iter().fold(r.unattributed_ns, |sum, (_, ns)| sum + ns);
+        sums.check(parts == r.total_ns, || describe(r));
+        let least = r.stages.iter().map(|s| s.1).min().unwrap_or(0).min(r.unattributed_ns);
+        // One clock for all CPUs (mono): its error bar is 0 unless the view says otherwise.
+        negative.check(least >= 0, || describe(r));
+    }
+    vec![sums, negative]
+}
+
+/// A rig judges the reconstruction, not the ring buffer: nothing may have been lost.
+pub fn nothing_lost(facts: &Facts) -> Oracle {
+    let mut oracle = Oracle {
+        name: "nothing lost",
+        ..Oracle::default()
+    };
+    let lost = facts.capture.lost_events;
+    oracle.check(lost == 0, || format!("{lost} events lost"));
+    oracle
+}
+
+/// Bytes of the view `balances`: expected, and unexplained. `None` when there is no such view.
+pub fn balances(facts: &Facts) -> Option<Oracle> {
+    let t = table(facts, "balances")?;
+    let columns = t.columns();
+    let at = |name: &str| columns.iter().position(|c| c.name == name).unwrap_or(usize::MAX);
+    let (kind, expected, unexplained, because) =
+        (at("kind"), at("bytes_expected"), at("unexplained_bytes"), at("because"));
+    let mut oracle = Oracle {
+        name: BYTES,
+        ..Oracle::default()
+    };
+    for row in 0..t.len() {
+        let expected = number(t.cell(row, expected)).unwrap_or(0).unsigned_abs();
+        let open = number(t.cell(row, unexplained)).unwrap_or(0).unsigned_abs();
+        oracle.checked += expected;
+        oracle.wrong += open;
+        if open > 0 && oracle.note.is_empty() {
+            let (kind, why) = (text(t.cell(row, kind)), text(t.cell(row, because)));
+            oracle.note = format!("{kind}: {open} of {expected} bytes unexplained ({why})");
+        }
+    }
+    Some(oracle)
+}
+
+/// Name of the oracle that counts bytes.
+pub const BYTES: &str = "bytes explained";

@@ -1,0 +1,175 @@
+//! The one table, and the figures it must reach.
+
+use std::fmt::Write;
+
+use super::cases::us;
+use super::invariants::BYTES;
+use super::{CaseResult, Oracle, Report};
+
+/// Share of cases whose top wait must be named.
+pub const NAMED: f64 = 0.95;
+/// Wrong links among all that were checked.
+pub const WRONG_LINKS: f64 = 0.001;
+/// Unexplained bytes among all expected.
+pub const UNEXPLAINED: f64 = 0.005;
+
+/// Totals over all rigs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Cases the ledger has a stage for.
+    pub cases: usize,
+    /// Cases whose stage the ledger does not have yet.
+    pub later: usize,
+    /// Named right.
+    pub named: usize,
+    /// Sized right.
+    pub sized: usize,
+    /// Links compared with an independent truth.
+    pub links: u64,
+    /// Wrong ones that were claimed certain or strong.
+    pub wrong_links: u64,
+    /// Bytes that the balances expect.
+    pub bytes: u64,
+    /// Bytes they do not explain.
+    pub unexplained: u64,
+    /// What must hold always, and did not.
+    pub broken: Vec<String>,
+}
+
+/// Oracles that count links.
+pub const LINKS: &str = "link";
+
+impl Figures {
+    /// Of all reports.
+    pub fn of(reports: &[Report]) -> Figures {
+        let mut f = Figures::default();
+        for r in reports {
+            for c in &r.cases {
+                if !c.answerable {
+                    f.later += 1;
+                    continue;
+                }
+                f.cases += 1;
+                f.named += usize::from(c.named());
+                f.sized += usize::from(c.sized());
+            }
+            for o in &r.oracles {
+                if o.name == BYTES {
+                    (f.bytes, f.unexplained) = (f.bytes + o.checked, f.unexplained + o.wrong);
+                } else if o.name.starts_with(LINKS) {
+                    (f.links, f.wrong_links) = (f.links + o.checked, f.wrong_links + o.wrong);
+                } else if o.wrong > 0 {
+                    let (rig, name) = (&r.rig, o.name);
+                    f.broken
+                        .push(format!("{rig}: {name}: {} of {} ({})", o.wrong, o.checked, o.note));
+                }
+            }
+        }
+        f
+    }
+    /// What misses its figure, in sentences; empty when all is reached.
+    pub fn misses(&self) -> Vec<String> {
+        let share = |n: f64, of: f64| if of > 0.0 { n / of } else { 0.0 };
+        let mut out = self.broken.clone();
+        let (named, sized) = (
+            share(self.named as f64, self.cases as f64),
+            share(self.sized as f64, self.cases as f64),
+        );
+        if named < NAMED {
+            out.push(format!(
+                "{:.1} % of the top waits are named right, not {} %",
+                100.0 * named,
+                100.0 * NAMED
+            ));
+        }
+        if sized < NAMED {
+            out.push(format!(
+                "{:.1} % of the sizes are right, not {} %",
+                100.0 * sized,
+                100.0 * NAMED
+            ));
+        }
+        let wrong = share(self.wrong_links as f64, self.links as f64);
+        if wrong >= WRONG_LINKS {
+            out.push(format!(
+                "{:.3} % of the links are wrong, not below {} %",
+                100.0 * wrong,
+                100.0 * WRONG_LINKS
+            ));
+        }
+        let open = share(self.unexplained as f64, self.bytes as f64);
+        if open >= UNEXPLAINED {
+            out.push(format!(
+                "{:.3} % of the bytes are unexplained, not below {} %",
+                100.0 * open,
+                100.0 * UNEXPLAINED
+            ));
+        }
+        out
+    }
+}
+
+fn worst(cases: &[CaseResult]) -> String {
+    let by_share = |c: &&CaseResult| c.deviation_ns().map_or(0, |d| d.abs() * 1000 / c.case.ns.max(1));
+    let Some(c) = cases.iter().filter(|c| c.answerable).max_by_key(by_share) else {
+        return "-".into();
+    };
+    let Some(d) = c.deviation_ns() else { return "-".into() };
+    format!("{}{} of {}", if d < 0 { "" } else { "+" }, us(d), us(c.case.ns))
+}
+
+/// The table, the totals, and what misses its figure. With `verbose` every wrong case with its row.
+pub fn print(reports: &[Report], verbose: bool) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:<18} {:>5} {:>6} {:>6}  {:<28} oracles",
+        "rig", "cases", "named", "sized", "worst size"
+    );
+    for r in reports {
+        let answerable: Vec<&CaseResult> = r.cases.iter().filter(|c| c.answerable).collect();
+        let count = |f: &dyn Fn(&CaseResult) -> bool| answerable.iter().filter(|c| f(c)).count();
+        let (named, sized) = (count(&CaseResult::named), count(&CaseResult::sized));
+        let later = r.cases.len() - answerable.len();
+        let cases = if later > 0 {
+            format!("{}+{later}", answerable.len())
+        } else {
+            answerable.len().to_string()
+        };
+        let oracles: Vec<String> = r.oracles.iter().filter(|o| o.wrong > 0).map(oracle).collect();
+        let oracles = if oracles.is_empty() {
+            format!("{} right", r.oracles.len())
+        } else {
+            oracles.join("; ")
+        };
+        let _ = writeln!(
+            out,
+            "{:<18} {cases:>5} {named:>6} {sized:>6}  {:<28} {oracles}",
+            r.rig,
+            worst(&r.cases)
+        );
+        for c in answerable.iter().filter(|c| verbose && !(c.named() && c.sized())) {
+            let top = c.top.map_or("nothing".into(), |t| format!("{} {}", t.stage, us(t.ns)));
+            let (stage, ns) = (&c.case.stage, us(c.case.ns));
+            let _ = writeln!(
+                out,
+                "    planted {stage} {ns}, found {top} in {} rows: {}",
+                c.rows, c.worst
+            );
+        }
+    }
+    let f = Figures::of(reports);
+    let _ = writeln!(
+        out,
+        "total: {} cases ({} more whose stage is not there yet), {} named right, {} sized right; {} of {} links wrong; {} of {} bytes unexplained",
+        f.cases, f.later, f.named, f.sized, f.wrong_links, f.links, f.unexplained, f.bytes
+    );
+    for m in f.misses() {
+        let _ = writeln!(out, "misses: {m}");
+    }
+    out
+}
+
+fn oracle(o: &Oracle) -> String {
+    format!("{}: {} of {} wrong ({})", o.name, o.wrong, o.checked, o.note)
+}

@@ -1,0 +1,186 @@
+//! `netmortem-lab`: plays the truth rigs, and compares the ledger with the truth.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+use netmortem_lab::evaluate::{Figures, Report, evaluate, print};
+use netmortem_lab::recording::{self, Recorder};
+use netmortem_lab::rigs::{self, Rig};
+use netmortem_lab::runner::{self, NotHere, Played};
+
+/// Truth rigs: planted causes of known size, and what the ledger says of them.
+#[derive(Debug, Parser)]
+#[command(name = "netmortem-lab", version)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Names the rigs
+    List,
+    /// Plays rigs, each into a folder of its own with a bundle and its truth
+    Run {
+        #[command(flatten)]
+        play: Play,
+    },
+    /// Compares what rigs left with their truth; exit code 3 when a figure is missed
+    Evaluate {
+        /// Folders of rigs, or a folder of such folders
+        dirs: Vec<PathBuf>,
+        /// Show every wrong case
+        #[arg(short, long)]
+        verbose: bool,
+    },
+    /// Plays rigs and compares
+    All {
+        #[command(flatten)]
+        play: Play,
+        /// Show every wrong case
+        #[arg(short, long)]
+        verbose: bool,
+    },
+    /// One rig in this process (used by run)
+    #[command(hide = true)]
+    Rig {
+        name: String,
+        #[arg(long)]
+        out: PathBuf,
+        #[arg(long)]
+        recorder: Option<PathBuf>,
+    },
+    /// The recorded command (used by rigs)
+    #[command(hide = true)]
+    Hold,
+    /// The recorder, as netmortem-record
+    #[command(hide = true)]
+    Record {
+        #[command(flatten)]
+        record: netmortem_recorder::cli::RecordArgs,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Play {
+    /// netmortem-record to use [default: the copy in this program]
+    #[arg(long)]
+    recorder: Option<PathBuf>,
+    /// Where the rigs' folders go
+    #[arg(long, default_value = "lab-out")]
+    out: PathBuf,
+    /// Rigs [default: all]
+    rigs: Vec<String>,
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Rig>> {
+    if names.is_empty() {
+        return Ok(rigs::ALL.iter().collect());
+    }
+    let of = |n: &String| {
+        rigs::ALL
+            .iter()
+            .find(|r| r.name == n)
+            .with_context(|| format!("no rig {n}; see list"))
+    };
+    names.iter().map(of).collect()
+}
+
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Plays; the folders of those that were played, and whether one failed.
+fn run(play: &Play) -> anyhow::Result<(Vec<PathBuf>, bool)> {
+    if let Some(why) = runner::unable() {
+        tell(&format!("skipped: {why}"));
+        return Ok((vec![], false));
+    }
+    let recorder = Recorder(play.recorder.clone());
+    let (mut dirs, mut failed) = (vec![], false);
+    for rig in chosen(&play.rigs)? {
+        let started = std::time::Instant::now();
+        let played = runner::play(rig, &play.out, &recorder)?;
+        let took = started.elapsed().as_secs_f64();
+        match played {
+            Played::Done(dir) => {
+                tell(&format!("{}: played in {took:.1} s", rig.name));
+                dirs.push(dir);
+            }
+            Played::Skipped(why) => tell(&format!("skipped: {}: {why}", rig.name)),
+            Played::Failed(why) => {
+                failed = true;
+                tell(&format!("{}: FAILED after {took:.1} s: {why}", rig.name));
+            }
+        }
+    }
+    Ok((dirs, failed))
+}
+
+/// Folders that hold a truth: those given, or their children.
+fn folders(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let is_rig = |d: &Path| d.join("truth.json").is_file();
+    let mut found = vec![];
+    for d in given {
+        if is_rig(d) {
+            found.push(d.clone());
+            continue;
+        }
+        let children = std::fs::read_dir(d).with_context(|| d.display().to_string())?;
+        let mut children: Vec<PathBuf> = children
+            .filter_map(|e| Some(e.ok()?.path()))
+            .filter(|d| is_rig(d))
+            .collect();
+        children.sort();
+        found.extend(children);
+    }
+    Ok(found)
+}
+
+fn judge(dirs: &[PathBuf], verbose: bool) -> anyhow::Result<bool> {
+    let mut reports: Vec<Report> = vec![];
+    for d in dirs {
+        reports.push(evaluate(d).with_context(|| d.display().to_string())?);
+    }
+    std::io::stdout().write_all(print(&reports, verbose).as_bytes())?;
+    Ok(Figures::of(&reports).misses().is_empty())
+}
+
+fn one(name: &str, out: PathBuf, recorder: Option<PathBuf>) -> anyhow::Result<()> {
+    let Some(rig) = rigs::ALL.iter().find(|r| r.name == name) else {
+        bail!("no rig {name}")
+    };
+    rigs::play(rig, out, Recorder(recorder)).map(drop)
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::List => {
+            for r in rigs::ALL {
+                let _ = writeln!(std::io::stdout(), "{:<18} {}", r.name, r.what);
+            }
+            Ok(true)
+        }
+        Command::Run { play } => run(&play).map(|(_, failed)| !failed),
+        Command::Evaluate { dirs, verbose } => folders(&dirs).and_then(|d| judge(&d, verbose)),
+        Command::All { play, verbose } => run(&play).and_then(|(dirs, failed)| Ok(judge(&dirs, verbose)? && !failed)),
+        Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| true),
+        Command::Hold => recording::hold().map(|()| true),
+        Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| true).map_err(Into::into),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(3),
+        Err(e) if e.is::<NotHere>() => {
+            tell(&e.to_string());
+            ExitCode::from(4)
+        }
+        Err(e) => {
+            tell(&format!("netmortem-lab: {e:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The rigs, one file each. Each makes its namespaces, records, plays traffic, plants its cause and states what the ledger
+//! must say of it. A new one is a file, a `mod` line and a line in [`ALL`].
+//!
+//! ```text
+//! Bench (folder, recorder) -> namespaces -> Session (recording) -> actors stamp what they do -> cases -> truth.json
+//! ```
+//! Must not print, and must not look into the bundle.
+
+use std::path::PathBuf;
+
+use crate::counters::{self, Counters};
+use crate::net::Netns;
+use crate::recording::{Recorder, Recording};
+use crate::truth::{Case, Truth};
+
+pub mod late;
+mod run_queue;
+mod slow_reader;
+
+/// A rig.
+#[derive(Debug, Clone, Copy)]
+pub struct Rig {
+    /// Name, also of its folder.
+    pub name: &'static str,
+    /// What it plants and what the ledger must say, in a sentence.
+    pub what: &'static str,
+    /// CPUs it needs.
+    pub cpus: usize,
+    /// Plays it.
+    pub run: fn(&mut Bench) -> anyhow::Result<()>,
+}
+
+/// Every rig, in the order of the path.
+pub const ALL: &[Rig] = &[slow_reader::RIG, run_queue::RIG];
+
+/// What a rig works with.
+#[derive(Debug)]
+pub struct Bench {
+    /// Where `bundle.nmb` and everything beside it go.
+    pub dir: PathBuf,
+    /// Records.
+    pub recorder: Recorder,
+    /// What is planted.
+    pub truth: Truth,
+}
+
+/// A recording and the counters at its start.
+#[derive(Debug)]
+pub struct Session<'n> {
+    recording: Recording,
+    of: &'n Netns,
+    before: Counters,
+}
+
+impl Bench {
+    /// Starts the recording; `of` is the namespace whose counters are compared.
+    pub fn record<'n>(&self, of: &'n Netns) -> anyhow::Result<Session<'n>> {
+        let recording = self.recorder.start(&self.dir, "16M")?;
+        let before = counters::read(of)?;
+        Ok(Session { recording, of, before })
+    }
+    /// Ends it; counters go to the truth.
+    pub fn finish(&mut self, session: Session<'_>) -> anyhow::Result<()> {
+        let after = counters::read(session.of)?;
+        self.truth.counters.extend(counters::delta(&session.before, &after));
+        session.recording.finish()
+    }
+    /// Adds a planted wait.
+    pub fn plant(&mut self, case: Case) {
+        self.truth.cases.push(case);
+    }
+    /// Two namespaces `a` and `b` joined by `va` 10.99.1.1 and `vb` 10.99.1.2.
+    pub fn pair(&self) -> anyhow::Result<(Netns, Netns)> {
+        let (a, b) = (Netns::new("a")?, Netns::new("b")?);
+        crate::net::veth((&a, "va", "10.99.1.1/24"), (&b, "vb", "10.99.1.2/24"))?;
+        Ok((a, b))
+    }
+}
+
+/// Plays one rig into `dir`, and writes its truth.
+pub fn play(rig: &Rig, dir: PathBuf, recorder: Recorder) -> anyhow::Result<Truth> {
+    let mut bench = Bench {
+        dir,
+        recorder,
+        truth: Truth {
+            rig: rig.name.to_owned(),
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            ..Truth::default()
+        },
+    };
+    (rig.run)(&mut bench)?;
+    bench.truth.save(&bench.dir.join("truth.json"))?;
+    Ok(bench.truth)
+}

@@ -1,0 +1,83 @@
+//! A competitor on the reader's CPU: the reader is woken, and may not run.
+//!
+//! The competitor (SCHED_FIFO, ahead of the reader) says when its burst begins; then the message is sent from the other
+//! CPU; the competitor says when its burst ends. The reader cannot run before that.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use super::{Bench, Rig};
+use crate::actors::{COMPETITOR, Gate, Place, burn, join, spawn, tcp_pair};
+use crate::sys::{now_ns, tid};
+use crate::truth::Case;
+
+pub(super) const RIG: Rig = Rig {
+    name: "run_queue",
+    what: "a competitor holds the reader's CPU when the reader is woken (run_queue)",
+    cpus: 2,
+    run,
+};
+
+const BURSTS: u64 = 12;
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let (a, b) = bench.pair()?;
+    let session = bench.record(&b)?;
+    let (client, server) = tcp_pair(&a, &b, "10.99.1.2:7001".parse()?)?;
+    let (burst, read) = (Gate::new(), Gate::new());
+    let competitor = Place {
+        cpu: 1,
+        fifo: COMPETITOR,
+    };
+    let (pid, reads, bursts, sent) = std::thread::scope(|s| {
+        let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
+            let (mut message, mut at) = ([0u8; 100], vec![]);
+            for _ in 0..BURSTS {
+                (&server).read_exact(&mut message)?;
+                at.push(now_ns());
+                read.open();
+            }
+            Ok((tid(), at))
+        })?;
+        let competing = spawn(s, "lab-competitor", &b, competitor, || {
+            let mut bursts = vec![];
+            for n in 0..BURSTS {
+                // The reader comes to rest in its read.
+                std::thread::sleep(Duration::from_millis(2));
+                burst.open();
+                bursts.push(burn(Duration::from_micros(3_000 + 800 * n)));
+                read.pass()?;
+            }
+            Ok(bursts)
+        })?;
+        let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
+            let mut sent = vec![];
+            for _ in 0..BURSTS {
+                burst.pass()?;
+                let before = now_ns();
+                (&client).write_all(&[1; 100])?;
+                sent.push((before, now_ns()));
+            }
+            Ok(sent)
+        })?;
+        let (pid, reads) = join(reader)?;
+        anyhow::Ok((pid, reads, join(competing)?, join(sender)?))
+    })?;
+    bench.finish(session)?;
+    for ((read_ns, burst), sent) in reads.iter().zip(bursts).zip(sent) {
+        bench.plant(Case {
+            table: "rx".into(),
+            sport: client.local_addr()?.port(),
+            dport: 7001,
+            from_ns: sent.0,
+            to_ns: *read_ns,
+            stage: "run_queue".into(),
+            // The delivery, and so the waking, is inside the send call.
+            ns: burst.1 - sent.1,
+            why: "a competitor held the reader's CPU until its burst ended".into(),
+            pid: Some(pid),
+            ..Case::default()
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Plays rigs, each in a process of its own with a time limit; whatever becomes of it, its namespaces are removed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::net;
+use crate::recording::Recorder;
+use crate::rigs::Rig;
+use crate::sys;
+
+/// How long one rig may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How a rig ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Played {
+    /// Its truth and its bundle are in this folder.
+    Done(PathBuf),
+    /// It cannot be played here.
+    Skipped(String),
+    /// It went wrong.
+    Failed(String),
+}
+
+/// Why nothing can be played here.
+pub fn unable() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("not root".into());
+    }
+    if !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        return Some("no tracefs at /sys/kernel/tracing".into());
+    }
+    for program in ["ip", "ethtool"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            return Some(format!("no {program}"));
+        }
+    }
+    None
+}
+
+/// Plays one rig into `out/<name>`.
+pub fn play(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played> {
+    let cpus = std::thread::available_parallelism()?.get();
+    if cpus < rig.cpus {
+        return Ok(Played::Skipped(format!("needs {} CPUs, here are {cpus}", rig.cpus)));
+    }
+    let dir = out.join(rig.name);
+    std::fs::create_dir_all(&dir)?;
+    net::clean(None);
+    let log = dir.join("rig.txt");
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("rig").arg(rig.name).arg("--out").arg(&dir);
+    if let Some(path) = &recorder.0 {
+        command.arg("--recorder").arg(path);
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log)?);
+    sys::die_with_parent(&mut command);
+    let mut child = command.spawn()?;
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if started.elapsed() > LIMIT {
+            let _ = child.kill();
+            let _ = child.wait();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    net::clean(Some(child.id()));
+    let said = std::fs::read_to_string(&log).unwrap_or_default().trim().to_owned();
+    Ok(match status {
+        Some(s) if s.success() => Played::Done(dir),
+        Some(s) if s.code() == Some(SKIPPED) => Played::Skipped(said),
+        Some(s) => Played::Failed(format!("{s}: {said}")),
+        None => Played::Failed(format!("not done after {LIMIT:?}: {said}")),
+    })
+}
+
+/// Exit code of a rig that cannot be played on this machine; the reason is its last word.
+pub const SKIPPED: i32 = 4;
+
+/// The error of a rig that cannot be played here.
+#[derive(Debug)]
+pub struct NotHere(pub String);
+
+impl std::fmt::Display for NotHere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotHere {}

@@ -1,0 +1,81 @@
+//! `truth.json`: what a rig planted, stamped while it happened.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+/// One planted wait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Ledger: `rx` or `tx`.
+    pub table: String,
+    /// Source port of the packet; 0 when it has none or the ledger names none (UDP, ICMP): then `dev` tells.
+    pub sport: u16,
+    /// Its destination port.
+    pub dport: u16,
+    /// The units meant start in here, ns on the recording's clock.
+    pub from_ns: i64,
+    /// End of it.
+    pub to_ns: i64,
+    /// The stage that must be named, as in `stage_<name>_ns`.
+    pub stage: String,
+    /// Its size, stamped, ns. The unit that suffered most must show it.
+    pub ns: i64,
+    /// What was done, for a person.
+    pub why: String,
+    /// Device of the units meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dev: Option<String>,
+    /// Thread that reads (rx) or writes (tx) the units meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+}
+
+/// One read system call of a stream, as the reader saw it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadCall {
+    /// Source port of the packets.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// Reading thread.
+    pub pid: i32,
+    /// CLOCK_MONOTONIC before the call.
+    pub before_ns: i64,
+    /// After it.
+    pub after_ns: i64,
+    /// Bytes of the stream read before this call.
+    pub offset: u64,
+    /// Bytes it returned.
+    pub bytes: u64,
+}
+
+/// All that a rig knows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Truth {
+    /// Name of the rig.
+    pub rig: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Planted waits.
+    pub cases: Vec<Case>,
+    /// What the kernel counted during the recording (`nstat` names, differences), and what the rig knows itself.
+    pub counters: BTreeMap<String, i64>,
+    /// Reads of streams, in order, complete from the first byte.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<ReadCall>,
+}
+
+impl Truth {
+    /// Writes it.
+    pub fn save(&self, path: &Path) -> anyhow::Result<()> {
+        std::fs::write(path, serde_json::to_vec_pretty(self)?).with_context(|| format!("writing {}", path.display()))
+    }
+    /// Reads it.
+    pub fn load(path: &Path) -> anyhow::Result<Truth> {
+        let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        serde_json::from_slice(&bytes).with_context(|| format!("{} is no truth", path.display()))
+    }
+}
