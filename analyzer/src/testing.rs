@@ -33,6 +33,8 @@ pub enum Ctx {
     Soft(i32),
     /// In a hard interrupt.
     Hard(i32),
+    /// Any common_flags.
+    Flags(u8, i32),
 }
 
 /// sizeof(struct sk_buff) of the scripted kernel's fclone pairs.
@@ -93,6 +95,7 @@ impl Script {
             Ctx::Task(p) => (0u64, p),
             Ctx::Soft(p) => (0x10, p),
             Ctx::Hard(p) => (0x08, p),
+            Ctx::Flags(f, p) => (u64::from(f), p),
         };
         let end = f
             .common

@@ -13,6 +13,8 @@ use super::decode::Rec;
 pub struct Merged {
     records: Vec<Rec>,
     order: Vec<u32>,
+    /// Where each stream ends in `records`.
+    ends: Vec<usize>,
 }
 
 impl Merged {
@@ -34,6 +36,24 @@ impl Merged {
     /// The same, to change it.
     pub fn get_mut(&mut self, position: usize) -> Option<&mut Rec> {
         self.records.get_mut(*self.order.get(position)? as usize)
+    }
+    /// The records of one CPU, each stream in its own order: one slice, unless several ring buffers of it are used.
+    pub fn of_cpu(&self, cpu: u16) -> impl Iterator<Item = &[Rec]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let streams = starts.zip(self.ends.iter().copied());
+        streams
+            .filter_map(|(from, to)| self.records.get(from..to))
+            .filter(move |s| s.first().is_some_and(|r| r.cpu == cpu))
+    }
+    /// CPUs that have records, ascending.
+    #[must_use]
+    pub fn cpus(&self) -> Vec<u16> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let firsts = starts.zip(self.ends.iter().copied()).filter(|(from, to)| from < to);
+        let mut cpus: Vec<u16> = firsts.filter_map(|(i, _)| Some(self.records.get(i)?.cpu)).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
     }
     /// All records in order.
     #[inline]
@@ -70,5 +90,6 @@ pub fn merge(records: Vec<Rec>, ends: &[usize]) -> Merged {
             cursor.0 = cursor.0.saturating_add(1);
         }
     }
-    Merged { records, order }
+    let ends = ends.to_vec();
+    Merged { records, order, ends }
 }

@@ -39,7 +39,7 @@ pub struct Trace<'c> {
 pub struct Event<'t> {
     /// ns on the trace clock.
     pub ts: i64,
-    /// Position in the merged sequence.
+    /// Position in the merged sequence; `u32::MAX` in a walk of one CPU alone.
     pub index: u32,
     /// CPU.
     pub cpu: u16,
@@ -147,6 +147,22 @@ impl<'c> Trace<'c> {
             pid: common.and_then(|c| c.pid).unwrap_or(-1),
             payload,
         }
+    }
+    /// The records of one CPU in order.
+    pub fn of_cpu(&self, cpu: u16) -> impl Iterator<Item = &Rec> {
+        let mut parts: Vec<std::iter::Peekable<std::slice::Iter<'_, Rec>>> =
+            self.recs.of_cpu(cpu).map(|s| s.iter().peekable()).collect();
+        std::iter::from_fn(move || {
+            // Almost always one; with several, the oldest next record, the first stream's where they are equal.
+            let heads = parts.iter_mut().enumerate();
+            let (_, i) = heads.filter_map(|(i, p)| Some((p.peek()?.ts, i))).min()?;
+            parts.get_mut(i)?.next()
+        })
+    }
+    /// A record of a walk of one CPU as trackers see it.
+    #[inline]
+    pub fn alone(&self, r: &Rec) -> Event<'_> {
+        self.event_of(r, u32::MAX)
     }
     /// The events whose kind `wanted` says, in order.
     pub fn events<'s>(&'s self, wanted: impl Fn(u16) -> bool + 's) -> impl Iterator<Item = Event<'s>> + 's {

@@ -18,10 +18,11 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         || skb::identify(&trace, capture),
         || {
             let sockets = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
-            (
-                sockets,
-                rayon::join(|| softirq::run(&trace, &comms), || napi::run(&trace)),
-            )
+            (sockets, {
+                let softirqs = softirq::run(&trace, capture, &comms);
+                let polls = napi::run(&trace, &softirqs.0, &comms);
+                (softirqs, polls)
+            })
         },
     );
     let reasons = trace

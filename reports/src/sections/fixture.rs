@@ -8,7 +8,8 @@ use netmortem_analyzer::reconstruct::drops::tables::DropRow;
 use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
 use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
-use netmortem_analyzer::reconstruct::softirq::tables::{Runner, SoftirqRow};
+use netmortem_analyzer::reconstruct::context::RunBy;
+use netmortem_analyzer::reconstruct::softirq::tables::SoftirqRow;
 use netmortem_analyzer::reconstruct::tcp::tables::{
     ConnectionRow, RetransmitClass, RetransmitRow, SampleRow, StateRow,
 };
@@ -203,7 +204,11 @@ fn softirqs() -> Vec<SoftirqRow> {
         end_ns: Some(START + n * 40_000_000 + 20_000 + n * 50),
         vec: if n % 10 == 0 { 2 } else { 3 },
         raise_ns: Some(START + n * 40_000_000 - 1_500 - n * 3),
-        runner: if n % 7 == 0 { Runner::Ksoftirqd } else { Runner::IrqTail },
+        run_by: if n % 7 == 0 { RunBy::Ksoftirqd } else { RunBy::IrqTail },
+        wait: None,
+        blame: None,
+        episode_ns: START + n * 40_000_000,
+        squeezed: Some(false),
         pid: 0,
         comm: name("swapper/0"),
         irq_ns: Some(0),
@@ -223,6 +228,8 @@ fn polls() -> Vec<PollRow> {
         budget: Some(64),
         nth: Some(0),
         context: PollContext::Softirq,
+        run_by: RunBy::IrqTail,
+        flush_end_ns: None,
         confidence: Confidence::Strong,
     };
     (0..200).map(poll).collect()

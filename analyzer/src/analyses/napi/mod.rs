@@ -117,7 +117,7 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         a.runs += 1;
         a.run.extend(s.end_ns.map(|e| e - s.start_ns));
         a.wait.extend(s.raise_ns.map(|r| s.start_ns - r));
-        *a.runners.entry(s.runner.word()).or_insert(0) += 1;
+        *a.runners.entry(s.run_by.word()).or_insert(0) += 1;
     }
     by.into_iter()
         .map(|((cpu, vec), a)| {

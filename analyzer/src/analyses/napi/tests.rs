@@ -3,8 +3,9 @@ use crate::Confidence;
 use crate::analyses::Outcome;
 use crate::facts::Facts;
 use crate::name::Name;
+use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::{PollContext, PollRow};
-use crate::reconstruct::softirq::tables::{Runner, SoftirqRow};
+use crate::reconstruct::softirq::tables::SoftirqRow;
 
 fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64, work: Option<i32>) -> PollRow {
     PollRow {
@@ -17,6 +18,8 @@ fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64, work: Option<i32>) -> Po
         budget: work.map(|_| 64),
         nth: Some(0),
         context: PollContext::Softirq,
+        run_by: RunBy::IrqTail,
+        flush_end_ns: None,
         confidence: Confidence::Strong,
     }
 }
@@ -27,7 +30,11 @@ fn run(cpu: u16, vec: u32, raise_ns: Option<i64>, start_ns: i64, end_ns: Option<
         end_ns,
         vec,
         raise_ns,
-        runner: Runner::IrqTail,
+        run_by: RunBy::IrqTail,
+        wait: None,
+        blame: None,
+        episode_ns: start_ns,
+        squeezed: None,
         pid: 0,
         comm: Name::default(),
         irq_ns: None,

@@ -46,6 +46,7 @@ pub struct Run {
 #[derive(Debug, Clone, Default)]
 pub struct Cpu {
     irqs: Vec<IrqOrigin>,
+    last_irq: Option<Name>,
     raises: [Option<Raise>; 16],
     /// Bit per vector: events were lost since its last run began, so a raise seen now need not be the first.
     unsure: u16,
@@ -68,11 +69,24 @@ impl Cpu {
     /// `irq_handler_exit`.
     pub fn irq_exit(&mut self, e: &Event<'_>) {
         let Some(irq) = self.irqs.pop() else { return };
+        self.last_irq = Some(irq.name);
         if let Some(run) = &mut self.run
             && self.irqs.is_empty()
         {
             run.irq_ns = run.irq_ns.saturating_add(e.ts - irq.entry_ns.max(run.start));
         }
+    }
+    /// The innermost hard interrupt whose handler runs.
+    pub fn in_irq(&self) -> Option<IrqOrigin> {
+        self.irqs.last().copied()
+    }
+    /// Name of the handler that returned last.
+    pub fn last_irq(&self) -> Option<Name> {
+        self.last_irq
+    }
+    /// Whether a raise of the vector has been seen that no run has answered.
+    pub fn is_raised(&self, vec: u32) -> bool {
+        matches!(self.raises.get(vec as usize), Some(Some(_)))
     }
     /// `softirq_raise`.
     pub fn raise(&mut self, e: &Event<'_>, vec: u32) {

@@ -9,8 +9,14 @@
 //! ```
 //! Source: kernel/softirq.c `handle_softirqs`, `raise_softirq_irqoff`; RECONSTRUCTION part 3c.
 
+mod blame;
 mod cpu;
+mod doing;
+mod run_by;
 #[cfg(test)]
 mod tests;
 
+pub use blame::{Ksoftirqd, PARTS, Part, Wait, Who};
 pub use cpu::{Cpu, Cpus, IrqOrigin, Raise, Run};
+pub use doing::{BH_OFF, Doing, Edge, Point, SOFTIRQ, between};
+pub use run_by::RunBy;

@@ -11,8 +11,11 @@ use netmortem_formats::tracepoints::Tracepoint;
 
 use crate::ingest::{Event, GapRow, Schema, Trace};
 
+mod gaps;
 #[cfg(test)]
 mod tests;
+
+pub use gaps::Gaps;
 
 /// A state machine fed by events in time order.
 pub trait Tracker {
@@ -91,25 +94,25 @@ impl<T: Tracker> Routes<T> {
     /// Walks the trace. A gap is told twice: where it begins (what was known may have changed unseen) and where it ends
     /// (so may have what other CPUs did meanwhile).
     pub fn run(&self, trace: &Trace<'_>, tracker: &mut T) {
-        let mut begins = trace.gaps.iter().peekable();
-        let mut ends: Vec<&GapRow> = trace.gaps.iter().filter(|g| g.end_ns.is_some()).collect();
-        ends.sort_by_key(|g| g.end_ns);
-        let mut ends = ends.into_iter().peekable();
-        for e in trace.events(|k| self.by_kind.get(usize::from(k)).is_some_and(Option::is_some)) {
-            while let Some(g) = begins.next_if(|g| g.start_ns.is_none_or(|s| s < e.ts)) {
-                tracker.gap(g);
-            }
-            while let Some(g) = ends.next_if(|g| g.end_ns.is_some_and(|t| t <= e.ts)) {
-                tracker.gap(g);
-            }
-            if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind))
-                && !h(tracker, &e)
-            {
-                trace.short_payloads.fetch_add(1, Ordering::Relaxed);
-            }
+        let mut gaps = Gaps::of(trace.gaps.iter().collect());
+        for e in trace.events(|k| self.wants(k)) {
+            gaps.until(e.ts, |g| tracker.gap(g));
+            self.feed(trace, tracker, &e);
         }
-        for g in begins {
-            tracker.gap(g);
+        gaps.rest(|g| tracker.gap(g));
+    }
+    /// Whether events of an id have a handler.
+    #[inline]
+    pub fn wants(&self, kind: u16) -> bool {
+        self.by_kind.get(usize::from(kind)).is_some_and(Option::is_some)
+    }
+    /// Hands over one event, for walks other than [`Routes::run`].
+    #[inline]
+    pub fn feed(&self, trace: &Trace<'_>, tracker: &mut T, e: &Event<'_>) {
+        if let Some(Some(h)) = self.by_kind.get(usize::from(e.kind))
+            && !h(tracker, e)
+        {
+            trace.short_payloads.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

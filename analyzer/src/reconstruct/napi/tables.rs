@@ -2,6 +2,7 @@
 
 use crate::confidence::Confidence;
 use crate::name::Name;
+use crate::reconstruct::context::RunBy;
 use crate::table::{Cell, TableDef, col};
 
 /// One NAPI poll. `napi_poll` marks its end; its start is inferred.
@@ -9,7 +10,7 @@ use crate::table::{Cell, TableDef, col};
 pub struct PollRow {
     /// CPU.
     pub cpu: u16,
-    /// End of the previous poll of the same softirq run, or the run's entry; `None` outside a seen NET_RX run.
+    /// End of the previous poll of the same softirq run (with its flush), or the run's entry; `None` outside a seen NET_RX run.
     pub start_ns: Option<i64>,
     /// The `napi_poll` event.
     pub end_ns: i64,
@@ -25,6 +26,11 @@ pub struct PollRow {
     pub nth: Option<u32>,
     /// In which context it ran.
     pub context: PollContext,
+    /// Who ran it.
+    pub run_by: RunBy,
+    /// Last packet that the flush behind a poll of full weight delivered: behind `end_ns`, but of this poll. `None` when
+    /// there was none or it cannot be told from the next poll's packets.
+    pub flush_end_ns: Option<i64>,
     /// `start_ns` is inferred: strong at best.
     pub confidence: Confidence,
 }
@@ -61,7 +67,7 @@ pub static POLLS: TableDef<PollRow> = TableDef {
             "start_ns",
             "ns",
             I64,
-            "inferred: end of the previous poll of the softirq run, or the run's entry; empty outside a seen run",
+            "inferred: end of the previous poll of the softirq run (with its flush), or the run's entry; empty outside a seen run",
             |r, _| r.start_ns.into()
         ),
         col!(
@@ -85,7 +91,7 @@ pub static POLLS: TableDef<PollRow> = TableDef {
             "work",
             "packets",
             I64,
-            "packets received; transmit completions count 0",
+            "packets received; a poll that only freed transmitted packets has 0",
             |r, _| r.work.map(i64::from).into()
         ),
         col!("budget", "packets", I64, "most packets allowed", |r, _| r
@@ -112,6 +118,20 @@ pub static POLLS: TableDef<PollRow> = TableDef {
             Str,
             "softirq, task (threaded NAPI or busy polling), unknown",
             |r, _| Cell::str(r.context.word())
+        ),
+        col!(
+            "run_by",
+            "",
+            Str,
+            "who ran it: irq_tail, bh_enable, ksoftirqd, threaded_napi, busy_poll, unknown",
+            |r, _| Cell::str(r.run_by.word())
+        ),
+        col!(
+            "flush_ns",
+            "ns",
+            I64,
+            "last packet delivered by the flush behind a poll of full weight, minus end_ns; empty when none or not told apart",
+            |r, _| r.flush_end_ns.map(|t| t - r.end_ns).into()
         ),
         col!("confidence", "", Str, "of start_ns", |r, _| Cell::str(
             r.confidence.word()

@@ -88,3 +88,72 @@ fn work_that_was_not_recorded_is_empty() {
     let exhausted = t.columns().iter().position(|c| c.name == "exhausted").unwrap();
     assert_eq!(t.cell(0, exhausted), crate::table::Cell::Null);
 }
+
+/// 3c: a poll of full weight flushes GRO behind its end marker; what that delivers is its own, and the next poll begins there.
+#[test]
+fn the_flush_behind_a_full_poll_is_its_own() {
+    let receive = |s: &mut Script, t: u64| {
+        s.ev(T + t, 0, Ctx::Soft(4), "net:netif_receive_skb", &[]);
+    };
+    let mut s = Script::new("6.18.44", &[]);
+    soft(&mut s, 10, 0, "entry", 3);
+    receive(&mut s, 12); // inside the first poll
+    poll(&mut s, 25, 0, Ctx::Soft(4), 64, 64);
+    receive(&mut s, 27);
+    receive(&mut s, 29);
+    s.ev(T + 31, 0, Ctx::Soft(4), "net:napi_gro_receive_entry", &[]);
+    receive(&mut s, 33); // of the next
+    poll(&mut s, 40, 0, Ctx::Soft(4), 1, 64);
+    soft(&mut s, 50, 0, "exit", 3);
+    let f = s.facts();
+    let ends: Vec<_> = f.polls.iter().map(|p| p.flush_end_ns.map(|t| t as u64 - T)).collect();
+    assert_eq!(ends, [Some(29), None]);
+    assert_eq!(f.polls[1].start_ns, Some((T + 29) as i64));
+    let ran = super::Ran::new(&f.softirqs, &f.polls);
+    let nth = |t: u64| ran.poll(0, (T + t) as i64).and_then(|p| p.nth);
+    assert_eq!([12, 27, 29, 33].map(nth), [Some(0), Some(0), Some(0), Some(1)]);
+    assert_eq!((nth(9), nth(41), ran.poll(7, T as i64)), (None, None, None));
+    assert_eq!(ran.softirq(0, (T + 10) as i64).unwrap().vec, 3);
+    assert_eq!(ran.softirq(0, (T + 11) as i64), None);
+}
+
+/// The backlog has no GRO entry: packets between two of its polls may be either's.
+#[test]
+fn packets_before_a_backlog_poll_are_nobodys_flush() {
+    let mut s = Script::new("6.18.44", &[]);
+    soft(&mut s, 10, 0, "entry", 3);
+    poll(&mut s, 25, 0, Ctx::Soft(4), 64, 64);
+    s.ev(T + 30, 0, Ctx::Soft(4), "net:netif_receive_skb", &[]);
+    let v = [("dev_name", S("(no_device)")), ("work", N(1)), ("budget", N(64))];
+    s.ev(T + 40, 0, Ctx::Soft(4), "napi:napi_poll", &v);
+    let r = rows(&s);
+    assert_eq!((r[0].flush_end_ns, r[1].start_ns), (None, Some((T + 25) as i64)));
+}
+
+/// Who polls outside softirq: the NAPI's own thread, a task with the busy poll's budget, or nobody known (netpoll).
+#[test]
+fn who_polls() {
+    let mut s = Script::new("6.18.44", &[]);
+    let next = [
+        ("prev_pid", N(1)),
+        ("next_pid", N(77)),
+        ("next_comm", S("napi/eth0-257")),
+    ];
+    s.ev(T, 0, Ctx::Task(1), "sched:sched_switch", &next);
+    poll(&mut s, 10, 0, Ctx::Flags(0x80, 77), 1, 64);
+    poll(&mut s, 20, 0, Ctx::Flags(0x80, 1), 1, 8);
+    poll(&mut s, 30, 0, Ctx::Task(1), 0, 0);
+    s.ev(T + 35, 0, Ctx::Hard(1), "irq:irq_handler_entry", &[("name", S("eth0"))]);
+    soft(&mut s, 40, 0, "entry", 3);
+    poll(&mut s, 50, 0, Ctx::Soft(4), 1, 64);
+    soft(&mut s, 60, 0, "exit", 3);
+    let who: Vec<_> = rows(&s).iter().map(|p| p.run_by.word()).collect();
+    assert_eq!(who, ["threaded_napi", "busy_poll", "unknown", "irq_tail"]);
+    let f = s.facts();
+    let ran = super::Ran::new(&f.softirqs, &f.polls);
+    let by = |softirq: Option<u64>, t: u64| ran.run_by(0, softirq.map(|t| (T + t) as i64), (T + t) as i64).word();
+    assert_eq!(
+        [by(None, 15), by(Some(40), 45), by(None, 45)],
+        ["busy_poll", "irq_tail", "unknown"]
+    );
+}

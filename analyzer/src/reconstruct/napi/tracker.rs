@@ -1,51 +1,94 @@
-//! The machine.
+//! The machine of one CPU.
 
+use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
+use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::napi_poll::NapiPoll;
+use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
+use rayon::prelude::*;
 
+use super::lookup::Ran;
 use super::tables::{PollContext, PollRow};
 use crate::confidence::Confidence;
-use crate::ingest::{GapRow, Trace};
+use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
-use crate::reconstruct::context::Cpus;
-use crate::reconstruct::dispatch::{Routes, Tracker};
-use crate::reconstruct::softirq::tables::NET_RX;
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::context::{Cpu, RunBy};
+use crate::reconstruct::dispatch::{Gaps, Routes, Tracker};
+use crate::reconstruct::softirq::tables::{NET_RX, SoftirqRow};
+
+/// The device name of the per-CPU backlog, which has no GRO entries.
+const BACKLOG: &[u8] = b"(no_device)";
 
 #[derive(Default)]
-struct Polls {
-    cpus: Cpus,
-    rows: Vec<PollRow>,
+struct OnCpu {
+    state: Cpu,
+    /// Last packet seen behind the last poll, which used its full weight: of its flush, or of the next poll.
+    flush: Option<Flush>,
+    /// Rows, and what tells who ran them.
+    rows: Vec<(PollRow, By)>,
 }
 
-impl Tracker for Polls {
-    fn gap(&mut self, gap: &GapRow) {
-        self.cpus.at(gap.cpu as u16).forget();
+/// What tells who ran a poll.
+#[derive(Clone, Copy)]
+struct By {
+    pid: i32,
+    /// Start of the softirq run.
+    softirq: Option<i64>,
+}
+
+#[derive(Default)]
+struct Flush {
+    last: Option<i64>,
+    /// A GRO entry came: the next poll has begun.
+    over: bool,
+}
+
+impl Tracker for OnCpu {
+    fn gap(&mut self, _: &GapRow) {
+        self.state.forget();
+        self.flush = None;
     }
 }
 
-/// Reads the trace; rows in order of end.
-pub fn run(trace: &Trace<'_>) -> (Vec<PollRow>, Vec<String>) {
-    let mut routes = Routes::<Polls>::new("polls");
-    let schema = &trace.schema;
-    routes.on::<SoftirqEntry<'static>>(schema, |t, e, p| {
-        t.cpus.at(e.cpu).softirq_entry(e, p.vec);
-    });
-    routes.on::<SoftirqExit<'static>>(schema, |t, e, p| {
-        t.cpus.at(e.cpu).softirq_exit(p.vec);
-    });
-    routes.on::<NapiPoll<'static>>(schema, |t, e, p| {
-        let cpu = t.cpus.at(e.cpu);
-        let in_run = cpu.run.is_some_and(|r| r.vec == NET_RX) && e.in_softirq();
-        let at = if in_run { cpu.poll_end(e) } else { None };
+impl OnCpu {
+    fn packet(&mut self, e: &Event<'_>) {
+        if let Some(f) = self.flush.as_mut().filter(|f| !f.over && e.in_softirq()) {
+            f.last = Some(e.ts);
+        }
+    }
+    fn gro(&mut self) {
+        if let Some(f) = &mut self.flush {
+            f.over = true;
+        }
+    }
+    /// The packets behind the last poll were its flush's.
+    fn flushed(&mut self) {
+        if let (Some(f), Some((row, _))) = (self.flush.take(), self.rows.last_mut()) {
+            row.flush_end_ns = f.last;
+        }
+    }
+    fn poll(&mut self, e: &Event<'_>, p: &NapiPoll<'_>) {
+        // Packets behind the end of the poll before may be this one's, unless it had none or began with a GRO entry.
+        let own = self.flush.as_ref().is_some_and(|f| f.over) || p.work == Some(0);
+        if own && p.dev_name != BACKLOG {
+            self.flushed();
+        }
+        self.flush = None;
+        let run = self.state.run.filter(|r| r.vec == NET_RX && e.in_softirq());
+        let in_run = run.is_some();
+        let at = if in_run { self.state.poll_end(e) } else { None };
+        let flushed = self.rows.last().filter(|_| at.is_some_and(|a| a.1 > 0));
+        let flushed = flushed.and_then(|(r, _)| r.flush_end_ns);
         let context = match (in_run, e.in_task()) {
             (true, _) => PollContext::Softirq,
             (false, true) => PollContext::Task,
             (false, false) => PollContext::Unknown,
         };
-        t.rows.push(PollRow {
+        let row = PollRow {
             cpu: e.cpu,
-            start_ns: at.map(|a| a.0),
+            start_ns: at.map(|a| flushed.unwrap_or(a.0)),
             end_ns: e.ts,
             napi: p.napi,
             dev: Name::new(p.dev_name),
@@ -53,14 +96,67 @@ pub fn run(trace: &Trace<'_>) -> (Vec<PollRow>, Vec<String>) {
             budget: p.budget,
             nth: at.map(|a| a.1),
             context,
+            run_by: RunBy::Unknown,
+            flush_end_ns: None,
             confidence: if at.is_some() {
                 Confidence::Strong
             } else {
                 Confidence::Unknown
             },
-        });
+        };
+        if in_run && row.work.zip(row.budget).is_some_and(|(w, b)| w >= b) {
+            self.flush = Some(Flush::default());
+        }
+        let by = By {
+            pid: e.pid,
+            softirq: run.map(|r| r.start),
+        };
+        self.rows.push((row, by));
+    }
+}
+
+/// Reads the trace; rows in order of end.
+pub fn run(trace: &Trace<'_>, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+    let routes = routes(trace);
+    let per_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
+        let mut t = OnCpu::default();
+        let mut gaps = Gaps::of(trace.gaps.iter().filter(|g| g.cpu == u32::from(cpu)).collect());
+        for r in trace.of_cpu(cpu).filter(|r| routes.wants(r.kind)) {
+            gaps.until(r.ts, |g| t.gap(g));
+            routes.feed(trace, &mut t, &trace.alone(r));
+        }
+        t.rows
     });
-    let mut tracker = Polls::default();
-    routes.run(trace, &mut tracker);
-    (tracker.rows, routes.missing)
+    let mut rows: Vec<(PollRow, By)> = per_cpu.collect::<Vec<_>>().into_iter().flatten().collect();
+    rows.sort_by_key(|(r, _)| (r.end_ns, r.cpu));
+    let ran = Ran::new(softirqs, &[]);
+    let who = |(mut row, by): (PollRow, By)| {
+        row.run_by = match row.context {
+            PollContext::Softirq => ran.run_by(row.cpu, by.softirq, row.end_ns),
+            PollContext::Task => RunBy::of_task(comms.at(by.pid, row.end_ns).bytes(), row.budget),
+            PollContext::Unknown => RunBy::Unknown,
+        };
+        row
+    };
+    (rows.into_iter().map(who).collect(), routes.missing)
+}
+
+fn routes(trace: &Trace<'_>) -> Routes<OnCpu> {
+    let mut routes = Routes::<OnCpu>::new("polls");
+    let s = &trace.schema;
+    routes.on::<SoftirqEntry<'static>>(s, |t, e, p| {
+        t.state.softirq_entry(e, p.vec);
+        t.flush = None;
+    });
+    routes.on::<SoftirqExit<'static>>(s, |t, _, p| {
+        t.state.softirq_exit(p.vec);
+        t.flushed();
+    });
+    routes.on::<NapiPoll<'static>>(s, |t, e, p| t.poll(e, &p));
+    let needed = routes.missing.len();
+    routes.on::<NetifReceiveSkb<'static>>(s, |t, e, _| t.packet(e));
+    routes.on::<NapiGroReceiveEntry<'static>>(s, |t, _, _| t.gro());
+    routes.on::<NapiGroFragsEntry<'static>>(s, |t, _, _| t.gro());
+    routes.missing.truncate(needed);
+    routes
 }

@@ -2,6 +2,7 @@
 
 use crate::confidence::Confidence;
 use crate::name::Name;
+use crate::reconstruct::context::{PARTS, Part, RunBy};
 use crate::table::{Cell, TableDef, col};
 
 /// Softirq vector names in kernel order; a recording's own table, when it has one, is preferred for display.
@@ -26,7 +27,15 @@ pub struct SoftirqRow {
     /// First `softirq_raise` of the vector since its previous run ended.
     pub raise_ns: Option<i64>,
     /// Who ran it.
-    pub runner: Runner,
+    pub run_by: RunBy,
+    /// What its CPU did between raise and entry; `None` without a raise. The parts sum to the wait.
+    pub wait: Option<[i64; PARTS]>,
+    /// The largest of these.
+    pub blame: Option<Blame>,
+    /// Start of the first of the runs of which this is one, back to back (`handle_softirqs` loops): an episode.
+    pub episode_ns: i64,
+    /// NET_RX only: stopped by netdev_budget or netdev_budget_usecs with the rest left for another run; `None`: not known.
+    pub squeezed: Option<bool>,
     /// Interrupted or running task.
     pub pid: i32,
     /// Its name.
@@ -37,29 +46,34 @@ pub struct SoftirqRow {
     pub confidence: Confidence,
 }
 
-/// Who ran a softirq.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Runner {
-    /// The tail of a hard interrupt.
-    IrqTail,
-    /// ksoftirqd/N.
-    Ksoftirqd,
-    /// A task that enabled bottom halves.
-    TaskBh,
-    /// Not known.
-    Unknown,
+/// What kept a softirq waiting longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blame {
+    /// The largest part of the wait.
+    pub part: Part,
+    /// Who had most of that part: interrupt, vector or task; empty when it has no name.
+    pub who: Name,
+    /// The part, ns.
+    pub ns: i64,
 }
 
-impl Runner {
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Runner::IrqTail => "irq_tail",
-            Runner::Ksoftirqd => "ksoftirqd",
-            Runner::TaskBh => "task_bh",
-            Runner::Unknown => "unknown",
+impl Blame {
+    /// `part: who`, as one text.
+    pub fn text(&self) -> String {
+        match self.who.is_empty() {
+            true => self.part.word().to_string(),
+            false => format!("{}: {}", self.part.word(), self.who.text()),
         }
     }
+}
+
+macro_rules! wait_col {
+    ($name:literal, $part:ident, $meaning:literal) => {
+        col!($name, "ns", I64, $meaning, |r: &SoftirqRow, _| r
+            .wait
+            .and_then(|w| w.get(Part::$part as usize).copied())
+            .into())
+    };
 }
 
 /// The view `softirqs`.
@@ -99,11 +113,59 @@ pub static SOFTIRQS: TableDef<SoftirqRow> = TableDef {
             |r, _| { r.irq_ns.into() }
         ),
         col!(
-            "runner",
+            "run_by",
             "",
             Str,
-            "irq_tail, ksoftirqd, task_bh (a task enabling bottom halves), unknown",
-            |r, _| Cell::str(r.runner.word())
+            "who ran it: irq_tail, bh_enable (a task enabling bottom halves), ksoftirqd, unknown",
+            |r, _| Cell::str(r.run_by.word())
+        ),
+        col!(
+            "blame",
+            "",
+            Str,
+            "largest part of wait_ns, and who had most of it; empty without a raise",
+            |r, _| r.blame.map_or(Cell::Null, |b| Cell::str(b.text()))
+        ),
+        col!("blame_ns", "ns", I64, "that part of wait_ns", |r, _| r
+            .blame
+            .map(|b| b.ns)
+            .into()),
+        wait_col!("wait_irq_ns", Irq, "part of wait_ns: hard interrupts"),
+        wait_col!(
+            "wait_softirq_ns",
+            Softirq,
+            "part of wait_ns: other vectors, or the vector's run before"
+        ),
+        wait_col!(
+            "wait_bh_off_ns",
+            BhOff,
+            "part of wait_ns: a task with bottom halves off"
+        ),
+        wait_col!(
+            "wait_ksoftirqd_ns",
+            Ksoftirqd,
+            "part of wait_ns: ksoftirqd runnable while something else ran, or starting"
+        ),
+        wait_col!(
+            "wait_task_ns",
+            Task,
+            "part of wait_ns: a task of which no event shows that bottom halves were off"
+        ),
+        wait_col!("wait_idle_ns", Idle, "part of wait_ns: idle, or leaving idle"),
+        wait_col!("wait_unknown_ns", Unknown, "part of wait_ns: not told by the recording"),
+        col!(
+            "episode_ns",
+            "ns",
+            I64,
+            "start of the first of the runs back to back with this one (one loop of handle_softirqs)",
+            |r, _| Cell::I64(r.episode_ns)
+        ),
+        col!(
+            "squeezed",
+            "",
+            Bool,
+            "NET_RX: stopped by netdev_budget or netdev_budget_usecs; empty when not known",
+            |r, _| r.squeezed.into()
         ),
         col!(
             "pid",

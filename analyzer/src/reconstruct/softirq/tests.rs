@@ -1,6 +1,9 @@
-use super::tables::{Runner, SoftirqRow};
+use super::tables::SoftirqRow;
 use crate::Confidence;
+use crate::reconstruct::context::RunBy;
 use crate::testing::{Ctx, N, S, Script};
+
+mod wait;
 
 const T: u64 = 1_000_000;
 
@@ -31,7 +34,7 @@ fn a_run_has_its_raise_its_end_and_the_interrupts_inside() {
         (r[0].raise_ns, r[0].start_ns, r[0].end_ns),
         (Some(t(5)), t(10), Some(t(30)))
     );
-    assert_eq!((r[0].irq_ns, r[0].runner, r[0].pid), (Some(3), Runner::IrqTail, 4));
+    assert_eq!((r[0].irq_ns, r[0].run_by, r[0].pid), (Some(3), RunBy::IrqTail, 4));
     assert_eq!(r[0].confidence, Confidence::Certain);
 }
 
@@ -56,10 +59,11 @@ fn who_runs_a_softirq() {
     soft(&mut s, 20, 0, Ctx::Task(4), "raise", 3);
     soft(&mut s, 21, 0, Ctx::Soft(4), "entry", 3);
     soft(&mut s, 22, 0, Ctx::Soft(4), "exit", 3);
-    soft(&mut s, 30, 0, Ctx::Soft(4), "entry", 1);
-    soft(&mut s, 31, 0, Ctx::Soft(4), "exit", 1);
-    let who: Vec<Runner> = rows(&s).iter().map(|r| r.runner).collect();
-    assert_eq!(who, [Runner::Ksoftirqd, Runner::TaskBh, Runner::Unknown]);
+    // Long behind the last exit, with no sign of what ran it.
+    soft(&mut s, 20_030, 0, Ctx::Soft(4), "entry", 1);
+    soft(&mut s, 20_031, 0, Ctx::Soft(4), "exit", 1);
+    let who: Vec<RunBy> = rows(&s).iter().map(|r| r.run_by).collect();
+    assert_eq!(who, [RunBy::Ksoftirqd, RunBy::BhEnable, RunBy::Unknown]);
 }
 
 /// No raise per poll: what was already pending when the recording began has no wait, not a wait of 0.

@@ -1,100 +1,245 @@
-//! The machine.
+//! The machine of one CPU.
 
-use netmortem_formats::tracepoints::irq_handler_entry::IrqHandlerEntry;
-use netmortem_formats::tracepoints::irq_handler_exit::IrqHandlerExit;
-use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
-use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
-use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
-
-use super::tables::{Runner, SoftirqRow};
+use super::squeeze::{Limits, Work};
+use super::tables::{Blame, NET_RX, SoftirqRow};
 use crate::confidence::Confidence;
-use crate::ingest::{GapRow, Trace};
+use crate::ingest::{Event, GapRow};
 use crate::name::Name;
-use crate::reconstruct::comms::Comms;
-use crate::reconstruct::context::{Cpus, Run};
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::context::{BH_OFF, Cpu, Edge, Ksoftirqd, Point, Run, RunBy, SOFTIRQ, Wait, Who, between};
+use crate::reconstruct::dispatch::Tracker;
 
-#[derive(Default)]
-struct Softirqs {
-    cpus: Cpus,
-    rows: Vec<SoftirqRow>,
-    /// Whether a hard interrupt would have been seen: without that, none seen is no 0.
-    irqs_recorded: bool,
+/// From the last event of an interrupt, or of the run before, to the entry of a run that follows at once.
+const AT_ONCE_NS: i64 = 5_000;
+
+/// Softirq runs of one CPU.
+pub struct OnCpu {
+    cpu: u16,
+    state: Cpu,
+    /// The event before.
+    last: Option<Point>,
+    /// What the current event is, when its handler says.
+    here: Option<(Edge, i32)>,
+    /// Waits of pending vectors.
+    waits: [Option<Wait>; 16],
+    ksoftirqd: Ksoftirqd,
+    /// What is known of the run that is open.
+    open: Option<Open>,
+    limits: Limits,
+    tells: Tells,
+    /// Rows in order of end, and who is to blame, while threads have no names.
+    pub rows: Vec<(SoftirqRow, Who)>,
 }
 
-impl Tracker for Softirqs {
-    fn gap(&mut self, gap: &GapRow) {
-        let cpu = gap.cpu as u16;
-        if let Some(run) = self.cpus.at(cpu).run.take() {
-            self.close(cpu, run, None);
-        }
-        self.cpus.at(cpu).forget();
+/// What a recording would tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tells {
+    /// Some event shows bottom halves off: then a flag that is not set means they were on.
+    pub bh_off: bool,
+    /// Hard interrupts: without that, none seen is no 0.
+    pub irqs: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Open {
+    run_by: RunBy,
+    episode: i64,
+    wait: Option<Wait>,
+    work: Work,
+}
+
+impl Tracker for OnCpu {
+    fn gap(&mut self, _: &GapRow) {
+        self.cut();
+        self.state.forget();
+        self.waits = Default::default();
+        (self.last, self.ksoftirqd) = (None, Ksoftirqd::Asleep);
     }
 }
 
-impl Softirqs {
-    fn close(&mut self, cpu: u16, run: Run, end_ns: Option<i64>) {
-        let runner = match run.raise {
-            Some(r) if r.in_hardirq => Runner::IrqTail,
-            Some(_) => Runner::TaskBh,
-            None => Runner::Unknown,
-        };
-        self.rows.push(SoftirqRow {
+impl OnCpu {
+    /// Knows nothing yet.
+    pub fn new(cpu: u16, limits: Limits, tells: Tells) -> OnCpu {
+        OnCpu {
             cpu,
+            state: Cpu::default(),
+            last: None,
+            here: None,
+            waits: Default::default(),
+            ksoftirqd: Ksoftirqd::Asleep,
+            open: None,
+            limits,
+            tells,
+            rows: Vec::new(),
+        }
+    }
+    /// Whether a vector is pending: then every event tells something.
+    pub fn waits(&self) -> bool {
+        self.waits.iter().any(Option::is_some)
+    }
+    /// An event that no handler saw lies before the next.
+    pub fn passed(&mut self, e: &Event<'_>) {
+        self.last = Some(Point::inside(e));
+    }
+    /// Before an event is handled: the time since the one before it goes to the waits of the pending vectors.
+    pub fn before(&mut self, e: &Event<'_>, is_entry: bool) {
+        let Some(last) = self.last.filter(|_| self.waits()) else {
+            return;
+        };
+        let mut to = Point::inside(e);
+        if is_entry {
+            to.edge = Edge::SoftirqEntry;
+        }
+        let doing = between(&self.state, &last, &to);
+        let ns = e.ts.wrapping_sub(last.ts);
+        for w in self.waits.iter_mut().flatten() {
+            w.add(doing, ns, self.ksoftirqd);
+        }
+    }
+    /// After it was handled.
+    pub fn after(&mut self, e: &Event<'_>) {
+        let mut point = Point::inside(e);
+        if let Some((edge, pid)) = self.here.take() {
+            (point.edge, point.pid) = (edge, pid);
+        }
+        self.last = Some(point);
+    }
+    pub(super) fn irq_entry(&mut self, e: &Event<'_>, name: &[u8]) {
+        self.state.irq_entry(e, name);
+    }
+    pub(super) fn irq_exit(&mut self, e: &Event<'_>) {
+        self.state.irq_exit(e);
+        self.here = Some((Edge::IrqExit, e.pid));
+    }
+    pub(super) fn raise(&mut self, e: &Event<'_>, vec: u32) {
+        if let Some(wait) = self.waits.get_mut(vec as usize)
+            && !self.state.is_raised(vec)
+        {
+            *wait = Some(Wait::default());
+        }
+        self.state.raise(e, vec);
+        self.here = Some((Edge::Raise(vec), e.pid));
+    }
+    pub(super) fn entry(&mut self, e: &Event<'_>, vec: u32) {
+        let wait = self.waits.get_mut(vec as usize).and_then(Option::take);
+        self.cut();
+        let (episode, run_by) = self.run_by(e);
+        self.state.softirq_entry(e, vec);
+        // A raise that need not be the first has no wait.
+        let wait = wait.filter(|_| self.state.run.is_some_and(|r| r.raise.is_some()));
+        self.open = Some(Open {
+            run_by,
+            episode,
+            wait,
+            work: Work::default(),
+        });
+        self.here = Some((Edge::SoftirqEntry, e.pid));
+    }
+    pub(super) fn exit(&mut self, e: &Event<'_>, vec: u32) {
+        let run = self.state.run;
+        match self.state.softirq_exit(vec) {
+            Some(run) => self.close(run, Some(e.ts)),
+            // The exit of another vector: the end of the open run was not seen.
+            None => run.into_iter().for_each(|r| self.close(r, None)),
+        }
+        self.here = Some((Edge::SoftirqExit(vec), e.pid));
+    }
+    pub(super) fn poll(&mut self, e: &Event<'_>, work: Option<i32>, budget: Option<i32>) {
+        if let Some(open) = &mut self.open
+            && e.in_softirq()
+        {
+            open.work.poll(e.ts, work, budget);
+        }
+    }
+    pub(super) fn switch(&mut self, prev: (i32, &[u8], bool), next: (i32, &[u8])) {
+        if is_ksoftirqd(next.1) {
+            self.ksoftirqd = Ksoftirqd::Running(next.0);
+        } else if is_ksoftirqd(prev.1) {
+            self.ksoftirqd = if prev.2 {
+                Ksoftirqd::Runnable(prev.0)
+            } else {
+                Ksoftirqd::Asleep
+            };
+        }
+        self.here = Some((Edge::Switch, next.0));
+    }
+    /// Each CPU's ksoftirqd is woken on it.
+    pub(super) fn wake(&mut self, pid: i32, comm: &[u8]) {
+        if is_ksoftirqd(comm) && self.ksoftirqd == Ksoftirqd::Asleep {
+            self.ksoftirqd = Ksoftirqd::Runnable(pid);
+        }
+    }
+
+    /// Who runs the softirq that now begins, and when the runs began of which it is the next.
+    fn run_by(&self, e: &Event<'_>) -> (i64, RunBy) {
+        let Some(last) = self.last else {
+            return (e.ts, RunBy::Unknown);
+        };
+        let at_once = e.ts.wrapping_sub(last.ts) <= AT_ONCE_NS;
+        let loops = match last.edge {
+            Edge::SoftirqExit(_) => at_once,
+            _ => last.in_hardirq() && last.flags & SOFTIRQ != 0,
+        };
+        if let Some((row, _)) = self.rows.last().filter(|(r, _)| loops && r.pid == e.pid) {
+            return (row.episode_ns, row.run_by);
+        }
+        let in_task = last.flags & (SOFTIRQ | 0x48) == 0;
+        let run_by = match last.edge {
+            Edge::SoftirqExit(_) | Edge::Switch => RunBy::Unknown,
+            _ if last.in_hardirq() && last.flags & SOFTIRQ == 0 => match last.flags & BH_OFF {
+                0 if self.tells.bh_off || at_once => RunBy::IrqTail,
+                0 => RunBy::Unknown,
+                _ => RunBy::BhEnable,
+            },
+            _ if in_task && last.pid == e.pid && e.pid > 0 => RunBy::BhEnable,
+            _ => RunBy::Unknown,
+        };
+        (e.ts, run_by)
+    }
+    /// The run that is open has an end that was not seen.
+    pub(super) fn cut(&mut self) {
+        if let Some(run) = self.state.run.take() {
+            self.close(run, None);
+        }
+    }
+    fn close(&mut self, run: Run, end_ns: Option<i64>) {
+        let Some(open) = self.open.take() else { return };
+        let raised_last = self
+            .last
+            .is_some_and(|l| l.edge == Edge::Raise(NET_RX) && !l.in_hardirq());
+        let squeezed = match end_ns {
+            Some(_) if run.vec == NET_RX => open.work.squeezed(&self.limits, run.start, raised_last),
+            _ => None,
+        };
+        let top = open.wait.as_ref().and_then(Wait::top);
+        let blame = top.map(|(part, _, ns)| Blame {
+            part,
+            who: Name::default(),
+            ns,
+        });
+        let row = SoftirqRow {
+            cpu: self.cpu,
             start_ns: run.start,
             end_ns,
             vec: run.vec,
             raise_ns: run.raise.map(|r| r.ts),
-            runner,
+            run_by: open.run_by,
+            wait: open.wait.map(|w| w.ns),
+            blame,
+            episode_ns: open.episode,
+            squeezed,
             pid: run.pid,
             comm: Name::default(),
-            irq_ns: self.irqs_recorded.then_some(run.irq_ns),
-            confidence: if end_ns.is_some() {
-                Confidence::Certain
-            } else {
-                Confidence::Unknown
+            irq_ns: self.tells.irqs.then_some(run.irq_ns),
+            confidence: match end_ns {
+                Some(_) => Confidence::Certain,
+                None => Confidence::Unknown,
             },
-        });
+        };
+        self.rows.push((row, top.map_or(Who::Nobody, |t| t.1)));
     }
 }
 
-/// Reads the trace; rows in order of start. `missing` says what the capture does not have.
-pub fn run(trace: &Trace<'_>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
-    let mut routes = Routes::<Softirqs>::new("softirqs");
-    let schema = &trace.schema;
-    routes.on::<IrqHandlerEntry<'static>>(schema, |t, e, p| t.cpus.at(e.cpu).irq_entry(e, p.name));
-    routes.on::<IrqHandlerExit<'static>>(schema, |t, e, _| t.cpus.at(e.cpu).irq_exit(e));
-    routes.on::<SoftirqRaise<'static>>(schema, |t, e, p| t.cpus.at(e.cpu).raise(e, p.vec));
-    routes.on::<SoftirqEntry<'static>>(schema, |t, e, p| {
-        if let Some(run) = t.cpus.at(e.cpu).softirq_entry(e, p.vec) {
-            t.close(e.cpu, run, None);
-        }
-    });
-    routes.on::<SoftirqExit<'static>>(schema, |t, e, p| {
-        let open = t.cpus.at(e.cpu).run;
-        if let Some(run) = t.cpus.at(e.cpu).softirq_exit(p.vec) {
-            t.close(e.cpu, run, Some(e.ts));
-        } else if let Some(run) = open {
-            t.close(e.cpu, run, None);
-        }
-    });
-    let mut tracker = Softirqs {
-        irqs_recorded: trace.info.recorded("irq:irq_handler_entry"),
-        ..Softirqs::default()
-    };
-    routes.run(trace, &mut tracker);
-    for cpu in 0..=trace.info.streams.iter().map(|s| s.cpu as u16).max().unwrap_or(0) {
-        if let Some(run) = tracker.cpus.at(cpu).run.take() {
-            tracker.close(cpu, run, None);
-        }
-    }
-    let mut rows = tracker.rows;
-    for r in &mut rows {
-        r.comm = comms.at(r.pid, r.start_ns);
-        if r.comm.bytes().starts_with(b"ksoftirqd/") {
-            r.runner = Runner::Ksoftirqd;
-        }
-    }
-    rows.sort_by_key(|r| (r.start_ns, r.cpu));
-    (rows, routes.missing)
+/// Whether a thread of this name is a ksoftirqd.
+pub(super) fn is_ksoftirqd(comm: &[u8]) -> bool {
+    comm.starts_with(b"ksoftirqd/")
 }
