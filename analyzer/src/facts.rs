@@ -13,6 +13,7 @@ use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
+use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::table::{Cell, FactTable, Typed};
 
 /// Number of one life of an skb address, in order of birth.
@@ -76,6 +77,10 @@ pub struct Facts {
     pub hops: Vec<HopRow>,
     /// View `rx`.
     pub rx: Vec<RxRow>,
+    /// View `xmits`.
+    pub xmits: Vec<Pass>,
+    /// View `txq_stops`.
+    pub txq_stops: Vec<TxqStop>,
     /// View `softirqs`.
     pub softirqs: Vec<SoftirqRow>,
     /// View `polls`.
@@ -114,6 +119,16 @@ impl Facts {
             Box::new(Typed {
                 def: &RX,
                 rows: &self.rx,
+                names,
+            }),
+            Box::new(Typed {
+                def: &XMITS,
+                rows: &self.xmits,
+                names,
+            }),
+            Box::new(Typed {
+                def: &TXQ_STOPS,
+                rows: &self.txq_stops,
                 names,
             }),
             Box::new(Typed {
@@ -172,6 +187,8 @@ impl Facts {
             skbs: vec![],
             hops: vec![],
             rx: vec![],
+            xmits: vec![],
+            txq_stops: vec![],
             softirqs: vec![],
             polls: vec![],
             connections: vec![],

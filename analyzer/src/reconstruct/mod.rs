@@ -18,5 +18,6 @@ pub mod skb;
 pub mod softirq;
 pub mod tcp;
 pub mod thread;
+pub mod xmits;
 
 pub use run::reconstruct;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::thread::Threads;
-use super::{drops, napi, receive, skb, softirq, tcp};
+use super::{drops, napi, receive, skb, softirq, tcp, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -29,9 +29,14 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let (rx, (drops, no_drops)) = rayon::join(
+    let (rx, ((drops, no_drops), passes)) = rayon::join(
         || receive::run(&trace, &identity, &tcp, &threads, &comms),
-        || drops::run(&trace, capture, &identity, reasons.as_ref()),
+        || {
+            rayon::join(
+                || drops::run(&trace, capture, &identity, reasons.as_ref()),
+                || xmits::run(&trace, capture, &identity),
+            )
+        },
     );
     let mut unknown = vec![];
     for (subject, missing) in [
@@ -40,6 +45,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         ("softirqs", &no_softirq),
         ("polls", &no_polls),
         ("rx", &rx.missing),
+        ("xmits", &passes.missing),
         ("run_queue", &threads.missing),
         ("drops", &no_drops),
     ] {
@@ -96,6 +102,8 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         skbs: identity.lives,
         hops: identity.hops,
         rx: rx.rows,
+        xmits: passes.rows,
+        txq_stops: passes.stops,
         softirqs,
         polls,
         connections: connections.collect(),

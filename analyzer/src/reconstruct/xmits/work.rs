@@ -1,0 +1,144 @@
+//! A pass while it is put together, and how it becomes a row.
+
+use super::queues::Queues;
+use super::stops::Stops;
+use super::tables::{Pass, PassEnd};
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::name::Name;
+
+/// A pass in the making.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    pub skb: Option<SkbId>,
+    pub parent: Option<SkbId>,
+    pub addr: u64,
+    pub dev: Name,
+    pub queue: Option<u16>,
+    pub bytes: Option<u32>,
+    pub cpu: u16,
+    /// Position of the root qdisc and of the transmit queue, once an event named them.
+    pub qdisc: Option<u32>,
+    pub txq: Option<u32>,
+    /// A qdisc held it: it was enqueued, or a dequeue gave it.
+    pub held: bool,
+    pub queued: Option<i64>,
+    pub first_start: Option<i64>,
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+    pub completed: Option<i64>,
+    /// In transmit functions, what nests in them left out.
+    pub driver: Option<i64>,
+    pub nested: i64,
+    /// Between a refusal and the next start.
+    pub refused: i64,
+    pub requeues: u16,
+    pub rc: Option<i32>,
+    pub fate: PassEnd,
+    pub confidence: Confidence,
+}
+
+impl Work {
+    pub fn new(skb: Option<SkbId>, addr: u64, dev: Name, bytes: Option<u32>, cpu: u16) -> Work {
+        Work {
+            skb,
+            parent: None,
+            addr,
+            dev,
+            queue: None,
+            bytes,
+            cpu,
+            qdisc: None,
+            txq: None,
+            held: false,
+            queued: None,
+            first_start: None,
+            start: None,
+            end: None,
+            completed: None,
+            driver: None,
+            nested: 0,
+            refused: 0,
+            requeues: 0,
+            rc: None,
+            fate: PassEnd::Open,
+            confidence: Confidence::Certain,
+        }
+    }
+    pub fn link(&mut self, c: Confidence) {
+        self.confidence = self.confidence.min(c);
+    }
+
+    /// The row: differences of neighbours; what is in none of them is unattributed, so the parts sum by construction.
+    /// Nothing is clamped: a negative part is the clocks' error and is shown.
+    pub fn row(&self, queues: &Queues, stops: &Stops, told: bool) -> Pass {
+        let first = self.queued.or(self.start).or(self.end).unwrap_or_default();
+        // Freed by another CPU before the driver's return was traced: it has no completion of its own.
+        let late = match (self.completed, self.end, self.start) {
+            (Some(c), Some(end), Some(start)) if c > end || c < start => Some(c.wrapping_sub(end)),
+            (Some(c), None, Some(start)) => Some(c.wrapping_sub(start)),
+            _ => None,
+        };
+        let ended = self.end.or(self.start).unwrap_or(first);
+        let last = match (late, self.completed) {
+            (Some(_), Some(c)) => c,
+            _ => ended,
+        };
+        let left_qdisc = self.first_start.or(self.end.filter(|_| self.start.is_none()));
+        let bypass = match (self.held, told) {
+            (true, _) => Some(false),
+            // Dropped by a qdisc without having been taken.
+            (false, true)
+                if self.queued.is_some() && (self.first_start.is_some() || self.fate == PassEnd::Segmented) =>
+            {
+                Some(true)
+            }
+            _ => None,
+        };
+        let waited = self.queued.zip(left_qdisc).map(|(a, b)| b.wrapping_sub(a));
+        let (mut bql, mut ring) = (0, 0);
+        if let (Some(from), Some(to), Some(txq)) = (self.queued, left_qdisc, self.txq) {
+            (bql, ring) = stops.within(txq, from, to);
+        }
+        let in_qdisc = match bypass {
+            Some(true) => Some(0),
+            _ => waited.map(|w| w.wrapping_sub(bql).wrapping_sub(ring)),
+        };
+        let ring = ring.wrapping_add(self.refused);
+        let some = |ns: i64| (ns != 0).then_some(ns);
+        let mut row = Pass {
+            skb_id: self.skb,
+            parent: self.parent,
+            dev: self.dev,
+            ifindex: self.qdisc.and_then(|q| queues.qdisc(q)).map(|q| q.ifindex),
+            queue: self.queue,
+            qdisc: self
+                .qdisc
+                .and_then(|q| queues.qdisc(q))
+                .map_or(Name::default(), |q| q.kind),
+            bypass,
+            bytes: self.bytes,
+            queued_ns: self.queued,
+            started_ns: self.start,
+            ended_ns: self.end,
+            completed_ns: self.completed,
+            qdisc_ns: in_qdisc,
+            bql_ns: some(bql),
+            ring_ns: some(ring),
+            driver_ns: self.driver,
+            nested_ns: some(self.nested),
+            completion_ns: late,
+            total_ns: last.wrapping_sub(first),
+            unattributed_ns: 0,
+            requeues: self.requeues,
+            rc: self.rc,
+            end: self.fate,
+            cpu: self.cpu,
+            confidence: self.confidence,
+        };
+        let parts = row.parts();
+        let sum = parts.iter().fold(0i64, |s, p| s.wrapping_add(p.1.unwrap_or(0)));
+        row.unattributed_ns = row.total_ns.wrapping_sub(sum);
+        row
+    }
+}
