@@ -15,13 +15,14 @@
 //! namespace, on its own CPU and with its own priority.
 
 pub mod actors;
-pub mod burner;
 pub mod counters;
 pub mod evaluate;
-pub mod independent;
 pub mod net;
 pub mod recording;
 pub mod rigs;
 pub mod runner;
+pub mod sender;
 pub mod sys;
+pub mod sys_net;
 pub mod truth;
+pub mod wire;

@@ -1,0 +1,33 @@
+//! TCP_CORK: what was written waits, with nothing in flight, until the program takes the cork out.
+
+use std::time::Duration;
+
+use crate::rigs::{Bench, Rig};
+use crate::sender::Line;
+use crate::sys_net;
+
+pub(in crate::rigs) const RIG: Rig = Rig {
+    name: "tx_cork",
+    what: "a message waits in a corked socket until the cork is taken out (nagle)",
+    cpus: 1,
+    run,
+};
+
+const HOLDS: [u64; 5] = [22, 33, 44, 55, 66];
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let line = Line::new()?;
+    let session = bench.record(&line.a)?;
+    for hold in HOLDS {
+        let s = line.connect()?;
+        sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 1i32)?;
+        let corked = s.say(201)?;
+        std::thread::sleep(Duration::from_millis(hold));
+        sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0i32)?;
+        let left = s.arrival(corked, 0)?.at_ns;
+        s.settle()?;
+        let why = "the socket was corked";
+        bench.plant(s.case(corked, left, "nagle", left - corked.from_ns, why));
+    }
+    bench.finish(session)
+}

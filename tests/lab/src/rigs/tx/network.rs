@@ -1,0 +1,33 @@
+//! Nothing on this host waits: the wire holds the segment after it left the device.
+
+use std::time::Duration;
+
+use crate::rigs::{Bench, Rig};
+use crate::sender::Line;
+use crate::wire::{Mode, Way};
+
+pub(in crate::rigs) const RIG: Rig = Rig {
+    name: "tx_network",
+    what: "the wire holds a lone segment: its time is on the way and at the peer (network)",
+    cpus: 1,
+    run,
+};
+
+const HOLDS: [u64; 5] = [15, 24, 33, 42, 51];
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let line = Line::new()?;
+    let session = bench.record(&line.a)?;
+    for hold in HOLDS {
+        let s = line.connect()?;
+        line.wire.set(Way::There, Mode::Hold)?;
+        let m = s.say(201)?;
+        let left = s.arrival(m, 0)?.at_ns;
+        std::thread::sleep(Duration::from_millis(hold));
+        let on = line.wire.set(Way::There, Mode::Pass)?;
+        s.settle()?;
+        let why = "the wire held the segment after it had left the host";
+        bench.plant(s.case(m, left, "network", on - left, why));
+    }
+    bench.finish(session)
+}

@@ -1,0 +1,110 @@
+//! A veth whose reader stops: the peer's NAPI thread may not run, its ring fills, the driver stops the queue, datagrams wait
+//! in the queueing discipline. Kernels whose veth drops instead cannot show it.
+
+use std::net::UdpSocket;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use crate::actors::{COMPETITOR, Place, burn, join, spawn};
+use crate::rigs::{Bench, Rig};
+use crate::runner::NotHere;
+use crate::sys::{now_ns, tid};
+use crate::sys_net;
+use crate::truth::Case;
+
+pub(in crate::rigs) const RIG: Rig = Rig {
+    name: "tx_ring_veth",
+    what: "the ring of a veth is full because its reader may not run, datagrams wait above (ring)",
+    cpus: 2,
+    run,
+};
+
+/// `VETH_RING_SIZE` of drivers/net/veth.c.
+const RING: usize = 256;
+const DATAGRAMS: usize = 400;
+const BURSTS: [u64; 4] = [20, 27, 34, 41];
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let (a, b) = bench.pair()?;
+    a.offloads("va", "tso off gso off")?;
+    // GRO makes veth use NAPI and a ring; a thread of its own can be kept off the CPU.
+    b.offloads("vb", "gro on")?;
+    b.sysfs("/sys/class/net/vb/threaded", "1")?;
+    a.tc("qdisc add dev va root pfifo limit 1000")?;
+    let thread = napi_thread("vb").ok_or_else(|| NotHere("this kernel has no NAPI threads".into()))?;
+    sys_net::pin_other(thread, 1)?;
+    let udp = a.inside(|| Ok(UdpSocket::bind("10.99.1.1:0")?))?;
+    udp.connect("10.99.1.2:9")?;
+    // What waits above the ring must not block the sender.
+    sys_net::set(&udp, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 4i32 << 20)?;
+    // Nobody reads it, but nobody refuses either.
+    let _sink = b.inside(|| Ok(UdpSocket::bind("10.99.1.2:9")?))?;
+    udp.send(&[0; 10])?; // the neighbour is known from here on
+    std::thread::sleep(Duration::from_millis(20));
+    let session = bench.record(&a)?;
+    for burst in BURSTS {
+        let (began, go) = channel();
+        let (held, (pid, stamps)) = std::thread::scope(|s| {
+            let competitor = Place {
+                cpu: 1,
+                fifo: COMPETITOR,
+            };
+            let competing = spawn(s, "lab-competitor", &b, competitor, move || {
+                began.send(())?;
+                Ok(burn(Duration::from_millis(burst)))
+            })?;
+            let udp = &udp;
+            let sender = spawn(s, "lab-sender", &a, Place::ahead(0), move || {
+                go.recv_timeout(Duration::from_secs(20))?;
+                let mut stamps = vec![];
+                for _ in 0..DATAGRAMS {
+                    stamps.push(now_ns());
+                    udp.send(&[b'r'; 100])?;
+                }
+                Ok((tid(), stamps))
+            })?;
+            anyhow::Ok((join(competing)?, join(sender)?))
+        })?;
+        std::thread::sleep(Duration::from_millis(20));
+        let (Some(first), Some(last)) = (stamps.get(RING), stamps.last()) else {
+            continue;
+        };
+        anyhow::ensure!(*last < held.1, "the datagrams took longer than the competitor");
+        bench.plant(Case {
+            table: "tx".into(),
+            from_ns: *first,
+            to_ns: *last + 1_000_000,
+            stage: "ring".into(),
+            ns: held.1 - first,
+            why: "the ring of the veth was full until its reader ran again".into(),
+            dev: Some("va".into()),
+            pid: Some(pid),
+            ..Case::default()
+        });
+    }
+    bench.finish(session)?;
+    let dropped = a.inside(|| Ok(std::fs::read_to_string("/proc/thread-self/net/dev")?))?;
+    let dropped = dropped.lines().find_map(|l| {
+        l.trim()
+            .strip_prefix("va:")?
+            .split_whitespace()
+            .nth(11)?
+            .parse::<u64>()
+            .ok()
+    });
+    if dropped.is_some_and(|d| d > 0) {
+        return Err(NotHere("this kernel's veth drops when its ring is full".into()).into());
+    }
+    Ok(())
+}
+
+/// The NAPI thread of a device, `napi/<dev>-<id>`.
+fn napi_thread(dev: &str) -> Option<i32> {
+    let start = format!("napi/{dev}-");
+    let pids = std::fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|e| e.ok()?.file_name().into_string().ok()?.parse().ok());
+    let mut named =
+        pids.filter(|p: &i32| std::fs::read_to_string(format!("/proc/{p}/comm")).is_ok_and(|c| c.starts_with(&start)));
+    named.next()
+}

@@ -1,0 +1,40 @@
+//! A sender at its own buffer: SO_SNDBUF is small and full of segments that the wire holds; the next send call blocks until
+//! their ACK frees room.
+
+use std::time::Duration;
+
+use crate::rigs::{Bench, Rig};
+use crate::sender::Line;
+use crate::sys_net;
+use crate::wire::{Mode, Way};
+
+pub(in crate::rigs) const RIG: Rig = Rig {
+    name: "tx_sndbuf",
+    what: "a small send buffer is full of segments that are not acknowledged, the send call blocks (sndbuf)",
+    cpus: 1,
+    run,
+};
+
+const HOLDS: [u64; 5] = [20, 31, 42, 53, 64];
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let line = Line::new()?;
+    let session = bench.record(&line.a)?;
+    for hold in HOLDS {
+        let s = line.connect()?;
+        sys_net::set(&s.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, 4096i32)?;
+        line.wire.set(Way::There, Mode::Hold)?;
+        while sys_net::send(&s.socket, &[b'y'; 1000], libc::MSG_EOR | libc::MSG_DONTWAIT).is_ok() {}
+        let blocked = std::thread::scope(|scope| {
+            let call = scope.spawn(|| s.say(201));
+            std::thread::sleep(Duration::from_millis(hold));
+            line.wire.set(Way::There, Mode::Pass)?;
+            call.join().map_err(|_| anyhow::anyhow!("the sender panicked"))?
+        })?;
+        let left = s.arrival(blocked, 0)?.at_ns;
+        s.settle()?;
+        let why = "the send buffer was full until the wire let the segments in it go";
+        bench.plant(s.case(blocked, left, "sndbuf", left.min(blocked.to_ns) - blocked.from_ns, why));
+    }
+    bench.finish(session)
+}

@@ -1,0 +1,155 @@
+//! A TCP connection over a [`Wire`], for rigs that plant what a sender waits for.
+//!
+//! Messages have sizes of their own, by which the wire finds them again, and end records (MSG_EOR), so that the kernel never
+//! puts two of them into one segment. The far end reads all and says nothing, but for acknowledgements.
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::net::Netns;
+use crate::sys::now_ns;
+use crate::sys_net;
+use crate::truth::Case;
+use crate::wire::{Seen, Way, Wire};
+
+/// How long a wire is watched for a message before the rig gives up, ns.
+const PATIENCE_NS: i64 = 5_000_000_000;
+
+/// One message: when the send call began and ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Said {
+    /// Before send(2).
+    pub from_ns: i64,
+    /// After it.
+    pub to_ns: i64,
+    /// Its size, which no other message has.
+    pub bytes: usize,
+}
+
+/// Two namespaces and the wire between them, 10.66.1.1 and 10.66.1.2 on `wire0`.
+#[derive(Debug)]
+pub struct Line {
+    /// Namespace of the senders.
+    pub a: Netns,
+    /// Namespace of the readers.
+    pub b: Netns,
+    /// Between them.
+    pub wire: Wire,
+}
+
+/// A connection from a to b.
+#[derive(Debug)]
+pub struct Sender<'l> {
+    line: &'l Line,
+    /// The sending end: TCP_NODELAY, cubic, blocking.
+    pub socket: TcpStream,
+    /// While true the far end does not read.
+    pub deaf: Arc<AtomicBool>,
+    /// Ports of the data.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+}
+
+impl Line {
+    /// Makes it. Tail loss probes are off: one may send what the windows forbid. Autocorking is off: it is a wait of its own.
+    pub fn new() -> anyhow::Result<Line> {
+        let (a, b) = (Netns::new("a")?, Netns::new("b")?);
+        let wire = Wire::new(&a, &b)?;
+        a.write("/proc/sys/net/ipv4/tcp_early_retrans", "0")?;
+        a.write("/proc/sys/net/ipv4/tcp_autocorking", "0")?;
+        Ok(Line { a, b, wire })
+    }
+    /// Makes a connection.
+    pub fn connect(&self) -> anyhow::Result<Sender<'_>> {
+        let listener = self.b.inside(|| Ok(TcpListener::bind("10.66.1.2:0")?))?;
+        let to = listener.local_addr()?;
+        let socket = self.a.inside(|| Ok(TcpStream::connect(to)?))?;
+        let peer = listener.accept()?.0;
+        socket.set_nodelay(true)?;
+        sys_net::set(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, *b"cubic")?;
+        let deaf = Arc::new(AtomicBool::new(false));
+        let ears = Arc::clone(&deaf);
+        thread::Builder::new()
+            .name("lab-reader".into())
+            .spawn(move || read_all(peer, &ears))?;
+        Ok(Sender {
+            line: self,
+            sport: socket.local_addr()?.port(),
+            dport: to.port(),
+            socket,
+            deaf,
+        })
+    }
+}
+
+impl Sender<'_> {
+    /// Sends one message of its own size, blocking.
+    pub fn say(&self, bytes: usize) -> anyhow::Result<Said> {
+        let message = vec![b'x'; bytes];
+        let from_ns = now_ns();
+        let mut at = 0;
+        while let Some(rest) = message.get(at..).filter(|r| !r.is_empty()) {
+            at += sys_net::send(&self.socket, rest, libc::MSG_EOR)?;
+        }
+        Ok(Said {
+            from_ns,
+            to_ns: now_ns(),
+            bytes,
+        })
+    }
+    /// Waits until the `nth` (from 0) packet with this message's size comes off the sender's device.
+    pub fn arrival(&self, said: Said, nth: usize) -> anyhow::Result<Seen> {
+        let until = now_ns() + PATIENCE_NS;
+        while now_ns() < until {
+            let mine = |s: &&Seen| s.way == Way::There && s.payload as usize == said.bytes && s.at_ns >= said.from_ns;
+            if let Some(s) = self.line.wire.seen().iter().filter(mine).nth(nth) {
+                return Ok(*s);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        anyhow::bail!("a message of {} bytes did not come by {} times", said.bytes, nth + 1)
+    }
+    /// Waits until everything sent was acknowledged.
+    pub fn settle(&self) -> anyhow::Result<()> {
+        let until = now_ns() + PATIENCE_NS;
+        while now_ns() < until {
+            let i = sys_net::tcp_info(&self.socket)?;
+            if i.unacked == 0 && i.notsent_bytes == 0 {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        anyhow::bail!("what was sent was never acknowledged")
+    }
+    /// The case of one message: `stage` held it for `ns`.
+    pub fn case(&self, said: Said, until_ns: i64, stage: &str, ns: i64, why: &str) -> Case {
+        Case {
+            table: "tx".into(),
+            sport: self.sport,
+            dport: self.dport,
+            from_ns: said.from_ns,
+            to_ns: until_ns,
+            stage: stage.into(),
+            ns,
+            why: why.into(),
+            ..Case::default()
+        }
+    }
+}
+
+fn read_all(mut peer: TcpStream, deaf: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        while deaf.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_micros(200));
+        }
+        if !matches!(peer.read(&mut buffer), Ok(n) if n > 0) {
+            return;
+        }
+    }
+}
