@@ -17,7 +17,7 @@ use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::table::{Cell, FactTable, Typed};
 
 /// Number of one life of an skb address, in order of birth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
 pub struct SkbId(pub u32);
 
 /// Number of one TCP socket, in order of first sight.

@@ -30,7 +30,14 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
     let (rx, ((drops, no_drops), passes)) = rayon::join(
-        || receive::run(&trace, &identity, &tcp, &threads, &comms),
+        || {
+            let asks = receive::Asks {
+                threads: &threads,
+                comms: &comms,
+                softirqs: &softirqs,
+            };
+            receive::run(&trace, &identity, &tcp, asks)
+        },
         || {
             rayon::join(
                 || drops::run(&trace, capture, &identity, reasons.as_ref()),

@@ -160,6 +160,7 @@ fn rx() -> Vec<RxRow> {
             } else {
                 Confidence::Certain
             },
+            ..RxRow::default()
         }
     };
     (0..400).map(unit).collect()

@@ -24,8 +24,8 @@ fn unit(n: u32, end: RxEnd, of: &[(Stage, i64)], unattributed_ns: i64, confidenc
         end,
         unattributed_ns,
         stages,
-        rcvq_ns: None,
         confidence,
+        ..RxRow::default()
     }
 }
 

@@ -4,73 +4,154 @@ use super::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use super::unit::Unit;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
+use crate::reconstruct::softirq::tables::SoftirqRow;
 use crate::reconstruct::thread::Threads;
+
+/// What the ledger asks of others.
+#[derive(Debug, Clone, Copy)]
+pub struct Asks<'f> {
+    /// What threads did meanwhile.
+    pub threads: &'f Threads,
+    /// What they are called.
+    pub comms: &'f Comms,
+    /// Softirq runs by (start, CPU).
+    pub softirqs: &'f [SoftirqRow],
+}
+
+impl Asks<'_> {
+    fn softirq(&self, start: i64, cpu: u16) -> Option<&SoftirqRow> {
+        let at = self
+            .softirqs
+            .binary_search_by_key(&(start, cpu), |r| (r.start_ns, r.cpu));
+        self.softirqs.get(at.ok()?)
+    }
+}
+
+/// The parts of a row while it is written.
+#[derive(Default)]
+struct Parts([Option<i64>; STAGES]);
+
+impl Parts {
+    fn set(&mut self, s: Stage, v: Option<i64>) {
+        if let Some(slot) = self.0.get_mut(s as usize) {
+            *slot = v;
+        }
+    }
+    fn add(&mut self, s: Stage, v: Option<i64>) {
+        if let (Some(slot), Some(v)) = (self.0.get_mut(s as usize), v) {
+            *slot = Some(slot.unwrap_or(0).wrapping_add(v));
+        }
+    }
+}
+
+fn between(from: Option<i64>, to: Option<i64>) -> Option<i64> {
+    from.zip(to).map(|(a, b)| b.wrapping_sub(a))
+}
+
+/// First event to `netif_receive_skb`.
+fn arrival(u: &Unit, parts: &mut Parts) {
+    let steered = u.recv.is_some() && u.cpu != u.start_cpu;
+    let in_poll = u.gro.or(u.recv);
+    if u.start_kind == RxStart::Irq {
+        parts.set(Stage::Irq, between(Some(u.start), u.raise));
+        parts.set(Stage::SoftirqWait, between(u.raise, u.softirq));
+        parts.set(Stage::PollWait, between(u.softirq, in_poll));
+    }
+    // Where it was handed to the CPU that received it: by netif_rx, or not later than the end of the poll.
+    let handed = match (u.start_kind, steered) {
+        (RxStart::NetifRx, _) | (RxStart::Receive, true) => Some(u.start),
+        (RxStart::Irq | RxStart::Gro, true) => u.poll_end,
+        (RxStart::Irq | RxStart::Gro, false) => {
+            parts.set(Stage::Gro, between(u.gro, u.recv));
+            return;
+        }
+        (RxStart::Receive, false) => return,
+    };
+    let (Some(handed), Some(recv)) = (handed, u.recv) else {
+        return;
+    };
+    if u.gro.is_some() {
+        // Delivered before the poll ended: how much of this was GRO is not known.
+        if recv < handed {
+            return;
+        }
+        parts.set(Stage::Gro, between(u.gro, Some(handed)));
+    }
+    match u.recv_softirq {
+        Some(run) if run >= handed => {
+            let wait = if steered { Stage::Rps } else { Stage::SoftirqWait };
+            parts.set(wait, Some(run.wrapping_sub(handed)));
+            parts.add(Stage::PollWait, Some(recv.wrapping_sub(run)));
+        }
+        // The softirq was running when the packet was queued.
+        Some(_) => parts.add(Stage::PollWait, Some(recv.wrapping_sub(handed))),
+        None => {}
+    }
+}
+
+/// `netif_receive_skb` to readable.
+fn protocol(u: &Unit, parts: &mut Parts) {
+    let done = u.proto.or(u.ready);
+    match u.through.filter(|_| !u.backlog && done.is_some()) {
+        Some(through) => {
+            parts.set(Stage::BatchWait, between(u.recv, Some(through)));
+            parts.set(Stage::Protocol, between(Some(through), done));
+        }
+        None if u.backlog => parts.set(Stage::Backlog, between(u.recv, done)),
+        None => parts.set(Stage::Protocol, between(u.recv, done)),
+    }
+    let readable = if u.held { Stage::OutOfOrder } else { Stage::Ready };
+    parts.set(readable, between(u.proto, u.ready));
+}
 
 /// Writes the row. A stage is `None` when it did not happen or its ends are not known; the rest is unattributed, so the
 /// parts sum to the total by construction. Nothing is clamped: a negative stage is the clocks' error and is shown.
-pub fn row(u: &Unit, end: RxEnd, threads: &Threads, comms: &Comms) -> RxRow {
-    let mut stages = [None; STAGES];
-    let mut set = |s: Stage, v: Option<i64>| {
-        if let Some(slot) = stages.get_mut(s as usize) {
-            *slot = v;
-        }
-    };
-    let between = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(a, b)| b - a);
-    let in_poll = u.gro.or(u.recv);
-    match u.start_kind {
-        RxStart::Irq => {
-            set(Stage::Irq, between(Some(u.start), u.raise));
-            set(Stage::SoftirqWait, between(u.raise, u.softirq));
-            set(Stage::PollWait, between(u.softirq, in_poll));
-        }
-        RxStart::NetifRx => match u.softirq {
-            Some(s) if s >= u.start => {
-                set(Stage::SoftirqWait, Some(s - u.start));
-                set(Stage::PollWait, between(Some(s), in_poll));
-            }
-            // The softirq was running when the packet was queued.
-            Some(_) => set(Stage::PollWait, between(Some(u.start), in_poll)),
-            None => {}
-        },
-        RxStart::Gro | RxStart::Receive => {}
-    }
-    set(Stage::Gro, between(u.gro, u.recv));
-    let protocol = if u.backlog { Stage::Backlog } else { Stage::Protocol };
-    set(protocol, between(u.recv, u.proto.or(u.ready)));
-    let readable = if u.held { Stage::OutOfOrder } else { Stage::Ready };
-    set(readable, between(u.proto, u.ready));
+pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
+    let mut parts = Parts::default();
+    arrival(u, &mut parts);
+    protocol(u, &mut parts);
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
     let mut rcvq_ns = None;
+    let mut instead = None;
     let mut last = queued;
     if end == RxEnd::Read {
         let taken = u.copy.or(u.read).unwrap_or(queued);
-        rcvq_ns = Some(taken - queued);
+        rcvq_ns = Some(taken.wrapping_sub(queued));
         if u.pid > 0 {
-            let s = threads.split(u.pid, queued, taken);
+            let s = asks.threads.split(u.pid, queued, taken);
             if s.unknown_ns == 0 {
-                set(Stage::ReaderAsleep, Some(s.asleep_ns));
-                set(Stage::Wakeup, Some(s.waking_ns));
-                set(Stage::RunQueue, Some(s.runnable_ns));
-                set(Stage::ReaderRunning, Some(s.running_ns));
+                let states = [
+                    (Stage::ReaderAsleep, s.asleep_ns),
+                    (Stage::Wakeup, s.waking_ns),
+                    (Stage::IdleExit, s.idle_exit_ns),
+                    (Stage::RunQueue, s.run_queue_ns),
+                    (Stage::ReaderRunning, s.running_ns),
+                ];
+                for (stage, ns) in states.into_iter().filter(|(_, ns)| *ns != 0) {
+                    parts.set(stage, Some(ns));
+                }
+            }
+            if s.run_queue_ns > 0 {
+                instead = asks.threads.ran_instead(u.pid, queued, taken);
             }
         }
-        set(Stage::Copy, between(u.copy, u.read));
-        set(Stage::Return, between(u.read.or(u.copy), u.exit));
+        parts.set(Stage::Copy, between(u.copy, u.read));
+        parts.set(Stage::Return, between(u.read.or(u.copy), u.exit));
         last = u.exit.or(u.read).unwrap_or(taken);
     }
-    let total_ns = last - u.start;
+    let total_ns = last.wrapping_sub(u.start);
     // Times of a damaged recording may lie centuries apart; modulo 2^64 the parts still sum to the total.
-    let attributed = stages.iter().flatten().fold(0i64, |sum, ns| sum.wrapping_add(*ns));
+    let attributed = parts.0.iter().flatten().fold(0i64, |sum, ns| sum.wrapping_add(*ns));
+    let named = |pid: i32| match pid {
+        0 => Name::default(),
+        _ => asks.comms.at(pid, last),
+    };
     RxRow {
         skb_id: u.skb,
         dev: u.dev,
         cpu: u.cpu,
         connection: u.connection,
-        task: if u.pid > 0 {
-            comms.at(u.pid, last)
-        } else {
-            Name::default()
-        },
+        task: named(u.pid.max(0)),
         pid: u.pid,
         bytes: u.bytes,
         start_ns: u.start,
@@ -78,8 +159,17 @@ pub fn row(u: &Unit, end: RxEnd, threads: &Threads, comms: &Comms) -> RxRow {
         total_ns,
         end,
         unattributed_ns: total_ns.wrapping_sub(attributed),
-        stages,
+        stages: parts.0,
         rcvq_ns,
+        poll_nth: u.poll_nth,
+        unit_nth: u.unit_nth,
+        run_by: u
+            .recv_softirq
+            .and_then(|start| asks.softirq(start, u.cpu))
+            .map(|r| r.runner),
+        run_queue_task: named(instead.unwrap_or(0)),
+        read_by: u.read_by.filter(|_| end == RxEnd::Read),
+        nested_ns: u.nested,
         confidence: u.confidence,
     }
 }

@@ -12,15 +12,18 @@
 //! segment may be out of order (no `sk_data_ready` followed it) the FIFO's order is a guess, and its units are weak.
 //! Receive-queue residence is divided by what the reading thread did meanwhile. Rules: RECONSTRUCTION 3a-3c.
 
+mod cpu;
 mod fifo;
 mod ledger;
 mod reads;
 mod routes;
+mod stages;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod unit;
 
+pub use ledger::Asks;
 pub use routes::run;
 pub use tracker::Receive;

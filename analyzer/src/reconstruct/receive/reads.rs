@@ -1,7 +1,8 @@
 //! Reads: copies, and which units they took.
 
+use super::cpu::SoftirqClock;
 use super::fifo::{Fifo, Named};
-use super::tables::RxEnd;
+use super::tables::{ReadBy, RxEnd};
 use super::tracker::{Copied, Key, Ledger, Receive, TCP_PROTOCOLS};
 use crate::confidence::Confidence;
 use crate::ingest::Event;
@@ -16,6 +17,8 @@ impl Ledger<'_> {
     pub(super) fn copy(&mut self, e: &Event<'_>, len: i32) {
         let c = Copied {
             ts: e.ts,
+            clock: self.clock(e.cpu),
+            by: ReadBy::Copy,
             unit: Some(self.unit_of(e)),
             bytes: u32::try_from(len).unwrap_or(0),
         };
@@ -49,19 +52,22 @@ impl Ledger<'_> {
             (Some(Key::Tcp(_)), true, Ok(bytes)) if bytes > 0 => {
                 let whole = vec![Copied {
                     ts: e.ts,
+                    clock: self.clock(e.cpu),
+                    by: ReadBy::RecvLength,
                     unit: None,
                     bytes,
                 }];
                 self.settle(e, key, whole, Some((e.ts, bytes)));
             }
-            (Some(Key::Other(_)), _, Ok(bytes)) => self.datagram(e, key, bytes, copies.first().map(|c| c.ts)),
+            (Some(Key::Other(_)), _, Ok(bytes)) => self.datagram(e, key, bytes, copies.first().copied()),
             (_, false, Ok(bytes)) => self.settle(e, key, copies, Some((e.ts, bytes))),
             _ => {}
         }
     }
 
     /// One read of a datagram socket takes one unit.
-    pub(super) fn datagram(&mut self, e: &Event<'_>, key: Option<Key>, bytes: u32, copy: Option<i64>) {
+    pub(super) fn datagram(&mut self, e: &Event<'_>, key: Option<Key>, bytes: u32, copy: Option<Copied>) {
+        let now = self.clock(e.cpu);
         let fifo = key.and_then(|k| self.fifos.get_mut(&k));
         let Some((i, mut link)) = fifo.and_then(Fifo::take_first) else {
             return;
@@ -73,7 +79,9 @@ impl Ledger<'_> {
             {
                 link = Confidence::Weak;
             }
-            (u.bytes, u.copy, u.read, u.pid) = (Some(bytes), copy, Some(e.ts), e.pid);
+            (u.bytes, u.copy, u.read, u.pid) = (Some(bytes), copy.map(|c| c.ts), Some(e.ts), e.pid);
+            u.read_by = Some(copy.map_or(ReadBy::RecvLength, |c| c.by));
+            u.clock = copy.map_or(now, |c| c.clock);
             u.link(link);
         }
         self.returning(e.pid, i64::from(bytes), vec![i]);
@@ -107,6 +115,7 @@ impl Ledger<'_> {
                     // Its own copy: now it is known when.
                     if let Some(u) = named.and_then(|u| self.units.get_mut(u)) {
                         (u.copy, u.read, u.pid) = (Some(c.ts), read, e.pid);
+                        (u.clock, u.read_by) = (c.clock, Some(c.by));
                     }
                     continue;
                 }
@@ -117,6 +126,7 @@ impl Ledger<'_> {
             for i in &done {
                 if let Some(u) = self.units.get_mut(*i) {
                     (u.read, u.pid) = (read, e.pid);
+                    (u.clock, u.read_by) = (c.clock, Some(c.by));
                     // Which bytes a copy took follows from order; only the head is named. Without sock_recv_length it
                     // may have been a peek.
                     u.link(if named == Some(*i) && self.has_length {
@@ -130,6 +140,7 @@ impl Ledger<'_> {
             for i in &passed {
                 if let Some(u) = self.units.get_mut(*i) {
                     (u.copy, u.read, u.pid, u.left, u.passed) = (Some(c.ts), read, e.pid, 0, true);
+                    (u.clock, u.read_by) = (c.clock, Some(ReadBy::Order));
                     u.link(Confidence::Weak);
                 }
             }
@@ -157,13 +168,22 @@ impl Ledger<'_> {
             .returning
             .get(&e.pid)
             .is_some_and(|r| !self.has_length || ret.is_none_or(|x| x == r.ret));
-        self.finish_returning(e.pid, fits.then_some(e.ts));
+        let exit = fits.then(|| (e.ts, self.clock(e.cpu)));
+        self.finish_returning(e.pid, exit);
     }
 
-    pub(super) fn finish_returning(&mut self, pid: i32, exit: Option<i64>) {
+    /// The softirq clock of a CPU, where softirqs were recorded.
+    fn clock(&mut self, cpu: u16) -> Option<SoftirqClock> {
+        let recorded = self.has_softirq;
+        let clock = self.state(cpu).clock(cpu);
+        recorded.then_some(clock)
+    }
+
+    pub(super) fn finish_returning(&mut self, pid: i32, exit: Option<(i64, Option<SoftirqClock>)>) {
         for i in self.returning.remove(&pid).unwrap_or_default().units {
-            if let Some(u) = self.units.get_mut(i) {
-                u.exit = exit;
+            if let (Some(u), Some((ts, now))) = (self.units.get_mut(i), exit) {
+                u.exit = Some(ts);
+                u.nested = now.zip(u.clock).and_then(|(now, then)| now.since(&then));
             }
             self.emit(i, RxEnd::Read, Confidence::Certain);
         }

@@ -11,9 +11,11 @@ use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
 use netmortem_formats::tracepoints::napi_poll::NapiPoll;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::netif_rx::NetifRx;
 use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
+use netmortem_formats::tracepoints::sched_waking::SchedWaking;
 use netmortem_formats::tracepoints::sk_data_ready::SkDataReady;
 use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
@@ -24,27 +26,25 @@ use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use rustc_hash::FxHashMap;
 
+use super::ledger::Asks;
 use super::tracker::{Ledger, Receive};
 use crate::ingest::Trace;
 use crate::name::Name;
-use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::Routes;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
-use crate::reconstruct::thread::Threads;
 
 /// System calls whose return ends a read of a socket.
 const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
 
 /// Reads the trace.
-pub fn run(trace: &Trace<'_>, identity: &Identity, tcp: &Tcp, threads: &Threads, comms: &Comms) -> Receive {
+pub fn run(trace: &Trace<'_>, identity: &Identity, tcp: &Tcp, asks: Asks<'_>) -> Receive {
     let s = &trace.schema;
     let mut t = Ledger {
         identity,
         tcp,
-        threads,
-        comms,
+        asks,
         cpus: Cpus::default(),
         states: vec![],
         units: vec![],
@@ -57,6 +57,7 @@ pub fn run(trace: &Trace<'_>, identity: &Identity, tcp: &Tcp, threads: &Threads,
         probe_at: 0,
         has_ready: s.bind::<SkDataReady<'static>>().is_ok(),
         has_length: s.bind::<SockRecvLength<'static>>().is_ok(),
+        has_softirq: s.bind::<SoftirqEntry<'static>>().is_ok() && s.bind::<SoftirqExit<'static>>().is_ok(),
         out: Receive::default(),
     };
     let routes = routes(trace);
@@ -74,13 +75,8 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     r.on::<SoftirqEntry<'static>>(s, |t, e, p| {
         t.cpus.at(e.cpu).softirq_entry(e, p.vec);
     });
-    r.on::<SoftirqExit<'static>>(s, |t, e, p| {
-        t.cpus.at(e.cpu).softirq_exit(p.vec);
-        t.state(e.cpu).unclaimed.clear();
-    });
-    r.on::<NapiPoll<'static>>(s, |t, e, _| {
-        t.cpus.at(e.cpu).poll_end(e);
-    });
+    r.on::<SoftirqExit<'static>>(s, |t, e, p| t.softirq_exit(e, p.vec));
+    r.on::<NapiPoll<'static>>(s, |t, e, _| t.poll_end(e));
     r.on::<NetifRxEntry<'static>>(s, |t, e, p| t.queued(e, Name::new(p.name)));
     r.on::<NetifRx<'static>>(s, |t, e, p| t.queued(e, Name::new(p.name)));
     r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.gro(e, Name::new(p.name)));
@@ -88,13 +84,24 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| t.receive(e, Name::new(p.name), p.len));
-    r.on::<NetDevQueue<'static>>(s, |t, e, _| t.forget(e));
+    r.on::<NetDevQueue<'static>>(s, |t, e, _| {
+        t.processed(e);
+        t.forget(e);
+    });
+    r.on::<NetDevXmit<'static>>(s, |t, e, _| t.processed(e));
+    r.on::<SchedWaking<'static>>(s, |t, e, _| t.processed(e));
     r.on::<TcpProbe<'static>>(s, |t, e, p| t.probe(e, p.data_len));
     r.on::<SkDataReady<'static>>(s, |t, e, p| t.ready(e, p.skaddr, p.family, p.protocol));
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.len));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.read(e, p.sk, p.protocol, p.ret, p.flags));
-    r.on::<KfreeSkb<'static>>(s, |t, e, _| t.dropped(e));
-    r.on::<ConsumeSkb<'static>>(s, |t, e, _| t.forget(e));
+    r.on::<KfreeSkb<'static>>(s, |t, e, _| {
+        t.processed(e);
+        t.dropped(e);
+    });
+    r.on::<ConsumeSkb<'static>>(s, |t, e, _| {
+        t.processed(e);
+        t.forget(e);
+    });
     for call in READ_CALLS {
         let format = s.format("syscalls", &format!("sys_exit_{call}"));
         if let Some((f, b)) = format.and_then(|f| Some((f, SysExit::bind(f, s.endian).ok()?))) {

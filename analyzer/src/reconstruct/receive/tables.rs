@@ -3,111 +3,20 @@
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
+use crate::reconstruct::softirq::tables::Runner;
 use crate::table::{Cell, TableDef, col};
 
-/// The stages of the receive path in the order a packet goes through them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// Hard interrupt handler until it raised NET_RX.
-    Irq,
-    /// NET_RX raised (or the packet queued to the backlog) until the softirq ran.
-    SoftirqWait,
-    /// The softirq running until it reached this packet.
-    PollWait,
-    /// GRO entry until `netif_receive_skb`: hold and list batch.
-    Gro,
-    /// `netif_receive_skb` until the transport protocol, in softirq; includes waiting for the batch's other packets.
-    Protocol,
-    /// In the socket's backlog because a task held the socket lock.
-    Backlog,
-    /// Held by TCP until a later segment made the socket readable: a segment before it was missing (or SO_RCVLOWAT).
-    OutOfOrder,
-    /// Transport protocol until the socket was marked readable (an ACK may be sent in here).
-    Ready,
-    /// In the receive queue while the reader slept (not woken by this packet: busy elsewhere, or not yet woken).
-    ReaderAsleep,
-    /// In the receive queue between the reader's waking and its being runnable (IPI).
-    Wakeup,
-    /// In the receive queue while the reader waited for a CPU.
-    RunQueue,
-    /// In the receive queue while the reader ran but had not read yet.
-    ReaderRunning,
-    /// Copy to the reader until the read returned inside the kernel.
-    Copy,
-    /// Until the system call returned.
-    Return,
-}
-
-/// Number of stages.
-pub const STAGES: usize = 14;
-
-impl Stage {
-    /// All, in order.
-    pub const ALL: [Stage; STAGES] = [
-        Stage::Irq,
-        Stage::SoftirqWait,
-        Stage::PollWait,
-        Stage::Gro,
-        Stage::Protocol,
-        Stage::Backlog,
-        Stage::OutOfOrder,
-        Stage::Ready,
-        Stage::ReaderAsleep,
-        Stage::Wakeup,
-        Stage::RunQueue,
-        Stage::ReaderRunning,
-        Stage::Copy,
-        Stage::Return,
-    ];
-    /// Name as in the columns (`stage_<name>_ns`).
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Irq => "irq",
-            Stage::SoftirqWait => "softirq_wait",
-            Stage::PollWait => "poll_wait",
-            Stage::Gro => "gro",
-            Stage::Protocol => "protocol",
-            Stage::Backlog => "backlog",
-            Stage::OutOfOrder => "out_of_order",
-            Stage::Ready => "ready",
-            Stage::ReaderAsleep => "reader_asleep",
-            Stage::Wakeup => "wakeup",
-            Stage::RunQueue => "run_queue",
-            Stage::ReaderRunning => "reader_running",
-            Stage::Copy => "copy",
-            Stage::Return => "return",
-        }
-    }
-    /// What passes in it, for a person.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Stage::Irq => "hard interrupt until it raised NET_RX",
-            Stage::SoftirqWait => "NET_RX raised, or packet queued to the backlog, until the softirq ran",
-            Stage::PollWait => "softirq running until it reached this packet",
-            Stage::Gro => "GRO entry to netif_receive_skb: hold and list batch",
-            Stage::Protocol => "netif_receive_skb to the transport protocol, with the batch's other packets in between",
-            Stage::Backlog => "socket backlog: a task held the socket lock",
-            Stage::OutOfOrder => "held by TCP until a missing segment came (out of order, or SO_RCVLOWAT)",
-            Stage::Ready => "transport protocol to socket readable; an ACK may be sent in here",
-            Stage::ReaderAsleep => "readable, but the reader slept",
-            Stage::Wakeup => "reader woken, not yet runnable (IPI)",
-            Stage::RunQueue => "reader runnable, waiting for a CPU",
-            Stage::ReaderRunning => "reader on a CPU, not reading yet",
-            Stage::Copy => "copy to the reader",
-            Stage::Return => "system call return",
-        }
-    }
-}
+pub use super::stages::{STAGES, Stage};
 
 /// How a unit's story ends in the recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum RxEnd {
     /// Its last byte was read.
     Read,
     /// A TCP segment without payload: done when the protocol had it.
     Protocol,
     /// Put in a receive queue; no read of it was seen.
+    #[default]
     Queued,
 }
 
@@ -123,7 +32,7 @@ impl RxEnd {
 }
 
 /// First event of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum RxStart {
     /// The hard interrupt that led to its poll.
     Irq,
@@ -131,7 +40,8 @@ pub enum RxStart {
     NetifRx,
     /// `napi_gro_receive_entry` or `napi_gro_frags_entry`.
     Gro,
-    /// `netif_receive_skb`.
+    /// `netif_receive_skb` or `netif_receive_skb_entry`.
+    #[default]
     Receive,
 }
 
@@ -147,8 +57,39 @@ impl RxStart {
     }
 }
 
+/// What says that a unit was read, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReadBy {
+    /// `skb_copy_datagram_iovec` took its last byte.
+    Copy,
+    /// `sock_recv_length` alone: no copy event (linear UDP datagrams, MSG_TRUNC, zero-copy receive).
+    RecvLength,
+    /// `splice(2)` returned its bytes; `tcp_rcv_space_adjust` says when.
+    Splice,
+    /// `tcp_rcv_space_adjust` alone (`tcp_read_sock`: kTLS, iSCSI, NVMe, sockmap): how many bytes is not recorded.
+    SpaceAdjust,
+    /// Freed by the reading thread inside its call (`skb_consume_udp`).
+    Consume,
+    /// A later unit of the stream was read: not later than that.
+    Order,
+}
+
+impl ReadBy {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReadBy::Copy => "copy",
+            ReadBy::RecvLength => "recv_length",
+            ReadBy::Splice => "splice",
+            ReadBy::SpaceAdjust => "space_adjust",
+            ReadBy::Consume => "consume",
+            ReadBy::Order => "order",
+        }
+    }
+}
+
 /// One unit (an skb after GRO) delivered to a socket.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct RxRow {
     /// The skb.
     pub skb_id: SkbId,
@@ -178,6 +119,18 @@ pub struct RxRow {
     pub stages: [Option<i64>; STAGES],
     /// Ready (or protocol) to the copy that took its last byte: the residence in the receive queue.
     pub rcvq_ns: Option<i64>,
+    /// Poll of the softirq run that it was in, from 0 (as `polls.nth`).
+    pub poll_nth: Option<u32>,
+    /// Its place among the units of that poll, from 0.
+    pub unit_nth: Option<u32>,
+    /// Who ran the softirq that received it.
+    pub run_by: Option<Runner>,
+    /// The task that ran longest on the reader's CPU while the reader waited for it; empty: none, or not known.
+    pub run_queue_task: Name,
+    /// What says that it was read; `None`: not seen read.
+    pub read_by: Option<ReadBy>,
+    /// Softirqs on the reader's CPU inside `stage_copy_ns` and `stage_return_ns`, ns; `None`: not known.
+    pub nested_ns: Option<i64>,
     /// Least of its links.
     pub confidence: Confidence,
 }
@@ -259,8 +212,9 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_softirq_wait_ns",
             SoftirqWait,
-            "NET_RX raised, or packet queued to the backlog, until the softirq ran"
+            "NET_RX raised, or packet queued to this CPU's backlog, until the softirq ran"
         ),
+        stage_col!("stage_rps_ns", Rps, "steered to another CPU, until NET_RX began there"),
         stage_col!(
             "stage_poll_wait_ns",
             PollWait,
@@ -272,10 +226,11 @@ pub static RX: TableDef<RxRow> = TableDef {
             "GRO entry to netif_receive_skb: hold and list batch"
         ),
         stage_col!(
-            "stage_protocol_ns",
-            Protocol,
-            "netif_receive_skb to the transport protocol, with the batch's other packets in between"
+            "stage_batch_wait_ns",
+            BatchWait,
+            "received, waiting for the batch's earlier packets to get through"
         ),
+        stage_col!("stage_protocol_ns", Protocol, "to the transport protocol"),
         stage_col!(
             "stage_backlog_ns",
             Backlog,
@@ -284,33 +239,84 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_out_of_order_ns",
             OutOfOrder,
-            "held by TCP until a later segment made the socket readable: one before it was missing (or SO_RCVLOWAT)"
+            "held by TCP until a missing segment came (out of order, or SO_RCVLOWAT)"
         ),
         stage_col!(
             "stage_ready_ns",
             Ready,
             "transport protocol to socket readable; an ACK may be sent in here"
         ),
-        stage_col!("stage_reader_asleep_ns", ReaderAsleep, "readable, but the reader slept"),
+        stage_col!(
+            "stage_reader_asleep_ns",
+            ReaderAsleep,
+            "readable, but the reader slept: busy elsewhere, or not yet woken"
+        ),
         stage_col!("stage_wakeup_ns", Wakeup, "reader woken, not yet runnable (IPI)"),
-        stage_col!("stage_run_queue_ns", RunQueue, "reader runnable, waiting for a CPU"),
+        stage_col!("stage_idle_exit_ns", IdleExit, "reader runnable, its CPU leaving idle"),
+        stage_col!(
+            "stage_run_queue_ns",
+            RunQueue,
+            "reader runnable, its CPU running something else"
+        ),
         stage_col!(
             "stage_reader_running_ns",
             ReaderRunning,
             "reader on a CPU, not reading yet"
         ),
-        stage_col!(
-            "stage_copy_ns",
-            Copy,
-            "copy of its last byte until the read returned inside the kernel"
-        ),
-        stage_col!("stage_return_ns", Return, "until the system call returned"),
+        stage_col!("stage_copy_ns", Copy, "copy to the reader"),
+        stage_col!("stage_return_ns", Return, "system call return"),
         col!(
             "rcvq_ns",
             "ns",
             I64,
             "residence in the receive queue: socket readable to the copy that took its last byte (the four reader stages)",
             |r, _| r.rcvq_ns.into()
+        ),
+        col!(
+            "poll_nth",
+            "count",
+            U64,
+            "which poll of the softirq run it was in, from 0; empty outside a seen run",
+            |r, _| r.poll_nth.into()
+        ),
+        col!(
+            "unit_nth",
+            "count",
+            U64,
+            "its place among the units of that poll, from 0",
+            |r, _| r.unit_nth.into()
+        ),
+        col!(
+            "run_by",
+            "",
+            Str,
+            "who ran the softirq that received it, as in softirqs; empty outside a seen run",
+            |r, _| r.run_by.map_or(Cell::Null, |b| Cell::str(b.word()))
+        ),
+        col!(
+            "run_queue_task",
+            "",
+            Str,
+            "who ran longest on the reader's CPU while the reader waited for it; empty: nobody, or not known",
+            |r, _| if r.run_queue_task.is_empty() {
+                Cell::Null
+            } else {
+                Cell::str(r.run_queue_task.text())
+            }
+        ),
+        col!(
+            "read_by",
+            "",
+            Str,
+            "what says that it was read: copy, recv_length, splice, space_adjust, consume, order (a later unit was)",
+            |r, _| r.read_by.map_or(Cell::Null, |b| Cell::str(b.word()))
+        ),
+        col!(
+            "nested_ns",
+            "ns",
+            I64,
+            "softirqs on the reader's CPU inside stage_copy_ns and stage_return_ns; empty when not known",
+            |r, _| r.nested_ns.into()
         ),
         col!("cpu", "id", U64, "CPU of netif_receive_skb", |r, _| Cell::U64(
             r.cpu.into()

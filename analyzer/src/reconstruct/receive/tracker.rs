@@ -2,21 +2,20 @@
 
 use rustc_hash::FxHashMap;
 
+use super::cpu::{CpuState, SoftirqClock};
 use super::fifo::Fifo;
-use super::ledger;
-use super::tables::{RxEnd, RxRow, RxStart};
+use super::ledger::{self, Asks};
+use super::tables::{ReadBy, RxEnd, RxRow, RxStart};
 use super::unit::{Unit, payload};
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
-use crate::reconstruct::comms::Comms;
-use crate::reconstruct::context::Cpus;
+use crate::reconstruct::context::{Cpus, Run};
 use crate::reconstruct::dispatch::Tracker;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::tcp::Tcp;
-use crate::reconstruct::thread::Threads;
 
 /// IPPROTO_TCP and IPPROTO_MPTCP: sockets whose units are claimed by tcp_probe.
 pub(super) const TCP_PROTOCOLS: [u16; 2] = [6, 262];
@@ -51,6 +50,9 @@ pub(super) enum Key {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copied {
     pub(super) ts: i64,
+    /// The softirq clock of the CPU then.
+    pub(super) clock: Option<SoftirqClock>,
+    pub(super) by: ReadBy,
     /// The unit named; `None`: no copy event, the whole read in one.
     pub(super) unit: Option<NamedUnit>,
     pub(super) bytes: u32,
@@ -68,20 +70,11 @@ pub(super) struct Returning {
     pub(super) units: Vec<usize>,
 }
 
-#[derive(Default)]
-pub(super) struct CpuState {
-    /// Units received in the current softirq run that no socket has claimed.
-    pub(super) unclaimed: Vec<usize>,
-    /// Unit of the last tcp_probe, while it waits for its sk_data_ready.
-    pub(super) probed: Option<usize>,
-}
-
 /// The machine's state.
 pub(super) struct Ledger<'f> {
     pub(super) identity: &'f Identity,
     pub(super) tcp: &'f Tcp,
-    pub(super) threads: &'f Threads,
-    pub(super) comms: &'f Comms,
+    pub(super) asks: Asks<'f>,
     pub(super) cpus: Cpus,
     pub(super) states: Vec<CpuState>,
     pub(super) units: Vec<Unit>,
@@ -96,6 +89,8 @@ pub(super) struct Ledger<'f> {
     pub(super) probe_at: usize,
     pub(super) has_ready: bool,
     pub(super) has_length: bool,
+    /// softirq_entry and softirq_exit are recorded.
+    pub(super) has_softirq: bool,
     pub(super) out: Receive,
 }
 
@@ -126,10 +121,6 @@ impl Ledger<'_> {
         &mut self.states[at]
     }
 
-    fn state_of(&self, cpu: u16) -> Option<&CpuState> {
-        self.states.get(usize::from(cpu))
-    }
-
     pub(super) fn unit_of(&self, e: &Event<'_>) -> Option<usize> {
         self.open.get(&self.identity.of(e.index)?).copied()
     }
@@ -151,16 +142,16 @@ impl Ledger<'_> {
     }
 
     pub(super) fn gro(&mut self, e: &Event<'_>, dev: Name) {
-        let run = self.cpus.at(e.cpu).run;
+        let run = self.net_rx(e);
         let Some(i) = self.begin(e, dev, RxStart::Gro) else {
             return;
         };
+        let nth = self.next_in_poll(e.cpu);
+        self.state(e.cpu).in_gro.push(i);
         let Some(u) = self.units.get_mut(i) else { return };
         u.gro = Some(e.ts);
-        let Some(run) = run.filter(|r| r.vec == NET_RX) else {
-            return;
-        };
-        u.softirq = Some(run.start);
+        let Some(run) = run else { return };
+        (u.softirq, u.poll_nth, u.unit_nth) = (Some(run.start), Some(run.polls), Some(nth));
         // Only the first poll of a run is known to be the one that the interrupt asked for.
         if let Some((raise, irq)) = run.raise.and_then(|r| Some((r, r.irq?))).filter(|_| run.polls == 0) {
             (u.start, u.start_kind, u.raise) = (irq.entry_ns, RxStart::Irq, Some(raise.ts));
@@ -168,15 +159,53 @@ impl Ledger<'_> {
         }
     }
 
+    /// The NET_RX run that an event is in.
+    fn net_rx(&mut self, e: &Event<'_>) -> Option<Run> {
+        let run = self.cpus.at(e.cpu).run;
+        run.filter(|r| r.vec == NET_RX && e.in_softirq())
+    }
+
+    fn next_in_poll(&mut self, cpu: u16) -> u32 {
+        let st = self.state(cpu);
+        let nth = st.in_poll;
+        st.in_poll = nth.saturating_add(1);
+        nth
+    }
+
     pub(super) fn gro_exit(&mut self, e: &Event<'_>, ret: i32) {
         // 0 and 1: merged into another unit, which tells the rest of the story
         if let Some(id) = self.identity.of(e.index).filter(|_| ret == 0 || ret == 1) {
             self.open.remove(&id);
+            let st = self.state(e.cpu);
+            st.in_poll = st.in_poll.saturating_sub(1);
         }
     }
 
+    /// A poll ended: what it left in GRO or in its list was delivered by now, to this CPU or to another.
+    pub(super) fn poll_end(&mut self, e: &Event<'_>) {
+        self.cpus.at(e.cpu).poll_end(e);
+        let st = self.state(e.cpu);
+        st.in_poll = 0;
+        for i in std::mem::take(&mut st.in_gro) {
+            if let Some(u) = self.units.get_mut(i).filter(|u| u.recv.is_none()) {
+                u.poll_end = Some(e.ts);
+            }
+        }
+    }
+
+    pub(super) fn softirq_exit(&mut self, e: &Event<'_>, vec: u32) {
+        let run = self.cpus.at(e.cpu).softirq_exit(vec);
+        let st = self.state(e.cpu);
+        if let Some(run) = run {
+            st.ran(e.ts.wrapping_sub(run.start));
+        }
+        st.unclaimed.clear();
+        st.in_gro.clear();
+        st.in_poll = 0;
+    }
+
     pub(super) fn receive(&mut self, e: &Event<'_>, dev: Name, len: u32) {
-        let run = self.cpus.at(e.cpu).run.filter(|r| r.vec == NET_RX && e.in_softirq());
+        let run = self.net_rx(e);
         let i = match self.unit_of(e) {
             Some(i) => i,
             None => match self.begin(e, dev, RxStart::Receive) {
@@ -188,18 +217,34 @@ impl Ledger<'_> {
         (u.cpu, u.dev, u.recv_len) = (e.cpu, dev, Some(len));
         // Traced again when a bridge or a tunnel re-injects it.
         let again = u.recv.is_some();
+        let counted = u.unit_nth.is_some();
         if !again {
             u.recv = Some(e.ts);
             u.recv_in_task = e.in_task();
-            u.softirq = u.softirq.or(run.map(|r| r.start));
+            u.recv_softirq = run.map(|r| r.start);
         }
         u.unclaimed = true;
+        let nth = if again || counted { 0 } else { self.next_in_poll(e.cpu) };
+        if let (Some(run), Some(u), false) = (run, self.units.get_mut(i), again || counted) {
+            (u.poll_nth, u.unit_nth) = (Some(run.polls), Some(nth));
+        }
         let st = self.state(e.cpu);
+        if !again && st.processed.take().is_some() {
+            // Bursts are received whole, then processed: those before are through, claimed or not.
+            st.unclaimed.clear();
+        }
         if st.unclaimed.len() >= 4096 {
             st.unclaimed.clear(); // a softirq exit was lost
         }
         if !again || !st.unclaimed.contains(&i) {
             st.unclaimed.push(i);
+        }
+    }
+
+    /// Something happened to a packet that was received before on this CPU: sent on, freed, announced, a reader woken.
+    pub(super) fn processed(&mut self, e: &Event<'_>) {
+        if !e.in_hardirq() {
+            self.state(e.cpu).processed = Some(e.ts);
         }
     }
 
@@ -245,6 +290,7 @@ impl Ledger<'_> {
             self.probe_at += 1;
         }
         let connection = probes.get(self.probe_at).filter(|p| p.0 == e.index).map(|p| p.1);
+        let before = self.state(e.cpu).processed.replace(e.ts);
         let known = self.unit_of(e);
         let (i, link) = match known {
             Some(i) => (i, Confidence::Certain),
@@ -264,6 +310,9 @@ impl Ledger<'_> {
         };
         let Some(u) = self.units.get_mut(i) else { return };
         let backlog = e.in_task() && !u.recv_in_task;
+        if !backlog && u.cpu == e.cpu {
+            u.through = before.filter(|t| u.recv.is_some_and(|r| *t > r));
+        }
         let bytes = payload(data_len, u.recv_len);
         (u.proto, u.backlog, u.connection, u.unclaimed) = (Some(e.ts), backlog, connection, false);
         (u.bytes, u.left) = (Some(bytes), bytes);
@@ -277,7 +326,7 @@ impl Ledger<'_> {
             self.emit(i, RxEnd::Protocol, Confidence::Certain);
             return;
         }
-        self.state(e.cpu).probed = Some(i);
+        *self.state(e.cpu).probed(e) = Some(i);
         let Some(c) = connection else { return };
         let (has_ready, aligned) = (self.has_ready, !self.after_gap);
         let fifo = self.fifos.entry(Key::Tcp(c)).or_insert_with(|| Fifo::new(aligned));
@@ -297,15 +346,16 @@ impl Ledger<'_> {
         if !FAMILIES.contains(&family) {
             return;
         }
+        let before = self.state(e.cpu).processed.replace(e.ts);
         if TCP_PROTOCOLS.contains(&protocol) {
             let connection = self.tcp.sockets.at(sk, e.ts);
             // Another socket's announcement (a listener, a second connection) is not this segment's.
+            let probed = *self.state(e.cpu).probed(e);
             let of = |i: usize| self.units.get(i).and_then(|u| u.connection);
-            let probed = self.state_of(e.cpu).and_then(|s| s.probed);
             let (Some(i), Some(c)) = (probed.filter(|i| of(*i) == connection), connection) else {
                 return;
             };
-            self.state(e.cpu).probed = None;
+            *self.state(e.cpu).probed(e) = None;
             // Segments that came before this one and were not announced then waited for it.
             let announced = self.fifos.get_mut(&Key::Tcp(c)).map_or(vec![], Fifo::announce);
             for a in announced {
@@ -322,6 +372,7 @@ impl Ledger<'_> {
         };
         if let Some(u) = self.units.get_mut(i) {
             (u.ready, u.unclaimed) = (Some(e.ts), false);
+            u.through = before.filter(|t| u.recv.is_some_and(|r| *t > r));
             u.link(link);
         }
         let aligned = !self.after_gap;
@@ -335,6 +386,6 @@ impl Ledger<'_> {
         if let Some(life) = self.identity.life(u.skb) {
             u.link(life.links);
         }
-        self.out.rows.push(ledger::row(u, end, self.threads, self.comms));
+        self.out.rows.push(ledger::row(u, end, &self.asks));
     }
 }

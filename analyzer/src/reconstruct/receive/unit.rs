@@ -1,6 +1,7 @@
 //! One unit on its way, as a set of times.
 
-use super::tables::RxStart;
+use super::cpu::SoftirqClock;
+use super::tables::{ReadBy, RxStart};
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
@@ -22,8 +23,20 @@ pub struct Unit {
     pub raise: Option<i64>,
     /// Entry of the softirq run that received it.
     pub softirq: Option<i64>,
+    /// CPU of the first event.
+    pub start_cpu: u16,
     /// GRO entry.
     pub gro: Option<i64>,
+    /// The end of the poll that it entered GRO in, when it was not received by then.
+    pub poll_end: Option<i64>,
+    /// `softirq_entry` of the run it was received in.
+    pub recv_softirq: Option<i64>,
+    /// Poll of its first run, from 0.
+    pub poll_nth: Option<u32>,
+    /// Its place in that poll, from 0.
+    pub unit_nth: Option<u32>,
+    /// When packets received before it on its CPU were through, if that was after it was received.
+    pub through: Option<i64>,
     /// `netif_receive_skb`.
     pub recv: Option<i64>,
     /// Length at `netif_receive_skb`, bytes.
@@ -46,6 +59,12 @@ pub struct Unit {
     pub connection: Option<ConnectionId>,
     /// Copy that took its last byte.
     pub copy: Option<i64>,
+    /// The softirq clock of the reader's CPU then.
+    pub clock: Option<SoftirqClock>,
+    /// Softirqs on the reader's CPU since, ns.
+    pub nested: Option<i64>,
+    /// What says that it was read.
+    pub read_by: Option<ReadBy>,
     /// `sock_recv_length` of that read.
     pub read: Option<i64>,
     /// `sys_exit_*` of that read.
@@ -71,7 +90,13 @@ impl Unit {
             start_kind,
             raise: None,
             softirq: None,
+            start_cpu: cpu,
             gro: None,
+            poll_end: None,
+            recv_softirq: None,
+            poll_nth: None,
+            unit_nth: None,
+            through: None,
             recv: None,
             recv_len: None,
             proto: None,
@@ -83,6 +108,9 @@ impl Unit {
             left: 0,
             connection: None,
             copy: None,
+            clock: None,
+            nested: None,
+            read_by: None,
             read: None,
             exit: None,
             pid: 0,

@@ -1,19 +1,29 @@
-//! What each thread was doing when: running, runnable, being woken, asleep.
+//! What each thread was doing when: running, waiting for a CPU, being woken, asleep.
 //!
-//! In: sched_switch, sched_waking, sched_wakeup(_new). Out: [`Threads::split`], which divides any interval of a thread
-//! into those states, exactly. Has no table of its own.
+//! In: sched_switch, sched_waking, sched_wakeup(_new), sched_migrate_task. Out: [`Threads::split`], which divides any
+//! interval of a thread into those states, exactly, and [`Threads::ran_instead`]. Has no table of its own.
 //!
 //! ```text
 //!            sched_switch prev (state 0)            sched_switch prev (state != 0)
-//!   Runnable <───────────────────────── Running ─────────────────────────────────> Asleep
-//!      │  └── sched_switch next ──────────^                                           │ sched_waking
-//!      └<──────────── sched_wakeup ───────────────── Waking <──────────────────────────┘
+//!   RunQueue <───────────────────────── Running ─────────────────────────────────> Asleep
+//!    ^   └──── sched_switch next ─────────^ ^                                         │ sched_waking
+//!    │ its CPU takes another task first     │ sched_switch from idle (prev_pid 0)     v
+//!   IdleExit ───────────────────────────────┘                                       Waking
+//!    ^  ^<─────────── sched_wakeup, its CPU runs the idle task ───────────────────────┤
+//!   RunQueue <─────── sched_wakeup, its CPU runs something else ──────────────────────┘
 //! ```
 //! The low eight bits of prev_state are 0 for a runnable task on every kernel since 4.15 (the preemption marker lies above
 //! them). After a loss of events nothing is known of a thread until its next event.
+//!
+//! A question costs the logarithm of the recording, not the number of changes in its interval: a reader that lags has
+//! thousands of packets waiting through thousands of switches.
 
+mod cpus;
 mod states;
 #[cfg(test)]
 mod tests;
+mod timeline;
+mod waits;
 
-pub use states::{Split, Threads};
+pub use states::Threads;
+pub use timeline::Split;

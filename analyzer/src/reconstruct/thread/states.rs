@@ -1,42 +1,36 @@
-//! The machine and its question.
+//! The machine and its questions.
 
+use netmortem_formats::tracepoints::sched_migrate_task::SchedMigrateTask;
 use netmortem_formats::tracepoints::sched_switch::SchedSwitch;
 use netmortem_formats::tracepoints::sched_wakeup::SchedWakeup;
 use netmortem_formats::tracepoints::sched_wakeup_new::SchedWakeupNew;
 use netmortem_formats::tracepoints::sched_waking::SchedWaking;
 use rustc_hash::FxHashMap;
 
+use super::cpus::CpuRuns;
+use super::timeline::{Split, State, Timeline};
+use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Unknown,
-    Running,
-    Runnable,
-    Waking,
-    Asleep,
-}
+/// CPUs above this are a damaged event's.
+const MAX_CPU: usize = 65_536;
 
-/// An interval divided by thread state; the parts sum to it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Split {
-    /// Asleep.
-    pub asleep_ns: i64,
-    /// Woken, not yet runnable.
-    pub waking_ns: i64,
-    /// Runnable, not running.
-    pub runnable_ns: i64,
-    /// Running.
-    pub running_ns: i64,
-    /// No event tells.
-    pub unknown_ns: i64,
+#[derive(Debug, Default)]
+struct Thread {
+    timeline: Timeline,
+    waits: Waits,
+    /// CPU on whose queue it waits, or that it ran on last.
+    cpu: usize,
+    /// Runnable on a CPU of which nothing had been seen: idle or not shows when it leaves.
+    unsure: bool,
 }
 
 /// State changes of all threads.
 #[derive(Debug, Default)]
 pub struct Threads {
-    changes: FxHashMap<i32, Vec<(i64, State)>>,
+    of: FxHashMap<i32, Thread>,
+    cpus: Vec<CpuRuns>,
     /// Merged intervals in which events of some CPU were lost.
     gaps: Vec<(i64, i64)>,
     /// Why states may be missing.
@@ -47,6 +41,9 @@ impl Tracker for Threads {
     fn gap(&mut self, gap: &GapRow) {
         self.gaps
             .push((gap.start_ns.unwrap_or(i64::MIN), gap.end_ns.unwrap_or(i64::MAX)));
+        if let Some(c) = self.cpus.get_mut(gap.cpu as usize) {
+            *c = CpuRuns::default();
+        }
     }
 }
 
@@ -56,79 +53,174 @@ impl Threads {
         let mut routes = Routes::<Threads>::new("threads");
         let s = &trace.schema;
         routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
-            let left = if p.prev_state & 0xff == 0 {
-                State::Runnable
-            } else {
-                State::Asleep
-            };
-            t.change(p.prev_pid, e.ts, left);
-            t.change(p.next_pid, e.ts, State::Running);
+            t.leave(e.ts, e.cpu.into(), p.prev_pid, p.prev_state & 0xff == 0);
+            t.run(e.ts, e.cpu.into(), p.prev_pid, p.next_pid);
         });
-        routes.on::<SchedWaking<'static>>(s, |t, e, p| t.wake(p.pid, e.ts, State::Waking));
-        routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.wake(p.pid, e.ts, State::Runnable));
-        routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.wake(p.pid, e.ts, State::Runnable));
+        routes.on::<SchedWaking<'static>>(s, |t, e, p| t.waking(e.ts, p.pid));
+        routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
+        routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         let mut threads = Threads::default();
+        // Older bundles and hand-made recordings do without.
+        let moves = routes.on::<SchedMigrateTask<'static>>(s, |t, e, p| t.migrate(e.ts, p.pid, p.dest_cpu));
+        if !moves {
+            routes.missing.pop();
+        }
         routes.run(trace, &mut threads);
         threads.missing = routes.missing;
-        threads.gaps.sort_unstable();
-        threads.gaps.dedup_by(|next, kept| {
+        threads.finish();
+        threads
+    }
+
+    fn finish(&mut self) {
+        self.gaps.sort_unstable();
+        self.gaps.dedup_by(|next, kept| {
             let joins = next.0 <= kept.1;
             if joins {
                 kept.1 = kept.1.max(next.1);
             }
             joins
         });
-        threads
-    }
-    fn change(&mut self, pid: i32, ts: i64, state: State) {
-        if pid > 0 {
-            self.changes.entry(pid).or_default().push((ts, state));
+        self.cpus = Vec::new();
+        for t in self.of.values_mut() {
+            t.timeline.finish(&self.gaps);
+            t.waits.finish();
         }
     }
-    /// A wake-up of a thread that has not left its CPU changes nothing.
-    fn wake(&mut self, pid: i32, ts: i64, state: State) {
-        let of = self.changes.entry(pid).or_default();
-        match of.last().map(|c| c.1) {
-            Some(State::Running | State::Runnable) => {}
-            Some(s) if s == state => {}
-            _ => of.push((ts, state)),
+
+    fn cpu(&mut self, cpu: usize) -> Option<&mut CpuRuns> {
+        if cpu >= MAX_CPU {
+            return None;
+        }
+        if self.cpus.len() <= cpu {
+            self.cpus.resize_with(cpu + 1, CpuRuns::default);
+        }
+        self.cpus.get_mut(cpu)
+    }
+
+    /// A thread leaves its CPU.
+    fn leave(&mut self, ts: i64, cpu: usize, pid: i32, runnable: bool) {
+        if pid <= 0 {
+            return;
+        }
+        let t = self.of.entry(pid).or_default();
+        (t.cpu, t.unsure) = (cpu, false);
+        t.timeline
+            .push(ts, if runnable { State::RunQueue } else { State::Asleep });
+    }
+
+    /// A CPU takes another thread.
+    fn run(&mut self, ts: i64, cpu: usize, prev: i32, next: i32) {
+        let left_idle = match self.cpu(cpu) {
+            Some(c) if prev == 0 => std::mem::take(&mut c.leaving_idle),
+            _ => vec![],
+        };
+        // Those woken on it while it was idle, but it took another first.
+        for pid in left_idle.into_iter().filter(|p| *p != next) {
+            let waiting = self.of.get_mut(&pid).filter(|t| t.cpu == cpu);
+            if let Some(t) = waiting.filter(|t| t.timeline.last() == Some(State::IdleExit)) {
+                t.timeline.push(ts, State::RunQueue);
+            }
+        }
+        if next > 0 {
+            self.end_wait(ts, next, Some(prev));
+            let t = self.of.entry(next).or_default();
+            (t.cpu, t.unsure) = (cpu, false);
+            t.timeline.push(ts, State::Running);
+        }
+        if let Some(c) = self.cpu(cpu) {
+            c.switch(ts, next);
         }
     }
+
+    /// A thread's wait on its queue ends; `prev`: whom it follows on its CPU.
+    fn end_wait(&mut self, ts: i64, pid: i32, prev: Option<i32>) {
+        let Some(t) = self.of.get_mut(&pid) else { return };
+        if t.unsure && prev == Some(0) {
+            t.timeline.correct(State::IdleExit);
+        }
+        let from = t
+            .timeline
+            .since()
+            .filter(|_| t.timeline.last() == Some(State::RunQueue));
+        let who = from
+            .zip(self.cpus.get(t.cpu))
+            .and_then(|(from, c)| c.longest(from, ts).filter(|w| *w != pid));
+        if let Some((from, who)) = from.zip(who) {
+            t.waits.push(Wait { from, to: ts, who });
+        }
+    }
+
+    /// `sched_waking`. A waking of a thread that has not left its CPU changes nothing.
+    fn waking(&mut self, ts: i64, pid: i32) {
+        if pid <= 0 {
+            return;
+        }
+        let t = self.of.entry(pid).or_default();
+        if matches!(t.timeline.last(), None | Some(State::Unknown | State::Asleep)) {
+            t.timeline.push(ts, State::Waking);
+        }
+    }
+
+    /// `sched_wakeup`: on a queue.
+    fn woken(&mut self, ts: i64, pid: i32, cpu: i32) {
+        let cpu = usize::try_from(cpu).unwrap_or(MAX_CPU);
+        let idle = self.cpu(cpu).and_then(|c| c.current()).map(|p| p == 0);
+        if pid <= 0 {
+            return;
+        }
+        let t = self.of.entry(pid).or_default();
+        let on_its_way = matches!(
+            t.timeline.last(),
+            None | Some(State::Unknown | State::Asleep | State::Waking)
+        );
+        if !on_its_way {
+            return;
+        }
+        (t.cpu, t.unsure) = (cpu, idle.is_none());
+        let state = if idle == Some(true) {
+            State::IdleExit
+        } else {
+            State::RunQueue
+        };
+        t.timeline.push(ts, state);
+        if state == State::IdleExit
+            && let Some(c) = self.cpu(cpu)
+        {
+            c.leaving_idle.push(pid);
+        }
+    }
+
+    /// `sched_migrate_task`: the queue it waits on is another CPU's from now on.
+    fn migrate(&mut self, ts: i64, pid: i32, cpu: i32) {
+        let cpu = usize::try_from(cpu).unwrap_or(MAX_CPU);
+        let waits = self
+            .of
+            .get(&pid)
+            .is_some_and(|t| matches!(t.timeline.last(), Some(State::RunQueue | State::IdleExit)));
+        if !waits {
+            return;
+        }
+        self.end_wait(ts, pid, None);
+        if let Some(t) = self.of.get_mut(&pid) {
+            t.timeline.push(ts, State::Waking);
+        }
+        self.woken(ts, pid, cpu as i32);
+    }
+
     /// Divides `[from, to)` of a thread by state.
     pub fn split(&self, pid: i32, from: i64, to: i64) -> Split {
-        let mut out = Split::default();
-        let Some(of) = self.changes.get(&pid).filter(|_| to > from) else {
-            return Split {
-                unknown_ns: to - from,
-                ..out
-            };
-        };
-        let first = of.partition_point(|c| c.0 <= from);
-        let mut at = from;
-        let mut i = first;
-        while at < to {
-            let (since, state) = i
-                .checked_sub(1)
-                .and_then(|i| of.get(i))
-                .copied()
-                .unwrap_or((i64::MIN, State::Unknown));
-            // Where times of a CPU go back, a change may lie before the one it follows.
-            let end = of.get(i).map_or(to, |c| c.0.min(to).max(at));
-            // What was lost after `since` may have changed the state.
-            let g = self.gaps.partition_point(|g| g.1 <= since);
-            let sure = self.gaps.get(g).map_or(end, |g| g.0.clamp(at, end));
-            let slot = match state {
-                State::Unknown => &mut out.unknown_ns,
-                State::Running => &mut out.running_ns,
-                State::Runnable => &mut out.runnable_ns,
-                State::Waking => &mut out.waking_ns,
-                State::Asleep => &mut out.asleep_ns,
-            };
-            *slot += sure - at;
-            out.unknown_ns += end - sure;
-            at = end;
-            i += 1;
+        match self.of.get(&pid).filter(|_| to > from) {
+            Some(t) => t.timeline.split(from, to),
+            None => Split {
+                unknown_ns: to.wrapping_sub(from),
+                ..Split::default()
+            },
         }
-        out
+    }
+
+    /// The thread that ran while this one waited on its run queue in `[from, to)`: of the longest such wait, the one that
+    /// had most of it.
+    pub fn ran_instead(&self, pid: i32, from: i64, to: i64) -> Option<i32> {
+        self.of.get(&pid)?.waits.who(from, to)
     }
 }

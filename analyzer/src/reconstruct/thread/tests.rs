@@ -26,13 +26,25 @@ fn split(s: &Script, from: u64, to: u64) -> Split {
     Threads::read(&t).split(7, (T + from) as i64, (T + to) as i64)
 }
 
+fn parts(p: &Split) -> [i64; 6] {
+    [
+        p.asleep_ns,
+        p.waking_ns,
+        p.idle_exit_ns,
+        p.run_queue_ns,
+        p.running_ns,
+        p.unknown_ns,
+    ]
+}
+
 #[test]
 fn an_interval_is_divided_exactly() {
     let s = split(&script(), 50, 350);
     let expect = Split {
         asleep_ns: 50,
         waking_ns: 20,
-        runnable_ns: 80 + 40,
+        idle_exit_ns: 80,
+        run_queue_ns: 40,
         running_ns: 60 + 50,
         unknown_ns: 0,
     };
@@ -76,7 +88,7 @@ fn a_loss_makes_the_rest_unknown_until_the_next_event() {
     assert_eq!(
         got,
         Split {
-            runnable_ns: 10,
+            run_queue_ns: 10,
             unknown_ns: 200,
             asleep_ns: 20,
             ..Default::default()
@@ -136,9 +148,133 @@ fn changes_out_of_order_still_sum() {
     for from in (50..=550).step_by(10) {
         for to in (from..=600).step_by(10) {
             let p = split(&s, from, to);
-            let parts = [p.asleep_ns, p.waking_ns, p.runnable_ns, p.running_ns, p.unknown_ns];
+            let parts = parts(&p);
             assert!(parts.iter().all(|ns| *ns >= 0), "{from}..{to}: {p:?}");
             assert_eq!(parts.iter().sum::<i64>(), (to - from) as i64, "{from}..{to}: {p:?}");
         }
     }
+}
+
+/// One CPU after another: (time, CPU, prev, prev_state, next).
+fn switches(s: &mut Script, of: &[(u64, usize, u64, u64, u64)]) {
+    for (t, cpu, prev, state, next) in of {
+        let v = [
+            ("prev_pid", N(*prev)),
+            ("prev_state", N(*state)),
+            ("next_pid", N(*next)),
+        ];
+        s.ev(T + t, *cpu, Ctx::Task(*prev as i32), "sched:sched_switch", &v);
+    }
+}
+fn wakeup(s: &mut Script, t: u64, cpu: usize, pid: u64, target: u64) {
+    let v = [("pid", N(pid)), ("target_cpu", N(target))];
+    s.ev(T + t, cpu, Ctx::Soft(1), "sched:sched_wakeup", &v);
+}
+fn threads(s: &Script) -> Threads {
+    let c = s.capture();
+    let t = Trace::read(&c, &Default::default());
+    Threads::read(&t)
+}
+fn at(t: u64) -> i64 {
+    (T + t) as i64
+}
+
+/// Woken on a CPU that runs somebody: a run-queue wait, and who had most of it.
+#[test]
+fn who_ran_instead() {
+    let mut s = Script::new("6.18.44", &[]);
+    switches(&mut s, &[(0, 0, 7, 1, 20), (50, 0, 20, 0, 21)]);
+    wakeup(&mut s, 60, 0, 7, 0);
+    switches(&mut s, &[(70, 0, 21, 0, 22), (400, 0, 22, 0, 21), (420, 0, 21, 1, 7)]);
+    let t = threads(&s);
+    let got = t.split(7, at(60), at(430));
+    assert_eq!((got.idle_exit_ns, got.run_queue_ns, got.running_ns), (0, 360, 10));
+    assert_eq!(t.ran_instead(7, at(60), at(430)), Some(22));
+    // Asked of a part, the longest wait still answers; of none, nobody.
+    assert_eq!(t.ran_instead(7, at(415), at(430)), Some(22));
+    assert_eq!(t.ran_instead(7, at(420), at(430)), None);
+}
+
+/// Woken on an idle CPU, which then takes another thread first: idle exit, then a run queue.
+#[test]
+fn an_idle_cpu_may_take_another_first() {
+    let mut s = Script::new("6.18.44", &[]);
+    switches(&mut s, &[(0, 1, 7, 1, 0)]);
+    wakeup(&mut s, 100, 0, 7, 1);
+    switches(&mut s, &[(130, 1, 0, 0, 9), (190, 1, 9, 1, 7)]);
+    let t = threads(&s);
+    let got = t.split(7, at(100), at(200));
+    assert_eq!((got.idle_exit_ns, got.run_queue_ns, got.running_ns), (30, 60, 10));
+    assert_eq!(t.ran_instead(7, at(100), at(200)), Some(9));
+}
+
+/// Nothing was seen of the CPU before: whom the thread follows there tells.
+#[test]
+fn a_cpu_not_seen_before_was_idle_if_the_idle_task_leaves() {
+    for (prev, expect) in [(0, (40, 0)), (9, (0, 40))] {
+        let mut s = Script::new("6.18.44", &[]);
+        wakeup(&mut s, 100, 0, 7, 1);
+        switches(&mut s, &[(140, 1, prev, 1, 7)]);
+        let got = threads(&s).split(7, at(100), at(150));
+        assert_eq!((got.idle_exit_ns, got.run_queue_ns), expect);
+    }
+}
+
+/// Pulled to an idle CPU from the queue of a busy one: each part is what it was.
+#[test]
+fn a_thread_moved_to_an_idle_cpu() {
+    let mut s = Script::new("6.18.44", &[]);
+    switches(&mut s, &[(0, 0, 5, 1, 0), (1, 1, 7, 1, 9)]);
+    wakeup(&mut s, 100, 0, 7, 1);
+    let v = [("pid", N(7)), ("orig_cpu", N(1)), ("dest_cpu", N(0))];
+    s.ev(T + 150, 0, Ctx::Soft(0), "sched:sched_migrate_task", &v);
+    switches(&mut s, &[(170, 0, 0, 0, 7)]);
+    let t = threads(&s);
+    let got = t.split(7, at(100), at(180));
+    assert_eq!((got.run_queue_ns, got.idle_exit_ns, got.running_ns), (50, 20, 10));
+    assert_eq!(t.ran_instead(7, at(100), at(180)), Some(9));
+}
+
+/// Sums at a stride against a walk through every change.
+#[test]
+fn sums_agree_with_a_walk() {
+    let mut s = Script::new("6.18.44", &[]);
+    let mut t = 0u64;
+    for k in 0..300u64 {
+        t += 10 + k * 7 % 13;
+        switches(&mut s, &[(t, 0, 7, k % 3, 9)]);
+        if k % 3 != 0 {
+            t += 3;
+            s.ev(T + t, 0, Ctx::Soft(9), "sched:sched_waking", &[("pid", N(7))]);
+            wakeup(&mut s, t + 2, 0, 7, 0);
+            t += 2;
+        }
+        t += 5 + k % 4;
+        switches(&mut s, &[(t, 0, 9, 0, 7)]);
+    }
+    let all = threads(&s);
+    let step = |from: u64, to: u64| parts(&all.split(7, at(from), at(to)));
+    for (from, to) in [(0, t + 50), (3, 400), (77, 2_000), (1_000, 1_003), (t / 2, t)] {
+        let mut walked = [0i64; 6];
+        (from..to).for_each(|i| walked.iter_mut().zip(step(i, i + 1)).for_each(|(w, n)| *w += n));
+        assert_eq!(step(from, to), walked, "{from}..{to}");
+    }
+}
+
+/// A reader that lags: many questions over many changes.
+#[test]
+fn a_question_does_not_walk_through_its_interval() {
+    let mut s = Script::new("6.18.44", &[]);
+    for k in 0..40_000u64 {
+        switches(&mut s, &[(k * 10, 0, 7, 0, 9), (k * 10 + 4, 0, 9, 0, 7)]);
+    }
+    let t = threads(&s);
+    let started = std::time::Instant::now();
+    for k in 0..40_000u64 {
+        let got = t.split(7, at(k), at(399_990));
+        assert!(got.run_queue_ns > 0);
+        assert_eq!(t.ran_instead(7, at(k), at(399_990)), Some(9));
+    }
+    // 40,000 walks over 80,000 changes would be 3,200,000,000 steps.
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -51,7 +51,7 @@ fn from_the_interrupt_to_the_reader() {
         (Stage::Ready, 15),
         (Stage::ReaderAsleep, 5),
         (Stage::Wakeup, 15),
-        (Stage::RunQueue, 35),
+        (Stage::IdleExit, 35),
         (Stage::ReaderRunning, 30),
         (Stage::Copy, 8),
         (Stage::Return, 2),
@@ -102,7 +102,7 @@ fn steered_to_another_cpu() {
     soft(&mut s, 40, 0, "entry");
     arrive(&mut s, 50, A, 1_000);
     let r = rx(&s);
-    assert_eq!(stages(&r[0])[..2], [(Stage::SoftirqWait, 40), (Stage::PollWait, 10)]);
+    assert_eq!(stages(&r[0])[..2], [(Stage::Rps, 40), (Stage::PollWait, 10)]);
     assert_eq!(r[0].cpu, 0);
 }
 
@@ -150,8 +150,14 @@ fn a_batch_is_received_before_it_is_processed() {
     read(&mut s, 100, A, 100);
     read(&mut s, 200, A + 256, 200);
     let r = rx(&s);
-    let protocol: Vec<_> = r.iter().map(|r| r.stage(Stage::Protocol)).collect();
-    assert_eq!(protocol, [Some(10), Some(38)]);
+    let protocol: Vec<_> = r
+        .iter()
+        .map(|r| (r.stage(Stage::BatchWait), r.stage(Stage::Protocol)))
+        .collect();
+    // B waited until the announcement of A was done, and only then began.
+    assert_eq!(protocol, [(None, Some(10)), (Some(13), Some(25))]);
+    let places: Vec<_> = r.iter().map(|r| (r.poll_nth, r.unit_nth)).collect();
+    assert_eq!(places, [(Some(0), Some(0)), (Some(0), Some(1))]);
     assert!(r.iter().all(|r| r.confidence == Confidence::Certain), "{r:?}");
 }
 
@@ -227,4 +233,80 @@ fn forwarded_and_dropped_packets_have_no_row() {
     let v = [("skbaddr", N(A + 256)), ("protocol", N(0x0800)), ("reason", N(3))];
     s.ev(T + 30, 0, SOFT, "skb:kfree_skb", &v);
     assert!(rx(&s).is_empty());
+}
+
+/// RPS of a device with GRO: the poll's CPU hands it over not later than the poll's end, the other CPU's softirq begins.
+#[test]
+fn steered_after_gro() {
+    let mut s = script();
+    s.ev(T, 1, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
+    skb(&mut s, 10, 1, SOFT, "net:napi_gro_receive_entry", A, 1_052);
+    s.ev(T + 12, 1, SOFT, "net:napi_gro_receive_exit", &[("ret", N(3))]);
+    s.ev(T + 20, 1, SOFT, "napi:napi_poll", &[("dev_name", S("eth0"))]);
+    s.ev(T + 24, 1, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
+    soft(&mut s, 50, 0, "entry");
+    arrive(&mut s, 57, A, 1_000);
+    let r = rx(&s);
+    let expect = [
+        (Stage::Rps, 30),
+        (Stage::PollWait, 7),
+        (Stage::Gro, 10),
+        (Stage::Protocol, 10),
+        (Stage::Ready, 10),
+    ];
+    assert_eq!((stages(&r[0]), r[0].unattributed_ns), (expect.to_vec(), 0));
+}
+
+/// A later poll of the run, the second unit of it; who ran it is what `softirqs` says.
+#[test]
+fn the_place_in_the_run() {
+    let mut s = script();
+    s.ev(T, 0, Ctx::Hard(1), "irq:softirq_raise", &[("vec", N(3))]);
+    soft(&mut s, 5, 0, "entry");
+    s.ev(T + 8, 0, SOFT, "napi:napi_poll", &[("dev_name", S("eth1"))]);
+    for k in 0..3u64 {
+        let ret = if k == 1 { 1 } else { 3 }; // the second is merged away
+        skb(
+            &mut s,
+            10 + k * 10,
+            0,
+            SOFT,
+            "net:napi_gro_receive_entry",
+            A + k * 256,
+            1_052,
+        );
+        s.ev(
+            T + 11 + k * 10,
+            0,
+            SOFT,
+            "net:napi_gro_receive_exit",
+            &[("ret", N(ret))],
+        );
+    }
+    arrive(&mut s, 50, A, 2_000);
+    arrive(&mut s, 80, A + 512, 1_000);
+    soft(&mut s, 110, 0, "exit");
+    let r = rx(&s);
+    let got: Vec<_> = r
+        .iter()
+        .map(|r| (r.poll_nth, r.unit_nth, r.run_by.map(|b| b.word())))
+        .collect();
+    assert_eq!(
+        got,
+        [
+            (Some(1), Some(0), Some("irq_tail")),
+            (Some(1), Some(1), Some("irq_tail"))
+        ]
+    );
+}
+
+/// A packet's own tap clones and announcements are not another's processing: no wait for the batch.
+#[test]
+fn a_packet_alone_waits_for_no_batch() {
+    let mut s = script();
+    soft(&mut s, 0, 0, "entry");
+    arrive(&mut s, 10, A, 100);
+    arrive(&mut s, 40, A + 256, 100);
+    let r = rx(&s);
+    assert!(r.iter().all(|r| r.stage(Stage::BatchWait).is_none()), "{r:?}");
 }
