@@ -35,6 +35,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
                 threads: &threads,
                 comms: &comms,
                 softirqs: &softirqs,
+                polls: &polls,
             };
             receive::run(&trace, &identity, &tcp, asks)
         },

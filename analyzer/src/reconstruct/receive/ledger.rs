@@ -4,6 +4,8 @@ use super::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use super::unit::Unit;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
+use crate::reconstruct::context::RunBy;
+use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
 use crate::reconstruct::thread::Threads;
 
@@ -16,7 +18,12 @@ pub struct Asks<'f> {
     pub comms: &'f Comms,
     /// Softirq runs by (start, CPU).
     pub softirqs: &'f [SoftirqRow],
+    /// Polls by end.
+    pub polls: &'f [PollRow],
 }
+
+/// Ends of polls of other CPUs between a packet's reception and the end of its own poll, at most.
+const OTHER_POLLS: usize = 64;
 
 impl Asks<'_> {
     fn softirq(&self, start: i64, cpu: u16) -> Option<&SoftirqRow> {
@@ -24,6 +31,16 @@ impl Asks<'_> {
             .softirqs
             .binary_search_by_key(&(start, cpu), |r| (r.start_ns, r.cpu));
         self.softirqs.get(at.ok()?)
+    }
+    fn run_by(&self, u: &Unit) -> Option<RunBy> {
+        if let Some(start) = u.recv_softirq {
+            return self.softirq(start, u.cpu).map(|r| r.run_by);
+        }
+        let recv = u.recv.filter(|_| u.recv_in_task)?;
+        let from = self.polls.partition_point(|p| p.end_ns < recv);
+        let mut next = self.polls.get(from..)?.iter().take(OTHER_POLLS);
+        next.find(|p| p.cpu == u.cpu && p.context == PollContext::Task)
+            .map(|p| p.run_by)
     }
 }
 
@@ -146,6 +163,13 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         0 => Name::default(),
         _ => asks.comms.at(pid, last),
     };
+    // The run that it waited for: of its first CPU, or of the one it was steered to.
+    let stage = |s: Stage| parts.0.get(s as usize).copied().flatten();
+    let waited = match (stage(Stage::SoftirqWait), u.start_kind) {
+        (Some(_), RxStart::Irq) => u.softirq.and_then(|start| asks.softirq(start, u.start_cpu)),
+        (None, _) if stage(Stage::Rps).is_none() => None,
+        _ => u.recv_softirq.and_then(|start| asks.softirq(start, u.cpu)),
+    };
     RxRow {
         skb_id: u.skb,
         dev: u.dev,
@@ -163,10 +187,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         rcvq_ns,
         poll_nth: u.poll_nth,
         unit_nth: u.unit_nth,
-        run_by: u
-            .recv_softirq
-            .and_then(|start| asks.softirq(start, u.cpu))
-            .map(|r| r.runner),
+        run_by: asks.run_by(u),
+        softirq_blame: waited.and_then(|r| r.blame),
         run_queue_task: named(instead.unwrap_or(0)),
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,

@@ -3,7 +3,8 @@
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
-use crate::reconstruct::softirq::tables::Runner;
+use crate::reconstruct::context::RunBy;
+use crate::reconstruct::softirq::tables::Blame;
 use crate::table::{Cell, TableDef, col};
 
 pub use super::stages::{STAGES, Stage};
@@ -123,8 +124,10 @@ pub struct RxRow {
     pub poll_nth: Option<u32>,
     /// Its place among the units of that poll, from 0.
     pub unit_nth: Option<u32>,
-    /// Who ran the softirq that received it.
-    pub run_by: Option<Runner>,
+    /// Who ran the softirq, or the poll outside softirq, that received it.
+    pub run_by: Option<RunBy>,
+    /// What kept its CPU longest in `softirq_wait` or `rps`; `None` without these.
+    pub softirq_blame: Option<Blame>,
     /// The task that ran longest on the reader's CPU while the reader waited for it; empty: none, or not known.
     pub run_queue_task: Name,
     /// What says that it was read; `None`: not seen read.
@@ -290,8 +293,15 @@ pub static RX: TableDef<RxRow> = TableDef {
             "run_by",
             "",
             Str,
-            "who ran the softirq that received it, as in softirqs; empty outside a seen run",
+            "who ran the softirq (as in softirqs) or the poll outside softirq (as in polls) that received it; empty when not seen",
             |r, _| r.run_by.map_or(Cell::Null, |b| Cell::str(b.word()))
+        ),
+        col!(
+            "softirq_blame",
+            "",
+            Str,
+            "what its CPU did longest in stage_softirq_wait_ns or stage_rps_ns, and who, as in softirqs; empty without these",
+            |r, _| r.softirq_blame.map_or(Cell::Null, |b| Cell::str(b.text()))
         ),
         col!(
             "run_queue_task",
