@@ -11,6 +11,7 @@
 
 mod cases;
 mod invariants;
+mod links;
 mod rows;
 mod table;
 #[cfg(test)]
@@ -36,6 +37,8 @@ pub struct Oracle {
     pub checked: u64,
     /// Those that failed.
     pub wrong: u64,
+    /// Wrong links whose label told the doubt: not counted as wrong.
+    pub doubtful: u64,
     /// An example of a failure, or what is missing.
     pub note: String,
 }
@@ -75,8 +78,13 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     for table in ["rx", "tx"] {
         if let Some(rows) = ledger(&facts, table) {
             oracles.extend(invariants::of_rows(table, &rows));
+            if table == "rx" {
+                oracles.extend(links::by_readers(dir, &truth, &rows));
+            }
         }
     }
+    oracles.extend(links::by_allocator(dir, &facts));
+    oracles.extend(links::counters(&truth, &facts));
     oracles.push(invariants::nothing_lost(&facts));
     oracles.extend(invariants::balances(&facts));
     Ok(Report {

@@ -70,7 +70,8 @@ pub fn text(cell: Cell<'_>) -> String {
     }
 }
 
-fn confidence(word: &str) -> Confidence {
+/// The label of a word.
+pub fn confidence(word: &str) -> Confidence {
     let all = [Confidence::Certain, Confidence::Strong, Confidence::Weak];
     all.into_iter()
         .find(|c| c.word() == word)

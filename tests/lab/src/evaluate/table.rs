@@ -28,6 +28,8 @@ pub struct Figures {
     pub links: u64,
     /// Wrong ones that were claimed certain or strong.
     pub wrong_links: u64,
+    /// Wrong ones whose label told the doubt.
+    pub doubtful: u64,
     /// Bytes that the balances expect.
     pub bytes: u64,
     /// Bytes they do not explain.
@@ -58,6 +60,7 @@ impl Figures {
                     (f.bytes, f.unexplained) = (f.bytes + o.checked, f.unexplained + o.wrong);
                 } else if o.name.starts_with(LINKS) {
                     (f.links, f.wrong_links) = (f.links + o.checked, f.wrong_links + o.wrong);
+                    f.doubtful += o.doubtful;
                 } else if o.wrong > 0 {
                     let (rig, name) = (&r.rig, o.name);
                     f.broken
@@ -161,8 +164,8 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     let f = Figures::of(reports);
     let _ = writeln!(
         out,
-        "total: {} cases ({} more whose stage is not there yet), {} named right, {} sized right; {} of {} links wrong; {} of {} bytes unexplained",
-        f.cases, f.later, f.named, f.sized, f.wrong_links, f.links, f.unexplained, f.bytes
+        "total: {} cases ({} more whose stage is not there yet), {} named right, {} sized right; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
+        f.cases, f.later, f.named, f.sized, f.wrong_links, f.links, f.doubtful, f.unexplained, f.bytes
     );
     for m in f.misses() {
         let _ = writeln!(out, "misses: {m}");

@@ -103,6 +103,7 @@ fn figures_say_what_they_miss() {
         name,
         checked,
         wrong,
+        doubtful: 0,
         note: "n".into(),
     };
     let report = |cases, oracles| Report {
