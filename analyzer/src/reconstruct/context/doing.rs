@@ -99,7 +99,9 @@ pub fn between(cpu: &Cpu, from: &Point, to: &Point) -> Doing {
         // Its handler has returned, or it has none whose end is traced: it may end any time behind this event. What it
         // interrupted counts, unless the next event shows that the interrupt went on or ran the softirq itself.
         let goes_on = from.edge != Edge::IrqExit && to.in_hardirq();
-        let ran_it = to.edge == Edge::SoftirqEntry && from.flags & (SOFTIRQ | BH_OFF) == 0;
+        // One that comes while handle_softirqs is between two vectors shows a softirq, but interrupted none.
+        let in_softirq = from.flags & SOFTIRQ != 0 && cpu.run.is_some();
+        let ran_it = to.edge == Edge::SoftirqEntry && from.flags & BH_OFF == 0 && !in_softirq;
         if goes_on || ran_it {
             return Doing::Irq(
                 cpu.last_irq()

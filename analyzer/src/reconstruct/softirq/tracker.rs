@@ -17,6 +17,8 @@ pub struct OnCpu {
     state: Cpu,
     /// The event before.
     last: Option<Point>,
+    /// The last event before that was in no hard interrupt of a softirq.
+    below: Option<Point>,
     /// What the current event is, when its handler says.
     here: Option<(Edge, i32)>,
     /// Waits of pending vectors.
@@ -52,7 +54,7 @@ impl Tracker for OnCpu {
         self.cut();
         self.state.forget();
         self.waits = Default::default();
-        (self.last, self.ksoftirqd) = (None, Ksoftirqd::Asleep);
+        (self.last, self.below, self.ksoftirqd) = (None, None, Ksoftirqd::Asleep);
     }
 }
 
@@ -63,6 +65,7 @@ impl OnCpu {
             cpu,
             state: Cpu::default(),
             last: None,
+            below: None,
             here: None,
             waits: Default::default(),
             ksoftirqd: Ksoftirqd::Asleep,
@@ -78,7 +81,13 @@ impl OnCpu {
     }
     /// An event that no handler saw lies before the next.
     pub fn passed(&mut self, e: &Event<'_>) {
-        self.last = Some(Point::inside(e));
+        self.at(Point::inside(e));
+    }
+    fn at(&mut self, p: Point) {
+        self.last = Some(p);
+        if !(p.in_hardirq() && p.flags & SOFTIRQ != 0) {
+            self.below = Some(p);
+        }
     }
     /// Before an event is handled: the time since the one before it goes to the waits of the pending vectors.
     pub fn before(&mut self, e: &Event<'_>, is_entry: bool) {
@@ -101,7 +110,7 @@ impl OnCpu {
         if let Some((edge, pid)) = self.here.take() {
             (point.edge, point.pid) = (edge, pid);
         }
-        self.last = Some(point);
+        self.at(point);
     }
     pub(super) fn irq_entry(&mut self, e: &Event<'_>, name: &[u8]) {
         self.state.irq_entry(e, name);
@@ -122,8 +131,9 @@ impl OnCpu {
     pub(super) fn entry(&mut self, e: &Event<'_>, vec: u32) {
         let wait = self.waits.get_mut(vec as usize).and_then(Option::take);
         self.cut();
-        let (episode, run_by) = self.run_by(e);
         self.state.softirq_entry(e, vec);
+        let raised = self.state.run.and_then(|r| r.raise).map(|r| r.ts);
+        let (episode, run_by) = self.run_by(e, raised);
         // A raise that need not be the first has no wait.
         let wait = wait.filter(|_| self.state.run.is_some_and(|r| r.raise.is_some()));
         self.open = Some(Open {
@@ -170,14 +180,18 @@ impl OnCpu {
     }
 
     /// Who runs the softirq that now begins, and when the runs began of which it is the next.
-    fn run_by(&self, e: &Event<'_>) -> (i64, RunBy) {
-        let Some(last) = self.last else {
+    fn run_by(&self, e: &Event<'_>, raised: Option<i64>) -> (i64, RunBy) {
+        // An interrupt of handle_softirqs before its first vector, or between two, tells nothing of who runs these.
+        let Some(last) = self.below else {
             return (e.ts, RunBy::Unknown);
         };
-        let at_once = e.ts.wrapping_sub(last.ts) <= AT_ONCE_NS;
+        let interrupted = self.last.is_some_and(|l| l != last);
+        let at_once = interrupted || e.ts.wrapping_sub(last.ts) <= AT_ONCE_NS;
+        // Pending when the vector before ended, or shown to be in softirq since.
+        let pending = raised.is_some_and(|t| t <= last.ts);
         let loops = match last.edge {
-            Edge::SoftirqExit(_) => at_once,
-            _ => last.in_hardirq() && last.flags & SOFTIRQ != 0,
+            Edge::SoftirqExit(_) => at_once || pending,
+            _ => !last.in_hardirq() && last.flags & SOFTIRQ != 0,
         };
         if let Some((row, _)) = self.rows.last().filter(|(r, _)| loops && r.pid == e.pid) {
             return (row.episode_ns, row.run_by);
@@ -185,7 +199,7 @@ impl OnCpu {
         let in_task = last.flags & (SOFTIRQ | 0x48) == 0;
         let run_by = match last.edge {
             Edge::SoftirqExit(_) | Edge::Switch => RunBy::Unknown,
-            _ if last.in_hardirq() && last.flags & SOFTIRQ == 0 => match last.flags & BH_OFF {
+            _ if last.in_hardirq() => match last.flags & BH_OFF {
                 0 if self.tells.bh_off || at_once => RunBy::IrqTail,
                 0 => RunBy::Unknown,
                 _ => RunBy::BhEnable,
