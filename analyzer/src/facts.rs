@@ -9,6 +9,7 @@ use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
+use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
@@ -85,6 +86,8 @@ pub struct Facts {
     pub softirqs: Vec<SoftirqRow>,
     /// View `polls`.
     pub polls: Vec<PollRow>,
+    /// View `clock_skew`.
+    pub clock_skew: Vec<SkewRow>,
     /// View `connections`.
     pub connections: Vec<ConnectionRow>,
     /// View `tcp_samples`.
@@ -142,6 +145,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &CLOCK_SKEW,
+                rows: &self.clock_skew,
+                names,
+            }),
+            Box::new(Typed {
                 def: &CONNECTIONS,
                 rows: &self.connections,
                 names,
@@ -191,6 +199,7 @@ impl Facts {
             txq_stops: vec![],
             softirqs: vec![],
             polls: vec![],
+            clock_skew: vec![],
             connections: vec![],
             tcp_samples: vec![],
             tcp_states: vec![],

@@ -4,7 +4,8 @@
 //! Trace ─┬─ skb (identity of every address: ids per event, lives, hops) ─┐
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
 //!        ├─ thread, comms (who ran, slept, was called what) ─────────────┘
-//!        └─ softirq, napi
+//!        ├─ softirq (waits and who ran them) ── napi
+//!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
 
 pub mod comms;
@@ -15,6 +16,7 @@ pub mod napi;
 pub mod receive;
 mod run;
 pub mod skb;
+pub mod skew;
 pub mod softirq;
 pub mod tcp;
 pub mod thread;

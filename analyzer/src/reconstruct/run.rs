@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::thread::Threads;
-use super::{drops, napi, receive, skb, softirq, tcp, xmits};
+use super::{drops, napi, receive, skb, skew, softirq, tcp, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -29,7 +29,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let (rx, ((drops, no_drops), passes)) = rayon::join(
+    let (rx, ((drops, no_drops), (passes, clock_skew))) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -42,7 +42,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         || {
             rayon::join(
                 || drops::run(&trace, capture, &identity, reasons.as_ref()),
-                || xmits::run(&trace, capture, &identity),
+                || rayon::join(|| xmits::run(&trace, capture, &identity), || skew::run(&trace)),
             )
         },
     );
@@ -114,6 +114,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         txq_stops: passes.stops,
         softirqs,
         polls,
+        clock_skew,
         connections: connections.collect(),
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,

@@ -43,6 +43,7 @@ pub fn facts() -> Facts {
         rx: rx(),
         softirqs: softirqs(),
         polls: polls(),
+        clock_skew: vec![],
         connections: vec![connection()],
         tcp_samples: samples(),
         tcp_states: states(),

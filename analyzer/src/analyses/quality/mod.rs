@@ -6,6 +6,7 @@
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
 use crate::ingest::StreamInfo;
+use crate::reconstruct::skew::ClockError;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,8 @@ pub struct Quality {
     pub lost_share: f64,
     /// Share of (CPU x time) that lies in a gap of known extent.
     pub gap_share: f64,
+    /// The error bar of intervals between CPUs.
+    pub clocks: ClockError,
     /// Everything `check` prints.
     pub capture: crate::ingest::CaptureInfo,
     /// The counters that are not zero.
@@ -107,16 +110,21 @@ pub fn answer(facts: &Facts) -> Quality {
     if lost_elsewhere > 0 {
         says.push("a ring buffer that no answer uses lost events too".into());
     }
-    let sentence = match says.is_empty() {
+    let clocks = ClockError::of(&facts.clock_skew);
+    let mut sentence = match says.is_empty() {
         true => "Complete: no event was lost, every stream was read to its end.".to_string(),
         false => format!("Mind that {}.", says.join("; ")),
     };
+    if c.cpus > 1 && c.clock_is_ns {
+        sentence = format!("{sentence} {}", clocks.short());
+    }
     let stats = facts.stats.iter().filter(|s| s.value > 0).cloned().collect();
     Quality {
         level,
         sentence,
         lost_share,
         gap_share,
+        clocks,
         capture: c.clone(),
         stats,
     }
