@@ -15,8 +15,10 @@
 //! namespace, on its own CPU and with its own priority.
 
 pub mod actors;
+pub mod burner;
 pub mod counters;
 pub mod evaluate;
+pub mod independent;
 pub mod net;
 pub mod recording;
 pub mod rigs;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::independent;
 use crate::net;
 use crate::recording::Recorder;
 use crate::rigs::Rig;
@@ -73,6 +74,7 @@ pub fn play(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played
         std::thread::sleep(Duration::from_millis(20));
     };
     net::clean(Some(child.id()));
+    independent::kmem::clean(child.id());
     let said = std::fs::read_to_string(&log).unwrap_or_default().trim().to_owned();
     Ok(match status {
         Some(s) if s.success() => Played::Done(dir),

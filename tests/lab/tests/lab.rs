@@ -14,9 +14,15 @@ fn the_ledger_tells_the_planted_truth() {
         .arg(&out)
         .output();
     let lab = lab.unwrap();
-    let (table, told) = (String::from_utf8_lossy(&lab.stdout), String::from_utf8_lossy(&lab.stderr));
+    let (table, told) = (
+        String::from_utf8_lossy(&lab.stdout),
+        String::from_utf8_lossy(&lab.stderr),
+    );
     println!("{table}");
-    for line in told.lines().filter(|l| l.starts_with("skipped: ") || l.contains("FAILED")) {
+    for line in told
+        .lines()
+        .filter(|l| l.starts_with("skipped: ") || l.contains("FAILED"))
+    {
         println!("{line}");
     }
     assert!(lab.status.success(), "bundles are in {}\n{told}", out.display());

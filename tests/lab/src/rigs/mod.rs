@@ -9,14 +9,28 @@
 use std::path::PathBuf;
 
 use crate::counters::{self, Counters};
+use crate::independent::kmem::Kmem;
+use crate::independent::tap::Tap;
 use crate::net::Netns;
 use crate::recording::{Recorder, Recording};
 use crate::truth::{Case, Truth};
 
+mod backlog;
+mod bridge_tap;
+mod copy;
+mod gro_hold;
 pub mod late;
+mod late_datagrams;
+mod offloads;
+mod rpc_busy;
+mod rps;
 mod run_queue;
 mod slow_reader;
+mod softirq_burn;
+mod softirq_task;
+mod twins;
 mod tx;
+mod udp_overflow;
 
 /// A rig.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +47,22 @@ pub struct Rig {
 
 /// Every rig, in the order of the path.
 pub const ALL: &[Rig] = &[
+    softirq_task::RIG,
+    softirq_burn::RIG,
+    rps::RIG,
+    gro_hold::RIG,
+    offloads::GRO,
+    offloads::GSO,
+    bridge_tap::RIG,
+    backlog::RIG,
     slow_reader::RIG,
     run_queue::RIG,
+    copy::RIG,
+    udp_overflow::RIG,
+    late_datagrams::FRAGMENTS,
+    late_datagrams::PING,
+    twins::RIG,
+    rpc_busy::RIG,
     tx::sndbuf::RIG,
     tx::nagle::RIG,
     tx::cork::RIG,
@@ -66,6 +94,8 @@ pub struct Bench {
     pub recorder: Recorder,
     /// What is planted.
     pub truth: Truth,
+    kmem: Option<Kmem>,
+    taps: Vec<Tap>,
 }
 
 /// A recording and the counters at its start.
@@ -83,11 +113,28 @@ impl Bench {
         let before = counters::read(of)?;
         Ok(Session { recording, of, before })
     }
+    /// Records, from now to the end of the session, what the slab allocator does with sk_buffs (`kmem.txt`).
+    pub fn record_links(&mut self) -> anyhow::Result<()> {
+        self.kmem = Some(Kmem::start()?);
+        Ok(())
+    }
+    /// Taps a device until the end of the session (`pcap.csv`); it changes what the recording shows, as every tap does.
+    pub fn tap(&mut self, ns: &Netns, dev: &str) -> anyhow::Result<()> {
+        self.taps.push(Tap::start(ns, dev)?);
+        Ok(())
+    }
     /// Ends it; counters go to the truth.
     pub fn finish(&mut self, session: Session<'_>) -> anyhow::Result<()> {
         let after = counters::read(session.of)?;
         self.truth.counters.extend(counters::delta(&session.before, &after));
-        session.recording.finish()
+        session.recording.finish()?;
+        for tap in self.taps.drain(..) {
+            tap.finish(&self.dir.join("pcap.csv"))?;
+        }
+        match self.kmem.take() {
+            Some(kmem) => kmem.finish(&self.dir.join("kmem.txt")),
+            None => Ok(()),
+        }
     }
     /// Adds a planted wait.
     pub fn plant(&mut self, case: Case) {
@@ -111,6 +158,8 @@ pub fn play(rig: &Rig, dir: PathBuf, recorder: Recorder) -> anyhow::Result<Truth
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             ..Truth::default()
         },
+        kmem: None,
+        taps: vec![],
     };
     (rig.run)(&mut bench)?;
     bench.truth.save(&bench.dir.join("truth.json"))?;

@@ -1,8 +1,16 @@
 //! System calls without a safe interface. The only `unsafe` of this crate.
+//!
+//! In: plain values. Out: plain values and owned descriptors. Must not know what a rig plants. Spec: the manual pages named
+//! in each file.
 #![allow(unsafe_code)]
 
+mod fault;
+mod packet;
+
+pub use fault::Fault;
+pub use packet::{PacketSocket, Received, burning_filter};
+
 use std::io::{Error, Result};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -43,42 +51,4 @@ pub fn die_with_parent(command: &mut Command) {
     unsafe {
         command.pre_exec(|| check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)));
     }
-}
-
-/// Attaches a classic BPF filter that executes `instructions` (2 to 4096) and then accepts nothing.
-pub fn burning_filter(socket: &impl AsRawFd, instructions: usize) -> Result<()> {
-    // ALU adds: nothing a compiler of the kernel would drop. BPF_ALU|BPF_ADD|BPF_K, then BPF_RET|BPF_K 0.
-    let add = libc::sock_filter {
-        code: 0x04,
-        jt: 0,
-        jf: 0,
-        k: 1,
-    };
-    let mut code = vec![add; instructions.clamp(2, 4096)];
-    if let Some(last) = code.last_mut() {
-        *last = libc::sock_filter {
-            code: 0x06,
-            jt: 0,
-            jf: 0,
-            k: 0,
-        };
-    }
-    set_filter(socket, &mut code)
-}
-
-fn set_filter(socket: &impl AsRawFd, code: &mut [libc::sock_filter]) -> Result<()> {
-    let program = libc::sock_fprog {
-        len: u16::try_from(code.len()).unwrap_or(u16::MAX),
-        filter: code.as_mut_ptr(),
-    };
-    // SAFETY: program and code live through the call, the length is theirs.
-    check(unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_ATTACH_FILTER,
-            (&raw const program).cast(),
-            size_of::<libc::sock_fprog>() as libc::socklen_t,
-        )
-    })
 }

@@ -1,0 +1,73 @@
+//! GRO holds a packet: with `gro_flush_timeout`, a segment without PSH waits for the timer.
+
+use std::io::Read;
+use std::time::Duration;
+
+use rustix::net::{SendFlags, send};
+
+use super::{Bench, Rig};
+use crate::actors::{Gate, Place, join, spawn, tcp_pair};
+use crate::sys::{now_ns, tid};
+use crate::truth::Case;
+
+pub(super) const RIG: Rig = Rig {
+    name: "gro_hold",
+    what: "GRO holds a segment until gro_flush_timeout (gro)",
+    cpus: 2,
+    run,
+};
+
+const MESSAGES: usize = 10;
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let (a, b) = bench.pair()?;
+    a.offloads("va", "tso off gso off")?;
+    b.offloads("vb", "gro on")?;
+    let session = bench.record(&b)?;
+    let (client, server) = tcp_pair(&a, &b, "10.99.1.2:7017".parse()?)?;
+    // After the handshake: it would be held, too.
+    b.sysfs("/sys/class/net/vb/gro_flush_timeout", "5000000")?;
+    // One full segment, not pushed: more is to come.
+    let segment = vec![1u8; 1_448];
+    let next = Gate::new();
+    let (sent, (pid, reads)) = std::thread::scope(|s| {
+        let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
+            let (mut message, mut at) = (vec![0u8; 1_448], vec![]);
+            for _ in 0..MESSAGES {
+                (&server).read_exact(&mut message)?;
+                at.push(now_ns());
+                next.open();
+            }
+            Ok((tid(), at))
+        })?;
+        let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
+            let mut sent = vec![];
+            for _ in 0..MESSAGES {
+                std::thread::sleep(Duration::from_millis(1));
+                let before = now_ns();
+                send(&client, &segment, SendFlags::MORE)?;
+                sent.push((before, now_ns()));
+                next.pass()?;
+            }
+            Ok(sent)
+        })?;
+        anyhow::Ok((join(sender)?, join(reader)?))
+    })?;
+    bench.finish(session)?;
+    for (sent, read_ns) in sent.iter().zip(reads) {
+        bench.plant(Case {
+            table: "rx".into(),
+            sport: client.local_addr()?.port(),
+            dport: 7017,
+            from_ns: sent.0,
+            to_ns: read_ns,
+            stage: "gro".into(),
+            // GRO has it inside the send call; the reader reads as soon as it is flushed.
+            ns: read_ns - sent.1,
+            why: "GRO held the segment until its timer flushed it".into(),
+            pid: Some(pid),
+            ..Case::default()
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! A burst of datagrams for a reader that sleeps, and a receive buffer that does not hold them all.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use super::{Bench, Rig};
+use crate::actors::{Gate, Place, join, spawn};
+use crate::sys::{now_ns, tid};
+use crate::truth::Case;
+
+pub(super) const RIG: Rig = Rig {
+    name: "udp_overflow",
+    what: "datagrams overflow the receive buffer of a sleeping reader (reader_asleep; drops = UdpRcvbufErrors)",
+    cpus: 2,
+    run,
+};
+
+const BURSTS: usize = 10;
+const DATAGRAMS: usize = 60;
+const BYTES: usize = 900;
+
+fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let (a, b) = bench.pair()?;
+    let server = b.inside(|| Ok(UdpSocket::bind("10.99.1.2:7010")?))?;
+    rustix::net::sockopt::set_socket_recv_buffer_size(&server, 16 * 1024)?;
+    server.set_read_timeout(Some(Duration::from_millis(5)))?;
+    let session = bench.record(&b)?;
+    let (asleep, drained) = (Gate::new(), Gate::new());
+    let (sent, (pid, naps, read)) = std::thread::scope(|s| {
+        let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
+            let (mut naps, mut read, mut buffer) = (vec![], 0i64, [0u8; 2_000]);
+            for n in 0..BURSTS {
+                asleep.open();
+                naps.push(crate::actors::sleep(Duration::from_micros(8_000 + 700 * n as u64)));
+                while server.recv(&mut buffer).is_ok() {
+                    read += 1;
+                }
+                drained.open();
+            }
+            Ok((tid(), naps, read))
+        })?;
+        let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
+            let socket = UdpSocket::bind("10.99.1.1:0")?;
+            socket.connect("10.99.1.2:7010")?;
+            let mut sent = vec![];
+            for _ in 0..BURSTS {
+                asleep.pass()?;
+                std::thread::sleep(Duration::from_millis(1));
+                let before = now_ns();
+                socket.send(&[0; BYTES])?;
+                let first = now_ns();
+                for _ in 1..DATAGRAMS {
+                    socket.send(&[0; BYTES])?;
+                }
+                sent.push((before, first, now_ns()));
+                drained.pass()?;
+            }
+            Ok(sent)
+        })?;
+        anyhow::Ok((join(sender)?, join(reader)?))
+    })?;
+    bench.finish(session)?;
+    bench.truth.counters.insert("LabUdpRead".into(), read);
+    for ((before, first, last), nap) in sent.iter().zip(naps) {
+        bench.plant(Case {
+            table: "rx".into(),
+            from_ns: *before,
+            to_ns: *last,
+            stage: "reader_asleep".into(),
+            // The first of the burst waits longest.
+            ns: nap.1 - first,
+            why: "the reader slept while the burst came".into(),
+            dev: Some("vb".into()),
+            pid: Some(pid),
+            ..Case::default()
+        });
+    }
+    Ok(())
+}
