@@ -5,11 +5,12 @@ use rustc_hash::FxHashMap;
 use super::frees::FreePlace;
 use super::identity::Identity;
 use super::life::Phase;
-use super::tables::{BirthKind, DeathKind, SkbRow};
+use super::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, Severity, StatRow};
+use crate::name::Name;
 
 /// Families whose sockets are read packets of devices: AF_INET, AF_INET6.
 const PACKET_FAMILIES: [u16; 2] = [2, 10];
@@ -96,6 +97,9 @@ impl Skbs<'_> {
 
     pub(super) fn consume(&mut self, e: &Event<'_>, addr: u64, location: u64) {
         let place = self.frees.place(location);
+        if place == FreePlace::Tap {
+            return self.tapped(e, addr, location);
+        }
         let kind = if place == FreePlace::Segmenter {
             DeathKind::Segmented
         } else {
@@ -111,6 +115,22 @@ impl Skbs<'_> {
             _ => self.frees.place(location),
         };
         self.free(e, addr, location, place, DeathKind::Dropped);
+    }
+
+    /// A packet capture lets go: of the last reference to a received packet, or of its own copy of a frame being sent,
+    /// whose birth no event told.
+    fn tapped(&mut self, e: &Event<'_>, addr: u64, location: u64) {
+        let received = self.open.get(&addr).is_some_and(|l| {
+            l.phase == Phase::Received && l.last_cpu == e.cpu && e.in_softirq() && self.same_run(e, l.last_ns)
+        });
+        if received {
+            return self.free(e, addr, location, FreePlace::Network, DeathKind::Consumed);
+        }
+        let unnamed = (Name::default(), None);
+        self.birth(e, addr, SkbClass::Tap, Phase::TxQueued, BirthKind::Inferred, unnamed);
+        if let Some(life) = self.open.remove(&addr) {
+            self.put(life.row(DeathKind::Consumed, Some(e.ts), location, Confidence::Certain));
+        }
     }
 
     pub(super) fn free(&mut self, e: &Event<'_>, addr: u64, location: u64, place: FreePlace, kind: DeathKind) {
@@ -173,7 +193,9 @@ impl Skbs<'_> {
             // Every life is put when it ends, so none is missing here.
             lives: self.rows.into_iter().flatten().collect(),
             hops: self.hops,
-            fclone_distance: self.distance,
+            fclone_distance: self.layout.distance,
+            hashed: self.layout.hashed,
+            clones: self.clones,
             missing: vec![],
             stats: vec![untracked],
         }

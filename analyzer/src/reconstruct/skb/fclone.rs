@@ -1,6 +1,9 @@
-//! The distance between a TCP original and its fclone companion, learned from the data: sizeof(struct sk_buff) of that kernel.
+//! How this kernel lays out TCP's skbs, learned from the data: the distance between an original and its fclone companion
+//! (sizeof(struct sk_buff)), and where companions lie in their slab.
 
+use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,27 +15,82 @@ use crate::reconstruct::dispatch::{Routes, Tracker};
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 192..=512;
 /// Fewest agreeing pairs, and least share of all pairs, that the distance needs to be believed.
 const LEAST: (u64, f64) = (3, 0.5);
+/// Objects of the fclone cache are this far apart (two skbs and a counter, aligned to cache lines).
+pub const STRIDE: u64 = 512;
+/// Objects of the head cache are aligned to this, so their remainder by [`STRIDE`] is 0 or this.
+const HEAD: u64 = 256;
+/// Fewest frames before their remainders tell anything, and fewest of them that lie where only companions do.
+const ENOUGH: (u64, u64) = (32, 8);
+
+/// What the data show of the layout.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// sizeof(struct sk_buff): a companion lies this far above its original.
+    pub distance: Option<u64>,
+    /// `address mod 512 == distance` means a companion: every frame lies at 0, 256 or there.
+    pub stride: bool,
+    /// Pointers were hashed when the capture was written (a text capture): addresses are names, not places.
+    pub hashed: bool,
+    /// The recording tells retransmits.
+    pub tells_resent: bool,
+    /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending.
+    resent: Vec<u32>,
+}
+
+impl Layout {
+    /// Whether the frame queued at a position was sent again, not sent first.
+    pub fn is_resent(&self, index: u32) -> bool {
+        self.resent.binary_search(&index).is_ok()
+    }
+    /// Whether an address is a companion's by its place in the slab.
+    pub fn is_companion(&self, addr: u64) -> bool {
+        self.stride && self.distance.is_some_and(|d| addr % STRIDE == d % STRIDE)
+    }
+}
 
 #[derive(Default)]
 struct Learn {
     originals: FxHashSet<u64>,
     distances: FxHashMap<u64, u64>,
+    /// Frames queued, by address modulo [`STRIDE`].
+    queued: FxHashMap<u64, u64>,
+    frames: u64,
+    highest: u64,
+    /// Last frame queued on each CPU: position, address.
+    last: Vec<(u32, u64)>,
+    /// Frames that a retransmit was told of right after, and how far above the original they lay.
+    resent: Vec<(u32, u64)>,
 }
 
 impl Tracker for Learn {}
 
-/// The distance, when the data show one clearly.
-pub fn distance(trace: &Trace<'_>) -> Option<u64> {
+/// Reads the trace once for the addresses alone.
+pub fn layout(trace: &Trace<'_>) -> Layout {
     let mut routes = Routes::<Learn>::new("fclone");
     routes.on::<TcpSendmsgLocked<'static>>(&trace.schema, |t, _, p| {
         if p.skb_addr != 0 {
             t.originals.insert(p.skb_addr);
         }
     });
-    routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, _, p| {
+    let tells = routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, e, p| {
         t.originals.insert(p.skbaddr);
+        if let Some((index, addr)) = t.last.get(usize::from(e.cpu)).filter(|_| p.err.unwrap_or(0) == 0) {
+            t.resent.push((*index, addr.wrapping_sub(p.skbaddr)));
+        }
     });
-    routes.on::<NetDevQueue<'static>>(&trace.schema, |t, _, p| {
+    routes.on::<NetifReceiveSkb<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
+    routes.on::<NapiGroReceiveEntry<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
+    routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
+        let cpu = usize::from(e.cpu);
+        if t.last.len() <= cpu {
+            t.last.resize(cpu + 1, (u32::MAX, 0));
+        }
+        if let Some(last) = t.last.get_mut(cpu) {
+            *last = (e.index, p.skbaddr);
+        }
+        t.highest = t.highest.max(p.skbaddr);
+        t.frames += 1;
+        *t.queued.entry(p.skbaddr % STRIDE).or_insert(0) += 1;
         for d in PLAUSIBLE.step_by(8) {
             if t.originals.contains(&p.skbaddr.wrapping_sub(d)) {
                 *t.distances.entry(d).or_insert(0) += 1;
@@ -41,10 +99,48 @@ pub fn distance(trace: &Trace<'_>) -> Option<u64> {
     });
     let mut learn = Learn::default();
     routes.run(trace, &mut learn);
-    let all: u64 = learn.distances.values().sum();
-    let (d, n) = learn
-        .distances
-        .into_iter()
-        .max_by_key(|(d, n)| (*n, std::cmp::Reverse(*d)))?;
-    (n >= LEAST.0 && n as f64 >= LEAST.1 * all as f64).then_some(d)
+    let wide = trace
+        .schema
+        .format("net", "net_dev_queue")
+        .or_else(|| trace.schema.format("net", "netif_receive_skb"))
+        .and_then(|f| f.field("skbaddr"))
+        .is_some_and(|f| f.size == 8);
+    learn.layout(wide, tells)
+}
+
+impl Learn {
+    fn layout(self, wide: bool, tells: bool) -> Layout {
+        if wide && self.highest > 0 && self.highest <= u64::from(u32::MAX) {
+            return Layout {
+                hashed: true,
+                ..Layout::default()
+            };
+        }
+        let pairs: u64 = self.distances.values().sum();
+        let best = self
+            .distances
+            .iter()
+            .map(|(d, n)| (*d, *n))
+            .max_by_key(|(d, n)| (*n, std::cmp::Reverse(*d)));
+        let paired = best
+            .filter(|(_, n)| *n >= LEAST.0 && *n as f64 >= LEAST.1 * pairs as f64)
+            .map(|(d, _)| d);
+        // The one place besides the head cache's where frames lie.
+        let mut others = self.queued.iter().filter(|(r, _)| *r % HEAD != 0);
+        let place = match (others.next(), others.next()) {
+            (Some((r, n)), None) if self.frames >= ENOUGH.0 && *n >= ENOUGH.1 && r % 8 == 0 => Some(*r),
+            _ => None,
+        };
+        let distance = paired.or(place.filter(|r| PLAUSIBLE.contains(r)));
+        let of = |(index, d): (u32, u64)| (Some(d) == distance).then_some(index);
+        let mut resent: Vec<u32> = self.resent.into_iter().filter_map(of).collect();
+        resent.sort_unstable();
+        Layout {
+            distance,
+            stride: distance.is_some() && place == distance.map(|d| d % STRIDE),
+            hashed: false,
+            tells_resent: tells,
+            resent,
+        }
+    }
 }

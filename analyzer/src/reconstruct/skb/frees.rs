@@ -19,6 +19,9 @@ pub enum FreePlace {
     Tcp,
     /// The deferred free of what a reader on another CPU was done with (`skb_attempt_defer_free`, since 5.19).
     Deferred,
+    /// A packet capture on the recorded host lets go of what it looked at: its own copy of a frame being sent, or a
+    /// received packet that nobody else wanted.
+    Tap,
     /// netlink, unix, vsock, audit: never a packet of a device.
     Elsewhere,
     /// Other network code.
@@ -63,6 +66,8 @@ const PLACES: &[(&str, FreePlace)] = &[
     ("audit_", FreePlace::Elsewhere),
     ("kobject_uevent", FreePlace::Elsewhere),
     ("uevent_", FreePlace::Elsewhere),
+    ("tpacket_rcv", FreePlace::Tap),
+    ("packet_rcv", FreePlace::Tap),
     ("tpacket_", FreePlace::Elsewhere),
     ("packet_", FreePlace::Elsewhere),
 ];

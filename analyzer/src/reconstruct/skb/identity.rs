@@ -26,8 +26,9 @@ use rustc_hash::FxHashMap;
 
 use super::frees::Frees;
 use super::stack::Stacks;
-use super::tables::{HopRow, SkbRow};
+use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
+use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{StatRow, Trace};
 use crate::name::Name;
@@ -44,13 +45,44 @@ pub struct Identity {
     pub hops: Vec<HopRow>,
     /// sizeof(struct sk_buff), when the data show it.
     pub fclone_distance: Option<u64>,
+    /// Addresses are hashes (a text capture): equal ones are the same, nothing else can be told from them.
+    pub hashed: bool,
+    /// Originals and the companions sent down for them, in order of sending.
+    pub clones: Vec<Sent>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     /// Counters.
     pub stats: Vec<StatRow>,
 }
 
+/// A TCP original whose companion was queued for transmit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// When it was queued.
+    pub ts_ns: i64,
+    /// The original.
+    pub original: SkbId,
+    /// The companion.
+    pub clone: SkbId,
+    /// It was sent before.
+    pub again: bool,
+    /// Certain: an event had named the original; strong: its place in the slab alone tells.
+    pub confidence: Confidence,
+}
+
 impl Identity {
+    /// The byte map of its socket says that the acknowledgement of its last byte was processed at `ns`: an original dies then.
+    /// What ended otherwise keeps its end.
+    pub fn acked(&mut self, skb: SkbId, ns: i64, confidence: Confidence) {
+        let Some(life) = self.lives.get_mut(skb.0 as usize) else {
+            return;
+        };
+        let silent = matches!(life.death_kind, DeathKind::Unseen | DeathKind::CensoredEnd);
+        if life.class == SkbClass::TxOriginal && silent && ns >= life.last_ns {
+            (life.death_kind, life.death_ns) = (DeathKind::InferredAcked, Some(ns));
+            (life.last_ns, life.confidence) = (ns, life.links.min(confidence));
+        }
+    }
     /// The life that the event at a position names.
     #[inline]
     pub fn of(&self, index: u32) -> Option<SkbId> {
@@ -68,7 +100,7 @@ impl Identity {
 
 /// Reads the trace.
 pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
-    let distance = super::fclone::distance(trace);
+    let layout = super::fclone::layout(trace);
     let mut t = Skbs {
         open: FxHashMap::default(),
         rows: Vec::new(),
@@ -76,7 +108,8 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         ids: vec![u32::MAX; trace.recs.len()],
         stacks: Stacks::default(),
         frees: Frees::new(&capture.kallsyms),
-        distance,
+        layout,
+        clones: Vec::new(),
         horizon: trace
             .info
             .start_ns
@@ -98,6 +131,10 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
     };
     let mut identity = t.finish();
     identity.missing = missing;
+    if identity.hashed {
+        let why = "pointers were hashed when the capture was written: originals and their clones cannot be told by their distance";
+        identity.missing.push(why.into());
+    }
     if !bound {
         identity.missing.push("no event that names an skb was recorded".into());
     }
@@ -115,9 +152,15 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
             t.mark(e, id);
         }
     });
-    r.on::<NetifRxEntry<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetifRxEntry<'static>>(s, |t, e, p| {
+        t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name));
+        t.weighed(p.skbaddr, p.truesize);
+    });
     r.on::<NetifRx<'static>>(s, |t, e, p| t.netif_rx(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| {
+        t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name));
+        t.weighed(p.skbaddr, p.truesize);
+    });
     r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));

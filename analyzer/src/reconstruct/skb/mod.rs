@@ -28,4 +28,5 @@ mod tests;
 mod tracker;
 mod transmit;
 
-pub use identity::{Identity, identify};
+pub use frees::{FreePlace, Frees};
+pub use identity::{Identity, Sent, identify};

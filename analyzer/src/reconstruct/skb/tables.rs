@@ -20,6 +20,8 @@ pub enum SkbClass {
     TxClone,
     /// Any other transmit skb: ACK, RST, SYN-ACK, a retransmitted copy, not TCP.
     TxOther,
+    /// A copy made for a packet capture that ran on the recorded host (AF_PACKET).
+    Tap,
 }
 
 impl SkbClass {
@@ -32,6 +34,7 @@ impl SkbClass {
             SkbClass::TxOriginal => "tx_original",
             SkbClass::TxClone => "tx_clone",
             SkbClass::TxOther => "tx_other",
+            SkbClass::Tap => "tap",
         }
     }
 }
@@ -73,6 +76,8 @@ pub enum DeathKind {
     InferredProtocol,
     /// Freed silently after its last byte was read: the last copy is the time.
     InferredRead,
+    /// A TCP original, freed silently when the acknowledgement of its last byte was processed.
+    InferredAcked,
     /// Freed silently at an unknown time between its last event and the next use of the address.
     Unseen,
     /// TCP was done with it at an unknown time; its memory was returned later by a deferred free, which was seen.
@@ -93,6 +98,7 @@ impl DeathKind {
             DeathKind::Segmented => "segmented",
             DeathKind::InferredProtocol => "inferred_protocol",
             DeathKind::InferredRead => "inferred_read",
+            DeathKind::InferredAcked => "inferred_acked",
             DeathKind::Unseen => "unseen",
             DeathKind::Deferred => "deferred",
             DeathKind::CensoredEnd => "censored_end",
@@ -165,7 +171,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "class",
             "",
             Str,
-            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_other (ACK, RST, a retransmitted copy, not TCP), tx_segment (built by software GSO or a qdisc, first seen at the driver), tx (not told apart)",
+            "by birth (loopback and veth skbs go on as received ones): rx, tx_original (TCP write queue), tx_clone (its copy sent down), tx_other (ACK, RST, a retransmitted copy, not TCP), tx_segment (built by software GSO or a qdisc, first seen at the driver), tx (not told apart), tap (a copy for a packet capture on the recorded host)",
             |r, _| Cell::str(r.class.word())
         ),
         col!("birth_ns", "ns", I64, "first event on the trace clock", |r, _| {
@@ -189,7 +195,7 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             "death_kind",
             "",
             Str,
-            "consumed, dropped, gro_merged, segmented (seen); inferred_protocol, inferred_read (silent free right after the last event); unseen, deferred (only the later return of its memory was seen), censored_end, lost (end unknown)",
+            "consumed, dropped, gro_merged, segmented (seen); inferred_protocol, inferred_read, inferred_acked (silent free right after the last event, or by the acknowledgement); unseen, deferred (only the later return of its memory was seen), censored_end, lost (end unknown)",
             |r, _| Cell::str(r.death_kind.word())
         ),
         col!(

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fclone::Layout;
 use super::frees::Frees;
+use super::identity::Sent;
 use super::life::{Life, Phase};
 use super::stack::Stacks;
 use super::tables::{BirthKind, DeathKind, HopRow, SkbClass, SkbRow};
@@ -26,7 +28,8 @@ pub(super) struct Skbs<'k> {
     pub(super) ids: Vec<u32>,
     pub(super) stacks: Stacks,
     pub(super) frees: Frees<'k>,
-    pub(super) distance: Option<u64>,
+    pub(super) layout: Layout,
+    pub(super) clones: Vec<Sent>,
     pub(super) horizon: i64,
     pub(super) barrier: i64,
     pub(super) untracked_frees: u64,
@@ -80,7 +83,7 @@ impl Skbs<'_> {
         phase: Phase,
         kind: BirthKind,
         (dev, len): (Name, Option<u32>),
-    ) {
+    ) -> SkbId {
         self.evict(addr, false);
         let id = SkbId(self.rows.len() as u32);
         self.rows.push(None);
@@ -106,10 +109,15 @@ impl Skbs<'_> {
                 last_len: len,
                 sent: false,
                 hops: 0,
-                confidence: Confidence::Certain,
+                // Equal hashes are almost surely equal addresses.
+                confidence: match self.layout.hashed {
+                    true => Confidence::Strong,
+                    false => Confidence::Certain,
+                },
             },
         );
         self.mark(e, id);
+        id
     }
 
     /// The event belongs to the life open at the address.
@@ -286,14 +294,10 @@ impl Skbs<'_> {
                 self.touch(e, addr, phase, Confidence::Certain);
             }
             // Its receive events are missing: lost, or not recorded.
-            _ => self.birth(
-                e,
-                addr,
-                SkbClass::Rx,
-                phase,
-                BirthKind::Inferred,
-                (Name::default(), None),
-            ),
+            _ => {
+                let unnamed = (Name::default(), None);
+                self.birth(e, addr, SkbClass::Rx, phase, BirthKind::Inferred, unnamed);
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The transmit path: write queue, device queue, qdisc, driver, and packets that are sent on.
 
+use super::identity::Sent;
 use super::life::Phase;
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
+use crate::facts::SkbId;
 use crate::ingest::Event;
 use crate::name::Name;
 
@@ -11,6 +13,8 @@ use crate::name::Name;
 const MOMENT_NS: i64 = 20_000;
 /// Link-layer header that a forwarded frame gains again: Ethernet, and Ethernet with one VLAN tag.
 const LINK_HEADERS: [u32; 2] = [14, 18];
+/// `truesize` of a pure ACK that this host sent to itself.
+const PURE_ACK: u32 = 2;
 
 impl Skbs<'_> {
     /// Whether the CPU has been in one softirq run since `ts`; without softirq events, whether that was moments ago.
@@ -32,11 +36,72 @@ impl Skbs<'_> {
         }
     }
 
-    pub(super) fn tx_class(&self, addr: u64) -> SkbClass {
-        let Some(d) = self.distance else { return SkbClass::Tx };
-        match self.open.get(&addr.wrapping_sub(d)) {
-            Some(o) if o.class == SkbClass::TxOriginal => SkbClass::TxClone,
-            _ => SkbClass::TxOther,
+    /// The original below a frame, if it is an fclone companion: an original that is open, or one told by the frame's
+    /// place in the slab. One that was sent before and is not sent again is another skb at the same address.
+    fn original_of(&mut self, e: &Event<'_>, addr: u64) -> Option<(SkbId, bool, Confidence)> {
+        let below = addr.wrapping_sub(self.layout.distance?);
+        let again = self.layout.is_resent(e.index);
+        let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
+        let link = match &open {
+            // Without tcp_retransmit_skb nobody says whether it was sent again.
+            Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
+            Some(o) if !o.sent || again => Some(o.confidence),
+            _ => None,
+        };
+        if let (Some(o), Some(link)) = (open, link) {
+            let before = std::mem::replace(&mut o.sent, true);
+            (o.last_ns, o.last_cpu) = (e.ts, e.cpu);
+            return Some((o.id, before, link));
+        }
+        if !self.layout.is_companion(addr) {
+            return None;
+        }
+        let unnamed = (Name::default(), None);
+        let id = self.birth(
+            e,
+            below,
+            SkbClass::TxOriginal,
+            Phase::WriteQueue,
+            BirthKind::Inferred,
+            unnamed,
+        );
+        if let Some(o) = self.open.get_mut(&below) {
+            (o.sent, o.confidence) = (true, o.confidence.min(Confidence::Strong));
+        }
+        Some((id, again, Confidence::Strong))
+    }
+
+    /// A new frame is queued: companion of an original, or not.
+    fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+        let original = self.original_of(e, addr);
+        let class = match (original, self.layout.distance) {
+            (Some(_), _) => SkbClass::TxClone,
+            (None, Some(_)) => SkbClass::TxOther,
+            (None, None) => SkbClass::Tx,
+        };
+        let clone = self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
+        if let Some((original, again, confidence)) = original {
+            self.clones.push(Sent {
+                ts_ns: e.ts,
+                original,
+                clone,
+                again,
+                confidence,
+            });
+        }
+        self.hop(e, addr, "queue", dev, len, Confidence::Certain);
+    }
+
+    /// `truesize` of a packet that loopback or veth delivers: TCP gives 2 to pure ACKs (`skb_set_tcp_pure_ack`), which
+    /// are never companions.
+    pub(super) fn weighed(&mut self, addr: u64, truesize: u32) {
+        let Some(l) = self.open.get_mut(&addr).filter(|_| truesize == PURE_ACK) else {
+            return;
+        };
+        match l.class {
+            SkbClass::Tx => l.class = SkbClass::TxOther,
+            SkbClass::TxClone => l.confidence = l.confidence.min(Confidence::Weak),
+            _ => {}
         }
     }
 
@@ -63,15 +128,7 @@ impl Skbs<'_> {
                 self.touch(e, addr, Phase::TxQueued, link);
                 self.hop(e, addr, "queue", dev, len, link);
             }
-            None => {
-                let class = self.tx_class(addr);
-                self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
-                self.hop(e, addr, "queue", dev, len, Confidence::Certain);
-                if let Some(o) = self.distance.and_then(|d| self.open.get_mut(&addr.wrapping_sub(d))) {
-                    // The original has been sent: as a write-queue tail its address would be a new skb.
-                    o.sent |= o.class == SkbClass::TxOriginal;
-                }
-            }
+            None => self.first_queue(e, addr, len, dev),
         }
     }
 
