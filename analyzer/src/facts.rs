@@ -5,7 +5,9 @@ use rustc_hash::FxHashMap;
 use netmortem_formats::event_format::ValueTable;
 
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
+use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
+use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
@@ -76,6 +78,10 @@ pub struct Facts {
     pub skbs: Vec<SkbRow>,
     /// View `hops`.
     pub hops: Vec<HopRow>,
+    /// View `lineage`.
+    pub lineage: Vec<LineageRow>,
+    /// View `balances`.
+    pub balances: Vec<BalanceRow>,
     /// View `rx`.
     pub rx: Vec<RxRow>,
     /// View `xmits`.
@@ -117,6 +123,16 @@ impl Facts {
             Box::new(Typed {
                 def: &HOPS,
                 rows: &self.hops,
+                names,
+            }),
+            Box::new(Typed {
+                def: &LINEAGE,
+                rows: &self.lineage,
+                names,
+            }),
+            Box::new(Typed {
+                def: &BALANCES,
+                rows: &self.balances,
                 names,
             }),
             Box::new(Typed {
@@ -194,6 +210,8 @@ impl Facts {
             stats: vec![],
             skbs: vec![],
             hops: vec![],
+            lineage: vec![],
+            balances: vec![],
             rx: vec![],
             xmits: vec![],
             txq_stops: vec![],

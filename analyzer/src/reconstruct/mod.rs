@@ -4,14 +4,17 @@
 //! Trace ─┬─ skb (identity of every address: ids per event, lives, hops) ─┐
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
 //!        ├─ thread, comms (who ran, slept, was called what) ─────────────┘
+//!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
 
+pub mod balances;
 pub mod comms;
 pub mod context;
 pub mod dispatch;
 pub mod drops;
+pub mod lineage;
 pub mod napi;
 pub mod receive;
 mod run;

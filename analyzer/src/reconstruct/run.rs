@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::thread::Threads;
-use super::{drops, napi, receive, skb, skew, softirq, tcp, xmits};
+use super::{balances, drops, lineage, napi, receive, skb, skew, softirq, tcp, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -29,7 +29,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let (rx, ((drops, no_drops), (passes, clock_skew))) = rayon::join(
+    let (rx, ((drops, no_drops), (passes, (clock_skew, mut lineage)))) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -42,10 +42,21 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         || {
             rayon::join(
                 || drops::run(&trace, capture, &identity, reasons.as_ref()),
-                || rayon::join(|| xmits::run(&trace, capture, &identity), || skew::run(&trace)),
+                || {
+                    rayon::join(
+                        || xmits::run(&trace, capture, &identity),
+                        || {
+                            rayon::join(
+                                || skew::run(&trace),
+                                || lineage::run(&trace, capture, &identity, &tcp),
+                            )
+                        },
+                    )
+                },
             )
         },
     );
+    lineage.sort();
     let mut unknown = vec![];
     for (subject, missing) in [
         ("skbs", &identity.missing),
@@ -56,6 +67,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         ("xmits", &passes.missing),
         ("run_queue", &threads.missing),
         ("drops", &no_drops),
+        ("lineage", &lineage.missing),
     ] {
         unknown.extend(missing.iter().map(|because| Reason {
             subject,
@@ -104,18 +116,23 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         row.retransmits = row.retransmits.or(retransmits_recorded.then_some(0));
         row
     });
+    let connections: Vec<_> = connections.collect();
+    let lost = !trace.gaps.is_empty();
+    let balances = balances::compute(&lineage.units, &connections, &rx.rows, lost);
     Facts {
         gaps: trace.gaps,
         stats,
         skbs: identity.lives,
         hops: identity.hops,
+        lineage: lineage.rows,
         rx: rx.rows,
         xmits: passes.rows,
         txq_stops: passes.stops,
         softirqs,
         polls,
         clock_skew,
-        connections: connections.collect(),
+        balances,
+        connections,
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,
         retransmits: tcp.retransmits,

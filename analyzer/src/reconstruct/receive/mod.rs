@@ -27,3 +27,4 @@ mod unit;
 pub use ledger::Asks;
 pub use routes::run;
 pub use tracker::Receive;
+pub use unit::payload;

@@ -89,6 +89,11 @@ impl<'k> Frees<'k> {
             known: FxHashMap::default(),
         }
     }
+    /// Whether a segmenter is software GSO, as opposed to a queueing discipline.
+    pub fn is_gso(&self, location: u64) -> bool {
+        let name = self.symbols.resolve(location);
+        name.is_some_and(|(name, _)| name.starts_with("validate_xmit_skb"))
+    }
     /// The place of a text address.
     pub fn place(&mut self, location: u64) -> FreePlace {
         let symbols = self.symbols;

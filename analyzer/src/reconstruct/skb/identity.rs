@@ -119,6 +119,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         untracked_frees: 0,
         copied: FxHashMap::default(),
         softirq_since: Vec::new(),
+        delivered: Vec::new(),
         probe_names_skb: trace
             .schema
             .format("tcp", "tcp_probe")
@@ -165,11 +166,13 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| t.receive_entry(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| t.receive(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<TcpProbe<'static>>(s, |t, e, p| {
-        if let Some(a) = p.skbaddr {
-            t.tcp(e, a, u32::from(p.data_len));
-        }
+    r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
+        t.receive(e, p.skbaddr, p.len, Name::new(p.name));
+        t.deliver(e, p.skbaddr);
+    });
+    r.on::<TcpProbe<'static>>(s, |t, e, p| match p.skbaddr {
+        Some(a) => t.tcp(e, a, u32::from(p.data_len)),
+        None => t.tcp_unnamed(e, p.data_len),
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));

@@ -16,6 +16,10 @@ use crate::reconstruct::dispatch::Tracker;
 
 /// An skb first seen this soon after the recording began, or after a loss, may be older than its first event.
 pub(super) const CENSOR_NS: i64 = 1_000_000;
+/// IP and TCP headers of a segment: smallest and largest sum.
+const HEADERS: std::ops::RangeInclusive<u32> = 40..=140;
+/// Packets of one softirq run at most.
+const DELIVERED: usize = 4096;
 /// `gro_result` values used; the others changed meaning between kernels.
 const GRO_MERGED_FREE: i32 = 1;
 const GRO_MERGED: i32 = 0;
@@ -39,6 +43,8 @@ pub(super) struct Skbs<'k> {
     pub(super) softirq_since: Vec<i64>,
     /// tcp_probe has skbaddr.
     pub(super) probe_names_skb: bool,
+    /// Where it has not: packets delivered in the current softirq run of each CPU, in order, that TCP may take.
+    pub(super) delivered: Vec<Vec<(u64, SkbId)>>,
 }
 
 impl Tracker for Skbs<'_> {
@@ -278,6 +284,46 @@ impl Skbs<'_> {
                 self.birth(e, addr, SkbClass::Rx, Phase::Received, kind, (dev, Some(len)));
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
+        }
+    }
+
+    /// Before 6.9 tcp_probe names no skb: the first packet of that payload delivered in this run. Packets of one batch are
+    /// processed in the order of their delivery.
+    pub(super) fn tcp_unnamed(&mut self, e: &Event<'_>, data_len: u16) {
+        let open = &self.open;
+        let fits = |(addr, id): &(u64, SkbId)| {
+            open.get(addr).is_some_and(|l| {
+                let headers = l.last_len.map(|len| len.wrapping_sub(data_len.into()) & 0xffff);
+                l.id == *id && l.phase == Phase::Received && headers.is_some_and(|h| HEADERS.contains(&h))
+            })
+        };
+        let Some(of) = self.delivered.get_mut(usize::from(e.cpu)).filter(|_| e.in_softirq()) else {
+            return;
+        };
+        let Some(at) = of.iter().position(fits) else { return };
+        let (addr, _) = of.remove(at);
+        // 0 where only 16 bits of a longer payload are 0.
+        let phase = match self.open.get(&addr).and_then(|l| l.last_len) {
+            Some(len) if data_len == 0 && len <= *HEADERS.end() => Phase::TcpDone,
+            _ => Phase::TcpData,
+        };
+        self.touch(e, addr, phase, Confidence::Strong);
+    }
+
+    /// A packet goes to the protocols.
+    pub(super) fn deliver(&mut self, e: &Event<'_>, addr: u64) {
+        let at = usize::from(e.cpu);
+        if self.probe_names_skb {
+            return;
+        }
+        if self.delivered.len() <= at {
+            self.delivered.resize_with(at + 1, Vec::new);
+        }
+        if let (Some(of), Some(l)) = (self.delivered.get_mut(at), self.open.get(&addr)) {
+            if of.len() >= DELIVERED {
+                of.clear(); // no softirq event tells where runs end
+            }
+            of.push((addr, l.id));
         }
     }
 

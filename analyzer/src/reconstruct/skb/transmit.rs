@@ -34,6 +34,9 @@ impl Skbs<'_> {
         if let Some(s) = self.softirq_since.get_mut(at) {
             *s = e.ts;
         }
+        if let Some(of) = self.delivered.get_mut(at) {
+            of.clear();
+        }
     }
 
     /// The original below a frame, if it is an fclone companion: an original that is open, or one told by the frame's

@@ -1,0 +1,306 @@
+//! Segmentation in software: packets cut by GSO right before the driver, or by a queueing discipline as they enter it.
+//! Segments come out in the order of their packets, so a packet's are the next ones until its payload is made up.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::tables::{Conserved, LineageKind, LineageRow, Rule};
+use super::unit::{Unit, UnitKind};
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::name::Name;
+
+/// Packets cut whose segments have not all been sent, per queue: more were lost.
+const CUT: usize = 4096;
+/// TCP headers: with timestamps, without, then whatever options.
+const TCP_HEADERS: [u32; 11] = [32, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60];
+/// UDP's.
+const UDP_HEADER: u32 = 8;
+
+/// Where segments come out in order: the CPU that cut them (GSO), or the device whose queueing discipline did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// Device.
+    pub dev: Name,
+    /// CPU, for GSO.
+    pub cpu: Option<u16>,
+}
+
+/// A packet that was cut.
+#[derive(Debug)]
+struct Cut {
+    parent: SkbId,
+    /// Bytes with link header.
+    len: u32,
+    /// Segments that did not fit into the queue.
+    dropped: u32,
+    /// Edges, by position, the first segment's length and the sum of all.
+    edges: Vec<u32>,
+    first: u32,
+    sum: u64,
+    transport: Option<u32>,
+}
+
+/// What its segments so far say.
+enum Verdict {
+    /// They make it up, with headers of this length.
+    Whole(u32),
+    More,
+}
+
+impl Cut {
+    /// Headers of its segments such that they make it up.
+    fn verdict(&self, known: Option<u32>) -> Verdict {
+        let n = self.edges.len() as u64;
+        let guesses = self.transport.into_iter();
+        let guesses = guesses.flat_map(|t| TCP_HEADERS.iter().chain(&[UDP_HEADER]).map(move |h| t + h));
+        for h in known.into_iter().chain(guesses) {
+            // sum of segments = payload + n headers; the packet itself = payload + one
+            if n > 0 && self.sum == u64::from(self.len) + (n - 1) * u64::from(h) {
+                return Verdict::Whole(h);
+            }
+        }
+        Verdict::More
+    }
+}
+
+/// A segment handed to a driver.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    /// Life.
+    pub skb: SkbId,
+    /// When, where.
+    pub ts: i64,
+    /// CPU.
+    pub cpu: u16,
+    /// Device.
+    pub dev: Name,
+    /// Bytes with link header.
+    pub len: u32,
+    /// Offset of the transport header, with link header.
+    pub transport: Option<u32>,
+}
+
+/// The machine of all devices.
+#[derive(Debug, Default)]
+pub struct Splits {
+    ways: FxHashMap<Way, VecDeque<Cut>>,
+    /// Headers of segments on a device, as whole packets showed.
+    headers: FxHashMap<Name, u32>,
+    /// The last packet cut on each CPU while its queueing call lasts.
+    last: Vec<Option<(Way, SkbId)>>,
+    lens: Vec<u32>,
+    rows: Vec<LineageRow>,
+    units: Vec<Unit>,
+}
+
+impl Splits {
+    /// Events were lost.
+    pub fn forget(&mut self) {
+        self.last.clear();
+        for way in std::mem::take(&mut self.ways).into_values() {
+            for cut in way {
+                self.close(cut, None);
+            }
+        }
+    }
+
+    fn last(&mut self, cpu: u16) -> Option<&mut Option<(Way, SkbId)>> {
+        let at = usize::from(cpu);
+        if self.last.len() <= at {
+            self.last.resize(at + 1, None);
+        }
+        self.last.get_mut(at)
+    }
+
+    /// A packet was freed by what cut it. `in_qdisc`: by a queueing discipline.
+    pub fn cut(&mut self, cpu: u16, parent: SkbId, dev: Name, len: u32, in_qdisc: bool) {
+        let way = Way {
+            dev,
+            cpu: (!in_qdisc).then_some(cpu),
+        };
+        let of = self.ways.entry(way).or_default();
+        of.push_back(Cut {
+            parent,
+            len,
+            dropped: 0,
+            edges: Vec::new(),
+            first: 0,
+            sum: 0,
+            transport: None,
+        });
+        let lost = if of.len() > CUT { of.pop_front() } else { None };
+        if let Some(lost) = lost {
+            self.close(lost, None);
+        }
+        if let Some(slot) = self.last(cpu) {
+            *slot = in_qdisc.then_some((way, parent));
+        }
+    }
+
+    /// A new packet is queued on the CPU: drops that follow are not of the last packet's segments.
+    pub fn queued(&mut self, cpu: u16) {
+        if let Some(slot) = self.last(cpu) {
+            *slot = None;
+        }
+    }
+
+    /// The transmit path dropped an skb that no event introduced, while a packet was being queued in pieces.
+    pub fn dropped(&mut self, cpu: u16) {
+        let Some((way, parent)) = self.last(cpu).and_then(|s| *s) else {
+            return;
+        };
+        if let Some(cut) = self
+            .ways
+            .get_mut(&way)
+            .and_then(|of| of.iter_mut().rev().find(|c| c.parent == parent))
+        {
+            cut.dropped += 1;
+        }
+    }
+
+    /// A frame that no event queued was handed to the driver.
+    pub fn segment(&mut self, s: Segment) {
+        let Some((way, rule)) = self.way_of(s) else { return };
+        // Packets that the queue took nothing of, and those whose segments have all come, are not this one's.
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            let known = self.headers.get(&s.dev).copied();
+            let Some(of) = self.ways.get_mut(&way) else { return };
+            let Some(cut) = of.front_mut() else { return };
+            let n = cut.edges.len() as u64;
+            // All segments but the last are of one length.
+            let foreign = n > 0 && s.len > cut.first;
+            let over = known.is_some_and(|h| cut.sum + u64::from(s.len) > u64::from(cut.len) + n * u64::from(h));
+            let nothing_left = cut.dropped > 0 && known.is_some_and(|h| cut.all_dropped(s.len, h));
+            if foreign || over || nothing_left {
+                if let Some(cut) = of.pop_front() {
+                    self.close(cut, known);
+                }
+                again = true;
+                continue;
+            }
+            if n == 0 {
+                (cut.first, cut.transport) = (s.len, s.transport);
+            }
+            cut.edges.push(self.rows.len() as u32);
+            cut.sum += u64::from(s.len);
+            let parent = cut.parent;
+            let short = s.len < cut.first;
+            let whole = match cut.verdict(known) {
+                Verdict::Whole(h) => Some(h),
+                Verdict::More => None,
+            };
+            self.lens.push(s.len);
+            self.rows.push(LineageRow {
+                ts_ns: s.ts,
+                parent,
+                child: s.skb,
+                kind: match way.cpu {
+                    None => LineageKind::QdiscSegment,
+                    Some(_) => LineageKind::Gso,
+                },
+                rule,
+                bytes: None,
+                conserved: Conserved::Unknown,
+                confidence: Confidence::Strong,
+            });
+            let full = whole.is_some() || short || self.complete_but_dropped(way, known);
+            if full && let Some(cut) = self.ways.get_mut(&way).and_then(VecDeque::pop_front) {
+                if let (Some(h), true) = (whole, cut.edges.len() > 1) {
+                    self.headers.insert(s.dev, h);
+                }
+                self.close(cut, whole.or(known));
+            }
+        }
+    }
+
+    /// The queue whose next segment it is.
+    fn way_of(&self, s: Segment) -> Option<(Way, Rule)> {
+        let here = Way {
+            dev: s.dev,
+            cpu: Some(s.cpu),
+        };
+        let queue = Way { dev: s.dev, cpu: None };
+        let open = |w: &Way| self.ways.get(w).is_some_and(|of| !of.is_empty());
+        if open(&here) {
+            return Some((here, Rule::SegmentOrder));
+        }
+        if open(&queue) {
+            return Some((queue, Rule::SegmentOrder));
+        }
+        let mut others: Vec<&Way> = self.ways.keys().filter(|w| w.dev == s.dev && open(w)).collect();
+        others.sort_unstable_by_key(|w| w.cpu);
+        others.first().map(|w| (**w, Rule::SegmentOtherCpu))
+    }
+
+    /// What did not fit makes up the rest: a full queue takes none of the segments after the first it refused.
+    fn complete_but_dropped(&self, way: Way, known: Option<u32>) -> bool {
+        let cut = self.ways.get(&way).and_then(VecDeque::front);
+        cut.zip(known).is_some_and(|(c, h)| c.dropped > 0 && c.explained(h))
+    }
+
+    fn close(&mut self, cut: Cut, headers: Option<u32>) {
+        let n = cut.edges.len() as u64;
+        let payload = headers.map(|h| u64::from(cut.len.saturating_sub(h)));
+        let found = headers.and_then(|h| cut.sum.checked_sub(n * u64::from(h)));
+        let missing = payload.zip(found).and_then(|(p, f)| p.checked_sub(f));
+        let refused = headers.is_some_and(|h| cut.dropped > 0 && (cut.explained(h) || n == 0));
+        let conserved = match (headers, missing) {
+            (None, _) => Conserved::Unknown,
+            (_, Some(0)) => Conserved::Yes,
+            (_, Some(_)) if refused => Conserved::Yes,
+            _ => Conserved::No,
+        };
+        for i in &cut.edges {
+            if let (Some(row), Some(len)) = (self.rows.get_mut(*i as usize), self.lens.get(*i as usize)) {
+                row.bytes = headers.and_then(|h| len.checked_sub(h));
+                row.conserved = conserved;
+                row.confidence = match (conserved, row.rule) {
+                    (Conserved::Yes, Rule::SegmentOrder) if cut.dropped == 0 && row.kind == LineageKind::Gso => {
+                        Confidence::Certain
+                    }
+                    (Conserved::Yes, _) => Confidence::Strong,
+                    (Conserved::Unknown | Conserved::No, _) => Confidence::Weak,
+                };
+            }
+        }
+        self.units.push(Unit {
+            kind: UnitKind::GsoChildren,
+            skb: cut.parent,
+            connection: None,
+            edges: n as u32,
+            // What the queue refused was never sent.
+            expected: match (refused, payload, found) {
+                (true, _, Some(f)) => f,
+                (_, Some(p), _) => p,
+                _ => 0,
+            },
+            found: found.unwrap_or(0),
+            conserved,
+        });
+    }
+
+    /// Edges with their bytes, and the packets cut. Those whose segments had not all come when the recording ended are
+    /// open, not broken.
+    pub fn finish(mut self) -> (Vec<LineageRow>, Vec<Unit>) {
+        self.forget();
+        (self.rows, self.units)
+    }
+}
+
+impl Cut {
+    fn segments(&self, mss: u32, h: u32) -> u32 {
+        let payload = self.len.saturating_sub(h);
+        payload.div_ceil(mss.saturating_sub(h).max(1))
+    }
+    /// Segments sent and segments refused are all there were.
+    fn explained(&self, h: u32) -> bool {
+        self.edges.len() as u32 + self.dropped >= self.segments(self.first, h)
+    }
+    /// The queue refused every one.
+    fn all_dropped(&self, mss: u32, h: u32) -> bool {
+        self.edges.is_empty() && self.dropped >= self.segments(mss, h)
+    }
+}

@@ -1,0 +1,282 @@
+//! Which events tell edges, and the edges that one event tells.
+
+use netmortem_formats::Capture;
+use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
+use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
+use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
+use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
+use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
+use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
+use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
+use rustc_hash::FxHashMap;
+
+use super::gro::{Given, Gro, Place};
+use super::split::{Segment, Splits};
+use super::tables::{Conserved, LineageKind, LineageRow, Rule};
+use super::unit::Unit;
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::ingest::{Event, GapRow, Trace};
+use crate::name::Name;
+use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::skb::{FreePlace, Frees, Identity};
+use crate::reconstruct::tcp::Tcp;
+
+/// What the tracker found.
+#[derive(Debug, Default)]
+pub struct Lineage {
+    /// View `lineage`, by time.
+    pub rows: Vec<LineageRow>,
+    /// Heads and packets cut, whose bytes must add up.
+    pub units: Vec<Unit>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+/// The last frame queued on a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Queued {
+    skb: SkbId,
+    pid: i32,
+    softirq: bool,
+}
+
+struct Edges<'f> {
+    identity: &'f Identity,
+    tcp: &'f Tcp,
+    frees: Frees<'f>,
+    gro: Gro,
+    splits: Splits,
+    /// Frames queued and not yet handed to a driver: device and length.
+    queued: FxHashMap<SkbId, (Name, u32)>,
+    last: Vec<Option<Queued>>,
+    /// Copies that a capture let go of since the last frame of the CPU.
+    taps: Vec<Vec<(i64, SkbId)>>,
+    probe_at: usize,
+    rows: Vec<LineageRow>,
+}
+
+impl Tracker for Edges<'_> {
+    fn gap(&mut self, _: &GapRow) {
+        self.gro.forget();
+        self.splits.forget();
+        self.queued.clear();
+        self.last.clear();
+        self.taps.clear();
+    }
+}
+
+/// Reads the trace.
+pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp) -> Lineage {
+    let mut t = Edges {
+        identity,
+        tcp,
+        frees: Frees::new(&capture.kallsyms),
+        gro: Gro::default(),
+        splits: Splits::default(),
+        queued: FxHashMap::default(),
+        last: vec![],
+        taps: vec![],
+        probe_at: 0,
+        rows: vec![],
+    };
+    let (routes, exits, receives) = routes(trace);
+    (t.gro.has_exit, t.gro.has_receive) = (exits, receives);
+    routes.run(trace, &mut t);
+    let (mut rows, mut units) = t.gro.finish();
+    let (cut, packets) = t.splits.finish();
+    rows.extend(t.rows);
+    rows.extend(cut);
+    units.extend(packets);
+    rows.extend(identity.clones.iter().map(|c| LineageRow {
+        ts_ns: c.ts_ns,
+        parent: c.original,
+        child: c.clone,
+        kind: LineageKind::Fclone,
+        rule: match c.confidence {
+            Confidence::Certain => Rule::FcloneDistance,
+            _ => Rule::SlabPlace,
+        },
+        bytes: None,
+        conserved: Conserved::Unknown,
+        confidence: c.confidence,
+    }));
+    let mut missing = routes.missing;
+    if !exits {
+        missing.push("no GRO exit event was recorded: merges are told by the growth of heads alone".into());
+    }
+    Lineage { rows, units, missing }
+}
+
+impl Lineage {
+    /// By time, once all edges are there.
+    pub fn sort(&mut self) {
+        self.rows.sort_by_key(|r| (r.ts_ns, r.child, r.parent));
+    }
+}
+
+fn routes<'f>(trace: &Trace<'_>) -> (Routes<Edges<'f>>, bool, bool) {
+    let s = &trace.schema;
+    let mut r = Routes::<Edges<'f>>::new("lineage");
+    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.given(e, p.napi_id, p.name, p.len, p.hash));
+    r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.given(e, p.napi_id, p.name, p.len, p.hash));
+    let exits = r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro.exit(e.ts, e.cpu, p.ret));
+    r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro.exit(e.ts, e.cpu, p.ret));
+    let receives = r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
+        if let Some(skb) = t.identity.of(e.index) {
+            t.gro.receive(e.ts, e.cpu, skb, p.len);
+        }
+    });
+    r.on::<TcpProbe<'static>>(s, |t, e, p| t.probe(e, p.data_len));
+    r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.name, p.len));
+    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
+        let transport = u32::try_from(p.transport_offset).ok();
+        t.start_xmit(e, p.name, p.len, transport.filter(|_| p.transport_offset_valid));
+    });
+    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.location.unwrap_or(0)));
+    r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.location));
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
+        if p.err.unwrap_or(0) == 0 {
+            t.retransmit(e);
+        }
+    });
+    (r, exits, receives)
+}
+
+fn slot<T: Default>(of: &mut Vec<T>, cpu: u16) -> Option<&mut T> {
+    let at = usize::from(cpu);
+    if of.len() <= at {
+        of.resize_with(at + 1, T::default);
+    }
+    of.get_mut(at)
+}
+
+impl Edges<'_> {
+    fn class(&self, skb: SkbId) -> Option<SkbClass> {
+        self.identity.life(skb).map(|l| l.class)
+    }
+
+    fn given(&mut self, e: &Event<'_>, napi_id: u32, dev: &[u8], len: u32, hash: u32) {
+        let Some(skb) = self.identity.of(e.index) else { return };
+        let place = Place {
+            napi_id,
+            cpu: if napi_id == 0 { e.cpu } else { 0 },
+            dev: Name::new(dev),
+        };
+        self.gro.entry(e.cpu, Given { skb, len, hash, place });
+    }
+
+    fn probe(&mut self, e: &Event<'_>, data_len: u16) {
+        let probes = &self.tcp.probes;
+        while probes.get(self.probe_at).is_some_and(|p| p.0 < e.index) {
+            self.probe_at += 1;
+        }
+        let connection = probes.get(self.probe_at).filter(|p| p.0 == e.index).map(|p| p.1);
+        if let Some(skb) = self.identity.of(e.index) {
+            self.gro.probe(skb, data_len, connection);
+        }
+    }
+
+    fn queue(&mut self, e: &Event<'_>, dev: &[u8], len: u32) {
+        let Some(skb) = self.identity.of(e.index) else { return };
+        self.queued.insert(skb, (Name::new(dev), len));
+        self.splits.queued(e.cpu);
+        let queued = Queued {
+            skb,
+            pid: e.pid,
+            softirq: e.in_softirq(),
+        };
+        if let Some(s) = slot(&mut self.last, e.cpu) {
+            *s = Some(queued);
+        }
+    }
+
+    fn start_xmit(&mut self, e: &Event<'_>, dev: &[u8], len: u32, transport: Option<u32>) {
+        let Some(skb) = self.identity.of(e.index) else { return };
+        self.queued.remove(&skb);
+        let of = self.identity.life(skb);
+        if of.is_some_and(|l| l.class == SkbClass::TxSegment && l.birth_ns == e.ts) {
+            self.splits.segment(Segment {
+                skb,
+                ts: e.ts,
+                cpu: e.cpu,
+                dev: Name::new(dev),
+                len,
+                transport,
+            });
+        }
+        let taps = slot(&mut self.taps, e.cpu).map(std::mem::take).unwrap_or_default();
+        for (ts_ns, tap) in taps {
+            self.rows.push(LineageRow {
+                ts_ns,
+                parent: skb,
+                child: tap,
+                kind: LineageKind::Tap,
+                rule: Rule::TapBeforeXmit,
+                bytes: None,
+                conserved: Conserved::Unknown,
+                confidence: Confidence::Strong,
+            });
+        }
+    }
+
+    fn consume(&mut self, e: &Event<'_>, location: u64) {
+        let Some(skb) = self.identity.of(e.index) else { return };
+        if self.class(skb) == Some(SkbClass::Tap) {
+            if let Some(of) = slot(&mut self.taps, e.cpu).filter(|of| of.len() < 64) {
+                of.push((e.ts, skb));
+            }
+            return;
+        }
+        let queued = self.queued.remove(&skb);
+        if self.frees.place(location) == FreePlace::Segmenter
+            && let Some((dev, len)) = queued
+        {
+            let in_qdisc = !self.frees.is_gso(location);
+            self.splits.cut(e.cpu, skb, dev, len, in_qdisc);
+        }
+    }
+
+    fn kfree(&mut self, e: &Event<'_>, location: u64) {
+        match self.identity.of(e.index) {
+            Some(skb) => {
+                self.queued.remove(&skb);
+            }
+            None if self.frees.place(location) == FreePlace::Transmit => self.splits.dropped(e.cpu),
+            None => {}
+        }
+    }
+
+    /// The event follows its transmit: what was queued right before, in the same context, is what was sent again.
+    fn retransmit(&mut self, e: &Event<'_>) {
+        let Some(original) = self.identity.of(e.index) else {
+            return;
+        };
+        let last = self.last.get(usize::from(e.cpu)).copied().flatten();
+        let Some(q) = last.filter(|q| q.pid == e.pid && q.softirq == e.in_softirq()) else {
+            return;
+        };
+        // Its companion is told by its address.
+        if self.class(q.skb) != Some(SkbClass::TxOther) {
+            return;
+        }
+        self.rows.push(LineageRow {
+            ts_ns: e.ts,
+            parent: original,
+            child: q.skb,
+            kind: LineageKind::RetransmitCopy,
+            rule: Rule::RetransmitFollows,
+            bytes: None,
+            conserved: Conserved::Unknown,
+            confidence: Confidence::Strong,
+        });
+        if let Some(s) = slot(&mut self.last, e.cpu) {
+            *s = None;
+        }
+    }
+}
