@@ -53,6 +53,7 @@ impl Tracker for Skbs<'_> {
         self.barrier = self.barrier.max(end);
         self.horizon = self.horizon.max(end.saturating_add(CENSOR_NS));
         self.stacks.forget(gap.cpu as u16);
+        self.delivered.clear();
     }
 }
 
@@ -300,14 +301,23 @@ impl Skbs<'_> {
         let Some(of) = self.delivered.get_mut(usize::from(e.cpu)).filter(|_| e.in_softirq()) else {
             return;
         };
-        let Some(at) = of.iter().position(fits) else { return };
+        let Some(at) = of.iter().position(&fits) else { return };
+        // Another of that payload may be the one: order tells, no more.
+        let link = match of.iter().skip(at + 1).any(&fits) {
+            true => Confidence::Weak,
+            false => Confidence::Strong,
+        };
         let (addr, _) = of.remove(at);
         // 0 where only 16 bits of a longer payload are 0.
         let phase = match self.open.get(&addr).and_then(|l| l.last_len) {
             Some(len) if data_len == 0 && len <= *HEADERS.end() => Phase::TcpDone,
             _ => Phase::TcpData,
         };
-        self.touch(e, addr, phase, Confidence::Strong);
+        // The event is not marked with the life: whose it is, the receive ledger decides by sockets.
+        if let Some(l) = self.open.get_mut(&addr) {
+            (l.phase, l.last_ns, l.last_cpu) = (phase, e.ts, e.cpu);
+            l.confidence = l.confidence.min(link);
+        }
     }
 
     /// A packet goes to the protocols.
