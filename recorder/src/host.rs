@@ -33,11 +33,21 @@ pub fn machine() -> Machine {
         page_bytes: rustix::param::page_size() as u64,
         memory_kib: meminfo_kib("MemTotal").unwrap_or(0),
         cpu_model: model.map(|(_, m)| m.to_owned()).unwrap_or_default(),
+        hz: hz(),
         boot_id: fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .unwrap_or_default()
             .trim()
             .to_owned(),
         cpus_online: cpus_online(),
+    }
+}
+
+/// CONFIG_HZ: the coarse clocks move once in a tick, and say so (`posix_get_coarse_res` in kernel/time/posix-timers.c).
+fn hz() -> u32 {
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    match tick.tv_nsec {
+        1.. => u32::try_from((1_000_000_000 + tick.tv_nsec / 2) / tick.tv_nsec).unwrap_or(0),
+        _ => 0,
     }
 }
 

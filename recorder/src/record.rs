@@ -96,7 +96,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
     write_texts(&mut writer, &tracefs, &instance, &manifest, &symbols).map_err(out_error)?;
     drop(symbols);
-    snapshot::take(SnapshotWhen::Start, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
+    let mut problems = snapshot::take(SnapshotWhen::Start, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
     writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
 
     let drains = open_drains(&instance, &manifest.plan)?;
@@ -121,11 +121,11 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let command = command.map(|c| c.end());
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let mut writer = shared.into_writer();
-    snapshot::take(SnapshotWhen::End, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
+    problems.extend(snapshot::take(SnapshotWhen::End, &mut |n, t| writer.append(n, t)).map_err(out_error)?);
     let cmdlines = tracefs::read(&tracefs.join("saved_cmdlines")).unwrap_or_default();
     writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
     let cpu_stats = stats(&instance, &online)?;
-    let (mut problems, mut notes) = (Vec::new(), manifest.notes.clone());
+    let mut notes = manifest.notes.clone();
     judge(&cpu_stats, &mut problems);
     notes.extend(problems.iter().cloned());
     let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();

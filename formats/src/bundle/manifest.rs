@@ -66,6 +66,10 @@ pub struct Machine {
     /// `model name` of the first CPU, empty when unknown.
     #[serde(default)]
     pub cpu_model: String,
+    /// Ticks of the kernel per second (CONFIG_HZ): timers of TCP and the time limit of softirqs count in them; 0 when
+    /// unknown.
+    #[serde(default)]
+    pub hz: u32,
     /// /proc/sys/kernel/random/boot_id: joins several recordings of one boot.
     #[serde(default)]
     pub boot_id: String,

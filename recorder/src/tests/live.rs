@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::{End, Manifest, verify};
-use netmortem_formats::{Capture, open_path};
+use netmortem_formats::{Capture, SnapshotWhen, open_path};
 
 use super::reading::{Totals, payloads, timestamps, totals};
 
@@ -123,6 +123,30 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     assert_eq!(end.stop_reason, "command");
     assert_eq!(end.command.unwrap().exit_code, Some(3));
     assert_eq!(manifest.clocks.trace_clock, "mono");
+    for (what, key) in [
+        ("links", " name=lo "),
+        ("qdiscs", " kind=noqueue "),
+        ("sockets", " proto=tcp "),
+        ("nics", " dev=lo "),
+    ] {
+        for when in [SnapshotWhen::Start, SnapshotWhen::End] {
+            let s = c.snapshots.iter().find(|s| s.what == what && s.when == when);
+            let s = s.unwrap_or_else(|| panic!("{what} {when:?}"));
+            assert!(
+                String::from_utf8_lossy(&s.text).lines().any(|l| l.contains(key))
+                    || (what == "nics" && when == SnapshotWhen::End),
+                "{what}"
+            );
+        }
+    }
+    // Only where the kernel shows its configuration.
+    let config = Command::new("zcat").arg("/proc/config.gz").output().unwrap();
+    if let Some(hz) = String::from_utf8_lossy(&config.stdout)
+        .lines()
+        .find_map(|l| l.strip_prefix("CONFIG_HZ="))
+    {
+        assert_eq!(manifest.machine.hz.to_string(), hz);
+    }
     assert_eq!(std::fs::metadata(&path).unwrap().len(), summary.bundle_bytes);
     let counted = totals(&c);
     for s in &end.cpu_stats {

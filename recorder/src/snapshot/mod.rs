@@ -1,0 +1,178 @@
+//! The host around the events, at the start and at the end: counters whose difference is a cross-check, and settings that
+//! explain them.
+//!
+//! In: /proc, /sys, rtnetlink, sock_diag, ethtool. Out: texts, each to be one member. It must not change anything, fail a
+//! recording, or take long on a large host: what is cut or fails becomes a sentence. Kernel structures are followed by
+//! their stated length, never by version (include/uapi/linux/{inet_diag,tcp,pkt_sched,gen_stats,ethtool}.h).
+//!
+//! ```text
+//! proc, sysctl, queues, irq_affinity, tasks, interfaces      the recorder's own network namespace
+//! namespaces -> inside each: links, qdiscs, classes, nics, sockets      lines begin with netns=<inode>
+//! ```
+
+mod ethtool;
+mod links;
+mod netlink;
+mod netns;
+mod nics;
+mod owners;
+mod proc;
+mod qdisc;
+mod settings;
+mod sockets;
+mod tasks;
+mod tcp_info;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::SnapshotWhen;
+use netmortem_formats::bundle::{TASKS, snapshot_name};
+
+use netlink::Dumped;
+use netns::Netns;
+use owners::Owners;
+
+/// No more than so many namespaces are entered, and no more sockets listed: a snapshot is bounded on any host.
+const MAX_NETNS: usize = 64;
+const MAX_SOCKETS: usize = 10_000;
+/// Nor are namespaces entered when all this took so long.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Takes all texts and hands them to `append(member name, text)`. What a kernel does not have is left out; what failed or
+/// was cut is returned in sentences.
+pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<Vec<String>> {
+    let started = Instant::now();
+    let mut put = |what: &str, text: &[u8]| match text.is_empty() {
+        true => Ok(()),
+        false => append(&snapshot_name(what, when), text),
+    };
+    proc::take(when, &mut put)?;
+    put("interfaces", tasks::interfaces().as_bytes())?;
+    put(TASKS, &tasks::tasks())?;
+    put("queues", settings::queues().as_bytes())?;
+    if when == SnapshotWhen::Start {
+        put("sysctl", settings::sysctl().as_bytes())?;
+        put("irq_affinity", settings::irq_affinity().as_bytes())?;
+    }
+    let mut texts = Texts::default();
+    let namespaces = netns::list();
+    put("namespaces", netns::text(&namespaces).as_bytes())?;
+    let owners = Owners::read();
+    if owners.cut {
+        texts.problem("processes of sockets: not all were read in time".to_owned());
+    }
+    let before = modules();
+    for (n, space) in namespaces.iter().enumerate() {
+        if n >= MAX_NETNS || started.elapsed() > PATIENCE {
+            let left = namespaces.len().saturating_sub(n);
+            texts.problem(format!(
+                "{left} network namespaces were not entered: too many, or too slow"
+            ));
+            break;
+        }
+        // What a namespace's thread fills is moved in and out: nothing is shared.
+        let taken = std::mem::take(&mut texts);
+        let owners = &owners;
+        match space.inside(move || visit(space, when, owners, taken)) {
+            Ok(t) => texts = t,
+            Err(e) => texts.problem(format!("network namespace {}: {e}", space.inode)),
+        }
+    }
+    for module in modules().iter().filter(|m| !before.contains(m)) {
+        texts.problem(format!("the kernel loaded its module {module} to answer"));
+    }
+    for (what, text) in [
+        ("links", &texts.links),
+        ("qdiscs", &texts.qdiscs),
+        ("classes", &texts.classes),
+        ("nics", &texts.nics),
+        ("sockets", &texts.sockets),
+    ] {
+        put(what, text.as_bytes())?;
+    }
+    for (what, text) in &texts.of_namespaces {
+        put(what, text)?;
+    }
+    let time = if when == SnapshotWhen::Start { "start" } else { "end" };
+    Ok(texts
+        .problems
+        .iter()
+        .map(|p| format!("snapshot at the {time}: {p}"))
+        .collect())
+}
+
+/// What all namespaces said.
+#[derive(Debug, Default)]
+struct Texts {
+    links: String,
+    qdiscs: String,
+    classes: String,
+    nics: String,
+    sockets: String,
+    sockets_taken: usize,
+    /// (`netns/<inode>/net/netstat`, text).
+    of_namespaces: Vec<(String, Vec<u8>)>,
+    problems: Vec<String>,
+}
+
+impl Texts {
+    fn problem(&mut self, sentence: String) {
+        self.problems.push(sentence);
+    }
+
+    fn judge(&mut self, what: &str, netns: u64, done: io::Result<Dumped>) {
+        match done {
+            Err(e) => self.problem(format!("{what} of network namespace {netns}: {e}")),
+            Ok(d) => {
+                if d.changed {
+                    self.problem(format!(
+                        "{what} of network namespace {netns} changed while they were read"
+                    ));
+                }
+                if d.cut {
+                    self.problem(format!("{what}: only the first {MAX_SOCKETS} are listed"));
+                }
+            }
+        }
+    }
+}
+
+/// Inside a namespace.
+fn visit(space: &Netns, when: SnapshotWhen, owners: &Owners, mut t: Texts) -> Texts {
+    let netns = space.inode;
+    let (done, links) = split(links::links(netns, &mut t.links));
+    t.judge("interfaces", netns, done);
+    let (done, with_qdisc) = split(qdisc::qdiscs(netns, &mut t.qdiscs));
+    t.judge("qdiscs", netns, done);
+    let done = qdisc::classes(netns, &with_qdisc, &mut t.classes);
+    t.judge("classes", netns, done);
+    let done = nics::nics(netns, &links, when == SnapshotWhen::Start, &mut t.nics);
+    t.judge("network cards", netns, done.map(|()| Dumped::default()));
+    let mut room = MAX_SOCKETS.saturating_sub(t.sockets_taken);
+    let before = room;
+    let done = sockets::sockets(netns, owners, &mut room, &mut t.sockets);
+    t.sockets_taken = t.sockets_taken.saturating_add(before.saturating_sub(room));
+    t.judge("sockets", netns, done);
+    if !space.own {
+        t.of_namespaces.extend(proc::of_namespace(netns));
+    }
+    t
+}
+
+fn split<T: Default>(done: io::Result<(Dumped, T)>) -> (io::Result<Dumped>, T) {
+    match done {
+        Ok((d, t)) => (Ok(d), t),
+        Err(e) => (Err(e), T::default()),
+    }
+}
+
+/// Names of the loaded modules: sock_diag makes the kernel load its part for TCP when it is a module.
+fn modules() -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/modules").unwrap_or_default();
+    text.lines()
+        .filter_map(|l| Some(l.split_once(' ')?.0.to_owned()))
+        .collect()
+}

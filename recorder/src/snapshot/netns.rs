@@ -1,0 +1,114 @@
+//! Network namespaces: which there are, and work inside each. Events of all of them are in a recording, so their
+//! interfaces, qdiscs and sockets are needed too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::netlink::word;
+
+/// Folders where programs keep namespaces by name (ip-netns, docker, podman).
+const NAMED: [&str; 3] = ["/run/netns", "/run/docker/netns", "/var/run/netns"];
+
+/// A network namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Netns {
+    /// Inode: the number in `/proc/<pid>/ns/net`, unique while it lives.
+    pub inode: u64,
+    /// The recorder's own.
+    pub own: bool,
+    /// Processes in it.
+    pub pids: u32,
+    /// The lowest pid in it.
+    first_pid: Option<u32>,
+    name: Option<String>,
+    path: PathBuf,
+}
+
+/// All that have a process or a name, the recorder's own first.
+pub fn list() -> Vec<Netns> {
+    let inode = |p: &Path| fs::metadata(p).ok().map(|m| m.ino());
+    let own = inode("/proc/self/ns/net".as_ref());
+    let mut all: BTreeMap<u64, Netns> = BTreeMap::new();
+    let mut add = |path: PathBuf, pid: Option<u32>, name: Option<String>| {
+        let Some(inode) = inode(&path) else { return };
+        let n = all.entry(inode).or_insert_with(|| Netns {
+            inode,
+            own: Some(inode) == own,
+            pids: 0,
+            first_pid: pid,
+            name: None,
+            path,
+        });
+        n.pids += u32::from(pid.is_some());
+        n.name = n.name.take().or(name);
+    };
+    for pid in super::tasks::numbers("/proc".as_ref()) {
+        add(format!("/proc/{pid}/ns/net").into(), Some(pid), None);
+    }
+    for folder in NAMED {
+        for name in crate::tracefs::list(folder.as_ref()) {
+            let path = Path::new(folder).join(&name);
+            // A name without a namespace mounted on it is an ordinary file of another file system.
+            let on_nsfs = rustix::fs::statfs(&path).is_ok_and(|s| s.f_type == NSFS_MAGIC);
+            if on_nsfs {
+                add(path, None, Some(name));
+            }
+        }
+    }
+    let mut all: Vec<Netns> = all.into_values().collect();
+    all.sort_by_key(|n| !n.own);
+    all
+}
+
+const NSFS_MAGIC: rustix::fs::FsWord = 0x6e73_6673;
+
+/// `netns=<inode> own=yes pids=<n> first_pid=<pid> name=<name>` lines.
+pub fn text(all: &[Netns]) -> String {
+    let mut out = String::new();
+    for n in all {
+        _ = write!(
+            out,
+            "netns={} own={} pids={}",
+            n.inode,
+            if n.own { "yes" } else { "no" },
+            n.pids
+        );
+        if let Some(pid) = n.first_pid {
+            _ = write!(out, " first_pid={pid}");
+        }
+        if let Some(name) = &n.name {
+            _ = write!(out, " name={}", word(name));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+impl Netns {
+    /// Runs `work` inside; in a thread of its own unless it is ours, so that the recorder never changes its place.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+        if self.own {
+            return Ok(work());
+        }
+        let enter = || {
+            let file = File::open(&self.path).map_err(|e| e.to_string())?;
+            // A pid may have been given to another process since the list was made.
+            if file.metadata().map_err(|e| e.to_string())?.ino() != self.inode {
+                return Err("it is gone".to_owned());
+            }
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|e| e.to_string())?;
+            Ok(work())
+        };
+        std::thread::scope(|s| {
+            s.spawn(enter)
+                .join()
+                .unwrap_or_else(|_| Err("its thread died".to_owned()))
+        })
+    }
+}

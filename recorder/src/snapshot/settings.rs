@@ -1,0 +1,123 @@
+//! Settings from sysfs and /proc that steer packets to CPUs, and all of `net.*` as sysctl prints it.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use super::netlink::word;
+use crate::tracefs::{list, read_file};
+
+/// Folders of /proc/sys/net whose files are taken; below `conf` and `neigh` only what holds for all interfaces, because
+/// a host of many containers has thousands of the others.
+const SYSCTL: [&str; 14] = [
+    "core",
+    "ipv4",
+    "ipv4/conf/all",
+    "ipv4/conf/default",
+    "ipv4/neigh/default",
+    "ipv4/route",
+    "ipv6",
+    "ipv6/conf/all",
+    "ipv6/conf/default",
+    "ipv6/neigh/default",
+    "ipv6/route",
+    "mptcp",
+    "netfilter",
+    "unix",
+];
+/// Secrets: whoever has them can forge cookies or steer flows.
+const SECRETS: [&str; 3] = ["tcp_fastopen_key", "netdev_rss_key", "stable_secret"];
+
+/// `net.core.netdev_budget = 300` lines, as `sysctl -a` writes them. Secrets are left out.
+pub fn sysctl() -> String {
+    let root = Path::new("/proc/sys/net");
+    let mut out = String::new();
+    for folder in SYSCTL {
+        for name in list(&root.join(folder)) {
+            let path = root.join(folder).join(&name);
+            if SECRETS.contains(&name.as_str()) || !path.is_file() {
+                continue;
+            }
+            // Some can only be written (`flush`).
+            let Ok(text) = read_file(&path) else { continue };
+            let key = folder.replace('/', ".");
+            for line in String::from_utf8_lossy(&text).lines() {
+                _ = writeln!(out, "net.{key}.{name} = {line}");
+            }
+        }
+    }
+    out
+}
+
+/// Files of /sys/class/net/<dev>.
+const DEVICE: [&str; 7] = [
+    "threaded",
+    "gro_flush_timeout",
+    "napi_defer_hard_irqs",
+    "speed",
+    "duplex",
+    "carrier_changes",
+    "device/numa_node",
+];
+const RX: [&str; 2] = ["rps_cpus", "rps_flow_cnt"];
+const TX: [&str; 9] = [
+    "xps_cpus",
+    "xps_rxqs",
+    "tx_timeout",
+    "traffic_class",
+    "byte_queue_limits/limit",
+    "byte_queue_limits/limit_min",
+    "byte_queue_limits/limit_max",
+    "byte_queue_limits/inflight",
+    "byte_queue_limits/hold_time",
+];
+
+/// `dev=eth0 queue=rx-0 rps_cpus=3 rps_flow_cnt=0` lines; `queue=-` is the interface itself. Of the network namespace
+/// that /sys is mounted for.
+pub fn queues() -> String {
+    let root = Path::new("/sys/class/net");
+    let mut out = String::new();
+    for dev in list(root) {
+        let folder = root.join(&dev);
+        let mut line = |queue: &str, folder: &Path, files: &[&str]| {
+            let values = values(folder, files);
+            if !values.is_empty() {
+                _ = writeln!(out, "dev={dev} queue={queue}{values}");
+            }
+        };
+        line("-", &folder, &DEVICE);
+        let queues = folder.join("queues");
+        for queue in list(&queues) {
+            let files: &[&str] = if queue.starts_with("rx-") { &RX } else { &TX };
+            line(&queue, &queues.join(&queue), files);
+        }
+    }
+    out
+}
+
+/// `irq=24 smp_affinity_list=0-1 effective_affinity_list=0` lines. Which card an irq is of says `interrupts`.
+pub fn irq_affinity() -> String {
+    let root = Path::new("/proc/irq");
+    let mut out = String::new();
+    for irq in super::tasks::numbers(root) {
+        let values = values(
+            &root.join(irq.to_string()),
+            &["smp_affinity_list", "effective_affinity_list", "node"],
+        );
+        _ = writeln!(out, "irq={irq}{values}");
+    }
+    out
+}
+
+/// Files that exist and can be read, as ` name=value`.
+fn values(folder: &Path, files: &[&str]) -> String {
+    let mut out = String::new();
+    for file in files {
+        let Ok(value) = fs::read_to_string(folder.join(file)) else {
+            continue;
+        };
+        let key = file.replace("byte_queue_limits/", "bql_").replace("device/", "");
+        _ = write!(out, " {key}={}", word(value.trim()));
+    }
+    out
+}
