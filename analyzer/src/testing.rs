@@ -10,6 +10,7 @@ use netmortem_formats::{Bytes, Capture, Chunk, Coding, Endian, EventFormat, Fiel
 
 use crate::facts::Facts;
 
+pub mod rewrite;
 pub mod tcp;
 
 /// A field's value.
@@ -260,54 +261,4 @@ pub fn one_chunk_per_page(c: &mut Capture) {
         };
         s.chunks = s.chunks.iter().flat_map(cut).collect();
     }
-}
-
-/// The used streams of a recording written anew: an event is kept when `keep` says so of its number in the merged order;
-/// what is left out is declared lost, with its count, where it was.
-pub fn thinned(c: &Capture, keep: impl Fn(u64) -> bool) -> Capture {
-    let trace = crate::ingest::Trace::read(c, &Default::default());
-    let mut s = Script {
-        formats: c.event_formats.clone(),
-        symbols: String::from_utf8_lossy(c.kallsyms.text()).into_owned(),
-        ..Default::default()
-    };
-    let mut left_out: Vec<u64> = vec![];
-    for (i, r) in trace.recs.iter().enumerate() {
-        let cpu = usize::from(r.cpu);
-        if left_out.len() <= cpu {
-            left_out.resize(cpu + 1, 0);
-        }
-        if !keep(i as u64) {
-            left_out[cpu] += 1;
-            continue;
-        }
-        if left_out[cpu] > 0 {
-            let n = std::mem::take(&mut left_out[cpu]);
-            s.lost(cpu, Some(n));
-        }
-        let bytes = trace.payload(r).to_vec();
-        s.item(cpu, Item::Event { ts: r.ts as u64, bytes });
-    }
-    for (cpu, n) in left_out.into_iter().enumerate().filter(|x| x.1 > 0) {
-        s.lost(cpu, Some(n));
-    }
-    let mut out = s.capture();
-    out.comms = c.comms.clone();
-    out
-}
-
-/// The recording without one kind of event, as where it was not enabled.
-pub fn without_events(c: &Capture, key: &str) -> Capture {
-    let id = c.event_formats.iter().find(|f| f.key() == key).map(|f| f.id);
-    let trace = crate::ingest::Trace::read(c, &Default::default());
-    let mut s = Script {
-        formats: c.event_formats.iter().filter(|f| f.key() != key).cloned().collect(),
-        symbols: String::from_utf8_lossy(c.kallsyms.text()).into_owned(),
-        ..Default::default()
-    };
-    for r in trace.recs.iter().filter(|r| Some(r.kind) != id) {
-        let bytes = trace.payload(r).to_vec();
-        s.item(usize::from(r.cpu), Item::Event { ts: r.ts as u64, bytes });
-    }
-    s.capture()
 }

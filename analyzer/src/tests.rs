@@ -2,6 +2,7 @@
 
 mod folders;
 mod loss;
+mod older;
 mod threads;
 
 use std::path::PathBuf;

@@ -3,8 +3,7 @@
 //! ```text
 //! Trace ─┬─ skb (identity of every address: ids per event, lives, hops) ─┐
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
-//!        ├─ thread, comms (who ran, slept, was called what) ─────────────┼─ transmit (ledger)
-//!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
+//!        ├─ thread, comms (who ran, slept, was called what) ─────────────┘
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
@@ -24,8 +23,6 @@ pub mod skew;
 pub mod softirq;
 pub mod tcp;
 pub mod thread;
-pub mod timers;
-pub mod transmit;
 pub mod xmits;
 
 pub use run::reconstruct;

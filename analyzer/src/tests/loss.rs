@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::SkbRow;
-use crate::testing::{thinned, without_events};
+use crate::testing::rewrite::{thinned, without_events};
 
-fn check_invariants(f: &Facts) {
+pub(super) fn check_invariants(f: &Facts) {
     for r in &f.rx {
         let parts: i64 = r.stages.iter().flatten().sum();
         assert_eq!(parts + r.unattributed_ns, r.total_ns, "{r:?}");

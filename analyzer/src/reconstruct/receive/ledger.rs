@@ -152,8 +152,9 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
                 instead = asks.threads.ran_instead(u.pid, queued, taken);
             }
         }
-        parts.set(Stage::Copy, between(u.copy, u.read));
-        parts.set(Stage::Return, between(u.read.or(u.copy), u.exit));
+        // Where the end of the copy is not seen (no sock_recv_length), the way back is in it.
+        parts.set(Stage::Copy, between(u.copy, u.read.or(u.exit)));
+        parts.set(Stage::Return, between(u.read, u.exit));
         last = u.exit.or(u.read).unwrap_or(taken);
     }
     let total_ns = last.wrapping_sub(u.start);

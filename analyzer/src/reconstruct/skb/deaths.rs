@@ -138,7 +138,7 @@ impl Skbs<'_> {
             self.untracked_frees += 1;
             return;
         };
-        let link = super::frees::link(life, place, kind, e.ts);
+        let link = super::frees::link(life, place, kind, e.ts, self.probe_names_skb);
         let Some(link) = link else {
             self.untracked_frees += 1;
             if place == FreePlace::Elsewhere {

@@ -110,8 +110,9 @@ impl<'k> Frees<'k> {
     }
 }
 
-/// How sure it is that a free at `place` ends this life; `None`: it ends another skb at a re-used address.
-pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64) -> Option<Confidence> {
+/// How sure it is that a free at `place` ends this life; `None`: it ends another skb at a re-used address. Where no event
+/// tells that TCP was done with a packet (tcp_probe names no skb before 6.9), its silent free may lie before this one.
+pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64, probe_names_skb: bool) -> Option<Confidence> {
     if place == FreePlace::Elsewhere || life.class == SkbClass::TxOriginal {
         return None;
     }
@@ -125,7 +126,7 @@ pub fn link(life: &Life, place: FreePlace, kind: DeathKind, now: i64) -> Option<
         {
             None
         }
-        Phase::Received if place == FreePlace::Unknown && doubtful => Some(Confidence::Weak),
+        Phase::Received if place == FreePlace::Unknown && (doubtful || !probe_names_skb) => Some(Confidence::Weak),
         Phase::RxQueued | Phase::GroMember | Phase::Received => Some(Confidence::Certain),
         // Processed by TCP: the kernel frees these silently, unless it drops them at once or defers the free.
         Phase::TcpDone | Phase::TcpData | Phase::Copied => match place {
