@@ -16,6 +16,7 @@ use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
+use crate::reconstruct::transmit::tables::{TX, TxRow};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::table::{Cell, FactTable, Typed};
 
@@ -88,6 +89,8 @@ pub struct Facts {
     pub xmits: Vec<Pass>,
     /// View `txq_stops`.
     pub txq_stops: Vec<TxqStop>,
+    /// View `tx`.
+    pub tx: Vec<TxRow>,
     /// View `softirqs`.
     pub softirqs: Vec<SoftirqRow>,
     /// View `polls`.
@@ -138,6 +141,11 @@ impl Facts {
             Box::new(Typed {
                 def: &RX,
                 rows: &self.rx,
+                names,
+            }),
+            Box::new(Typed {
+                def: &TX,
+                rows: &self.tx,
                 names,
             }),
             Box::new(Typed {
@@ -215,6 +223,7 @@ impl Facts {
             rx: vec![],
             xmits: vec![],
             txq_stops: vec![],
+            tx: vec![],
             softirqs: vec![],
             polls: vec![],
             clock_skew: vec![],

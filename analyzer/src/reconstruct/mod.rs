@@ -3,7 +3,8 @@
 //! ```text
 //! Trace ─┬─ skb (identity of every address: ids per event, lives, hops) ─┐
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
-//!        ├─ thread, comms (who ran, slept, was called what) ─────────────┘
+//!        ├─ thread, comms (who ran, slept, was called what) ─────────────┼─ transmit (ledger)
+//!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
@@ -23,6 +24,8 @@ pub mod skew;
 pub mod softirq;
 pub mod tcp;
 pub mod thread;
+pub mod timers;
+pub mod transmit;
 pub mod xmits;
 
 pub use run::reconstruct;

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::thread::Threads;
-use super::{balances, drops, lineage, napi, receive, skb, skew, softirq, tcp, xmits};
+use super::timers::Timers;
+use super::{balances, drops, lineage, napi, receive, skb, skew, softirq, tcp, transmit, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -29,7 +30,22 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let (rx, ((drops, no_drops), (passes, (clock_skew, mut lineage)))) = rayon::join(
+    let timers = Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses());
+    let transmits = || {
+        let passes = xmits::run(&trace, capture, &identity);
+        let inputs = transmit::Inputs {
+            identity: &identity,
+            tcp: &tcp,
+            timers: &timers,
+            threads: &threads,
+            comms: &comms,
+            passes: &passes,
+            symbols: &capture.kallsyms,
+        };
+        let tx = transmit::run(&trace, &inputs);
+        (passes, tx)
+    };
+    let (rx, ((drops, no_drops), ((passes, tx), (clock_skew, mut lineage)))) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -43,10 +59,9 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             rayon::join(
                 || drops::run(&trace, capture, &identity, reasons.as_ref()),
                 || {
-                    rayon::join(
-                        || xmits::run(&trace, capture, &identity),
-                        || rayon::join(|| skew::run(&trace), || lineage::run(&trace, capture, &identity, &tcp)),
-                    )
+                    rayon::join(transmits, || {
+                        rayon::join(|| skew::run(&trace), || lineage::run(&trace, capture, &identity, &tcp))
+                    })
                 },
             )
         },
@@ -60,6 +75,8 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         ("polls", &no_polls),
         ("rx", &rx.missing),
         ("xmits", &passes.missing),
+        ("tx", &tx.missing),
+        ("timers", &timers.missing),
         ("run_queue", &threads.missing),
         ("drops", &no_drops),
         ("lineage", &lineage.missing),
@@ -123,6 +140,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         rx: rx.rows,
         xmits: passes.rows,
         txq_stops: passes.stops,
+        tx: tx.rows,
         softirqs,
         polls,
         clock_skew,

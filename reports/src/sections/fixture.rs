@@ -300,6 +300,7 @@ fn states() -> Vec<StateRow> {
 
 fn retransmits() -> Vec<RetransmitRow> {
     let sent = |at_ms: i64, class| RetransmitRow {
+        index: 0,
         time_ns: START + at_ms * 1_000_000,
         connection: Some(ConnectionId(0)),
         class,

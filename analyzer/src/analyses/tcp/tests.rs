@@ -187,6 +187,7 @@ fn tables_of_sockets() {
             f.connections.push(connection(1, 50_000, 5));
             f.connections.push(connection(2, 49_000, 5));
             let again = |connection, class, confidence| RetransmitRow {
+                index: 0,
                 time_ns: 5,
                 connection,
                 class,

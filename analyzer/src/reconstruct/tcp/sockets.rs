@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tables::ConnectionRow;
 use crate::confidence::Confidence;
@@ -166,6 +166,11 @@ impl Sockets {
             s.closed = true;
             s.row.last_ns = s.row.last_ns.max(ts);
         }
+    }
+
+    /// All addresses of socks that events named.
+    pub fn addresses(&self) -> FxHashSet<u64> {
+        self.by_sk.keys().copied().collect()
     }
 
     /// Whose an address is at a time: the last that had it by then; before any, nobody.

@@ -308,6 +308,8 @@ impl RetransmitClass {
 /// One retransmitted segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetransmitRow {
+    /// Position of the event in the merged sequence.
+    pub index: u32,
     /// When the event fired, which is after the transmit.
     pub time_ns: i64,
     /// Whose; `None` when no connection row matches.

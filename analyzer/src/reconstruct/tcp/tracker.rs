@@ -186,6 +186,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     });
     r.on::<TcpRetransmitSynack<'static>>(s, |t, e, _| {
         t.retransmits.push(RetransmitRow {
+            index: e.index,
             time_ns: e.ts,
             connection: None,
             class: RetransmitClass::Syn,
@@ -307,6 +308,7 @@ impl Tcp {
             (1..=FCLONE_REACH).contains(&d).then_some(len)
         });
         self.retransmits.push(RetransmitRow {
+            index: e.index,
             time_ns: e.ts,
             connection: i.map(|i| ConnectionId(i as u32)),
             class,

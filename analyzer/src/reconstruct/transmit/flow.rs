@@ -1,0 +1,344 @@
+//! One TCP socket's send side: its packets as segments of the byte stream, which ACK covered each, what was sent again.
+//!
+//! Offsets count payload bytes from the first packet of the socket in the recording. Every `tcp_probe` says what `snd_nxt`
+//! is: when the payloads do not sum to it, the window's segments are weak and counting goes on from the truth.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::headers::{Window, calibrate};
+use super::packet::Packet;
+use super::sends::Append;
+use crate::confidence::Confidence;
+use crate::reconstruct::skb::Identity;
+use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
+use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
+use crate::reconstruct::timers::TimerEvent;
+
+/// TCP_ESTABLISHED, FIN_WAIT2, TIME_WAIT (include/net/tcp_states.h).
+const ESTABLISHED: i32 = 1;
+const FIN_ACKED: [i32; 2] = [5, 6];
+/// Longest control segment (SACK blocks) where nothing tells clones from other packets, bytes with headers.
+const CONTROL: u32 = 114;
+
+/// What belongs to one socket, each in order of the merged sequence.
+#[derive(Debug, Default)]
+pub(super) struct Of<'f> {
+    pub(super) packets: Vec<u32>,
+    /// (position in the merged sequence, sample).
+    pub(super) probes: Vec<(u32, &'f SampleRow)>,
+    pub(super) appends: Vec<Append>,
+    pub(super) timers: Vec<TimerEvent>,
+    pub(super) states: Vec<&'f StateRow>,
+}
+
+/// What all flows share.
+pub(super) struct Shared<'f> {
+    pub(super) identity: &'f Identity,
+    pub(super) packets: &'f [Packet],
+    /// Header size of most sockets, for one that has no window of its own.
+    pub(super) header: Option<u32>,
+    /// TCP clones can be told from other packets.
+    pub(super) clones: bool,
+    /// Times of losses, ascending.
+    pub(super) gaps: &'f [i64],
+}
+
+/// A segment: the first transmission of its bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Segment {
+    pub(super) packet: u32,
+    /// Offsets of its bytes.
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// When the ACK that covered it came.
+    pub(super) acked: Option<i64>,
+    /// Packet of its last retransmission.
+    pub(super) last_rtx: Option<u32>,
+    pub(super) rtx: u16,
+    /// Bytes of it that lie in originals whose address is not known (it was fragmented to be sent again).
+    fragments: u64,
+    pub(super) link: Confidence,
+    /// Dropped at once in this host: its bytes were sent again as new ones.
+    pub(super) void: bool,
+    /// Which run of agreeing windows it belongs to.
+    pub(super) epoch: u32,
+}
+
+/// A socket's send side.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    pub(super) segments: Vec<Segment>,
+    /// Packets without new payload.
+    pub(super) control: Vec<u32>,
+    pub(super) header: Option<u32>,
+    /// The socket was seen to be born: its first byte is the first.
+    pub(super) born: bool,
+    /// Payload bytes in windows whose sum disagreed, and all payload bytes.
+    pub(super) epochs: u32,
+}
+
+fn carries_data(p: &Packet, shared: &Shared<'_>, header: Option<u32>) -> bool {
+    if p.retransmit.is_some() || p.failed {
+        return false;
+    }
+    match (shared.clones, header) {
+        (true, Some(h)) => p.class == SkbClass::TxClone && p.len > h,
+        (true, None) => p.class == SkbClass::TxClone,
+        (false, _) => p.len > CONTROL,
+    }
+}
+
+/// When the handshake was over; `None` when it was not seen.
+fn established(of: &Of<'_>) -> Option<i64> {
+    let is = |s: &&&StateRow| s.kind == "sock" && s.state == ESTABLISHED;
+    of.states.iter().find(is).map(|s| s.time_ns)
+}
+
+/// Header size of this socket's data packets: by windows between probes.
+pub(super) fn header(of: &Of<'_>, shared: &Shared<'_>) -> Option<(u32, u64)> {
+    let mut windows = vec![];
+    let mut packets = of
+        .packets
+        .iter()
+        .filter_map(|i| shared.packets.get(*i as usize))
+        .peekable();
+    let mut last: Option<u32> = None;
+    for (index, s) in &of.probes {
+        let mut w = Window {
+            packets: 0,
+            len: 0,
+            advanced: 0,
+        };
+        while let Some(p) = packets.next_if(|p| p.index < *index) {
+            if carries_data(p, shared, None) {
+                w.packets += 1;
+                w.len += u64::from(p.len);
+            }
+        }
+        if let Some(last) = last {
+            w.advanced = u64::from(s.snd_nxt.wrapping_sub(last));
+            windows.push(w);
+        }
+        last = Some(s.snd_nxt);
+    }
+    calibrate(&windows)
+}
+
+struct Builder<'s, 'f> {
+    shared: &'s Shared<'f>,
+    flow: Flow,
+    /// Bytes sent.
+    sent: u64,
+    /// `sent` and `snd_nxt` at the last probe.
+    anchor: Option<(u64, u32)>,
+    /// First segment since the last probe.
+    window: usize,
+    /// First segment not acknowledged.
+    unacked: usize,
+    /// Last probe: time, acknowledged offset.
+    probed: Option<(i64, i64)>,
+    by_original: FxHashMap<u64, usize>,
+    fragmented: VecDeque<usize>,
+}
+
+/// Builds it.
+pub(super) fn build(of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Flow {
+    let established = established(of);
+    let mut b = Builder {
+        shared,
+        flow: Flow {
+            header,
+            born: established.is_some(),
+            ..Flow::default()
+        },
+        sent: 0,
+        anchor: None,
+        window: 0,
+        unacked: 0,
+        probed: None,
+        by_original: FxHashMap::default(),
+        fragmented: VecDeque::new(),
+    };
+    let mut probes = of.probes.iter().peekable();
+    for at in &of.packets {
+        let Some(p) = shared.packets.get(*at as usize) else {
+            continue;
+        };
+        while let Some((_, s)) = probes.next_if(|(i, _)| *i < p.index) {
+            b.probe(s);
+        }
+        let handshake = established.is_some_and(|t| p.ts <= t);
+        if p.failed {
+            continue;
+        }
+        match (p.retransmit, header) {
+            (Some(_), _) => b.retransmit(*at, p),
+            (None, Some(h)) if !handshake && carries_data(p, shared, header) => b.segment(*at, p, p.len - h),
+            _ => b.flow.control.push(*at),
+        }
+    }
+    for (_, s) in probes {
+        b.probe(s);
+    }
+    b.finish(of)
+}
+
+impl Builder<'_, '_> {
+    fn segment(&mut self, at: u32, p: &Packet, payload: u32) {
+        let start = self.sent;
+        self.sent += u64::from(payload);
+        if let Some(d) = self.shared.identity.fclone_distance {
+            self.by_original
+                .insert(p.addr.wrapping_sub(d), self.flow.segments.len());
+        }
+        self.flow.segments.push(Segment {
+            packet: at,
+            start,
+            end: self.sent,
+            acked: None,
+            last_rtx: None,
+            rtx: 0,
+            fragments: 0,
+            link: p.link,
+            void: false,
+            epoch: self.flow.epochs,
+        });
+    }
+
+    fn retransmit(&mut self, at: u32, p: &Packet) {
+        let original = self.shared.identity.fclone_distance.map(|d| p.addr.wrapping_sub(d));
+        let known = original.and_then(|o| self.by_original.get(&o).copied());
+        let open = |s: &usize| *s >= self.unacked;
+        let (s, link) = match known.filter(open) {
+            Some(s) => (s, Confidence::Certain),
+            // The tail of a segment that was cut to be sent again, or a copy: of what is known to be cut, else the oldest.
+            None => match self.fragmented.iter().copied().find(open) {
+                Some(s) => (s, Confidence::Weak),
+                None => (self.unacked, Confidence::Weak),
+            },
+        };
+        let Some(segment) = self.flow.segments.get_mut(s) else {
+            return;
+        };
+        segment.rtx = segment.rtx.saturating_add(1);
+        segment.last_rtx = Some(at);
+        segment.link = segment.link.min(link);
+        let payload = self.flow.header.map_or(0, |h| u64::from(p.len.saturating_sub(h)));
+        let whole = segment.end - segment.start;
+        if known.is_some() && segment.fragments == 0 && payload < whole {
+            segment.fragments = whole - payload;
+            self.fragmented.push_back(s);
+        } else if known.is_none() && segment.fragments > 0 {
+            segment.fragments = segment.fragments.saturating_sub(payload);
+            if segment.fragments == 0 {
+                self.fragmented.retain(|x| *x != s);
+            }
+        }
+    }
+
+    /// `snd_nxt` is known: do the payloads sum to it?
+    fn close_window(&mut self, s: &SampleRow) {
+        if let Some((sent, nxt)) = self.anchor {
+            let advanced = s.snd_nxt.wrapping_sub(nxt);
+            // It never goes back; a far jump is another life of the socket, or garbage.
+            let truth = if advanced < 1 << 31 {
+                sent + u64::from(advanced)
+            } else {
+                self.sent
+            };
+            if self.sent > truth {
+                self.void_dropped(sent, self.sent - truth);
+            }
+            if self.sent != truth {
+                for seg in self.flow.segments.iter_mut().skip(self.window) {
+                    seg.link = seg.link.min(Confidence::Weak);
+                }
+                self.flow.epochs += 1;
+                self.sent = truth;
+            }
+        }
+        self.anchor = Some((self.sent, s.snd_nxt));
+        self.window = self.flow.segments.len();
+    }
+
+    /// Packets of the window that a qdisc refused: `snd_nxt` stood still, and their bytes came again.
+    fn void_dropped(&mut self, from: u64, excess: u64) {
+        let dropped = |seg: &Segment| {
+            let life = self.shared.packets.get(seg.packet as usize).map(|p| p.skb);
+            let life = life.and_then(|id| self.shared.identity.life(id));
+            life.is_some_and(|l| l.death_kind == DeathKind::Dropped)
+        };
+        let window = self.flow.segments.get(self.window..).unwrap_or(&[]);
+        let which: Vec<bool> = window.iter().map(dropped).collect();
+        let sum: u64 = window
+            .iter()
+            .zip(&which)
+            .filter(|(_, d)| **d)
+            .map(|(s, _)| s.end - s.start)
+            .sum();
+        if sum != excess {
+            return;
+        }
+        let mut at = from;
+        for (seg, dropped) in self.flow.segments.iter_mut().skip(self.window).zip(which) {
+            let bytes = if dropped { 0 } else { seg.end - seg.start };
+            (seg.start, seg.end, seg.void) = (at, at + bytes, dropped);
+            at += bytes;
+        }
+        self.sent = at;
+    }
+
+    fn probe(&mut self, s: &SampleRow) {
+        self.close_window(s);
+        let una = self.sent as i64 - i64::from(s.snd_nxt.wrapping_sub(s.snd_una));
+        while let Some(seg) = self.flow.segments.get_mut(self.unacked).filter(|g| g.end as i64 <= una) {
+            self.unacked += 1;
+            if seg.void {
+                continue;
+            }
+            let queued = self.shared.packets.get(seg.packet as usize).map_or(i64::MIN, |p| p.ts);
+            // What this probe shows was done by the segment of the one before.
+            match self.probed.filter(|(t, was)| *t >= queued && *was < seg.end as i64) {
+                Some((t, _)) => seg.acked = Some(t),
+                None => {
+                    seg.acked = Some(s.time_ns);
+                    seg.link = seg.link.min(Confidence::Weak);
+                }
+            }
+        }
+        self.probed = Some((s.time_ns, una));
+    }
+
+    /// What the last probe did is not shown by a next one.
+    fn finish(mut self, of: &Of<'_>) -> Flow {
+        let left = self.flow.segments.len().saturating_sub(self.unacked);
+        let last = self.probed.map(|p| p.0);
+        let closed = of
+            .states
+            .iter()
+            .find(|s| s.kind == "sock" && FIN_ACKED.contains(&s.state));
+        let closed = closed.map(|s| s.time_ns);
+        let packets = self.shared.packets;
+        for seg in self.flow.segments.iter_mut().skip(self.unacked).filter(|s| !s.void) {
+            let queued = seg.last_rtx.unwrap_or(seg.packet);
+            let queued = packets.get(queued as usize).map_or(i64::MAX, |p| p.ts);
+            // One segment was out, and the peer spoke after it; or its FIN was acknowledged.
+            let by_last = last.filter(|t| left == 1 && *t >= queued);
+            if let Some(t) = by_last.or(closed.filter(|t| *t >= queued)) {
+                seg.acked = Some(t);
+                seg.link = seg.link.min(Confidence::Weak);
+            }
+        }
+        for seg in &mut self.flow.segments {
+            let p = packets.get(seg.packet as usize);
+            let (from, to) = p.map_or((0, 0), |p| (p.ts, seg.acked.unwrap_or(i64::MAX)));
+            let gap = self.shared.gaps.partition_point(|g| *g < from);
+            if self.shared.gaps.get(gap).is_some_and(|g| *g <= to) {
+                seg.link = seg.link.min(Confidence::Weak);
+            }
+        }
+        self.flow
+    }
+}

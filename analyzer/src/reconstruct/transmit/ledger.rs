@@ -1,0 +1,338 @@
+//! From packets and flows to rows: differences of neighbouring times, and what is in none of them.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::flow::{Flow, Of, Segment, Shared, build, header};
+use super::limits::{Bytes, HELD, limits};
+use super::packet::Packet;
+use super::routes::Inputs;
+use super::sends::Call;
+use super::stages::{Stage, StageTimes};
+use super::tables::{TxEnd, TxKind, TxRow, TxStart};
+use super::tracker::{TCP_PROTOCOLS, Transmits};
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::thread::Split;
+use crate::reconstruct::timers::Kind;
+use crate::reconstruct::xmits::PassEnd;
+
+/// IPPROTO_UDP, IPPROTO_UDPLITE.
+const UDP_PROTOCOLS: [u16; 2] = [17, 136];
+/// UDP header, bytes.
+const UDP_HEADER: u32 = 8;
+/// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
+const WEAK_SHARE: i64 = 20;
+
+/// All rows, by start.
+pub(super) fn rows(t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
+    let mut gaps = t.gaps;
+    gaps.sort_unstable();
+    gaps.dedup();
+    let calls = t.sends.calls;
+    let mut flows: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
+    let mut others: Vec<u32> = vec![];
+    for (i, p) in t.packets.iter().enumerate() {
+        match p.connection {
+            Some(c) => flows.entry(c).or_default().packets.push(i as u32),
+            None => others.push(i as u32),
+        }
+    }
+    for (c, mut appends) in t.sends.appends {
+        appends.sort_by_key(|a| a.index);
+        flows.entry(c).or_default().appends = appends;
+    }
+    for (probe, sample) in inputs.tcp.probes.iter().zip(&inputs.tcp.samples) {
+        if let Some(of) = flows.get_mut(&probe.1) {
+            of.probes.push((probe.0, sample));
+        }
+    }
+    for e in inputs.timers.events.iter().filter(|e| e.kind != Kind::Qdisc) {
+        let of = inputs.tcp.sockets.at(e.owner, e.ts);
+        if let Some(of) = of.and_then(|c| flows.get_mut(&c)) {
+            of.timers.push(*e);
+        }
+    }
+    for s in &inputs.tcp.states {
+        if let Some(of) = flows.get_mut(&s.connection) {
+            of.states.push(s);
+        }
+    }
+    let mut shared = Shared {
+        identity: inputs.identity,
+        packets: &t.packets,
+        header: None,
+        clones: inputs.identity.fclone_distance.is_some(),
+        gaps: &gaps,
+    };
+    let mut flows: Vec<(ConnectionId, Of<'_>)> = flows.into_iter().collect();
+    flows.sort_unstable_by_key(|f| f.0);
+    let headers: Vec<Option<(u32, u64)>> = flows.par_iter().map(|(_, of)| header(of, &shared)).collect();
+    let mut by_size: FxHashMap<u32, u64> = FxHashMap::default();
+    for (h, n) in headers.iter().flatten() {
+        *by_size.entry(*h).or_insert(0) += n;
+    }
+    shared.header = by_size
+        .into_iter()
+        .max_by_key(|(h, n)| (*n, std::cmp::Reverse(*h)))
+        .map(|x| x.0);
+    let ledger = Ledger { inputs, calls: &calls };
+    let mut rows: Vec<TxRow> = flows
+        .par_iter()
+        .zip(headers)
+        .flat_map_iter(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
+        .collect();
+    rows.extend(
+        others
+            .iter()
+            .filter_map(|i| t.packets.get(*i as usize))
+            .map(|p| ledger.packet(p)),
+    );
+    rows.par_sort_by_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
+    rows
+}
+
+/// What the device did with a packet.
+struct Device {
+    /// Last time known of it: the driver's function returned, or began, or the packet was queued.
+    ended: i64,
+    /// The driver took it.
+    taken: bool,
+    completed: Option<i64>,
+    dropped: Option<i64>,
+    link: Confidence,
+}
+
+struct Ledger<'l> {
+    inputs: &'l Inputs<'l>,
+    calls: &'l [Call],
+}
+
+impl Ledger<'_> {
+    fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Vec<TxRow> {
+        let flow = build(of, shared, header.or(shared.header));
+        let bytes = Bytes::align(of, &flow, shared.packets);
+        let limits = limits(of, &flow, &bytes, shared.packets);
+        let mut rows: Vec<TxRow> = Vec::with_capacity(flow.segments.len() + flow.control.len());
+        for seg in &flow.segments {
+            let Some(p) = shared.packets.get(seg.packet as usize) else {
+                continue;
+            };
+            let mut row = self.begin(p, TxKind::Tcp, seg.link);
+            row.bytes = Some(flow.payload(p));
+            let mut weak = 0;
+            if let Some((append, sure)) = bytes.of(seg.start, seg.epoch) {
+                row.confidence = row.confidence.min(sure);
+                let (handed, call) = (append.by.min(p.ts), self.calls.get(append.call as usize));
+                let enter = call.and_then(|c| c.enter);
+                (row.start_ns, row.start) = match enter {
+                    Some(t) => (t.min(handed), TxStart::Sendmsg),
+                    None => (append.from.min(handed), TxStart::WriteQueue),
+                };
+                if let Some(call) = call {
+                    (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
+                    in_call(
+                        &mut row.stages,
+                        &self.inputs.threads.split(call.pid, row.start_ns, handed),
+                    );
+                }
+                let held = limits.over(handed, p.ts);
+                for (stage, ns) in HELD.iter().zip(held) {
+                    row.stages.set(*stage, (ns > 0).then_some(ns));
+                }
+                weak = held.last().copied().unwrap_or(0);
+                let rest = p.ts - handed - held.iter().take(HELD.len()).sum::<i64>();
+                if p.call == Some(append.call) && rest > 0 {
+                    row.stages.add(Stage::Send, Some(rest));
+                }
+            }
+            let mut row = self.tcp_end(row, p, seg, shared);
+            if weak.saturating_mul(WEAK_SHARE) > row.total_ns {
+                row.confidence = row.confidence.min(Confidence::Weak);
+            }
+            rows.push(row);
+        }
+        let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
+        rows.extend(control.map(|p| self.packet(p)));
+        rows
+    }
+
+    /// A row that begins with the packet's queue.
+    fn begin(&self, p: &Packet, kind: TxKind, link: Confidence) -> TxRow {
+        let life = self.inputs.identity.life(p.skb);
+        TxRow {
+            skb_id: p.skb,
+            original: p.original,
+            connection: p.connection,
+            kind,
+            task: Name::default(),
+            pid: 0,
+            dev: p.dev,
+            cpu: p.cpu,
+            bytes: None,
+            start_ns: p.ts,
+            start: TxStart::Queue,
+            total_ns: 0,
+            end: TxEnd::Open,
+            retransmits: 0,
+            recovery_by: None,
+            t_sched_ns: p.ts,
+            t_snd_ns: p.started,
+            t_ack_ns: None,
+            unattributed_ns: 0,
+            stages: StageTimes::default(),
+            confidence: life.map_or(link, |l| link.min(l.links)),
+        }
+    }
+
+    fn tcp_end(&self, mut row: TxRow, p: &Packet, seg: &Segment, shared: &Shared<'_>) -> TxRow {
+        let again = seg.last_rtx.and_then(|i| shared.packets.get(i as usize));
+        row.retransmits = seg.rtx;
+        if let Some(r) = again {
+            row.stages.set(Stage::Recovery, Some(r.ts - p.ts));
+            let of = r.retransmit.and_then(|i| self.inputs.tcp.retransmits.get(i as usize));
+            row.recovery_by = of.map(|x| x.class);
+        }
+        let sent = again.unwrap_or(p);
+        let device = self.device(&mut row.stages, sent, seg.acked);
+        let last = match (seg.acked, device.dropped) {
+            (Some(t), _) => {
+                row.end = TxEnd::Acked;
+                row.t_ack_ns = Some(t);
+                if device.taken && t >= device.ended {
+                    let done = device.completed.filter(|c| *c <= t);
+                    row.stages.set(Stage::Completion, done.map(|c| c - device.ended));
+                    row.stages.set(Stage::Network, Some(t - done.unwrap_or(device.ended)));
+                }
+                t
+            }
+            (None, Some(t)) => {
+                row.end = TxEnd::Dropped;
+                row.confidence = row.confidence.min(device.link);
+                t
+            }
+            (None, None) => device.ended,
+        };
+        finish(row, last)
+    }
+
+    /// A packet that no ACK of the recording ends: UDP, ICMP, ARP, TCP control.
+    fn packet(&self, p: &Packet) -> TxRow {
+        let udp = UDP_PROTOCOLS.contains(&p.protocol);
+        let tcp = p.connection.is_some() || TCP_PROTOCOLS.contains(&p.protocol) || p.class == SkbClass::TxClone;
+        let kind = match (udp, tcp) {
+            (true, _) => TxKind::Udp,
+            (false, true) => TxKind::TcpControl,
+            (false, false) => TxKind::Other,
+        };
+        let mut row = self.begin(p, kind, p.link);
+        let before = p.before_transport.map(u32::from);
+        row.bytes = match kind {
+            TxKind::TcpControl => Some(0),
+            TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + UDP_HEADER)),
+            _ => None,
+        };
+        let call = p.call.and_then(|c| self.calls.get(c as usize));
+        let handed = p.parked.unwrap_or(p.ts);
+        if let Some(call) = call.filter(|_| kind == TxKind::Udp) {
+            (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
+            if let Some(enter) = call.enter.filter(|t| *t <= handed) {
+                (row.start_ns, row.start) = (enter, TxStart::Sendmsg);
+                in_call(&mut row.stages, &self.inputs.threads.split(call.pid, enter, handed));
+            }
+        }
+        if p.parked.is_some() {
+            row.start_ns = row.start_ns.min(handed);
+            row.stages.set(Stage::Neighbour, Some(p.ts - handed));
+        }
+        let device = self.device(&mut row.stages, p, None);
+        let last = match (device.completed, device.dropped) {
+            (Some(t), _) if device.taken => {
+                row.end = TxEnd::Completed;
+                row.stages.set(Stage::Completion, Some(t - device.ended));
+                t
+            }
+            (_, Some(t)) => {
+                row.end = TxEnd::Dropped;
+                row.confidence = row.confidence.min(device.link);
+                t
+            }
+            _ => {
+                row.end = if device.taken { TxEnd::Sent } else { TxEnd::Open };
+                device.ended
+            }
+        };
+        finish(row, last)
+    }
+
+    /// Stages of a packet's way through its devices. An ACK may come before the driver's function returns.
+    fn device(&self, stages: &mut StageTimes, p: &Packet, acked: Option<i64>) -> Device {
+        let mut d = Device {
+            ended: p.ts,
+            taken: false,
+            completed: None,
+            dropped: None,
+            link: Confidence::Strong,
+        };
+        let passes = self.inputs.passes;
+        let mut next = passes.of(p.skb).iter().find(|x| x.first_ns() >= p.ts);
+        // A stacked device (VLAN, tunnel, bond) hands the skb to the next one from inside its driver's function.
+        let mut stacked = passes.of(p.skb).iter().skip_while(|x| x.first_ns() < p.ts).skip(1);
+        while let Some(pass) = next.take() {
+            d.link = d.link.min(pass.confidence);
+            let pass = match pass.end {
+                // The last of its segments says when all of it was sent.
+                PassEnd::Segmented => {
+                    let sent = passes.segments(p.skb).filter(|s| s.end != PassEnd::Dropped);
+                    sent.max_by_key(|s| s.ended_ns.or(s.started_ns)).unwrap_or(pass)
+                }
+                _ => pass,
+            };
+            stages.add(Stage::Qdisc, pass.qdisc_ns);
+            stages.add(Stage::Bql, pass.bql_ns);
+            stages.add(Stage::Ring, pass.ring_ns);
+            if pass.end == PassEnd::Dropped {
+                d.dropped = pass.ended_ns;
+                break;
+            }
+            let Some(started) = pass.started_ns else { break };
+            d.ended = pass.ended_ns.unwrap_or(started);
+            d.taken = pass.ended_ns.is_some();
+            d.completed = pass.completed_ns;
+            next = stacked
+                .next()
+                .filter(|n| n.queued_ns.is_some_and(|q| q > started && q < d.ended));
+            let left = next.and_then(|n| n.queued_ns).unwrap_or(d.ended);
+            let left = acked.filter(|t| *t >= started).map_or(left, |t| t.min(left));
+            stages.add(Stage::Driver, pass.ended_ns.map(|_| left - started));
+            if next.is_none() {
+                d.ended = left;
+            }
+        }
+        d
+    }
+}
+
+impl Flow {
+    /// Payload of a data packet.
+    pub(super) fn payload(&self, p: &Packet) -> u32 {
+        p.len.saturating_sub(self.header.unwrap_or(0))
+    }
+}
+
+/// Time in the send call: asleep is a full send buffer, else the call's own work.
+fn in_call(stages: &mut StageTimes, s: &Split) {
+    if s.unknown_ns == 0 {
+        let slept = s.asleep_ns + s.waking_ns + s.idle_exit_ns;
+        stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));
+        stages.set(Stage::Send, Some(s.running_ns + s.run_queue_ns));
+    }
+}
+
+fn finish(mut row: TxRow, last: i64) -> TxRow {
+    row.total_ns = last.wrapping_sub(row.start_ns);
+    row.unattributed_ns = row.total_ns.wrapping_sub(row.stages.sum());
+    row
+}

@@ -1,0 +1,32 @@
+//! The transmit ledger: for every TCP segment and every other packet sent, the waits that sum to its time.
+//!
+//! In: lives (skb), sockets and samples (tcp), timers, thread states, names, passes over devices (xmits), and the send
+//! path's events. Out: rows of `tx`. Must not decide identity nor what happened inside a device: it asks.
+//!
+//! ```text
+//! sys_enter_send* ─> tcp_sendmsg_locked ... ─> [write queue: rwnd cwnd nagle pacing tsq] ─> net_dev_queue ─> device ─> ... tcp_probe
+//!     call            bytes handed over                      limits                          packet         xmits      snd_una
+//! sends (calls by thread) ─┐
+//! tracker (packets, what released each) ─┬─ per socket: flow (byte map, headers, ACKs) ─ limits (what held the queue) ─┬─ ledger ─> TxRow
+//! timers, tcp_probe ───────┘             └─ UDP and others ────────────────────────────────────────────────────────────┘
+//! ```
+//! No event carries a sequence number. A socket's packets in order, less a header size calibrated so that payloads sum to
+//! what `snd_nxt` advanced between two `tcp_probe`, give each its bytes; the same bytes in order of the send calls give each
+//! its call. `tcp_probe` shows a socket BEFORE its segment is processed: an ACK's effect is in the next one. A queue's wait
+//! is named by the numbers at the next `tcp_probe`, and by what released it. Rules: RECONSTRUCTION 3d, 3e.
+
+mod flow;
+mod headers;
+mod ledger;
+mod limits;
+mod packet;
+mod routes;
+mod sends;
+mod stages;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+mod tracker;
+
+pub use routes::{Inputs, run};
+pub use stages::Stage;

@@ -1,0 +1,132 @@
+//! Which events feed the ledger, and its start.
+
+use netmortem_formats::kallsyms::Kallsyms;
+use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::neigh_event_send_done::NeighEventSendDone;
+use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
+use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
+use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
+use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
+use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
+use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
+use netmortem_formats::tracepoints::sys_enter::SysEnter;
+use netmortem_formats::tracepoints::tasklet_entry::TaskletEntry;
+use netmortem_formats::tracepoints::tasklet_exit::TaskletExit;
+use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
+use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
+use netmortem_formats::tracepoints::workqueue_execute_end::WorkqueueExecuteEnd;
+use netmortem_formats::tracepoints::workqueue_execute_start::WorkqueueExecuteStart;
+
+use super::ledger;
+use super::sends::SEND_CALLS;
+use super::tables::TxRow;
+use super::tracker::Transmits;
+use crate::ingest::Trace;
+use crate::name::Name;
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::skb::Identity;
+use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::thread::Threads;
+use crate::reconstruct::timers::Timers;
+use crate::reconstruct::xmits::Passes;
+
+/// `NET_XMIT_MASK` (include/linux/netdevice.h): below it the driver took the packet, or dropped it itself.
+const NET_XMIT_MASK: i32 = 0x0f;
+/// AF_INET.
+const AF_INET: u32 = 2;
+/// NUD_REACHABLE, NUD_PROBE, NUD_STALE, NUD_DELAY, NUD_NOARP, NUD_PERMANENT (include/uapi/linux/neighbour.h): it has an address.
+const NUD_VALID: u8 = 0x02 | 0x10 | 0x04 | 0x08 | 0x40 | 0x80;
+
+/// What the ledger asks.
+#[derive(Clone, Copy)]
+pub struct Inputs<'f> {
+    /// Lives.
+    pub identity: &'f Identity,
+    /// Sockets and samples.
+    pub tcp: &'f Tcp,
+    /// Timers of sockets.
+    pub timers: &'f Timers,
+    /// Thread states.
+    pub threads: &'f Threads,
+    /// Names.
+    pub comms: &'f Comms,
+    /// Passes over devices.
+    pub passes: &'f Passes,
+    /// The recording's symbols.
+    pub symbols: &'f Kallsyms,
+}
+
+/// What the tracker found.
+#[derive(Debug, Default)]
+pub struct Transmit {
+    /// View `tx`, by start.
+    pub rows: Vec<TxRow>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+/// Reads the trace.
+pub fn run(trace: &Trace<'_>, inputs: &Inputs<'_>) -> Transmit {
+    let mut t = Transmits::new(inputs);
+    let routes = routes(trace);
+    routes.run(trace, &mut t);
+    Transmit {
+        rows: ledger::rows(t, inputs),
+        missing: routes.missing,
+    }
+}
+
+fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
+    let s = &trace.schema;
+    let mut r = Routes::<Transmits<'f>>::new("tx");
+    r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
+        let before = p.transport_offset_valid.then_some(p.transport_offset);
+        t.started(e, p.protocol, p.gso_size, before.and_then(|b| u16::try_from(b).ok()));
+    });
+    r.on::<NetDevXmit<'static>>(s, |t, e, p| t.xmitted(e, p.rc & !NET_XMIT_MASK == 0));
+    r.on::<TcpProbe<'static>>(s, |t, e, _| t.probe(e));
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.retransmit(e, p.skbaddr, p.skaddr, p.err));
+    r.on::<SoftirqEntry<'static>>(s, |t, e, p| t.softirq(e, Some(p.vec)));
+    r.on::<SoftirqExit<'static>>(s, |t, e, _| t.softirq(e, None));
+    r.on::<SockSendLength<'static>>(s, |t, e, p| t.sent(e, p.sk, p.protocol, p.ret));
+    // What follows exists on some kernels only, or is filtered to TCP's own: without it fewer waits have a name.
+    let missing = std::mem::take(&mut r.missing);
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.mark(e, p.skb_addr, p.msg_left));
+    r.on::<WorkqueueExecuteStart<'static>>(s, |t, e, p| t.tsq(e, p.function, true));
+    r.on::<WorkqueueExecuteEnd<'static>>(s, |t, e, p| t.tsq(e, p.function.unwrap_or(0), false));
+    r.on::<TaskletEntry<'static>>(s, |t, e, p| t.tsq(e, p.func, true));
+    r.on::<TaskletExit<'static>>(s, |t, e, p| t.tsq(e, p.func, false));
+    r.on::<NeighEventSendDone<'static>>(s, |t, e, p| {
+        let key = if p.family == AF_INET {
+            p.primary_key4
+        } else {
+            p.primary_key6
+        };
+        if p.err == 1 {
+            t.park(e, Name::new(p.dev), key);
+        }
+    });
+    r.on::<NeighUpdate<'static>>(s, |t, e, p| {
+        let key = if p.family == AF_INET {
+            p.primary_key4
+        } else {
+            p.primary_key6
+        };
+        if p.new_state & NUD_VALID != 0 {
+            t.resolved(e, Name::new(p.dev), key);
+        }
+    });
+    r.missing = missing;
+    for f in s.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
+        let enters = f.name.strip_prefix("sys_enter_");
+        let sends = enters.is_some_and(|n| SEND_CALLS.contains(&n));
+        if enters.is_some() || f.name.starts_with("sys_exit_") {
+            r.raw(f.id, move |t, e| t.sends.boundary(e, sends));
+        }
+    }
+    r
+}

@@ -1,0 +1,173 @@
+//! Send calls: which thread gave which bytes to which socket when.
+//!
+//! In: sys_enter of the sending calls, tcp_sendmsg_locked, sock_send_length. Out: calls, and per TCP socket the appends: that
+//! many bytes were taken between two times. A system call that sends several times (sendmmsg, sendfile) is several calls.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::ConnectionId;
+use crate::ingest::Event;
+
+/// System calls that may send. `write` and `splice` are also of files: without a send in them they leave nothing.
+pub(super) const SEND_CALLS: [&str; 8] = [
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "write",
+    "writev",
+    "sendfile64",
+    "splice",
+    "io_uring_enter",
+];
+
+/// One send on one socket.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// Thread.
+    pub(super) pid: i32,
+    /// Begin of the system call, or end of the send before it in the same one.
+    pub(super) enter: Option<i64>,
+}
+
+/// Bytes taken into a write queue: after `from`, at the latest at `by`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Append {
+    /// Position in the merged sequence of the event at `from`.
+    pub(super) index: u32,
+    pub(super) from: i64,
+    pub(super) by: i64,
+    pub(super) bytes: u32,
+    pub(super) call: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    index: u32,
+    ts: i64,
+    left: i32,
+}
+
+/// A thread that may be sending.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    enter: Option<(u32, i64)>,
+    marks: Vec<Mark>,
+    /// Write-queue tails named in this send.
+    tails: Vec<u64>,
+    /// Packets queued in this send.
+    pub(super) queued: Vec<u32>,
+    /// Segment that this thread is processing out of the socket's backlog: its probe.
+    pub(super) ack: Option<(u32, ConnectionId)>,
+    /// It runs the work item of TCP small queues.
+    pub(super) tsq: bool,
+}
+
+impl Thread {
+    /// Whether it is inside a call that may send.
+    pub(super) fn sending(&self) -> bool {
+        self.enter.is_some() || !self.marks.is_empty()
+    }
+}
+
+/// A send that returned.
+pub(super) struct Sent {
+    pub(super) call: u32,
+    pub(super) queued: Vec<u32>,
+    pub(super) tails: Vec<u64>,
+}
+
+/// All sends.
+#[derive(Debug, Default)]
+pub(super) struct Sends {
+    pub(super) calls: Vec<Call>,
+    pub(super) appends: FxHashMap<ConnectionId, Vec<Append>>,
+    pub(super) threads: FxHashMap<i32, Thread>,
+}
+
+impl Sends {
+    pub(super) fn thread(&mut self, pid: i32) -> &mut Thread {
+        self.threads.entry(pid).or_default()
+    }
+
+    /// Any system call begins or ends.
+    pub(super) fn boundary(&mut self, e: &Event<'_>, sends: bool) {
+        if !sends {
+            // Most threads never send.
+            if self.threads.contains_key(&e.pid) {
+                self.threads.remove(&e.pid);
+            }
+            return;
+        }
+        let t = self.thread(e.pid);
+        *t = Thread {
+            enter: Some((e.index, e.ts)),
+            ..Thread::default()
+        };
+    }
+
+    /// `tcp_sendmsg_locked`: one round of the send; the tail is as it was before.
+    pub(super) fn mark(&mut self, e: &Event<'_>, tail: u64, left: i32) {
+        let t = self.thread(e.pid);
+        t.ack = None;
+        if t.marks.len() < 1 << 20 && t.marks.last().is_none_or(|m| m.left != left) {
+            let (index, ts) = (e.index, e.ts);
+            t.marks.push(Mark { index, ts, left });
+        }
+        if tail != 0 && t.tails.last() != Some(&tail) && t.tails.len() < 4096 {
+            t.tails.push(tail);
+        }
+    }
+
+    /// `sock_send_length`: `ret` bytes were taken by the socket.
+    pub(super) fn end(&mut self, e: &Event<'_>, connection: Option<ConnectionId>, ret: i32) -> Sent {
+        let call = self.calls.len() as u32;
+        let t = self.threads.entry(e.pid).or_default();
+        let (enter, marks) = (t.enter, std::mem::take(&mut t.marks));
+        let sent = Sent {
+            call,
+            queued: std::mem::take(&mut t.queued),
+            tails: std::mem::take(&mut t.tails),
+        };
+        // The next send of the same system call begins here.
+        t.ack = None;
+        if t.enter.is_some() {
+            t.enter = Some((e.index, e.ts));
+        }
+        self.calls.push(Call {
+            pid: e.pid,
+            enter: enter.map(|x| x.1),
+        });
+        let total = u32::try_from(ret).unwrap_or(0);
+        if let Some(c) = connection.filter(|_| total > 0) {
+            let begin = enter.unwrap_or((e.index, e.ts));
+            let of = self.appends.entry(c).or_default();
+            rounds(&marks, begin, (e.ts, total), call, of);
+        }
+        sent
+    }
+}
+
+/// Divides the bytes of a send by its rounds.
+fn rounds(marks: &[Mark], begin: (u32, i64), (end, total): (i64, u32), call: u32, out: &mut Vec<Append>) {
+    let whole = marks.first().map_or(0, |m| m.left);
+    let mut taken = 0u32;
+    let mut push = |(index, from): (u32, i64), by: i64, upto: u32| {
+        let bytes = upto.min(total).saturating_sub(taken);
+        if bytes > 0 {
+            taken += bytes;
+            out.push(Append {
+                index,
+                from,
+                by,
+                bytes,
+                call,
+            });
+        }
+    };
+    let mut since = begin;
+    for m in marks {
+        push(since, m.ts, whole.saturating_sub(m.left).max(0) as u32);
+        since = (m.index, m.ts);
+    }
+    push(since, end, total);
+}

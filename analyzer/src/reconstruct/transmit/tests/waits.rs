@@ -1,0 +1,177 @@
+use super::{BASE, MSS, PID, SOFT, Sender, TASK, requests, segments};
+use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::TxEnd;
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, N};
+
+/// The congestion window holds `k` segments; ten are written at once; each ACK releases one.
+fn windowed(more: &[(&'static str, crate::testing::V)]) -> Sender {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 6 * MSS);
+    for i in 0..4 {
+        s.segment(t + 1000 + i * 100, TASK, MSS);
+    }
+    s.round(t + 1900, 0);
+    s.leave(t + 2000, 6 * MSS);
+    for i in 0..6 {
+        let at = t + 50_000 + i * 10_000;
+        s.probe(at, MSS, more);
+        if i < 2 {
+            s.segment(at + 100, SOFT, MSS);
+        }
+        s.softirq_exit(at + 200);
+    }
+    s.probe(t + 200_000, 0, &[]);
+    s
+}
+
+#[test]
+fn a_full_congestion_window_is_named() {
+    let f = windowed(&[("snd_cwnd", N(4))]).facts();
+    let rows = segments(&f);
+    assert_eq!(rows.len(), 9);
+    // Handed over at 1900, sent after the first ACK at 50100.
+    assert_eq!(rows[7].stage(Stage::Cwnd), Some(50_100 - 1900));
+    assert_eq!(rows[8].stage(Stage::Cwnd), Some(60_100 - 1900));
+    assert_eq!((rows[7].stage(Stage::Rwnd), rows[7].stage(Stage::Nagle)), (None, None));
+    // What was sent in the call waited for nothing.
+    assert_eq!(rows[3].stage(Stage::Cwnd), None);
+}
+
+#[test]
+fn a_full_peer_window_is_named() {
+    let f = windowed(&[("snd_cwnd", N(40)), ("snd_wnd", N(4 * MSS))]).facts();
+    let rows = segments(&f);
+    assert_eq!(rows[7].stage(Stage::Rwnd), Some(50_100 - 1900));
+    assert_eq!(rows[8].stage(Stage::Rwnd), Some(60_100 - 1900));
+    assert_eq!(rows[7].stage(Stage::Cwnd), None);
+}
+
+#[test]
+fn a_small_write_behind_data_in_flight_waits_for_nagle() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    for (i, sent) in [(0, true), (1, false)] {
+        let at = t + i * 5000;
+        s.enter(at);
+        s.round(at + 100, 50);
+        if sent {
+            s.segment(at + 1000, TASK, 50);
+        }
+        s.leave(at + 2000, 50);
+    }
+    s.probe(t + 80_000, 50, &[]);
+    s.segment(t + 80_100, SOFT, 50);
+    s.softirq_exit(t + 80_200);
+    s.probe(t + 160_000, 50, &[]);
+    s.probe(t + 200_000, 0, &[]);
+    let f = s.facts();
+    let rows = segments(&f);
+    let r = rows[4];
+    assert_eq!(r.start_ns, (t + 5000) as i64);
+    assert_eq!(r.stage(Stage::Nagle), Some(80_100 - 7000));
+    assert!(r.confidence.is_solid());
+}
+
+#[test]
+fn pacing_is_the_timer_and_its_slip() {
+    const KICK: u64 = 0xffff_ffff_8202_c2c0;
+    let mut s = Sender::new(&[]);
+    s.s.symbol(KICK, "tcp_pace_kick");
+    s.s.symbol(KICK + 0x100, "other");
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 2 * MSS);
+    s.segment(t + 1000, TASK, MSS);
+    let arm = [
+        ("hrtimer", N(SOCK.sk + 1960)),
+        ("function", N(KICK)),
+        ("expires", N(5_000_000)),
+    ];
+    s.s.ev(t + 1100, 0, TASK, "timer:hrtimer_start", &arm);
+    s.leave(t + 2000, 2 * MSS);
+    s.s.ev(t + 39_000, 0, SOFT, "irq:softirq_entry", &[("vec", N(8))]);
+    let fire = [
+        ("hrtimer", N(SOCK.sk + 1960)),
+        ("function", N(KICK)),
+        ("now", N(5_027_000)),
+    ];
+    s.s.ev(t + 40_000, 0, SOFT, "timer:hrtimer_expire_entry", &fire);
+    s.segment(t + 40_500, SOFT, MSS);
+    s.s.ev(t + 41_000, 0, SOFT, "irq:softirq_exit", &[("vec", N(8))]);
+    s.probe(t + 80_000, 2 * MSS, &[]);
+    s.probe(t + 90_000, 0, &[]);
+    let f = s.facts();
+    let rows = segments(&f);
+    // Due 27 us before it fired; its bytes were in the write queue when the call returned at the latest.
+    assert_eq!(rows[4].stage(Stage::Pacing), Some(13_000 - 2000));
+    assert_eq!(rows[4].stage(Stage::PacingSlip), Some(27_500));
+}
+
+#[test]
+fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    let switch = |s: &mut Sender, t: u64, prev: i32, state: u64, next: i32| {
+        let v = [
+            ("prev_pid", N(prev as u64)),
+            ("prev_state", N(state)),
+            ("next_pid", N(next as u64)),
+        ];
+        s.s.ev(t, 0, Ctx::Task(prev), "sched:sched_switch", &v);
+    };
+    switch(&mut s, t - 100, 0, 0, PID);
+    s.enter(t);
+    s.round(t + 100, 2 * MSS);
+    s.segment(t + 1000, TASK, MSS);
+    s.round(t + 1500, MSS);
+    switch(&mut s, t + 2000, PID, 1, 0);
+    s.probe(t + 50_000, MSS, &[]);
+    s.s.ev(t + 50_100, 0, SOFT, "sched:sched_waking", &[("pid", N(PID as u64))]);
+    s.s.ev(t + 50_200, 0, SOFT, "sched:sched_wakeup", &[("pid", N(PID as u64))]);
+    s.softirq_exit(t + 50_300);
+    switch(&mut s, t + 51_000, 0, 0, PID);
+    s.segment(t + 52_000, TASK, MSS);
+    s.leave(t + 53_000, 2 * MSS);
+    s.probe(t + 90_000, MSS, &[]);
+    s.probe(t + 91_000, 0, &[]);
+    let f = s.facts();
+    let r = segments(&f)[4];
+    assert_eq!(r.start_ns, t as i64);
+    assert_eq!(r.stage(Stage::Sndbuf), Some(51_000 - 2000));
+    // 2000 before the sleep, 1000 after it; the CPU's way out of idle is part of the sleep.
+    assert_eq!(r.stage(Stage::Send), Some(3000));
+    assert_eq!((r.stage(Stage::Cwnd), r.unattributed_ns), (None, 0));
+}
+
+#[test]
+fn a_lost_segment_waits_in_recovery_until_it_is_sent_again() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 200);
+    let original = s.segment(t + 1000, TASK, 200);
+    s.leave(t + 2000, 200);
+    s.s.ev(t + 299_000, 0, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
+    SOCK.cong(&mut s.s, t + 299_500, 0, SOFT, 4);
+    s.again(t + 300_000, SOFT, original, 200);
+    s.s.ev(t + 301_000, 0, SOFT, "irq:softirq_exit", &[("vec", N(1))]);
+    s.probe(t + 350_000, 200, &[]);
+    s.probe(t + 400_000, 0, &[]);
+    let f = s.facts();
+    let r = segments(&f)[3];
+    assert_eq!((r.retransmits, r.recovery_by), (1, Some(RetransmitClass::Rto)));
+    assert_eq!(r.stage(Stage::Recovery), Some(299_000));
+    assert_eq!(r.stage(Stage::Network), Some(50_000 - 3));
+    assert_eq!((r.end, r.t_ack_ns), (TxEnd::Acked, Some((t + 350_000) as i64)));
+    // A retransmission is no segment of its own.
+    assert_eq!(segments(&f).len(), 4);
+}

@@ -1,0 +1,380 @@
+//! The machine: every packet at its first device queue, what made TCP send it, and whose it is.
+
+use netmortem_formats::kallsyms::Kallsyms;
+use rustc_hash::FxHashMap;
+
+use super::packet::{Cause, Packet};
+use super::routes::Inputs;
+use super::sends::Sends;
+use crate::confidence::Confidence;
+use crate::facts::{ConnectionId, SkbId};
+use crate::ingest::{Event, GapRow};
+use crate::name::Name;
+use crate::reconstruct::dispatch::Tracker;
+use crate::reconstruct::skb::Identity;
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::timers::{Kind, Timers, What};
+
+/// IPPROTO_TCP, IPPROTO_MPTCP.
+pub(super) const TCP_PROTOCOLS: [u16; 2] = [6, 262];
+/// TASKLET vector (include/linux/interrupt.h): TCP small queues ran there until they became a work item.
+const TASKLET: u32 = 6;
+/// What runs TCP small queues: a work item, before that a tasklet.
+const TSQ: [&str; 2] = ["tcp_tsq_workfn", "tcp_tasklet_func"];
+/// Ethertype of ARP: a request sent from inside a send call is not its payload.
+const ETH_P_ARP: u16 = 0x0806;
+
+/// What a CPU does outside of tasks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Soft {
+    cause: Option<(Cause, Option<ConnectionId>)>,
+    /// The packet queued last on this CPU.
+    last: Option<u32>,
+    /// Packets that a neighbour's answer releases now.
+    resolved: bool,
+}
+
+/// A packet without a device queue yet: its neighbour is being resolved.
+#[derive(Debug, Clone, Copy)]
+struct Parked {
+    ts: i64,
+    pid: i32,
+    call: Option<u32>,
+    connection: Option<ConnectionId>,
+    protocol: u16,
+}
+
+/// The machine's state.
+pub(super) struct Transmits<'f> {
+    pub(super) identity: &'f Identity,
+    pub(super) tcp: &'f Tcp,
+    pub(super) timers: &'f Timers,
+    pub(super) sends: Sends,
+    pub(super) packets: Vec<Packet>,
+    /// Times of losses.
+    pub(super) gaps: Vec<i64>,
+    symbols: &'f Kallsyms,
+    /// Functions of work items and tasklets: whether they are of TCP small queues.
+    functions: FxHashMap<u64, bool>,
+    cpus: Vec<Soft>,
+    /// Packets between queue and the end of their driver function.
+    open: FxHashMap<SkbId, u32>,
+    /// By address: life and socket of TCP originals.
+    originals: FxHashMap<u64, (Option<SkbId>, Option<ConnectionId>)>,
+    parked: FxHashMap<(Name, Vec<u8>), Vec<Parked>>,
+    releasing: Vec<Parked>,
+    timer_at: usize,
+    probe_at: usize,
+    retransmit_at: usize,
+    last_birth: Option<SkbId>,
+}
+
+impl Tracker for Transmits<'_> {
+    fn gap(&mut self, gap: &GapRow) {
+        self.gaps.extend(gap.start_ns);
+        self.gaps.extend(gap.end_ns);
+        self.cpus.clear();
+        self.sends.threads.clear();
+        self.parked.clear();
+        self.releasing.clear();
+        self.open.clear();
+    }
+}
+
+impl<'f> Transmits<'f> {
+    pub(super) fn new(inputs: &Inputs<'f>) -> Transmits<'f> {
+        Transmits {
+            identity: inputs.identity,
+            tcp: inputs.tcp,
+            timers: inputs.timers,
+            symbols: inputs.symbols,
+            functions: FxHashMap::default(),
+            sends: Sends::default(),
+            packets: vec![],
+            gaps: vec![],
+            cpus: vec![],
+            open: FxHashMap::default(),
+            originals: FxHashMap::default(),
+            parked: FxHashMap::default(),
+            releasing: vec![],
+            timer_at: 0,
+            probe_at: 0,
+            retransmit_at: 0,
+            last_birth: None,
+        }
+    }
+
+    fn cpu(&mut self, cpu: u16) -> &mut Soft {
+        let at = usize::from(cpu);
+        if self.cpus.len() <= at {
+            self.cpus.resize_with(at + 1, Soft::default);
+        }
+        &mut self.cpus[at]
+    }
+
+    /// Expired timers before an event: they are what made the CPU send.
+    fn catch_up(&mut self, e: &Event<'_>) {
+        while let Some(t) = self.timers.events.get(self.timer_at).filter(|t| t.index < e.index) {
+            self.timer_at += 1;
+            if !matches!(t.what, What::Expired { .. }) || t.kind == Kind::Qdisc {
+                continue;
+            }
+            let cause = match t.kind {
+                Kind::Pace => Cause::Pace,
+                Kind::Write => Cause::WriteTimer,
+                _ => Cause::Other,
+            };
+            let of = self.tcp.sockets.at(t.owner, t.ts);
+            self.cpu(t.cpu).cause = Some((cause, of));
+        }
+    }
+
+    /// A softirq run begins or ends.
+    pub(super) fn softirq(&mut self, e: &Event<'_>, vec: Option<u32>) {
+        self.catch_up(e);
+        self.releasing.clear();
+        let cpu = self.cpu(e.cpu);
+        cpu.cause = (vec == Some(TASKLET)).then_some((Cause::Tsq, None));
+        cpu.resolved = false;
+    }
+
+    /// The work item or tasklet of TCP small queues begins or ends.
+    pub(super) fn tsq(&mut self, e: &Event<'_>, function: u64, begins: bool) {
+        let symbols = self.symbols;
+        let is = |f: u64| {
+            symbols
+                .resolve(f)
+                .is_some_and(|(n, at)| at == 0 && TSQ.iter().any(|t| n.starts_with(t)))
+        };
+        if !*self.functions.entry(function).or_insert_with(|| is(function)) {
+            return;
+        }
+        self.catch_up(e);
+        if e.in_task() {
+            self.sends.thread(e.pid).tsq = begins;
+        } else {
+            self.cpu(e.cpu).cause = begins.then_some((Cause::Tsq, None));
+        }
+    }
+
+    pub(super) fn probe(&mut self, e: &Event<'_>) {
+        self.catch_up(e);
+        let probes = &self.tcp.probes;
+        while probes.get(self.probe_at).is_some_and(|p| p.0 < e.index) {
+            self.probe_at += 1;
+        }
+        let Some(p) = probes.get(self.probe_at).filter(|p| p.0 == e.index) else {
+            return;
+        };
+        let at = self.probe_at as u32;
+        if e.in_task() {
+            self.sends.thread(e.pid).ack = Some((at, p.1));
+        } else {
+            self.cpu(e.cpu).cause = Some((Cause::Ack(at), Some(p.1)));
+        }
+    }
+
+    /// Life and socket of the original whose clone lies at an address.
+    fn original(&self, addr: u64) -> Option<(Option<SkbId>, Option<ConnectionId>)> {
+        let d = self.identity.fclone_distance?;
+        self.originals.get(&addr.wrapping_sub(d)).copied()
+    }
+
+    pub(super) fn queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+        self.catch_up(e);
+        let Some(id) = self.identity.of(e.index) else { return };
+        let Some(life) = self.identity.life(id) else { return };
+        // Lives are numbered by birth: a number not above the last is one that was queued before (a stacked device).
+        let tx = matches!(life.class, SkbClass::Tx | SkbClass::TxClone | SkbClass::TxOther);
+        if !tx || life.birth_ns != e.ts || self.last_birth.is_some_and(|last| id <= last) {
+            return;
+        }
+        self.last_birth = Some(id);
+        let at = self.packets.len() as u32;
+        let mut link = Confidence::Strong;
+        let (mut cause, mut connection) = (Cause::Other, None);
+        if e.in_task() {
+            if let Some(t) = self.sends.threads.get_mut(&e.pid) {
+                if t.tsq {
+                    cause = Cause::Tsq;
+                } else if let Some((probe, c)) = t.ack {
+                    (cause, connection) = (Cause::Ack(probe), Some(c));
+                } else if t.sending() {
+                    cause = Cause::Call;
+                }
+                if t.sending() {
+                    t.queued.push(at);
+                }
+            }
+        } else if let Some((c, of)) = self.cpu(e.cpu).cause {
+            (cause, connection) = (c, of);
+        }
+        let d = self.identity.fclone_distance;
+        let class = match life.class {
+            SkbClass::TxOther if d.is_some_and(|d| addr % 512 == d % 512) => SkbClass::TxClone,
+            c => c,
+        };
+        let original = self.original(addr);
+        if connection.is_some() {
+            link = Confidence::Certain;
+        } else if cause != Cause::Call && class == SkbClass::TxClone {
+            // Whose the original was when it was last named; its address may be another socket's by now.
+            connection = original.and_then(|o| o.1);
+        }
+        if let (Some(d), Some(_), SkbClass::TxClone) = (d, connection, class) {
+            self.originals.entry(addr.wrapping_sub(d)).or_default().1 = connection;
+        }
+        let mut p = Packet {
+            index: e.index,
+            ts: e.ts,
+            cpu: e.cpu,
+            skb: id,
+            addr,
+            len,
+            dev,
+            class,
+            cause,
+            call: None,
+            connection,
+            link,
+            ethertype: None,
+            gso_size: 0,
+            before_transport: None,
+            started: None,
+            xmitted: None,
+            retransmit: None,
+            failed: false,
+            parked: None,
+            original: original.and_then(|o| o.0),
+            protocol: 0,
+        };
+        if self.cpu(e.cpu).resolved && !e.in_task() && !self.releasing.is_empty() {
+            let parked = self.releasing.remove(0);
+            (p.parked, p.call, p.protocol) = (Some(parked.ts), parked.call, parked.protocol);
+            p.connection = p.connection.or(parked.connection);
+        }
+        self.packets.push(p);
+        self.open.insert(id, at);
+        self.cpu(e.cpu).last = Some(at);
+    }
+
+    fn packet_of(&mut self, e: &Event<'_>) -> Option<&mut Packet> {
+        let at = *self.open.get(&self.identity.of(e.index)?)?;
+        self.packets.get_mut(at as usize)
+    }
+
+    pub(super) fn started(&mut self, e: &Event<'_>, ethertype: u16, gso_size: u16, before_transport: Option<u16>) {
+        if let Some(p) = self.packet_of(e).filter(|p| p.started.is_none()) {
+            (p.started, p.ethertype) = (Some(e.ts), Some(ethertype));
+            (p.gso_size, p.before_transport) = (gso_size, before_transport);
+        }
+    }
+
+    /// The driver's function returned.
+    pub(super) fn xmitted(&mut self, e: &Event<'_>, taken: bool) {
+        if let Some(p) = self.packet_of(e)
+            && taken
+        {
+            p.xmitted = Some(e.ts);
+            let id = p.skb;
+            self.open.remove(&id);
+        }
+    }
+
+    pub(super) fn mark(&mut self, e: &Event<'_>, tail: u64, left: i32) {
+        self.sends.mark(e, tail, left);
+        if tail != 0 {
+            let life = self.identity.of(e.index);
+            let of = self.originals.entry(tail).or_default();
+            if of.0 != life {
+                *of = (life, None);
+            }
+        }
+    }
+
+    pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, protocol: u16, ret: i32) {
+        let tcp = TCP_PROTOCOLS.contains(&protocol);
+        let connection = self.tcp.sockets.at(sk, e.ts).filter(|_| tcp);
+        let sent = self.sends.end(e, connection, ret);
+        for tail in sent.tails {
+            if let (Some(of), Some(_)) = (self.originals.get_mut(&tail), connection) {
+                of.1 = connection;
+            }
+        }
+        let d = self.identity.fclone_distance;
+        for at in sent.queued {
+            let Some(p) = self.packets.get_mut(at as usize) else {
+                continue;
+            };
+            if p.ethertype == Some(ETH_P_ARP) {
+                continue;
+            }
+            (p.call, p.protocol) = (Some(sent.call), protocol);
+            if p.connection.is_none() && connection.is_some() {
+                (p.connection, p.link) = (connection, Confidence::Certain);
+                if let (Some(d), SkbClass::TxClone) = (d, p.class) {
+                    self.originals.entry(p.addr.wrapping_sub(d)).or_default().1 = connection;
+                }
+            }
+        }
+        for p in self.parked.values_mut().flatten() {
+            if p.pid == e.pid && p.call.is_none() {
+                (p.call, p.connection, p.protocol) = (Some(sent.call), connection, protocol);
+            }
+        }
+    }
+
+    /// `tcp_retransmit_skb` follows its transmit.
+    pub(super) fn retransmit(&mut self, e: &Event<'_>, original: u64, sk: u64, err: Option<i32>) {
+        let connection = self.tcp.sockets.at(sk, e.ts);
+        let life = self.identity.of(e.index);
+        self.originals.insert(original, (life, connection));
+        let failed = err.is_some_and(|e| e != 0);
+        let mut row = None;
+        if !failed {
+            let rows = &self.tcp.retransmits;
+            while rows.get(self.retransmit_at).is_some_and(|r| r.index < e.index) {
+                self.retransmit_at += 1;
+            }
+            row = rows
+                .get(self.retransmit_at)
+                .filter(|r| r.index == e.index)
+                .map(|_| self.retransmit_at as u32);
+        }
+        let d = self.identity.fclone_distance;
+        let Some(p) = self.cpu(e.cpu).last.and_then(|at| self.packets.get_mut(at as usize)) else {
+            return;
+        };
+        let clone = d.is_some_and(|d| p.addr == original.wrapping_add(d));
+        // A copy has an address of its own: it was queued last on this CPU.
+        if p.retransmit.is_some() || (failed && !clone) {
+            return;
+        }
+        (p.retransmit, p.failed, p.connection) = (row, failed, connection);
+        p.original = life;
+        p.link = if clone { Confidence::Certain } else { Confidence::Strong };
+    }
+
+    /// A packet asked for an unresolved neighbour and was put aside.
+    pub(super) fn park(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
+        let of = self.parked.entry((dev, key.to_vec())).or_default();
+        if of.len() < 1024 {
+            of.push(Parked {
+                ts: e.ts,
+                pid: if e.in_task() { e.pid } else { -1 },
+                call: None,
+                connection: None,
+                protocol: 0,
+            });
+        }
+    }
+
+    /// A neighbour has an address now: what was put aside is queued next on this CPU.
+    pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
+        if let Some(of) = self.parked.remove(&(dev, key.to_vec())) {
+            self.releasing = of;
+            self.cpu(e.cpu).resolved = true;
+        }
+    }
+}
