@@ -102,6 +102,12 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         severity: Severity::Warning,
         advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
     });
+    stats.push(StatRow {
+        name: "unseen_switches",
+        value: threads.unseen,
+        severity: Severity::Info,
+        advice: "task switches that no sched_switch told: seen by whose events follow; between the two events nothing is known",
+    });
     let mut locations = FxHashMap::default();
     let freed = identity
         .lives

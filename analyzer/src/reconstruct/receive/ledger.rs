@@ -136,17 +136,16 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         rcvq_ns = Some(taken.wrapping_sub(queued));
         if u.pid > 0 {
             let s = asks.threads.split(u.pid, queued, taken);
-            if s.unknown_ns == 0 {
-                let states = [
-                    (Stage::ReaderAsleep, s.asleep_ns),
-                    (Stage::Wakeup, s.waking_ns),
-                    (Stage::IdleExit, s.idle_exit_ns),
-                    (Stage::RunQueue, s.run_queue_ns),
-                    (Stage::ReaderRunning, s.running_ns),
-                ];
-                for (stage, ns) in states.into_iter().filter(|(_, ns)| *ns != 0) {
-                    parts.set(stage, Some(ns));
-                }
+            // What no event tells of the reader stays unattributed; what is known of it is.
+            let states = [
+                (Stage::ReaderAsleep, s.asleep_ns),
+                (Stage::Wakeup, s.waking_ns),
+                (Stage::IdleExit, s.idle_exit_ns),
+                (Stage::RunQueue, s.run_queue_ns),
+                (Stage::ReaderRunning, s.running_ns),
+            ];
+            for (stage, ns) in states.into_iter().filter(|(_, ns)| *ns != 0) {
+                parts.set(stage, Some(ns));
             }
             if s.run_queue_ns > 0 {
                 instead = asks.threads.ran_instead(u.pid, queued, taken);

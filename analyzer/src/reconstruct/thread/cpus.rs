@@ -12,6 +12,8 @@ pub struct CpuRuns {
     slices: VecDeque<(i64, i32)>,
     /// Threads woken on it while it was idle.
     pub leaving_idle: Vec<i32>,
+    /// Its last event, in a walk of all events.
+    pub last_ns: Option<i64>,
 }
 
 impl CpuRuns {

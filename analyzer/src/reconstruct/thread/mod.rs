@@ -23,6 +23,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod unseen;
 mod waits;
 
 pub use states::Threads;

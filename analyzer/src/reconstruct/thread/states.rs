@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::cpus::CpuRuns;
 use super::timeline::{Split, State, Timeline};
+use super::unseen;
 use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
@@ -17,8 +18,8 @@ use crate::reconstruct::dispatch::{Routes, Tracker};
 const MAX_CPU: usize = 65_536;
 
 #[derive(Debug, Default)]
-struct Thread {
-    timeline: Timeline,
+pub(super) struct Thread {
+    pub(super) timeline: Timeline,
     waits: Waits,
     /// CPU on whose queue it waits, or that it ran on last.
     cpu: usize,
@@ -29,12 +30,14 @@ struct Thread {
 /// State changes of all threads.
 #[derive(Debug, Default)]
 pub struct Threads {
-    of: FxHashMap<i32, Thread>,
+    pub(super) of: FxHashMap<i32, Thread>,
     cpus: Vec<CpuRuns>,
     /// Merged intervals in which events of some CPU were lost.
     gaps: Vec<(i64, i64)>,
     /// Why states may be missing.
     pub missing: Vec<String>,
+    /// Switches that no event told (see [`super::unseen`]).
+    pub unseen: u64,
 }
 
 impl Tracker for Threads {
@@ -53,6 +56,7 @@ impl Threads {
         let mut routes = Routes::<Threads>::new("threads");
         let s = &trace.schema;
         routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
+            t.follows(e.cpu.into(), p.prev_pid);
             t.leave(e.ts, e.cpu.into(), p.prev_pid, p.prev_state & 0xff == 0);
             t.run(e.ts, e.cpu.into(), p.prev_pid, p.next_pid);
         });
@@ -66,6 +70,9 @@ impl Threads {
             routes.missing.pop();
         }
         routes.run(trace, &mut threads);
+        if threads.unseen > 0 {
+            threads = unseen::read(trace, &routes);
+        }
         threads.missing = routes.missing;
         threads.finish();
         threads
@@ -87,7 +94,7 @@ impl Threads {
         }
     }
 
-    fn cpu(&mut self, cpu: usize) -> Option<&mut CpuRuns> {
+    pub(super) fn cpu(&mut self, cpu: usize) -> Option<&mut CpuRuns> {
         if cpu >= MAX_CPU {
             return None;
         }
@@ -109,7 +116,7 @@ impl Threads {
     }
 
     /// A CPU takes another thread.
-    fn run(&mut self, ts: i64, cpu: usize, prev: i32, next: i32) {
+    pub(super) fn run(&mut self, ts: i64, cpu: usize, prev: i32, next: i32) {
         let left_idle = match self.cpu(cpu) {
             Some(c) if prev == 0 => std::mem::take(&mut c.leaving_idle),
             _ => vec![],
@@ -133,7 +140,7 @@ impl Threads {
     }
 
     /// A thread's wait on its queue ends; `prev`: whom it follows on its CPU.
-    fn end_wait(&mut self, ts: i64, pid: i32, prev: Option<i32>) {
+    pub(super) fn end_wait(&mut self, ts: i64, pid: i32, prev: Option<i32>) {
         let Some(t) = self.of.get_mut(&pid) else { return };
         if t.unsure && prev == Some(0) {
             t.timeline.correct(State::IdleExit);
