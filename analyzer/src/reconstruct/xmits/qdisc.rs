@@ -62,7 +62,7 @@ impl Xmits<'_> {
                 } else if let (Some(entry), Some(queued)) = (net_tx, queued)
                     && !x.looked
                     && x.last_xmit.is_some()
-                    && queued < entry
+                    && queued.max(last) < entry
                 {
                     // Nobody asked the qdisc since its last packet went out, though it held one: a qdisc of one
                     // queue is not asked (and says nothing) while that is stopped.
