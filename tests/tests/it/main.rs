@@ -10,3 +10,4 @@ mod rpc;
 mod samples;
 mod sawtooth;
 mod tree;
+mod xmits;

@@ -1,0 +1,156 @@
+//! How passes end, and what of the driver's time is its own.
+
+use super::*;
+use crate::Confidence;
+use crate::reconstruct::xmits::PassEnd;
+
+/// A packet that no qdisc held: 0 in the qdisc and certain, not missing; an interrupt in the driver is not the driver's.
+#[test]
+fn a_bypassed_qdisc_took_no_time() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    dev(&mut s, 10, TASK, "start_xmit", A, 100);
+    s.ev(T + 12, 0, Ctx::Hard(7), "irq:irq_handler_entry", &[("name", S("eth0"))]);
+    s.ev(T + 17, 0, Ctx::Hard(7), "irq:irq_handler_exit", &[]);
+    dev(&mut s, 30, TASK, "xmit", A, 100);
+    consume(&mut s, 130, SOFT, A);
+    let r = &facts(&s).xmits[0];
+    assert_eq!(
+        (r.bypass, r.qdisc_ns, r.bql_ns, r.ring_ns),
+        (Some(true), Some(0), None, None)
+    );
+    assert_eq!(
+        (r.driver_ns, r.nested_ns, r.completion_ns),
+        (Some(15), Some(5), Some(100))
+    );
+    assert_eq!((r.total_ns, r.unattributed_ns), (130, 10));
+    assert_eq!((r.end, r.confidence), (PassEnd::Completed, Confidence::Certain));
+}
+
+/// Where no qdisc event was recorded, nothing tells a bypass from a wait.
+#[test]
+fn without_qdisc_events_a_bypass_is_not_known() {
+    let mut s = Script::new("6.18.44", &["qdisc:qdisc_enqueue", "qdisc:qdisc_dequeue"]);
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    sent(&mut s, 50, TASK, A, 100);
+    let f = facts(&s);
+    assert_eq!((f.xmits[0].bypass, f.xmits[0].qdisc_ns), (None, Some(50)));
+    assert!(
+        f.unknown
+            .iter()
+            .any(|r| r.subject == "xmits" && r.because.contains("qdisc_dequeue"))
+    );
+}
+
+/// What a qdisc drops was in it until then; the victim is found by its address, not by what was queued last.
+#[test]
+fn a_packet_dropped_in_the_qdisc_waited_until_then() {
+    let mut s = script();
+    for (t, a) in [(0, A), (300, B)] {
+        dev(&mut s, t, TASK, "queue", a, 100);
+        qdisc(&mut s, t + 1, TASK, "enqueue", a, 0, 0);
+    }
+    let v = [("skbaddr", N(A)), ("protocol", N(0x800)), ("reason", N(64))];
+    s.ev(T + 500, 0, TASK, "skb:kfree_skb", &v);
+    let f = facts(&s);
+    let r = &f.xmits[0];
+    assert_eq!((r.end, r.qdisc_ns, r.total_ns), (PassEnd::Dropped, Some(500), 500));
+    assert_eq!((r.bypass, r.ifindex, r.started_ns), (Some(false), Some(3), None));
+    assert_eq!(f.xmits[1].end, PassEnd::Open);
+}
+
+/// 3i-6: a driver that completes by kfree_skb without a reason lost nothing; one that frees it inside its transmit did.
+#[test]
+fn a_drivers_kfree_is_a_drop_only_where_it_refuses() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    sent(&mut s, 10, TASK, A, 100);
+    let v = [("skbaddr", N(A)), ("protocol", N(0x800)), ("reason", N(2))];
+    s.ev(T + 70, 0, SOFT, "skb:kfree_skb", &v);
+    dev(&mut s, 100, TASK, "queue", B, 100);
+    dev(&mut s, 110, TASK, "start_xmit", B, 100);
+    let v = [("skbaddr", N(B)), ("protocol", N(0x800)), ("reason", N(2))];
+    s.ev(T + 115, 0, TASK, "skb:kfree_skb", &v);
+    let v = [("skbaddr", N(B)), ("len", N(100)), ("rc", N(1)), ("name", S("eth0"))];
+    s.ev(T + 120, 0, TASK, "net:net_dev_xmit", &v);
+    let f = facts(&s);
+    assert_eq!(
+        (f.xmits[0].end, f.xmits[0].completion_ns),
+        (PassEnd::Completed, Some(50))
+    );
+    let r = &f.xmits[1];
+    assert_eq!(
+        (r.end, r.rc, r.completed_ns, r.total_ns),
+        (PassEnd::Dropped, Some(1), None, 20)
+    );
+}
+
+/// Another CPU freed it before the driver's return was traced: nothing is left of the completion, and nothing is negative.
+#[test]
+fn a_completion_inside_the_transmit_adds_no_time() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    dev(&mut s, 10, TASK, "start_xmit", A, 100);
+    s.ev(T + 15, 1, SOFT, "skb:consume_skb", &[("skbaddr", N(A))]);
+    dev(&mut s, 20, TASK, "xmit", A, 100);
+    let r = &facts(&s).xmits[0];
+    assert_eq!(
+        (r.end, r.completed_ns.is_some(), r.completion_ns),
+        (PassEnd::Completed, true, None)
+    );
+    assert_eq!((r.driver_ns, r.total_ns), (Some(10), 20));
+}
+
+/// loopback and veth hand the skb on: no completion, and its free at the receiver is none.
+#[test]
+fn a_device_that_hands_the_skb_on_completes_nothing() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 114);
+    dev(&mut s, 10, TASK, "start_xmit", A, 114);
+    let v = [("skbaddr", N(A)), ("len", N(100)), ("name", S("veth1"))];
+    s.ev(T + 12, 0, TASK, "net:netif_rx_entry", &v);
+    s.ev(T + 13, 0, TASK, "net:netif_rx", &v);
+    dev(&mut s, 20, TASK, "xmit", A, 114);
+    s.ev(T + 30, 0, SOFT, "net:netif_receive_skb", &v);
+    consume(&mut s, 500, SOFT, A);
+    let r = &facts(&s).xmits[0];
+    assert_eq!((r.end, r.completed_ns, r.total_ns), (PassEnd::Sent, None, 20));
+}
+
+/// A VLAN device queues the same skb to the device below inside its own transmit: two passes, and the lower one's driver
+/// time is not the upper one's.
+#[test]
+fn stacked_devices_are_two_passes_of_one_skb() {
+    let mut s = script();
+    on(&mut s, 0, TASK, "queue", A, 100, "eth0.5");
+    on(&mut s, 10, TASK, "start_xmit", A, 100, "eth0.5");
+    on(&mut s, 20, TASK, "queue", A, 104, "eth0");
+    on(&mut s, 30, TASK, "start_xmit", A, 104, "eth0");
+    on(&mut s, 70, TASK, "xmit", A, 104, "eth0");
+    on(&mut s, 80, TASK, "xmit", A, 100, "eth0.5");
+    consume(&mut s, 200, SOFT, A);
+    let f = facts(&s);
+    let [upper, lower] = &f.xmits[..] else {
+        panic!("{:?}", f.xmits)
+    };
+    assert_eq!(upper.skb_id, lower.skb_id);
+    assert_eq!(
+        (upper.driver_ns, upper.nested_ns, upper.end),
+        (Some(30), Some(40), PassEnd::Sent)
+    );
+    assert_eq!(
+        (lower.driver_ns, lower.completion_ns, lower.end),
+        (Some(40), Some(130), PassEnd::Completed)
+    );
+}
+
+/// Events lost between the queue and the driver: the time stands, what was in it is a guess.
+#[test]
+fn a_loss_inside_a_pass_makes_it_weak() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    s.lost(0, Some(3));
+    sent(&mut s, 100, TASK, A, 100);
+    let r = &facts(&s).xmits[0];
+    assert!(r.confidence <= Confidence::Weak, "{r:?}");
+}
