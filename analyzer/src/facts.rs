@@ -9,6 +9,7 @@ use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
+use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
@@ -97,6 +98,10 @@ pub struct Facts {
     pub polls: Vec<PollRow>,
     /// View `clock_skew`.
     pub clock_skew: Vec<SkewRow>,
+    /// View `observer`.
+    pub observer: Vec<ObserverRow>,
+    /// ns that recording one event added, estimated; `None` when the recording does not tell.
+    pub event_cost_ns: Option<i64>,
     /// View `connections`.
     pub connections: Vec<ConnectionRow>,
     /// View `tcp_samples`.
@@ -174,6 +179,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &OBSERVER,
+                rows: &self.observer,
+                names,
+            }),
+            Box::new(Typed {
                 def: &CONNECTIONS,
                 rows: &self.connections,
                 names,
@@ -227,6 +237,8 @@ impl Facts {
             softirqs: vec![],
             polls: vec![],
             clock_skew: vec![],
+            observer: vec![],
+            event_cost_ns: None,
             connections: vec![],
             tcp_samples: vec![],
             tcp_states: vec![],

@@ -17,6 +17,7 @@ pub mod dispatch;
 pub mod drops;
 pub mod lineage;
 pub mod napi;
+pub mod observer;
 pub mod receive;
 mod run;
 pub mod skb;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::comms::Comms;
 use super::thread::Threads;
 use super::timers::Timers;
-use super::{balances, drops, lineage, napi, receive, skb, skew, softirq, tcp, transmit, xmits};
+use super::{balances, drops, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -45,7 +45,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         let tx = transmit::run(&trace, &inputs);
         (passes, tx)
     };
-    let (rx, ((drops, no_drops), ((passes, tx), (clock_skew, mut lineage)))) = rayon::join(
+    let (mut rx, ((drops, no_drops), ((passes, mut tx), (clock_skew, mut lineage)))) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -67,6 +67,11 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         },
     );
     lineage.sort();
+    let cost = observer::Observer::new(&trace);
+    let mut observer = observer::receive(&cost, &mut rx.rows);
+    observer.extend(observer::transmit(&cost, &mut tx.rows));
+    let event_cost_ns = cost.per_event_ns();
+    drop(cost);
     let mut unknown = vec![];
     for (subject, missing) in [
         ("skbs", &identity.missing),
@@ -150,6 +155,8 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         softirqs,
         polls,
         clock_skew,
+        observer,
+        event_cost_ns,
         balances,
         connections,
         tcp_samples: tcp.samples,

@@ -44,6 +44,8 @@ pub fn facts() -> Facts {
         softirqs: softirqs(),
         polls: polls(),
         clock_skew: vec![],
+        observer: vec![],
+        event_cost_ns: Some(180),
         connections: vec![connection()],
         tcp_samples: samples(),
         tcp_states: states(),

@@ -6,6 +6,7 @@
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
 use crate::ingest::StreamInfo;
+use crate::reconstruct::observer::tables::MARKED_SHARE;
 use crate::reconstruct::skew::ClockError;
 
 #[cfg(test)]
@@ -39,6 +40,10 @@ pub struct Quality {
     pub gap_share: f64,
     /// The error bar of intervals between CPUs.
     pub clocks: ClockError,
+    /// What recording one event added, ns, estimated; `None` when the recording does not tell.
+    pub event_cost_ns: Option<i64>,
+    /// Stages of which more than [`MARKED_SHARE`] is the recording's own cost, as `ledger stage`, with the share.
+    pub costly_stages: Vec<(String, f64)>,
     /// Everything `check` prints.
     pub capture: crate::ingest::CaptureInfo,
     /// The counters that are not zero.
@@ -118,6 +123,18 @@ pub fn answer(facts: &Facts) -> Quality {
     if c.cpus > 1 && c.clock_is_ns {
         sentence = format!("{sentence} {}", clocks.short());
     }
+    let marked = facts.observer.iter().filter(|o| o.marked());
+    let costly_stages: Vec<(String, f64)> = marked
+        .filter_map(|o| Some((format!("{} {}", o.ledger, o.stage), o.share?)))
+        .collect();
+    if let (Some(ns), false) = (facts.event_cost_ns, costly_stages.is_empty()) {
+        let names: Vec<&str> = costly_stages.iter().map(|s| s.0.as_str()).collect();
+        sentence = format!(
+            "{sentence} Recording cost about {ns} ns per event: more than {:.0} % of {}.",
+            MARKED_SHARE * 100.0,
+            names.join(", ")
+        );
+    }
     let stats = facts.stats.iter().filter(|s| s.value > 0).cloned().collect();
     Quality {
         level,
@@ -125,6 +142,8 @@ pub fn answer(facts: &Facts) -> Quality {
         lost_share,
         gap_share,
         clocks,
+        event_cost_ns: facts.event_cost_ns,
+        costly_stages,
         capture: c.clone(),
         stats,
     }

@@ -192,6 +192,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         run_queue_task: named(instead.unwrap_or(0)),
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,
+        observer_ns: None,
         confidence: u.confidence,
     }
 }

@@ -134,6 +134,8 @@ pub struct RxRow {
     pub read_by: Option<ReadBy>,
     /// Softirqs on the reader's CPU inside `stage_copy_ns` and `stage_return_ns`, ns; `None`: not known.
     pub nested_ns: Option<i64>,
+    /// What recording added to `total_ns`, estimated from the events on its way, ns; `None`: the recording does not tell.
+    pub observer_ns: Option<i64>,
     /// Least of its links.
     pub confidence: Confidence,
 }
@@ -331,6 +333,13 @@ pub static RX: TableDef<RxRow> = TableDef {
         col!("cpu", "id", U64, "CPU of netif_receive_skb", |r, _| Cell::U64(
             r.cpu.into()
         )),
+        col!(
+            "observer_ns",
+            "ns",
+            I64,
+            "what recording added to total_ns, estimated: events on its way x cost of one; not subtracted",
+            |r, _| r.observer_ns.into()
+        ),
         col!("confidence", "", Str, "least of the links of this row", |r, _| {
             Cell::str(r.confidence.word())
         }),

@@ -183,6 +183,7 @@ impl Ledger<'_> {
             t_ack_ns: None,
             unattributed_ns: 0,
             stages: StageTimes::default(),
+            observer_ns: None,
             confidence: life.map_or(link, |l| link.min(l.links)),
         }
     }

@@ -125,6 +125,8 @@ pub struct TxRow {
     pub unattributed_ns: i64,
     /// ns per stage; not set: did not happen, or not known (then the time is in `unattributed_ns`).
     pub stages: StageTimes,
+    /// What recording added to sending and driver, estimated, ns; `None`: the recording does not tell.
+    pub observer_ns: Option<i64>,
     /// Least of its links.
     pub confidence: Confidence,
 }
@@ -316,6 +318,13 @@ pub static TX: TableDef<TxRow> = TableDef {
         col!("cpu", "id", U64, "CPU of the first net_dev_queue", |r, _| Cell::U64(
             r.cpu.into()
         )),
+        col!(
+            "observer_ns",
+            "ns",
+            I64,
+            "what recording added to the send and driver stages, estimated: events in them x cost of one; not subtracted",
+            |r, _| r.observer_ns.into()
+        ),
         col!("confidence", "", Str, "least of the links of this row", |r, _| {
             Cell::str(r.confidence.word())
         }),
