@@ -23,19 +23,25 @@ pub struct RecordArgs {
     /// Where to write the bundle; - is standard output [default: incident-<host>-<time>.nmb]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits or at Ctrl-C
+    /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
     /// Which events to record
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = ["full"])]
     pub profile: String,
-    /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M, less on a small machine]
+    /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_kib)]
     pub buffer_size: Option<u64>,
-    /// Stop when the bundle has grown to this size (500M, 2G)
+    /// Kernel memory of all ring buffers together (100M, 1G) [default: an eighth of the available memory]
+    #[arg(long, value_name = "SIZE", value_parser = parse_kib)]
+    pub max_buffers: Option<u64>,
+    /// Stop when the bundle has grown to this size (500M, 2G) [default: 4G or half of the free disk; none with -o -]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_bytes: Option<u64>,
-    /// A command to record: recording stops when it exits; it (not what it started) is terminated when recording stops first
+    /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, at least 50]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_cpu: Option<u32>,
+    /// A command to record: recording stops when it exits; it (not what it started) is terminated, and killed after 2 s, when recording stops first
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -53,7 +59,9 @@ impl RecordArgs {
             duration: self.duration,
             profile: Profile::Full,
             buffer_kib: self.buffer_size,
+            max_buffers_kib: self.max_buffers,
             max_bytes: self.max_bytes,
+            max_cpu_percent: self.max_cpu,
             command: self.command.clone(),
             command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::RecordError;
 
-/// How long a command that outlived the recording may take to obey SIGTERM.
+/// How long a command that outlived the recording may take to obey SIGTERM, and then to die of SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A running command. Dropping it terminates it.
@@ -45,7 +45,8 @@ impl Command {
         self.status.is_some()
     }
 
-    /// How it ended. One that still runs is asked to terminate: a recorder does not leave processes behind.
+    /// How it ended. One that still runs is asked to terminate, and killed if it does not:
+    /// a recorder does not leave processes behind.
     pub fn end(mut self) -> CommandEnd {
         self.terminate();
         CommandEnd {
@@ -62,8 +63,17 @@ impl Command {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);
         }
+        self.wait(GRACE);
+        if !self.has_ended() {
+            // It ignores SIGTERM. A process that not even this ends (in an uninterruptible sleep) is left behind, said.
+            let _ = self.child.kill();
+            self.wait(GRACE);
+        }
+    }
+
+    fn wait(&mut self, patience: Duration) {
         let asked = Instant::now();
-        while !self.has_ended() && asked.elapsed() < GRACE {
+        while !self.has_ended() && asked.elapsed() < patience {
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use crate::error::RecordError;
+use crate::output::Patience;
 
 /// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
 const BATCH_BYTES: usize = 512 << 10;
@@ -36,6 +37,7 @@ pub struct Shared {
     writer: Mutex<BundleWriter<Sink>>,
     stop: AtomicBool,
     wake: OwnedFd,
+    patience: Patience,
     /// Bytes in the bundle.
     pub bundle_bytes: AtomicU64,
     /// Bytes of sub-buffers read from the kernel.
@@ -43,8 +45,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Shares a writer whose manifest is written.
-    pub fn new(writer: BundleWriter<Sink>) -> Result<Shared, RecordError> {
+    /// Shares a writer whose manifest is written; `patience` is of its sink.
+    pub fn new(writer: BundleWriter<Sink>, patience: Patience) -> Result<Shared, RecordError> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| RecordError::System {
             doing: "eventfd",
             source: e.into(),
@@ -54,6 +56,7 @@ impl Shared {
             writer: Mutex::new(writer),
             stop: AtomicBool::new(false),
             wake,
+            patience,
             bundle_bytes,
             ring_bytes: AtomicU64::new(0),
         })
@@ -64,6 +67,19 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The writer, unless others hold it this long.
+    pub fn writer_within(&self, patience: Duration) -> Option<MutexGuard<'_, BundleWriter<Sink>>> {
+        let asked = Instant::now();
+        loop {
+            match self.writer.try_lock() {
+                Ok(w) => return Some(w),
+                Err(TryLockError::Poisoned(p)) => return Some(p.into_inner()),
+                Err(TryLockError::WouldBlock) if asked.elapsed() >= patience => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
     /// The writer back, when the threads are gone.
     pub fn into_writer(self) -> BundleWriter<Sink> {
         self.writer.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -72,6 +88,7 @@ impl Shared {
     /// Makes all threads read what is left and return.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
+        self.patience.stop();
         // Never read, so every poller sees it; it can only fail by being full, which wakes them as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }

@@ -17,6 +17,7 @@ mod drain;
 mod error;
 mod host;
 mod instance;
+mod limits;
 mod options;
 mod output;
 mod plan;
@@ -27,6 +28,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tracefs;
+mod watch;
 
 pub use error::RecordError;
 pub use options::{Output, Profile, RecordOptions};

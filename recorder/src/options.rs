@@ -35,14 +35,18 @@ impl Profile {
 pub struct RecordOptions {
     /// Where the bundle goes.
     pub output: Output,
-    /// Stop after this long.
+    /// Stop after this long; `None` is an hour, or until the command exits.
     pub duration: Option<Duration>,
     /// Which events.
     pub profile: Profile,
-    /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`], less on a machine with little memory.
+    /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`].
     pub buffer_kib: Option<u64>,
-    /// Stop when the bundle has this many bytes.
+    /// All ring buffers together, KiB; `None` is an eighth of the available memory.
+    pub max_buffers_kib: Option<u64>,
+    /// Stop when the bundle has this many bytes; `None` is 4 GiB, or half of what is free.
     pub max_bytes: Option<u64>,
+    /// Stop when the recorder itself uses more than this of one CPU, percent, for five seconds; `None` is 25 for each CPU.
+    pub max_cpu_percent: Option<u32>,
     /// Run this and stop when it exits; empty means none.
     pub command: Vec<OsString>,
     /// The command line for the manifest.

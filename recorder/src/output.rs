@@ -1,18 +1,41 @@
 //! Where the bundle goes.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 
 use crate::drain::Sink;
 use crate::error::RecordError;
 use crate::options::Output;
+use crate::signals;
+
+/// How long the reader of a pipe may take nothing after the recording was told to stop.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Told when the recording stops: from then on a reader that takes nothing is not waited for.
+#[derive(Debug, Clone, Default)]
+pub struct Patience(Arc<AtomicBool>);
+
+impl Patience {
+    /// The recording has stopped.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 /// Creates it, before anything is recorded; the path is `None` for standard output.
-pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>), RecordError> {
-    let buffered = |f: File| -> Sink { Box::new(BufWriter::with_capacity(256 << 10, f)) };
-    match output {
+pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>, Patience), RecordError> {
+    let patience = Patience::default();
+    let (file, path) = match output {
         Output::Stdout => {
             let stdout = io::stdout();
             if stdout.is_terminal() {
@@ -23,27 +46,107 @@ pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>), RecordError> {
                 path: "-".into(),
                 source: e.into(),
             })?;
-            Ok((buffered(File::from(fd)), None))
+            (File::from(fd), None)
         }
         Output::File(path) => {
-            let opened = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                // A link planted under a name that can be guessed must not make root overwrite its target.
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(path);
-            // A file that existed keeps its mode unless told otherwise.
-            let opened = opened.and_then(|f| match f.metadata()?.is_file() {
-                true => f.set_permissions(std::fs::Permissions::from_mode(0o600)).map(|()| f),
-                false => Ok(f),
-            });
-            let file = opened.map_err(|source| RecordError::Output {
+            let file = create(path).map_err(|source| RecordError::Output {
                 path: path.clone(),
                 source,
             })?;
-            Ok((buffered(file), Some(path.clone())))
+            (file, Some(path.clone()))
         }
+    };
+    let stopped = Arc::clone(&patience.0);
+    let sink: Sink = match file.metadata().is_ok_and(|m| m.is_file()) {
+        true => Box::new(BufWriter::with_capacity(256 << 10, file)),
+        false => Box::new(BufWriter::with_capacity(256 << 10, Pipe::new(file, stopped))),
+    };
+    Ok((sink, path, patience))
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        // A link planted under a name that can be guessed must not make root overwrite its target.
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)?;
+    // A file that existed keeps its mode unless told otherwise.
+    if file.metadata()?.is_file() {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// A pipe, a socket or a device: its reader may stop reading. Waits as long as the recording goes on, and [`PATIENCE`]
+/// without progress after that.
+struct Pipe {
+    file: File,
+    /// Ours alone and not blocking; `None` for a socket, which takes a flag instead, and where it cannot be had.
+    own: Option<File>,
+    stopped: Arc<AtomicBool>,
+    /// Given up: those who still want to write (other threads, buffers being dropped) are refused at once.
+    given_up: bool,
+}
+
+impl Pipe {
+    fn new(file: File, stopped: Arc<AtomicBool>) -> Pipe {
+        // O_NONBLOCK on `file` itself would change the descriptor of everybody who shares it, the shell included.
+        let again = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let flags = libc::O_NONBLOCK;
+        let own = OpenOptions::new().write(true).custom_flags(flags).open(again).ok();
+        Pipe {
+            file,
+            own,
+            stopped,
+            given_up: false,
+        }
+    }
+
+    fn try_write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if let Some(own) = &mut self.own {
+            return own.write(data);
+        }
+        match send(&self.file, data, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Err(Errno::NOTSOCK) => self.file.write(data),
+            done => Ok(done?),
+        }
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let mut stopped_at = None;
+        loop {
+            match self.try_write(data) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                done => return done,
+            }
+            // A signal also counts before there is a recording to stop: symbols alone fill a pipe.
+            if self.stopped.load(Ordering::Acquire) || signals::came() {
+                let since = *stopped_at.get_or_insert_with(Instant::now);
+                if self.given_up || since.elapsed() >= PATIENCE {
+                    self.given_up = true;
+                    let what = format!("its reader took nothing for {} s", PATIENCE.as_secs());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+                }
+            }
+            let timeout = Timespec {
+                tv_sec: 0,
+                tv_nsec: 100_000_000,
+            };
+            let file = self.own.as_ref().unwrap_or(&self.file);
+            match poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&timeout)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -8,9 +8,9 @@ use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, PagesEncod
 use crate::drain::Sink;
 use crate::error::RecordError;
 use crate::instance::Instance;
-use crate::options::{DEFAULT_BUFFER_KIB, RecordOptions};
+use crate::options::RecordOptions;
 use crate::plan::{self, Enabled};
-use crate::{clock, host, tracefs};
+use crate::{clock, host, limits, tracefs};
 
 /// Sets the instance up (tracing stays off) and returns the manifest that says how.
 pub fn prepare(
@@ -37,7 +37,7 @@ pub fn prepare(
     // Wake the reader at a quarter; kernels before 5.0 have no such file and wake it at every event.
     let _ = instance.write("buffer_percent", "25");
     let cpus = instance.cpus();
-    let buffer_kib = buffer_kib(options, cpus.len() as u64, &mut notes);
+    let buffer_kib = limits::buffer_kib(options, cpus.len() as u64, &mut notes);
     instance.write("buffer_size_kb", &buffer_kib.to_string())?;
     let granted_kib = first_number(&instance.read("buffer_size_kb")?).unwrap_or(buffer_kib);
     let sub_buffer_kib = instance
@@ -82,20 +82,6 @@ pub fn prepare(
         },
         notes,
     })
-}
-
-/// The buffer asked for, or the default; all buffers together take at most an eighth of the memory that is available.
-fn buffer_kib(options: &RecordOptions, cpus: u64, notes: &mut Vec<String>) -> u64 {
-    if let Some(kib) = options.buffer_kib {
-        return kib;
-    }
-    let room = host::meminfo_kib("MemAvailable").map_or(DEFAULT_BUFFER_KIB, |k| k / 8 / cpus.max(1));
-    if room < DEFAULT_BUFFER_KIB {
-        notes.push(format!(
-            "little memory: {room} KiB per CPU instead of {DEFAULT_BUFFER_KIB} (set it with --buffer-size)"
-        ));
-    }
-    room.clamp(64, DEFAULT_BUFFER_KIB)
 }
 
 fn first_number(text: &str) -> Option<u64> {

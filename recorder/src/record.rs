@@ -14,17 +14,12 @@ use crate::command::Command;
 use crate::drain::{CpuDrain, Drains, Shared};
 use crate::error::RecordError;
 use crate::instance::Instance;
+use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
 use crate::prepare::{prepare, write_texts};
 use crate::signals::Signals;
+use crate::watch::watch;
 use crate::{clock, host, output, snapshot, tracefs};
-
-/// How often the loop looks for a reason to stop.
-const TICK: Duration = Duration::from_millis(50);
-/// How often the bundle is flushed and progress is told.
-const TELL: Duration = Duration::from_secs(1);
-/// How often all clocks are read together.
-const CLOCKS: Duration = Duration::from_secs(5);
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +83,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let symbols = host::text_symbols();
     let manifest = prepare(&instance, options, &symbols, removed)?;
 
-    let (sink, path) = output::open(&options.output)?;
+    let (sink, path, patience) = output::open(&options.output)?;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -96,12 +91,15 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
     write_texts(&mut writer, &tracefs, &instance, &manifest, &symbols).map_err(out_error)?;
     drop(symbols);
-    let mut problems = snapshot::take(SnapshotWhen::Start, &mut |n, t| writer.append(n, t)).map_err(out_error)?;
+    let mut problems = snapshot::take(SnapshotWhen::Start, &mut |what, t| {
+        writer.append_snapshot(what, SnapshotWhen::Start, t)
+    })
+    .map_err(out_error)?;
     writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
 
     let drains = open_drains(&instance, &manifest.plan)?;
     let online = manifest.plan.cpus.clone();
-    let drains = Drains::start(Shared::new(writer)?, drains, &online)?;
+    let drains = Drains::start(Shared::new(writer, patience)?, drains, &online)?;
     let started = Instant::now();
     // Dropped before the drains: on every way out tracing stops before they read what is left.
     let tracing = Tracing::on(&instance)?;
@@ -110,8 +108,8 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
 
-    let stop_reason = wait(options, &signals, &instance, &drains, &mut command, started, tell)?;
-
+    let limits = Limits::of(options, manifest.machine.cpus_online.len());
+    let stopped = watch(&limits, &signals, &instance, &drains, &mut command, started, tell)?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -121,18 +119,24 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let command = command.map(|c| c.end());
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let mut writer = shared.into_writer();
-    problems.extend(snapshot::take(SnapshotWhen::End, &mut |n, t| writer.append(n, t)).map_err(out_error)?);
+    problems.extend(
+        snapshot::take(SnapshotWhen::End, &mut |what, t| {
+            writer.append_snapshot(what, SnapshotWhen::End, t)
+        })
+        .map_err(out_error)?,
+    );
     let cmdlines = tracefs::read(&tracefs.join("saved_cmdlines")).unwrap_or_default();
     writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
     let cpu_stats = stats(&instance, &online)?;
     let mut notes = manifest.notes.clone();
+    problems.extend(stopped.sentence);
     judge(&cpu_stats, &mut problems);
     notes.extend(problems.iter().cloned());
     let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
     let (events, lost) = (sum(|s| s.read_events), sum(lost_events));
     let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
     let end = End {
-        stop_reason: stop_reason.clone(),
+        stop_reason: stopped.reason.clone(),
         clock: clock_at_end,
         cpu_stats,
         command: command.clone(),
@@ -147,7 +151,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     Ok(Summary {
         path,
         elapsed,
-        stop_reason,
+        stop_reason: stopped.reason,
         events,
         lost,
         ring_bytes,
@@ -195,69 +199,15 @@ fn open_drains(instance: &Instance, plan: &netmortem_formats::bundle::Plan) -> R
     instance.cpus().into_iter().map(open).collect()
 }
 
-/// Waits for a reason to stop and returns its name.
-fn wait(
-    options: &RecordOptions,
-    signals: &Signals,
-    instance: &Instance,
-    drains: &Drains,
-    command: &mut Option<Command>,
-    started: Instant,
-    tell: &mut dyn FnMut(&Progress),
-) -> Result<String, RecordError> {
-    let (mut told, mut clocks) = (started, started);
-    loop {
-        if let Some(name) = signals.received() {
-            return Ok(name.to_owned());
-        }
-        if command.as_mut().is_some_and(|c| c.has_ended()) {
-            return Ok("command".to_owned());
-        }
-        if options.duration.is_some_and(|d| started.elapsed() >= d) {
-            return Ok("duration".to_owned());
-        }
-        let shared = drains.shared();
-        let bundle_bytes = shared.bundle_bytes.load(Ordering::Relaxed);
-        if options.max_bytes.is_some_and(|m| bundle_bytes >= m) {
-            return Ok("max_bytes".to_owned());
-        }
-        if drains.one_has_ended() {
-            // It will say why when it is joined.
-            return Ok("error".to_owned());
-        }
-        let out_error = |source| RecordError::Output {
-            path: "the bundle".into(),
-            source,
-        };
-        if clocks.elapsed() >= CLOCKS {
-            clocks = Instant::now();
-            let pair = clock::clock_pair();
-            shared.writer().append_clock_pair(&pair).map_err(out_error)?;
-        }
-        if told.elapsed() >= TELL {
-            told = Instant::now();
-            shared.writer().flush().map_err(out_error)?;
-            let stats = stats(instance, &[])?;
-            tell(&Progress {
-                elapsed: started.elapsed(),
-                bundle_bytes,
-                ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
-                lost: stats.iter().map(lost_events).sum(),
-            });
-        }
-        let left = options.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
-        std::thread::sleep(TICK.min(left));
-    }
-}
-
-fn lost_events(s: &CpuStats) -> u64 {
+/// Events that are not in the bundle.
+pub fn lost_events(s: &CpuStats) -> u64 {
     s.overrun
         .saturating_add(s.commit_overrun)
         .saturating_add(s.dropped_events)
 }
 
 /// Statistics of the CPUs in `always`, and of all others that recorded something.
-fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, RecordError> {
+pub fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, RecordError> {
     let mut out = Vec::new();
     for cpu in instance.cpus() {
         let s = instance.stats(cpu)?;

@@ -1,14 +1,15 @@
-//! Ctrl-C and its like as a flag. The only `unsafe` of this crate: installing a handler has no safe interface.
+//! Ctrl-C and its like as a flag. `unsafe`, because installing a handler has no safe interface.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
-const HANDLED: [(i32, &str); 3] = [
+const HANDLED: [(i32, &str); 4] = [
     (libc::SIGINT, "SIGINT"),
     (libc::SIGTERM, "SIGTERM"),
     (libc::SIGHUP, "SIGHUP"),
+    (libc::SIGQUIT, "SIGQUIT"),
 ];
 
 extern "C" fn on_signal(number: i32) {
@@ -49,6 +50,11 @@ impl Signals {
         let number = RECEIVED.load(Ordering::Relaxed);
         HANDLED.iter().find(|(n, _)| *n == number).map(|(_, name)| *name)
     }
+}
+
+/// Whether a signal came since [`Signals::take`].
+pub fn came() -> bool {
+    RECEIVED.load(Ordering::Relaxed) != 0
 }
 
 impl Drop for Signals {

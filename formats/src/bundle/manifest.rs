@@ -138,7 +138,8 @@ pub struct AbsentEvent {
 /// `end.json`: what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Why it ended: `duration`, `command`, `SIGINT`, `SIGTERM`, `SIGHUP`, `max_bytes`, `stopped`.
+    /// Why it ended: `duration`, `command`, `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`, `max_bytes`,
+    /// `max_cpu`.
     #[serde(default)]
     pub stop_reason: String,
     /// Readings just after the last event.

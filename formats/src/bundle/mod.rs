@@ -8,6 +8,7 @@
 //! | header 512 | manifest.json, padded to 512 |            always first
 //! | header 512 | header_page ... |                         texts that describe the events: written before tracing starts
 //! | header 512 | trace/cpu0/000001.pages.zst | ...         appended as produced; each one zstd frame of whole sub-buffers
+//! | header 512 | seconds/000001.zst | ...                 texts of the host while it ran, one zstd frame each
 //! | header 512 | snapshots/net/netstat/end ... |
 //! | header 512 | end.json |                                always last: statistics, stop reason, SHA-256 of all before
 //! | 1024 zero bytes |                                      end of archive
@@ -18,6 +19,7 @@ mod layout;
 mod manifest;
 mod names;
 mod reader;
+mod seconds;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -31,8 +33,9 @@ pub use manifest::{
 };
 pub use names::{
     HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PagesName, SAVED_CMDLINES, TASKS, event_format_name,
-    pages_name, snapshot_name,
+    pages_name, seconds_name, snapshot_name,
 };
+pub use seconds::{Second, seconds};
 pub use verify::verify;
 pub use writer::{BundleWriter, PagesEncoder};
 

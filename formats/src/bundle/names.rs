@@ -64,14 +64,26 @@ pub fn snapshot_name(what: &str, when: SnapshotWhen) -> String {
     format!("snapshots/{what}/{when}")
 }
 
-/// The inverse of [`snapshot_name`].
-pub fn parse_snapshot_name(name: &str) -> Option<(&str, SnapshotWhen)> {
-    let (what, when) = name.strip_prefix("snapshots/")?.rsplit_once('/')?;
+/// The inverse of [`snapshot_name`], with or without `.zst` (then the flag is true).
+pub fn parse_snapshot_name(name: &str) -> Option<(&str, SnapshotWhen, bool)> {
+    let (what, file) = name.strip_prefix("snapshots/")?.rsplit_once('/')?;
+    let (when, coded) = file.strip_suffix(".zst").map_or((file, false), |w| (w, true));
     match when {
-        "start" => Some((what, SnapshotWhen::Start)),
-        "end" => Some((what, SnapshotWhen::End)),
+        "start" => Some((what, SnapshotWhen::Start, coded)),
+        "end" => Some((what, SnapshotWhen::End, coded)),
         _ => None,
     }
+}
+
+/// `seconds/000001.zst`.
+pub fn seconds_name(sequence: u64) -> String {
+    format!("seconds/{sequence:06}.zst")
+}
+
+/// Whether the member holds texts read while the recording ran.
+pub fn is_seconds_name(name: &str) -> bool {
+    let number = name.strip_prefix("seconds/").and_then(|n| n.strip_suffix(".zst"));
+    number.and_then(digits).is_some()
 }
 
 /// `clocks/000001.json`.

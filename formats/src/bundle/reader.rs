@@ -20,6 +20,9 @@ use crate::sub_buffer::PageLayout;
 /// A JSON member above this is not read (a value tree takes many times its text).
 const MAX_JSON_BYTES: usize = 64 << 20;
 
+/// All decompressed snapshots together.
+const MAX_SNAPSHOT_BYTES: u64 = 128 << 20;
+
 /// Whether the input starts with a tar header for `manifest.json`.
 pub fn sniff(b: &[u8]) -> bool {
     layout::starts_with_member(b, names::MANIFEST)
@@ -85,6 +88,8 @@ struct Parts {
     printk_formats: Vec<u8>,
     clock_pairs: Vec<ClockPair>,
     snapshots: Vec<Snapshot>,
+    /// Bytes of their texts so far.
+    snapshot_bytes: u64,
     pages: BTreeMap<u32, Vec<(u64, Pages)>>,
     problems: Vec<Problem>,
 }
@@ -172,12 +177,18 @@ impl Parts {
                         Ok(f) => self.event_formats.push(f),
                         Err(e) => self.problem(m, Some(e), format!("{name}: records of this event are unknown ({e})")),
                     }
-                } else if let Some((what, when)) = names::parse_snapshot_name(name) {
-                    self.snapshots.push(Snapshot {
-                        what: what.to_owned(),
-                        when,
-                        text: data.to_vec(),
-                    });
+                } else if let Some((what, when, coded)) = names::parse_snapshot_name(name) {
+                    match snapshot_text(data, coded, self.snapshot_bytes, locus) {
+                        Ok(text) => {
+                            self.snapshot_bytes = self.snapshot_bytes.saturating_add(text.len() as u64);
+                            self.snapshots.push(Snapshot {
+                                what: what.to_owned(),
+                                when,
+                                text,
+                            });
+                        }
+                        Err(e) => self.problem(m, Some(e), format!("{name}: not read ({e})")),
+                    }
                 } else if names::is_clocks_name(name) {
                     let pair: Option<ClockPair> = self.json(m, data, locus);
                     self.clock_pairs.extend(pair);
@@ -361,6 +372,20 @@ impl Parts {
         }
         streams
     }
+}
+
+/// A snapshot's text; all texts together take at most [`MAX_SNAPSHOT_BYTES`] when they are compressed.
+fn snapshot_text(data: &[u8], coded: bool, before: u64, locus: Locus) -> Result<Vec<u8>, FormatError> {
+    if !coded {
+        return Ok(data.to_vec());
+    }
+    let stated = zstd::zstd_safe::get_frame_content_size(data).ok().flatten();
+    let need = stated.unwrap_or(u64::MAX).saturating_add(before);
+    if need > MAX_SNAPSHOT_BYTES {
+        let error = FormatError::new(FormatErrorKind::TooLarge, "snapshots", locus);
+        return Err(error.sizes(need, MAX_SNAPSHOT_BYTES, Limit::Configured));
+    }
+    Ok(decode(data, Coding::Zstd { size: stated }, locus)?.into_owned())
 }
 
 /// `pid comm` lines.

@@ -5,6 +5,7 @@ mod cut;
 mod hostile;
 mod round_trip;
 mod samples;
+mod seconds;
 
 use super::manifest::{Clocks, End, FORMAT_VERSION, Machine, Manifest, Plan, RecorderInfo};
 use super::names::{self, PagesName};

@@ -9,12 +9,16 @@ use super::layout::BLOCK;
 use super::manifest::{End, Manifest, MemberDigest};
 use super::names::{self, PagesName};
 
+/// Texts up to this are stored as they are, to be read with any tar.
+const PLAIN_BYTES: usize = 64 << 10;
+
 /// Writes members in order; [`BundleWriter::finish`] writes `end.json` and the end of the archive.
 pub struct BundleWriter<W: Write> {
     tar: tar::Builder<W>,
     mtime_s: u64,
     digests: Vec<MemberDigest>,
     clock_pairs: u64,
+    seconds: u64,
     bytes: u64,
 }
 
@@ -29,6 +33,7 @@ impl<W: Write> BundleWriter<W> {
             mtime_s,
             digests: Vec::new(),
             clock_pairs: 0,
+            seconds: 0,
             bytes: 0,
         };
         this.append(names::MANIFEST, &json(manifest)?)?;
@@ -50,6 +55,22 @@ impl<W: Write> BundleWriter<W> {
     /// Appends a frame made by [`PagesEncoder::encode`].
     pub fn append_pages(&mut self, name: PagesName, frame: &[u8]) -> io::Result<()> {
         self.append(&names::pages_name(name), frame)
+    }
+
+    /// Appends a snapshot's text, compressed when it is large.
+    pub fn append_snapshot(&mut self, what: &str, when: crate::SnapshotWhen, text: &[u8]) -> io::Result<()> {
+        let name = names::snapshot_name(what, when);
+        match text.len() > PLAIN_BYTES {
+            false => self.append(&name, text),
+            true => self.append(&format!("{name}.zst"), &PagesEncoder::new(3)?.encode(text)?),
+        }
+    }
+
+    /// Appends texts that were read together while recording.
+    pub fn append_second(&mut self, second: &super::Second) -> io::Result<()> {
+        self.seconds = self.seconds.saturating_add(1);
+        let frame = PagesEncoder::new(1)?.encode(&second.encode()?)?;
+        self.append(&names::seconds_name(self.seconds), &frame)
     }
 
     /// Appends a reading of the clocks.

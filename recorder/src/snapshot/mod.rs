@@ -18,7 +18,8 @@ mod nics;
 mod owners;
 mod proc;
 mod qdisc;
-mod settings;
+pub mod second;
+pub mod settings;
 mod sockets;
 mod tasks;
 mod tcp_info;
@@ -29,7 +30,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::SnapshotWhen;
-use netmortem_formats::bundle::{TASKS, snapshot_name};
+use netmortem_formats::bundle::TASKS;
 
 use netlink::Dumped;
 use netns::Netns;
@@ -41,13 +42,13 @@ const MAX_SOCKETS: usize = 10_000;
 /// Nor are namespaces entered when all this took so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Takes all texts and hands them to `append(member name, text)`. What a kernel does not have is left out; what failed or
+/// Takes all texts and hands them to `append(what, text)`. What a kernel does not have is left out; what failed or
 /// was cut is returned in sentences.
 pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<Vec<String>> {
     let started = Instant::now();
     let mut put = |what: &str, text: &[u8]| match text.is_empty() {
         true => Ok(()),
-        false => append(&snapshot_name(what, when), text),
+        false => append(what, text),
     };
     proc::take(when, &mut put)?;
     put("interfaces", tasks::interfaces().as_bytes())?;

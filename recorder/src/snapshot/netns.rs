@@ -30,10 +30,18 @@ pub struct Netns {
     path: PathBuf,
 }
 
+/// Inode of the recorder's own.
+pub fn own_inode() -> Option<u64> {
+    inode("/proc/self/ns/net".as_ref())
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    Some(fs::metadata(path).ok()?.ino())
+}
+
 /// All that have a process or a name, the recorder's own first.
 pub fn list() -> Vec<Netns> {
-    let inode = |p: &Path| fs::metadata(p).ok().map(|m| m.ino());
-    let own = inode("/proc/self/ns/net".as_ref());
+    let own = own_inode();
     let mut all: BTreeMap<u64, Netns> = BTreeMap::new();
     let mut add = |path: PathBuf, pid: Option<u32>, name: Option<String>| {
         let Some(inode) = inode(&path) else { return };

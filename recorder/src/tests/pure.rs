@@ -1,11 +1,16 @@
 //! Parts that need no kernel.
 
+use std::time::{Duration, Instant};
+
 use clap::Parser;
 
 use crate::cli::RecordArgs;
 use crate::host::parse_cpu_list;
 use crate::instance::parse_stats;
+use crate::limits::{Limits, buffer_kib};
 use crate::plan::{find_symbol, lines_with};
+use crate::snapshot::second::{Pace, interval};
+use crate::watch::CpuShare;
 
 #[derive(Debug, Parser)]
 struct Args {
@@ -75,4 +80,77 @@ fn a_function_is_found_under_the_names_compilers_give_it() {
     // Addresses hidden by kptr_restrict are zero: no address to filter on.
     assert_eq!(found("tcp_hidden"), None);
     assert_eq!(found("absent"), None);
+}
+
+#[test]
+fn seconds_become_rare_and_a_day_of_them_is_bounded() {
+    let secs = |n| interval(n).as_secs();
+    assert_eq!([0, 599, 600, 899, 900, 1200].map(secs), [1, 1, 2, 2, 4, 8]);
+    let (mut t, mut n) = (0, 0);
+    while t < 86_400 {
+        t += secs(n);
+        n += 1;
+    }
+    assert!((2_700..2_800).contains(&n), "{n}");
+    // A loop that comes late skips what it missed.
+    let start = Instant::now();
+    let mut pace = Pace::new(start);
+    assert!(!pace.is_due(start + Duration::from_millis(999)));
+    assert!(pace.is_due(start + Duration::from_millis(1000)));
+    assert!(pace.is_due(start + Duration::from_secs(10)));
+    assert!(!pace.is_due(start + Duration::from_millis(10_999)));
+    assert!(pace.is_due(start + Duration::from_secs(11)));
+}
+
+#[test]
+fn the_share_of_cpu_is_of_the_last_five_seconds() {
+    let start = Instant::now();
+    let at = |s: u64| start + Duration::from_secs(s);
+    let before = crate::clock::process_cpu_ns();
+    let mut share = CpuShare::new(start);
+    let base = before + 50_000_000;
+    // Half a second of CPU in each second, not judged before the window is full; then idle.
+    let got: Vec<_> = (1..=5).map(|s| share.percent(at(s), base + s * 500_000_000)).collect();
+    assert_eq!(got[..4], [None; 4]);
+    assert!(got[4].is_some_and(|p| (48..=51).contains(&p)), "{got:?}");
+    let idle: Vec<_> = (6..=11)
+        .map(|s| share.percent(at(s), base + 2_500_000_000).unwrap())
+        .collect();
+    assert_eq!(idle, [40, 30, 20, 10, 0, 0]);
+}
+
+#[test]
+fn limits_have_defaults() {
+    let limits = |line: &[&str]| Limits::of(&args(line).unwrap().options(), 4);
+    let l = limits(&[]);
+    assert_eq!(
+        (l.duration, l.duration_is_default, l.cpu_percent),
+        (Some(Duration::from_secs(3600)), true, 100)
+    );
+    assert!(l.bytes_is_default && l.bytes.is_some_and(|b| b > 0 && b <= 4 << 30));
+    // A command is never cut short by a limit that nobody asked for; a stream is not of this disk.
+    let l = limits(&["-o", "-", "--", "true"]);
+    assert_eq!((l.duration, l.bytes), (None, None));
+    let l = limits(&["-d", "2s", "--max-bytes", "5M", "--max-cpu", "7"]);
+    assert_eq!(
+        l,
+        Limits {
+            duration: Some(Duration::from_secs(2)),
+            duration_is_default: false,
+            bytes: Some(5 << 20),
+            bytes_is_default: false,
+            cpu_percent: 7,
+        }
+    );
+    let buffers = |line: &[&str], cpus| {
+        let mut notes = Vec::new();
+        (
+            buffer_kib(&args(line).unwrap().options(), cpus, &mut notes),
+            notes.len(),
+        )
+    };
+    assert_eq!(buffers(&["--max-buffers", "16M"], 2), (8192, 0));
+    assert_eq!(buffers(&["--max-buffers", "16M"], 8), (2048, 1));
+    assert_eq!(buffers(&["-b", "1M", "--max-buffers", "16M"], 8), (1024, 0));
+    assert_eq!(buffers(&["-b", "1G", "--max-buffers", "16M"], 2), (8192, 1));
 }

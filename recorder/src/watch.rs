@@ -1,0 +1,172 @@
+//! While it records: looks for a reason to stop, and writes what is read beside the events.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::command::Command;
+use crate::drain::{Drains, Shared};
+use crate::error::RecordError;
+use crate::instance::Instance;
+use crate::limits::Limits;
+use crate::record::{Progress, lost_events, stats};
+use crate::signals::Signals;
+use crate::snapshot::second;
+use crate::{clock, limits};
+
+/// How often the loop looks for a reason to stop.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the bundle is flushed, progress is told and the cost is looked at.
+const TELL: Duration = Duration::from_secs(1);
+/// How often all clocks are read together.
+const CLOCKS: Duration = Duration::from_secs(5);
+/// The recorder's CPU time is judged over this long: a burst is no share.
+const CPU_WINDOW: Duration = Duration::from_secs(5);
+
+/// Why recording ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// As in `end.json`.
+    pub reason: String,
+    /// What a person should know about it.
+    pub sentence: Option<String>,
+}
+
+impl Stopped {
+    fn because(reason: &str) -> Stopped {
+        Stopped {
+            reason: reason.to_owned(),
+            sentence: None,
+        }
+    }
+}
+
+/// Waits for a reason to stop. `command` ends the recording when it ends.
+pub fn watch(
+    limits: &Limits,
+    signals: &Signals,
+    instance: &Instance,
+    drains: &Drains,
+    command: &mut Option<Command>,
+    started: Instant,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Stopped, RecordError> {
+    let (mut told, mut clocks) = (started, started);
+    let mut cpu = CpuShare::new(started);
+    let mut seconds = second::Pace::new(started);
+    loop {
+        let shared = drains.shared();
+        let bundle_bytes = shared.bundle_bytes.load(Ordering::Relaxed);
+        if let Some(name) = signals.received() {
+            return Ok(Stopped::because(name));
+        }
+        if command.as_mut().is_some_and(|c| c.has_ended()) {
+            return Ok(Stopped::because("command"));
+        }
+        if drains.one_has_ended() {
+            // It will say why when it is joined.
+            return Ok(Stopped::because("error"));
+        }
+        if let Some(stopped) = over(limits, started.elapsed(), bundle_bytes) {
+            return Ok(stopped);
+        }
+        if clocks.elapsed() >= CLOCKS {
+            clocks = Instant::now();
+            let pair = clock::clock_pair();
+            write(shared, |w| w.append_clock_pair(&pair))?;
+        }
+        if seconds.is_due(Instant::now()) {
+            let now = second::take();
+            write(shared, |w| w.append_second(&now))?;
+        }
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            write(shared, |w| w.flush())?;
+            let stats = stats(instance, &[])?;
+            tell(&Progress {
+                elapsed: started.elapsed(),
+                bundle_bytes,
+                ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
+                lost: stats.iter().map(lost_events).sum(),
+            });
+            let percent = cpu.percent(Instant::now(), clock::process_cpu_ns());
+            if let Some(p) = percent.filter(|p| *p > u64::from(limits.cpu_percent)) {
+                return Ok(Stopped {
+                    reason: "max_cpu".into(),
+                    sentence: Some(format!(
+                        "stopped: the recorder used {p} % of one CPU for {} s, more than the {} % of --max-cpu; a smaller \
+                         --profile costs less",
+                        CPU_WINDOW.as_secs(),
+                        limits.cpu_percent
+                    )),
+                });
+            }
+        }
+        let left = limits.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
+        std::thread::sleep(TICK.min(left));
+    }
+}
+
+fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Stopped> {
+    if limits.duration.is_some_and(|d| elapsed >= d) {
+        let secs = limits::DEFAULT_DURATION.as_secs();
+        return Some(Stopped {
+            reason: "duration".into(),
+            sentence: limits
+                .duration_is_default
+                .then(|| format!("stopped after {secs} s, the limit when neither --duration nor a command is given")),
+        });
+    }
+    if limits.bytes.is_some_and(|m| bundle_bytes >= m) {
+        let limit = limits.bytes.unwrap_or(0) >> 20;
+        return Some(Stopped {
+            reason: "max_bytes".into(),
+            sentence: limits.bytes_is_default.then(|| {
+                format!("stopped: the bundle reached {limit} MiB, the limit when no --max-bytes is given (4 GiB, or half of what is free)")
+            }),
+        });
+    }
+    None
+}
+
+/// Writes into the bundle unless a drain thread holds it: one that waits for the reader of a pipe must not keep this loop
+/// from seeing Ctrl-C. What is skipped is read again soon.
+fn write(
+    shared: &Shared,
+    f: impl FnOnce(&mut netmortem_formats::bundle::BundleWriter<crate::drain::Sink>) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    let Some(mut writer) = shared.writer_within(Duration::from_millis(100)) else {
+        return Ok(());
+    };
+    f(&mut writer).map_err(|source| RecordError::Output {
+        path: "the bundle".into(),
+        source,
+    })?;
+    shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// CPU time of the process over the last [`CPU_WINDOW`].
+pub struct CpuShare(VecDeque<(Instant, u64)>);
+
+impl CpuShare {
+    /// `started`: what was used before (reading symbols, snapshots) does not count.
+    pub fn new(started: Instant) -> CpuShare {
+        CpuShare([(started, clock::process_cpu_ns())].into())
+    }
+
+    /// Adds a reading; percent of one CPU, `None` before a whole window has passed.
+    pub fn percent(&mut self, now: Instant, cpu_ns: u64) -> Option<u64> {
+        self.0.push_back((now, cpu_ns));
+        let old = |at: &(Instant, u64)| now.saturating_duration_since(at.0) >= CPU_WINDOW;
+        // The youngest reading that is old enough.
+        while self.0.get(1).is_some_and(old) {
+            self.0.pop_front();
+        }
+        let (since, before) = self.0.front().filter(|f| old(f))?;
+        let wall_ns = now.saturating_duration_since(*since).as_nanos().max(1);
+        let used = u128::from(cpu_ns.saturating_sub(*before)) * 100 / wall_ns;
+        Some(u64::try_from(used).unwrap_or(u64::MAX))
+    }
+}
