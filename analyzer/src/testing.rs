@@ -83,6 +83,13 @@ impl Script {
         let f = self.formats.iter_mut().find(|f| f.key() == key).unwrap();
         f.fields.retain(|x| x.name != field);
     }
+    /// Adds an event that has another's fields.
+    pub fn like(&mut self, key: &str, name: &str) {
+        let mut f = self.formats.iter().find(|f| f.key() == key).unwrap().clone();
+        f.name = name.to_string();
+        f.id = self.formats.iter().map(|f| f.id).max().unwrap() + 1;
+        self.formats.push(f);
+    }
     /// Names a kernel text address.
     pub fn symbol(&mut self, address: u64, name: &str) {
         self.symbols += &format!("{address:016x} T {name}\n");

@@ -53,7 +53,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
                 softirqs: &softirqs,
                 polls: &polls,
             };
-            receive::run(&trace, &identity, &tcp, asks)
+            receive::run(&trace, capture, &identity, &tcp, asks)
         },
         || {
             rayon::join(

@@ -1,9 +1,7 @@
 //! What the ledger keeps of one CPU besides its softirq run.
 
+use super::units::UnitId;
 use crate::ingest::Event;
-
-/// Position in the table of units.
-type UnitId = usize;
 
 /// One CPU.
 #[derive(Debug, Default)]
@@ -12,6 +10,8 @@ pub struct CpuState {
     pub unclaimed: Vec<UnitId>,
     /// Unit of the last tcp_probe while it waits for its sk_data_ready: in a task (a socket's backlog), in softirq.
     probed: [Option<UnitId>; 2],
+    /// The last segment with payload that TCP processed here; likewise.
+    last: [Option<UnitId>; 2],
     /// Units that the current poll began with.
     pub in_poll: u32,
     /// Units that entered GRO in the current poll, for the time it ends.
@@ -34,6 +34,18 @@ impl CpuState {
     pub fn probed(&mut self, e: &Event<'_>) -> &mut Option<UnitId> {
         let [task, softirq] = &mut self.probed;
         if e.in_softirq() { softirq } else { task }
+    }
+    /// Likewise.
+    pub fn last(&mut self, e: &Event<'_>) -> &mut Option<UnitId> {
+        let [task, softirq] = &mut self.last;
+        if e.in_softirq() { softirq } else { task }
+    }
+    /// A softirq ended: what was under way in it is over.
+    pub fn softirq_over(&mut self) {
+        self.unclaimed.clear();
+        self.in_gro.clear();
+        self.in_poll = 0;
+        (self.probed[1], self.last[1]) = (None, None);
     }
     /// A softirq ran.
     pub fn ran(&mut self, ns: i64) {

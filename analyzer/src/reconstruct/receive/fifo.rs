@@ -1,8 +1,22 @@
-//! The byte FIFO of one socket: units in order of arrival, taken by bytes read.
+//! The receive queue of one socket: units in the order of the stream, taken by bytes read.
+//!
+//! ```text
+//!           tcp_probe           sk_data_ready of the unit            reads
+//!  arrival ──────────> held ──────────────────────────────> line ──────────────> done
+//!                       └── sk_data_ready of a later unit: it filled the hole. Which of those held follow it is known
+//!                           when the ACK sent for it says how far the stream now is; else their order is in doubt
+//! ```
+//! A copy names the skb it begins in, and that skb's own bytes come first in it: a named unit needs no order. What a copy
+//! takes beyond them was coalesced into it: the next units of the line. Where the order is in doubt this is weak, unless
+//! one call read all that is in doubt: then every order gives the same times. Source: net/ipv4/tcp_input.c
+//! `tcp_data_queue`, `tcp_ofo_queue`, `tcp_try_coalesce`.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::unit::Unit;
+use super::line::Line;
+use super::order::Release;
+use super::unit::Place;
+use super::units::{UnitId, Units};
 use crate::confidence::Confidence;
 
 /// What a copy that names an skb takes.
@@ -11,97 +25,136 @@ pub enum Named {
     /// The bytes that wait first.
     Next,
     /// The same, after these units, which earlier reads must have taken.
-    After(Vec<usize>),
+    After(Vec<UnitId>),
     /// Bytes of a unit that was taken for read before.
     Already,
     /// Nothing of what waits.
     Strange,
 }
 
-/// Units waiting for a reader, as positions in the table of units.
+/// Bytes of one stream as the ledger counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamBytes {
+    /// Payload pushed: what tcp_probe counted.
+    pub arrived: u64,
+    /// Of these, popped by reads.
+    pub taken: u64,
+    /// Of these, dropped by TCP afterwards (duplicates).
+    pub dropped: u64,
+    /// Of these, waiting at the end, or when events were lost.
+    pub waiting: u64,
+    /// Read, but never seen to arrive (handshake and closing states have no probe; before the recording).
+    pub strange: u64,
+    /// Events were lost, or the recording did not begin with the stream: arrived and read need not agree.
+    pub cut: bool,
+}
+
+/// Units waiting for a reader.
 #[derive(Debug)]
 pub struct Fifo {
-    /// (how many arrived before it, unit): ascending, but for units that a copy brought to the front.
-    waiting: VecDeque<(u64, usize)>,
-    /// Units that ever arrived.
-    arrived: u64,
-    /// Units that arrived before this many had may be out of order: while one of them waits, the order is a guess.
-    doubt: Option<u64>,
+    /// Readable, in stream order.
+    pub(super) line: Line,
+    /// Arrived, not announced.
+    pub(super) held: Line,
+    /// Read in part, out of its turn in the line.
+    pub(super) first: Option<UnitId>,
+    /// Places whose order is a guess.
+    pub(super) doubt: Range<u64>,
+    /// Bytes of these places were read.
+    pub(super) touched: bool,
+    /// A read ended among these places.
+    pub(super) split: bool,
+    /// Units taken by order from these places in the current read.
+    pub(super) guessed: Vec<UnitId>,
+    /// Next byte expected, as ACKs told.
+    pub(super) rcv_nxt: Option<u32>,
+    /// The ACK sent for a unit that is not announced (yet).
+    pub(super) ack: Option<(UnitId, u32)>,
+    pub(super) release: Option<Release>,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
-    aligned: bool,
-    /// Units that no `sk_data_ready` has announced yet.
-    unannounced: Vec<usize>,
+    pub(super) aligned: bool,
+    /// What was counted.
+    pub bytes: StreamBytes,
 }
 
 impl Fifo {
     /// An empty one; `aligned` unless the socket may hold what was not seen to arrive.
     pub fn new(aligned: bool) -> Fifo {
         Fifo {
-            waiting: VecDeque::new(),
-            arrived: 0,
-            doubt: None,
+            line: Line::default(),
+            held: Line::default(),
+            first: None,
+            doubt: 0..0,
+            touched: false,
+            split: false,
+            guessed: vec![],
+            rcv_nxt: None,
+            ack: None,
+            release: None,
             aligned,
-            unannounced: Vec::new(),
+            bytes: StreamBytes {
+                cut: !aligned,
+                ..StreamBytes::default()
+            },
         }
     }
-    /// A unit arrived.
-    pub fn push(&mut self, unit: usize) {
-        self.waiting.push_back((self.arrived, unit));
-        self.arrived += 1;
+    /// A unit arrived in order, or nothing tells.
+    pub fn push(&mut self, unit: UnitId, units: &mut Units) {
+        let place = self.line.push(unit);
+        if let Some(u) = units.get_mut(unit) {
+            u.place = Some(Place::Line(place));
+            self.bytes.arrived += u64::from(u.left);
+        }
     }
-    /// The unit that arrived last and still waits.
-    pub fn last(&self) -> Option<usize> {
-        self.waiting.back().map(|w| w.1)
+    /// The first of the line.
+    fn front(&mut self, units: &Units) -> Option<(u64, UnitId)> {
+        self.line.front(|id, place| is_at(units, id, Place::Line(place)))
     }
-    /// A unit that an `sk_data_ready` will announce.
-    pub fn expect(&mut self, unit: usize) {
-        self.unannounced.push(unit);
-    }
-    /// `sk_data_ready`: the units it announces, in order of arrival.
-    pub fn announce(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.unannounced)
-    }
-    /// The order is in doubt from now on.
-    pub fn doubt(&mut self) {
-        self.doubt = Some(self.arrived);
-    }
-    fn in_doubt(&self) -> bool {
-        // What a copy brings to the front is in doubt itself, so the first tells for all.
-        let first = self.waiting.front();
-        self.doubt.zip(first).is_some_and(|(until, (nth, _))| *nth < until)
+    pub(super) fn doubts_remain(&mut self, units: &Units) -> bool {
+        let end = self.doubt.end;
+        self.front(units).is_some_and(|(place, _)| place < end)
     }
     /// A read took bytes that were not seen to arrive.
-    pub fn strange_read(&mut self) {
+    pub fn strange_read(&mut self, bytes: u32) {
         self.aligned = false;
+        self.bytes.strange += u64::from(bytes);
     }
     /// The socket was found empty: if nothing waits here, the two agree.
-    pub fn found_empty(&mut self) {
-        self.aligned |= self.waiting.is_empty();
+    pub fn found_empty(&mut self, units: &Units) {
+        self.aligned |= self.first.is_none() && self.front(units).is_none();
     }
     /// A unit left without being read (TCP dropped it).
-    pub fn remove(&mut self, unit: usize) {
-        // Mostly one that came late: look from the end.
-        if let Some(at) = self.waiting.iter().rposition(|w| w.1 == unit) {
-            self.waiting.remove(at);
+    pub fn remove(&mut self, unit: UnitId, units: &mut Units) {
+        if let Some(u) = units.get_mut(unit) {
+            u.place = None;
+            self.bytes.dropped += u64::from(u.left);
         }
-        if let Some(at) = self.unannounced.iter().rposition(|u| *u == unit) {
-            self.unannounced.remove(at);
-        }
+        self.held.trim(|id, place| is_at(units, id, Place::Held(place)));
     }
     /// Everything still waiting, and how sure it is that it waits.
-    pub fn drain(self) -> impl Iterator<Item = (usize, Confidence)> {
-        let link = match (self.aligned, self.in_doubt()) {
+    pub fn drain(mut self, units: &Units) -> (Vec<(UnitId, Confidence)>, StreamBytes) {
+        let link = match (self.aligned, self.doubts_remain(units)) {
             (false, _) => Confidence::Unknown,
             (true, true) => Confidence::Weak,
             (true, false) => Confidence::Certain,
         };
-        self.waiting.into_iter().map(move |w| (w.1, link))
+        let line = self.line.drain(|id, place| is_at(units, id, Place::Line(place)));
+        let held = self.held.drain(|id, place| is_at(units, id, Place::Held(place)));
+        let all: Vec<(UnitId, Confidence)> = self
+            .first
+            .into_iter()
+            .chain(line)
+            .chain(held)
+            .map(|id| (id, link))
+            .collect();
+        let left = all.iter().filter_map(|(id, _)| units.get(*id));
+        self.bytes.waiting += left.map(|u| u64::from(u.left)).sum::<u64>();
+        (all, self.bytes)
     }
-    /// A copy names a unit: what it takes. Units before it were read already, whatever the bytes counted said; when one
-    /// of them was held for a missing segment, they may as well be later in the stream, and the order is in doubt.
-    /// `announced`: the recording has sk_data_ready, without which nothing tells a held unit.
-    pub fn named(&mut self, unit: usize, units: &[Unit], announced: bool) -> Named {
-        let Some(u) = units.get(unit) else {
+    /// A copy names a unit: what it takes. Units before it in the line were read already, whatever the bytes counted said,
+    /// unless their order is in doubt: then it is read out of its turn.
+    pub fn named(&mut self, unit: UnitId, units: &mut Units) -> Named {
+        let Some(u) = units.get_mut(unit) else {
             return Named::Strange;
         };
         if u.passed {
@@ -111,66 +164,149 @@ impl Fifo {
         if u.proto.is_some() && u.left == 0 {
             return Named::Next;
         }
-        let whole = Some(u.left) == u.bytes;
-        match self.waiting.iter().position(|w| w.1 == unit) {
-            Some(0) => {
-                self.aligned |= whole;
-                Named::Next
+        // A head is in nobody else: what was counted of it by order was another's.
+        let own = u.bytes.unwrap_or(0).saturating_sub(u.named_bytes);
+        let miscounted = own.saturating_sub(u.left);
+        u.left = own.max(u.left);
+        let whole = u.named_bytes == 0;
+        let place = u.place;
+        self.bytes.taken = self.bytes.taken.saturating_sub(u64::from(miscounted));
+        if self.first == Some(unit) {
+            return Named::Next;
+        }
+        let mut passed: Vec<UnitId> = self.first.take().into_iter().collect();
+        match place {
+            None => {
+                self.first = passed.pop();
+                return Named::Strange;
             }
-            Some(at) => {
-                let ahead = self.waiting.iter().take(at);
-                let held = ahead
-                    .filter_map(|w| units.get(w.1))
-                    .any(|w| w.held || (announced && w.ready.is_none()));
-                if held {
-                    self.doubt();
-                    if let Some(moved) = self.waiting.remove(at) {
-                        self.waiting.push_front(moved);
-                    }
-                    return Named::Next;
+            Some(Place::Held(_)) => {}
+            Some(Place::Line(at)) => {
+                // What surely comes before it in the stream was read.
+                let sure = at.min(self.doubt.start.max(self.line.start()));
+                let sure = if self.doubt.contains(&at) { sure } else { at };
+                while let Some((_, id)) = self.front(units).filter(|(p, _)| *p < sure) {
+                    self.line.pop();
+                    passed.push(id);
                 }
                 self.aligned |= whole;
-                Named::After(self.waiting.drain(..at).map(|w| w.1).collect())
+                if self.front(units).is_some_and(|f| f.1 == unit) {
+                    return after(passed);
+                }
             }
-            None => Named::Strange,
         }
+        if let Some(u) = units.get_mut(unit) {
+            u.place = None;
+        }
+        self.first = Some(unit);
+        after(passed)
     }
-    /// `bytes` were copied at `ts`; returns the units whose last byte was taken.
-    pub fn take(&mut self, mut bytes: u32, ts: i64, units: &mut [Unit]) -> Vec<usize> {
+    /// `bytes` were copied at `ts` from the skb of `named`, if that is known; returns the units whose last byte was taken.
+    pub fn take(&mut self, mut bytes: u32, ts: i64, named: Option<UnitId>, units: &mut Units) -> Vec<UnitId> {
         let mut done = vec![];
-        let in_doubt = self.in_doubt();
         while bytes > 0 {
-            let Some(u) = self.waiting.front().map(|w| w.1) else {
-                break;
+            let (place, id) = match self.first {
+                Some(id) => (None, id),
+                None => match self.front(units) {
+                    Some((place, id)) => (Some(place), id),
+                    None => break,
+                },
             };
-            let Some(unit) = units.get_mut(u) else { break };
+            let Some(unit) = units.get_mut(id) else {
+                self.first = None;
+                continue;
+            };
             let n = unit.left.min(bytes);
             unit.left -= n;
             bytes -= n;
+            self.bytes.taken += u64::from(n);
+            let is_named = named == Some(id);
+            let doubtful = place.is_none_or(|p| self.doubt.contains(&p));
+            self.touched |= doubtful;
+            if is_named {
+                unit.named_bytes = unit.named_bytes.saturating_add(n);
+            } else if !self.aligned {
+                unit.link(Confidence::Weak);
+            }
             if unit.left > 0 {
                 break;
             }
-            unit.copy = Some(ts);
-            if in_doubt || !self.aligned {
-                unit.link(Confidence::Weak);
+            (unit.copy, unit.place) = (Some(ts), None);
+            match place {
+                Some(_) => _ = self.line.pop(),
+                None => self.first = None,
             }
-            done.push(u);
-            self.waiting.pop_front();
-        }
-        if !self.in_doubt() {
-            self.doubt = None;
+            if !is_named && doubtful {
+                self.guessed.push(id);
+            }
+            done.push(id);
         }
         // More was read than was seen to arrive.
-        self.aligned &= bytes == 0;
+        if bytes > 0 {
+            self.strange_read(bytes);
+        }
         done
     }
-    /// The first unit, for sockets whose reads take one datagram each, and how sure that is.
-    pub fn take_first(&mut self) -> Option<(usize, Confidence)> {
+    /// A read call is over: what it took by order from among units in doubt is weak, unless it took all of these.
+    pub fn end_read(&mut self, units: &mut Units) {
+        let front = self.front(units).map(|f| f.0);
+        let inside = self.first.is_some() || front.is_some_and(|p| self.doubt.contains(&p));
+        self.split |= self.touched && inside;
+        let guessed = std::mem::take(&mut self.guessed);
+        if self.split {
+            for id in guessed {
+                if let Some(u) = units.get_mut(id) {
+                    u.link(Confidence::Weak);
+                }
+            }
+        }
+        if self.first.is_none() && front.is_none_or(|p| p >= self.doubt.end) {
+            (self.doubt, self.split, self.touched) = (0..0, false, false);
+        }
+    }
+    /// The first unit, or the one that is known to be read, for sockets whose reads take one datagram each, and how sure
+    /// that is.
+    pub fn take_datagram(&mut self, known: Option<UnitId>, units: &mut Units) -> Option<(UnitId, Confidence)> {
+        if let Some(u) = known.and_then(|id| units.get_mut(id)).filter(|u| u.place.is_some()) {
+            u.place = None;
+            return Some((known?, Confidence::Certain));
+        }
+        let (_, id) = self.front(units)?;
+        self.line.pop();
+        if let Some(u) = units.get_mut(id) {
+            u.place = None;
+        }
         let link = if self.aligned {
             Confidence::Strong
         } else {
             Confidence::Weak
         };
-        Some((self.waiting.pop_front()?.1, link))
+        Some((id, link))
     }
+    /// All that is readable: a reader that no length tells of took it.
+    pub fn take_all(&mut self, units: &mut Units) -> Vec<UnitId> {
+        let line = self.line.drain(|id, place| is_at(units, id, Place::Line(place)));
+        let all: Vec<UnitId> = self.first.take().into_iter().chain(line).collect();
+        for id in &all {
+            if let Some(u) = units.get_mut(*id) {
+                u.place = None;
+                self.bytes.taken += u64::from(u.left);
+                u.left = 0;
+            }
+        }
+        self.doubt = 0..0;
+        all
+    }
+}
+
+fn after(passed: Vec<UnitId>) -> Named {
+    if passed.is_empty() {
+        Named::Next
+    } else {
+        Named::After(passed)
+    }
+}
+
+pub(super) fn is_at(units: &Units, id: UnitId, place: Place) -> bool {
+    units.get(id).is_some_and(|u| u.place == Some(place))
 }

@@ -1,5 +1,6 @@
 //! Which events feed the ledger, and its start.
 
+use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
 use netmortem_formats::tracepoints::irq_handler_entry::IrqHandlerEntry;
@@ -13,6 +14,7 @@ use netmortem_formats::tracepoints::napi_poll::NapiPoll;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::netif_receive_skb_entry::NetifReceiveSkbEntry;
 use netmortem_formats::tracepoints::netif_rx::NetifRx;
 use netmortem_formats::tracepoints::netif_rx_entry::NetifRxEntry;
 use netmortem_formats::tracepoints::sched_waking::SchedWaking;
@@ -24,10 +26,13 @@ use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use rustc_hash::FxHashMap;
 
+use super::acks::Acks;
 use super::ledger::Asks;
-use super::tracker::{Ledger, Receive};
+use super::tracker::{CROWDED, Ledger, Receive};
+use super::units::Units;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::context::Cpus;
@@ -39,19 +44,25 @@ use crate::reconstruct::tcp::Tcp;
 const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
 
 /// Reads the trace.
-pub fn run(trace: &Trace<'_>, identity: &Identity, tcp: &Tcp, asks: Asks<'_>) -> Receive {
+pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp, asks: Asks<'_>) -> Receive {
     let s = &trace.schema;
     let mut t = Ledger {
         identity,
         tcp,
         asks,
+        symbols: &capture.kallsyms,
+        acks: Acks::read(identity, tcp),
         cpus: Cpus::default(),
         states: vec![],
-        units: vec![],
+        units: Units::default(),
         open: FxHashMap::default(),
+        crowded: CROWDED,
         fifos: FxHashMap::default(),
         copies: FxHashMap::default(),
         returning: FxHashMap::default(),
+        progress: FxHashMap::default(),
+        consumed: FxHashMap::default(),
+        consume_udp: FxHashMap::default(),
         passed: Vec::new(),
         after_gap: false,
         probe_at: 0,
@@ -83,23 +94,29 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro(e, Name::new(p.name)));
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
+    // Where they are not recorded a unit begins at netif_receive_skb: nothing else is missed.
+    let told = r.missing.len();
+    r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| t.handed_in(e, Name::new(p.name)));
+    r.missing.truncate(told);
     r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| t.receive(e, Name::new(p.name), p.len));
     r.on::<NetDevQueue<'static>>(s, |t, e, _| {
         t.processed(e);
-        t.forget(e);
+        t.sent(e);
     });
     r.on::<NetDevXmit<'static>>(s, |t, e, _| t.processed(e));
     r.on::<SchedWaking<'static>>(s, |t, e, _| t.processed(e));
     r.on::<TcpProbe<'static>>(s, |t, e, p| t.probe(e, p.data_len));
     r.on::<SkDataReady<'static>>(s, |t, e, p| t.ready(e, p.skaddr, p.family, p.protocol));
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.len));
+    r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| t.space_adjusted(e, p.skaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.read(e, p.sk, p.protocol, p.ret, p.flags));
     r.on::<KfreeSkb<'static>>(s, |t, e, _| {
         t.processed(e);
         t.dropped(e);
     });
-    r.on::<ConsumeSkb<'static>>(s, |t, e, _| {
+    r.on::<ConsumeSkb<'static>>(s, |t, e, p| {
         t.processed(e);
+        t.consumed_by(e, p.location.unwrap_or(0));
         t.forget(e);
     });
     for call in READ_CALLS {
@@ -108,7 +125,12 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
             r.raw(f.id, move |t, e| {
                 if let Some(x) = SysExit::read(&b, e.payload) {
                     // recvmmsg returns the number of messages.
-                    t.returned(e, (call != "recvmmsg").then_some(x.ret));
+                    let ret = (call != "recvmmsg").then_some(x.ret);
+                    match call {
+                        "splice" => t.spliced(e, x.ret),
+                        _ => t.call_over(e, ret),
+                    }
+                    t.returned(e, ret);
                 }
             });
         }

@@ -2,6 +2,8 @@
 
 mod fifo;
 mod old_kernels;
+mod order;
+mod progress;
 mod reads;
 mod starts;
 mod udp;

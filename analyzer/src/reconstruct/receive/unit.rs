@@ -6,6 +6,24 @@ use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
 
+/// A socket as a reader names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    /// A TCP socket.
+    Tcp(ConnectionId),
+    /// Another, by address and protocol.
+    Other(u64, u16),
+}
+
+/// Where in a [`Fifo`](super::fifo::Fifo) a unit waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Readable.
+    Line(u64),
+    /// Arrived, not announced.
+    Held(u64),
+}
+
 /// Times of one unit on the trace clock; `None`: not seen (yet).
 #[derive(Debug, Clone)]
 pub struct Unit {
@@ -75,6 +93,16 @@ pub struct Unit {
     pub passed: bool,
     /// Waits for a socket to claim it.
     pub unclaimed: bool,
+    /// Where in the queue of its socket.
+    pub place: Option<Place>,
+    /// Bytes taken by copies that named it.
+    pub named_bytes: u32,
+    /// Its socket, once it claimed it.
+    pub key: Option<Key>,
+    /// Its life goes on: events may name it.
+    pub open: bool,
+    /// Its row is written.
+    pub done: bool,
     /// Least link.
     pub confidence: Confidence,
 }
@@ -116,6 +144,11 @@ impl Unit {
             pid: 0,
             passed: false,
             unclaimed: true,
+            place: None,
+            named_bytes: 0,
+            key: None,
+            open: true,
+            done: false,
             confidence: Confidence::Certain,
         }
     }

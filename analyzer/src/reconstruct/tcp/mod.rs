@@ -22,5 +22,5 @@ pub mod tables;
 mod tests;
 mod tracker;
 
-pub use sockets::Sockets;
+pub use sockets::{Sockets, Tuple};
 pub use tracker::{MSG_PEEK, Tcp, run};

@@ -3,7 +3,7 @@ use crate::Confidence;
 use crate::reconstruct::receive::tables::RxEnd;
 use crate::testing::tcp::Sock;
 
-fn ends(r: &[RxRow]) -> Vec<(Option<u32>, RxEnd, Confidence)> {
+pub(super) fn ends(r: &[RxRow]) -> Vec<(Option<u32>, RxEnd, Confidence)> {
     r.iter().map(|r| (r.bytes, r.end, r.confidence)).collect()
 }
 use Confidence::{Certain, Strong, Unknown, Weak};
@@ -80,29 +80,73 @@ fn a_read_without_a_copy_event() {
     assert_eq!((r[0].stage(Stage::Copy), r[0].rcvq_ns), (Some(0), Some(180)));
 }
 
-/// 3a: a segment that no sk_data_ready follows may be out of order; FIFO order is then a guess until all is read.
+/// What a copy took beyond the skb it names was coalesced into that one.
 #[test]
-fn an_out_of_order_segment_makes_the_order_weak() {
+fn coalesced_skbs_are_told() {
     let mut s = script();
-    arrive(&mut s, 0, A, 100);
-    recv(&mut s, 50, A + 256, 300); // out of order: no announcement
-    probe(&mut s, 60, SOFT, A + 256, 300);
-    arrive(&mut s, 100, A + 512, 200); // fills the hole
-    read(&mut s, 200, A, 100);
-    read(&mut s, 300, A + 512, 200);
-    read(&mut s, 400, A + 256, 300);
-    arrive(&mut s, 500, A + 768, 50); // all read: order is certain again
-    read(&mut s, 600, A + 768, 50);
+    for k in 0..3u64 {
+        arrive(&mut s, k * 50, A + k * 256, 1_000);
+    }
+    read(&mut s, 200, A, 2_500);
+    read(&mut s, 300, A, 500);
+    let c = s.capture();
+    let trace = crate::ingest::Trace::read(&c, &Default::default());
+    let comms = crate::reconstruct::comms::Comms::read(&trace, &c);
+    let identity = crate::reconstruct::skb::identify(&trace, &c);
+    let tcp = crate::reconstruct::tcp::run(&trace, &comms);
+    let threads = crate::reconstruct::thread::Threads::read(&trace);
+    let asks = crate::reconstruct::receive::Asks {
+        threads: &threads,
+        comms: &comms,
+        softirqs: &[],
+        polls: &[],
+    };
+    let found = crate::reconstruct::receive::run(&trace, &c, &identity, &tcp, asks);
+    let edges: Vec<_> = found
+        .coalesced
+        .iter()
+        .map(|c| (c.ts_ns - T as i64, c.bytes, c.confidence))
+        .collect();
+    assert_eq!(edges, [(200, 1_000, Strong), (300, 1_000, Strong)]);
+    assert!(found.coalesced.iter().all(|c| c.head == found.rows[0].skb_id));
+    let tails: Vec<_> = found.coalesced.iter().map(|c| c.tail).collect();
+    assert_eq!(tails, [found.rows[1].skb_id, found.rows[2].skb_id]);
+    let bytes: Vec<_> = found.streams.values().copied().collect();
+    let expect = crate::reconstruct::receive::StreamBytes {
+        arrived: 3_000,
+        taken: 3_000,
+        ..Default::default()
+    };
+    assert_eq!(bytes, [expect]);
+}
+
+/// Softirqs that ran on the reader's CPU between copy and return are in those stages, and named.
+#[test]
+fn softirqs_inside_the_copy() {
+    let mut s = script();
+    arrive(&mut s, 0, A, 1_000);
+    copy(&mut s, 100, A, 1_000);
+    s.ev(T + 110, 1, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
+    s.ev(T + 140, 1, SOFT, "irq:softirq_exit", &[("vec", N(1))]);
+    length(&mut s, 150, 1_000, 0);
+    exit(&mut s, 160, "recvfrom", 1_000);
     let r = rx(&s);
-    let expect = [
-        (Some(100), Read, Weak),
-        (Some(300), Read, Weak),
-        (Some(200), Read, Weak),
-        (Some(50), Read, Certain),
-    ];
-    assert_eq!(ends(&r), expect);
-    let last: Vec<i64> = r.iter().map(|r| r.start_ns + r.total_ns - T as i64).collect();
-    assert_eq!(last, [208, 408, 308, 608]);
+    assert_eq!((r[0].stage(Stage::Copy), r[0].nested_ns), (Some(50), Some(30)));
+}
+
+/// However long the recording, what is kept is what is alive.
+#[test]
+fn units_that_are_over_are_forgotten() {
+    use crate::reconstruct::receive::tracker::CROWDED;
+    let mut s = script();
+    for k in 0..4 * CROWDED as u64 {
+        // Received, never claimed, never freed by an event: each life ends silently.
+        recv(&mut s, k * 100_000, A + (k % 8) * 256, 500);
+    }
+    let t = 5 * CROWDED as u64 * 100_000;
+    arrive(&mut s, t, A, 100);
+    read(&mut s, t + 100, A, 100);
+    assert_eq!(ends(&rx(&s)), [(Some(100), Read, Certain)]);
 }
 
 /// Segments of another socket, or a listener's announcement, between the two do not hide the doubt nor take the ready.
@@ -127,7 +171,7 @@ fn other_sockets_between_change_nothing() {
     read(&mut s, 100, A + 512, 200);
     let r = rx(&s);
     let of = |bytes| r.iter().find(|r| r.bytes == Some(bytes)).unwrap();
-    assert_eq!((of(200).confidence, of(200).stage(Stage::Ready)), (Weak, Some(10)));
+    assert_eq!((of(200).confidence, of(200).stage(Stage::Ready)), (Certain, Some(10)));
     assert_eq!((of(300).end, of(40).end), (Queued, Queued));
 }
 
