@@ -121,16 +121,15 @@ impl Ledger<'_> {
             self.settle(e.pid, p.key, vec![whole], None);
         }
         if let Some((id, ts)) = self.consumed.remove(&e.pid) {
-            let fits = |len| bytes.is_some_and(|b| fits(17, len, b));
             let Some(u) = self.units.get_mut(id) else { return };
+            // Another packet than a datagram whose headers and given bytes make its length is not read here.
+            if !bytes.is_some_and(|b| fits(17, u.recv_len, b)) {
+                self.units.remove(id);
+                return;
+            }
             (u.bytes, u.copy, u.pid) = (bytes, Some(ts), e.pid);
             (u.exit, u.read_by) = (Some(e.ts), Some(ReadBy::Consume));
-            let link = if fits(u.recv_len) {
-                Confidence::Strong
-            } else {
-                Confidence::Weak
-            };
-            self.emit(id, RxEnd::Read, link);
+            self.emit(id, RxEnd::Read, Confidence::Weak);
         }
     }
 
@@ -149,8 +148,10 @@ impl Ledger<'_> {
         };
         match u.key {
             Some(Key::Other(..)) if known => {}
-            // Nothing announces datagrams here; the location is not recorded before 6.3.
-            None if !self.has_ready && u.proto.is_none() && (known || location == 0) => u.key = Some(UNANNOUNCED),
+            // Nothing announces datagrams here, and before 6.3 the location is not recorded: TCP's are told by tcp_probe.
+            None if !self.has_ready && self.has_probe && u.proto.is_none() && (known || location == 0) => {
+                u.key = Some(UNANNOUNCED);
+            }
             _ => return,
         }
         if let Some((before, _)) = self.consumed.insert(e.pid, (id, e.ts))

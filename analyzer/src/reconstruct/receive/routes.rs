@@ -68,6 +68,7 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp,
         probe_at: 0,
         has_ready: s.bind::<SkDataReady<'static>>().is_ok(),
         has_length: s.bind::<SockRecvLength<'static>>().is_ok(),
+        has_probe: s.bind::<TcpProbe<'static>>().is_ok(),
         has_softirq: s.bind::<SoftirqEntry<'static>>().is_ok() && s.bind::<SoftirqExit<'static>>().is_ok(),
         out: Receive::default(),
     };

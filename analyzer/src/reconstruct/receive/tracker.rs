@@ -84,6 +84,7 @@ pub(super) struct Ledger<'f> {
     pub(super) probe_at: usize,
     pub(super) has_ready: bool,
     pub(super) has_length: bool,
+    pub(super) has_probe: bool,
     /// softirq_entry and softirq_exit are recorded.
     pub(super) has_softirq: bool,
     pub(super) out: Receive,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Confidence;
-use crate::reconstruct::receive::tables::RxEnd;
+use crate::reconstruct::receive::tables::{ReadBy, RxEnd};
 
 /// 6.1: no skbaddr in tcp_probe, no sk_data_ready, no sock_recv_length. The copy names the skb all the same.
 fn old() -> Script {
@@ -94,4 +94,29 @@ fn without_tcp_probe_nothing_is_claimed() {
     assert!(f.rx.is_empty());
     let why = f.unknown.iter().filter(|r| r.subject == "rx");
     assert!(why.clone().any(|r| r.because.contains("tcp_probe")));
+}
+
+/// 6.1: nothing announces datagrams. One that a thread frees inside its receive call, and whose length fits, was read: weakly.
+#[test]
+fn a_datagram_freed_by_its_reader() {
+    for (ret, rows) in [(500, 1), (499, 0)] {
+        let mut s = old();
+        soft(&mut s, 0, 0, "entry");
+        recv(&mut s, 10, A, 476); // 528 bytes: 500 and IPv4 and UDP headers
+        soft(&mut s, 20, 0, "exit");
+        s.ev(T + 90, 1, TASK, "skb:consume_skb", &[("skbaddr", N(A))]);
+        exit(&mut s, 100, "recvfrom", ret);
+        let r = rx(&s);
+        assert_eq!(r.len(), rows);
+        for r in r {
+            assert_eq!(
+                (r.bytes, r.end, r.confidence),
+                (Some(500), RxEnd::Read, Confidence::Weak)
+            );
+            assert_eq!(
+                (r.read_by, r.total_ns, r.rcvq_ns),
+                (Some(ReadBy::Consume), 90, Some(80))
+            );
+        }
+    }
 }
