@@ -48,6 +48,9 @@ pub fn play(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played
     }
     let dir = out.join(rig.name);
     std::fs::create_dir_all(&dir)?;
+    // Actors run ahead of everything: those of two rigs would be in each other's way.
+    let lock = std::fs::File::create(std::env::temp_dir().join("netmortem-lab.lock"))?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
     net::clean(None);
     let log = dir.join("rig.txt");
     let mut command = Command::new(std::env::current_exe()?);
@@ -73,6 +76,7 @@ pub fn play(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played
         }
         std::thread::sleep(Duration::from_millis(20));
     };
+    drop(lock);
     net::clean(Some(child.id()));
     independent::kmem::clean(child.id());
     let said = std::fs::read_to_string(&log).unwrap_or_default().trim().to_owned();

@@ -31,6 +31,25 @@ pub struct Case {
     /// Thread that reads (rx) or writes (tx) the units meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
+    /// Why the stamps themselves say that the plant failed (somebody else had the CPU): then nothing is asked. Empty else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub void: String,
+}
+
+impl Case {
+    /// Says that the plant failed where the planting program's own stamps show it: it lasted much longer than asked
+    /// (`planned_ns`, where it is the program's to choose), or was not most of what the unit took (`whole_ns`).
+    pub fn unless_disturbed(mut self, planned_ns: Option<i64>, whole_ns: i64) -> Case {
+        let late = planned_ns.is_some_and(|p| self.ns - p > (p / 20).max(50_000));
+        if self.ns <= 0 {
+            self.void = "the cause was over before the packet came".into();
+        } else if late {
+            self.void = format!("it lasted {} ns, {planned_ns:?} were asked", self.ns);
+        } else if self.ns < whole_ns / 10 * 6 {
+            self.void = format!("something else took most of {whole_ns} ns");
+        }
+        self
+    }
 }
 
 /// One read system call of a stream, as the reader saw it.
@@ -52,6 +71,19 @@ pub struct ReadCall {
     pub bytes: u64,
 }
 
+/// What TCP counted on a socket when the recording ended (TCP_INFO).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Socket {
+    /// Its own port.
+    pub local: u16,
+    /// The peer's.
+    pub remote: u16,
+    /// `tcpi_bytes_received`.
+    pub bytes_received: u64,
+    /// `tcpi_total_retrans`, segments.
+    pub total_retrans: u32,
+}
+
 /// All that a rig knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
@@ -66,6 +98,9 @@ pub struct Truth {
     /// Reads of streams, in order, complete from the first byte.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<ReadCall>,
+    /// Sockets whose whole life until then was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<Socket>,
 }
 
 impl Truth {

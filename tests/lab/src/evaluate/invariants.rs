@@ -7,7 +7,7 @@ use super::cases::describe;
 use super::rows::{LedgerRow, number, table, text};
 
 /// Parts sum to the total in every row; nothing is negative beyond the clocks' error bar.
-pub fn of_rows(ledger: &str, rows: &[LedgerRow]) -> Vec<Oracle> {
+pub fn of_rows(ledger: &str, rows: &[LedgerRow], error_bar_ns: i64) -> Vec<Oracle> {
     let rx = ledger == "rx";
     let mut sums = Oracle {
         name: if rx {
@@ -29,10 +29,23 @@ pub fn of_rows(ledger: &str, rows: &[LedgerRow]) -> Vec<Oracle> {
         let parts = r.stages.iter().fold(r.unattributed_ns, |sum, (_, ns)| sum + ns);
         sums.check(parts == r.total_ns, || describe(r));
         let least = r.stages.iter().map(|s| s.1).min().unwrap_or(0).min(r.unattributed_ns);
-        // One clock for all CPUs (mono): its error bar is 0 unless the view says otherwise.
-        negative.check(least >= 0, || describe(r));
+        negative.check(least >= -error_bar_ns, || describe(r));
     }
     vec![sums, negative]
+}
+
+/// The error bar of intervals between CPUs, as the view `clock_skew` prints it, ns.
+pub fn error_bar_ns(facts: &Facts) -> i64 {
+    let Some(t) = table(facts, "clock_skew") else { return 0 };
+    let residual = t
+        .columns()
+        .iter()
+        .position(|c| c.name == "residual_ns")
+        .unwrap_or(usize::MAX);
+    (0..t.len())
+        .filter_map(|r| number(t.cell(r, residual)))
+        .max()
+        .unwrap_or(0)
 }
 
 /// A rig judges the reconstruction, not the ring buffer: nothing may have been lost.

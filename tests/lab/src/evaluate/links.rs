@@ -26,44 +26,73 @@ impl Oracle {
     }
 }
 
-/// A life must not hold the birth or the death of another one: no allocation and no free of its address strictly between
-/// its first and its last event. `None` when the allocator was not recorded.
-pub fn by_allocator(dir: &Path, facts: &Facts) -> Option<Oracle> {
-    let mut slabs: HashMap<u64, Vec<Slab>> = HashMap::new();
-    for s in kmem::load(&dir.join("kmem.txt")).ok()? {
-        slabs.entry(s.address).or_default().push(s);
-    }
+/// A life of an skb address, as the view `skbs` tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// Its number.
+    pub id: i64,
+    /// Its address.
+    pub address: u64,
+    /// First event.
+    pub birth_ns: i64,
+    /// Last event.
+    pub last_ns: i64,
+    /// Steps: each is a link to the one before.
+    pub hops: i64,
+    /// Label.
+    pub confidence: Confidence,
+}
+
+fn lives(facts: &Facts) -> Option<Vec<Life>> {
     let t = table(facts, "skbs")?;
     let columns = t.columns();
     let at = |name: &str| columns.iter().position(|c| c.name == name).unwrap_or(usize::MAX);
     let [id, address, birth, last, hops, label] =
         ["skb_id", "skbaddr", "birth_ns", "last_ns", "hops", "confidence"].map(at);
+    let life = |row: usize| {
+        let num = |c: usize| number(t.cell(row, c)).unwrap_or(0);
+        let hex = text(t.cell(row, address));
+        Some(Life {
+            id: num(id),
+            address: u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok()?,
+            birth_ns: num(birth),
+            last_ns: num(last),
+            hops: num(hops),
+            confidence: confidence(&text(t.cell(row, label))),
+        })
+    };
+    Some((0..t.len()).filter_map(life).collect())
+}
+
+/// Lives of the recording against `kmem.txt`; `None` when the allocator was not recorded.
+pub fn by_allocator(dir: &Path, facts: &Facts) -> Option<Oracle> {
+    Some(unbroken(&lives(facts)?, &kmem::load(&dir.join("kmem.txt")).ok()?))
+}
+
+/// A life must not hold the birth or the death of another one: no allocation and no free of its address strictly between
+/// its first and its last event. Lives whose address the allocator never named are not compared.
+pub fn unbroken(lives: &[Life], slabs: &[Slab]) -> Oracle {
+    let mut of: HashMap<u64, Vec<&Slab>> = HashMap::new();
+    for s in slabs {
+        of.entry(s.address).or_default().push(s);
+    }
     let mut oracle = Oracle {
         name: "links by the slab allocator",
         ..Oracle::default()
     };
-    for row in 0..t.len() {
-        let hex = text(t.cell(row, address));
-        let Ok(address) = u64::from_str_radix(hex.trim_start_matches("0x"), 16) else {
-            continue;
-        };
-        let Some(of) = slabs.get(&address) else { continue };
-        let num = |c: usize| number(t.cell(row, c)).unwrap_or(0);
-        let (birth, last) = (num(birth), num(last));
+    for life in lives {
+        let Some(of) = of.get(&life.address) else { continue };
         // The printed time is cut to µs: only what is surely inside counts.
-        let inside = of.iter().find(|s| s.us * 1_000 > birth && (s.us + 1) * 1_000 < last);
-        for n in 0..num(hops).max(1) {
-            oracle.link(n > 0 || inside.is_none(), confidence(&text(t.cell(row, label))), || {
-                let what = inside.map_or("", |s| if s.alloc { "allocated" } else { "freed" });
-                let us = inside.map_or(0, |s| s.us);
-                format!(
-                    "skb {}: {hex} was {what} at {us} us, inside {birth}..{last} ns",
-                    num(id)
-                )
+        let inside = of
+            .iter()
+            .find(|s| s.us * 1_000 > life.birth_ns && (s.us + 1) * 1_000 < life.last_ns);
+        for n in 0..life.hops.max(1) {
+            oracle.link(n > 0 || inside.is_none(), life.confidence, || {
+                format!("{life:?} has {inside:?} inside")
             });
         }
     }
-    Some(oracle)
+    oracle
 }
 
 /// A stream whose reader told every read.
@@ -115,13 +144,20 @@ fn received_ns(r: &LedgerRow) -> i64 {
 
 /// The segments of a stream that brought new bytes: TCP drops a retransmitted copy, so it is no unit.
 fn arrived(all: &[Segment], ports: (u16, u16)) -> Vec<&Segment> {
-    let mut seen: Vec<(u32, u32)> = vec![];
+    let mut ahead: Vec<(u64, u64)> = vec![];
     let mut new = vec![];
+    let (mut first, mut next) = (None, 0u64);
     for s in all.iter().filter(|s| (s.sport, s.dport) == ports) {
-        let range = (s.seq, s.seq.wrapping_add(s.bytes));
-        if !seen.contains(&range) {
-            seen.push(range);
-            new.push(s);
+        let from = u64::from(s.seq.wrapping_sub(*first.get_or_insert(s.seq)));
+        let to = from + u64::from(s.bytes);
+        if to <= next || ahead.iter().any(|r| r.0 <= from && to <= r.1) {
+            continue;
+        }
+        new.push(s);
+        ahead.push((from, to));
+        // What is in order now needs no place of its own.
+        while let Some(n) = ahead.iter().position(|r| r.0 <= next) {
+            next = next.max(ahead.swap_remove(n).1);
         }
     }
     new
@@ -129,6 +165,11 @@ fn arrived(all: &[Segment], ports: (u16, u16)) -> Vec<&Segment> {
 
 /// Every unit is read by the call that took its last byte; where a tap recorded them, units are the segments that arrived.
 pub fn by_readers(dir: &Path, truth: &Truth, rx: &[LedgerRow]) -> Vec<Oracle> {
+    taken(truth, rx, tap::load(&dir.join("pcap.csv")).ok().as_deref())
+}
+
+/// The same with the segments that a tap saw, if one did.
+pub fn taken(truth: &Truth, rx: &[LedgerRow], tapped: Option<&[Segment]>) -> Vec<Oracle> {
     let [mut reads, mut arrivals, mut bytes] = [
         "links of units to the reads that took them",
         "links of units to segments by the packet tap",
@@ -138,10 +179,9 @@ pub fn by_readers(dir: &Path, truth: &Truth, rx: &[LedgerRow]) -> Vec<Oracle> {
         name,
         ..Oracle::default()
     });
-    let tapped = tap::load(&dir.join("pcap.csv")).ok();
     for stream in streams(truth) {
         let units = units(&stream, rx);
-        let segments = tapped.as_ref().map(|all| arrived(all, stream.ports));
+        let segments = tapped.map(|all| arrived(all, stream.ports));
         let first = segments.as_ref().and_then(|s| s.first().map(|s| s.seq));
         let mut end = 0u64;
         for (n, unit) in units.iter().enumerate() {
@@ -176,24 +216,4 @@ pub fn by_readers(dir: &Path, truth: &Truth, rx: &[LedgerRow]) -> Vec<Oracle> {
     }
     let all = [reads, arrivals, bytes];
     all.into_iter().filter(|o| o.checked > 0).collect()
-}
-
-/// What the kernel counted, against rows. The counters are those of one namespace: without its count nothing is compared.
-pub fn counters(truth: &Truth, facts: &Facts) -> Option<Oracle> {
-    let counted = *truth.counters.get("UdpRcvbufErrors")?;
-    let t = table(facts, "drops")?;
-    let reason = t
-        .columns()
-        .iter()
-        .position(|c| c.name == "reason")
-        .unwrap_or(usize::MAX);
-    let full = (0..t.len())
-        .filter(|r| text(t.cell(*r, reason)) == "SOCKET_RCVBUFF")
-        .count();
-    let mut drops = Oracle {
-        name: "drops = UdpRcvbufErrors",
-        ..Oracle::default()
-    };
-    drops.check(counted == full as i64, || format!("{counted} counted, {full} rows"));
-    Some(drops)
 }

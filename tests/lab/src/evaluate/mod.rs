@@ -10,6 +10,7 @@
 //! ```
 
 mod cases;
+mod counters;
 mod invariants;
 mod links;
 mod rows;
@@ -75,16 +76,18 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     let facts = facts(&dir.join("bundle.nmb"))?;
     let cases = cases::compare(&truth, &facts);
     let mut oracles = vec![];
+    let error_bar = invariants::error_bar_ns(&facts);
     for table in ["rx", "tx"] {
         if let Some(rows) = ledger(&facts, table) {
-            oracles.extend(invariants::of_rows(table, &rows));
+            oracles.extend(invariants::of_rows(table, &rows, error_bar));
             if table == "rx" {
                 oracles.extend(links::by_readers(dir, &truth, &rows));
             }
         }
     }
     oracles.extend(links::by_allocator(dir, &facts));
-    oracles.extend(links::counters(&truth, &facts));
+    oracles.extend(counters::of_the_kernel(&truth, &facts));
+    oracles.extend(counters::of_sockets(&truth, &facts));
     oracles.push(invariants::nothing_lost(&facts));
     oracles.extend(invariants::balances(&facts));
     Ok(Report {

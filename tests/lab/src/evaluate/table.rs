@@ -20,6 +20,8 @@ pub struct Figures {
     pub cases: usize,
     /// Cases whose stage the ledger does not have yet.
     pub later: usize,
+    /// Cases whose own stamps say that the plant failed.
+    pub void: usize,
     /// Named right.
     pub named: usize,
     /// Sized right.
@@ -47,6 +49,10 @@ impl Figures {
         let mut f = Figures::default();
         for r in reports {
             for c in &r.cases {
+                if !c.case.void.is_empty() {
+                    f.void += 1;
+                    continue;
+                }
                 if !c.answerable {
                     f.later += 1;
                     continue;
@@ -74,6 +80,12 @@ impl Figures {
     pub fn misses(&self) -> Vec<String> {
         let share = |n: f64, of: f64| if of > 0.0 { n / of } else { 0.0 };
         let mut out = self.broken.clone();
+        if self.void > self.cases {
+            let (void, cases) = (self.void, self.cases);
+            out.push(format!(
+                "{void} plants failed, more than the {cases} that did not: too busy a machine"
+            ));
+        }
         let (named, sized) = (
             share(self.named as f64, self.cases as f64),
             share(self.sized as f64, self.cases as f64),
@@ -112,9 +124,14 @@ impl Figures {
     }
 }
 
+/// Whether a case counts.
+fn asked(c: &CaseResult) -> bool {
+    c.answerable && c.case.void.is_empty()
+}
+
 fn worst(cases: &[CaseResult]) -> String {
     let by_share = |c: &&CaseResult| c.deviation_ns().map_or(0, |d| d.abs() * 1000 / c.case.ns.max(1));
-    let Some(c) = cases.iter().filter(|c| c.answerable).max_by_key(by_share) else {
+    let Some(c) = cases.iter().filter(|c| asked(c)).max_by_key(by_share) else {
         return "-".into();
     };
     let Some(d) = c.deviation_ns() else { return "-".into() };
@@ -130,10 +147,14 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
         "rig", "cases", "named", "sized", "worst size"
     );
     for r in reports {
-        let answerable: Vec<&CaseResult> = r.cases.iter().filter(|c| c.answerable).collect();
+        let answerable: Vec<&CaseResult> = r.cases.iter().filter(|c| asked(c)).collect();
         let count = |f: &dyn Fn(&CaseResult) -> bool| answerable.iter().filter(|c| f(c)).count();
         let (named, sized) = (count(&CaseResult::named), count(&CaseResult::sized));
-        let later = r.cases.len() - answerable.len();
+        let later = r
+            .cases
+            .iter()
+            .filter(|c| c.case.void.is_empty() && !c.answerable)
+            .count();
         let cases = if later > 0 {
             format!("{}+{later}", answerable.len())
         } else {
@@ -164,8 +185,8 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     let f = Figures::of(reports);
     let _ = writeln!(
         out,
-        "total: {} cases ({} more whose stage is not there yet), {} named right, {} sized right; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
-        f.cases, f.later, f.named, f.sized, f.wrong_links, f.links, f.doubtful, f.unexplained, f.bytes
+        "total: {} cases ({} more whose stage is not there yet, {} more whose plant failed by its own stamps), {} named right, {} sized right; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
+        f.cases, f.later, f.void, f.named, f.sized, f.wrong_links, f.links, f.doubtful, f.unexplained, f.bytes
     );
     for m in f.misses() {
         let _ = writeln!(out, "misses: {m}");

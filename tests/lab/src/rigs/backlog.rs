@@ -72,9 +72,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         join(holder)?;
         anyhow::Ok((served, sent, read))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for ((served, sent), read_ns) in served.iter().zip(sent).zip(reads) {
-        bench.plant(Case {
+        let case = Case {
             table: "rx".into(),
             sport: client.local_addr()?.port(),
             dport: 7005,
@@ -86,7 +88,8 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             why: "a send call held the socket lock until its page was there".into(),
             pid: Some(pid),
             ..Case::default()
-        });
+        };
+        bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())
 }

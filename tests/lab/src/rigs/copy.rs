@@ -55,9 +55,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let served: Vec<(i64, i64)> = join(serving)?;
         anyhow::Ok((served, join(sender)?, join(reader)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for ((served, sent), read_ns) in served.iter().zip(sent).zip(reads) {
-        bench.plant(Case {
+        let case = Case {
             table: "rx".into(),
             sport: client.local_addr()?.port(),
             dport: 7006,
@@ -68,7 +70,8 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             why: "the page that the read copies to came late".into(),
             pid: Some(pid),
             ..Case::default()
-        });
+        };
+        bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())
 }

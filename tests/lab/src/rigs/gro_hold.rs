@@ -53,9 +53,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         })?;
         anyhow::Ok((join(sender)?, join(reader)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for (sent, read_ns) in sent.iter().zip(reads) {
-        bench.plant(Case {
+        let case = Case {
             table: "rx".into(),
             sport: client.local_addr()?.port(),
             dport: 7017,
@@ -67,7 +69,8 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             why: "GRO held the segment until its timer flushed it".into(),
             pid: Some(pid),
             ..Case::default()
-        });
+        };
+        bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())
 }

@@ -130,7 +130,11 @@ pub fn cases(
             Delay::Sleep(_) => "reader_asleep",
             Delay::Burn(_) => "reader_running",
         };
-        Some(Case {
+        let planned = match *d {
+            Delay::Sleep(long) | Delay::Burn(long) => i64::try_from(long.as_nanos()).ok(),
+            Delay::None => None,
+        };
+        let case = Case {
             table: "rx".into(),
             sport,
             dport,
@@ -141,7 +145,8 @@ pub fn cases(
             why: why.into(),
             pid: Some(reader.pid),
             ..Case::default()
-        })
+        };
+        Some(case.unless_disturbed(planned, g.read_ns - s.after_ns))
     };
     Ok(sent.iter().zip(&reader.got).zip(delays).filter_map(of).collect())
 }

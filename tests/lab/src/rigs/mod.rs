@@ -6,6 +6,7 @@
 //! ```
 //! Must not print, and must not look into the bundle.
 
+use std::net::TcpStream;
 use std::path::PathBuf;
 
 use crate::counters::{self, Counters};
@@ -13,7 +14,7 @@ use crate::independent::kmem::Kmem;
 use crate::independent::tap::Tap;
 use crate::net::Netns;
 use crate::recording::{Recorder, Recording};
-use crate::truth::{Case, Truth};
+use crate::truth::{Case, Socket, Truth};
 
 mod backlog;
 mod bridge_tap;
@@ -135,6 +136,17 @@ impl Bench {
             Some(kmem) => kmem.finish(&self.dir.join("kmem.txt")),
             None => Ok(()),
         }
+    }
+    /// Adds what TCP counted on a socket; before the session is finished.
+    pub fn socket(&mut self, stream: &TcpStream) -> anyhow::Result<()> {
+        let info = crate::sys::tcp_info(stream)?;
+        self.truth.sockets.push(Socket {
+            local: stream.local_addr()?.port(),
+            remote: stream.peer_addr()?.port(),
+            bytes_received: info.bytes_received,
+            total_retrans: info.total_retrans,
+        });
+        Ok(())
     }
     /// Adds a planted wait.
     pub fn plant(&mut self, case: Case) {

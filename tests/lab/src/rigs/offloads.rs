@@ -40,6 +40,8 @@ fn run(bench: &mut Bench, sender: &str, receiver: &str, port: u16) -> anyhow::Re
         })?;
         anyhow::Ok((join(sending)?, join(reader)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for case in late::cases(&client, &sent, &reader, &delays, "the reader was late to read")? {
         bench.plant(case);

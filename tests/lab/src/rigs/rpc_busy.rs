@@ -25,6 +25,10 @@ fn answer_len(n: usize) -> usize {
     300 + n * 53 % 4_000
 }
 
+fn nap_us(n: usize) -> u64 {
+    2_000 + 130 * (n / 100) as u64
+}
+
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let a = Netns::new("a")?;
     bench.record_links()?;
@@ -38,7 +42,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             for n in 0..REQUESTS {
                 readable(&server)?;
                 if n % 100 == 99 {
-                    naps.push((n, sleep(Duration::from_micros(2_000 + 130 * (n / 100) as u64))));
+                    naps.push((n, sleep(Duration::from_micros(nap_us(n)))));
                 }
                 let mut left = request_len(n);
                 while left > 0 {
@@ -73,20 +77,24 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         })?;
         anyhow::Ok((join(asking)?, join(serving)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for (n, nap) in naps {
-        bench.plant(Case {
+        let before = sent.get(n).copied().unwrap_or(0);
+        let case = Case {
             table: "rx".into(),
             sport,
             dport,
-            from_ns: sent.get(n).copied().unwrap_or(0),
+            from_ns: before,
             to_ns: nap.0,
             stage: "reader_asleep".into(),
             ns: nap.1 - nap.0,
             why: "the server slept with the request in its receive queue".into(),
             pid: Some(pid),
             ..Case::default()
-        });
+        };
+        bench.plant(case.unless_disturbed(Some(nap_us(n) as i64 * 1_000), nap.1 - before));
     }
     bench.truth.reads = calls;
     Ok(())

@@ -63,9 +63,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let (pid, reads) = join(reader)?;
         anyhow::Ok((pid, reads, join(competing)?, join(sender)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for ((read_ns, burst), sent) in reads.iter().zip(bursts).zip(sent) {
-        bench.plant(Case {
+        let case = Case {
             table: "rx".into(),
             sport: client.local_addr()?.port(),
             dport: 7001,
@@ -77,7 +79,8 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             why: "a competitor held the reader's CPU until its burst ended".into(),
             pid: Some(pid),
             ..Case::default()
-        });
+        };
+        bench.plant(case.unless_disturbed(None, *read_ns - sent.1));
     }
     Ok(())
 }

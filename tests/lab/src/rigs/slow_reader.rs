@@ -27,6 +27,8 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         })?;
         anyhow::Ok((join(sender)?, join(reader)?))
     })?;
+    bench.socket(&client)?;
+    bench.socket(&server)?;
     bench.finish(session)?;
     for case in late::cases(&client, &sent, &reader, &delays, "the reader was late to read")? {
         bench.plant(case);

@@ -6,9 +6,11 @@
 
 mod fault;
 mod packet;
+mod tcp_info;
 
 pub use fault::Fault;
 pub use packet::{PacketSocket, Received, burning_filter};
+pub use tcp_info::{TcpInfo, tcp_info};
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;

@@ -1,0 +1,56 @@
+//! What the kernel counted, against rows.
+
+use netmortem_analyzer::Facts;
+
+use super::Oracle;
+use super::rows::{number, table, text};
+use crate::truth::Truth;
+
+/// Drops for want of receive buffer. The counters are those of one namespace: without its count nothing is compared.
+pub fn of_the_kernel(truth: &Truth, facts: &Facts) -> Option<Oracle> {
+    let counted = *truth.counters.get("UdpRcvbufErrors")?;
+    let t = table(facts, "drops")?;
+    let reason = t
+        .columns()
+        .iter()
+        .position(|c| c.name == "reason")
+        .unwrap_or(usize::MAX);
+    let full = (0..t.len())
+        .filter(|r| text(t.cell(*r, reason)) == "SOCKET_RCVBUFF")
+        .count();
+    let mut drops = Oracle {
+        name: "drops = UdpRcvbufErrors",
+        ..Oracle::default()
+    };
+    drops.check(counted == full as i64, || format!("{counted} counted, {full} rows"));
+    Some(drops)
+}
+
+/// Bytes received in order and segments retransmitted, by TCP_INFO of each socket. A socket's row is the one with its ports;
+/// a rig whose sockets share them states none.
+pub fn of_sockets(truth: &Truth, facts: &Facts) -> Vec<Oracle> {
+    let Some(t) = table(facts, "connections").filter(|_| !truth.sockets.is_empty()) else {
+        return vec![];
+    };
+    let columns = t.columns();
+    let at = |name: &str| columns.iter().position(|c| c.name == name).unwrap_or(usize::MAX);
+    let [sport, dport, bytes_in, retransmits] = ["sport", "dport", "bytes_in", "retransmits"].map(at);
+    let [mut bytes, mut again] =
+        ["bytes_in = tcpi_bytes_received", "retransmits = tcpi_total_retrans"].map(|name| Oracle {
+            name,
+            ..Oracle::default()
+        });
+    for s in &truth.sockets {
+        let ports = (Some(i64::from(s.local)), Some(i64::from(s.remote)));
+        let row = (0..t.len()).find(|r| (number(t.cell(*r, sport)), number(t.cell(*r, dport))) == ports);
+        let of = |c: usize| row.and_then(|r| number(t.cell(r, c)));
+        let (found, sent_again) = (of(bytes_in), of(retransmits));
+        bytes.check(found == i64::try_from(s.bytes_received).ok(), || {
+            format!("{found:?}, not {s:?}")
+        });
+        again.check(sent_again == Some(s.total_retrans.into()), || {
+            format!("{sent_again:?}, not {s:?}")
+        });
+    }
+    vec![bytes, again]
+}
