@@ -15,7 +15,7 @@ use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     let comms = Comms::read(&trace, capture);
     // Two independent halves first, then what needs both.
-    let (identity, ((tcp, threads), ((softirqs, no_softirq), (polls, no_polls)))) = rayon::join(
+    let (mut identity, ((tcp, threads), ((softirqs, no_softirq), (polls, no_polls)))) = rayon::join(
         || skb::identify(&trace, capture),
         || {
             let sockets = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
@@ -72,6 +72,12 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     observer.extend(observer::transmit(&cost, &mut tx.rows));
     let event_cost_ns = cost.per_event_ns();
     drop(cost);
+    // TX originals die when their last byte is acknowledged: silently.
+    for r in &tx.rows {
+        if let (Some(original), Some(t)) = (r.original, r.t_ack_ns) {
+            identity.acked(original, t, r.confidence);
+        }
+    }
     let mut unknown = vec![];
     for (subject, missing) in [
         ("skbs", &identity.missing),

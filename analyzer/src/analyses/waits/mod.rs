@@ -10,6 +10,8 @@
 
 use crate::confidence::Confidence;
 use crate::reconstruct::receive::tables::{RxRow, Stage};
+use crate::reconstruct::transmit;
+use crate::reconstruct::transmit::tables::TxRow;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,22 @@ pub trait Waits {
 impl Waits for RxRow {
     fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
         Stage::ALL.iter().filter_map(|&s| Some((s.name(), self.stage(s)?)))
+    }
+    fn unattributed_ns(&self) -> i64 {
+        self.unattributed_ns
+    }
+    fn total_ns(&self) -> i64 {
+        self.total_ns
+    }
+    fn confidence(&self) -> Confidence {
+        self.confidence
+    }
+}
+
+impl Waits for TxRow {
+    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
+        let all = transmit::Stage::ALL.iter();
+        all.filter_map(|&s| Some((s.name(), self.stage(s)?)))
     }
     fn unattributed_ns(&self) -> i64 {
         self.unattributed_ns

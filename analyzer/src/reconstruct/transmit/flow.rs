@@ -11,6 +11,7 @@ use super::headers::{Window, calibrate};
 use super::packet::Packet;
 use super::sends::Append;
 use crate::confidence::Confidence;
+use crate::facts::SkbId;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
@@ -139,8 +140,9 @@ struct Builder<'s, 'f> {
     unacked: usize,
     /// Last probe: time, acknowledged offset.
     probed: Option<(i64, i64)>,
-    by_original: FxHashMap<u64, usize>,
-    fragmented: VecDeque<usize>,
+    by_original: FxHashMap<SkbId, usize>,
+    /// Retransmissions: packet, and the segment of its original, when that was sent as one.
+    again: Vec<(u32, Option<usize>)>,
 }
 
 /// Builds it.
@@ -159,7 +161,7 @@ pub(super) fn build(of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Fl
         unacked: 0,
         probed: None,
         by_original: FxHashMap::default(),
-        fragmented: VecDeque::new(),
+        again: vec![],
     };
     let mut probes = of.probes.iter().peekable();
     for at in &of.packets {
@@ -174,7 +176,10 @@ pub(super) fn build(of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Fl
             continue;
         }
         match (p.retransmit, header) {
-            (Some(_), _) => b.retransmit(*at, p),
+            (Some(_), _) => {
+                let of = p.original.and_then(|o| b.by_original.get(&o).copied());
+                b.again.push((*at, of));
+            }
             (None, Some(h)) if !handshake && carries_data(p, shared, header) => b.segment(*at, p, p.len - h),
             _ => b.flow.control.push(*at),
         }
@@ -189,9 +194,8 @@ impl Builder<'_, '_> {
     fn segment(&mut self, at: u32, p: &Packet, payload: u32) {
         let start = self.sent;
         self.sent += u64::from(payload);
-        if let Some(d) = self.shared.identity.fclone_distance {
-            self.by_original
-                .insert(p.addr.wrapping_sub(d), self.flow.segments.len());
+        if let Some(o) = p.original {
+            self.by_original.insert(o, self.flow.segments.len());
         }
         self.flow.segments.push(Segment {
             packet: at,
@@ -205,37 +209,6 @@ impl Builder<'_, '_> {
             void: false,
             epoch: self.flow.epochs,
         });
-    }
-
-    fn retransmit(&mut self, at: u32, p: &Packet) {
-        let original = self.shared.identity.fclone_distance.map(|d| p.addr.wrapping_sub(d));
-        let known = original.and_then(|o| self.by_original.get(&o).copied());
-        let open = |s: &usize| *s >= self.unacked;
-        let (s, link) = match known.filter(open) {
-            Some(s) => (s, Confidence::Certain),
-            // The tail of a segment that was cut to be sent again, or a copy: of what is known to be cut, else the oldest.
-            None => match self.fragmented.iter().copied().find(open) {
-                Some(s) => (s, Confidence::Weak),
-                None => (self.unacked, Confidence::Weak),
-            },
-        };
-        let Some(segment) = self.flow.segments.get_mut(s) else {
-            return;
-        };
-        segment.rtx = segment.rtx.saturating_add(1);
-        segment.last_rtx = Some(at);
-        segment.link = segment.link.min(link);
-        let payload = self.flow.header.map_or(0, |h| u64::from(p.len.saturating_sub(h)));
-        let whole = segment.end - segment.start;
-        if known.is_some() && segment.fragments == 0 && payload < whole {
-            segment.fragments = whole - payload;
-            self.fragmented.push_back(s);
-        } else if known.is_none() && segment.fragments > 0 {
-            segment.fragments = segment.fragments.saturating_sub(payload);
-            if segment.fragments == 0 {
-                self.fragmented.retain(|x| *x != s);
-            }
-        }
     }
 
     /// `snd_nxt` is known: do the payloads sum to it?
@@ -311,8 +284,56 @@ impl Builder<'_, '_> {
         self.probed = Some((s.time_ns, una));
     }
 
+    /// Which segment each retransmission was of, now that it is known what was acknowledged when.
+    fn retransmissions(&mut self) {
+        let packets = self.shared.packets;
+        let mut oldest = 0;
+        let mut cut: VecDeque<usize> = VecDeque::new();
+        for (at, known) in std::mem::take(&mut self.again) {
+            let Some(p) = packets.get(at as usize) else { continue };
+            let segments = &self.flow.segments;
+            let open = |s: &Segment| !s.void && s.acked.is_none_or(|t| t >= p.ts);
+            while segments.get(oldest).is_some_and(|s| !open(s)) {
+                oldest += 1;
+            }
+            let is = |s: &usize| segments.get(*s).is_some_and(open);
+            let (of, link) = match known.filter(is) {
+                Some(s) => (s, Confidence::Certain),
+                // An original with an address of its own: the tail of a segment that was cut to be sent again, or of the
+                // oldest, or (a tail loss probe) of the last.
+                None => (cut.iter().copied().find(is).unwrap_or(oldest), Confidence::Weak),
+            };
+            let payload = self.flow.header.map_or(0, |h| u64::from(p.len.saturating_sub(h)));
+            let Some(segment) = self
+                .flow
+                .segments
+                .get_mut(of)
+                .filter(|s| packets.get(s.packet as usize).is_some_and(|first| first.ts <= p.ts))
+            else {
+                continue;
+            };
+            segment.rtx = segment.rtx.saturating_add(1);
+            segment.last_rtx = Some(at);
+            segment.link = segment.link.min(link);
+            let whole = segment.end - segment.start;
+            if link == Confidence::Certain && segment.fragments == 0 && payload < whole {
+                segment.fragments = whole - payload;
+                cut.push_back(of);
+            } else if link == Confidence::Weak && segment.fragments > 0 {
+                segment.fragments = segment.fragments.saturating_sub(payload);
+                if segment.fragments == 0 {
+                    cut.retain(|x| *x != of);
+                }
+            }
+            while cut.front().is_some_and(|s| *s < oldest) {
+                cut.pop_front();
+            }
+        }
+    }
+
     /// What the last probe did is not shown by a next one.
     fn finish(mut self, of: &Of<'_>) -> Flow {
+        self.retransmissions();
         let left = self.flow.segments.len().saturating_sub(self.unacked);
         let last = self.probed.map(|p| p.0);
         let closed = of

@@ -95,7 +95,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     r.on::<SockSendLength<'static>>(s, |t, e, p| t.sent(e, p.sk, p.protocol, p.ret));
     // What follows exists on some kernels only, or is filtered to TCP's own: without it fewer waits have a name.
     let missing = std::mem::take(&mut r.missing);
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.mark(e, p.skb_addr, p.msg_left));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.mark(e, p.msg_left));
     r.on::<WorkqueueExecuteStart<'static>>(s, |t, e, p| t.tsq(e, p.function, true));
     r.on::<WorkqueueExecuteEnd<'static>>(s, |t, e, p| t.tsq(e, p.function.unwrap_or(0), false));
     r.on::<TaskletEntry<'static>>(s, |t, e, p| t.tsq(e, p.func, true));

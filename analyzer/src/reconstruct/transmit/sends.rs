@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::facts::ConnectionId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::Event;
 
 /// System calls that may send. `write` and `splice` are also of files: without a send in them they leave nothing.
@@ -53,7 +53,7 @@ pub(super) struct Thread {
     enter: Option<(u32, i64)>,
     marks: Vec<Mark>,
     /// Write-queue tails named in this send.
-    tails: Vec<u64>,
+    tails: Vec<SkbId>,
     /// Packets queued in this send.
     pub(super) queued: Vec<u32>,
     /// Segment that this thread is processing out of the socket's backlog: its probe.
@@ -73,7 +73,7 @@ impl Thread {
 pub(super) struct Sent {
     pub(super) call: u32,
     pub(super) queued: Vec<u32>,
-    pub(super) tails: Vec<u64>,
+    pub(super) tails: Vec<SkbId>,
 }
 
 /// All sends.
@@ -106,14 +106,14 @@ impl Sends {
     }
 
     /// `tcp_sendmsg_locked`: one round of the send; the tail is as it was before.
-    pub(super) fn mark(&mut self, e: &Event<'_>, tail: u64, left: i32) {
+    pub(super) fn mark(&mut self, e: &Event<'_>, tail: Option<SkbId>, left: i32) {
         let t = self.thread(e.pid);
         t.ack = None;
         if t.marks.len() < 1 << 20 && t.marks.last().is_none_or(|m| m.left != left) {
             let (index, ts) = (e.index, e.ts);
             t.marks.push(Mark { index, ts, left });
         }
-        if tail != 0 && t.tails.last() != Some(&tail) && t.tails.len() < 4096 {
+        if let Some(tail) = tail.filter(|x| t.tails.last() != Some(x) && t.tails.len() < 4096) {
             t.tails.push(tail);
         }
     }

@@ -60,8 +60,8 @@ pub(super) struct Transmits<'f> {
     cpus: Vec<Soft>,
     /// Packets between queue and the end of their driver function.
     open: FxHashMap<SkbId, u32>,
-    /// By address: life and socket of TCP originals.
-    originals: FxHashMap<u64, (Option<SkbId>, Option<ConnectionId>)>,
+    /// Sockets of TCP originals, by life.
+    originals: FxHashMap<SkbId, ConnectionId>,
     parked: FxHashMap<(Name, Vec<u8>), Vec<Parked>>,
     releasing: Vec<Parked>,
     timer_at: usize,
@@ -175,10 +175,11 @@ impl<'f> Transmits<'f> {
         }
     }
 
-    /// Life and socket of the original whose clone lies at an address.
-    fn original(&self, addr: u64) -> Option<(Option<SkbId>, Option<ConnectionId>)> {
-        let d = self.identity.fclone_distance?;
-        self.originals.get(&addr.wrapping_sub(d)).copied()
+    /// The original of a clone.
+    fn original(&self, clone: SkbId) -> Option<SkbId> {
+        let all = &self.identity.clones;
+        let at = all.partition_point(|c| c.clone < clone);
+        all.get(at).filter(|c| c.clone == clone).map(|c| c.original)
     }
 
     pub(super) fn queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
@@ -210,20 +211,14 @@ impl<'f> Transmits<'f> {
         } else if let Some((c, of)) = self.cpu(e.cpu).cause {
             (cause, connection) = (c, of);
         }
-        let d = self.identity.fclone_distance;
-        let class = match life.class {
-            SkbClass::TxOther if d.is_some_and(|d| addr % 512 == d % 512) => SkbClass::TxClone,
-            c => c,
-        };
-        let original = self.original(addr);
+        let original = self.original(id);
         if connection.is_some() {
             link = Confidence::Certain;
-        } else if cause != Cause::Call && class == SkbClass::TxClone {
-            // Whose the original was when it was last named; its address may be another socket's by now.
-            connection = original.and_then(|o| o.1);
+        } else if cause != Cause::Call {
+            connection = original.and_then(|o| self.originals.get(&o).copied());
         }
-        if let (Some(d), Some(_), SkbClass::TxClone) = (d, connection, class) {
-            self.originals.entry(addr.wrapping_sub(d)).or_default().1 = connection;
+        if let (Some(o), Some(c)) = (original, connection) {
+            self.originals.insert(o, c);
         }
         let mut p = Packet {
             index: e.index,
@@ -233,7 +228,7 @@ impl<'f> Transmits<'f> {
             addr,
             len,
             dev,
-            class,
+            class: life.class,
             cause,
             call: None,
             connection,
@@ -246,7 +241,7 @@ impl<'f> Transmits<'f> {
             retransmit: None,
             failed: false,
             parked: None,
-            original: original.and_then(|o| o.0),
+            original,
             protocol: 0,
         };
         if self.cpu(e.cpu).resolved && !e.in_task() && !self.releasing.is_empty() {
@@ -282,27 +277,17 @@ impl<'f> Transmits<'f> {
         }
     }
 
-    pub(super) fn mark(&mut self, e: &Event<'_>, tail: u64, left: i32) {
-        self.sends.mark(e, tail, left);
-        if tail != 0 {
-            let life = self.identity.of(e.index);
-            let of = self.originals.entry(tail).or_default();
-            if of.0 != life {
-                *of = (life, None);
-            }
-        }
+    pub(super) fn mark(&mut self, e: &Event<'_>, left: i32) {
+        self.sends.mark(e, self.identity.of(e.index), left);
     }
 
     pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, protocol: u16, ret: i32) {
         let tcp = TCP_PROTOCOLS.contains(&protocol);
         let connection = self.tcp.sockets.at(sk, e.ts).filter(|_| tcp);
         let sent = self.sends.end(e, connection, ret);
-        for tail in sent.tails {
-            if let (Some(of), Some(_)) = (self.originals.get_mut(&tail), connection) {
-                of.1 = connection;
-            }
+        if let Some(c) = connection {
+            self.originals.extend(sent.tails.into_iter().map(|t| (t, c)));
         }
-        let d = self.identity.fclone_distance;
         for at in sent.queued {
             let Some(p) = self.packets.get_mut(at as usize) else {
                 continue;
@@ -313,8 +298,8 @@ impl<'f> Transmits<'f> {
             (p.call, p.protocol) = (Some(sent.call), protocol);
             if p.connection.is_none() && connection.is_some() {
                 (p.connection, p.link) = (connection, Confidence::Certain);
-                if let (Some(d), SkbClass::TxClone) = (d, p.class) {
-                    self.originals.entry(p.addr.wrapping_sub(d)).or_default().1 = connection;
+                if let (Some(o), Some(c)) = (p.original, connection) {
+                    self.originals.insert(o, c);
                 }
             }
         }
@@ -329,7 +314,9 @@ impl<'f> Transmits<'f> {
     pub(super) fn retransmit(&mut self, e: &Event<'_>, original: u64, sk: u64, err: Option<i32>) {
         let connection = self.tcp.sockets.at(sk, e.ts);
         let life = self.identity.of(e.index);
-        self.originals.insert(original, (life, connection));
+        if let (Some(o), Some(c)) = (life, connection) {
+            self.originals.insert(o, c);
+        }
         let failed = err.is_some_and(|e| e != 0);
         let mut row = None;
         if !failed {
@@ -352,7 +339,7 @@ impl<'f> Transmits<'f> {
             return;
         }
         (p.retransmit, p.failed, p.connection) = (row, failed, connection);
-        p.original = life;
+        p.original = p.original.or(life);
         p.link = if clone { Confidence::Certain } else { Confidence::Strong };
     }
 

@@ -84,7 +84,7 @@ fn pacing_is_the_timer_and_its_slip() {
     let mut s = Sender::new(&[]);
     s.s.symbol(KICK, "tcp_pace_kick");
     s.s.symbol(KICK + 0x100, "other");
-    requests(&mut s, 100_000, 3);
+    requests(&mut s, 100_000, 8);
     let t = BASE + 1_000_000;
     s.enter(t);
     s.round(t + 100, 2 * MSS);
@@ -110,8 +110,8 @@ fn pacing_is_the_timer_and_its_slip() {
     let f = s.facts();
     let rows = segments(&f);
     // Due 27 us before it fired; its bytes were in the write queue when the call returned at the latest.
-    assert_eq!(rows[4].stage(Stage::Pacing), Some(13_000 - 2000));
-    assert_eq!(rows[4].stage(Stage::PacingSlip), Some(27_500));
+    assert_eq!(rows[9].stage(Stage::Pacing), Some(13_000 - 2000));
+    assert_eq!(rows[9].stage(Stage::PacingSlip), Some(27_500));
 }
 
 #[test]
