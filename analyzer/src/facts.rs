@@ -13,6 +13,7 @@ use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
+use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
@@ -96,6 +97,8 @@ pub struct Facts {
     pub softirqs: Vec<SoftirqRow>,
     /// View `polls`.
     pub polls: Vec<PollRow>,
+    /// What the kernel counted of time squeezes, and their limits.
+    pub softnet: Counted,
     /// View `clock_skew`.
     pub clock_skew: Vec<SkewRow>,
     /// View `observer`.
@@ -236,6 +239,7 @@ impl Facts {
             tx: vec![],
             softirqs: vec![],
             polls: vec![],
+            softnet: Counted::default(),
             clock_skew: vec![],
             observer: vec![],
             event_cost_ns: None,

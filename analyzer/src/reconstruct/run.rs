@@ -160,6 +160,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         tx: tx.rows,
         softirqs,
         polls,
+        softnet: softirq::Counted::of(capture),
         clock_skew,
         observer,
         event_cost_ns,

@@ -9,6 +9,7 @@ use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
 use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
 use netmortem_analyzer::reconstruct::context::RunBy;
+use netmortem_analyzer::reconstruct::softirq::Counted;
 use netmortem_analyzer::reconstruct::softirq::tables::SoftirqRow;
 use netmortem_analyzer::reconstruct::tcp::tables::{
     ConnectionRow, RetransmitClass, RetransmitRow, SampleRow, StateRow,
@@ -43,6 +44,7 @@ pub fn facts() -> Facts {
         rx: rx(),
         softirqs: softirqs(),
         polls: polls(),
+        softnet: Counted::default(),
         clock_skew: vec![],
         observer: vec![],
         event_cost_ns: Some(180),

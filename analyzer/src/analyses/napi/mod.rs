@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
-use crate::reconstruct::softirq::tables::VECTORS;
+use crate::reconstruct::context::Part;
+use crate::reconstruct::softirq::Counted;
+use crate::reconstruct::softirq::tables::{NET_RX, VECTORS};
 use crate::stat::Distribution;
 
 #[cfg(test)]
@@ -46,6 +48,21 @@ pub struct CpuVector {
     pub wait: Distribution,
     /// Runs by who ran them.
     pub runners: BTreeMap<&'static str, u64>,
+    /// What the CPU did in these delays, ns by part: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`.
+    pub waited_for: BTreeMap<&'static str, i64>,
+}
+
+/// NET_RX runs stopped by their limits.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Squeezes {
+    /// Inferred from the runs.
+    pub inferred: u64,
+    /// Runs of which the recording does not tell.
+    pub not_known: u64,
+    /// What the kernel counted, from snapshot to snapshot, and the limits.
+    pub counted: Counted,
+    /// One sentence.
+    pub sentence: String,
 }
 
 /// The answer.
@@ -55,6 +72,8 @@ pub struct Napi {
     pub devices: Vec<DevicePolls>,
     /// Per CPU and vector.
     pub cpus: Vec<CpuVector>,
+    /// Runs stopped by netdev_budget or netdev_budget_usecs.
+    pub squeezes: Squeezes,
 }
 
 /// Asks.
@@ -65,7 +84,36 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     Outcome::Findings(Napi {
         devices: devices(facts),
         cpus: cpus(facts),
+        squeezes: squeezes(facts),
     })
+}
+
+fn squeezes(facts: &Facts) -> Squeezes {
+    let runs = || facts.softirqs.iter().filter(|s| s.vec == NET_RX);
+    let inferred = runs().filter(|s| s.squeezed == Some(true)).count() as u64;
+    let not_known = runs().filter(|s| s.squeezed.is_none()).count() as u64;
+    let counted = facts.softnet;
+    let of = format!("{} NET_RX runs", runs().count());
+    let doubt = match not_known {
+        0 => String::new(),
+        n => format!(" ({n} not known)"),
+    };
+    let kernel = match counted.squeezed {
+        Some(n) => format!("the kernel counted {n} from before to after the recording"),
+        None => "the kernel's count was not recorded".into(),
+    };
+    let limits = if counted.limits_recorded { "recorded" } else { "default" };
+    let sentence = format!(
+        "{inferred} of {of} were stopped by their limits{doubt}; {kernel}; {limits} limits: {} packets, {} us.",
+        counted.budget,
+        counted.time_ns / 1_000
+    );
+    Squeezes {
+        inferred,
+        not_known,
+        counted,
+        sentence,
+    }
 }
 
 /// The device's figures, polls by work, durations.
@@ -110,6 +158,7 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         run: Vec<i64>,
         wait: Vec<i64>,
         runners: BTreeMap<&'static str, u64>,
+        waited_for: BTreeMap<&'static str, i64>,
     }
     let mut by: BTreeMap<(u16, u32), Acc> = BTreeMap::new();
     for s in &facts.softirqs {
@@ -117,6 +166,12 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         a.runs += 1;
         a.run.extend(s.end_ns.map(|e| e - s.start_ns));
         a.wait.extend(s.raise_ns.map(|r| s.start_ns - r));
+        for (part, ns) in Part::ALL.into_iter().zip(s.wait.into_iter().flatten()) {
+            if ns != 0 {
+                let sum = a.waited_for.entry(part.word()).or_insert(0);
+                *sum = sum.saturating_add(ns);
+            }
+        }
         *a.runners.entry(s.run_by.word()).or_insert(0) += 1;
     }
     by.into_iter()
@@ -135,6 +190,7 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
                 wait: Distribution::of(a.wait, no_raise),
                 run,
                 runners: a.runners,
+                waited_for: a.waited_for,
             }
         })
         .collect()

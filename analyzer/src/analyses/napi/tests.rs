@@ -87,3 +87,26 @@ fn softirqs_by_cpu_and_vector() {
 fn nothing_recorded_is_no_answer() {
     assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
 }
+
+/// Squeezes are inferred per run, beside what the kernel counted; waits are summed by what the CPU did in them.
+#[test]
+fn squeezes_and_what_was_waited_for() {
+    let mut f = Facts::empty();
+    let mut squeezed = run(0, 3, Some(0), 100, Some(200));
+    (squeezed.squeezed, squeezed.wait) = (Some(true), Some([40, 0, 60, 0, 0, 0, 0]));
+    let mut other = run(0, 3, Some(300), 310, Some(400));
+    (other.squeezed, other.wait) = (Some(false), Some([10, 0, 0, 0, 0, 0, 0]));
+    f.softirqs = vec![squeezed, other, run(1, 3, None, 500, None), run(1, 1, None, 600, None)];
+    f.softnet.squeezed = Some(2);
+    let Outcome::Findings(n) = answer(&f) else { panic!() };
+    let s = &n.squeezes;
+    assert_eq!((s.inferred, s.not_known, s.counted.squeezed), (1, 1, Some(2)));
+    assert!(
+        s.sentence
+            .starts_with("1 of 3 NET_RX runs were stopped by their limits (1 not known)"),
+        "{}",
+        s.sentence
+    );
+    let waited: Vec<_> = n.cpus[0].waited_for.iter().map(|(k, v)| (*k, *v)).collect();
+    assert_eq!(waited, [("bh_off", 60), ("irq", 50)]);
+}

@@ -153,9 +153,14 @@ fn the_napi_line_is_of_the_busiest_cpu() {
         share,
         run: dist(&[1]),
         wait: dist(wait),
+        waited_for: Default::default(),
         runners: BTreeMap::new(),
     };
-    let napi = |cpus| Napi { devices: vec![], cpus };
+    let napi = |cpus| Napi {
+        devices: vec![],
+        cpus,
+        squeezes: Default::default(),
+    };
     let (tone, s) = sentences::napi(&napi(vec![cpu(0, 0.05, &[700]), cpu(3, 0.29, &[900])]));
     assert_eq!(tone, Tone::Ok);
     assert!(

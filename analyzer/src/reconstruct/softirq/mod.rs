@@ -23,4 +23,4 @@ mod tests;
 mod tracker;
 
 pub use run::run;
-pub use squeeze::Limits;
+pub use squeeze::{Counted, Limits};

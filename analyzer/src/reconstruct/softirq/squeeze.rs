@@ -74,6 +74,48 @@ impl Limits {
     }
 }
 
+/// Squeezes as the kernel counted them, beside the limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counted {
+    /// Increase of column 3 of /proc/net/softnet_stat, all CPUs, from snapshot to snapshot: a little longer than the
+    /// recording. `None` when not recorded.
+    pub squeezed: Option<u64>,
+    /// The same of column 2: packets dropped because a CPU's backlog was full.
+    pub dropped: Option<u64>,
+    /// net.core.netdev_budget, packets.
+    pub budget: i64,
+    /// net.core.netdev_budget_usecs, ns.
+    pub time_ns: i64,
+    /// Whether the recording states both; else they are the kernel's defaults.
+    pub limits_recorded: bool,
+}
+
+impl Counted {
+    /// From the recording's snapshots.
+    pub fn of(capture: &Capture) -> Counted {
+        let limits = Limits::of(capture);
+        let column = |n: usize| {
+            let sum = |when| {
+                let s = capture
+                    .snapshots
+                    .iter()
+                    .find(|s| s.what == "net/softnet_stat" && s.when == when)?;
+                let of = |line: &str| u64::from_str_radix(line.split_ascii_whitespace().nth(n)?, 16).ok();
+                let lines = std::str::from_utf8(&s.text).ok()?.lines();
+                lines.map(of).try_fold(0u64, |sum, v| sum.checked_add(v?))
+            };
+            sum(SnapshotWhen::End)?.checked_sub(sum(SnapshotWhen::Start)?)
+        };
+        Counted {
+            squeezed: column(2),
+            dropped: column(1),
+            budget: limits.budget,
+            time_ns: limits.time_ns,
+            limits_recorded: limits.recorded,
+        }
+    }
+}
+
 /// Polls of one NET_RX run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Work {
@@ -91,8 +133,13 @@ impl Work {
         self.last_poll = Some(ts);
         self.exhausted |= work.zip(budget).is_none_or(|(w, b)| w >= b);
     }
-    /// Whether the run that began at `start` was squeezed; `raised_last`: its last event raised NET_RX.
+    /// Whether the run that began at `start` was squeezed; `raised_last`: its last event raised NET_RX. Only for
+    /// recordings with `napi_poll`.
     pub fn squeezed(&self, limits: &Limits, start: i64, raised_last: bool) -> Option<bool> {
+        // The limits are asked after a poll.
+        if self.last_poll.is_none() {
+            return Some(false);
+        }
         let took = self.last_poll?.wrapping_sub(start);
         let sum = self.sum?;
         let (sure_not, sure) = limits.time();

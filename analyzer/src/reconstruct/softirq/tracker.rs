@@ -39,6 +39,8 @@ pub struct Tells {
     pub bh_off: bool,
     /// Hard interrupts: without that, none seen is no 0.
     pub irqs: bool,
+    /// Polls.
+    pub polls: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -221,7 +223,9 @@ impl OnCpu {
             .last
             .is_some_and(|l| l.edge == Edge::Raise(NET_RX) && !l.in_hardirq());
         let squeezed = match end_ns {
-            Some(_) if run.vec == NET_RX => open.work.squeezed(&self.limits, run.start, raised_last),
+            Some(_) if run.vec == NET_RX && self.tells.polls => {
+                open.work.squeezed(&self.limits, run.start, raised_last)
+            }
             _ => None,
         };
         let top = open.wait.as_ref().and_then(Wait::top);

@@ -208,6 +208,13 @@ fn squeezed_by_budget_or_time() {
     assert_eq!(run(&[(10, 64), (20, 64)], true), Some(false)); // re-polled: used its weight
     assert_eq!(run(&[(10, 12)], true), Some(true)); // stopped, and a NAPI is left
     assert_eq!(run(&[(10, 12)], false), Some(false));
+    // A run without a poll (only IPIs to send for RPS) is never asked; but without polls recorded nothing is known.
+    let mut s = script();
+    soft(&mut s, 0, 0, Ctx::Soft(4), "entry", 3);
+    soft(&mut s, 10, 0, Ctx::Soft(4), "exit", 3);
+    assert_eq!(rows(&s)[0].squeezed, None);
+    poll(&mut s, 20, 1);
+    assert_eq!(rows(&s)[0].squeezed, Some(false));
     assert_eq!(run(&[(1_500_000, 64)], true), None); // the jiffy's phase decides
     assert_eq!(run(&[(12_500_000, 64)], true), Some(true));
 }
