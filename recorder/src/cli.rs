@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::clock::now_ns;
 use crate::error::RecordError;
 use crate::options::{Output, Profile, RecordOptions};
+use crate::plan::Filters;
 use crate::record::{Progress, Summary, record};
 
 /// Shown at the end of `--help`.
@@ -15,7 +16,14 @@ pub const EXAMPLES: &str = "Examples:
   netmortem-record -d 30s                       thirty seconds into incident-<host>-<time>.nmb
   netmortem-record -o slow.nmb                  until Ctrl-C
   netmortem-record -o get.nmb -- curl -s URL    while a command runs
+  netmortem-record --profile lean --port 443    few events: can stay on for long
   netmortem-record -d 10s -o - | ssh laptop 'cat > incident.nmb'";
+
+const PROFILES: [&str; 6] = ["drops", "lean", "tcp", "rx", "tx", "full"];
+
+/// CPU numbers, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuList(pub Vec<u32>);
 
 /// Arguments of a recording.
 #[derive(Debug, Clone, clap::Args)]
@@ -26,9 +34,18 @@ pub struct RecordArgs {
     /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Which events to record
-    #[arg(long, value_name = "NAME", default_value = "full", value_parser = ["full"])]
+    /// Which events to record, from the cheapest: drops, lean (at most 12 per request and response), tcp, rx, tx, full
+    #[arg(long, value_name = "NAME", default_value = "full", value_parser = PROFILES)]
     pub profile: String,
+    /// Of events that hold a port, only those of this one; repeat for several (the other events are recorded whole)
+    #[arg(long, value_name = "PORT", value_delimiter = ',')]
+    pub port: Vec<u16>,
+    /// Of events that hold an interface, only those of this one; repeat for several (the other events are recorded whole)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub dev: Vec<String>,
+    /// Only events on these CPUs (0-3,8)
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpu: Option<CpuList>,
     /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_kib)]
     pub buffer_size: Option<u64>,
@@ -57,7 +74,12 @@ impl RecordArgs {
         RecordOptions {
             output,
             duration: self.duration,
-            profile: Profile::Full,
+            profile: Profile::parse(&self.profile).unwrap_or_default(),
+            filters: Filters {
+                ports: self.port.clone(),
+                devs: self.dev.clone(),
+                cpus: self.cpu.clone().map(|c| c.0).unwrap_or_default(),
+            },
             buffer_kib: self.buffer_size,
             max_buffers_kib: self.max_buffers,
             max_bytes: self.max_bytes,
@@ -191,6 +213,25 @@ fn parse_duration(s: &str) -> Result<Duration, String> {
         _ => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
     };
     Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
+}
+
+/// More CPUs than any machine has; a longer list is a mistake.
+const MAX_CPU: u32 = 8191;
+
+fn parse_cpus(s: &str) -> Result<CpuList, String> {
+    let bad = || format!("{s:?} is not a list of CPUs like 0-3,8");
+    let mut cpus = Vec::new();
+    for part in s.split(',') {
+        let (a, b) = part.split_once('-').unwrap_or((part, part));
+        let (a, b): (u32, u32) = a.parse().ok().zip(b.parse().ok()).ok_or_else(bad)?;
+        if a > b || b > MAX_CPU {
+            return Err(bad());
+        }
+        cpus.extend(a..=b);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(CpuList(cpus))
 }
 
 fn bytes_of(s: &str, bare: f64) -> Result<u64, String> {

@@ -28,6 +28,18 @@ pub enum RecordError {
         /// The system's error.
         source: io::Error,
     },
+    /// `--dev` names no interface.
+    #[error("--dev {name}: there is no such interface here (ip link lists them)")]
+    NoInterface {
+        /// What was asked for.
+        name: String,
+    },
+    /// `--cpu` names a CPU without a ring buffer.
+    #[error("--cpu {cpu}: there is no such CPU here")]
+    NoCpu {
+        /// What was asked for.
+        cpu: u32,
+    },
     /// Not one event of the profile exists on this kernel.
     #[error("not one event of the profile could be enabled; is the kernel built with CONFIG_EVENT_TRACING?")]
     NothingToRecord,

@@ -32,4 +32,5 @@ mod watch;
 
 pub use error::RecordError;
 pub use options::{Output, Profile, RecordOptions};
+pub use plan::Filters;
 pub use record::{Progress, Summary, record};

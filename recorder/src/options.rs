@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::plan::Filters;
+
 /// Where the bundle goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
@@ -13,20 +15,46 @@ pub enum Output {
     Stdout,
 }
 
-/// Which events are recorded.
+/// Which events are recorded. What each enables is in `plan/profiles.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
+    /// At most 12 events for a request and its response: can stay on.
+    Lean,
+    /// From the card to the reader.
+    Rx,
+    /// From the writer to the card.
+    Tx,
+    /// Connections: all events of TCP and of sockets, and their timers.
+    Tcp,
+    /// What was refused, retransmitted or reset.
+    Drops,
     /// Everything that reconstruction can use.
     #[default]
     Full,
 }
 
 impl Profile {
+    /// All, from the cheapest; with a line for a person.
+    pub const ALL: [(Profile, &str, &str); 6] = [
+        (Profile::Drops, "drops", "what was dropped, retransmitted or reset"),
+        (Profile::Lean, "lean", "at most 12 events per request and response"),
+        (Profile::Tcp, "tcp", "connections, sockets and their timers"),
+        (Profile::Rx, "rx", "from the card to the reader"),
+        (Profile::Tx, "tx", "from the writer to the card"),
+        (Profile::Full, "full", "everything that can be used"),
+    ];
+
     /// Its name on the command line and in the manifest.
     pub fn name(self) -> &'static str {
-        match self {
-            Profile::Full => "full",
-        }
+        Profile::ALL
+            .iter()
+            .find(|(p, _, _)| *p == self)
+            .map_or("?", |(_, n, _)| n)
+    }
+
+    /// The profile of a name.
+    pub fn parse(name: &str) -> Option<Profile> {
+        Profile::ALL.iter().find(|(_, n, _)| *n == name).map(|(p, _, _)| *p)
     }
 }
 
@@ -39,6 +67,8 @@ pub struct RecordOptions {
     pub duration: Option<Duration>,
     /// Which events.
     pub profile: Profile,
+    /// Which of them: ports, interfaces, CPUs.
+    pub filters: Filters,
     /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`].
     pub buffer_kib: Option<u64>,
     /// All ring buffers together, KiB; `None` is an eighth of the available memory.

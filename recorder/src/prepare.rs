@@ -46,13 +46,18 @@ pub fn prepare(
         .and_then(|t| first_number(&t));
     let page_bytes = rustix::param::page_size() as u64;
     let sub_buffer_bytes = sub_buffer_kib.map_or(page_bytes, |k| k.saturating_mul(1024));
-    let Enabled { events, absent } = plan::enable(instance, options.profile, symbols)?;
+    let filters = &options.filters;
+    if let Some(cpu) = filters.cpus.iter().find(|c| !cpus.contains(c)) {
+        return Err(RecordError::NoCpu { cpu: *cpu });
+    }
+    if !filters.cpus.is_empty() {
+        instance.write("tracing_cpumask", &plan::cpu_mask(&filters.cpus))?;
+    }
+    let Enabled { events, absent } = plan::enable(instance, options.profile, filters, symbols)?;
+    notes.extend(filters.notes(&events));
     let machine = host::machine();
-    let online: Vec<u32> = cpus
-        .iter()
-        .copied()
-        .filter(|c| machine.cpus_online.contains(c))
-        .collect();
+    let wanted = |c: &u32| machine.cpus_online.contains(c) && (filters.cpus.is_empty() || filters.cpus.contains(c));
+    let online: Vec<u32> = cpus.iter().copied().filter(wanted).collect();
     Ok(Manifest {
         format_version: bundle::FORMAT_VERSION,
         recorder: RecorderInfo {
@@ -77,6 +82,7 @@ pub fn prepare(
             buffer_bytes_per_cpu: granted_kib.saturating_mul(1024),
             sub_buffer_bytes: u32::try_from(sub_buffer_bytes).unwrap_or(0),
             cpus: online,
+            filters: filters.texts(),
             events,
             absent,
         },

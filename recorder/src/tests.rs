@@ -1,5 +1,6 @@
 //! Live recordings on this machine, and the pure parts. A live test says why it is skipped (no root, no tracefs).
 
 mod live;
+mod profiles;
 mod pure;
 mod reading;

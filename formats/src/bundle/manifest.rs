@@ -107,6 +107,10 @@ pub struct Plan {
     /// CPUs whose buffers were drained.
     #[serde(default)]
     pub cpus: Vec<u32>,
+    /// What was asked for with `--port`, `--dev`, `--cpu` (`port 80`); empty means everything. Which events that holds for
+    /// says the filter of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
     /// Events that were enabled.
     #[serde(default)]
     pub events: Vec<PlannedEvent>,

@@ -16,13 +16,13 @@ use super::reading::{Totals, payloads, timestamps, totals};
 
 use crate::options::{Output, Profile, RecordOptions};
 use crate::record::record;
-use crate::{RecordError, tracefs};
+use crate::{Filters, RecordError, tracefs};
 
 /// Recordings of one process share its signal handlers and its instances' names: one at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// tracefs, when this process may record; else the reason is printed.
-fn tracefs_or_skip() -> Option<(PathBuf, MutexGuard<'static, ()>)> {
+pub fn tracefs_or_skip() -> Option<(PathBuf, MutexGuard<'static, ()>)> {
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let root = tracefs::find().map_err(|e| e.to_string());
     let usable = root.and_then(|r| match std::fs::metadata(r.join("instances")) {
@@ -33,15 +33,16 @@ fn tracefs_or_skip() -> Option<(PathBuf, MutexGuard<'static, ()>)> {
     usable.map_err(|why| println!("skipped: {why}")).ok().map(|r| (r, one))
 }
 
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("netmortem-recorder-test-{}-{name}.nmb", std::process::id()))
 }
 
-fn options(path: &Path) -> RecordOptions {
+pub fn options(path: &Path) -> RecordOptions {
     RecordOptions {
         output: Output::File(path.into()),
         duration: None,
         profile: Profile::Full,
+        filters: Filters::default(),
         buffer_kib: None,
         max_buffers_kib: None,
         max_bytes: None,
@@ -52,7 +53,7 @@ fn options(path: &Path) -> RecordOptions {
 }
 
 /// A shell as the recorded command.
-fn sh(script: &str) -> Vec<std::ffi::OsString> {
+pub fn sh(script: &str) -> Vec<std::ffi::OsString> {
     ["sh", "-c", script].map(Into::into).to_vec()
 }
 
@@ -431,7 +432,7 @@ fn child_recorder() {
     std::process::exit(i32::from(record(&o, &mut |_| {}).is_err()));
 }
 
-fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
     let started = Instant::now();
     while !f() {
         assert!(started.elapsed() < Duration::from_secs(20), "{what}");
@@ -439,7 +440,7 @@ fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
     }
 }
 
-fn tracing_is_on(root: &Path, pid: u32) -> bool {
+pub fn tracing_is_on(root: &Path, pid: u32) -> bool {
     let names = instances_of(root, pid);
     names
         .iter()

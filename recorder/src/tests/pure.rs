@@ -8,6 +8,7 @@ use crate::cli::RecordArgs;
 use crate::host::parse_cpu_list;
 use crate::instance::parse_stats;
 use crate::limits::{Limits, buffer_kib};
+use crate::options::Profile;
 use crate::plan::{find_symbol, lines_with};
 use crate::snapshot::second::{Pace, interval};
 use crate::watch::CpuShare;
@@ -28,12 +29,31 @@ fn sizes_and_durations_have_units() {
     assert_eq!(a.duration.unwrap().as_millis(), 90_000);
     assert_eq!(a.buffer_size, Some(2048));
     assert_eq!(a.max_bytes, Some(3072));
+    let a = args(&[
+        "--cpu",
+        "3,0-1",
+        "--port",
+        "80,443",
+        "--port",
+        "22",
+        "--profile",
+        "lean",
+    ])
+    .unwrap()
+    .options();
+    assert_eq!((a.filters.cpus, a.filters.ports), (vec![0, 1, 3], vec![80, 443, 22]));
+    assert_eq!(a.profile, Profile::Lean);
     let a = args(&["-d", "500ms", "-b", "512"]).unwrap();
     assert_eq!((a.duration.unwrap().as_millis(), a.buffer_size), (500, Some(512)));
     for bad in [
         &["-d", "3 parsecs"][..],
         &["-d", "-1s"],
         &["-b", "1"],
+        &["--cpu", "3-1"],
+        &["--cpu", "0-4000000000"],
+        &["--cpu", ""],
+        &["--port", "65536"],
+        &["--profile", "everything"],
         &["-b", "x"],
         &["--profile", "none"],
     ] {

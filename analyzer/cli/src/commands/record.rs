@@ -9,6 +9,7 @@ Examples:
   netmortem record -d 30s                       thirty seconds into incident-<host>-<time>.nmb
   netmortem record -o slow.nmb                  until Ctrl-C
   netmortem record -o get.nmb -- curl -s URL    while a command runs
+  netmortem record --profile lean --port 443    few events: can stay on for long
   netmortem record -d 10s -o - | ssh laptop 'cat > incident.nmb'
 
 netmortem-record is the same recorder as a small program of its own.";

@@ -1,0 +1,205 @@
+//! Which events a profile wants, and enabling what of it this kernel has.
+//!
+//! Sources: the availability and cost tables of our notes on the kernel's events; kernel/trace/trace_events_filter.c for
+//! the two spellings of "this field is that function".
+
+mod filters;
+mod profiles;
+
+use std::collections::BTreeSet;
+
+use netmortem_formats::bundle::{AbsentEvent, PlannedEvent};
+
+use crate::error::RecordError;
+use crate::instance::Instance;
+use crate::options::Profile;
+
+pub use filters::{Filters, cpu_mask};
+
+/// A group of wanted events.
+struct Wanted {
+    /// `syscalls` stands for the enter and exit events of the calls named.
+    system: &'static str,
+    /// Names known to exist on some kernel; those that are not on this one are reported absent.
+    names: &'static [&'static str],
+    /// Whether events of the system that this table does not name are wanted too (newer kernels add some).
+    all: bool,
+    /// Only records whose field holds one of these functions.
+    function: Option<(&'static str, &'static [&'static str])>,
+}
+
+/// What was enabled and what could not be.
+#[derive(Debug, Default)]
+pub struct Enabled {
+    /// Enabled events, in the order of the profile.
+    pub events: Vec<PlannedEvent>,
+    /// Wanted events that are not recorded, and why.
+    pub absent: Vec<AbsentEvent>,
+}
+
+/// Enables the profile in the instance (tracing stays off). `symbols` is the text of /proc/kallsyms.
+pub fn enable(
+    instance: &Instance,
+    profile: Profile,
+    filters: &Filters,
+    symbols: &[u8],
+) -> Result<Enabled, RecordError> {
+    let wanted = || profiles::groups(profile).iter().copied().flatten();
+    let symbols = lines_with(symbols, wanted().filter_map(|w| w.function).flat_map(|(_, f)| f));
+    let interfaces = filters.interfaces()?;
+    let mut plan = Planning {
+        instance,
+        symbols,
+        filters,
+        interfaces,
+        seen: BTreeSet::new(),
+        out: Enabled::default(),
+    };
+    for w in wanted() {
+        plan.group(w)?;
+    }
+    match plan.out.events.is_empty() {
+        true => Err(RecordError::NothingToRecord),
+        false => Ok(plan.out),
+    }
+}
+
+/// What enabling needs on its way.
+struct Planning<'a> {
+    instance: &'a Instance,
+    symbols: String,
+    filters: &'a Filters,
+    interfaces: Vec<(u32, String)>,
+    seen: BTreeSet<String>,
+    out: Enabled,
+}
+
+impl Planning<'_> {
+    fn group(&mut self, w: &Wanted) -> Result<(), RecordError> {
+        let folder = self.instance.join("events").join(w.system);
+        let mut names: Vec<String> = w.names.iter().map(|n| (*n).to_owned()).collect();
+        if w.system == "syscalls" {
+            if !folder.is_dir() {
+                if self.seen.insert("syscalls:*".into()) {
+                    self.absent(
+                        "syscalls:*",
+                        "this kernel has no syscalls events (CONFIG_FTRACE_SYSCALLS)",
+                    );
+                }
+                return Ok(());
+            }
+            names = names
+                .iter()
+                .flat_map(|s| [format!("sys_enter_{s}"), format!("sys_exit_{s}")])
+                .collect();
+        }
+        if w.all {
+            let more = crate::tracefs::list(&folder);
+            let more = more.into_iter().filter(|n| folder.join(n).join("enable").exists());
+            names.extend(more.filter(|n| !w.names.contains(&n.as_str())));
+        }
+        for name in names {
+            if self.seen.insert(format!("{}:{name}", w.system)) {
+                self.event(w, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, w: &Wanted, event: &str) -> Result<(), RecordError> {
+        let name = format!("{}:{event}", w.system);
+        let folder = format!("events/{}/{event}", w.system);
+        if !self.instance.join(&folder).is_dir() {
+            self.absent(&name, "not on this kernel");
+            return Ok(());
+        }
+        let format = match self.filters.is_empty() {
+            true => String::new(),
+            false => self.instance.read(&format!("{folder}/format"))?,
+        };
+        let asked = self.filters.of_event(w.system, &format, &self.interfaces);
+        let filter = match w.function {
+            None => self.set_filter(&folder, asked.iter().cloned().collect()),
+            Some((field, functions)) => self.function_filter(&folder, field, functions, &asked),
+        };
+        let filter = match filter {
+            Ok(f) => f,
+            Err(because) => {
+                self.absent(&name, &because);
+                return Ok(());
+            }
+        };
+        match self.instance.write(&format!("{folder}/enable"), "1") {
+            Ok(()) => self.out.events.push(PlannedEvent { name, filter }),
+            Err(e @ RecordError::NoPermission { .. }) => return Err(e),
+            Err(e) => self.absent(&name, &e.to_string()),
+        }
+        Ok(())
+    }
+
+    fn absent(&mut self, name: &str, because: &str) {
+        self.out.absent.push(AbsentEvent {
+            name: name.to_owned(),
+            because: because.to_owned(),
+        });
+    }
+
+    /// Sets the first of `candidates` that the kernel takes; without any the event has no filter.
+    fn set_filter(&self, folder: &str, candidates: Vec<String>) -> Result<String, String> {
+        if candidates.is_empty() {
+            return Ok(String::new());
+        }
+        let set = |f: &&String| self.instance.write(&format!("{folder}/filter"), f).is_ok();
+        let first = candidates.iter().find(set);
+        first
+            .cloned()
+            .ok_or_else(|| format!("the kernel refused the filter {}", candidates.join(" and ")))
+    }
+
+    /// "Field is one of these functions", and what was asked for besides. The error is why the event stays off: without its
+    /// filter a timer event would record every timer of the machine.
+    fn function_filter(
+        &self,
+        folder: &str,
+        field: &str,
+        functions: &[&str],
+        asked: &Option<String>,
+    ) -> Result<String, String> {
+        let found: Vec<(&str, &str)> = functions.iter().filter_map(|f| find_symbol(&self.symbols, f)).collect();
+        if found.is_empty() {
+            return Err(format!("this kernel has none of {}", functions.join(", ")));
+        }
+        let join = |one: &dyn Fn(&(&str, &str)) -> String| {
+            let any = found.iter().map(one).collect::<Vec<_>>().join(" || ");
+            asked.as_ref().map_or(any.clone(), |a| format!("({any}) && ({a})"))
+        };
+        // By name (6.6 and later): readable, and right for a function that was moved. Else by address.
+        let by_name = join(&|(_, name)| format!("{field}.function == {name}"));
+        let by_address = join(&|(address, _)| format!("{field} == 0x{address}"));
+        self.set_filter(folder, vec![by_name, by_address])
+    }
+}
+
+/// The few lines of kallsyms that hold one of the names: it is read once, not once for each event and function.
+pub fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static str>) -> String {
+    let names: Vec<&str> = names.copied().collect();
+    let symbols = String::from_utf8_lossy(symbols);
+    // "address type name": the name begins after the second space.
+    let name = |l: &str| {
+        l.splitn(3, ' ')
+            .nth(2)
+            .is_some_and(|n| names.iter().any(|w| n.starts_with(w)))
+    };
+    symbols.split_inclusive('\n').filter(|l| name(l)).collect()
+}
+
+/// Address and name of a function in kallsyms; compilers may append `.isra.0` and the like. None when addresses are hidden.
+pub fn find_symbol<'a>(symbols: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
+    symbols.lines().find_map(|l| {
+        let mut parts = l.split_ascii_whitespace();
+        let (address, name) = (parts.next()?, parts.nth(1)?);
+        let suffix = name.strip_prefix(function)?;
+        let same = suffix.is_empty() || (suffix.starts_with('.') && !suffix.starts_with(".cold"));
+        (same && address.bytes().any(|b| b != b'0')).then_some((address, name))
+    })
+}

@@ -1,0 +1,242 @@
+//! Profiles and filters against this kernel: what the table says is what is recorded.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+
+use netmortem_formats::event_format::IntAccess;
+use netmortem_formats::{Capture, open_path};
+
+use super::live::{options, scratch, sh, tracefs_or_skip, tracing_is_on, wait_for};
+use super::reading::{each_record, payloads};
+use crate::RecordError;
+use crate::options::{Profile, RecordOptions};
+use crate::plan::{Filters, cpu_mask};
+use crate::record::record;
+
+/// Records `o` while `work` runs, and not longer.
+fn record_while(root: &Path, o: &mut RecordOptions, work: impl FnOnce()) -> Capture {
+    let path = scratch("while");
+    let flag = path.with_extension("running");
+    std::fs::write(&flag, "").unwrap();
+    o.output = crate::options::Output::File(path.clone());
+    o.command = sh(&format!("while [ -e {} ]; do sleep 0.05; done", flag.display()));
+    std::thread::scope(|s| {
+        let recording = s.spawn(|| record(o, &mut |_| {}));
+        wait_for("tracing is not on", || {
+            tracing_is_on(root, std::process::id()) || recording.is_finished()
+        });
+        work();
+        std::fs::remove_file(&flag).unwrap();
+        recording.join().unwrap().unwrap();
+    });
+    let c = open_path(&path).unwrap().unwrap();
+    std::fs::remove_file(path).unwrap();
+    c
+}
+
+/// `n` requests and responses of one byte over loopback; returns the thread ids of both sides, and the server's port.
+fn rpc(n: u32) -> ([u32; 2], u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let tid = || rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    let server = std::thread::spawn(move || {
+        let (mut s, _) = listener.accept().unwrap();
+        s.set_nodelay(true).unwrap();
+        let mut byte = [0];
+        for _ in 0..n {
+            s.read_exact(&mut byte).unwrap();
+            s.write_all(&byte).unwrap();
+        }
+        tid()
+    });
+    let mut c = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    c.set_nodelay(true).unwrap();
+    let mut byte = [0];
+    for _ in 0..n {
+        c.write_all(&byte).unwrap();
+        c.read_exact(&mut byte).unwrap();
+    }
+    ([tid(), server.join().unwrap()], port)
+}
+
+fn events_of(c: &Capture, tids: [u32; 2]) -> f64 {
+    let mut n = 0u32;
+    each_record(c, |_, p| {
+        n += u32::from(c.endian.u32(p, 4).is_some_and(|t| tids.contains(&t)))
+    });
+    f64::from(n)
+}
+
+#[test]
+fn lean_is_at_most_twelve_events_for_a_request_and_its_response() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let mut o = options(Path::new("-"));
+    o.profile = Profile::Lean;
+    let mut tids = [0; 2];
+    let c = record_while(&root, &mut o, || tids = rpc(2000).0);
+    let each = events_of(&c, tids) / 2000.0;
+    // Probe, reader told, copy and poll of both directions at least; loopback has no qdisc.
+    assert!((8.0..=12.0).contains(&each), "{each}");
+}
+
+#[test]
+fn every_profile_records_what_its_table_says() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let mut kinds = Vec::new();
+    for (profile, name, _) in Profile::ALL {
+        let mut o = options(Path::new("-"));
+        o.profile = profile;
+        let c = record_while(&root, &mut o, || {
+            rpc(50);
+        });
+        let manifest = c.manifest.clone().unwrap();
+        let list = |key: &str| -> Vec<String> {
+            let all = manifest["plan"][key].as_array().cloned().unwrap_or_default();
+            all.iter().map(|e| e["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(manifest["plan"]["profile"], name);
+        let mut events = list("events");
+        // Each event once, none both recorded and absent.
+        let total = events.len();
+        events.sort();
+        events.dedup();
+        assert_eq!(events.len(), total, "{name}");
+        assert!(list("absent").iter().all(|a| !events.contains(a)), "{name}");
+        // Timers are never recorded without their filter.
+        for e in manifest["plan"]["events"].as_array().unwrap() {
+            let timer = e["name"].as_str().unwrap().contains("timer:");
+            assert!(
+                !timer || e["filter"].as_str().is_some_and(|f| f.contains("tcp_")),
+                "{e}"
+            );
+        }
+        kinds.push((name, events));
+    }
+    // `full` holds whatever a smaller one does.
+    let full = kinds.pop().unwrap().1;
+    for (name, events) in &kinds {
+        let missing: Vec<_> = events.iter().filter(|e| !full.contains(e)).collect();
+        assert!(missing.is_empty() && events.len() < full.len(), "{name}: {missing:?}");
+    }
+}
+
+#[test]
+fn ports_and_interfaces_are_filtered_by_the_kernel() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let wanted = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = wanted.local_addr().unwrap().port();
+    let mut o = options(Path::new("-"));
+    o.filters = Filters {
+        ports: vec![port],
+        devs: vec!["lo".into()],
+        cpus: vec![],
+    };
+    let c = record_while(&root, &mut o, || {
+        rpc(50);
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut server = wanted.accept().unwrap().0;
+        client.write_all(&[1; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+    });
+    let format = |key: &str| c.event_formats.iter().find(|f| f.key() == key).unwrap();
+    let probe = format("tcp:tcp_probe");
+    let [sport, dport] = ["sport", "dport"].map(|f| IntAccess::bind(probe, f, c.endian).unwrap());
+    let probes = payloads(&c, probe.id);
+    assert!(!probes.is_empty());
+    for p in &probes {
+        assert!([sport.u64(p), dport.u64(p)].contains(&Some(u64::from(port))));
+    }
+    // The other connection is still in the events that hold no port.
+    let ready = payloads(&c, format("sock:sk_data_ready").id).len();
+    assert!(ready >= 100, "{ready}");
+    let end: netmortem_formats::bundle::Manifest = serde_json::from_value(c.manifest.clone().unwrap()).unwrap();
+    assert_eq!(end.plan.filters, [format!("port {port}"), "dev lo".into()]);
+    let filter = |name: &str| &end.plan.events.iter().find(|e| e.name == name).unwrap().filter;
+    assert_eq!(filter("tcp:tcp_probe"), &format!("sport == {port} || dport == {port}"));
+    assert_eq!(filter("net:net_dev_queue"), "name == \"lo\"");
+    assert_eq!(
+        filter("napi:napi_poll"),
+        "dev_name == \"lo\" || dev_name == \"(no_device)\""
+    );
+    assert_eq!(filter("qdisc:qdisc_dequeue"), "ifindex == 1");
+    assert_eq!(filter("sched:sched_switch"), "");
+    assert!(
+        end.notes
+            .iter()
+            .any(|n| n.starts_with("--port") && n.contains("tcp:tcp_probe")),
+        "{:?}",
+        end.notes
+    );
+}
+
+#[test]
+fn only_the_cpus_asked_for_are_recorded() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let Some(cpu) = crate::host::cpus_online().get(1).copied() else {
+        println!("skipped: one CPU");
+        return;
+    };
+    let mut o = options(Path::new("-"));
+    o.filters.cpus = vec![cpu];
+    let c = record_while(&root, &mut o, || {
+        rpc(300);
+    });
+    assert_eq!(c.cpu_stats.iter().map(|s| s.cpu).collect::<Vec<_>>(), [cpu]);
+    assert!(c.cpu_stats[0].read_events > 0);
+    o.filters.cpus = vec![8000];
+    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::NoCpu { cpu: 8000 })));
+    o.filters = Filters {
+        devs: vec!["no such".into()],
+        ..Filters::default()
+    };
+    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::NoInterface { .. })));
+}
+
+#[test]
+fn filters_follow_the_fields_of_the_format() {
+    let of = |ports: &[u16], system: &str, fields: &[&str]| {
+        let format: String = fields
+            .iter()
+            .map(|f| format!("\tfield:{f};\toffset:8;\tsize:2;\tsigned:0;\n"))
+            .collect();
+        let filters = Filters {
+            ports: ports.to_vec(),
+            devs: vec!["e1".into(), "e2".into()],
+            cpus: vec![],
+        };
+        filters.of_event(system, &format, &[(7, "e1".into()), (9, "e2".into())])
+    };
+    let ports = &["__u16 sport", "__u16 dport"][..];
+    assert_eq!(of(&[80], "tcp", ports).unwrap(), "sport == 80 || dport == 80");
+    assert_eq!(
+        of(&[80, 81], "udp", &["__u16 lport"]).unwrap(),
+        "lport == 80 || lport == 81"
+    );
+    let swapped = 80u16.to_be();
+    assert_eq!(
+        of(&[80], "tcp", &["__be16 dport"]).unwrap(),
+        format!("dport == {swapped}")
+    );
+    assert_eq!(
+        of(&[80], "qdisc", &["int ifindex"]).unwrap(),
+        "ifindex == 7 || ifindex == 9"
+    );
+    assert_eq!(
+        of(&[], "net", &["void * skbaddr", "__data_loc char[] name"]).unwrap(),
+        "name == \"e1\" || name == \"e2\""
+    );
+    // An irq's name is none of an interface; sched_switch holds neither.
+    assert_eq!(of(&[80], "irq", &["__data_loc char[] name"]), None);
+    assert_eq!(of(&[80], "sched", &["char prev_comm[16]"]), None);
+    // Both: and, not or.
+    let both = of(&[80], "net", &["__data_loc char[] name", "__u16 sport"]).unwrap();
+    assert_eq!(both, "(sport == 80) && (name == \"e1\" || name == \"e2\")");
+}
+
+#[test]
+fn cpu_masks_are_groups_of_32() {
+    assert_eq!(cpu_mask(&[0]), "00000001");
+    assert_eq!(cpu_mask(&[0, 1, 33]), "00000002,00000003");
+    assert_eq!(cpu_mask(&[95]), "80000000,00000000,00000000");
+}
