@@ -1,6 +1,6 @@
 //! Passes over devices: what happens to a packet between `__dev_queue_xmit` and the driver's completion.
 //!
-//! In: lives (skb) and the events of the device layer, qdiscs, softirqs and interrupts. Out: rows of `xmits` (one per
+//! In: lives (skb), the events of the device layer, qdiscs, softirqs and interrupts, and the bundle's texts of qdiscs. Out: rows of `xmits` (one per
 //! pass) and `txq_stops`. Must not know sockets; it decides no identity, it asks for lives.
 //!
 //! ```text
@@ -16,6 +16,7 @@
 
 mod ends;
 mod frames;
+mod known;
 mod passes;
 mod qdisc;
 mod queues;

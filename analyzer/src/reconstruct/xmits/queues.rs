@@ -11,8 +11,6 @@ pub(super) struct Qdisc {
     pub ifindex: i32,
     pub handle: u32,
     pub parent: u32,
-    /// Kind, when known.
-    pub kind: Name,
     /// Packets it built segments of, whose segments have not all left.
     pub fifo: Segmenting,
 }

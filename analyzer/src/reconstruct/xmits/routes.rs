@@ -20,6 +20,7 @@ use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
 use rustc_hash::FxHashMap;
 
 use super::frames::Inside;
+use super::known::Known;
 use super::passes::Passes;
 use super::queues::{Named, Queues};
 use super::segments::Closed;
@@ -54,7 +55,7 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity) -> Passes 
     let routes = routes(trace);
     routes.run(trace, &mut t);
     let told = trace.info.recorded("qdisc:qdisc_dequeue");
-    t.finish(told, routes.missing)
+    t.finish(told, &Known::read(capture), routes.missing)
 }
 
 fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
@@ -118,7 +119,7 @@ fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
 }
 
 impl Xmits<'_> {
-    fn finish(mut self, told: bool, missing: Vec<String>) -> Passes {
+    fn finish(mut self, told: bool, known: &Known, missing: Vec<String>) -> Passes {
         let mut left = vec![];
         for q in self.queues.qdiscs() {
             let aligned = q.fifo.sure();
@@ -138,7 +139,8 @@ impl Xmits<'_> {
         for (t, (from, bits, _)) in ends {
             self.stops.add(t, from, None, bits);
         }
-        self.stops.resolve(|_| None);
+        let queues = &self.queues;
+        self.stops.resolve(|t| queues.txq(t).and_then(|t| known.bql(t)));
         for w in &mut self.work {
             let left = w.first_start.or(w.end);
             if let (Some(txq), Some(from), Some(to)) = (w.txq, w.queued, left) {
@@ -148,7 +150,7 @@ impl Xmits<'_> {
             }
         }
         let (queues, stops) = (&self.queues, &self.stops);
-        let rows = self.work.iter().map(|w| w.row(queues, stops, told)).collect();
+        let rows = self.work.iter().map(|w| w.row(queues, stops, told, known)).collect();
         Passes::new(rows, stops.rows(queues), missing)
     }
 }

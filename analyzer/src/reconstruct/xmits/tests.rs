@@ -1,4 +1,5 @@
 mod ends;
+mod known;
 mod segments;
 mod stops;
 

@@ -1,5 +1,6 @@
 //! A pass while it is put together, and how it becomes a row.
 
+use super::known::Known;
 use super::queues::Queues;
 use super::stops::Stops;
 use super::tables::{Pass, PassEnd};
@@ -71,7 +72,7 @@ impl Work {
 
     /// The row: differences of neighbours; what is in none of them is unattributed, so the parts sum by construction.
     /// Nothing is clamped: a negative part is the clocks' error and is shown.
-    pub fn row(&self, queues: &Queues, stops: &Stops, told: bool) -> Pass {
+    pub fn row(&self, queues: &Queues, stops: &Stops, told: bool, known: &Known) -> Pass {
         let first = self.queued.or(self.start).or(self.end).unwrap_or_default();
         // Freed by another CPU before the driver's return was traced: it has no completion of its own.
         let late = match (self.completed, self.end, self.start) {
@@ -105,6 +106,11 @@ impl Work {
             _ => waited.map(|w| w.wrapping_sub(bql).wrapping_sub(ring)),
         };
         let ring = ring.wrapping_add(self.refused);
+        let kind = match self.qdisc.and_then(|q| queues.qdisc(q)) {
+            Some(q) => known.qdisc(self.dev, q),
+            // No qdisc event named its queue: a device without one, or bypassed throughout.
+            None => known.device(self.dev),
+        };
         let some = |ns: i64| (ns != 0).then_some(ns);
         let mut row = Pass {
             skb_id: self.skb,
@@ -112,10 +118,7 @@ impl Work {
             dev: self.dev,
             ifindex: self.qdisc.and_then(|q| queues.qdisc(q)).map(|q| q.ifindex),
             queue: self.queue,
-            qdisc: self
-                .qdisc
-                .and_then(|q| queues.qdisc(q))
-                .map_or(Name::default(), |q| q.kind),
+            qdisc: kind.unwrap_or_default(),
             bypass,
             bytes: self.bytes,
             queued_ns: self.queued,
