@@ -1,13 +1,15 @@
 //! Where do received packets spend their time? Per stage of the receive ledger: distribution and share of all time.
 //!
-//! Needs the view `rx`. Units that end `queued` (not read in the recording) have no total and are counted apart; a stage
-//! that did not happen or is not known for a unit is not in that stage's distribution. Solid = certain or strong.
+//! Needs the view `rx`. Censored units (not read in the recording, under way when it began, shadowed by a loss) have no
+//! total but a lower bound: they are in no percentile, and counted by their cause in `excluded`. A stage that did not
+//! happen or is not known for a unit is not in that stage's distribution. Solid = certain or strong; every figure is
+//! given for these and for all.
 
 use std::collections::BTreeMap;
 
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
-use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
+use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
 #[cfg(test)]
@@ -63,6 +65,9 @@ pub struct Receive {
     pub protocol_only: u64,
     /// Units put in a receive queue and not seen read.
     pub queued: u64,
+    /// Units in no percentile, by why: `censored_start`, `censored_end`, `loss`; and `not_solid`, those in the percentiles
+    /// of all but not in the solid ones. Causes that excluded nothing are not there.
+    pub excluded: BTreeMap<&'static str, u64>,
     /// Units by confidence word.
     pub by_confidence: BTreeMap<&'static str, u64>,
     /// First event to end of read, read units only.
@@ -121,7 +126,20 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
             "no packet was delivered to a socket in this recording",
         ));
     }
-    let read: Vec<&RxRow> = facts.rx.iter().filter(|r| r.end == RxEnd::Read).collect();
+    let whole_read = |r: &&RxRow| r.end == RxEnd::Read && r.censored.is_none();
+    let read: Vec<&RxRow> = facts.rx.iter().filter(whole_read).collect();
+    let mut excluded = BTreeMap::new();
+    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
+        let why = match r.censored {
+            Some(Censored::Start) => "censored_start",
+            Some(Censored::Loss) => "loss",
+            Some(Censored::End) => "censored_end",
+            None if r.end == RxEnd::Queued => "censored_end",
+            None if !r.confidence.is_solid() => "not_solid",
+            None => continue,
+        };
+        *excluded.entry(why).or_insert(0) += 1;
+    }
     let whole = read.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns));
     let count = |e: RxEnd| facts.rx.iter().filter(|r| r.end == e).count() as u64;
     let mut by_confidence = BTreeMap::new();
@@ -139,6 +157,7 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
         read: read.len() as u64,
         protocol_only: count(RxEnd::Protocol),
         queued: count(RxEnd::Queued),
+        excluded,
         by_confidence,
         total: times("total", "first event to the end of the read", &read, whole, |r| {
             Some(r.total_ns)

@@ -3,7 +3,7 @@ use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
+use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, RxStart, STAGES, Stage};
 
 fn unit(n: u32, end: RxEnd, of: &[(Stage, i64)], unattributed_ns: i64, confidence: Confidence) -> RxRow {
     let mut stages = [None; STAGES];
@@ -72,4 +72,36 @@ fn the_worst_are_examples() {
 #[test]
 fn nothing_received_is_no_answer() {
     assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
+}
+
+/// Censored units are bounded, not averaged in; why is counted.
+#[test]
+fn what_is_censored_is_in_no_percentile() {
+    let mut f = Facts::empty();
+    let cut = |n, end, why| RxRow {
+        censored: Some(why),
+        at_least_ns: Some(900_000),
+        ..unit(n, end, &[(Stage::Gro, 900_000)], 0, Certain)
+    };
+    f.rx = vec![
+        unit(0, RxEnd::Read, &[(Stage::Gro, 30)], 0, Certain),
+        unit(1, RxEnd::Read, &[(Stage::Gro, 50)], 0, Weak),
+        cut(2, RxEnd::Read, Censored::Start),
+        cut(3, RxEnd::Queued, Censored::End),
+        cut(4, RxEnd::Queued, Censored::Loss),
+        cut(5, RxEnd::Queued, Censored::Loss),
+    ];
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    assert_eq!((r.total.all.n, r.total.all.max_ns), (2, Some(50)));
+    assert_eq!((r.total.solid.n, r.total.solid.max_ns), (1, Some(30)));
+    let why: Vec<_> = r.excluded.into_iter().collect();
+    assert_eq!(
+        why,
+        [
+            ("censored_end", 1),
+            ("censored_start", 1),
+            ("loss", 2),
+            ("not_solid", 1)
+        ]
+    );
 }

@@ -66,6 +66,7 @@ fn receive(rcvq: i64) -> Receive {
     Receive {
         read: 2,
         protocol_only: 1,
+        excluded: BTreeMap::new(),
         queued: 0,
         by_confidence: BTreeMap::new(),
         total: stage("total", &[10_000, 20_000], 1.0),

@@ -17,6 +17,7 @@ impl Ledger<'_> {
     pub(super) fn begin(&mut self, e: &Event<'_>, dev: Name, kind: RxStart) -> Option<UnitId> {
         let skb = self.identity.of(e.index)?;
         self.sweep(e.ts);
+        self.now = e.ts;
         let id = self.units.add(Unit::begin(skb, dev, e.cpu, e.ts, kind));
         if let Some(before) = self.open.insert(skb, id) {
             self.close(before);

@@ -185,6 +185,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         unattributed_ns: total_ns.wrapping_sub(attributed),
         stages: parts.0,
         rcvq_ns,
+        censored: None,
+        at_least_ns: None,
         poll_nth: u.poll_nth,
         unit_nth: u.unit_nth,
         run_by: asks.run_by(u),

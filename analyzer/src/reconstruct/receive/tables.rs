@@ -89,6 +89,28 @@ impl ReadBy {
     }
 }
 
+/// Why a row's total is only a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Censored {
+    /// Under way when the recording, or recording again after a loss, began.
+    Start,
+    /// Waiting when the recording ended.
+    End,
+    /// Waiting when events were lost, or in a socket whose queue was not known since.
+    Loss,
+}
+
+impl Censored {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Censored::Start => "start",
+            Censored::End => "end",
+            Censored::Loss => "loss",
+        }
+    }
+}
+
 /// One unit (an skb after GRO) delivered to a socket.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RxRow {
@@ -120,6 +142,10 @@ pub struct RxRow {
     pub stages: [Option<i64>; STAGES],
     /// Ready (or protocol) to the copy that took its last byte: the residence in the receive queue.
     pub rcvq_ns: Option<i64>,
+    /// Why its time is only known to be at least something; such a unit is in no percentile.
+    pub censored: Option<Censored>,
+    /// Of a censored unit: first event to the last moment at which it is known to have been under way, ns.
+    pub at_least_ns: Option<i64>,
     /// Poll of the softirq run that it was in, from 0 (as `polls.nth`).
     pub poll_nth: Option<u32>,
     /// Its place among the units of that poll, from 0.
@@ -276,6 +302,20 @@ pub static RX: TableDef<RxRow> = TableDef {
             I64,
             "residence in the receive queue: socket readable to the copy that took its last byte (the four reader stages)",
             |r, _| r.rcvq_ns.into()
+        ),
+        col!(
+            "censored",
+            "",
+            Str,
+            "why its time is only known to be at least something: start (under way when recording began), end (not read by its end), loss (events lost); empty: whole",
+            |r, _| r.censored.map_or(Cell::Null, |c| Cell::str(c.word()))
+        ),
+        col!(
+            "at_least_ns",
+            "ns",
+            I64,
+            "of a censored unit: how long it is known to have been under way; empty: total_ns is whole",
+            |r, _| r.at_least_ns.into()
         ),
         col!(
             "poll_nth",

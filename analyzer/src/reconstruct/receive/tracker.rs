@@ -9,7 +9,7 @@ use super::fifo::{Fifo, StreamBytes};
 use super::ledger::{self, Asks};
 use super::progress::Progress;
 use super::reads::{Copied, Returning};
-use super::tables::{RxEnd, RxRow};
+use super::tables::{Censored, RxEnd, RxRow};
 use super::unit::Key;
 use super::units::{UnitId, Units};
 use crate::confidence::Confidence;
@@ -18,6 +18,7 @@ use crate::ingest::{Event, GapRow};
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::Tracker;
 use crate::reconstruct::skb::Identity;
+use crate::reconstruct::skb::tables::BirthKind;
 use crate::reconstruct::tcp::Tcp;
 
 /// IPPROTO_TCP and IPPROTO_MPTCP: sockets whose units are claimed by tcp_probe.
@@ -81,6 +82,12 @@ pub(super) struct Ledger<'f> {
     pub(super) passed: Vec<UnitId>,
     /// Events were lost: sockets may hold what was not seen to arrive.
     pub(super) after_gap: bool,
+    /// The event at hand, ns.
+    pub(super) now: i64,
+    /// The last of the recording, ns.
+    pub(super) end_ns: i64,
+    /// What ends the wait of the units being written unread, and when.
+    pub(super) cut: Option<(Censored, i64)>,
     pub(super) probe_at: usize,
     pub(super) has_ready: bool,
     pub(super) has_length: bool,
@@ -99,7 +106,8 @@ pub(super) const CROWDED: usize = 1024;
 impl Tracker for Ledger<'_> {
     fn gap(&mut self, gap: &GapRow) {
         // Reads and arrivals may be missing: what waits is no longer known to wait, what is in flight no longer to be so.
-        self.flush_queued(Some(Confidence::Unknown));
+        let began = gap.start_ns.unwrap_or(self.now).min(self.now);
+        self.flush_queued(Some(began));
         self.flush_returning();
         self.after_gap = true;
         self.open.clear();
@@ -163,10 +171,23 @@ impl Ledger<'_> {
     pub(super) fn emit(&mut self, id: UnitId, end: RxEnd, link: Confidence) {
         let Some(u) = self.units.get_mut(id) else { return };
         u.link(link);
+        let mut censored = None;
         if let Some(life) = self.identity.life(u.skb) {
             u.link(life.links);
+            let cut = life.birth_kind == BirthKind::CensoredStart && life.birth_ns == u.start;
+            censored = cut.then_some(Censored::Start);
         }
-        self.out.rows.push(ledger::row(u, end, &self.asks));
+        let mut row = ledger::row(u, end, &self.asks);
+        row.at_least_ns = censored.map(|_| row.total_ns);
+        row.censored = censored;
+        if let (RxEnd::Queued, Some((why, at))) = (end, self.cut) {
+            row.censored = Some(why);
+            row.at_least_ns = Some(
+                at.max(row.start_ns.wrapping_add(row.total_ns))
+                    .wrapping_sub(row.start_ns),
+            );
+        }
+        self.out.rows.push(row);
         u.done = true;
         if end == RxEnd::Protocol {
             self.open.remove(&u.skb);
@@ -177,8 +198,8 @@ impl Ledger<'_> {
         }
     }
 
-    /// What waits in sockets is written as it is; `link`: how sure, else each queue says.
-    pub(super) fn flush_queued(&mut self, link: Option<Confidence>) {
+    /// What waits in sockets is written as it is: at the end of the recording, or where events are `lost` from a time on.
+    pub(super) fn flush_queued(&mut self, lost: Option<i64>) {
         let mut waiting: Vec<(UnitId, Confidence)> = vec![];
         for (key, fifo) in std::mem::take(&mut self.fifos) {
             let (units, bytes) = fifo.drain(&self.units);
@@ -191,14 +212,27 @@ impl Ledger<'_> {
                     dropped: of.dropped + bytes.dropped,
                     waiting: of.waiting + bytes.waiting,
                     strange: of.strange + bytes.strange,
-                    cut: of.cut || bytes.cut || link.is_some(),
+                    cut: of.cut || bytes.cut || lost.is_some(),
                 };
             }
         }
         waiting.sort_unstable();
         for (u, of_queue) in waiting {
-            self.emit(u, RxEnd::Queued, link.unwrap_or(of_queue));
+            // What a queue holds is not known since a loss: it may have been read in it.
+            let (why, link) = match (lost, of_queue) {
+                (Some(_), _) => (Censored::Loss, Confidence::Unknown),
+                (None, Confidence::Unknown) => (Censored::Loss, of_queue),
+                (None, _) => (Censored::End, of_queue),
+            };
+            let at = match (lost, why) {
+                (Some(at), _) => at,
+                (None, Censored::End) => self.end_ns,
+                (None, _) => i64::MIN,
+            };
+            self.cut = Some((why, at));
+            self.emit(u, RxEnd::Queued, link);
         }
+        self.cut = None;
     }
 
     pub(super) fn finish(mut self) -> Receive {

@@ -54,6 +54,31 @@ fn lead(receive: &Receive) -> Text {
     ))
 }
 
+/// Which units the percentiles leave out, and why.
+fn excluded(receive: &Receive) -> String {
+    let of = |why: &str| receive.excluded.get(why).copied().unwrap_or(0);
+    let cut: Vec<String> = [
+        ("loss", "shadowed by lost events"),
+        ("censored_start", "under way when recording began"),
+        ("censored_end", "not read by its end"),
+    ]
+    .into_iter()
+    .filter(|(why, _)| of(why) > 0)
+    .map(|(why, text)| format!("{} {text}", format::count(of(why))))
+    .collect();
+    let none = match cut.is_empty() {
+        true => "No unit is left out of the percentiles".to_string(),
+        false => format!(
+            "Left out of every percentile, because their time is only known to be at least something: {}",
+            cut.join(", ")
+        ),
+    };
+    format!(
+        "{none}; {} of weak or unknown links are in the percentiles of all, and not in those of certain and strong links.",
+        format::count(of("not_solid"))
+    )
+}
+
 fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     let confidence: Vec<String> = receive
         .by_confidence
@@ -69,6 +94,7 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
             format::count(receive.queued),
             confidence.join(", ")
         ))),
+        Block::Paragraph(Text::from(excluded(receive))),
         Block::Figure(Box::new(waterfall(receive))),
         Block::Table(stages(receive)),
         Block::Details {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Confidence;
-use crate::reconstruct::receive::tables::RxEnd;
+use crate::reconstruct::receive::tables::{Censored, RxEnd};
 use crate::testing::tcp::Sock;
 
 pub(super) fn ends(r: &[RxRow]) -> Vec<(Option<u32>, RxEnd, Confidence)> {
@@ -275,6 +275,7 @@ fn what_is_not_read_is_queued() {
     let r = rx(&s);
     assert_eq!(ends(&r), [(Some(100), Queued, Certain)]);
     assert_eq!((r[0].total_ns, r[0].rcvq_ns, r[0].pid), (20, None, 0));
+    assert_eq!((r[0].censored, r[0].at_least_ns), (Some(Censored::End), Some(20)));
 }
 
 /// The reader's CPU is not the allocating one: the skb is freed there (deferred) before the read returns.
