@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use netmortem_analyzer::analyses::{Answers, answer};
 use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity, StatRow, StreamInfo};
+use netmortem_analyzer::reconstruct::context::RunBy;
 use netmortem_analyzer::reconstruct::drops::tables::DropRow;
 use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
 use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
-use netmortem_analyzer::reconstruct::context::RunBy;
 use netmortem_analyzer::reconstruct::softirq::Counted;
 use netmortem_analyzer::reconstruct::softirq::tables::SoftirqRow;
 use netmortem_analyzer::reconstruct::tcp::tables::{

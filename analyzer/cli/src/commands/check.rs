@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use netmortem_analyzer::ingest::{self, CaptureInfo, Options};
+use netmortem_analyzer::reconstruct::skew::{self, ClockError};
+use netmortem_formats::Capture;
 
 use crate::args::Global;
 use crate::output::{self, clean, group_digits};
@@ -44,12 +46,17 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         },
     );
     drop(progress);
+    let clocks = clocks(&capture, &info);
     let mut out = output::writer(None)?;
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &info).map_err(std::io::Error::from)?;
+        let mut json = serde_json::to_value(&info)?;
+        if let (Some(fields), Some(c)) = (json.as_object_mut(), &clocks) {
+            fields.insert("clock_error".into(), serde_json::to_value(c)?);
+        }
+        serde_json::to_writer_pretty(&mut out, &json).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
     } else {
-        write(&info, global.color.on(&std::io::stdout()), &mut out)?;
+        write(&info, clocks.as_ref(), global.color.on(&std::io::stdout()), &mut out)?;
     }
     out.flush()?;
     let fit = info.complete && losses(&info).is_none();
@@ -58,6 +65,15 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Events up to which the CPUs' clocks are compared: that needs all of them in memory, the rest of a check does not.
+const CLOCK_EVENTS: u64 = 20_000_000;
+
+/// How far the CPUs' clocks can be apart; `None` when there is nothing to compare, or too much.
+fn clocks(capture: &Capture, info: &CaptureInfo) -> Option<ClockError> {
+    let compare = info.cpus > 1 && info.clock_is_ns && info.total_events <= CLOCK_EVENTS;
+    compare.then(|| skew::of_capture(capture, &Options::default()))
 }
 
 /// What was lost, as a phrase; `None` when nothing.
@@ -77,7 +93,7 @@ fn losses(info: &CaptureInfo) -> Option<String> {
     }
 }
 
-fn write(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let known = |s: &str| {
         if s.is_empty() {
             "not recorded".to_owned()
@@ -102,6 +118,9 @@ fn write(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Resul
         " (does not count ns: no latency can be told)"
     };
     writeln!(out, "clock     {}{not_ns}", known(&info.clock))?;
+    if let Some(c) = clocks {
+        writeln!(out, "skew      {}", c.sentence())?;
+    }
     writeln!(
         out,
         "duration  {:.6} s on {} CPUs",
