@@ -1,5 +1,6 @@
 //! What holds for the whole crate: registration of folders, thread counts, loss of events.
 
+mod conserved;
 mod folders;
 mod loss;
 mod older;

@@ -66,7 +66,6 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             )
         },
     );
-    lineage.sort();
     let cost = observer::Observer::new(&trace);
     let mut observer = observer::receive(&cost, &mut rx.rows);
     observer.extend(observer::transmit(&cost, &mut tx.rows));
@@ -76,6 +75,13 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     for r in &tx.rows {
         if let (Some(original), Some(t)) = (r.original, r.t_ack_ns) {
             identity.acked(original, t, r.confidence);
+        }
+    }
+    let mut identity = identity;
+    for r in &tx.rows {
+        let original = r.original.or_else(|| identity.original_of(r.skb_id));
+        if let (Some(original), Some(acked)) = (original, r.t_ack_ns) {
+            identity.acked(original, acked, r.confidence);
         }
     }
     let mut unknown = vec![];
@@ -147,7 +153,18 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     });
     let connections: Vec<_> = connections.collect();
     let lost = !trace.gaps.is_empty();
-    let balances = balances::compute(&lineage.units, &connections, &rx.rows, lost);
+    let balances = balances::compute(&balances::Inputs {
+        units: &lineage.units,
+        connections: &connections,
+        streams: &rx.streams,
+        samples: &tcp.samples,
+        tx: &tx.rows,
+        lost,
+    });
+    let sockets: FxHashMap<_, _> = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?))).collect();
+    lineage.finish(&rx.coalesced, |head| {
+        balances::unexplained(&balances, *sockets.get(&head)?)
+    });
     Facts {
         gaps: trace.gaps,
         stats,

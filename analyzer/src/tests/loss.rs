@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, SkbId};
+use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::SkbRow;
 use crate::testing::rewrite::{thinned, without_events};
@@ -27,6 +28,17 @@ pub(super) fn check_invariants(f: &Facts) {
 fn lives(f: &Facts) -> FxHashMap<(u64, i64), &SkbRow> {
     f.skbs.iter().map(|s| ((s.skbaddr, s.birth_ns), s)).collect()
 }
+type Edge = ((u64, i64), (u64, i64), LineageKind);
+fn edges(f: &Facts) -> FxHashMap<Edge, &LineageRow> {
+    let key = |id: SkbId| {
+        let s = &f.skbs[id.0 as usize];
+        (s.skbaddr, s.birth_ns)
+    };
+    f.lineage
+        .iter()
+        .map(|r| ((key(r.parent), key(r.child), r.kind), r))
+        .collect()
+}
 fn units(f: &Facts) -> FxHashMap<(u64, i64), &RxRow> {
     f.rx.iter()
         .map(|r| ((f.skbs[r.skb_id.0 as usize].skbaddr, r.start_ns), r))
@@ -43,6 +55,13 @@ fn compare(whole: &Facts, less: &Facts, what: &str) -> (usize, usize) {
         if let (true, Some(now), Some(then)) = (row.confidence.is_solid(), row.life_ns(), before.life_ns()) {
             assert_eq!(now, then, "{what}\n{before:?}\n{row:?}");
             same += 1;
+        }
+    }
+    let (known, a, b) = (a, edges(whole), edges(less));
+    for (key, row) in &b {
+        // Between lives that are known anyway, nothing is claimed that was not so before.
+        if row.confidence.is_solid() && known.contains_key(&key.0) && known.contains_key(&key.1) {
+            assert!(a.contains_key(key), "{what}\n{key:?} {row:?}");
         }
     }
     let (a, b) = (units(whole), units(less));

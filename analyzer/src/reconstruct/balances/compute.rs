@@ -1,25 +1,100 @@
 //! The sums.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use super::tables::{BalanceKind, BalanceRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::reconstruct::lineage::tables::Conserved;
 use crate::reconstruct::lineage::{Unit, UnitKind};
-use crate::reconstruct::receive::tables::{RxEnd, RxRow};
-use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::receive::StreamBytes;
+use crate::reconstruct::tcp::tables::{ConnectionRow, SampleRow};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 type Sums = BTreeMap<(BalanceKind, Option<ConnectionId>), BalanceRow>;
 
-/// All balances, by kind and socket. `lost`: events were lost, so nothing that spans the recording is sure to add up.
-pub fn compute(units: &[Unit], connections: &[ConnectionRow], rx: &[RxRow], lost: bool) -> Vec<BalanceRow> {
+/// What the balances are made of.
+pub struct Inputs<'f> {
+    /// Heads and packets cut.
+    pub units: &'f [Unit],
+    /// Sockets.
+    pub connections: &'f [ConnectionRow],
+    /// What the receive ledger counted, by socket.
+    pub streams: &'f FxHashMap<ConnectionId, StreamBytes>,
+    /// tcp_probe, by time.
+    pub samples: &'f [SampleRow],
+    /// What was sent.
+    pub tx: &'f [TxRow],
+    /// Events were lost: nothing that spans the recording is sure to add up.
+    pub lost: bool,
+}
+
+/// All balances, by kind and socket.
+pub fn compute(i: &Inputs<'_>) -> Vec<BalanceRow> {
     let mut sums = Sums::new();
-    for u in units {
+    for u in i.units {
         of_unit(&mut sums, u);
     }
-    fifos(&mut sums, connections, rx, lost);
+    fifos(&mut sums, i.connections, i.streams, i.lost);
+    payloads(&mut sums, i.samples, i.tx, i.lost);
     sums.into_values().collect()
+}
+
+/// What snd_nxt advanced by from one probe to the next was sent in between. Both happen under the socket's lock.
+fn payloads(sums: &mut Sums, samples: &[SampleRow], tx: &[TxRow], lost: bool) {
+    let mut sent: FxHashMap<ConnectionId, Vec<(i64, Option<u32>)>> = FxHashMap::default();
+    for r in tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+        if let Some(c) = r.connection {
+            sent.entry(c).or_default().push((r.t_sched_ns, r.bytes));
+        }
+    }
+    for of in sent.values_mut() {
+        of.sort_unstable_by_key(|s| s.0);
+    }
+    // Last sample, and how many of the frames came before it.
+    let mut at: FxHashMap<ConnectionId, (u32, usize)> = FxHashMap::default();
+    for s in samples {
+        let of = sent.get(&s.connection).map_or(&[][..], |of| of);
+        let before = of.partition_point(|(ts, _)| *ts < s.time_ns);
+        let Some((nxt, from)) = at.insert(s.connection, (s.snd_nxt, before)) else {
+            continue;
+        };
+        let advanced = s.snd_nxt.wrapping_sub(nxt);
+        let frames = of.get(from..before).unwrap_or(&[]);
+        if frames.is_empty() && advanced == 0 || advanced >= 1 << 31 {
+            continue;
+        }
+        let r = row(sums, BalanceKind::TxPayload, Some(s.connection));
+        let found: u64 = frames.iter().filter_map(|f| f.1).map(u64::from).sum();
+        r.units += 1;
+        r.bytes_expected += u64::from(advanced);
+        r.bytes_found += found;
+        let apart = u64::from(advanced).abs_diff(found);
+        r.unexplained_bytes += apart;
+        r.matched += u64::from(apart == 0);
+        r.confidence = r.confidence.min(match lost {
+            true => Confidence::Unknown,
+            false => Confidence::Strong,
+        });
+        if apart > 0 {
+            r.because = match (lost, frames.iter().any(|f| f.1.is_none())) {
+                (true, _) => "events were lost: frames or probes may be missing",
+                (_, true) => "the payload of some frames is not known",
+                _ => "frames of this socket were not recognised, or are another's",
+            };
+        }
+    }
+}
+
+/// Share of a socket's received bytes that its FIFO does not explain; `None` when that was not compared.
+pub fn unexplained(balances: &[BalanceRow], connection: ConnectionId) -> Option<f64> {
+    let key = (BalanceKind::CoalesceFifo, Some(connection));
+    let at = balances.binary_search_by_key(&key, |b| (b.kind, b.connection)).ok()?;
+    let b = balances.get(at)?;
+    (b.confidence > Confidence::Unknown).then(|| b.unexplained_bytes as f64 / b.bytes_expected.max(1) as f64)
 }
 
 fn row(sums: &mut Sums, kind: BalanceKind, connection: Option<ConnectionId>) -> &mut BalanceRow {
@@ -67,39 +142,38 @@ fn of_unit(sums: &mut Sums, u: &Unit) {
     }
 }
 
-/// What arrived was read, or waits. Only where both ends of the queue are recorded.
-fn fifos(sums: &mut Sums, connections: &[ConnectionRow], rx: &[RxRow], lost: bool) {
-    let mut waiting: BTreeMap<ConnectionId, (u64, bool)> = BTreeMap::new();
-    for r in rx.iter().filter(|r| r.end == RxEnd::Queued) {
-        if let (Some(c), Some(bytes)) = (r.connection, r.bytes) {
-            let of = waiting.entry(c).or_default();
-            of.0 += u64::from(bytes);
-            of.1 |= r.confidence < Confidence::Strong;
-        }
-    }
+/// What arrived was read, or waits. Reads are counted by `sock_recv_length`; where there is none, by copies, which are not
+/// independent of the queue.
+fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<ConnectionId, StreamBytes>, lost: bool) {
     for c in connections {
-        let Some(read) = c.bytes_read else { continue };
-        if c.bytes_in == 0 && read == 0 {
+        let Some(s) = streams.get(&c.connection) else { continue };
+        let expected = s.arrived.saturating_sub(s.dropped);
+        let read = c.bytes_read.unwrap_or(s.taken + s.strange);
+        let found = read + s.waiting;
+        if expected == 0 && found == 0 {
             continue;
         }
-        let (left, unsure) = waiting.get(&c.connection).copied().unwrap_or_default();
+        let lost = lost || s.cut;
         let r = row(sums, BalanceKind::CoalesceFifo, Some(c.connection));
         r.units = 1;
-        (r.bytes_expected, r.bytes_found) = (c.bytes_in, read + left);
-        r.unexplained_bytes = c.bytes_in.abs_diff(read + left);
+        (r.bytes_expected, r.bytes_found) = (expected, found);
+        r.unexplained_bytes = expected.abs_diff(found);
         r.matched = u64::from(r.unexplained_bytes == 0);
-        r.confidence = match (lost, unsure) {
+        r.confidence = match (lost, c.bytes_read) {
             (true, _) => Confidence::Unknown,
-            (_, true) => Confidence::Weak,
+            (_, None) => Confidence::Weak,
             _ => Confidence::Strong,
         };
-        r.because = match (lost, r.bytes_expected.cmp(&r.bytes_found)) {
-            (_, std::cmp::Ordering::Equal) => "",
-            (true, _) => "events were lost: arrivals or reads may be missing",
-            (_, std::cmp::Ordering::Less) => {
+        r.because = match (lost, expected.cmp(&found)) {
+            (_, Ordering::Equal) => "",
+            (true, _) => "events were lost, or the recording began later: arrivals or reads may be missing",
+            _ if c.bytes_read.is_none() => {
+                "no event counts what was read: copies alone, of skbs that may never have been seen to arrive"
+            }
+            (_, Ordering::Less) => {
                 "more was read than tcp_probe showed: it is silent in the handshake, in closing states, and for what the backlog merged"
             }
-            (_, std::cmp::Ordering::Greater) => {
+            (_, Ordering::Greater) => {
                 "more arrived than was read: duplicates that TCP trimmed, or reads without events"
             }
         };

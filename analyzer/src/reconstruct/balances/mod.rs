@@ -1,7 +1,7 @@
 //! Byte conservation, computed: what the kernel's own lengths and sequence numbers say against what the reconstruction
 //! found, for every kind of link that moves bytes.
 //!
-//! In: heads and packets cut (lineage), sockets (tcp), the receive ledger, companions sent (skb). Out: rows of `balances`.
+//! In: heads and packets cut (lineage), sockets (tcp), the receive ledger, frames sent (transmit). Out: rows of `balances`.
 //! Must not repair anything: a difference is stated, and the edges behind it are weak already.
 //!
 //! ```text
@@ -18,4 +18,4 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use compute::compute;
+pub use compute::{Inputs, compute, unexplained};

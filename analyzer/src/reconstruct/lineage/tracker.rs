@@ -23,6 +23,7 @@ use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::receive::Coalesced;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::skb::{FreePlace, Frees, Identity};
 use crate::reconstruct::tcp::Tcp;
@@ -37,6 +38,9 @@ pub struct Lineage {
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
+
+/// Share of a socket's bytes that may be unexplained before the order of its FIFO is doubted.
+const UNEXPLAINED: f64 = 0.005;
 
 /// The last frame queued on a CPU.
 #[derive(Debug, Clone, Copy)]
@@ -114,8 +118,29 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp)
 }
 
 impl Lineage {
-    /// By time, once all edges are there.
-    pub fn sort(&mut self) {
+    /// Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time. Whether their bytes add
+    /// up is judged by socket: `fifo` says what of the bytes of a head's socket is unexplained, as a share of all.
+    pub fn finish(&mut self, coalesced: &[Coalesced], fifo: impl Fn(SkbId) -> Option<f64>) {
+        self.rows.extend(coalesced.iter().map(|c| {
+            let conserved = match fifo(c.head) {
+                Some(0.0) => Conserved::Yes,
+                Some(share) if share > UNEXPLAINED => Conserved::No,
+                _ => Conserved::Unknown,
+            };
+            LineageRow {
+                ts_ns: c.ts_ns,
+                parent: c.head,
+                child: c.tail,
+                kind: LineageKind::Coalesce,
+                rule: Rule::ByteFifo,
+                bytes: Some(c.bytes),
+                conserved,
+                confidence: match conserved {
+                    Conserved::No => c.confidence.min(Confidence::Weak),
+                    _ => c.confidence,
+                },
+            }
+        }));
         self.rows.sort_by_key(|r| (r.ts_ns, r.child, r.parent));
     }
 }

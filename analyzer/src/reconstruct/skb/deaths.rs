@@ -196,6 +196,7 @@ impl Skbs<'_> {
             fclone_distance: self.layout.distance,
             hashed: self.layout.hashed,
             clones: self.clones,
+            reborn: self.reborn,
             missing: vec![],
             stats: vec![untracked],
         }

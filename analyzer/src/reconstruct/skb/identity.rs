@@ -49,6 +49,8 @@ pub struct Identity {
     pub hashed: bool,
     /// Originals and the companions sent down for them, in order of sending.
     pub clones: Vec<Sent>,
+    /// When the address of an original that ended silently began its next life.
+    pub(super) reborn: FxHashMap<SkbId, i64>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     /// Counters.
@@ -78,10 +80,18 @@ impl Identity {
             return;
         };
         let silent = matches!(life.death_kind, DeathKind::Unseen | DeathKind::CensoredEnd);
-        if life.class == SkbClass::TxOriginal && silent && ns >= life.last_ns {
+        // Its memory was another skb's by then: that acknowledgement is not the one.
+        let late = self.reborn.get(&skb).is_some_and(|next| ns > *next);
+        if life.class == SkbClass::TxOriginal && silent && !late && ns >= life.last_ns {
             (life.death_kind, life.death_ns) = (DeathKind::InferredAcked, Some(ns));
             (life.last_ns, life.confidence) = (ns, life.links.min(confidence));
         }
+    }
+    /// The original whose companion a life is.
+    pub fn original_of(&self, clone: SkbId) -> Option<SkbId> {
+        // Companions are numbered as they are sent.
+        let at = self.clones.binary_search_by_key(&clone, |c| c.clone).ok()?;
+        self.clones.get(at).map(|c| c.original)
     }
     /// The life that the event at a position names.
     #[inline]
@@ -110,6 +120,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         frees: Frees::new(&capture.kallsyms),
         layout,
         clones: Vec::new(),
+        reborn: FxHashMap::default(),
         horizon: trace
             .info
             .start_ns
@@ -176,8 +187,10 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.write_queue(e, p.skb_addr, true));
-    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, false));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
+        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)))
+    });
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, None));
     r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));

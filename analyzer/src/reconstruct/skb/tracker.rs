@@ -34,6 +34,7 @@ pub(super) struct Skbs<'k> {
     pub(super) frees: Frees<'k>,
     pub(super) layout: Layout,
     pub(super) clones: Vec<Sent>,
+    pub(super) reborn: FxHashMap<SkbId, i64>,
     pub(super) horizon: i64,
     pub(super) barrier: i64,
     pub(super) untracked_frees: u64,
@@ -91,6 +92,9 @@ impl Skbs<'_> {
         kind: BirthKind,
         (dev, len): (Name, Option<u32>),
     ) -> SkbId {
+        if let Some(l) = self.open.get(&addr).filter(|l| l.class == SkbClass::TxOriginal) {
+            self.reborn.insert(l.id, e.ts);
+        }
         self.evict(addr, false);
         let id = SkbId(self.rows.len() as u32);
         self.rows.push(None);

@@ -53,6 +53,12 @@ impl Skbs<'_> {
         };
         if let (Some(o), Some(link)) = (open, link) {
             let before = std::mem::replace(&mut o.sent, true);
+            // Across a loss it may be another original at that address.
+            let link = match o.last_ns < self.barrier {
+                true => link.min(Confidence::Weak),
+                false => link,
+            };
+            o.confidence = o.confidence.min(link);
             (o.last_ns, o.last_cpu) = (e.ts, e.cpu);
             return Some((o.id, before, link));
         }
@@ -118,8 +124,14 @@ impl Skbs<'_> {
                 && e.in_softirq()
                 && self.same_run(e, l.last_ns)
                 && gained.is_some_and(|g| LINK_HEADERS.contains(&g));
-            match (stacked, forwarded) {
+            // Nothing comes back to the device that sent it here: an ACK that a socket's backlog took in silently, and its
+            // address is the next ACK's at once.
+            let back = l.class != SkbClass::Rx && l.dev == dev;
+            // Out where it came in: a router with one leg, or the same.
+            let one_leg = l.class == SkbClass::Rx && l.last_dev == dev;
+            match (stacked, forwarded && !back) {
                 (true, _) => Some(Confidence::Certain),
+                (_, true) if one_leg => Some(Confidence::Weak),
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),
@@ -159,26 +171,44 @@ impl Skbs<'_> {
         }
     }
 
-    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, is_tail: bool) {
+    /// An original is named: in the write queue, as the tail of these many bytes, or as sent again.
+    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, tail: Option<u32>) {
         if addr == 0 {
             return;
         }
+        let open = self.open.get(&addr).filter(|l| l.class == SkbClass::TxOriginal);
         // An original that was sent left the write queue: the same address as its tail is a new skb.
-        let same = self
-            .open
-            .get(&addr)
-            .is_some_and(|l| l.class == SkbClass::TxOriginal && !(is_tail && l.sent));
-        if same {
+        let same = open.is_some_and(|l| tail.is_none() || !l.sent);
+        // So is most often a tail that shrank: the one before it took it in whole (`tcp_grow_skb`), or only some of it.
+        let shrank = same
+            && open
+                .and_then(|l| l.last_len)
+                .zip(tail)
+                .is_some_and(|(had, has)| has < had);
+        if shrank {
+            self.tail(e, addr, Confidence::Weak);
+        } else if same {
             self.touch(e, addr, Phase::WriteQueue, Confidence::Strong);
         } else {
-            self.birth(
-                e,
-                addr,
-                SkbClass::TxOriginal,
-                Phase::WriteQueue,
-                BirthKind::Inferred,
-                (Name::default(), None),
-            );
+            self.tail(e, addr, Confidence::Certain);
+        }
+        if let Some(len) = tail {
+            self.length(addr, len);
+        }
+    }
+
+    fn tail(&mut self, e: &Event<'_>, addr: u64, link: Confidence) {
+        let unnamed = (Name::default(), None);
+        self.birth(
+            e,
+            addr,
+            SkbClass::TxOriginal,
+            Phase::WriteQueue,
+            BirthKind::Inferred,
+            unnamed,
+        );
+        if let Some(l) = self.open.get_mut(&addr) {
+            l.confidence = l.confidence.min(link);
         }
     }
 
