@@ -73,12 +73,6 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     drop(cost);
     // TX originals die when their last byte is acknowledged: silently.
     for r in &tx.rows {
-        if let (Some(original), Some(t)) = (r.original, r.t_ack_ns) {
-            identity.acked(original, t, r.confidence);
-        }
-    }
-    let mut identity = identity;
-    for r in &tx.rows {
         let original = r.original.or_else(|| identity.original_of(r.skb_id));
         if let (Some(original), Some(acked)) = (original, r.t_ack_ns) {
             identity.acked(original, acked, r.confidence);
