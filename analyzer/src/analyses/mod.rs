@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, receive, lifetimes, napi, drops, tcp -> verdict (reads the other answers) -> Answers
+//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp -> verdict (reads the other answers) -> Answers
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
@@ -12,6 +12,7 @@ pub mod napi;
 pub mod quality;
 pub mod receive;
 pub mod tcp;
+pub mod transmit;
 pub mod verdict;
 pub mod waits;
 
@@ -42,10 +43,12 @@ impl<T> Outcome<T> {
 pub struct Answers {
     /// Can this capture be trusted?
     pub quality: quality::Quality,
-    /// Five lines.
+    /// Six lines.
     pub verdict: Vec<verdict::Line>,
     /// Where do received packets spend their time?
     pub receive: Outcome<receive::Receive>,
+    /// Where do sent segments spend their time?
+    pub transmit: Outcome<transmit::Transmit>,
     /// How long do skbs live?
     pub lifetimes: Outcome<lifetimes::Lifetimes>,
     /// How do softirq and NAPI run?
@@ -62,15 +65,17 @@ pub struct Answers {
 pub fn answer(facts: &Facts) -> Answers {
     let quality = quality::answer(facts);
     let receive = receive::answer(facts);
+    let transmit = transmit::answer(facts);
     let lifetimes = lifetimes::answer(facts);
     let napi = napi::answer(facts);
     let drops = drops::answer(facts);
     let tcp = tcp::answer(facts);
-    let verdict = verdict::answer(&quality, &receive, &napi, &drops, &tcp);
+    let verdict = verdict::answer(&quality, &receive, &transmit, &napi, &drops, &tcp);
     Answers {
         quality,
         verdict,
         receive,
+        transmit,
         lifetimes,
         napi,
         drops,

@@ -13,6 +13,9 @@ pub(super) fn check_invariants(f: &Facts) {
         let parts: i64 = r.stages.iter().flatten().sum();
         assert_eq!(parts + r.unattributed_ns, r.total_ns, "{r:?}");
     }
+    for r in &f.tx {
+        assert_eq!(r.stages.sum() + r.unattributed_ns, r.total_ns, "{r:?}");
+    }
     for s in &f.skbs {
         assert!(s.life_ns().is_none_or(|l| l >= 0), "{s:?}");
         assert!(s.confidence <= s.links && s.last_ns >= s.birth_ns, "{s:?}");
@@ -129,7 +132,7 @@ fn any_event_may_be_missing() {
         let less = crate::analyze(&without_events(&capture, key), &Default::default());
         check_invariants(&less);
         let answers = crate::analyses::answer(&less);
-        assert_eq!(answers.verdict.len(), 5, "{key}");
+        assert_eq!(answers.verdict.len(), 6, "{key}");
         assert!(answers.verdict.iter().all(|l| !l.sentence.is_empty()), "{key}");
     }
 }

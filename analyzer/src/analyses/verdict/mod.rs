@@ -1,4 +1,4 @@
-//! Five lines a tired engineer reads first: trust, receive latency, drops, TCP, CPU. Sentences from a fixed list.
+//! Six lines a tired engineer reads first: trust, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
 
 use crate::analyses::Outcome;
 use crate::analyses::drops::Drops;
@@ -6,6 +6,7 @@ use crate::analyses::napi::Napi;
 use crate::analyses::quality::{Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
+use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 
 mod sentences;
@@ -31,7 +32,7 @@ pub enum Tone {
 /// One line of the verdict.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Line {
-    /// `quality`, `receive`, `drops`, `tcp`, `napi`: the section it leads to.
+    /// `quality`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
     pub subject: &'static str,
     /// How it is coloured.
     pub tone: Tone,
@@ -41,15 +42,18 @@ pub struct Line {
 
 /// Residence in the receive queue (p99) from which the reader is named as the wait, ns.
 pub const RCVQ_NOTICE_NS: i64 = 1_000_000;
+/// Share of sent segments' time in one wait of this host from which that wait is worth a look.
+pub const SENDER_NOTICE_SHARE: f64 = 0.5;
 /// NET_RX share of a CPU from which it is worth a look.
 pub const SOFTIRQ_NOTICE_SHARE: f64 = 0.30;
 /// NET_RX delay (p99) from which it is worth a look, ns.
 pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 
-/// Writes the five lines.
+/// Writes the six lines.
 pub fn answer(
     quality: &Quality,
     receive: &Outcome<Receive>,
+    transmit: &Outcome<Transmit>,
     napi: &Outcome<Napi>,
     drops: &Outcome<Drops>,
     tcp: &Outcome<Tcp>,
@@ -85,6 +89,7 @@ pub fn answer(
     vec![
         trust,
         line("receive", get(receive).map(sentences::receive)),
+        line("transmit", get(transmit).map(sentences::transmit)),
         line("drops", get(drops).map(sentences::drops)),
         line("tcp", get(tcp).map(sentences::tcp)),
         line("napi", get(napi).map(sentences::napi)),

@@ -1,10 +1,11 @@
 //! The fixed list of verdict sentences.
 
-use super::{RCVQ_NOTICE_NS, SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use super::{RCVQ_NOTICE_NS, SENDER_NOTICE_SHARE, SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
+use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 
 /// Fewest delays of a CPU whose p99 is judged.
@@ -74,6 +75,46 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         total.n,
     );
     (if slow || total.n == 0 { Tone::Notice } else { Tone::Ok }, sentence)
+}
+
+/// Time in the network, in the program's own call, or in no stage is no wait of the host's queues.
+const NOT_QUEUED: [&str; 3] = ["network", "send", "unattributed"];
+
+pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
+    let total = &t.total.solid;
+    if t.acked == 0 {
+        let others: u64 = t.others.values().sum();
+        let s = format!(
+            "No TCP segment with payload was seen acknowledged; {} sent.",
+            counted(others + t.open + t.dropped, "packet was", "packets were")
+        );
+        return (Tone::Ok, s);
+    }
+    let top = t.stages.iter().chain([&t.unattributed]).max_by_key(|s| s.solid.sum_ns);
+    let top = top.filter(|_| total.sum_ns > 0);
+    let share = top.map_or(0.0, |s| s.solid.sum_ns as f64 / total.sum_ns as f64);
+    let said = top.map_or_else(String::new, |s| {
+        format!("; {:.0} % of that time: {}", share * 100.0, s.meaning)
+    });
+    let all = &t.total.all;
+    let weak = match all.n.saturating_sub(total.n) {
+        0 => String::new(),
+        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
+    };
+    let open = match t.open {
+        0 => String::new(),
+        n => format!("; {n} not acknowledged at the end"),
+    };
+    let held = top.is_some_and(|s| !NOT_QUEUED.contains(&s.stage)) && share >= SENDER_NOTICE_SHARE;
+    let sentence = format!(
+        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after their send call began (n {}){said}{weak}{open}.",
+        or_dash(total.p50_ns),
+        or_dash(total.p99_ns),
+        or_dash(total.max_ns),
+        total.n,
+    );
+    let tone = if held || total.n == 0 { Tone::Notice } else { Tone::Ok };
+    (tone, sentence)
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {

@@ -20,9 +20,9 @@ fn durations_as_people_read_them() {
     assert!(of(i64::MIN).ends_with(" s"));
 }
 
-/// Five lines in a fixed order, whatever is missing; what has no answer says why.
+/// Six lines in a fixed order, whatever is missing; what has no answer says why.
 #[test]
-fn always_five_lines() {
+fn always_six_lines() {
     let mut f = Facts::empty();
     f.unknown.push(Reason {
         subject: "rx",
@@ -37,6 +37,7 @@ fn always_five_lines() {
     let expect = [
         ("quality", Tone::Bad),
         ("receive", Tone::Unknown),
+        ("transmit", Tone::Unknown),
         ("drops", Tone::Unknown),
         ("tcp", Tone::Unknown),
         ("napi", Tone::Unknown),
@@ -45,7 +46,7 @@ fn always_five_lines() {
     let of = |k: usize| -> &Line { &lines[k] };
     assert!(of(1).sentence.contains("sk_data_ready"), "{}", of(1).sentence);
     assert_eq!(
-        of(2).sentence,
+        of(3).sentence,
         "No answer on drops, because skb:kfree_skb has no format in this capture."
     );
 }

@@ -179,13 +179,19 @@ impl Ledger<'_> {
             retransmits: 0,
             recovery_by: None,
             t_sched_ns: p.ts,
-            t_snd_ns: p.started,
+            t_snd_ns: p.started.or_else(|| self.first_segment(p)),
             t_ack_ns: None,
             unattributed_ns: 0,
             stages: StageTimes::default(),
             observer_ns: None,
             confidence: life.map_or(link, |l| link.min(l.links)),
         }
+    }
+
+    /// When the driver was given the first segment that software GSO or a qdisc made of a packet.
+    fn first_segment(&self, p: &Packet) -> Option<i64> {
+        let segments = self.inputs.passes.segments(p.skb);
+        segments.filter(|s| s.dev == p.dev).filter_map(|s| s.started_ns).min()
     }
 
     fn tcp_end(&self, mut row: TxRow, p: &Packet, seg: &Segment, shared: &Shared<'_>) -> TxRow {
@@ -232,7 +238,7 @@ impl Ledger<'_> {
         let before = p.before_transport.map(u32::from);
         row.bytes = match kind {
             TxKind::TcpControl => Some(0),
-            TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + UDP_HEADER)),
+            TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + if p.fragment { 0 } else { UDP_HEADER })),
             _ => None,
         };
         let call = p.call.and_then(|c| self.calls.get(c as usize));

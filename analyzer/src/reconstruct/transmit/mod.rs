@@ -22,7 +22,7 @@ mod limits;
 mod packet;
 mod routes;
 mod sends;
-mod stages;
+pub mod stages;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -55,6 +55,8 @@ pub(super) struct Packet {
     pub(super) retransmit: Option<u32>,
     /// Sent again without success.
     pub(super) failed: bool,
+    /// Not the first of its send call: an IP fragment, without a UDP header.
+    pub(super) fragment: bool,
     /// When it was parked for its neighbour.
     pub(super) parked: Option<i64>,
     /// Life of the original, when an event named it.

@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
+mod udp;
 mod waits;
 
 /// The sender's thread.

@@ -240,6 +240,7 @@ impl<'f> Transmits<'f> {
             xmitted: None,
             retransmit: None,
             failed: false,
+            fragment: false,
             parked: None,
             original,
             protocol: 0,
@@ -248,6 +249,10 @@ impl<'f> Transmits<'f> {
             let parked = self.releasing.remove(0);
             (p.parked, p.call, p.protocol) = (Some(parked.ts), parked.call, parked.protocol);
             p.connection = p.connection.or(parked.connection);
+            // Answered before the send that asked returned.
+            if let (None, Some(t)) = (parked.call, self.sends.threads.get_mut(&parked.pid)) {
+                t.queued.push(at);
+            }
         }
         self.packets.push(p);
         self.open.insert(id, at);
@@ -288,7 +293,7 @@ impl<'f> Transmits<'f> {
         if let Some(c) = connection {
             self.originals.extend(sent.tails.into_iter().map(|t| (t, c)));
         }
-        for at in sent.queued {
+        for (nth, at) in sent.queued.into_iter().enumerate() {
             let Some(p) = self.packets.get_mut(at as usize) else {
                 continue;
             };
@@ -296,6 +301,7 @@ impl<'f> Transmits<'f> {
                 continue;
             }
             (p.call, p.protocol) = (Some(sent.call), protocol);
+            p.fragment = nth > 0 && !tcp;
             if p.connection.is_none() && connection.is_some() {
                 (p.connection, p.link) = (connection, Confidence::Certain);
                 if let (Some(o), Some(c)) = (p.original, connection) {

@@ -1,0 +1,199 @@
+//! Where do sent segments spend their time? Per stage of the transmit ledger, per connection, and the round trip by host.
+//!
+//! Needs the view `tx`. Percentiles are of TCP segments with payload that were acknowledged; what is open (censored by the
+//! end of the recording), dropped, or ends at a device (UDP, control, others) is counted apart. Solid = certain or strong.
+//! The round trip is the stage `network` of segments never sent again, so it leaves the host's own waits out, and keeps the
+//! peer's delayed ACKs in. A segment's waits overlap those of the segments queued with it: shares are of segments' time.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::receive::StageTimes;
+use crate::analyses::waits::{Top, top};
+use crate::analyses::{Outcome, reasons};
+use crate::facts::Facts;
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use crate::stat::Distribution;
+
+#[cfg(test)]
+mod tests;
+
+/// Connections kept: those with most segments.
+pub const CONNECTIONS: usize = 100;
+/// Waits of a sender, before the device has the segment.
+const SENDER: [Stage; 9] = [
+    Stage::Sndbuf,
+    Stage::Send,
+    Stage::Rwnd,
+    Stage::Cwnd,
+    Stage::Nagle,
+    Stage::Pacing,
+    Stage::PacingSlip,
+    Stage::Tsq,
+    Stage::Neighbour,
+];
+
+/// A connection that sent.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Sender {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Segments with payload.
+    pub segments: u64,
+    /// Their payload, bytes.
+    pub bytes: u64,
+    /// Times they, or parts of them, were sent again.
+    pub retransmits: u64,
+    /// The wait that held most of the acknowledged segments' time.
+    pub top: Option<Top>,
+    /// What held it back: share of all time before the device, by wait; largest first.
+    pub limiters: Vec<(&'static str, f64)>,
+    /// Device to ACK, of solid segments never sent again.
+    pub rtt: Distribution,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Transmit {
+    /// TCP segments with payload that were acknowledged.
+    pub acked: u64,
+    /// Not acknowledged when the recording ended.
+    pub open: u64,
+    /// Dropped in this host and not acknowledged.
+    pub dropped: u64,
+    /// Other packets by kind.
+    pub others: BTreeMap<&'static str, u64>,
+    /// TCP segments with payload by confidence word.
+    pub by_confidence: BTreeMap<&'static str, u64>,
+    /// Start to ACK, acknowledged segments only.
+    pub total: StageTimes,
+    /// Per stage, in the order of the path.
+    pub stages: Vec<StageTimes>,
+    /// Time in no stage.
+    pub unattributed: StageTimes,
+    /// Connections, most segments first.
+    pub connections: Vec<Sender>,
+    /// Device to ACK by remote address, of solid segments never sent again.
+    pub rtt_by_host: BTreeMap<String, Distribution>,
+}
+
+fn times(
+    stage: &'static str,
+    meaning: &'static str,
+    rows: &[&TxRow],
+    whole_ns: i64,
+    get: impl Fn(&TxRow) -> Option<i64>,
+) -> StageTimes {
+    let pick = |solid: bool| {
+        let of = rows
+            .iter()
+            .filter(|r| !solid || r.confidence.is_solid())
+            .map(|r| get(r));
+        let (mut values, mut unknown) = (vec![], 0);
+        for v in of {
+            match v {
+                Some(v) => values.push(v),
+                None => unknown += 1,
+            }
+        }
+        Distribution::of(values, unknown)
+    };
+    let (solid, all) = (pick(true), pick(false));
+    let share = if whole_ns > 0 {
+        all.sum_ns as f64 / whole_ns as f64
+    } else {
+        0.0
+    };
+    StageTimes {
+        stage,
+        meaning,
+        solid,
+        all,
+        share,
+    }
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Transmit> {
+    if facts.tx.is_empty() {
+        return Outcome::Unknown(reasons(facts, "tx", "no packet was sent in this recording"));
+    }
+    let data: Vec<&TxRow> = facts.tx.iter().filter(|r| r.kind == TxKind::Tcp).collect();
+    let acked: Vec<&TxRow> = data.iter().copied().filter(|r| r.end == TxEnd::Acked).collect();
+    let whole = acked.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns));
+    let count = |e: TxEnd| data.iter().filter(|r| r.end == e).count() as u64;
+    let mut others = BTreeMap::new();
+    for r in facts.tx.iter().filter(|r| r.kind != TxKind::Tcp) {
+        *others.entry(r.kind.word()).or_insert(0) += 1;
+    }
+    let mut by_confidence = BTreeMap::new();
+    let mut by_connection: BTreeMap<u32, Vec<&TxRow>> = BTreeMap::new();
+    for r in &data {
+        *by_confidence.entry(r.confidence.word()).or_insert(0) += 1;
+        if let Some(c) = r.connection {
+            by_connection.entry(c.0).or_default().push(r);
+        }
+    }
+    let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let mut connections: Vec<Sender> = vec![];
+    for (c, rows) in &by_connection {
+        let row = facts.connections.get(*c as usize);
+        let rtts: Vec<i64> = rows.iter().filter_map(|r| round_trip(r)).collect();
+        if let Some(host) = row.and_then(|c| c.daddr) {
+            hosts.entry(host.to_string()).or_default().extend(&rtts);
+        }
+        connections.push(Sender {
+            connection: *c,
+            label: row.map_or_else(String::new, crate::analyses::tcp::label),
+            segments: rows.len() as u64,
+            bytes: rows.iter().filter_map(|r| r.bytes).map(u64::from).sum(),
+            retransmits: rows.iter().map(|r| u64::from(r.retransmits)).sum(),
+            top: top(rows.iter().copied().filter(|r| r.end == TxEnd::Acked)),
+            limiters: limiters(rows),
+            rtt: Distribution::of(rtts, 0),
+        });
+    }
+    connections.sort_by_key(|c| (std::cmp::Reverse(c.segments), c.connection));
+    connections.truncate(CONNECTIONS);
+    Outcome::Findings(Transmit {
+        acked: acked.len() as u64,
+        open: count(TxEnd::Open),
+        dropped: count(TxEnd::Dropped),
+        others,
+        by_confidence,
+        total: times("total", "send call to ACK", &acked, whole, |r| Some(r.total_ns)),
+        stages: Stage::ALL
+            .iter()
+            .map(|&s| times(s.name(), s.meaning(), &acked, whole, |r| r.stage(s)))
+            .collect(),
+        unattributed: times("unattributed", "in no stage", &acked, whole, |r| {
+            Some(r.unattributed_ns)
+        }),
+        connections,
+        rtt_by_host: hosts.into_iter().map(|(h, v)| (h, Distribution::of(v, 0))).collect(),
+    })
+}
+
+/// Device to ACK, where it is one transmission's.
+fn round_trip(r: &TxRow) -> Option<i64> {
+    let solid = r.end == TxEnd::Acked && r.retransmits == 0 && r.confidence.is_solid();
+    r.stage(Stage::Network)
+        .filter(|_| solid)
+        .map(|ns| ns.saturating_add(r.stage(Stage::Completion).unwrap_or(0)))
+}
+
+/// Shares of the time before the device.
+fn limiters(rows: &[&TxRow]) -> Vec<(&'static str, f64)> {
+    let sum = |s: Stage| rows.iter().filter_map(|r| r.stage(s)).fold(0i64, i64::saturating_add);
+    let sums: Vec<(&'static str, i64)> = SENDER.iter().map(|s| (s.name(), sum(*s))).collect();
+    let whole = sums.iter().fold(0i64, |a, s| a.saturating_add(s.1));
+    let mut shares: Vec<(&'static str, f64)> = sums
+        .into_iter()
+        .filter(|s| s.1 > 0 && whole > 0)
+        .map(|(n, ns)| (n, ns as f64 / whole as f64))
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}

@@ -1,0 +1,71 @@
+use super::{BASE, PID, SOFT, Sender, TASK};
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxStart};
+use crate::testing::{B, N, S};
+
+const ADDR: u64 = 0xffff_8881_4000_0000;
+
+fn leave(s: &mut Sender, t: u64, ret: u64) {
+    let v = [
+        ("sk", N(0xffff_8881_5000_0000)),
+        ("family", N(2)),
+        ("protocol", N(17)),
+        ("ret", N(ret)),
+    ];
+    s.s.ev(t, 0, TASK, "sock:sock_send_length", &v);
+    s.s.ev(t + 1, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(ret))]);
+}
+
+/// Of a datagram of 2000 bytes sent as two fragments, the first has the UDP header.
+#[test]
+fn fragments_of_a_datagram_carry_its_bytes() {
+    let mut s = Sender::new(&[]);
+    let t = BASE + 100_000;
+    s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[]);
+    s.frame(t + 1000, TASK, ADDR, 34 + 1480);
+    s.frame(t + 2000, TASK, ADDR + 512, 34 + 528);
+    leave(&mut s, t + 3000, 2000);
+    let f = s.facts();
+    let rows: Vec<_> = f.tx.iter().filter(|r| r.kind == TxKind::Udp).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0].bytes, rows[1].bytes), (Some(1472), Some(528)));
+    assert!(rows.iter().all(|r| r.start_ns == t as i64 && r.pid == PID));
+    assert_eq!(
+        (rows[0].start, rows[0].end, rows[0].total_ns),
+        (TxStart::Sendmsg, TxEnd::Sent, 1003)
+    );
+}
+
+/// The neighbour answers before the send call returns, or long after.
+#[test]
+fn a_packet_parked_for_its_neighbour_says_so() {
+    for answered in [1500, 50_000] {
+        let mut s = Sender::new(&[]);
+        let t = BASE + 100_000;
+        let key = [
+            ("family", N(2)),
+            ("dev", S("va")),
+            ("primary_key4", B(vec![10, 0, 0, 2])),
+        ];
+        let with = |more: (&'static str, crate::testing::V)| key.iter().cloned().chain([more]).collect::<Vec<_>>();
+        s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[]);
+        s.s.ev(t + 1000, 0, TASK, "neigh:neigh_event_send_done", &with(("err", N(1))));
+        if answered > 3000 {
+            leave(&mut s, t + 3000, 100);
+        }
+        let at = t + answered;
+        s.s.ev(at - 10, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
+        s.s.ev(at, 0, SOFT, "neigh:neigh_update", &with(("new_state", N(2))));
+        s.frame(at + 100, SOFT, ADDR, 34 + 8 + 100);
+        s.s.ev(at + 200, 0, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
+        if answered < 3000 {
+            leave(&mut s, t + 3000, 100);
+        }
+        let f = s.facts();
+        let rows: Vec<_> = f.tx.iter().filter(|r| r.kind == TxKind::Udp).collect();
+        assert_eq!(rows.len(), 1, "{answered}");
+        let waited = (answered + 100 - 1000) as i64;
+        assert_eq!(rows[0].stage(Stage::Neighbour), Some(waited));
+        assert_eq!((rows[0].bytes, rows[0].start_ns), (Some(100), t as i64));
+    }
+}
