@@ -124,7 +124,9 @@ fn events(c: &Capture, tids: [i32; 2]) -> (u64, [u64; 2]) {
     (n, [first, last])
 }
 
-fn run(profile: Profile, path: &Path, tell: &mut dyn FnMut(Duration)) -> Summary {
+/// `started` comes to be when tracing is on: a new instance says that it is on before it has any event.
+fn run(profile: Profile, path: &Path, started: &Path) -> Summary {
+    let script = format!(": > {}; exec sleep 60", started.display());
     let options = RecordOptions {
         output: Output::File(path.into()),
         duration: Some(ROUND + Duration::from_millis(500)),
@@ -134,10 +136,10 @@ fn run(profile: Profile, path: &Path, tell: &mut dyn FnMut(Duration)) -> Summary
         max_buffers_kib: Some(1 << 20),
         max_bytes: None,
         max_cpu_percent: Some(1000),
-        command: Vec::new(),
+        command: ["sh", "-c", &script].map(Into::into).to_vec(),
         command_line: vec!["profile_cost".into()],
     };
-    record(&options, &mut |p| tell(p.elapsed)).unwrap()
+    record(&options, &mut |_| {}).unwrap()
 }
 
 fn median(mut v: Vec<f64>) -> f64 {
@@ -159,13 +161,11 @@ fn main() {
             std::thread::sleep(Duration::from_millis(100));
             let without = rpc.cpu_us(ROUND);
             // Counted while tracing is on: the setup before, and the compression after, are left out.
-            let tracing = format!(
-                "/sys/kernel/tracing/instances/netmortem-{}-0/tracing_on",
-                std::process::id()
-            );
+            let started = path.with_extension("started");
+            let _ = std::fs::remove_file(&started);
             let summary = std::thread::scope(|s| {
-                let recording = s.spawn(|| run(profile, &path, &mut |_| {}));
-                while std::fs::read(&tracing).is_ok_and(|t| t == b"1\n") == recording.is_finished() {
+                let recording = s.spawn(|| run(profile, &path, &started));
+                while !started.exists() && !recording.is_finished() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let with = rpc.cpu_us(ROUND);
@@ -209,5 +209,6 @@ fn main() {
             m[0], m[1], m[2], m[3], m[4], m[5]
         );
     }
+    let _ = std::fs::remove_file(path.with_extension("started"));
     let _ = std::fs::remove_file(path);
 }

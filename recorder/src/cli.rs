@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock::now_ns;
+use crate::dry_run::dry_run;
 use crate::error::RecordError;
 use crate::options::{Output, Profile, RecordOptions};
 use crate::plan::Filters;
@@ -14,6 +15,7 @@ use crate::record::{Progress, Summary, record};
 /// Shown at the end of `--help`.
 pub const EXAMPLES: &str = "Examples:
   netmortem-record -d 30s                       thirty seconds into incident-<host>-<time>.nmb
+  netmortem-record --dry-run                    what would be recorded, and what it would cost
   netmortem-record -o slow.nmb                  until Ctrl-C
   netmortem-record -o get.nmb -- curl -s URL    while a command runs
   netmortem-record --profile lean --port 443    few events: can stay on for long
@@ -58,6 +60,9 @@ pub struct RecordArgs {
     /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, at least 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_cpu: Option<u32>,
+    /// Record nothing: print the plan (events, filters, buffers, limits) and what it would cost, from a count of one second
+    #[arg(long)]
+    pub dry_run: bool,
     /// A command to record: recording stops when it exits; it (not what it started) is terminated, and killed after 2 s, when recording stops first
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -92,6 +97,12 @@ impl RecordArgs {
 
 /// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
 pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
+    if args.dry_run {
+        let forecast = dry_run(&args.options())?;
+        // A reader that has gone (head) wants no more.
+        let _ = write!(std::io::stdout(), "{}", forecast.text());
+        return Ok(());
+    }
     let mut err = std::io::stderr();
     let terminal = err.is_terminal();
     let mut tell = |p: &Progress| {

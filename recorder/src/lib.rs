@@ -14,6 +14,7 @@ pub mod cli;
 mod clock;
 mod command;
 mod drain;
+mod dry_run;
 mod error;
 mod host;
 mod instance;
@@ -30,7 +31,9 @@ mod tests;
 mod tracefs;
 mod watch;
 
+pub use dry_run::{Forecast, dry_run};
 pub use error::RecordError;
+pub use limits::Limits;
 pub use options::{Output, Profile, RecordOptions};
 pub use plan::Filters;
 pub use record::{Progress, Summary, record};

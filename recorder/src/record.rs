@@ -165,14 +165,16 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
 }
 
 /// Tracing is on while this lives.
-struct Tracing<'i>(&'i Instance);
+pub struct Tracing<'i>(&'i Instance);
 
 impl<'i> Tracing<'i> {
-    fn on(instance: &'i Instance) -> Result<Tracing<'i>, RecordError> {
+    /// Switches it on.
+    pub fn on(instance: &'i Instance) -> Result<Tracing<'i>, RecordError> {
         instance.write("tracing_on", "1")?;
         Ok(Tracing(instance))
     }
-    fn off(self) -> Result<(), RecordError> {
+    /// Switches it off, and says when that fails.
+    pub fn off(self) -> Result<(), RecordError> {
         self.0.write("tracing_on", "0")
     }
 }
@@ -184,7 +186,8 @@ impl Drop for Tracing<'_> {
     }
 }
 
-fn open_drains(instance: &Instance, plan: &netmortem_formats::bundle::Plan) -> Result<Vec<CpuDrain>, RecordError> {
+/// Opens the reading end of every CPU's buffer.
+pub fn open_drains(instance: &Instance, plan: &netmortem_formats::bundle::Plan) -> Result<Vec<CpuDrain>, RecordError> {
     let open = |cpu: u32| {
         let path = instance.join(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = OFlags::NONBLOCK.bits().cast_signed();

@@ -2,9 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use netmortem_formats::bundle::{End, Manifest, Second, seconds, verify};
 use netmortem_formats::{Capture, SnapshotWhen, open_path};
 
+use super::kernel_state::{instances_of, kernel_state};
 use super::reading::{Totals, payloads, timestamps, totals};
 
 use crate::options::{Output, Profile, RecordOptions};
@@ -57,68 +57,7 @@ pub fn sh(script: &str) -> Vec<std::ffi::OsString> {
     ["sh", "-c", script].map(Into::into).to_vec()
 }
 
-/// What of the kernel a recording could have changed: global tracing, settings, and where this process is. Other tests'
-/// instances come and go: only ours count.
-#[derive(Debug, PartialEq)]
-struct KernelState {
-    tracing: Vec<String>,
-    events_enabled: Vec<PathBuf>,
-    instances: Vec<String>,
-    sysctl: Vec<String>,
-    namespaces: Vec<PathBuf>,
-}
-
-fn kernel_state(root: &Path) -> KernelState {
-    let files = [
-        "set_event",
-        "trace_clock",
-        "tracing_on",
-        "buffer_size_kb",
-        "buffer_percent",
-        "tracing_cpumask",
-        "current_tracer",
-        "trace_options",
-        "kprobe_events",
-        "uprobe_events",
-    ];
-    let text = |f: &&str| {
-        Some(format!(
-            "{f}: {}",
-            String::from_utf8_lossy(&tracefs::read(&root.join(f)).ok()?)
-        ))
-    };
-    let mut events_enabled = Vec::new();
-    for system in ["skb", "net", "tcp", "sock", "timer", "sched", "irq", "syscalls"] {
-        for event in tracefs::list(&root.join("events").join(system)) {
-            let path = root.join("events").join(system).join(event).join("enable");
-            if std::fs::read(&path).is_ok_and(|t| t.first() != Some(&b'0')) {
-                events_enabled.push(path);
-            }
-        }
-    }
-    // Numbers that move by themselves.
-    let moves = |l: &&str| l.contains("conntrack_count") || l.contains("_orphans") || l.contains("child_ehash");
-    let sysctl = crate::snapshot::settings::sysctl();
-    let sysctl = sysctl.lines().filter(|l| !moves(l)).map(str::to_owned).collect();
-    let link = |n: &str| std::fs::read_link(format!("/proc/self/ns/{n}")).unwrap();
-    KernelState {
-        tracing: files.iter().filter_map(text).collect(),
-        events_enabled,
-        instances: instances_of(root, std::process::id()),
-        sysctl,
-        namespaces: ["net", "mnt", "pid", "user", "uts"].map(link).to_vec(),
-    }
-}
-
-fn instances_of(root: &Path, pid: u32) -> Vec<String> {
-    let prefix = format!("netmortem-{pid}-");
-    tracefs::list(&root.join("instances"))
-        .into_iter()
-        .filter(|n| n.starts_with(&prefix))
-        .collect()
-}
-
-fn open(path: &Path) -> (Capture, Manifest, End) {
+pub fn open(path: &Path) -> (Capture, Manifest, End) {
     let c = open_path(path).unwrap().unwrap();
     let manifest = serde_json::from_value(c.manifest.clone().unwrap()).unwrap();
     let end = serde_json::from_value(c.end.clone().unwrap()).unwrap();
@@ -126,7 +65,7 @@ fn open(path: &Path) -> (Capture, Manifest, End) {
 }
 
 /// Sends `bytes` over loopback TCP inside this process.
-fn transfer(bytes: usize) {
+pub fn transfer(bytes: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (mut server, _) = listener.accept().unwrap();
@@ -135,6 +74,21 @@ fn transfer(bytes: usize) {
     server.read_to_end(&mut got).unwrap();
     sender.join().unwrap();
     assert_eq!(got.len(), bytes);
+}
+
+pub fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !f() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn tracing_is_on(root: &Path, pid: u32) -> bool {
+    let names = instances_of(root, pid);
+    names
+        .iter()
+        .any(|n| std::fs::read(root.join("instances").join(n).join("tracing_on")).is_ok_and(|t| t == b"1\n"))
 }
 
 #[test]
@@ -406,173 +360,4 @@ fn a_panic_leaves_nothing_behind() {
     assert!(result.is_err());
     assert_eq!(kernel_state(&root), before);
     std::fs::remove_file(path).unwrap();
-}
-
-/// Runs this very test binary as a recorder of its own, so that it can be killed. See `child_recorder`.
-fn spawn_recorder(path: &Path) -> Child {
-    spawn_recorder_to(path, Stdio::null())
-}
-
-fn spawn_recorder_to(path: &Path, stdout: Stdio) -> Child {
-    let mut c = Command::new(std::env::current_exe().unwrap());
-    c.args(["--exact", "tests::live::child_recorder", "--nocapture", "--ignored"]);
-    c.env("NETMORTEM_TEST_OUT", path).stdout(stdout).stderr(Stdio::null());
-    c.spawn().unwrap()
-}
-
-#[test]
-#[ignore = "runs only as a child of the signal tests"]
-fn child_recorder() {
-    let path = std::env::var_os("NETMORTEM_TEST_OUT").unwrap();
-    let mut o = options(Path::new(&path));
-    if path == "-" {
-        o.output = Output::Stdout;
-    }
-    // Not by a panic: the harness would tell of it on the standard output that nobody reads.
-    std::process::exit(i32::from(record(&o, &mut |_| {}).is_err()));
-}
-
-pub fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !f() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-pub fn tracing_is_on(root: &Path, pid: u32) -> bool {
-    let names = instances_of(root, pid);
-    names
-        .iter()
-        .any(|n| std::fs::read(root.join("instances").join(n).join("tracing_on")).is_ok_and(|t| t == b"1\n"))
-}
-
-fn signal(child: &Child, s: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, s).unwrap();
-}
-
-#[test]
-fn sigterm_and_sigquit_end_the_bundle_properly() {
-    let Some((root, _one)) = tracefs_or_skip() else { return };
-    for (number, name) in [
-        (rustix::process::Signal::TERM, "SIGTERM"),
-        (rustix::process::Signal::QUIT, "SIGQUIT"),
-    ] {
-        let path = scratch(name);
-        let mut child = spawn_recorder(&path);
-        let pid = child.id();
-        wait_for("the child did not start", || tracing_is_on(&root, pid));
-        transfer(100_000);
-        signal(&child, number);
-        assert!(child.wait().unwrap().success());
-        assert_eq!(instances_of(&root, pid), [""; 0]);
-        let (c, _, end) = open(&path);
-        assert!(c.complete, "{:?}", c.problems);
-        assert_eq!(end.stop_reason, name);
-        std::fs::remove_file(path).unwrap();
-    }
-}
-
-#[test]
-fn a_reader_that_stops_reading_does_not_keep_it_from_stopping() {
-    let Some((root, _one)) = tracefs_or_skip() else { return };
-    // From the first byte: the symbols fill the pipe before tracing starts. And later, while the drains write.
-    for read_first in [0, 4 << 20] {
-        let mut child = spawn_recorder_to(Path::new("-"), Stdio::piped());
-        let pid = child.id();
-        let mut stdout = child.stdout.take().unwrap();
-        if read_first == 0 {
-            wait_for("no instance", || !instances_of(&root, pid).is_empty());
-            std::thread::sleep(Duration::from_millis(500));
-        } else {
-            // Read until tracing is on and this much more came.
-            let mut left = read_first;
-            let mut buffer = vec![0; 64 << 10];
-            let started = Instant::now();
-            while left > 0 && started.elapsed() < Duration::from_secs(20) {
-                if tracing_is_on(&root, pid) {
-                    transfer(1_000_000);
-                    left -= buffer.len();
-                }
-                stdout.read_exact(&mut buffer[..4096]).unwrap();
-            }
-            // Then enough for several full pipes.
-            for _ in 0..20 {
-                transfer(4_000_000);
-            }
-            std::thread::sleep(Duration::from_millis(1500));
-        }
-        signal(&child, rustix::process::Signal::INT);
-        let asked = Instant::now();
-        wait_for("it did not end", || child.try_wait().unwrap().is_some());
-        assert_eq!(child.wait().unwrap().code(), Some(1), "a cut bundle is no success");
-        assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
-        assert_eq!(instances_of(&root, pid), [""; 0]);
-        drop(stdout);
-    }
-}
-
-#[test]
-fn a_command_that_ignores_sigterm_is_killed() {
-    let Some(_one) = tracefs_or_skip() else { return };
-    let path = scratch("stubborn");
-    let mut o = options(&path);
-    o.duration = Some(Duration::from_millis(300));
-    o.command = sh("trap '' TERM; while :; do sleep 0.1; done");
-    let started = Instant::now();
-    let summary = record(&o, &mut |_| {}).unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10));
-    let command = summary.command.unwrap();
-    assert_eq!((command.signal, command.exit_code), (Some(9), None));
-    assert!(!Path::new(&format!("/proc/{}", command.pid)).exists());
-    std::fs::remove_file(path).unwrap();
-}
-
-#[test]
-fn what_a_killed_recorder_left_is_removed_by_the_next() {
-    let Some((root, _one)) = tracefs_or_skip() else { return };
-    let before = kernel_state(&root);
-    let path = scratch("sigkill");
-    let mut child = spawn_recorder(&path);
-    let pid = child.id();
-    wait_for("the child did not start", || tracing_is_on(&root, pid));
-    // A second recorder must not touch the instance of a living one.
-    let other = scratch("sigkill-other");
-    let mut o = options(&other);
-    o.duration = Some(Duration::from_millis(100));
-    record(&o, &mut |_| {}).unwrap();
-    assert_eq!(instances_of(&root, pid).len(), 1);
-    // Long enough for a flush, so that the killed one leaves events.
-    wait_for("no trace member was written", || {
-        transfer(1_000_000);
-        open_path(&path).is_ok_and(|c| c.is_ok_and(|c| c.streams.iter().any(|s| !s.chunks.is_empty())))
-    });
-    // An instance of somebody else, even with a name like ours, is not touched.
-    let foreign =
-        ["netmortem", "netmortem-x-0", "rec-foreign"].map(|n| root.join("instances").join(format!("{n}{pid}")));
-    for f in &foreign {
-        std::fs::create_dir(f).unwrap();
-    }
-    signal(&child, rustix::process::Signal::KILL);
-    assert_eq!(child.wait().unwrap().signal(), Some(9));
-    assert_eq!(instances_of(&root, pid).len(), 1, "kill -9 cannot clean up");
-    let summary = record(&o, &mut |_| {}).unwrap();
-    assert_eq!(instances_of(&root, pid), [""; 0]);
-    assert_eq!(kernel_state(&root), before);
-    assert!(
-        summary.notes.iter().any(|n| n.contains(&format!("netmortem-{pid}-0"))),
-        "{:?}",
-        summary.notes
-    );
-    for f in &foreign {
-        std::fs::remove_dir(f).unwrap();
-    }
-    // Its bundle opens up to the cut.
-    let c = open_path(&path).unwrap().unwrap();
-    assert!(!c.complete);
-    assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 0);
-    for p in [path, other] {
-        std::fs::remove_file(p).unwrap();
-    }
 }

@@ -7,6 +7,7 @@ use crate::Outcome;
 const EXAMPLES: &str = "\
 Examples:
   netmortem record -d 30s                       thirty seconds into incident-<host>-<time>.nmb
+  netmortem record --dry-run                    what would be recorded, and what it would cost
   netmortem record -o slow.nmb                  until Ctrl-C
   netmortem record -o get.nmb -- curl -s URL    while a command runs
   netmortem record --profile lean --port 443    few events: can stay on for long

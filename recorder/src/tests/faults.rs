@@ -1,0 +1,169 @@
+//! What happens to the recorder: signals, kill -9, a reader that stops reading, a command that will not go.
+
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use netmortem_formats::open_path;
+
+use super::kernel_state::{instances_of, kernel_state};
+use super::live::{open, options, scratch, sh, tracefs_or_skip, tracing_is_on, transfer, wait_for};
+use super::reading::totals;
+use crate::options::Output;
+use crate::record::record;
+
+/// Runs this very test binary as a recorder of its own, so that it can be killed. See `child_recorder`.
+fn spawn_recorder(path: &Path) -> Child {
+    spawn_recorder_to(path, Stdio::null())
+}
+
+fn spawn_recorder_to(path: &Path, stdout: Stdio) -> Child {
+    let mut c = Command::new(std::env::current_exe().unwrap());
+    c.args(["--exact", "tests::faults::child_recorder", "--nocapture", "--ignored"]);
+    c.env("NETMORTEM_TEST_OUT", path).stdout(stdout).stderr(Stdio::null());
+    c.spawn().unwrap()
+}
+
+#[test]
+#[ignore = "runs only as a child of the signal tests"]
+fn child_recorder() {
+    let path = std::env::var_os("NETMORTEM_TEST_OUT").unwrap();
+    let mut o = options(Path::new(&path));
+    if path == "-" {
+        o.output = Output::Stdout;
+    }
+    // Not by a panic: the harness would tell of it on the standard output that nobody reads.
+    std::process::exit(i32::from(record(&o, &mut |_| {}).is_err()));
+}
+
+fn signal(child: &Child, s: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, s).unwrap();
+}
+
+#[test]
+fn sigterm_and_sigquit_end_the_bundle_properly() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    for (number, name) in [
+        (rustix::process::Signal::TERM, "SIGTERM"),
+        (rustix::process::Signal::QUIT, "SIGQUIT"),
+    ] {
+        let path = scratch(name);
+        let mut child = spawn_recorder(&path);
+        let pid = child.id();
+        wait_for("the child did not start", || tracing_is_on(&root, pid));
+        transfer(100_000);
+        signal(&child, number);
+        assert!(child.wait().unwrap().success());
+        assert_eq!(instances_of(&root, pid), [""; 0]);
+        let (c, _, end) = open(&path);
+        assert!(c.complete, "{:?}", c.problems);
+        assert_eq!(end.stop_reason, name);
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_reader_that_stops_reading_does_not_keep_it_from_stopping() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    // From the first byte: the symbols fill the pipe before tracing starts. And later, while the drains write.
+    for read_first in [0, 4 << 20] {
+        let mut child = spawn_recorder_to(Path::new("-"), Stdio::piped());
+        let pid = child.id();
+        let mut stdout = child.stdout.take().unwrap();
+        if read_first == 0 {
+            wait_for("no instance", || !instances_of(&root, pid).is_empty());
+            std::thread::sleep(Duration::from_millis(500));
+        } else {
+            // Read until tracing is on and this much more came.
+            let mut left = read_first;
+            let mut buffer = vec![0; 64 << 10];
+            let started = Instant::now();
+            while left > 0 && started.elapsed() < Duration::from_secs(20) {
+                if tracing_is_on(&root, pid) {
+                    transfer(1_000_000);
+                    left -= buffer.len();
+                }
+                stdout.read_exact(&mut buffer[..4096]).unwrap();
+            }
+            // Then enough for several full pipes.
+            for _ in 0..20 {
+                transfer(4_000_000);
+            }
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        signal(&child, rustix::process::Signal::INT);
+        let asked = Instant::now();
+        wait_for("it did not end", || child.try_wait().unwrap().is_some());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "a cut bundle is no success");
+        assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+        assert_eq!(instances_of(&root, pid), [""; 0]);
+        drop(stdout);
+    }
+}
+
+#[test]
+fn a_command_that_ignores_sigterm_is_killed() {
+    let Some(_one) = tracefs_or_skip() else { return };
+    let path = scratch("stubborn");
+    let mut o = options(&path);
+    o.duration = Some(Duration::from_millis(300));
+    o.command = sh("trap '' TERM; while :; do sleep 0.1; done");
+    let started = Instant::now();
+    let summary = record(&o, &mut |_| {}).unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10));
+    let command = summary.command.unwrap();
+    assert_eq!((command.signal, command.exit_code), (Some(9), None));
+    assert!(!Path::new(&format!("/proc/{}", command.pid)).exists());
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn what_a_killed_recorder_left_is_removed_by_the_next() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let before = kernel_state(&root);
+    let path = scratch("sigkill");
+    let mut child = spawn_recorder(&path);
+    let pid = child.id();
+    wait_for("the child did not start", || tracing_is_on(&root, pid));
+    // A second recorder must not touch the instance of a living one.
+    let other = scratch("sigkill-other");
+    let mut o = options(&other);
+    o.duration = Some(Duration::from_millis(100));
+    record(&o, &mut |_| {}).unwrap();
+    assert_eq!(instances_of(&root, pid).len(), 1);
+    // Long enough for a flush, so that the killed one leaves events.
+    wait_for("no trace member was written", || {
+        transfer(1_000_000);
+        open_path(&path).is_ok_and(|c| c.is_ok_and(|c| c.streams.iter().any(|s| !s.chunks.is_empty())))
+    });
+    // An instance of somebody else, even with a name like ours, is not touched.
+    let foreign =
+        ["netmortem", "netmortem-x-0", "rec-foreign"].map(|n| root.join("instances").join(format!("{n}{pid}")));
+    for f in &foreign {
+        std::fs::create_dir(f).unwrap();
+    }
+    signal(&child, rustix::process::Signal::KILL);
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    assert_eq!(instances_of(&root, pid).len(), 1, "kill -9 cannot clean up");
+    let summary = record(&o, &mut |_| {}).unwrap();
+    assert_eq!(instances_of(&root, pid), [""; 0]);
+    assert_eq!(kernel_state(&root), before);
+    assert!(
+        summary.notes.iter().any(|n| n.contains(&format!("netmortem-{pid}-0"))),
+        "{:?}",
+        summary.notes
+    );
+    for f in &foreign {
+        std::fs::remove_dir(f).unwrap();
+    }
+    // Its bundle opens up to the cut.
+    let c = open_path(&path).unwrap().unwrap();
+    assert!(!c.complete);
+    assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 0);
+    for p in [path, other] {
+        std::fs::remove_file(p).unwrap();
+    }
+}

@@ -1,0 +1,66 @@
+//! What a recording must leave as it was.
+
+use std::path::{Path, PathBuf};
+
+use crate::tracefs;
+
+/// What of the kernel a recording could have changed: global tracing, settings, and where this process is. Other tests'
+/// instances come and go: only ours count.
+#[derive(Debug, PartialEq)]
+pub struct KernelState {
+    tracing: Vec<String>,
+    events_enabled: Vec<PathBuf>,
+    instances: Vec<String>,
+    sysctl: Vec<String>,
+    namespaces: Vec<PathBuf>,
+}
+
+pub fn kernel_state(root: &Path) -> KernelState {
+    let files = [
+        "set_event",
+        "trace_clock",
+        "tracing_on",
+        "buffer_size_kb",
+        "buffer_percent",
+        "tracing_cpumask",
+        "current_tracer",
+        "trace_options",
+        "kprobe_events",
+        "uprobe_events",
+    ];
+    let text = |f: &&str| {
+        Some(format!(
+            "{f}: {}",
+            String::from_utf8_lossy(&tracefs::read(&root.join(f)).ok()?)
+        ))
+    };
+    let mut events_enabled = Vec::new();
+    for system in ["skb", "net", "tcp", "sock", "timer", "sched", "irq", "syscalls"] {
+        for event in tracefs::list(&root.join("events").join(system)) {
+            let path = root.join("events").join(system).join(event).join("enable");
+            if std::fs::read(&path).is_ok_and(|t| t.first() != Some(&b'0')) {
+                events_enabled.push(path);
+            }
+        }
+    }
+    // Numbers that move by themselves.
+    let moves = |l: &&str| l.contains("conntrack_count") || l.contains("_orphans") || l.contains("child_ehash");
+    let sysctl = crate::snapshot::settings::sysctl();
+    let sysctl = sysctl.lines().filter(|l| !moves(l)).map(str::to_owned).collect();
+    let link = |n: &str| std::fs::read_link(format!("/proc/self/ns/{n}")).unwrap();
+    KernelState {
+        tracing: files.iter().filter_map(text).collect(),
+        events_enabled,
+        instances: instances_of(root, std::process::id()),
+        sysctl,
+        namespaces: ["net", "mnt", "pid", "user", "uts"].map(link).to_vec(),
+    }
+}
+
+pub fn instances_of(root: &Path, pid: u32) -> Vec<String> {
+    let prefix = format!("netmortem-{pid}-");
+    tracefs::list(&root.join("instances"))
+        .into_iter()
+        .filter(|n| n.starts_with(&prefix))
+        .collect()
+}
