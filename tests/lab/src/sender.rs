@@ -126,6 +126,13 @@ impl Sender<'_> {
         }
         anyhow::bail!("what was sent was never acknowledged")
     }
+    /// Settles, then says one more word: an ACK's effect shows in the next segment's event, so the last message of a
+    /// connection never has a dated ACK, and that is not what is planted.
+    pub fn last_word(&self) -> anyhow::Result<()> {
+        self.settle()?;
+        self.say(3)?;
+        self.settle()
+    }
     /// The case of one message: `stage` held it for `ns`.
     pub fn case(&self, said: Said, until_ns: i64, stage: &str, ns: i64, why: &str) -> Case {
         Case {

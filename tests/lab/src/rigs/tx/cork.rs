@@ -25,7 +25,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(hold));
         sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0i32)?;
         let left = s.arrival(corked, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "the socket was corked";
         bench.plant(s.case(corked, left, "nagle", left - corked.from_ns, why));
     }

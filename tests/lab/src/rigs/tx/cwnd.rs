@@ -29,7 +29,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(hold));
         line.wire.set(Way::There, Mode::Pass)?;
         let left = s.arrival(third, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "the congestion window was full until the wire let the first two segments go";
         bench.plant(s.case(third, left, "cwnd", left - third.from_ns, why));
     }

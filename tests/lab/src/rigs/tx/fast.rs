@@ -33,7 +33,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(hold));
         line.wire.set(Way::Back, Mode::Pass)?;
         let (first, last) = (s.arrival(lost, 0)?.at_ns, s.arrival(lost, 1)?.at_ns);
-        s.settle()?;
+        s.last_word()?;
         let why = "dropped once; the wire held the ACKs that told";
         bench.plant(s.case(lost, lost.to_ns, "recovery", last - first, why));
     }

@@ -27,7 +27,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(hold));
         line.wire.set(Way::There, Mode::Pass)?;
         let left = s.arrival(second, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "Nagle: a small segment was unacknowledged until the wire let it go";
         bench.plant(s.case(second, left, "nagle", left - second.from_ns, why));
     }

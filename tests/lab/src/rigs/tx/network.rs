@@ -25,7 +25,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let left = s.arrival(m, 0)?.at_ns;
         std::thread::sleep(Duration::from_millis(hold));
         let on = line.wire.set(Way::There, Mode::Pass)?;
-        s.settle()?;
+        s.last_word()?;
         let why = "the wire held the segment after it had left the host";
         bench.plant(s.case(m, left, "network", on - left, why));
     }

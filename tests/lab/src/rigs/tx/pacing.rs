@@ -66,7 +66,7 @@ fn run(bench: &mut Bench, congestion: [u8; 5], fq: bool) -> anyhow::Result<()> {
         s.say(1400)?;
         let paced = s.say(1301)?;
         let left = s.arrival(paced, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "the pacing rate put this segment off";
         bench.plant(s.case(paced, left, "pacing", left - paced.from_ns, why));
     }

@@ -69,7 +69,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let (Some(first), Some(last)) = (stamps.get(RING), stamps.last()) else {
             continue;
         };
-        anyhow::ensure!(*last < held.1, "the datagrams took longer than the competitor");
+        if *last > held.1 {
+            continue; // somebody else held the sender up: nothing waited for the ring
+        }
         bench.plant(Case {
             table: "tx".into(),
             from_ns: *first,
@@ -95,6 +97,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     if dropped.is_some_and(|d| d > 0) {
         return Err(NotHere("this kernel's veth drops when its ring is full".into()).into());
     }
+    anyhow::ensure!(!bench.truth.cases.is_empty(), "the datagrams always took longer than the competitor");
     Ok(())
 }
 

@@ -31,7 +31,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     line.wire.set(Way::There, Mode::Pass)?;
     let first = s.arrival(head, 0)?.at_ns;
     let last = s.arrival(head, 2)?.at_ns;
-    s.settle()?;
+    s.last_word()?;
     std::thread::sleep(Duration::from_millis(1));
     let why = "the wire was a black hole: a tail loss probe, then two retransmission timeouts";
     bench.plant(s.case(head, head.to_ns, "recovery", last - first, why));

@@ -38,7 +38,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(hold));
         s.deaf.store(false, Ordering::Relaxed);
         let left = s.arrival(last, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         limited_us += i64::try_from(tcp_info(&s.socket)?.rwnd_limited_us)?;
         let why = "the receive window was full until the reader read";
         bench.plant(s.case(last, left, "rwnd", left - last.from_ns, why));

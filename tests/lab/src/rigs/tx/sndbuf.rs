@@ -32,7 +32,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             call.join().map_err(|_| anyhow::anyhow!("the sender panicked"))?
         })?;
         let left = s.arrival(blocked, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "the send buffer was full until the wire let the segments in it go";
         bench.plant(s.case(blocked, left, "sndbuf", left.min(blocked.to_ns) - blocked.from_ns, why));
     }

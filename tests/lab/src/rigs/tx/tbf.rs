@@ -34,7 +34,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         s.say(1400)?;
         let held = s.say(1301)?;
         let left = s.arrival(held, 0)?.at_ns;
-        s.settle()?;
+        s.last_word()?;
         let why = "the token bucket was empty";
         bench.plant(s.case(held, left, "qdisc", left - held.from_ns, why));
         std::thread::sleep(full);

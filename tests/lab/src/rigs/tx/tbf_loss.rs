@@ -29,7 +29,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(30));
         // Ten segments, the initial window: one large one for the queue.
         let message = s.say(14_480)?;
-        s.settle()?;
+        s.last_word()?;
         let seen: Vec<_> = line
             .wire
             .seen()

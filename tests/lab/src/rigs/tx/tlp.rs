@@ -28,7 +28,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
         line.wire.set(Way::There, Mode::Drop(2))?;
         let messages = [s.say(201)?, s.say(202)?];
-        s.settle()?;
+        s.last_word()?;
         std::thread::sleep(Duration::from_millis(1));
         for m in messages {
             let (first, last) = (s.arrival(m, 0)?.at_ns, s.arrival(m, 1)?.at_ns);

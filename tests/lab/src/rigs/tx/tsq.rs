@@ -34,7 +34,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let held = s.say(101)?;
         let freed = s.arrival(large, 0)?.at_ns;
         s.arrival(held, 0)?;
-        s.settle()?;
+        s.last_word()?;
         let why = "what the connection had in the queue below was above its limit until the large segment left";
         bench.plant(s.case(held, freed, "tsq", freed - held.from_ns, why));
     }
