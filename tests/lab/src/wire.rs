@@ -15,8 +15,8 @@ use std::io::{Read, Result, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::net::Netns;
 use crate::actors::AHEAD;
+use crate::net::Netns;
 use crate::sys::{self, now_ns};
 use crate::sys_net::{self, Layer};
 

@@ -26,11 +26,21 @@ fn play(series: &str, out: &Path) -> bool {
     // Cards that look at what is queued every 60 ms, for the rigs about full rings and byte queue limits.
     let mut boot = Command::new(script);
     boot.args(["-t", "400", "-l", "60000000", "-p", "ethtool", "-p", lab, series]);
-    boot.arg(out).args(["env", "NETMORTEM_LAB_CARDS=eth0,eth1", "netmortem-lab", "run", "--out", "/out/rigs"]);
+    boot.arg(out).args([
+        "env",
+        "NETMORTEM_LAB_CARDS=eth0,eth1",
+        "netmortem-lab",
+        "run",
+        "--out",
+        "/out/rigs",
+    ]);
     let done = boot.args(QUICK).output().unwrap();
     let told = String::from_utf8_lossy(&done.stderr);
     if done.status.code() == Some(77) {
-        println!("skipped: the rigs under Linux {series}: {}", told.trim().trim_start_matches("skipped: "));
+        println!(
+            "skipped: the rigs under Linux {series}: {}",
+            told.trim().trim_start_matches("skipped: ")
+        );
         return false;
     }
     let played = std::fs::read_to_string(out.join("stderr")).unwrap_or_default();
@@ -45,7 +55,10 @@ fn older_kernels_answer_right_or_weaker() {
         if !play(series, &out) {
             continue;
         }
-        let reports: Vec<_> = QUICK.iter().map(|r| evaluate(&out.join("rigs").join(r)).unwrap()).collect();
+        let reports: Vec<_> = QUICK
+            .iter()
+            .map(|r| evaluate(&out.join("rigs").join(r)).unwrap())
+            .collect();
         println!("Linux {}\n{}", reports[0].kernel, print(&reports, true));
         assert!(reports.iter().all(|r| r.kernel.starts_with(&format!("{series}."))));
         let figures = Figures::of(&reports);

@@ -97,7 +97,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     if dropped.is_some_and(|d| d > 0) {
         return Err(NotHere("this kernel's veth drops when its ring is full".into()).into());
     }
-    anyhow::ensure!(!bench.truth.cases.is_empty(), "the datagrams always took longer than the competitor");
+    anyhow::ensure!(
+        !bench.truth.cases.is_empty(),
+        "the datagrams always took longer than the competitor"
+    );
     Ok(())
 }
 
