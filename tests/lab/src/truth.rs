@@ -34,6 +34,10 @@ pub struct Case {
     /// Why the stamps themselves say that the plant failed (somebody else had the CPU): then nothing is asked. Empty else.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub void: String,
+    /// Why this kernel's events cannot tell it: then an answer that is unknown or labelled weak is right too; another one
+    /// that is claimed with confidence never is. Empty else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub weaker: String,
 }
 
 impl Case {

@@ -62,6 +62,8 @@ impl Xmits<'_> {
                 } else if let (Some(entry), Some(queued)) = (net_tx, queued)
                     && !x.looked
                     && x.last_xmit.is_some()
+                    // No packet bypasses a qdisc that holds one: that transmit was of a device of the same name.
+                    && !(x.last_guessed && queued < last)
                     && queued.max(last) < entry
                 {
                     // Nobody asked the qdisc since its last packet went out, though it held one: a qdisc of one

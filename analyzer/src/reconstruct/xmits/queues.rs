@@ -24,6 +24,8 @@ pub(super) struct Txq {
     pub queue: Option<u16>,
     /// End of the last transmit on it, and on which CPU.
     pub last_xmit: Option<(i64, u16)>,
+    /// That it was on this queue is a guess by the device's name: no qdisc event named its packet.
+    pub last_guessed: bool,
     /// Its qdisc was asked, or has been scheduled, since.
     pub looked: bool,
     /// Last time its qdisc was asked.

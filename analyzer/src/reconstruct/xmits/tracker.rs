@@ -297,10 +297,10 @@ impl Xmits<'_> {
         } else if w.fate == PassEnd::Open {
             w.fate = PassEnd::Sent;
         }
-        let txq = w.txq;
+        let (txq, guessed) = (w.txq, !w.held);
         self.cpu(e.cpu).fresh = txq;
         if let Some(t) = txq.and_then(|t| self.queues.txq_mut(t)) {
-            (t.last_xmit, t.looked) = (Some((e.ts, e.cpu)), false);
+            (t.last_xmit, t.looked, t.last_guessed) = (Some((e.ts, e.cpu)), false, guessed);
             if rc == BUSY && t.stopped.is_none() {
                 t.stopped = Some((e.ts, super::stops::DRV_XOFF, e.ts));
             }

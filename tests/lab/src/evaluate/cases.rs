@@ -1,7 +1,7 @@
 //! Was the planted wait named, and is its size right?
 
-use netmortem_analyzer::Facts;
-use netmortem_analyzer::analyses::waits::{Top, top};
+use netmortem_analyzer::analyses::waits::{Top, UNATTRIBUTED, top};
+use netmortem_analyzer::{Confidence, Facts};
 
 use super::rows::{self, LedgerRow};
 use crate::truth::{Case, Truth};
@@ -32,6 +32,17 @@ impl CaseResult {
     /// Whether the top wait has the planted name.
     pub fn named(&self) -> bool {
         self.top.is_some_and(|t| t.stage == self.case.stage)
+    }
+    /// Whether another wait is claimed, with a label that asks to be believed.
+    pub fn misled(&self) -> bool {
+        let other = self
+            .top
+            .filter(|t| t.stage != self.case.stage && t.stage != UNATTRIBUTED);
+        other.is_some_and(|t| t.confidence >= Confidence::Strong)
+    }
+    /// Whether it need not be named: the kernel cannot tell, and nothing else is claimed.
+    pub fn excused(&self) -> bool {
+        !self.case.weaker.is_empty() && !self.named() && !self.misled()
     }
     /// Found minus planted, ns.
     pub fn deviation_ns(&self) -> Option<i64> {

@@ -22,6 +22,10 @@ pub struct Figures {
     pub later: usize,
     /// Cases whose own stamps say that the plant failed.
     pub void: usize,
+    /// Cases that this kernel cannot tell, and that the ledger answers with no other confident wait.
+    pub weaker: usize,
+    /// Cases for which another wait is claimed with confidence.
+    pub misled: usize,
     /// Named right.
     pub named: usize,
     /// Sized right.
@@ -57,7 +61,12 @@ impl Figures {
                     f.later += 1;
                     continue;
                 }
+                if c.excused() {
+                    f.weaker += 1;
+                    continue;
+                }
                 f.cases += 1;
+                f.misled += usize::from(c.misled());
                 f.named += usize::from(c.named());
                 f.sized += usize::from(c.sized());
             }
@@ -126,7 +135,7 @@ impl Figures {
 
 /// Whether a case counts.
 fn asked(c: &CaseResult) -> bool {
-    c.answerable && c.case.void.is_empty()
+    c.answerable && c.case.void.is_empty() && !c.excused()
 }
 
 fn worst(cases: &[CaseResult]) -> String {
@@ -185,8 +194,19 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     let f = Figures::of(reports);
     let _ = writeln!(
         out,
-        "total: {} cases ({} more whose stage is not there yet, {} more whose plant failed by its own stamps), {} named right, {} sized right; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
-        f.cases, f.later, f.void, f.named, f.sized, f.wrong_links, f.links, f.doubtful, f.unexplained, f.bytes
+        "total: {} cases ({} more whose stage is not there yet, {} more whose plant failed by its own stamps, {} more that this kernel cannot tell), {} named right, {} sized right, {} another wait claimed with confidence; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
+        f.cases,
+        f.later,
+        f.void,
+        f.weaker,
+        f.named,
+        f.sized,
+        f.misled,
+        f.wrong_links,
+        f.links,
+        f.doubtful,
+        f.unexplained,
+        f.bytes
     );
     for m in f.misses() {
         let _ = writeln!(out, "misses: {m}");

@@ -263,3 +263,36 @@ fn a_failed_plant_asks_nothing() {
     // Nothing but failed plants is no success.
     assert_eq!(f.misses().iter().filter(|m| m.contains("too busy")).count(), 1);
 }
+
+/// On a kernel that cannot tell, nothing or a weak guess will do; another wait claimed with confidence will not.
+#[test]
+fn a_kernel_that_cannot_tell_excuses_only_doubt() {
+    let of = |stage: &'static str, confidence| {
+        let row = LedgerRow {
+            stages: vec![(stage, 100)],
+            total_ns: 100,
+            confidence,
+            ..LedgerRow::default()
+        };
+        let mut c = result(100, None);
+        c.top = netmortem_analyzer::analyses::waits::top([&row]);
+        c.case.weaker = "no event of it".into();
+        c
+    };
+    let weak = of("copy", netmortem_analyzer::Confidence::Weak);
+    assert!(weak.excused() && !weak.misled());
+    let strong = of("copy", netmortem_analyzer::Confidence::Strong);
+    assert!(!strong.excused() && strong.misled());
+    let right = of("gro", netmortem_analyzer::Confidence::Strong);
+    assert!(!right.excused() && !right.misled() && right.named());
+    let nothing = result(100, None);
+    assert!(!nothing.excused(), "a kernel that can tell must");
+    let reports = [Report {
+        rig: "r".into(),
+        kernel: "k".into(),
+        cases: vec![weak, strong, right],
+        oracles: vec![],
+    }];
+    let f = Figures::of(&reports);
+    assert_eq!((f.cases, f.weaker, f.misled, f.named), (2, 1, 1, 1));
+}

@@ -138,3 +138,21 @@ fn a_bulk_dequeue_is_of_all_its_packets() {
     let held = |ns| (Some(false), Some(ns));
     assert_eq!(got, [held(110), held(120), held(130), (Some(true), Some(0))]);
 }
+
+/// Two network namespaces have a device of the same name, and the recording names the queue of one of them only. What is sent
+/// by the other while a shaper holds a packet is no sign of a stopped queue.
+#[test]
+fn a_transmit_of_a_namesake_stops_no_queue() {
+    let mut s = script();
+    queued(&mut s, 0, A);
+    qdisc(&mut s, 2, TASK, "dequeue", A, 1, 0);
+    sent(&mut s, 10, TASK, A, 100);
+    queued(&mut s, 100, B);
+    qdisc(&mut s, 110, TASK, "dequeue", 0, 0, 0);
+    dev(&mut s, 200, TASK, "queue", C, 100);
+    sent(&mut s, 210, TASK, C, 100);
+    woken(&mut s, 1000, B, 1);
+    let f = facts(&s);
+    assert_eq!(f.txq_stops.len(), 0, "{:?}", f.txq_stops);
+    assert_eq!((f.xmits[1].qdisc_ns, f.xmits[1].bql_ns), (Some(930), None));
+}
