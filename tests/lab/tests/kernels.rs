@@ -35,7 +35,7 @@ fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
         "--out",
         "/out/rigs",
     ]);
-    let done = boot.args(QUICK).output().unwrap();
+    let done = boot.args(QUICK).output().map_err(|e| format!("boot-kernel: {e}"))?;
     let told = String::from_utf8_lossy(&done.stderr);
     if done.status.code() == Some(77) {
         return Err(told.trim().trim_start_matches("skipped: ").to_owned());
