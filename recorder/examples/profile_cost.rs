@@ -1,5 +1,7 @@
 //! What each profile costs: the table of `docs/recording.md`. As root: `cargo run --release -p netmortem-recorder --example profile_cost`
 //!
+//! Names of profiles as arguments measure only those.
+//!
 //! Two threads send each other one byte over loopback TCP without a pause. For each profile: events that these threads
 //! caused, per request and response; bytes of an event in the ring buffer and in the bundle; CPU time of the two threads for
 //! a round trip without and with it, measured by turns. CPU time, because it bears a machine that does other work, too.
@@ -153,7 +155,11 @@ fn main() {
         "| profile | kinds of events | events per request and response | events/s | bytes per event in the ring | in the bundle | CPU us per round trip without | with |"
     );
     println!("|---|---|---|---|---|---|---|---|");
+    let only: Vec<String> = std::env::args().skip(1).collect();
     for (profile, name, _) in Profile::ALL {
+        if !only.is_empty() && !only.iter().any(|o| o == name) {
+            continue;
+        }
         let mut columns: [Vec<f64>; 6] = Default::default();
         let mut kinds = 0;
         for _ in 0..ROUNDS {
