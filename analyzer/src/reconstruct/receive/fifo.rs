@@ -216,6 +216,10 @@ impl Fifo {
                 self.first = None;
                 continue;
             };
+            // What came after the copy began is not in it: the bytes were there before the recording, or not seen to arrive.
+            if named != Some(id) && unit.start > ts {
+                break;
+            }
             let n = unit.left.min(bytes);
             unit.left -= n;
             bytes -= n;

@@ -1,10 +1,14 @@
 //! What must hold in every recording, whatever was planted.
 
+use std::collections::HashSet;
+
 use netmortem_analyzer::Facts;
+use netmortem_analyzer::reconstruct::tcp::tables::ConnectionRow;
 
 use super::Oracle;
 use super::cases::describe;
 use super::rows::{LedgerRow, number, table, text};
+use crate::truth::Truth;
 
 /// Parts sum to the total in every row; nothing is negative beyond the clocks' error bar.
 pub fn of_rows(ledger: &str, rows: &[LedgerRow], error_bar_ns: i64) -> Vec<Oracle> {
@@ -59,11 +63,21 @@ pub fn nothing_lost(facts: &Facts) -> Oracle {
     oracle
 }
 
-/// Bytes of the view `balances`: expected, and unexplained. `None` when there is no such view.
-pub fn balances(facts: &Facts) -> Option<Oracle> {
+/// Bytes of the view `balances`: expected, and unexplained, of the rig's own connections and of what belongs to none. The
+/// machine's other connections may be older than the recording. `None` when there is no such view.
+pub fn balances(truth: &Truth, facts: &Facts) -> Option<Oracle> {
+    let ports: HashSet<u16> = truth.cases.iter().flat_map(|c| [c.sport, c.dport]).collect();
+    let ours = |c: &ConnectionRow| ports.contains(&c.sport) && ports.contains(&c.dport);
+    let foreign = facts
+        .connections
+        .iter()
+        .filter(|c| !ours(c))
+        .map(|c| i64::from(c.connection.0));
+    let foreign: HashSet<i64> = foreign.collect();
     let t = table(facts, "balances")?;
     let columns = t.columns();
     let at = |name: &str| columns.iter().position(|c| c.name == name).unwrap_or(usize::MAX);
+    let connection = at("connection");
     let (kind, expected, unexplained, because) =
         (at("kind"), at("bytes_expected"), at("unexplained_bytes"), at("because"));
     let mut oracle = Oracle {
@@ -71,6 +85,9 @@ pub fn balances(facts: &Facts) -> Option<Oracle> {
         ..Oracle::default()
     };
     for row in 0..t.len() {
+        if number(t.cell(row, connection)).is_some_and(|c| foreign.contains(&c)) {
+            continue;
+        }
         let expected = number(t.cell(row, expected)).unwrap_or(0).unsigned_abs();
         let open = number(t.cell(row, unexplained)).unwrap_or(0).unsigned_abs();
         oracle.checked += expected;

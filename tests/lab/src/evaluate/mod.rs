@@ -89,7 +89,7 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     oracles.extend(counters::of_the_kernel(&truth, &facts));
     oracles.extend(counters::of_sockets(&truth, &facts));
     oracles.push(invariants::nothing_lost(&facts));
-    oracles.extend(invariants::balances(&facts));
+    oracles.extend(invariants::balances(&truth, &facts));
     Ok(Report {
         rig: truth.rig,
         kernel: truth.kernel,

@@ -48,6 +48,17 @@ fn a_named_unit_puts_the_count_right() {
     assert_eq!(sure(&units, id[2]), Certain);
 }
 
+/// A recording that begins with bytes in the receive queue: a copy of these takes nothing of what came after it began.
+#[test]
+fn a_copy_takes_nothing_from_the_future() {
+    let mut units = Units::default();
+    let (mut f, id) = full(&mut units);
+    units.get_mut(id[0]).unwrap().start = 20;
+    assert!(f.take(300, 10, None, &mut units).is_empty());
+    assert_eq!(units.get(id[0]).unwrap().left, 100);
+    assert_eq!(f.take(100, 21, Some(id[0]), &mut units), [id[0]]);
+}
+
 /// Bytes taken of a unit in the name of another were not its own when a copy names it itself: it is a head.
 #[test]
 fn a_head_is_in_nobody_else() {
