@@ -39,7 +39,9 @@ impl Recorder {
         command
             .arg("-o")
             .arg(dir.join("bundle.nmb"))
-            .args(["-d", "120s", "-b", buffer, "--"]);
+            .args(["-d", "120s", "-b", buffer])
+            // An emulated machine is slow and small: the defaults would end a recording there, or shrink its buffers.
+            .args(["--max-cpu", "10000", "--max-buffers", "1G", "--"]);
         command.arg(&me).arg("hold");
         command
             .stdin(Stdio::piped())
