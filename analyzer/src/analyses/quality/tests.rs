@@ -45,7 +45,15 @@ fn levels() {
 #[test]
 fn the_sentence_says_every_reason() {
     let mut f = whole();
-    assert!(answer(&f).sentence.starts_with("Complete"));
+    let said = answer(&f).sentence;
+    assert_eq!(
+        said,
+        "Complete: no event was lost, every stream was read to its end. How far the CPUs' clocks are apart is not known."
+    );
+    f.capture.streams[1].lost_events = 3;
+    let said = answer(&f).sentence;
+    assert!(said.starts_with("Complete in what the answers use; a ring buffer that none uses lost events."));
+    f.capture.streams[1].lost_events = 0;
     let used = &mut f.capture.streams[0];
     (used.lost_events, used.losses_of_unknown_size) = (5, 2);
     f.capture.complete = false;

@@ -18,6 +18,9 @@ mod tests;
 /// How many worst units are kept as examples.
 pub const EXAMPLES: usize = 10;
 
+/// What time in no stage is called.
+pub const UNTOLD: &str = "in no stage: no event tells more";
+
 /// A stage and its times.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct StageTimes {
@@ -166,7 +169,7 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
             .iter()
             .map(|&s| times(s.name(), s.meaning(), &read, whole, |r| r.stage(s)))
             .collect(),
-        unattributed: times("unattributed", "in no stage", &read, whole, |r| Some(r.unattributed_ns)),
+        unattributed: times("unattributed", UNTOLD, &read, whole, |r| Some(r.unattributed_ns)),
         rcvq: times(
             "rcvq",
             "socket readable to the copy of its last byte",

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyses::receive::StageTimes;
+use crate::analyses::receive::{StageTimes, UNTOLD};
 use crate::analyses::waits::{Top, top};
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
@@ -168,9 +168,7 @@ pub fn answer(facts: &Facts) -> Outcome<Transmit> {
             .iter()
             .map(|&s| times(s.name(), s.meaning(), &acked, whole, |r| r.stage(s)))
             .collect(),
-        unattributed: times("unattributed", "in no stage", &acked, whole, |r| {
-            Some(r.unattributed_ns)
-        }),
+        unattributed: times("unattributed", UNTOLD, &acked, whole, |r| Some(r.unattributed_ns)),
         connections,
         rtt_by_host: hosts.into_iter().map(|(h, v)| (h, Distribution::of(v, 0))).collect(),
     })

@@ -8,6 +8,8 @@ use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 
+/// Share of time in no stage from which the stages are no answer.
+const UNTOLD_SHARE: f64 = 0.5;
 /// Fewest delays of a CPU whose p99 is judged.
 const WAITS: u64 = 100;
 
@@ -67,6 +69,8 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
     };
     let slow = r.rcvq.solid.p99_ns.is_some_and(|v| v >= RCVQ_NOTICE_NS);
+    // Where most of the time is in no stage, the question is not answered.
+    let in_none = total.sum_ns > 0 && r.unattributed.solid.sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
     let sentence = format!(
         "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}{weak}.",
         or_dash(total.p50_ns),
@@ -74,11 +78,18 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    (if slow || total.n == 0 { Tone::Notice } else { Tone::Ok }, sentence)
+    (
+        if slow || in_none || total.n == 0 {
+            Tone::Notice
+        } else {
+            Tone::Ok
+        },
+        sentence,
+    )
 }
 
-/// Time in the network, in the program's own call, or in no stage is no wait of the host's queues.
-const NOT_QUEUED: [&str; 3] = ["network", "send", "unattributed"];
+/// Time in the network or in the program's own call is no wait of the host's queues.
+const NOT_QUEUED: [&str; 2] = ["network", "send"];
 
 pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
     let total = &t.total.solid;

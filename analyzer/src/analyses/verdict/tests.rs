@@ -95,6 +95,10 @@ fn the_receive_line_names_the_largest_share() {
     mixed.stages[0].all = dist(&[6_000, 974_000]);
     let expect = expect.replace("in it.", "in it; 1 less certain, with them max 970.0 µs.");
     assert_eq!(sentences::receive(&mixed).1, expect);
+    // Most of the time in no stage is no good answer, however short.
+    let mut untold = receive(0);
+    untold.unattributed = stage("unattributed", &[15_000], 0.5);
+    assert_eq!(sentences::receive(&untold).0, Tone::Notice);
     let none = Receive { read: 0, ..receive(0) };
     assert!(sentences::receive(&none).1.contains("No received packet was read"));
 }

@@ -14,6 +14,9 @@ use crate::reconstruct::receive::StreamBytes;
 use crate::reconstruct::tcp::tables::{ConnectionRow, SampleRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
+/// `data_len` of tcp_probe has 16 bits: a difference of exact multiples of this is its, whatever else could be.
+const PROBED_MODULO: u64 = 65_536;
+
 type Sums = BTreeMap<(BalanceKind, Option<ConnectionId>), BalanceRow>;
 
 /// What the balances are made of.
@@ -169,6 +172,9 @@ fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<Con
             (true, _) => "events were lost, or the recording began later: arrivals or reads may be missing",
             _ if c.bytes_read.is_none() => {
                 "no event counts what was read: copies alone, of skbs that may never have been seen to arrive"
+            }
+            (_, Ordering::Less) if (found - expected) % PROBED_MODULO == 0 => {
+                "tcp_probe keeps 16 bits of a length: segments that the backlog merged beyond 64 KiB count less by 65536 each"
             }
             (_, Ordering::Less) => {
                 "more was read than tcp_probe showed: it is silent in the handshake, in closing states, and for what the backlog merged"

@@ -73,3 +73,51 @@ fn an_unknown_length_is_no_difference() {
     );
     assert_eq!((rows[0].unexplained_bytes, rows[0].confidence), (0, Confidence::Strong));
 }
+
+/// What tcp_probe cannot show, for its length has 16 bits, is told from what is missing for another reason.
+#[test]
+fn a_lack_of_whole_64_kib_is_the_probes() {
+    use crate::name::Name;
+    use crate::reconstruct::receive::StreamBytes;
+    use crate::reconstruct::tcp::tables::ConnectionRow;
+    let because = |arrived: u64, read: u64| {
+        let row = ConnectionRow {
+            connection: ConnectionId(0),
+            saddr: None,
+            sport: 1,
+            daddr: None,
+            dport: 2,
+            skaddr: 0,
+            cookie: None,
+            task: Name::default(),
+            pid: 0,
+            first_ns: 0,
+            last_ns: 1,
+            bytes_in: arrived,
+            bytes_out: 0,
+            bytes_read: Some(read),
+            bytes_written: None,
+            retransmits: None,
+            samples: 1,
+            confidence: Confidence::Certain,
+        };
+        let stream = StreamBytes {
+            arrived,
+            ..StreamBytes::default()
+        };
+        let rows = compute(&Inputs {
+            units: &[],
+            connections: &[row],
+            streams: &[(ConnectionId(0), stream)].into_iter().collect(),
+            samples: &[],
+            tx: &[],
+            lost: false,
+        });
+        (rows[0].unexplained_bytes, rows[0].because)
+    };
+    assert_eq!(because(1_000, 1_000), (0, ""));
+    let (bytes, why) = because(1_000, 1_000 + 3 * 65_536);
+    assert!(bytes == 196_608 && why.contains("16 bits"), "{why}");
+    let (bytes, why) = because(1_000, 1_000 + 65_535);
+    assert!(bytes == 65_535 && why.starts_with("more was read"), "{why}");
+}

@@ -7,7 +7,7 @@
 //! CPU c:  e1 ─ gap ─ e2 ─ gap ─ e3 ...     ns per event = the gap that 5 % of all neighbours on a CPU stay below:
 //!                                          events between which the kernel does next to nothing (netif_rx_exit, net_dev_xmit)
 //! rx:     [first event, readable) on its CPU + [readable, end) of its reader's thread     events x ns per event
-//! tx:     the send stage in its thread + the driver stage on its CPU; its waits become no longer by events on the way
+//! tx:     [start, handed over) in its thread + the driver stage on its CPU; its waits become no longer by events on the way
 //! ```
 //! Such a gap holds the end of one event's recording and the beginning of the next one's, so it bounds an event's cost from
 //! above; that recording also cools caches is not in it. Measured on Linux 6.18 (loopback request/response, one CPU): 14.78 us

@@ -98,7 +98,10 @@ pub fn transmit(observer: &Observer<'_>, rows: &mut [TxRow]) -> Vec<ObserverRow>
     for r in rows {
         let mut all = 0u64;
         if let Some(ns) = r.stage(TxStage::Send).filter(|_| r.pid > 0) {
-            let events = observer.of_thread(r.pid, r.start_ns, r.t_sched_ns);
+            // What the thread does while the segment waits in the write queue is on no way of the segment.
+            let asleep = r.stage(TxStage::Sndbuf).unwrap_or(0);
+            let handed = r.start_ns.saturating_add(asleep).saturating_add(ns);
+            let events = observer.of_thread(r.pid, r.start_ns, handed.min(r.t_sched_ns));
             send.add(ns, events);
             all += events;
         }

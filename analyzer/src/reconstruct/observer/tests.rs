@@ -1,7 +1,13 @@
 use super::Observer;
 use super::tables::{MARKED_SHARE, ObserverRow};
+use crate::Confidence;
+use crate::facts::SkbId;
 use crate::ingest::Trace;
+use crate::name::Name;
 use crate::reconstruct::receive::tables::Stage;
+use crate::reconstruct::transmit::Stage as TxStage;
+use crate::reconstruct::transmit::stages::StageTimes;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::testing::{Ctx, N, S, Script};
 
 const T: u64 = 1_000_000;
@@ -100,6 +106,48 @@ fn a_unit_costs_the_events_on_its_way() {
     );
     assert_eq!((protocol.ns, protocol.events, protocol.marked()), (600, 1, false));
     assert!(batch.marked());
+}
+
+/// A segment's send call ran 2 us, then it waited 1 ms for the window while its thread did other things: those events are not
+/// on its way, however many they are.
+#[test]
+fn what_a_thread_does_while_a_segment_waits_costs_the_segment_nothing() {
+    let s = spaced(3_000, 500, 100);
+    let c = s.capture();
+    let t = Trace::read(&c, &Default::default());
+    let o = Observer::new(&t);
+    let mut stages = StageTimes::default();
+    stages.set(TxStage::Send, Some(2_000));
+    stages.set(TxStage::Cwnd, Some(1_000_000));
+    let start_ns = T as i64;
+    let mut rows = [TxRow {
+        skb_id: SkbId(0),
+        original: None,
+        connection: None,
+        kind: TxKind::Tcp,
+        task: Name::new(b"curl"),
+        pid: 5,
+        dev: Name::new(b"eth0"),
+        cpu: 0,
+        bytes: Some(100),
+        start_ns,
+        start: TxStart::Sendmsg,
+        total_ns: 1_002_000,
+        end: TxEnd::Acked,
+        retransmits: 0,
+        recovery_by: None,
+        t_sched_ns: start_ns + 1_002_000,
+        t_snd_ns: None,
+        t_ack_ns: None,
+        unattributed_ns: 0,
+        stages,
+        observer_ns: None,
+        confidence: Confidence::Certain,
+    }];
+    let sums = super::transmit(&o, &mut rows);
+    // Events at 0.5, 1.0 and 1.5 us: three of the about two thousand until it was queued.
+    assert_eq!(rows[0].observer_ns, Some(300));
+    assert_eq!((sums[0].stage, sums[0].ns, sums[0].events), ("send", 2_000, 3));
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Stage {
             Stage::IdleExit => "reader runnable, its CPU leaving idle",
             Stage::RunQueue => "reader runnable, its CPU running something else",
             Stage::ReaderRunning => "reader on a CPU, not reading yet",
-            Stage::Copy => "copy to the reader",
+            Stage::Copy => "copy to the reader, with the ACKs it sends and softirqs on its CPU meanwhile",
             Stage::Return => "system call return",
         }
     }

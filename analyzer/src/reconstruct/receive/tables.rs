@@ -294,7 +294,11 @@ pub static RX: TableDef<RxRow> = TableDef {
             ReaderRunning,
             "reader on a CPU, not reading yet"
         ),
-        stage_col!("stage_copy_ns", Copy, "copy to the reader"),
+        stage_col!(
+            "stage_copy_ns",
+            Copy,
+            "copy to the reader, with the ACKs it sends and softirqs on its CPU meanwhile (nested_ns)"
+        ),
         stage_col!("stage_return_ns", Return, "system call return"),
         col!(
             "rcvq_ns",

@@ -75,13 +75,15 @@ impl ClockError {
     }
     /// The same for a verdict.
     pub fn short(&self) -> String {
-        match (self.error_ns, self.bound_ns.filter(|_| self.consistent)) {
-            (None, _) => "How far the CPUs' clocks are apart is not known; no interval is clamped to zero.".into(),
-            (Some(e), None) => format!("No interval is clamped to zero; error bar {e} ns between CPUs."),
-            (Some(e), Some(b)) => format!(
-                "No interval is clamped to zero; error bar {e} ns between CPUs, whose clocks are at most {b} ns apart."
-            ),
-        }
+        let Some(error) = self.error_ns else {
+            return "How far the CPUs' clocks are apart is not known.".into();
+        };
+        let apart = match self.bound_ns {
+            _ if !self.consistent => "no constant offsets explain them".into(),
+            Some(ns) => format!("at most {ns} ns apart"),
+            None => "bounded on one side only".into(),
+        };
+        format!("Clocks of the CPUs: error bar {error} ns, {apart}.")
     }
     /// One sentence without its period.
     pub fn sentence(&self) -> String {
