@@ -4,16 +4,23 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use netmortem_analyzer::analyses::{Answers, answer};
 use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity, StatRow, StreamInfo};
-use netmortem_analyzer::reconstruct::context::RunBy;
+use netmortem_analyzer::reconstruct::balances::tables::{BalanceKind, BalanceRow};
+use netmortem_analyzer::reconstruct::context::{Part, RunBy};
 use netmortem_analyzer::reconstruct::drops::tables::DropRow;
+use netmortem_analyzer::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
 use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
+use netmortem_analyzer::reconstruct::observer::tables::ObserverRow;
 use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
 use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+use netmortem_analyzer::reconstruct::skew::tables::SkewRow;
 use netmortem_analyzer::reconstruct::softirq::Counted;
-use netmortem_analyzer::reconstruct::softirq::tables::SoftirqRow;
+use netmortem_analyzer::reconstruct::softirq::tables::{Blame, SoftirqRow};
 use netmortem_analyzer::reconstruct::tcp::tables::{
     ConnectionRow, RetransmitClass, RetransmitRow, SampleRow, StateRow,
 };
+use netmortem_analyzer::reconstruct::transmit::Stage as TxStage;
+use netmortem_analyzer::reconstruct::transmit::stages::StageTimes;
+use netmortem_analyzer::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use netmortem_analyzer::{Confidence, ConnectionId, Facts, Name, Reason, SkbId};
 
 /// Start of the recording on the trace clock, ns.
@@ -42,11 +49,14 @@ pub fn facts() -> Facts {
         ],
         skbs: skbs(),
         rx: rx(),
+        tx: tx(),
+        balances: balances(),
+        lineage: lineage(),
         softirqs: softirqs(),
         polls: polls(),
         softnet: Counted::default(),
-        clock_skew: vec![],
-        observer: vec![],
+        clock_skew: vec![skew()],
+        observer: observer(),
         event_cost_ns: Some(180),
         connections: vec![connection()],
         tcp_samples: samples(),
@@ -160,6 +170,8 @@ fn rx() -> Vec<RxRow> {
             unattributed_ns: 111,
             stages,
             rcvq_ns: Some(42_000),
+            softirq_blame: Some(blame()),
+            run_queue_task: name(if n % 2 == 0 { HOSTILE_TASK } else { "" }),
             confidence: if n % 10 == 0 {
                 Confidence::Weak
             } else {
@@ -169,6 +181,143 @@ fn rx() -> Vec<RxRow> {
         }
     };
     (0..400).map(unit).collect()
+}
+
+fn blame() -> Blame {
+    Blame {
+        part: Part::BhOff,
+        who: name(HOSTILE_TASK),
+        ns: 500,
+    }
+}
+
+/// 300 packets: 280 TCP segments, of which 250 acknowledged; of these the congestion window takes most. Two were sent again.
+fn tx() -> Vec<TxRow> {
+    let segment = |n: i64| {
+        let kind = if n < 280 { TxKind::Tcp } else { TxKind::TcpControl };
+        let again = n == 10 || n == 20;
+        let mut stages = StageTimes::default();
+        for (stage, base) in [
+            (TxStage::Send, 3_000),
+            (TxStage::Cwnd, 900_000),
+            (TxStage::Pacing, 100_000),
+            (TxStage::Qdisc, 40_000),
+            (TxStage::Driver, 1_000),
+            (TxStage::Network, 300_000),
+        ] {
+            stages.set(stage, Some(base + base * ((n * 7_919) % 101) / 20));
+        }
+        stages.set(TxStage::Recovery, again.then_some(200_000_000 + n));
+        TxRow {
+            skb_id: SkbId(1_000 + n as u32),
+            original: None,
+            connection: Some(ConnectionId(0)),
+            kind,
+            task: name(HOSTILE_TASK),
+            pid: 7,
+            dev: name("eth0"),
+            cpu: 1,
+            bytes: Some(1_448),
+            start_ns: START + n * 30_000_000,
+            start: TxStart::Sendmsg,
+            total_ns: stages.sum() + 77,
+            end: match (kind, n) {
+                (TxKind::Tcp, 0..250) => TxEnd::Acked,
+                (TxKind::Tcp, 250..275) => TxEnd::Open,
+                (TxKind::Tcp, _) => TxEnd::Dropped,
+                _ => TxEnd::Sent,
+            },
+            retransmits: u16::from(again),
+            recovery_by: again.then_some(RetransmitClass::Rto),
+            t_sched_ns: START + n * 30_000_000,
+            t_snd_ns: None,
+            t_ack_ns: None,
+            unattributed_ns: 77,
+            stages,
+            observer_ns: None,
+            confidence: if n % 25 == 0 {
+                Confidence::Weak
+            } else {
+                Confidence::Strong
+            },
+        }
+    };
+    (0..300).map(segment).collect()
+}
+
+/// Recording is 35 % of GRO and of the driver's time, 4 % of the protocol's.
+fn observer() -> Vec<ObserverRow> {
+    let row = |ledger, stage, share| ObserverRow {
+        ledger,
+        stage,
+        rows: 400,
+        ns: 1_000_000,
+        events: 1_000,
+        observer_ns: (share * 1e6) as i64,
+        share: Some(share),
+    };
+    vec![
+        row("rx", "gro", 0.35),
+        row("rx", "protocol", 0.04),
+        row("tx", "driver", 0.35),
+    ]
+}
+
+fn skew() -> SkewRow {
+    SkewRow {
+        cpu_a: 0,
+        cpu_b: 1,
+        pairs_ab: 40,
+        pairs_ba: 60,
+        ahead_least_ns: Some(-700),
+        ahead_most_ns: Some(500),
+        residual_ns: 120,
+        negative: 2,
+        consistent: true,
+        ..SkewRow::default()
+    }
+}
+
+fn balances() -> Vec<BalanceRow> {
+    let row = |kind, found, confidence, because| BalanceRow {
+        kind,
+        connection: Some(ConnectionId(0)),
+        bytes_expected: 1_000_000,
+        bytes_found: found,
+        unexplained_bytes: 1_000_000 - found,
+        units: 100,
+        matched: 99,
+        confidence,
+        because,
+    };
+    vec![
+        row(BalanceKind::GroHead, 1_000_000, Confidence::Certain, ""),
+        row(
+            BalanceKind::CoalesceFifo,
+            990_000,
+            Confidence::Strong,
+            "more arrived than was read",
+        ),
+        row(BalanceKind::TxPayload, 400_000, Confidence::Unknown, "events were lost"),
+    ]
+}
+
+fn lineage() -> Vec<LineageRow> {
+    let edge = |n: u32| LineageRow {
+        ts_ns: START,
+        parent: SkbId(n),
+        child: SkbId(n + 1),
+        kind: if n < 30 {
+            LineageKind::GroMerge
+        } else {
+            LineageKind::Fclone
+        },
+        rule: Rule::GroExit,
+        bytes: Some(1_448),
+        conserved: if n < 5 { Conserved::No } else { Conserved::Yes },
+        confidence: if n < 5 { Confidence::Weak } else { Confidence::Strong },
+    };
+    (0..40).map(edge).collect()
 }
 
 fn skbs() -> Vec<SkbRow> {
@@ -211,8 +360,9 @@ fn softirqs() -> Vec<SoftirqRow> {
         vec: if n % 10 == 0 { 2 } else { 3 },
         raise_ns: Some(START + n * 40_000_000 - 1_500 - n * 3),
         run_by: if n % 7 == 0 { RunBy::Ksoftirqd } else { RunBy::IrqTail },
-        wait: None,
-        blame: None,
+        // 1 500 ns: two thirds interrupts, the rest a task with bottom halves off.
+        wait: Some([1_000, 0, 500 + n * 3, 0, 0, 0, 0]),
+        blame: Some(blame()),
         episode_ns: START + n * 40_000_000,
         squeezed: Some(false),
         pid: 0,

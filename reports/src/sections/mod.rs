@@ -7,6 +7,7 @@
 //! line and a line in [`SECTIONS`]; a test walks the folders.
 
 pub mod drops;
+mod ledger;
 pub mod method;
 pub mod napi;
 pub mod quality;
@@ -14,6 +15,7 @@ pub mod receive_path;
 mod shared;
 pub mod skb_lifetimes;
 pub mod tcp;
+pub mod transmit_path;
 pub mod verdict;
 
 use netmortem_analyzer::Facts;
@@ -49,7 +51,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 8] = [
+pub static SECTIONS: [Registered; 9] = [
     Registered {
         folder: "quality",
         build: quality::section,
@@ -61,6 +63,10 @@ pub static SECTIONS: [Registered; 8] = [
     Registered {
         folder: "receive_path",
         build: receive_path::section,
+    },
+    Registered {
+        folder: "transmit_path",
+        build: transmit_path::section,
     },
     Registered {
         folder: "skb_lifetimes",

@@ -194,3 +194,17 @@ pub fn words(name: &str) -> String {
 pub fn counted(n: u64, one: &str) -> String {
     format!("{} {one}{}", format::count(n), if n == 1 { "" } else { "s" })
 }
+
+/// What had a CPU while something waited for it, from the words of the tables.
+pub fn had_cpu(part: &str) -> &str {
+    match part {
+        "irq" => "interrupt handlers",
+        "softirq" => "other softirqs, or the same one before",
+        "bh_off" => "a task with softirqs off",
+        "ksoftirqd" => "left to ksoftirqd, which waited or started",
+        "task" => "a task",
+        "idle" => "nothing: the CPU was idle, or waking up",
+        "unknown" => "not told by the recording",
+        other => other,
+    }
+}

@@ -64,6 +64,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "quality",
             "verdict",
             "receive-path",
+            "transmit-path",
             "skb-lifetimes",
             "napi",
             "drops",
@@ -71,7 +72,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "method"
         ]
     );
-    for id in ["receive-path", "skb-lifetimes", "napi", "tcp"] {
+    for id in ["receive-path", "transmit-path", "skb-lifetimes", "napi", "tcp"] {
         let section = document.sections.iter().find(|section| section.id == id).unwrap();
         let unknown = section
             .blocks
@@ -128,11 +129,11 @@ fn hostile_names_of_a_recording_stay_text() {
 }
 
 #[test]
-fn the_terminal_gets_the_five_lines() {
+fn the_terminal_gets_the_six_lines() {
     let facts = fixture::facts();
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 7, "title, subtitle, five lines:\n{shown}");
+    assert_eq!(lines.len(), 8, "title, subtitle, six lines:\n{shown}");
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
@@ -140,5 +141,10 @@ fn the_terminal_gets_the_five_lines() {
         "{}",
         lines[2]
     );
-    assert!(lines[4].starts_with("bad      2 packets were dropped"), "{}", lines[4]);
+    assert!(
+        lines[4].starts_with("good     Sent TCP segments were acknowledged p50 "),
+        "{}",
+        lines[4]
+    );
+    assert!(lines[5].starts_with("bad      2 packets were dropped"), "{}", lines[5]);
 }

@@ -9,8 +9,11 @@ use crate::ingest::StreamInfo;
 use crate::reconstruct::observer::tables::MARKED_SHARE;
 use crate::reconstruct::skew::ClockError;
 
+mod conservation;
 #[cfg(test)]
 mod tests;
+
+pub use conservation::{Balance, Links, UNEXPLAINED_SHARE};
 
 /// Share of events lost from which the capture is called bad.
 pub const BAD_LOSS_SHARE: f64 = 0.01;
@@ -44,6 +47,10 @@ pub struct Quality {
     pub event_cost_ns: Option<i64>,
     /// Stages of which more than [`MARKED_SHARE`] is the recording's own cost, as `ledger stage`, with the share.
     pub costly_stages: Vec<(String, f64)>,
+    /// Byte conservation by kind, and by how far the comparison can be trusted.
+    pub balances: Vec<Balance>,
+    /// Links between lives of skbs, by kind.
+    pub links: Vec<Links>,
     /// Everything `check` prints.
     pub capture: crate::ingest::CaptureInfo,
     /// The counters that are not zero.
@@ -147,6 +154,8 @@ pub fn answer(facts: &Facts) -> Quality {
         clocks,
         event_cost_ns: facts.event_cost_ns,
         costly_stages,
+        balances: conservation::balances(facts),
+        links: conservation::links(facts),
         capture: c.clone(),
         stats,
     }

@@ -118,3 +118,73 @@ fn losses_beyond_counting_are_bad_and_no_overflow() {
     let q = answer(&f);
     assert_eq!((q.level, q.lost_share, q.gap_share), (Level::Bad, 1.0, 1.0));
 }
+
+/// Balances that can be trusted differently are not added up; differences never cancel.
+#[test]
+fn bytes_and_links_are_summed_by_kind_and_confidence() {
+    use crate::Confidence::{self, Strong, Unknown, Weak};
+    use crate::facts::{ConnectionId, SkbId};
+    use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};
+    use crate::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
+    let balance = |n, found, confidence: Confidence, because| BalanceRow {
+        kind: BalanceKind::TxPayload,
+        connection: Some(ConnectionId(n)),
+        bytes_expected: 1_000,
+        bytes_found: found,
+        unexplained_bytes: found.abs_diff(1_000),
+        units: 10,
+        matched: 9,
+        confidence,
+        because,
+    };
+    let edge = |kind, conserved, confidence| LineageRow {
+        ts_ns: 0,
+        parent: SkbId(0),
+        child: SkbId(1),
+        kind,
+        rule: Rule::GroExit,
+        bytes: None,
+        conserved,
+        confidence,
+    };
+    let mut f = whole();
+    f.balances = vec![
+        balance(0, 900, Strong, "a frame is missing"),
+        balance(1, 1_100, Strong, "a frame is missing"),
+        balance(2, 0, Unknown, "events were lost"),
+    ];
+    f.lineage = vec![
+        edge(LineageKind::Fclone, Conserved::Yes, Strong),
+        edge(LineageKind::GroMerge, Conserved::No, Weak),
+        edge(LineageKind::GroMerge, Conserved::Unknown, Strong),
+    ];
+    let q = answer(&f);
+    let of: Vec<_> = q
+        .balances
+        .iter()
+        .map(|b| {
+            (
+                b.confidence,
+                b.units,
+                b.bytes_expected,
+                b.bytes_found,
+                b.unexplained_bytes,
+            )
+        })
+        .collect();
+    assert_eq!(
+        of,
+        [("strong", 20, 2_000, 2_000, 200), ("unknown", 10, 1_000, 0, 1_000)]
+    );
+    assert_eq!(q.balances[0].because, ["a frame is missing"]);
+    let of: Vec<_> = q
+        .links
+        .iter()
+        .map(|l| (l.kind, l.edges, l.not_conserved, l.not_comparable))
+        .collect();
+    assert_eq!(of, [("gro_merge", 2, 1, 1), ("fclone", 1, 0, 0)]);
+    assert_eq!(
+        (q.links[0].by_confidence["strong"], q.links[0].by_confidence["weak"]),
+        (1, 1)
+    );
+}

@@ -12,8 +12,11 @@ use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
+mod blamed;
 #[cfg(test)]
 mod tests;
+
+pub use blamed::{BLAMED, Blamed};
 
 /// How many worst units are kept as examples.
 pub const EXAMPLES: usize = 10;
@@ -85,6 +88,8 @@ pub struct Receive {
     pub by_dev: BTreeMap<String, Distribution>,
     /// Totals of read units per reading task.
     pub by_task: BTreeMap<String, Distribution>,
+    /// What had the CPU while units waited for it, by stage in the order of the path, most time first.
+    pub blamed: Vec<Blamed>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
 }
@@ -179,6 +184,7 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
         ),
         by_dev: dists(dev),
         by_task: dists(task),
+        blamed: blamed::blamed(&read),
         worst: worst(&read),
     })
 }

@@ -1,4 +1,4 @@
-use super::{EXAMPLES, answer};
+use super::{BLAMED, EXAMPLES, answer};
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
 use crate::facts::{Facts, SkbId};
@@ -104,4 +104,51 @@ fn what_is_censored_is_in_no_percentile() {
             ("not_solid", 1)
         ]
     );
+}
+
+/// The task that ran instead, and what kept the softirq waiting; with no name where the recording has none.
+#[test]
+fn who_had_the_cpu_is_summed_over_read_units() {
+    use crate::reconstruct::context::Part;
+    use crate::reconstruct::softirq::tables::Blame;
+    let waited = |n, end, stage, ns, who: &str| RxRow {
+        run_queue_task: Name::new(who.as_bytes()),
+        softirq_blame: (stage == Stage::SoftirqWait).then(|| Blame {
+            part: Part::BhOff,
+            who: Name::new(who.as_bytes()),
+            ns: 1,
+        }),
+        ..unit(n, end, &[(stage, ns)], 0, Certain)
+    };
+    let mut f = Facts::empty();
+    f.rx = vec![
+        waited(0, RxEnd::Read, Stage::RunQueue, 500, "stress"),
+        waited(1, RxEnd::Read, Stage::RunQueue, 300, "stress"),
+        waited(2, RxEnd::Read, Stage::RunQueue, 50, ""),
+        waited(3, RxEnd::Read, Stage::SoftirqWait, 900, "cat"),
+        unit(4, RxEnd::Read, &[(Stage::SoftirqWait, 7)], 0, Certain),
+        waited(5, RxEnd::Queued, Stage::RunQueue, 9_999, "stress"),
+        // A wait that did not happen is nobody's.
+        waited(6, RxEnd::Read, Stage::Gro, 9_999, "stress"),
+    ];
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    let of: Vec<_> = r
+        .blamed
+        .iter()
+        .map(|b| (b.stage, b.part, b.who.as_str(), b.units, b.ns))
+        .collect();
+    let expect = [
+        ("softirq_wait", "bh_off", "cat", 1, 900),
+        ("softirq_wait", "unknown", "", 1, 7),
+        ("run_queue", "task", "stress", 2, 800),
+        ("run_queue", "unknown", "", 1, 50),
+    ];
+    assert_eq!(of, expect);
+    // Many of one stage leave room for the others.
+    for n in 100..100 + 2 * BLAMED as u32 {
+        f.rx.push(waited(n, RxEnd::Read, Stage::RunQueue, 100_000, &format!("cc1-{n}")));
+    }
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    assert_eq!(r.blamed.len(), 2 + BLAMED);
+    assert_eq!(r.blamed[0].stage, "softirq_wait");
 }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use crate::analyses::receive::{StageTimes, UNTOLD};
 use crate::analyses::waits::{Top, top};
 use crate::analyses::{Outcome, reasons};
-use crate::facts::Facts;
+use crate::facts::{Facts, Reason};
+use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::stat::Distribution;
@@ -18,6 +19,8 @@ use crate::stat::Distribution;
 #[cfg(test)]
 mod tests;
 
+/// The event that tells of ACKs.
+const ACKS: &str = "tcp:tcp_probe";
 /// Connections kept: those with most segments.
 pub const CONNECTIONS: usize = 100;
 /// Waits of a sender, before the device has the segment.
@@ -67,6 +70,8 @@ pub struct Transmit {
     pub others: BTreeMap<&'static str, u64>,
     /// TCP segments with payload by confidence word.
     pub by_confidence: BTreeMap<&'static str, u64>,
+    /// Acknowledged segments by which event their time starts at: `sendmsg`, `write_queue`, `queue`.
+    pub starts: BTreeMap<&'static str, u64>,
     /// Start to ACK, acknowledged segments only.
     pub total: StageTimes,
     /// Per stage, in the order of the path.
@@ -77,6 +82,17 @@ pub struct Transmit {
     pub connections: Vec<Sender>,
     /// Device to ACK by remote address, of solid segments never sent again.
     pub rtt_by_host: BTreeMap<String, Distribution>,
+    /// First transmission to the last one, of acknowledged segments sent again, by why the last time (class of `retransmits`).
+    pub recovery: BTreeMap<&'static str, Distribution>,
+    /// What the recording lacks for this ledger.
+    pub lacks: Vec<Reason>,
+}
+
+impl Transmit {
+    /// Why no ACK can be known: the reasons among `lacks` that name the event that tells of ACKs.
+    pub fn no_acks(&self) -> Vec<&Reason> {
+        self.lacks.iter().filter(|r| r.because.contains(ACKS)).collect()
+    }
 }
 
 fn times(
@@ -155,6 +171,15 @@ pub fn answer(facts: &Facts) -> Outcome<Transmit> {
             rtt: Distribution::of(rtts, 0),
         });
     }
+    let mut recovery: BTreeMap<&'static str, Vec<i64>> = BTreeMap::new();
+    let mut starts = BTreeMap::new();
+    for r in &acked {
+        *starts.entry(r.start.word()).or_insert(0) += 1;
+        if let Some(ns) = r.stage(Stage::Recovery) {
+            let class = r.recovery_by.unwrap_or(RetransmitClass::Unknown);
+            recovery.entry(class.word()).or_default().push(ns);
+        }
+    }
     connections.sort_by_key(|c| (std::cmp::Reverse(c.segments), c.connection));
     connections.truncate(CONNECTIONS);
     Outcome::Findings(Transmit {
@@ -163,7 +188,10 @@ pub fn answer(facts: &Facts) -> Outcome<Transmit> {
         dropped: count(TxEnd::Dropped),
         others,
         by_confidence,
-        total: times("total", "send call to ACK", &acked, whole, |r| Some(r.total_ns)),
+        starts,
+        total: times("total", "send call, or first event, to ACK", &acked, whole, |r| {
+            Some(r.total_ns)
+        }),
         stages: Stage::ALL
             .iter()
             .map(|&s| times(s.name(), s.meaning(), &acked, whole, |r| r.stage(s)))
@@ -171,6 +199,8 @@ pub fn answer(facts: &Facts) -> Outcome<Transmit> {
         unattributed: times("unattributed", UNTOLD, &acked, whole, |r| Some(r.unattributed_ns)),
         connections,
         rtt_by_host: hosts.into_iter().map(|(h, v)| (h, Distribution::of(v, 0))).collect(),
+        recovery: recovery.into_iter().map(|(c, v)| (c, Distribution::of(v, 0))).collect(),
+        lacks: facts.unknown.iter().filter(|r| r.subject == "tx").cloned().collect(),
     })
 }
 

@@ -1,8 +1,9 @@
 use super::answer;
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
-use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::facts::{ConnectionId, Facts, Reason, SkbId};
 use crate::name::Name;
+use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::stages::StageTimes;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
@@ -69,4 +70,89 @@ fn the_wait_that_holds_most_is_the_connections_top() {
 #[test]
 fn nothing_sent_is_no_answer() {
     assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
+}
+
+/// What was sent again and acknowledged, by why; one that is still open has no end.
+#[test]
+fn recovery_is_by_the_class_of_the_last_retransmission() {
+    let again = |n, end, class, ns| TxRow {
+        retransmits: 1,
+        recovery_by: class,
+        ..segment(n, end, &[(Stage::Recovery, ns)], Certain)
+    };
+    let mut f = Facts::empty();
+    f.tx = vec![
+        again(0, TxEnd::Acked, Some(RetransmitClass::Rto), 200_000_000),
+        again(1, TxEnd::Acked, Some(RetransmitClass::Rto), 400_000_000),
+        again(2, TxEnd::Acked, Some(RetransmitClass::Fast), 30_000_000),
+        again(3, TxEnd::Acked, None, 7),
+        again(4, TxEnd::Open, Some(RetransmitClass::Tlp), 9),
+        segment(5, TxEnd::Acked, &[(Stage::Network, 20)], Certain),
+    ];
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    let of: Vec<_> = t.recovery.iter().map(|(class, d)| (*class, d.n, d.max_ns)).collect();
+    let expect = [
+        ("fast", 1, Some(30_000_000)),
+        ("rto", 2, Some(400_000_000)),
+        ("unknown", 1, Some(7)),
+    ];
+    assert_eq!(of, expect);
+}
+
+/// Without the events that tell of ACKs, nothing is said of times, and why.
+#[test]
+fn what_the_recording_lacks_is_said() {
+    let mut f = Facts::empty();
+    f.tx = vec![segment(0, TxEnd::Open, &[], Certain)];
+    let line = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap()
+    };
+    assert_eq!(line(&f).tone, crate::analyses::verdict::Tone::Ok);
+    let mut lacks = |subject, because: &str| {
+        f.unknown.push(Reason {
+            subject,
+            because: because.into(),
+        });
+        line(&f)
+    };
+    // Neither says anything of ACKs.
+    for (subject, because) in [
+        ("rx", "tcp:tcp_probe has no format"),
+        ("tx", "sock:sock_send_length has no format"),
+    ] {
+        assert_eq!(lacks(subject, because).tone, crate::analyses::verdict::Tone::Ok);
+    }
+    let said = lacks("tx", "tcp:tcp_probe has no format");
+    assert_eq!(said.tone, crate::analyses::verdict::Tone::Unknown);
+    let expect =
+        "How long sent TCP segments took is not known, because tcp:tcp_probe has no format; 1 packet was sent.";
+    assert_eq!(said.sentence, expect);
+}
+
+/// A time that does not start at the send call is not said to.
+#[test]
+fn the_line_says_where_the_time_starts() {
+    let queued = |n| TxRow {
+        start: TxStart::Queue,
+        ..segment(n, TxEnd::Acked, &[(Stage::Network, 20)], Certain)
+    };
+    let said = |rows: Vec<TxRow>| {
+        let mut f = Facts::empty();
+        f.tx = rows;
+        let lines = crate::analyses::answer(&f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap().sentence
+    };
+    let called = segment(9, TxEnd::Acked, &[(Stage::Network, 20)], Certain);
+    assert!(said(vec![called.clone()]).contains(" after their send call began (n 1)"));
+    let none = said(vec![queued(0), queued(1)]);
+    assert!(
+        none.contains(" after their first event (their send calls were not seen) (n 2)"),
+        "{none}"
+    );
+    let some = said(vec![queued(0), called]);
+    assert!(
+        some.contains(" after their first event (1 of 2: the send call) (n 2)"),
+        "{some}"
+    );
 }

@@ -95,6 +95,16 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
     let total = &t.total.solid;
     if t.acked == 0 {
         let others: u64 = t.others.values().sum();
+        let no_acks = t.no_acks();
+        if !no_acks.is_empty() {
+            let why: Vec<&str> = no_acks.iter().map(|r| r.because.as_str()).collect();
+            let s = format!(
+                "How long sent TCP segments took is not known, because {}; {} sent.",
+                why.join("; "),
+                counted(others + t.open + t.dropped, "packet was", "packets were")
+            );
+            return (Tone::Unknown, s);
+        }
         let s = format!(
             "No TCP segment with payload was seen acknowledged; {} sent.",
             counted(others + t.open + t.dropped, "packet was", "packets were")
@@ -117,8 +127,14 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         n => format!("; {n} not acknowledged at the end"),
     };
     let held = top.is_some_and(|s| !NOT_QUEUED.contains(&s.stage)) && share >= SENDER_NOTICE_SHARE;
+    // Where send calls were not recorded, what was before the device is not known.
+    let from = match t.starts.get("sendmsg").copied().unwrap_or(0) {
+        n if n == t.acked => "their send call began".to_string(),
+        0 => "their first event (their send calls were not seen)".to_string(),
+        n => format!("their first event ({n} of {}: the send call)", t.acked),
+    };
     let sentence = format!(
-        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after their send call began (n {}){said}{weak}{open}.",
+        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after {from} (n {}){said}{weak}{open}.",
         or_dash(total.p50_ns),
         or_dash(total.p99_ns),
         or_dash(total.max_ns),

@@ -76,6 +76,7 @@ fn receive(rcvq: i64) -> Receive {
         rcvq: stage("rcvq", &[rcvq], 0.0),
         by_dev: BTreeMap::new(),
         by_task: BTreeMap::new(),
+        blamed: vec![],
         worst: vec![],
     }
 }

@@ -2,6 +2,7 @@
 //! Every threshold is read from where it is used, so that this text cannot say another one.
 
 use netmortem_analyzer::analyses::{quality, tcp, verdict};
+use netmortem_analyzer::reconstruct::observer::tables::MARKED_SHARE;
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
@@ -50,7 +51,9 @@ fn method() -> Vec<&'static str> {
         "Times are the trace clock's, in whole nanoseconds; they are shown since the first event of the recording. No timestamp was moved.",
         "Events of all CPUs are merged by (time, stream, position). Lost events are placed in time; what they could change carries a lower confidence or is unknown.",
         "An skb address is not an identity: a life is one use of an address, from an event that only a new skb causes to its end. Most TCP skbs are freed without an event; then the end is inferred from another event, or unknown.",
-        "The stages of the receive path and the unattributed rest of a unit sum to its whole time, to the nanosecond. What no event explains is unattributed, never spread over stages.",
+        "The stages of the receive path and the unattributed rest of a unit sum to its whole time, to the nanosecond; so do those of the transmit path. What no event explains is unattributed, never spread over stages.",
+        "A sent TCP segment is followed from the system call that wrote its first byte to the ACK that covers its last one; its retransmissions belong to it. Waits of segments queued together overlap.",
+        "The cost of recording is an estimate: the events written in a stage's time, times what one event cost. It is shown, not subtracted.",
         "Quantiles are nearest-rank: every quantile printed is a value that occurred. Histograms have four bins an octave. ECDFs are drawn through at most 129 of their points.",
         "tcp_probe fires before its segment is processed, so a value is drawn from the sample before it on. A retransmit event follows the transmission.",
         "The length of a NAPI poll starts at the end of the poll before it, or at the softirq's entry: napi_poll marks only the end.",
@@ -98,6 +101,18 @@ fn thresholds() -> Table {
             row(
                 "NET_RX delay (p99) worth a look",
                 format::duration(verdict::SOFTIRQ_WAIT_NOTICE_NS),
+            ),
+            row(
+                "one wait of this host's share of sent segments' time worth a look",
+                format::percent(verdict::SENDER_NOTICE_SHARE),
+            ),
+            row(
+                "unexplained share of a byte balance worth a look",
+                format::percent(quality::UNEXPLAINED_SHARE),
+            ),
+            row(
+                "a stage is marked as the recording's own: share of it that recording cost",
+                format::percent(MARKED_SHARE),
             ),
             row(
                 "silence that breaks a TCP line",

@@ -3,10 +3,10 @@
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi};
 
-use super::shared::{compared, counted, figure, name_cell, truncation, unanswered, words};
+use super::shared::{compared, counted, figure, had_cpu, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
 use crate::clean::Text;
-use crate::document::{Block, Cell, Column, Figure, Section, Table};
+use crate::document::{Block, Cell, Column, Figure, Section, Severity, Strip, Table};
 use crate::format;
 use crate::sections::Input;
 
@@ -18,6 +18,16 @@ const DEVICES: usize = 6;
 const CPUS: usize = 32;
 /// Curves in a picture.
 const CURVES: usize = 6;
+/// Parts of a softirq's wait in the analyzer's words and order.
+const PARTS: [(&str, Tone); 7] = [
+    ("irq", Tone::Blue),
+    ("softirq", Tone::Orange),
+    ("bh_off", Tone::Purple),
+    ("ksoftirqd", Tone::Brown),
+    ("task", Tone::Green),
+    ("idle", Tone::Teal),
+    ("unknown", Tone::Grey),
+];
 /// Rows of the tables.
 const ROWS: usize = 64;
 
@@ -83,11 +93,13 @@ fn blocks(napi: &Napi) -> Vec<Block> {
         "A curve further right runs longer.",
     ));
 
-    let mut blocks = vec![
+    figures.extend(waited_for(&busiest));
+    let mut blocks = squeezes(napi);
+    blocks.extend([
         Block::Figures(figures),
         Block::Table(polls(&devices)),
         Block::Table(vectors("Network softirqs per CPU", &network)),
-    ];
+    ]);
     if !others.is_empty() {
         let table = Block::Table(vectors("", &others));
         blocks.push(Block::Details {
@@ -184,6 +196,67 @@ fn softirq_time(napi: &Napi) -> Option<Figure> {
         plot: Plot::Bars(plot),
     };
     Some(figure("softirq", chart, "In brackets: the share of the recording."))
+}
+
+/// Runs that ended with work left over, when there were softirqs at all.
+fn squeezes(napi: &Napi) -> Vec<Block> {
+    if !napi.cpus.iter().any(|vector| vector.vector == "NET_RX") {
+        return Vec::new();
+    }
+    let squeezes = &napi.squeezes;
+    let counted = squeezes.counted.squeezed;
+    let severity = match (squeezes.inferred, counted) {
+        (0, None | Some(0)) => Severity::Info,
+        _ => Severity::Notice,
+    };
+    let detail = "A run of NET_RX that reaches net.core.netdev_budget packets or netdev_budget_usecs leaves the rest for later (time_squeeze of /proc/net/softnet_stat).";
+    vec![Block::Strip(Strip {
+        severity,
+        sentence: Text::from(format!("Time squeezes: {}", squeezes.sentence)),
+        detail: Some(detail.into()),
+        see: None,
+    })]
+}
+
+/// What each CPU did while its NET_RX was raised and did not run.
+fn waited_for(rx: &[&CpuVector]) -> Option<Figure> {
+    let all: Vec<&&CpuVector> = rx.iter().filter(|vector| !vector.waited_for.is_empty()).collect();
+    let present = |part: &&str| all.iter().any(|vector| vector.waited_for.contains_key(part));
+    let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).filter(present).collect();
+    let row = |vector: &&&CpuVector| BarRow {
+        label: Text::from(format!("CPU {}", vector.cpu)),
+        values: parts
+            .iter()
+            .map(|part| vector.waited_for.get(part).copied().unwrap_or(0).max(0) as f64)
+            .collect(),
+        shown: None,
+    };
+    let rows: Vec<BarRow> = all.iter().take(CPUS).map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let tones = parts.iter().map(|part| {
+        let tone = PARTS.iter().find(|(other, _)| other == part);
+        (Text::from(words(part)), tone.map_or(Tone::Grey, |(_, tone)| *tone))
+    });
+    let plot = Bars {
+        label: "summed delay".into(),
+        unit: Unit::Nanoseconds,
+        parts: tones.collect(),
+        rows,
+    };
+    let said: Vec<String> = parts
+        .iter()
+        .map(|part| format!("{}: {}", words(part), had_cpu(part)))
+        .collect();
+    let chart = ChartSpec {
+        title: "What delayed NET_RX".into(),
+        note: (all.len() > CPUS).then(|| Text::from(format!("{CPUS} of {} CPUs, most runs first", all.len()))),
+        size: Size::Half,
+        plot: Plot::Bars(plot),
+    };
+    let caption = format!("What the CPU did from the raise to the start. {}.", said.join("; "));
+    Some(figure("waited-for", chart, &caption))
 }
 
 fn polls(devices: &[&DevicePolls]) -> Table {

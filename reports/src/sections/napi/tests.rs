@@ -60,7 +60,7 @@ fn softirq_time_is_a_bar_per_cpu_of_rx_and_tx() {
     let values: Vec<&[f64]> = plot.rows.iter().map(|row| row.values.as_slice()).collect();
     assert_eq!(values, [[time(0, 3), time(0, 2)], [time(1, 3), 0.0]]);
     let ids: Vec<&str> = figures(&section).iter().map(|figure| figure.id.as_str()).collect();
-    assert_eq!(ids, ["work-0", "softirq", "delay", "run"]);
+    assert_eq!(ids, ["work-0", "softirq", "delay", "run", "waited-for"]);
 }
 
 #[test]
@@ -81,4 +81,52 @@ fn each_cpu_and_vector_has_run_time_delay_and_who_ran_it() {
         ]
     );
     assert!(matches!(&table.rows[2][10], Cell::Text(run_by) if run_by.as_str().contains("ksoftirqd")));
+}
+
+#[test]
+fn what_delayed_net_rx_is_a_bar_per_cpu_that_sums_to_the_delays() {
+    let facts = fixture::facts();
+    let section = built();
+    let figure = figures(&section)
+        .iter()
+        .find(|figure| figure.id == "waited-for")
+        .unwrap();
+    let Plot::Bars(plot) = &figure.chart.plot else { panic!() };
+    let parts: Vec<&str> = plot.parts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        parts,
+        ["irq", "bh off"],
+        "parts that did not occur have no place in the legend"
+    );
+    for row in &plot.rows {
+        let cpu: u16 = row.label.as_str().trim_start_matches("CPU ").parse().unwrap();
+        let of = facts.softirqs.iter().filter(|run| run.cpu == cpu && run.vec == 3);
+        let delay: i64 = of.filter_map(|run| Some(run.start_ns - run.raise_ns?)).sum();
+        assert_eq!(row.values.iter().sum::<f64>(), delay as f64, "CPU {cpu}");
+    }
+    assert_eq!(plot.rows.len(), 2);
+}
+
+#[test]
+fn time_squeezes_are_told_with_the_kernels_count_beside() {
+    let strip = |facts: &netmortem_analyzer::Facts| {
+        let answers = fixture::answers(facts);
+        let section = section(&Input {
+            facts,
+            answers: &answers,
+        });
+        match section.blocks.into_iter().next() {
+            Some(Block::Strip(strip)) => (strip.severity, strip.sentence.as_str().to_owned()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut facts = fixture::facts();
+    let (severity, said) = strip(&facts);
+    assert_eq!(severity, Severity::Info);
+    assert!(said.starts_with("Time squeezes: 0 of 180 NET_RX runs"), "{said}");
+    assert!(said.contains("the kernel's count was not recorded"), "{said}");
+    facts.softnet.squeezed = Some(4);
+    let (severity, said) = strip(&facts);
+    assert_eq!(severity, Severity::Notice, "the kernel saw what was not inferred");
+    assert!(said.contains("the kernel counted 4"), "{said}");
 }

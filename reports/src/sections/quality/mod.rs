@@ -1,6 +1,7 @@
 //! Data quality, before anything else: what was captured, what was lost and where. In: `Answers::quality`. Losses are shown at their place in
 //! time, per CPU; a loss of unknown size is said to be one.
 
+mod conservation;
 mod coverage;
 
 use netmortem_analyzer::analyses::quality::{Level, Quality};
@@ -36,7 +37,10 @@ pub fn section(input: &Input<'_>) -> Section {
             .take(ROWS)
             .map(|problem| strip(Severity::Notice, problem)),
     );
-    blocks.push(Block::KeyValues(origin(capture)));
+    let mut origin = origin(capture);
+    origin.extend(errors(quality));
+    blocks.push(Block::KeyValues(origin));
+    blocks.extend(conservation::blocks(quality));
     let used = &input.facts.gaps;
     if !used.is_empty() {
         blocks.push(Block::Figure(Box::new(coverage::picture(input))));
@@ -95,6 +99,22 @@ fn severity(level: Level) -> Severity {
         Level::Degraded => Severity::Notice,
         Level::Bad => Severity::Bad,
     }
+}
+
+/// The two errors that every printed time has: of the clocks, and what recording added.
+fn errors(quality: &Quality) -> Vec<(Text, Text)> {
+    let clocks = match quality.capture.cpus {
+        0 | 1 => "one CPU: no error between CPUs".to_owned(),
+        _ => quality.clocks.sentence(),
+    };
+    let cost = match quality.event_cost_ns {
+        None => format::UNKNOWN.to_owned(),
+        Some(ns) => format!("about {} per event, estimated", format::duration(ns)),
+    };
+    vec![
+        ("Clocks".into(), clocks.into()),
+        ("Cost of recording".into(), cost.into()),
+    ]
 }
 
 fn lead(quality: &Quality) -> Text {

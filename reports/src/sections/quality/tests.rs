@@ -119,3 +119,93 @@ fn gaps_of_unused_ring_buffers_are_counted_but_not_drawn() {
     let said = |block: &Block| matches!(block, Block::Paragraph(text) if text.as_str().starts_with("1 gap more in ring buffers"));
     assert!(section.blocks.iter().any(said));
 }
+
+#[test]
+fn the_error_bar_of_the_clocks_and_the_cost_of_recording_are_told() {
+    let told = |facts: &Facts| {
+        let section = built(facts);
+        let strip = section.blocks.iter().find_map(|block| match block {
+            Block::Strip(strip) => Some(strip.sentence.as_str().to_owned()),
+            _ => None,
+        });
+        let values = section.blocks.iter().find_map(|block| match block {
+            Block::KeyValues(pairs) => Some(pairs.clone()),
+            _ => None,
+        });
+        let values = values.unwrap();
+        let value = |key: &str| {
+            let found = values.iter().find(|(name, _)| name.as_str() == key);
+            found.unwrap().1.as_str().replace('\u{202f}', " ")
+        };
+        (strip.unwrap(), value("Clocks"), value("Cost of recording"))
+    };
+    let mut facts = fixture::facts();
+    let (strip, clocks, cost) = told(&facts);
+    assert!(strip.contains("error bar 120 ns between CPUs"), "{strip}");
+    assert!(clocks.ends_with("error bar 120 ns"), "{clocks}");
+    assert_eq!(cost, "about 180 ns per event, estimated");
+    (facts.clock_skew, facts.event_cost_ns) = (vec![], None);
+    let (strip, clocks, cost) = told(&facts);
+    assert!(strip.contains("is not known"), "{strip}");
+    assert!(clocks.contains("not known"), "{clocks}");
+    assert_eq!(cost, "–");
+    facts.capture.cpus = 1;
+    assert_eq!(told(&facts).1, "one CPU: no error between CPUs");
+}
+
+#[test]
+fn what_adds_up_is_folded_away_under_its_sum() {
+    let mut facts = fixture::facts();
+    facts.balances.retain(|row| row.unexplained_bytes == 0);
+    let section = built(&facts);
+    let summary = section.blocks.iter().find_map(|block| match block {
+        Block::Details { summary, .. } if summary.as_str().starts_with("Bytes") => Some(summary),
+        _ => None,
+    });
+    let summary = summary.unwrap().as_str().replace('\u{202f}', " ");
+    let expected = "Bytes add up: 0 B of 977 KiB unexplained; 35 of 40 links between packets are certain or strong";
+    assert_eq!(summary, expected);
+    let table = tables(&section)
+        .into_iter()
+        .find(|table| table.caption.as_str() == "Do the bytes add up?")
+        .unwrap();
+    assert_eq!(table.columns.len(), 8, "no column of reasons without a reason");
+    (facts.balances, facts.lineage) = (vec![], vec![]);
+    let section = built(&facts);
+    assert!(tables(&section).iter().all(|table| !table.rows.is_empty()));
+}
+
+#[test]
+fn bytes_that_do_not_add_up_are_marked_where_the_comparison_can_be_trusted() {
+    let section = built(&fixture::facts());
+    let find = |caption: &str| {
+        let tables = tables(&section).into_iter();
+        tables
+            .into_iter()
+            .find(|table| table.caption.as_str() == caption)
+            .unwrap()
+    };
+    let rows = &find("Do the bytes add up?").rows;
+    let of: Vec<(&Cell, &Cell, &Cell)> = rows.iter().map(|row| (&row[1], &row[6], &row[7])).collect();
+    let text = |word: &str| Cell::Text(word.into());
+    assert_eq!(
+        of,
+        [
+            (&text("certain"), &Cell::Bytes(0), &Cell::Fraction(0.0)),
+            (
+                &text("strong"),
+                &Cell::Bytes(10_000),
+                &Cell::Badge(Severity::Notice, format::percent(0.01).into())
+            ),
+            (&text("unknown"), &Cell::Bytes(600_000), &Cell::Fraction(0.6)),
+        ]
+    );
+    assert_eq!(
+        (&rows[0][8], &rows[1][8]),
+        (&Cell::Unknown, &text("more arrived than was read"))
+    );
+    let links = &find("Links between lives of packets").rows;
+    let counts = |row: &[Cell]| row.iter().skip(1).cloned().collect::<Vec<_>>();
+    assert_eq!(counts(&links[0]), [30, 0, 25, 5, 0, 5, 0].map(Cell::Count));
+    assert_eq!(counts(&links[1]), [10, 0, 10, 0, 0, 0, 0].map(Cell::Count));
+}

@@ -1,32 +1,30 @@
 //! The receive path: where delivered packets spent their time. In: `Answers::receive`.
 //!
 //! ```text
-//! lead (p50, p99, max of the whole) -> waterfall -> table of stages -> ECDFs compared -> histogram + ECDF each -> by device, by reader -> worst units
+//! lead (p50, p99, max of the whole) -> who is left out -> ledger.rs: chart and table of stages -> what had the CPU
+//!   -> ledger.rs: ECDFs compared, histogram + ECDF each -> by device, by reader -> worst units
 //! ```
-//! Percentiles are those of the certain and strong units; the tables give all units beside them. Shares are of the summed time, so they add up.
 
 use std::collections::BTreeMap;
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::receive::{Example, Receive, StageTimes};
+use netmortem_analyzer::analyses::receive::{Blamed, Example, Receive};
 use netmortem_analyzer::stat::Distribution as Summary;
 
-use super::shared::{
-    compared, durations, figure, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words,
-};
-use crate::chart::{ChartSpec, Plot, Size, Stage, Tone, Waterfall};
+use super::ledger::{CURVES, Ledger, weak};
+use super::shared::{compared, had_cpu, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words};
+use crate::chart::Size;
 use crate::clean::Text;
-use crate::document::{Block, Cell, Column, Figure, Section, Table};
+use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
 use crate::sections::Input;
 
 const ID: &str = "receive-path";
 const TITLE: &str = "Receive path";
-/// Stages whose pictures are open; the others are folded away.
-const OPEN_STAGES: usize = 6;
-/// Devices or readers in a table, and curves in a picture.
+/// Devices or readers in a table.
 const NAMES: usize = 20;
-const CURVES: usize = 6;
+/// Rows of the table of what had the CPU, for each stage.
+const BLAMED: usize = 6;
 
 /// Builds the section.
 #[must_use]
@@ -73,10 +71,7 @@ fn excluded(receive: &Receive) -> String {
             cut.join(", ")
         ),
     };
-    format!(
-        "{none}; {} of weak or unknown links are in the percentiles of all, and not in those of certain and strong links.",
-        format::count(of("not_solid"))
-    )
+    format!("{none}{}", weak(of("not_solid")))
 }
 
 fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
@@ -86,77 +81,27 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
         .rev()
         .map(|(word, n)| format!("{} {word}", format::count(*n)))
         .collect();
+    let ledger = ledger(input, receive);
     let mut blocks = vec![
         Block::Paragraph(Text::from(format!(
-            "{} units (an skb after GRO) were read, {} carried no payload and ended in the protocol, {} were queued and not seen read. Confidence: {}.",
+            "Units (an skb after GRO): {} read, {} without payload that ended in the protocol, {} queued and not seen read. Confidence: {}.",
             format::count(receive.read),
             format::count(receive.protocol_only),
             format::count(receive.queued),
             confidence.join(", ")
         ))),
         Block::Paragraph(Text::from(excluded(receive))),
-        Block::Figure(Box::new(waterfall(receive))),
-        Block::Table(stages(receive)),
-        Block::Details {
-            summary: "What passes in each stage".into(),
-            blocks: vec![Block::Table(meanings(receive))],
-        },
+        Block::Figure(Box::new(ledger.waterfall())),
+        Block::Table(ledger.table()),
+        ledger.meanings(&[&receive.rcvq]),
     ];
-    let order = by_share(receive);
-    let tone = |stage: &StageTimes| tone(receive, stage);
-    let curves = order
-        .iter()
-        .take(CURVES)
-        .map(|stage| (Text::from(words(stage.stage)), &stage.solid));
-    blocks.extend(
-        compared(
-            "compared",
-            "The stages that took most, compared",
-            Size::Full,
-            curves,
-            "The share of units (up) that needed at most that time (right): a curve further right is a slower stage.",
-        )
-        .map(|figure| Block::Figure(Box::new(figure))),
-    );
-
-    let picture = |stage: &StageTimes, size| {
-        let title = Text::from(match stage.stage {
-            "total" => "whole time".to_owned(),
-            "rcvq" => "receive queue: all stages of the reader".to_owned(),
-            name => words(name),
-        });
-        durations(
-            format!("stage-{}", stage.stage),
-            title,
-            &stage.solid,
-            size,
-            tone(stage),
-            "units per bin",
-            stage.meaning,
-        )
-    };
-    blocks.push(Block::Figures(vec![
-        picture(&receive.total, Size::Half),
-        picture(&receive.rcvq, Size::Half),
-    ]));
-    // Pictures in path order; the biggest are open.
-    let open: Vec<&str> = order.iter().take(OPEN_STAGES).map(|stage| stage.stage).collect();
-    let drawn = || every(receive).filter(|stage| stage.solid.n > 0);
-    let figures = |is_open: bool| -> Vec<Figure> {
-        drawn()
-            .filter(|stage| open.contains(&stage.stage) == is_open)
-            .map(|stage| picture(stage, Size::Half))
-            .collect()
-    };
-    blocks.push(Block::Figures(figures(true)));
-    let rest = figures(false);
-    if !rest.is_empty() {
-        let summary = Text::from(format!("The {} stages that took least", rest.len()));
-        blocks.push(Block::Details {
-            summary,
-            blocks: vec![Block::Figures(rest)],
-        });
+    if !receive.blamed.is_empty() {
+        blocks.push(Block::Table(blamed(receive)));
     }
+    blocks.extend(ledger.pictures(&[
+        (&receive.total, "whole time"),
+        (&receive.rcvq, "receive queue: all stages of the reader"),
+    ]));
     blocks.extend(by_name("device", "Whole time by receiving device", &receive.by_dev));
     blocks.extend(by_name("reader", "Whole time by reading task", &receive.by_task));
     if !receive.worst.is_empty() {
@@ -166,95 +111,66 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     blocks
 }
 
-/// Stages and the unattributed rest, in path order.
-fn every(receive: &Receive) -> impl Iterator<Item = &StageTimes> {
-    receive.stages.iter().chain([&receive.unattributed])
-}
-
-fn by_share(receive: &Receive) -> Vec<&StageTimes> {
-    let mut order: Vec<&StageTimes> = every(receive).filter(|stage| stage.solid.n > 0).collect();
-    order.sort_by(|a, b| b.share.total_cmp(&a.share));
-    order
-}
-
-fn tone(receive: &Receive, stage: &StageTimes) -> Tone {
-    if stage.stage == receive.unattributed.stage {
-        return Tone::Grey;
+fn ledger<'a>(input: &Input<'a>, receive: &'a Receive) -> Ledger<'a> {
+    Ledger {
+        name: "rx",
+        title: "Where received packets spent their time",
+        rows: "units",
+        counted: format!("{} units read", format::count(receive.read)),
+        stages: &receive.stages,
+        unattributed: &receive.unattributed,
+        total: &receive.total,
+        observer: &input.facts.observer,
     }
-    receive
-        .stages
+}
+
+/// What had the CPU while units waited for it.
+fn blamed(receive: &Receive) -> Table {
+    let whole = |stage: &str| receive.stages.iter().find(|times| times.stage == stage);
+    let row = |blamed: &Blamed| {
+        let all = whole(blamed.stage).map_or(0, |times| times.all.sum_ns);
+        vec![
+            Cell::Text(words(blamed.stage).into()),
+            Cell::Text(had_cpu(blamed.part).into()),
+            name_cell(&blamed.who),
+            Cell::Count(blamed.units),
+            Cell::Ns(blamed.ns),
+            Cell::known((all > 0).then_some(blamed.ns as f64 / all as f64), Cell::Fraction),
+        ]
+    };
+    let nth = |at: usize, blamed: &Blamed| {
+        let before = receive.blamed.iter().take(at);
+        before.filter(|other| other.stage == blamed.stage).count()
+    };
+    let shown: Vec<&Blamed> = receive
+        .blamed
         .iter()
-        .position(|other| other.stage == stage.stage)
-        .map_or(Tone::Blue, Tone::nth)
-}
-
-fn waterfall(receive: &Receive) -> Figure {
-    let stage = |times: &StageTimes| Stage {
-        name: words(times.stage).into(),
-        n: times.solid.n,
-        share: (times.all.n > 0).then_some(times.share),
-        p50_ns: times.solid.p50_ns,
-        p90_ns: times.solid.p90_ns,
-        p99_ns: times.solid.p99_ns,
-        max_ns: times.solid.max_ns,
-        tone: tone(receive, times),
-    };
-    let plot = Waterfall {
-        share_label: "share of the summed time".into(),
-        unit_label: "time per unit, log scale".into(),
-        stages: every(receive).map(stage).collect(),
-    };
-    let chart = ChartSpec {
-        title: "Where received packets spent their time".into(),
-        note: Some(Text::from(format!(
-            "{} units read; percentiles of the certain and strong ones",
-            format::count(receive.read)
-        ))),
-        size: Size::Full,
-        plot: Plot::Waterfall(plot),
-    };
-    figure(
-        "waterfall",
-        chart,
-        "In the order of the path. Left: each stage's share of the time of all units that were read; the shares add up to all of it. Right: the bar goes from p50 to p99.",
-    )
-}
-
-fn stages(receive: &Receive) -> Table {
-    let mut columns = vec![Column::text("stage")];
-    columns.extend(quantile_columns());
-    columns.extend([
-        Column::number("share"),
-        Column::number("n of all"),
-        Column::time("p99 of all"),
-    ]);
-    let row = |times: &StageTimes| {
-        let mut row = vec![Cell::Text(words(times.stage).into())];
-        row.extend(quantile_cells(&times.solid));
-        row.extend([
-            Cell::known((times.all.n > 0).then_some(times.share), Cell::Fraction),
-            Cell::Count(times.all.n),
-            Cell::known(times.all.p99_ns, Cell::Ns),
-        ]);
-        row
-    };
-    let mut rows: Vec<Vec<Cell>> = every(receive).map(row).collect();
-    rows.push(row(&receive.total));
+        .enumerate()
+        .filter(|(at, blamed)| nth(*at, blamed) < BLAMED)
+        .map(|(_, blamed)| blamed)
+        .collect();
+    let how = "A unit counts once in a stage: for a softirq, under what made up the largest part of its wait; for the run queue, under the task that ran longest instead of the reader.";
+    let cut = truncation(
+        shown.len(),
+        receive.blamed.len(),
+        "most time of each stage first",
+        "show rx INPUT",
+    );
     Table {
-        caption: "Stages".into(),
-        columns,
-        rows,
-        note: Some("n, p50, p90, p99 and max are of the certain and strong units; “of all” counts weak ones too. A stage's n counts the units in which it happened and was seen.".into()),
-    }
-}
-
-fn meanings(receive: &Receive) -> Table {
-    let row = |times: &StageTimes| vec![Cell::Text(words(times.stage).into()), Cell::Text(times.meaning.into())];
-    Table {
-        caption: Text::default(),
-        columns: vec![Column::text("stage"), Column::text("from, to")],
-        rows: every(receive).chain([&receive.total, &receive.rcvq]).map(row).collect(),
-        note: None,
+        caption: "What had the CPU while units waited for it".into(),
+        columns: vec![
+            Column::text("stage"),
+            Column::text("what had the CPU"),
+            Column::text("who"),
+            Column::number("units"),
+            Column::time("their time"),
+            Column::number("of the stage"),
+        ],
+        rows: shown.into_iter().map(row).collect(),
+        note: Some(Text::from(match cut {
+            Some(cut) => format!("{how} {cut}"),
+            None => how.to_owned(),
+        })),
     }
 }
 

@@ -1,6 +1,16 @@
 use super::*;
+use crate::chart::Plot;
+use crate::document::Severity;
 use crate::sections::fixture;
 use crate::sections::tests::tables;
+
+fn picture(section: &Section, id: &str) -> crate::chart::Plot {
+    let found = section.blocks.iter().find_map(|block| match block {
+        Block::Figure(figure) if figure.id == id => Some(figure.chart.plot.clone()),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no {id}"))
+}
 
 fn built() -> (Section, Receive) {
     let facts = fixture::facts();
@@ -17,13 +27,18 @@ fn built() -> (Section, Receive) {
 
 #[test]
 fn the_waterfall_has_every_stage_in_path_order_and_the_rest() {
-    let (_, receive) = built();
-    let Plot::Waterfall(plot) = waterfall(&receive).chart.plot else {
+    let (section, receive) = built();
+    let Plot::Waterfall(plot) = picture(&section, "waterfall") else {
         panic!("not a waterfall")
     };
     let names: Vec<&str> = plot.stages.iter().map(|stage| stage.name.as_str()).collect();
-    assert_eq!(names.first(), Some(&"irq"));
-    assert_eq!(names.last(), Some(&"unattributed"));
+    use netmortem_analyzer::reconstruct::receive::tables::Stage;
+    let path = Stage::ALL.iter().map(|stage| words(stage.name()));
+    let expected: Vec<String> = path
+        .chain(["unattributed".to_owned()])
+        .map(|name| if name == "gro" { "gro *".to_owned() } else { name })
+        .collect();
+    assert_eq!(names, expected, "the recording's own cost is 35 % of gro: a star");
     assert_eq!(names.len(), receive.stages.len() + 1);
     let shares: f64 = plot.stages.iter().filter_map(|stage| stage.share).sum();
     assert!((shares - 1.0).abs() < 1e-9, "the shares add up to all: {shares}");
@@ -52,7 +67,14 @@ fn the_table_gives_solid_percentiles_and_n_of_all_beside() {
         .unwrap();
     assert_eq!(row("reader asleep")[1], Cell::Count(asleep.solid.n));
     assert_eq!(row("reader asleep")[4], Cell::Ns(asleep.solid.p99_ns.unwrap()));
-    assert_eq!(row("reader asleep")[7], Cell::Count(392), "400 units less 8 not read");
+    assert_eq!(row("reader asleep")[8], Cell::Count(392), "400 units less 8 not read");
+    assert_eq!(
+        row("gro *")[7],
+        Cell::Badge(Severity::Notice, format::percent(0.35).into())
+    );
+    assert_eq!(row("protocol")[7], Cell::Fraction(0.04));
+    assert_eq!(row("copy")[7], Cell::Unknown, "what was not estimated is not 0");
+    assert_eq!(stages.rows.len(), 17 + 2, "every stage, the rest and the whole");
     assert_eq!(
         row("irq")[1..6],
         [
@@ -124,4 +146,58 @@ fn the_slowest_units_are_placed_since_the_start_of_the_recording() {
     assert_eq!(worst.rows[0][1], Cell::At(first.start_ns - fixture::START));
     assert_eq!(worst.rows[0][2], Cell::Ns(first.total_ns));
     assert_eq!(worst.rows[0][3], Cell::Text("reader asleep".into()));
+}
+
+#[test]
+fn who_had_the_cpu_is_named_with_its_part_of_the_stage() {
+    let (section, receive) = built();
+    let table = tables(&section)
+        .into_iter()
+        .find(|table| table.caption.as_str() == "What had the CPU while units waited for it")
+        .unwrap();
+    let row = |stage: &str, who: &Cell| {
+        let found = table
+            .rows
+            .iter()
+            .find(|row| row[0] == Cell::Text(stage.into()) && row[2] == *who);
+        found.unwrap_or_else(|| panic!("{stage}"))
+    };
+    let hostile = Cell::Code(fixture::HOSTILE_TASK.into());
+    let softirq = row("softirq wait", &hostile);
+    assert_eq!(
+        (&softirq[1], &softirq[5]),
+        (&Cell::Text("a task with softirqs off".into()), &Cell::Fraction(1.0))
+    );
+    let wait = receive
+        .stages
+        .iter()
+        .find(|stage| stage.stage == "softirq_wait")
+        .unwrap();
+    assert_eq!(
+        (&softirq[3], &softirq[4]),
+        (&Cell::Count(wait.all.n), &Cell::Ns(wait.all.sum_ns))
+    );
+    // Of odd units nobody is known to have run instead of the reader: no name is made up.
+    let unknown = row("run queue", &Cell::Unknown);
+    assert_eq!(unknown[1], Cell::Text("not told by the recording".into()));
+    let parts = [unknown, row("run queue", &hostile)].map(|row| match row[5] {
+        Cell::Fraction(share) => share,
+        _ => panic!("{row:?}"),
+    });
+    assert!((parts[0] + parts[1] - 1.0).abs() < 1e-9, "{parts:?}");
+}
+
+#[test]
+fn who_is_left_out_of_the_percentiles_is_said() {
+    let (section, _) = built();
+    let said: Vec<String> = section
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Paragraph(text) => Some(text.as_str().replace('\u{202f}', " ")),
+            _ => None,
+        })
+        .collect();
+    let expected = "Left out of every percentile, because their time is only known to be at least something: 8 not read by its end. 40 more have weak or unknown links: only in what is said “of all”.";
+    assert_eq!(said[1], expected);
 }

@@ -42,6 +42,7 @@ fn see(subject: &str) -> Option<&'static str> {
     match subject {
         "quality" => Some("quality"),
         "receive" => Some("receive-path"),
+        "transmit" => Some("transmit-path"),
         "drops" => Some("drops"),
         "tcp" => Some("tcp"),
         "napi" => Some("napi"),
