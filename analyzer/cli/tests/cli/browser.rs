@@ -12,10 +12,11 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "quality",
     "verdict",
     "receive-path",
+    "transmit-path",
     "skb-lifetimes",
     "napi",
     "drops",
