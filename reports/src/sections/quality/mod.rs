@@ -6,8 +6,9 @@ mod coverage;
 
 use netmortem_analyzer::analyses::quality::{Level, Quality};
 use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity as StatSeverity, StatRow};
+use netmortem_analyzer::reconstruct::observer::tables::MARKED_SHARE;
 
-use super::shared::{counted, name_cell, strip, truncation};
+use super::shared::{counted, name_cell, strip, truncation, words};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Severity, Strip, Table};
 use crate::format;
@@ -101,6 +102,27 @@ fn severity(level: Level) -> Severity {
     }
 }
 
+/// The stages that are in large part the recording's own, in the words of their sections.
+fn costly(quality: &Quality) -> String {
+    let stage = |(name, share): &(String, f64)| {
+        let path = match name.split_once(' ') {
+            Some(("rx", stage)) => format!("receive path {}", words(stage)),
+            Some(("tx", stage)) => format!("transmit path {}", words(stage)),
+            _ => words(name),
+        };
+        format!("{path} ({})", format::percent(*share))
+    };
+    let stages: Vec<String> = quality.costly_stages.iter().map(stage).collect();
+    match stages.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; over {:.0} % of these stages: {}",
+            MARKED_SHARE * 100.0,
+            stages.join(", ")
+        ),
+    }
+}
+
 /// The two errors that every printed time has: of the clocks, and what recording added.
 fn errors(quality: &Quality) -> Vec<(Text, Text)> {
     let clocks = match quality.capture.cpus {
@@ -109,7 +131,7 @@ fn errors(quality: &Quality) -> Vec<(Text, Text)> {
     };
     let cost = match quality.event_cost_ns {
         None => format::UNKNOWN.to_owned(),
-        Some(ns) => format!("about {} per event, estimated", format::duration(ns)),
+        Some(ns) => format!("about {} per event, estimated{}", format::duration(ns), costly(quality)),
     };
     vec![
         ("Clocks".into(), clocks.into()),
