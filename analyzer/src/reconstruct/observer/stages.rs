@@ -1,5 +1,7 @@
 //! Events inside each stage of the ledgers.
 
+use rayon::prelude::*;
+
 use super::counts::Observer;
 use super::tables::ObserverRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, STAGES, Stage};
@@ -34,6 +36,11 @@ struct Sum {
 }
 
 impl Sum {
+    fn join(&mut self, other: Sum) {
+        self.rows += other.rows;
+        self.ns = self.ns.saturating_add(other.ns);
+        self.events = self.events.saturating_add(other.events);
+    }
     fn add(&mut self, ns: i64, events: u64) {
         self.rows += 1;
         self.ns = self.ns.saturating_add(ns);
@@ -41,13 +48,31 @@ impl Sum {
     }
 }
 
+/// Rows that one thread takes at a time.
+const ROWS: usize = 4096;
+
+/// Visits all rows, several at a time, and adds up their sums.
+fn summed<R: Send, const N: usize>(rows: &mut [R], fill: impl Fn(&mut R, &mut [Sum; N]) + Sync) -> [Sum; N] {
+    let parts = rows.par_chunks_mut(ROWS).map(|rows| {
+        let mut sums = [Sum::default(); N];
+        rows.iter_mut().for_each(|r| fill(r, &mut sums));
+        sums
+    });
+    parts.reduce(
+        || [Sum::default(); N],
+        |mut a, b| {
+            a.iter_mut().zip(b).for_each(|(a, b)| a.join(b));
+            a
+        },
+    )
+}
+
 /// Fills the rows' `observer_ns` and sums up the stages.
 pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> {
     if observer.per_event_ns().is_none() {
         return vec![];
     }
-    let mut sums = [Sum::default(); STAGES];
-    for r in rows {
+    let fill = |r: &mut RxRow, sums: &mut [Sum; STAGES]| {
         let end = r.start_ns.wrapping_add(r.total_ns);
         let of = |s: Stage| r.stage(s).unwrap_or(0);
         let read = r.end == RxEnd::Read;
@@ -69,7 +94,7 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
         let known = before.map(of).fold(0i64, i64::wrapping_add);
         let placed = known == queued.wrapping_sub(r.start_ns) && r.stage(Stage::Rps).is_none();
         let mut at = r.start_ns;
-        for (stage, sum) in Stage::ALL.into_iter().zip(&mut sums) {
+        for (stage, sum) in Stage::ALL.into_iter().zip(sums) {
             let Some(ns) = r.stage(stage) else { continue };
             let from = at;
             at = at.wrapping_add(ns);
@@ -84,7 +109,8 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
             sum.add(ns, events);
         }
         r.observer_ns = observer_ns;
-    }
+    };
+    let sums = summed(rows, fill);
     let all = Stage::ALL.into_iter().zip(sums).filter(|(_, s)| s.rows > 0);
     all.map(|(stage, sum)| row(observer, "rx", stage.name(), sum)).collect()
 }
@@ -94,8 +120,7 @@ pub fn transmit(observer: &Observer<'_>, rows: &mut [TxRow]) -> Vec<ObserverRow>
     if observer.per_event_ns().is_none() {
         return vec![];
     }
-    let (mut send, mut driver) = (Sum::default(), Sum::default());
-    for r in rows {
+    let fill = |r: &mut TxRow, [send, driver]: &mut [Sum; 2]| {
         let mut all = 0u64;
         if let Some(ns) = r.stage(TxStage::Send).filter(|_| r.pid > 0) {
             // What the thread does while the segment waits in the write queue is on no way of the segment.
@@ -111,7 +136,8 @@ pub fn transmit(observer: &Observer<'_>, rows: &mut [TxRow]) -> Vec<ObserverRow>
             all += events;
         }
         r.observer_ns = observer.ns(all);
-    }
+    };
+    let [send, driver] = summed(rows, fill);
     let all = [(TxStage::Send, send), (TxStage::Driver, driver)];
     let all = all.into_iter().filter(|(_, s)| s.rows > 0);
     all.map(|(stage, sum)| row(observer, "tx", stage.name(), sum)).collect()

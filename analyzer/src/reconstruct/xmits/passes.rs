@@ -40,8 +40,10 @@ impl Passes {
     /// The passes of a life, in time order.
     pub fn of(&self, id: SkbId) -> &[Pass] {
         let from = self.rows.partition_point(|p| key(p) < id.0);
-        let to = self.rows.partition_point(|p| key(p) <= id.0);
-        self.rows.get(from..to).unwrap_or_default()
+        let rest = self.rows.get(from..).unwrap_or_default();
+        // A life passes over a few devices.
+        let n = rest.iter().take_while(|p| key(p) == id.0).count();
+        rest.get(..n).unwrap_or_default()
     }
     /// The passes of the segments that were built of a life, those dropped included.
     pub fn segments(&self, parent: SkbId) -> impl Iterator<Item = &Pass> {

@@ -43,12 +43,21 @@ pub struct Bound {
     flags: Option<IntAccess>,
     preempt_count: Option<IntAccess>,
     pid: Option<IntAccess>,
+    /// The layout is the one of every little-endian kernel so far: id at 0, flags at 2, depth at 3, pid at 4.
+    usual: bool,
 }
 
 impl Bound {
     /// Resolves the fields from any event's format; `None` without `common_type`.
     pub fn bind(format: &EventFormat, endian: Endian) -> Option<Bound> {
+        let lies = |name, offset, size| format.field(name).is_some_and(|f| (f.offset, f.size) == (offset, size));
+        let usual = endian == Endian::Little
+            && lies("common_type", 0, 2)
+            && lies("common_flags", 2, 1)
+            && lies("common_preempt_count", 3, 1)
+            && lies("common_pid", 4, 4);
         Some(Bound {
+            usual,
             id: IntAccess::bind(format, "common_type", endian)?,
             flags: IntAccess::bind(format, "common_flags", endian),
             preempt_count: IntAccess::bind(format, "common_preempt_count", endian),
@@ -59,6 +68,15 @@ impl Bound {
     /// Reads one payload; `None` when it is too short for a field that the format has.
     #[inline]
     pub fn read(&self, payload: &[u8]) -> Option<Common> {
+        // Every event that any tracker looks at passes here.
+        if let (true, Some([a, b, flags, depth, p, q, r, s])) = (self.usual, payload.first_chunk::<8>()) {
+            return Some(Common {
+                id: u16::from_le_bytes([*a, *b]),
+                flags: Some(*flags),
+                preempt_count: Some(*depth),
+                pid: Some(i32::from_le_bytes([*p, *q, *r, *s])),
+            });
+        }
         let read = |a: &Option<IntAccess>| match a {
             Some(a) => a.u64(payload).map(Some),
             None => Some(None),
