@@ -132,6 +132,7 @@ impl Ledger<'_> {
                     None => (append.from.min(handed), TxStart::WriteQueue),
                 };
                 if let Some(call) = call {
+                    row.confidence = row.confidence.min(call.link);
                     (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
                     in_call(
                         &mut row.stages,
@@ -147,6 +148,9 @@ impl Ledger<'_> {
                 if p.call == Some(append.call) && rest > 0 {
                     row.stages.add(Stage::Send, Some(rest));
                 }
+            } else {
+                // What it waited for before it was queued is not known: no claim about the rest is one about the whole.
+                row.confidence = row.confidence.min(Confidence::Weak);
             }
             let mut row = self.tcp_end(row, p, seg, shared);
             if weak.saturating_mul(WEAK_SHARE) > row.total_ns {
@@ -237,13 +241,19 @@ impl Ledger<'_> {
         let mut row = self.begin(p, kind, p.link);
         let before = p.before_transport.map(u32::from);
         row.bytes = match kind {
-            TxKind::TcpControl => Some(0),
+            TxKind::TcpControl => p.connection.map(|_| 0),
             TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + if p.fragment { 0 } else { UDP_HEADER })),
             _ => None,
         };
+        if kind == TxKind::TcpControl && p.connection.is_none() {
+            // Perhaps payload, of a socket that nothing names: what was before its queue is not known.
+            row.confidence = row.confidence.min(Confidence::Weak);
+        }
         let call = p.call.and_then(|c| self.calls.get(c as usize));
         let handed = p.parked.unwrap_or(p.ts);
-        if let Some(call) = call.filter(|_| kind == TxKind::Udp) {
+        // 0: which protocol's call it was is not known.
+        let whole = udp || (kind == TxKind::Other && p.protocol == 0);
+        if let Some(call) = call.filter(|_| whole) {
             (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
             if let Some(enter) = call.enter.filter(|t| *t <= handed) {
                 (row.start_ns, row.start) = (enter, TxStart::Sendmsg);

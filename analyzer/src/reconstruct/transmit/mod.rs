@@ -15,6 +15,8 @@
 //! its call. `tcp_probe` shows a socket BEFORE its segment is processed: an ACK's effect is in the next one. A queue's wait
 //! is named by the numbers at the next `tcp_probe`, and by what released it. Rules: RECONSTRUCTION 3d, 3e.
 
+mod descriptors;
+mod ends;
 mod flow;
 mod headers;
 mod ledger;

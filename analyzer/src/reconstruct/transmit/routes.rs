@@ -2,23 +2,29 @@
 
 use netmortem_formats::kallsyms::Kallsyms;
 use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::neigh_event_send_done::NeighEventSendDone;
 use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
+use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::sched_wakeup_new::SchedWakeupNew;
 use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use netmortem_formats::tracepoints::sys_enter::SysEnter;
+use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tasklet_entry::TaskletEntry;
 use netmortem_formats::tracepoints::tasklet_exit::TaskletExit;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
+use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use netmortem_formats::tracepoints::workqueue_execute_end::WorkqueueExecuteEnd;
 use netmortem_formats::tracepoints::workqueue_execute_start::WorkqueueExecuteStart;
 
+use super::descriptors::{Descriptors, Use};
 use super::ledger;
 use super::sends::SEND_CALLS;
 use super::tables::TxRow;
@@ -71,6 +77,9 @@ pub struct Transmit {
 /// Reads the trace.
 pub fn run(trace: &Trace<'_>, inputs: &Inputs<'_>) -> Transmit {
     let mut t = Transmits::new(inputs);
+    if trace.schema.format("sock", SockSendLength::NAME).is_none() {
+        t.descriptors = Some(Descriptors::default());
+    }
     let routes = routes(trace);
     routes.run(trace, &mut t);
     Transmit {
@@ -120,13 +129,83 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
             t.resolved(e, Name::new(p.dev), key);
         }
     });
+    if s.format("sock", SockSendLength::NAME).is_none() {
+        r.on::<InetSockSetState<'static>>(s, |t, e, p| t.named(e, p.skaddr));
+        r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| t.named(e, p.skaddr));
+        // A packet comes in from inside the call: it is a device's (tun, tap), and what follows is of any socket.
+        r.on::<NetifReceiveSkb<'static>>(s, |t, e, _| {
+            if let (true, Some(d)) = (e.in_task(), &mut t.descriptors) {
+                d.leave(e.pid);
+            }
+        });
+        r.on::<SchedWakeupNew<'static>>(s, |t, e, p| {
+            if let Some(d) = &mut t.descriptors {
+                d.born(e.pid, p.pid);
+            }
+        });
+    }
     r.missing = missing;
+    calls(&mut r, trace);
+    r
+}
+
+/// System calls: their begins and ends, what they write to, and what that returned.
+fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
+    let s = &trace.schema;
     for f in s.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
-        let enters = f.name.strip_prefix("sys_enter_");
-        let sends = enters.is_some_and(|n| SEND_CALLS.contains(&n));
-        if enters.is_some() || f.name.starts_with("sys_exit_") {
-            r.raw(f.id, move |t, e| t.sends.boundary(e, sends));
+        if let Some(name) = f.name.strip_prefix("sys_enter_") {
+            let sends = SEND_CALLS.contains(&name);
+            let of = used(name);
+            match of.zip(SysEnter::bind(f, s.endian).ok()) {
+                Some((of, b)) => r.raw(f.id, move |t, e| {
+                    t.sends.boundary(e, sends);
+                    if let Some(d) = &mut t.descriptors {
+                        d.enter(e.pid, SysEnter::read(&b, e.payload).map_or(Use::Other, |x| of(&x)));
+                    }
+                }),
+                None => r.raw(f.id, move |t, e| {
+                    t.sends.boundary(e, sends);
+                    if let Some(d) = &mut t.descriptors {
+                        d.enter(e.pid, Use::Other);
+                    }
+                }),
+            }
+        } else if let Some(name) = f.name.strip_prefix("sys_exit_") {
+            let (sends, accepts) = (SEND_CALLS.contains(&name), name.starts_with("accept"));
+            // sendmmsg returns the number of messages; the calls of io_uring_enter may be of any socket.
+            let (bytes, one) = (name != "sendmmsg", name != "io_uring_enter");
+            let sockets_only = name.starts_with("send") && name != "sendfile64";
+            let b = SysExit::bind(f, s.endian).ok();
+            r.raw(f.id, move |t, e| {
+                if t.descriptors.is_some() && (sends || accepts) {
+                    let ret = b.as_ref().and_then(|b| SysExit::read(b, e.payload)).map(|x| x.ret);
+                    if sends && one {
+                        t.returned(e, sockets_only, ret.filter(|_| bytes));
+                    }
+                    if let (true, Some(d), Some(fd)) = (accepts, &mut t.descriptors, ret) {
+                        d.accepted(e.pid, fd);
+                    }
+                }
+                t.sends.boundary(e, false);
+                if let Some(d) = &mut t.descriptors {
+                    d.leave(e.pid);
+                }
+            });
         }
     }
-    r
+}
+
+/// What a system call does with which of its arguments.
+fn used(name: &str) -> Option<fn(&SysEnter) -> Use> {
+    fn arg(x: &SysEnter, at: usize) -> Option<i32> {
+        x.args.get(at).copied().flatten().map(|fd| fd as i32)
+    }
+    Some(match name {
+        "close" => |x| arg(x, 0).map_or(Use::Other, Use::Close),
+        "sendfile64" => |x| arg(x, 0).map_or(Use::Other, Use::Into),
+        "splice" => |x| arg(x, 2).map_or(Use::Other, Use::Into),
+        "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "write" | "writev" | "sendto" | "sendmsg"
+        | "sendmmsg" | "connect" => |x| arg(x, 0).map_or(Use::Other, Use::Socket),
+        _ => return None,
+    })
 }

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::Event;
 
@@ -27,6 +28,8 @@ pub(super) struct Call {
     pub(super) pid: i32,
     /// Begin of the system call, or end of the send before it in the same one.
     pub(super) enter: Option<i64>,
+    /// How sure its socket is.
+    pub(super) link: Confidence,
 }
 
 /// Bytes taken into a write queue: after `from`, at the latest at `by`.
@@ -118,8 +121,8 @@ impl Sends {
         }
     }
 
-    /// `sock_send_length`: `ret` bytes were taken by the socket.
-    pub(super) fn end(&mut self, e: &Event<'_>, connection: Option<ConnectionId>, ret: i32) -> Sent {
+    /// `ret` bytes were taken by the socket; `link`: how sure it is the socket.
+    pub(super) fn end(&mut self, e: &Event<'_>, connection: Option<ConnectionId>, ret: i32, link: Confidence) -> Sent {
         let call = self.calls.len() as u32;
         let t = self.threads.entry(e.pid).or_default();
         let (enter, marks) = (t.enter, std::mem::take(&mut t.marks));
@@ -136,6 +139,7 @@ impl Sends {
         self.calls.push(Call {
             pid: e.pid,
             enter: enter.map(|x| x.1),
+            link,
         });
         let total = u32::try_from(ret).unwrap_or(0);
         if let Some(c) = connection.filter(|_| total > 0) {

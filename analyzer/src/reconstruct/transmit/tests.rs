@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
+mod old_kernels;
 mod udp;
 mod waits;
 
@@ -30,7 +31,10 @@ pub(super) struct Sender {
 impl Sender {
     /// Born in the recording; 64 frames of other hosts' making tell where head-cache skbs lie.
     pub(super) fn new(without: &[&str]) -> Sender {
-        let mut s = Script::new("6.18.44", without);
+        Sender::with(Script::new("6.18.44", without))
+    }
+    /// The same with another kernel's events.
+    pub(super) fn with(mut s: Script) -> Sender {
         SOCK.state(&mut s, BASE, 0, TASK, 2, 1);
         let mut sender = Sender {
             s,

@@ -3,6 +3,7 @@
 use netmortem_formats::kallsyms::Kallsyms;
 use rustc_hash::FxHashMap;
 
+use super::descriptors::Descriptors;
 use super::packet::{Cause, Packet};
 use super::routes::Inputs;
 use super::sends::Sends;
@@ -22,8 +23,6 @@ pub(super) const TCP_PROTOCOLS: [u16; 2] = [6, 262];
 const TASKLET: u32 = 6;
 /// What runs TCP small queues: a work item, before that a tasklet.
 const TSQ: [&str; 2] = ["tcp_tsq_workfn", "tcp_tasklet_func"];
-/// Ethertype of ARP: a request sent from inside a send call is not its payload.
-const ETH_P_ARP: u16 = 0x0806;
 
 /// What a CPU does outside of tasks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,12 +36,12 @@ struct Soft {
 
 /// A packet without a device queue yet: its neighbour is being resolved.
 #[derive(Debug, Clone, Copy)]
-struct Parked {
+pub(super) struct Parked {
     ts: i64,
-    pid: i32,
-    call: Option<u32>,
-    connection: Option<ConnectionId>,
-    protocol: u16,
+    pub(super) pid: i32,
+    pub(super) call: Option<u32>,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) protocol: u16,
 }
 
 /// The machine's state.
@@ -51,6 +50,8 @@ pub(super) struct Transmits<'f> {
     pub(super) tcp: &'f Tcp,
     pub(super) timers: &'f Timers,
     pub(super) sends: Sends,
+    /// Sockets of descriptors, where no event names a send's socket.
+    pub(super) descriptors: Option<Descriptors>,
     pub(super) packets: Vec<Packet>,
     /// Times of losses.
     pub(super) gaps: Vec<i64>,
@@ -61,8 +62,8 @@ pub(super) struct Transmits<'f> {
     /// Packets between queue and the end of their driver function.
     open: FxHashMap<SkbId, u32>,
     /// Sockets of TCP originals, by life.
-    originals: FxHashMap<SkbId, ConnectionId>,
-    parked: FxHashMap<(Name, Vec<u8>), Vec<Parked>>,
+    pub(super) originals: FxHashMap<SkbId, ConnectionId>,
+    pub(super) parked: FxHashMap<(Name, Vec<u8>), Vec<Parked>>,
     releasing: Vec<Parked>,
     timer_at: usize,
     probe_at: usize,
@@ -79,6 +80,9 @@ impl Tracker for Transmits<'_> {
         self.parked.clear();
         self.releasing.clear();
         self.open.clear();
+        if let Some(d) = &mut self.descriptors {
+            *d = Descriptors::default();
+        }
     }
 }
 
@@ -91,6 +95,7 @@ impl<'f> Transmits<'f> {
             symbols: inputs.symbols,
             functions: FxHashMap::default(),
             sends: Sends::default(),
+            descriptors: None,
             packets: vec![],
             gaps: vec![],
             cpus: vec![],
@@ -170,6 +175,9 @@ impl<'f> Transmits<'f> {
         let at = self.probe_at as u32;
         if e.in_task() {
             self.sends.thread(e.pid).ack = Some((at, p.1));
+            if let Some(d) = &mut self.descriptors {
+                d.named(e.pid, p.1);
+            }
         } else {
             self.cpu(e.cpu).cause = Some((Cause::Ack(at), Some(p.1)));
         }
@@ -284,36 +292,6 @@ impl<'f> Transmits<'f> {
 
     pub(super) fn mark(&mut self, e: &Event<'_>, left: i32) {
         self.sends.mark(e, self.identity.of(e.index), left);
-    }
-
-    pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, protocol: u16, ret: i32) {
-        let tcp = TCP_PROTOCOLS.contains(&protocol);
-        let connection = self.tcp.sockets.at(sk, e.ts).filter(|_| tcp);
-        let sent = self.sends.end(e, connection, ret);
-        if let Some(c) = connection {
-            self.originals.extend(sent.tails.into_iter().map(|t| (t, c)));
-        }
-        for (nth, at) in sent.queued.into_iter().enumerate() {
-            let Some(p) = self.packets.get_mut(at as usize) else {
-                continue;
-            };
-            if p.ethertype == Some(ETH_P_ARP) {
-                continue;
-            }
-            (p.call, p.protocol) = (Some(sent.call), protocol);
-            p.fragment = nth > 0 && !tcp;
-            if p.connection.is_none() && connection.is_some() {
-                (p.connection, p.link) = (connection, Confidence::Certain);
-                if let (Some(o), Some(c)) = (p.original, connection) {
-                    self.originals.insert(o, c);
-                }
-            }
-        }
-        for p in self.parked.values_mut().flatten() {
-            if p.pid == e.pid && p.call.is_none() {
-                (p.call, p.connection, p.protocol) = (Some(sent.call), connection, protocol);
-            }
-        }
     }
 
     /// `tcp_retransmit_skb` follows its transmit.

@@ -1,0 +1,144 @@
+//! Which TCP socket a file descriptor means, where no event of a send names its socket (`sock_send_length` came with 6.3).
+//!
+//! In: system calls with their descriptor, and events inside them that name a socket: `inet_sock_set_state` (connect),
+//! `tcp_rcv_space_adjust` (reads), `tcp_probe` in the task (the socket's backlog). Out: the socket of a call, never sure.
+//!
+//! No event tells which threads share descriptors. A thread is believed about those it used itself; else threads made by one
+//! another while it was recorded (processes among them) are, where all that is known of a number agrees.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::ConnectionId;
+
+/// Threads remembered per descriptor number; forgetting one makes an answer unknown.
+const REMEMBERED: usize = 64;
+
+/// A system call as far as descriptors go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It reads or writes one socket, or makes its connection: events inside that name a socket name this one's.
+    Socket(i32),
+    /// It writes to this descriptor and reads another one.
+    Into(i32),
+    /// The number means nothing any more.
+    Close(i32),
+    /// Anything else.
+    Other,
+}
+
+/// What a thread knows of a number; `None`: it means something new that is not known.
+type Known = (u32, Option<ConnectionId>);
+
+/// The state.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors {
+    /// Thread ids, to positions in `roots`: an id that is used again is another thread.
+    threads: FxHashMap<i32, u32>,
+    /// The first of each thread's ancestors in the recording.
+    roots: Vec<u32>,
+    /// Running calls.
+    calls: FxHashMap<i32, Use>,
+    /// By descriptor number, the latest last.
+    known: FxHashMap<i32, Vec<Known>>,
+}
+
+impl Descriptors {
+    fn thread(&mut self, pid: i32) -> u32 {
+        let next = self.roots.len() as u32;
+        let thread = *self.threads.entry(pid).or_insert(next);
+        if thread == next {
+            self.roots.push(next);
+        }
+        thread
+    }
+
+    fn root(&self, thread: u32) -> u32 {
+        self.roots.get(thread as usize).copied().unwrap_or(thread)
+    }
+
+    /// A thread or process begins.
+    pub(super) fn born(&mut self, parent: i32, child: i32) {
+        let parent = self.thread(parent);
+        self.threads.insert(child, self.roots.len() as u32);
+        self.roots.push(self.root(parent));
+        self.calls.remove(&child);
+    }
+
+    fn learn(&mut self, thread: u32, fd: i32, socket: Option<ConnectionId>) {
+        let of = self.known.entry(fd).or_default();
+        of.retain(|k| k.0 != thread);
+        if of.len() >= REMEMBERED {
+            of.remove(0);
+        }
+        of.push((thread, socket));
+    }
+
+    /// A thread gave a number back, or got it anew: what it was to all that may share it is in doubt.
+    fn renew(&mut self, pid: i32, fd: i32, anew: bool) {
+        let thread = self.thread(pid);
+        let root = self.root(thread);
+        let roots = &self.roots;
+        for k in self.known.entry(fd).or_default() {
+            if roots.get(k.0 as usize) == Some(&root) {
+                k.1 = None;
+            }
+        }
+        if anew {
+            self.learn(thread, fd, None);
+        } else if let Some(of) = self.known.get_mut(&fd) {
+            of.retain(|k| k.0 != thread);
+        }
+    }
+
+    /// A system call begins.
+    pub(super) fn enter(&mut self, pid: i32, call: Use) {
+        match call {
+            Use::Close(fd) => self.renew(pid, fd, false),
+            Use::Other => {}
+            Use::Socket(_) | Use::Into(_) => {
+                self.calls.insert(pid, call);
+                return;
+            }
+        }
+        self.calls.remove(&pid);
+    }
+
+    /// It ends.
+    pub(super) fn leave(&mut self, pid: i32) {
+        self.calls.remove(&pid);
+    }
+
+    /// A system call returned a new descriptor.
+    pub(super) fn accepted(&mut self, pid: i32, fd: i64) {
+        if let Ok(fd) = i32::try_from(fd)
+            && fd >= 0
+        {
+            self.renew(pid, fd, true);
+        }
+    }
+
+    /// Something in a thread's running call names a socket.
+    pub(super) fn named(&mut self, pid: i32, socket: ConnectionId) {
+        if let Some(Use::Socket(fd)) = self.calls.get(&pid).copied() {
+            let thread = self.thread(pid);
+            self.learn(thread, fd, Some(socket));
+        }
+    }
+
+    /// The socket that a thread's running call writes to. `socket`: that the call is of a socket is known otherwise.
+    pub(super) fn of(&mut self, pid: i32, socket: bool) -> Option<ConnectionId> {
+        let fd = match self.calls.get(&pid) {
+            Some(Use::Socket(fd) | Use::Into(fd)) => *fd,
+            _ => return None,
+        };
+        let thread = self.thread(pid);
+        let root = self.root(thread);
+        let known = self.known.get(&fd)?;
+        if let Some(own) = known.iter().find(|k| k.0 == thread) {
+            return own.1;
+        }
+        let mut kin = known.iter().filter(|k| socket && self.root(k.0) == root).map(|k| k.1);
+        let last = kin.next_back()??;
+        kin.flatten().all(|c| c == last).then_some(last)
+    }
+}

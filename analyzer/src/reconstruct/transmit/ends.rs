@@ -1,0 +1,85 @@
+//! The end of a send: its packets and its bytes are its socket's.
+
+use super::tracker::{TCP_PROTOCOLS, Transmits};
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::ingest::Event;
+use crate::reconstruct::skb::tables::SkbClass;
+
+/// Ethertype of ARP: a request sent from inside a send call is not its payload.
+const ETH_P_ARP: u16 = 0x0806;
+
+impl Transmits<'_> {
+    /// `sock_send_length`: `ret` bytes, or an error.
+    pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, protocol: u16, ret: i32) {
+        let tcp = TCP_PROTOCOLS.contains(&protocol);
+        let connection = self.tcp.sockets.at(sk, e.ts).filter(|_| tcp);
+        self.send_over(e, connection, protocol, ret, Confidence::Certain);
+    }
+
+    /// An event of the running thread names a socket.
+    pub(super) fn named(&mut self, e: &Event<'_>, sk: u64) {
+        let Some(c) = self.tcp.sockets.at(sk, e.ts).filter(|_| e.in_task()) else {
+            return;
+        };
+        if let Some(d) = &mut self.descriptors {
+            d.named(e.pid, c);
+        }
+    }
+
+    /// A system call that may send returned: the end of a send, where nothing nearer tells. `ret`: bytes.
+    pub(super) fn returned(&mut self, e: &Event<'_>, sockets_only: bool, ret: Option<i64>) {
+        let Some(t) = self.sends.threads.get(&e.pid).filter(|t| t.sending()) else {
+            return;
+        };
+        let packet = |at: &u32| self.packets.get(*at as usize);
+        let clone = t.queued.iter().filter_map(packet).any(|p| p.class == SkbClass::TxClone);
+        let idle = t.queued.is_empty();
+        let of = self
+            .descriptors
+            .as_mut()
+            .and_then(|d| d.of(e.pid, clone || sockets_only));
+        if of.is_none() && idle {
+            return;
+        }
+        let protocol = if of.is_some() { TCP_PROTOCOLS[0] } else { 0 };
+        let ret = ret.and_then(|r| i32::try_from(r).ok()).unwrap_or(0);
+        self.send_over(e, of, protocol, ret, Confidence::Strong);
+    }
+
+    fn send_over(
+        &mut self,
+        e: &Event<'_>,
+        connection: Option<ConnectionId>,
+        protocol: u16,
+        ret: i32,
+        link: Confidence,
+    ) {
+        let tcp = TCP_PROTOCOLS.contains(&protocol);
+        let sent = self.sends.end(e, connection, ret, link);
+        if let Some(c) = connection {
+            self.originals.extend(sent.tails.into_iter().map(|t| (t, c)));
+        }
+        for (nth, at) in sent.queued.into_iter().enumerate() {
+            let Some(p) = self.packets.get_mut(at as usize) else {
+                continue;
+            };
+            if p.ethertype == Some(ETH_P_ARP) || (connection.is_none() && p.connection.is_some()) {
+                continue;
+            }
+            (p.call, p.protocol) = (Some(sent.call), protocol);
+            p.fragment = nth > 0 && !tcp;
+            if p.connection.is_none() && connection.is_some() {
+                (p.connection, p.link) = (connection, link);
+                if let (Some(o), Some(c)) = (p.original, connection) {
+                    self.originals.insert(o, c);
+                }
+            }
+        }
+        for p in self.parked.values_mut().flatten() {
+            if p.pid == e.pid && p.call.is_none() {
+                (p.call, p.connection, p.protocol) = (Some(sent.call), connection, protocol);
+            }
+        }
+    }
+}

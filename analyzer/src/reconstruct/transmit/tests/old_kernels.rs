@@ -1,0 +1,166 @@
+//! Linux before 6.3: no event of a send names its socket.
+
+use super::{BASE, MSS, PID, SOFT, Sender, TASK, segments};
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::descriptors::{Descriptors, Use};
+use crate::reconstruct::transmit::tables::{TxKind, TxStart};
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, N, Script};
+
+const MAIN: Ctx = Ctx::Task(PID);
+const HELPER: i32 = 501;
+const FD: u64 = 10;
+const A: ConnectionId = ConnectionId(1);
+const B: ConnectionId = ConnectionId(2);
+
+fn old() -> Sender {
+    let mut s = Script::new("6.1.192", &[]);
+    s.like("syscalls:sys_exit_write", "sys_exit_connect");
+    Sender::with(s)
+}
+
+/// The thread makes a helper, which connects descriptor 10.
+fn connect(s: &mut Sender, t: u64) {
+    s.s.ev(t, 0, MAIN, "sched:sched_wakeup_new", &[("pid", N(HELPER as u64))]);
+    let helper = Ctx::Task(HELPER);
+    s.s.ev(t + 10, 0, helper, "syscalls:sys_enter_connect", &[("fd", N(FD))]);
+    SOCK.state(&mut s.s, t + 20, 0, helper, 7, 2);
+    SOCK.state(&mut s.s, t + 30, 0, SOFT, 2, 1);
+    s.s.ev(t + 40, 0, helper, "syscalls:sys_exit_connect", &[("ret", N(0))]);
+}
+
+/// A send call of `bytes`, of which `segments` full ones go at once.
+fn send(s: &mut Sender, t: u64, fd: u64, bytes: u64, segments: &[u64]) {
+    s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[("fd", N(fd))]);
+    for (i, payload) in segments.iter().enumerate() {
+        s.segment(t + 1000 + i as u64 * 100, TASK, *payload);
+    }
+    s.s.ev(t + 2000, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(bytes))]);
+}
+
+/// Requests and answers, then six segments of which the congestion window lets four go.
+fn windowed(fd: u64) -> Sender {
+    let mut s = old();
+    connect(&mut s, BASE + 10_000);
+    for i in 0..3 {
+        let t = BASE + 100_000 + i * 100_000;
+        send(&mut s, t, fd, 200, &[200]);
+        s.probe(t + 40_000, 200, &[]);
+        s.softirq_exit(t + 41_000);
+    }
+    let t = BASE + 1_000_000;
+    send(&mut s, t, fd, 6 * MSS, &[MSS; 4]);
+    for i in 0..6 {
+        let at = t + 50_000 + i * 10_000;
+        s.probe(at, MSS, &[("snd_cwnd", N(4))]);
+        if i < 2 {
+            s.segment(at + 100, SOFT, MSS);
+        }
+        s.softirq_exit(at + 200);
+    }
+    s.probe(t + 200_000, 0, &[]);
+    s
+}
+
+#[test]
+fn the_socket_of_a_send_is_that_of_its_descriptor() {
+    let f = windowed(FD).facts();
+    let rows = segments(&f);
+    assert_eq!(rows.len(), 9);
+    let t = (BASE + 1_000_000) as i64;
+    for r in &rows[3..] {
+        assert_eq!((r.start, r.start_ns, r.pid), (TxStart::Sendmsg, t, PID));
+        // Learned, not told.
+        assert_eq!(r.confidence, Confidence::Strong);
+    }
+    assert_eq!(rows[7].stage(Stage::Cwnd), Some(50_100 - 2000));
+    assert_eq!(rows[8].stage(Stage::Cwnd), Some(60_100 - 2000));
+    assert_eq!(rows[3].stage(Stage::Cwnd), None);
+}
+
+/// A descriptor that nothing tells: what was sent in the call is nobody's, and what an ACK released waited before its row.
+#[test]
+fn an_unknown_wait_before_the_queue_makes_the_row_weak() {
+    let f = windowed(77).facts();
+    let rows = segments(&f);
+    assert_eq!(rows.len(), 2);
+    for r in rows {
+        assert_eq!((r.start, r.confidence), (TxStart::Queue, Confidence::Weak));
+        assert_eq!(r.stage(Stage::Cwnd), None);
+    }
+    let nobody: Vec<_> = f.tx.iter().filter(|r| r.kind == TxKind::TcpControl).collect();
+    assert_eq!(nobody.len(), 7);
+    assert!(
+        nobody
+            .iter()
+            .all(|r| r.bytes.is_none() && r.confidence == Confidence::Weak)
+    );
+}
+
+/// A thread that writes a tap device: the ACKs it brings in are of other threads' sockets.
+#[test]
+fn writing_packets_into_a_device_is_no_send() {
+    let mut s = old();
+    let device = Ctx::Task(600);
+    for i in 0..3 {
+        let t = BASE + 100_000 + i * 100_000;
+        s.s.ev(t, 0, device, "syscalls:sys_enter_write", &[("fd", N(5))]);
+        s.s.ev(t + 100, 0, device, "net:netif_receive_skb", &[]);
+        s.s.ev(t + 200, 0, device, "net:netif_receive_skb", &[]);
+        SOCK.probe(
+            &mut s.s,
+            t + 300,
+            0,
+            device,
+            &[("snd_nxt", N(s.nxt)), ("snd_una", N(s.una))],
+        );
+        s.segment(t + 400, device, 200);
+        s.una += 200;
+        s.s.ev(t + 500, 0, device, "syscalls:sys_exit_write", &[("ret", N(66))]);
+    }
+    let f = s.facts();
+    let rows = segments(&f);
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|r| r.pid == 0 && r.start == TxStart::Queue));
+}
+
+#[test]
+fn a_descriptor_in_doubt_names_nobody() {
+    let mut d = Descriptors::default();
+    let learn = |d: &mut Descriptors, pid, fd, c| {
+        d.enter(pid, Use::Socket(fd));
+        d.named(pid, c);
+        d.leave(pid);
+    };
+    let asked = |d: &mut Descriptors, pid, fd, socket| {
+        d.enter(pid, Use::Socket(fd));
+        d.of(pid, socket)
+    };
+    d.born(1, 2);
+    d.born(1, 3);
+    learn(&mut d, 2, 9, A);
+    assert_eq!(asked(&mut d, 2, 9, false), Some(A));
+    // Another thread of its kin, when the call is a socket's for sure; a stranger never.
+    assert_eq!((asked(&mut d, 3, 9, true), asked(&mut d, 3, 9, false)), (Some(A), None));
+    assert_eq!(asked(&mut d, 4, 9, true), None);
+    // Two of the kin use the number for different sockets: they share no descriptors. Each knows its own.
+    learn(&mut d, 3, 9, B);
+    assert_eq!(
+        (asked(&mut d, 2, 9, true), asked(&mut d, 3, 9, true)),
+        (Some(A), Some(B))
+    );
+    assert_eq!(asked(&mut d, 1, 9, true), None);
+    // Closed by one: perhaps by all.
+    d.enter(3, Use::Close(9));
+    assert_eq!((asked(&mut d, 2, 9, true), asked(&mut d, 3, 9, true)), (None, None));
+    // A new socket of an unknown connection, until a read names it.
+    d.accepted(2, 9);
+    assert_eq!(asked(&mut d, 2, 9, true), None);
+    learn(&mut d, 2, 9, B);
+    assert_eq!(asked(&mut d, 3, 9, true), Some(B));
+    // A thread id that is used again.
+    d.born(4, 2);
+    assert_eq!(asked(&mut d, 2, 9, true), None);
+}
