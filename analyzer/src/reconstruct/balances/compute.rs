@@ -174,7 +174,7 @@ fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<Con
                 "no event counts what was read: copies alone, of skbs that may never have been seen to arrive"
             }
             (_, Ordering::Less) if (found - expected) % PROBED_MODULO == 0 => {
-                "tcp_probe keeps 16 bits of a length: segments that the backlog merged beyond 64 KiB count less by 65536 each"
+                "tcp_probe keeps 16 bits of a length: segments that the backlog merged to more than 128 KiB count less by 65536 each"
             }
             (_, Ordering::Less) => {
                 "more was read than tcp_probe showed: it is silent in the handshake, in closing states, and for what the backlog merged"

@@ -11,6 +11,8 @@ use crate::ingest::Event;
 const FAMILIES: [u16; 2] = [2, 10];
 /// IP and TCP headers of a segment: smallest and largest sum.
 const HEADERS: std::ops::RangeInclusive<u32> = 40..=140;
+/// Most bytes of TCP options: by so much may headers of one socket differ.
+const OPTIONS: u32 = 40;
 /// IPPROTO_UDP, IPPROTO_UDPLITE: what is queued is the packet itself. Raw and ping sockets get a clone.
 pub(super) const UDP_PROTOCOLS: [u16; 2] = [17, 136];
 
@@ -99,7 +101,21 @@ impl Ledger<'_> {
         if !backlog && u.cpu == e.cpu {
             u.through = before.filter(|t| u.recv.is_some_and(|r| *t > r));
         }
-        let bytes = payload(data_len, u.recv_len);
+        let mut bytes = payload(data_len, u.recv_len);
+        if let (Some(c), Some(len)) = (connection, u.recv_len) {
+            let header = len.saturating_sub(bytes);
+            if !backlog {
+                let most = self.headers.entry(c).or_insert(header);
+                *most = header.max(*most);
+            } else if self
+                .headers
+                .get(&c)
+                .is_some_and(|most| header > most.saturating_add(OPTIONS))
+            {
+                // Less than the segment itself has: what the backlog merged into it went beyond the length's 16 bits.
+                bytes = bytes.saturating_add(1 << 16);
+            }
+        }
         (u.proto, u.backlog, u.connection, u.unclaimed) = (Some(e.ts), backlog, connection, false);
         (u.bytes, u.left) = (Some(bytes), bytes);
         u.link(link);

@@ -82,6 +82,8 @@ pub(super) struct Ledger<'f> {
     pub(super) passed: Vec<UnitId>,
     /// Events were lost: sockets may hold what was not seen to arrive.
     pub(super) after_gap: bool,
+    /// Largest headers of segments that were processed as they came, bytes.
+    pub(super) headers: FxHashMap<ConnectionId, u32>,
     /// The event at hand, ns.
     pub(super) now: i64,
     /// The last of the recording, ns.

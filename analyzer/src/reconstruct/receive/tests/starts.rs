@@ -174,6 +174,22 @@ fn a_probe_in_task_context_was_in_the_backlog() {
     );
 }
 
+/// What the backlog merged into a segment is in its probe's length, which has 16 bits: a segment shorter than itself went
+/// beyond these. A few bytes of TCP options more are no sign of that.
+#[test]
+fn a_backlog_merged_beyond_16_bits_is_counted() {
+    let mut s = script();
+    recv(&mut s, 0, A, 100);
+    probe(&mut s, 10, SOFT, A, 100);
+    for (k, addr, shown) in [(1, A + 0x100, 2 * 65_483 - 65_536), (2, A + 0x200, 65_483 - 12)] {
+        recv(&mut s, k * 1_000, addr, 65_483);
+        let v = [("skbaddr", N(addr)), ("data_len", N(shown))];
+        SOCK.probe(&mut s, T + k * 1_000 + 70, 0, TASK, &v);
+    }
+    let bytes: Vec<_> = rx(&s).iter().map(|r| r.bytes).collect();
+    assert_eq!(bytes, [Some(100), Some(2 * 65_483), Some(65_471)]);
+}
+
 /// Threaded NAPI receives in task context too: no lock was waited for.
 #[test]
 fn threaded_napi_is_no_backlog() {
