@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock::now_ns;
-use crate::dry_run::dry_run;
+use crate::dry_run::{Forecast, dry_run};
 use crate::error::RecordError;
+use crate::flight::{FLIGHT_BUFFER_KIB, FlightEvent, FlightOptions, On, flight};
 use crate::options::{Output, Profile, RecordOptions};
 use crate::plan::Filters;
 use crate::record::{Progress, Summary, record};
@@ -19,7 +20,9 @@ pub const EXAMPLES: &str = "Examples:
   netmortem-record -o slow.nmb                  until Ctrl-C
   netmortem-record -o get.nmb -- curl -s URL    while a command runs
   netmortem-record --profile lean --port 443    few events: can stay on for long
-  netmortem-record -d 10s -o - | ssh laptop 'cat > incident.nmb'";
+  netmortem-record -d 10s -o - | ssh laptop 'cat > incident.nmb'
+  netmortem-record --flight --on 'retransmits>100/s' --on drop:SOCKET_RCVBUFF -o /var/lib/netmortem/
+                                                stay in memory; write 10 s before and 5 s after each trigger";
 
 const PROFILES: [&str; 6] = ["drops", "lean", "tcp", "rx", "tx", "full"];
 
@@ -60,6 +63,12 @@ pub struct RecordArgs {
     /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, at least 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_cpu: Option<u32>,
+    /// Fly: keep the events in kernel memory, overwriting the oldest, and write a bundle (FILE-000001.nmb, ...) for each trigger
+    #[arg(long)]
+    pub flight: bool,
+    /// What `--flight` waits for and writes.
+    #[command(flatten)]
+    pub flying: FlightArgs,
     /// Record nothing: print the plan (events, filters, buffers, limits) and what it would cost, from a count of one second
     #[arg(long)]
     pub dry_run: bool,
@@ -68,11 +77,45 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 }
 
+/// Arguments of `--flight`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FlightArgs {
+    /// A trigger besides SIGUSR1; repeat for several: signal, retransmits>N/s, drops>N/s, drop:REASON, rto, zero-window,
+    /// time-squeeze, counter:NAME>N/s, exit:CODE or exit:nonzero (of CMD)
+    #[arg(long, value_name = "SPEC", requires = "flight", value_parser = On::parse)]
+    pub on: Vec<On>,
+    /// What lies this long before the trigger is written, as far as the ring buffers reach back
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "10s", value_parser = parse_duration)]
+    pub before: Duration,
+    /// ... and what lies this long after it
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "5s", value_parser = parse_duration)]
+    pub after: Duration,
+    /// End after so many bundles
+    #[arg(long, value_name = "N", requires = "flight", default_value = "10", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_bundles: u64,
+    /// A trigger that comes sooner than this after the last one is only counted
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "60s", value_parser = parse_duration)]
+    pub every: Duration,
+}
+
 impl RecordArgs {
+    /// What `--flight` adds.
+    pub fn flight_options(&self) -> FlightOptions {
+        let f = &self.flying;
+        FlightOptions {
+            on: f.on.clone(),
+            before: f.before,
+            after: f.after,
+            max_bundles: f.max_bundles,
+            every: f.every,
+        }
+    }
+
     /// The same as plain options.
     pub fn options(&self) -> RecordOptions {
         let output = match &self.output {
             Some(p) if p.as_os_str() == "-" => Output::Stdout,
+            Some(p) if self.flight && p.is_dir() => Output::File(p.join(default_name())),
             Some(p) => Output::File(p.clone()),
             None => Output::File(default_name()),
         };
@@ -85,7 +128,7 @@ impl RecordArgs {
                 devs: self.dev.clone(),
                 cpus: self.cpu.clone().map(|c| c.0).unwrap_or_default(),
             },
-            buffer_kib: self.buffer_size,
+            buffer_kib: self.buffer_size.or(self.flight.then_some(FLIGHT_BUFFER_KIB)),
             max_buffers_kib: self.max_buffers,
             max_bytes: self.max_bytes,
             max_cpu_percent: self.max_cpu,
@@ -101,7 +144,13 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
         let forecast = dry_run(&args.options())?;
         // A reader that has gone (head) wants no more.
         let _ = write!(std::io::stdout(), "{}", forecast.text());
+        if args.flight {
+            let _ = writeln!(std::io::stdout(), "{}", reach(&forecast, args.flying.before));
+        }
         return Ok(());
+    }
+    if args.flight {
+        return fly(args);
     }
     let mut err = std::io::stderr();
     let terminal = err.is_terminal();
@@ -124,6 +173,59 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
         let _ = write!(err, "\r\x1b[K");
     }
     let _ = write!(err, "{}", summary_text(&done?));
+    Ok(())
+}
+
+/// How far back the rings would reach at the rate that was counted.
+fn reach(forecast: &Forecast, before: Duration) -> String {
+    let [_, ring_bytes_per_s, _, _] = forecast.rates();
+    let (cpus, before) = (forecast.plan.cpus.len() as f64, before.as_secs_f64());
+    let all = forecast.plan.buffer_bytes_per_cpu as f64 * cpus;
+    match ring_bytes_per_s > 0.0 {
+        true => format!(
+            "flight: at this rate the buffers reach back {:.1} s where all CPUs are equally busy; --before is {before} s",
+            all / ring_bytes_per_s
+        ),
+        false => format!("flight: nothing was counted; --before is {before} s"),
+    }
+}
+
+/// Flies, and tells standard error what happens: a line or two for each trigger, as a service's log wants it.
+fn fly(args: &RecordArgs) -> Result<(), RecordError> {
+    let mut err = std::io::stderr();
+    let mut tell = |e: &FlightEvent<'_>| {
+        let text = match e {
+            FlightEvent::Armed(m) => format!(
+                "armed: profile {}, {} kinds of events, {} KiB on each of {} CPUs, instance {}; SIGUSR1 or a trigger writes, \
+                 Ctrl-C ends\n",
+                m.plan.profile,
+                m.plan.events.len(),
+                m.plan.buffer_bytes_per_cpu >> 10,
+                m.plan.cpus.len(),
+                m.plan.instance
+            ),
+            FlightEvent::Triggered(t) => format!("trigger {}: {}\n", t.on, t.sentence),
+            FlightEvent::TooSoon(t) => format!(
+                "trigger {}: {}; too soon after the last, not written\n",
+                t.on, t.sentence
+            ),
+            FlightEvent::Written(s) => summary_text(s),
+        };
+        let _ = write!(std::io::stderr(), "{text}");
+    };
+    let s = flight(&args.options(), &args.flight_options(), &mut tell)?;
+    let _ = writeln!(
+        err,
+        "landed after {:.0} s by {}: {} bundles, {} triggers came too soon; the recorder used {:.2} CPU seconds",
+        s.elapsed.as_secs_f64(),
+        s.stop_reason,
+        s.bundles,
+        s.suppressed,
+        s.cpu_ns as f64 / 1e9
+    );
+    if let Some(sentence) = s.sentence {
+        let _ = writeln!(err, "note: {sentence}");
+    }
     Ok(())
 }
 

@@ -45,15 +45,24 @@ impl Command {
         self.status.is_some()
     }
 
-    /// How it ended. One that still runs is asked to terminate, and killed if it does not:
-    /// a recorder does not leave processes behind.
-    pub fn end(mut self) -> CommandEnd {
-        self.terminate();
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<CommandEnd> {
+        self.has_ended().then(|| self.how())
+    }
+
+    fn how(&self) -> CommandEnd {
         CommandEnd {
             pid: self.child.id(),
             exit_code: self.status.and_then(|s| s.code()),
             signal: self.status.and_then(|s| s.signal()),
         }
+    }
+
+    /// How it ended. One that still runs is asked to terminate, and killed if it does not:
+    /// a recorder does not leave processes behind.
+    pub fn end(mut self) -> CommandEnd {
+        self.terminate();
+        self.how()
     }
 
     fn terminate(&mut self) {

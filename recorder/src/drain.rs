@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use crate::error::RecordError;
+use crate::flight::Cut;
 use crate::output::Patience;
 
 /// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
@@ -106,6 +107,8 @@ pub struct CpuDrain {
     batch: Vec<u8>,
     oldest: Option<Instant>,
     sequence: u64,
+    /// What is older than the window of a flight recorder is left out.
+    cut: Option<Cut>,
 }
 
 impl CpuDrain {
@@ -128,7 +131,18 @@ impl CpuDrain {
             batch: Vec::new(),
             oldest: None,
             sequence: 0,
+            cut: None,
         })
+    }
+
+    /// Leaves out what is older than a window: to be called before anything is read.
+    pub fn set_cut(&mut self, cut: Cut) {
+        self.cut = Some(cut);
+    }
+
+    /// What was left out.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
     }
 
     /// Its CPU.
@@ -256,6 +270,9 @@ impl CpuDrain {
 
     fn flush(&mut self, shared: &Shared) -> Result<(), RecordError> {
         self.oldest = None;
+        if let Some(cut) = &mut self.cut {
+            cut.apply(&mut self.batch);
+        }
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -328,16 +345,26 @@ impl Drains {
     }
 
     /// Reads everything that is left, closes the readers, and gives the writer's holder back.
-    pub fn finish(mut self) -> Result<Shared, RecordError> {
+    pub fn finish(self) -> Result<Shared, RecordError> {
+        self.finish_cut().map(|(shared, _)| shared)
+    }
+
+    /// The same, and what each CPU left out (with [`CpuDrain::set_cut`]).
+    pub fn finish_cut(mut self) -> Result<(Shared, Vec<(u32, Cut)>), RecordError> {
         let mut drains = self.join()?;
         drains.append(&mut self.idle);
         for d in &mut drains {
             d.finish(&self.shared)?;
         }
+        let cuts = drains
+            .iter()
+            .filter_map(|d| Some((d.cpu(), d.cut()?.clone())))
+            .collect();
         drop(drains);
         let shared = Arc::clone(&self.shared);
         drop(self);
-        Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })
+        let shared = Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })?;
+        Ok((shared, cuts))
     }
 
     fn join(&mut self) -> Result<Vec<CpuDrain>, RecordError> {

@@ -43,6 +43,19 @@ pub enum RecordError {
     /// Not one event of the profile exists on this kernel.
     #[error("not one event of the profile could be enabled; is the kernel built with CONFIG_EVENT_TRACING?")]
     NothingToRecord,
+    /// `--on` names what can never come.
+    #[error("--on {spec}: {because}")]
+    Trigger {
+        /// What was asked for.
+        spec: String,
+        /// Why not.
+        because: String,
+    },
+    /// A flight writes a file for each trigger.
+    #[error(
+        "--flight writes a bundle for each trigger and cannot write to standard output; name a file or a folder with -o"
+    )]
+    FlightToStdout,
     /// The output could not be created or written.
     #[error("cannot write {path}: {source}; what was written so far stays readable", path = .path.display())]
     Output {

@@ -67,6 +67,11 @@ impl Instance {
         Ok(String::from_utf8_lossy(&tracefs::read(&self.join(file))?).into_owned())
     }
 
+    /// Empties its ring buffers and sets their statistics to 0 (opening `trace` for writing does that).
+    pub fn reset(&self) -> Result<(), RecordError> {
+        self.write("trace", "")
+    }
+
     /// Sets the best clock this kernel has: comparable between CPUs and with CLOCK_MONOTONIC first. Returns its name.
     pub fn set_clock(&self) -> Result<&'static str, RecordError> {
         let known = self.read("trace_clock")?;

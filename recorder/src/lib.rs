@@ -16,6 +16,7 @@ mod command;
 mod drain;
 mod dry_run;
 mod error;
+pub mod flight;
 mod host;
 mod instance;
 mod limits;
@@ -33,6 +34,7 @@ mod watch;
 
 pub use dry_run::{Forecast, dry_run};
 pub use error::RecordError;
+pub use flight::{FlightEvent, FlightOptions, FlightSummary, On};
 pub use limits::Limits;
 pub use options::{Output, Profile, RecordOptions};
 pub use plan::Filters;

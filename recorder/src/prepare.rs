@@ -86,6 +86,7 @@ pub fn prepare(
             events,
             absent,
         },
+        flight: None,
         notes,
     })
 }

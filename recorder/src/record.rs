@@ -141,6 +141,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         cpu_stats,
         command: command.clone(),
         recorder: RecorderEnd { cpu_ns, ring_bytes },
+        flight: None,
         problems,
         members: Vec::new(),
     };
@@ -221,7 +222,8 @@ pub fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, Recor
     Ok(out)
 }
 
-fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
+/// Sentences about events that are not in the bundle.
+pub fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
     for s in stats {
         if s.entries > 0 {
             problems.push(format!(

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
+static TRIGGERS: AtomicI32 = AtomicI32::new(0);
 
 const HANDLED: [(i32, &str); 4] = [
     (libc::SIGINT, "SIGINT"),
@@ -16,6 +17,10 @@ extern "C" fn on_signal(number: i32) {
     RECEIVED.store(number, Ordering::Relaxed);
 }
 
+extern "C" fn on_trigger(_: i32) {
+    TRIGGERS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// While it lives, the signals only set a flag; dropping it gives back the handlers that were there.
 pub struct Signals {
     previous: Vec<(i32, libc::sigaction)>,
@@ -25,24 +30,36 @@ impl Signals {
     /// Takes the signals over. One that is ignored stays ignored (`nohup`).
     pub fn take() -> Signals {
         RECEIVED.store(0, Ordering::Relaxed);
-        let mut previous = Vec::new();
+        let mut this = Signals { previous: Vec::new() };
         for (number, _) in HANDLED {
-            // SAFETY: both structures are valid for the call, zero is a valid sigaction (empty mask, no flags), and the
-            // handler only stores to an atomic, which is allowed in a signal handler.
-            unsafe {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                if libc::sigaction(number, std::ptr::null(), &mut old) != 0 || old.sa_sigaction == libc::SIG_IGN {
-                    continue;
-                }
-                let mut new: libc::sigaction = std::mem::zeroed();
-                new.sa_sigaction = on_signal as extern "C" fn(i32) as libc::sighandler_t;
-                new.sa_flags = libc::SA_RESTART;
-                if libc::sigaction(number, &new, std::ptr::null_mut()) == 0 {
-                    previous.push((number, old));
-                }
+            this.handle(number, on_signal);
+        }
+        this
+    }
+
+    /// SIGUSR1 as a trigger, too: [`take_triggers`] counts it. It is taken also where it was ignored.
+    pub fn take_usr1(&mut self) {
+        TRIGGERS.store(0, Ordering::Relaxed);
+        self.handle(libc::SIGUSR1, on_trigger);
+    }
+
+    fn handle(&mut self, number: i32, handler: extern "C" fn(i32)) {
+        // SAFETY: both structures are valid for the call, zero is a valid sigaction (empty mask, no flags), and the
+        // handler only stores to an atomic, which is allowed in a signal handler.
+        unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(number, std::ptr::null(), &mut old) != 0
+                || (old.sa_sigaction == libc::SIG_IGN && number != libc::SIGUSR1)
+            {
+                return;
+            }
+            let mut new: libc::sigaction = std::mem::zeroed();
+            new.sa_sigaction = handler as extern "C" fn(i32) as libc::sighandler_t;
+            new.sa_flags = libc::SA_RESTART;
+            if libc::sigaction(number, &new, std::ptr::null_mut()) == 0 {
+                self.previous.push((number, old));
             }
         }
-        Signals { previous }
     }
 
     /// Name of the signal that came, if one did.
@@ -55,6 +72,11 @@ impl Signals {
 /// Whether a signal came since [`Signals::take`].
 pub fn came() -> bool {
     RECEIVED.load(Ordering::Relaxed) != 0
+}
+
+/// How many SIGUSR1 came since the last call.
+pub fn take_triggers() -> i32 {
+    TRIGGERS.swap(0, Ordering::Relaxed)
 }
 
 impl Drop for Signals {

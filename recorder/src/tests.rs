@@ -1,6 +1,7 @@
 //! Live recordings on this machine, and the pure parts. A live test says why it is skipped (no root, no tracefs).
 
 mod faults;
+mod flight;
 mod kernel_state;
 mod live;
 mod profiles;

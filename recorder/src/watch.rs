@@ -34,7 +34,8 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    fn because(reason: &str) -> Stopped {
+    /// Without a sentence.
+    pub fn because(reason: &str) -> Stopped {
         Stopped {
             reason: reason.to_owned(),
             sentence: None,
@@ -90,17 +91,8 @@ pub fn watch(
                 ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
                 lost: stats.iter().map(lost_events).sum(),
             });
-            let percent = cpu.percent(Instant::now(), clock::process_cpu_ns());
-            if let Some(p) = percent.filter(|p| *p > u64::from(limits.cpu_percent)) {
-                return Ok(Stopped {
-                    reason: "max_cpu".into(),
-                    sentence: Some(format!(
-                        "stopped: the recorder used {p} % of one CPU for {} s, more than the {} % of --max-cpu; a smaller \
-                         --profile costs less",
-                        CPU_WINDOW.as_secs(),
-                        limits.cpu_percent
-                    )),
-                });
+            if let Some(stopped) = over_cpu(limits, &mut cpu) {
+                return Ok(stopped);
             }
         }
         let left = limits.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
@@ -108,7 +100,23 @@ pub fn watch(
     }
 }
 
-fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Stopped> {
+/// Whether the recorder itself needs too much.
+pub fn over_cpu(limits: &Limits, cpu: &mut CpuShare) -> Option<Stopped> {
+    let percent = cpu.percent(Instant::now(), clock::process_cpu_ns());
+    let p = percent.filter(|p| *p > u64::from(limits.cpu_percent))?;
+    Some(Stopped {
+        reason: "max_cpu".into(),
+        sentence: Some(format!(
+            "stopped: the recorder used {p} % of one CPU for {} s, more than the {} % of --max-cpu; a smaller --profile \
+             costs less",
+            CPU_WINDOW.as_secs(),
+            limits.cpu_percent
+        )),
+    })
+}
+
+/// Whether it lasted too long or wrote too much.
+pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Stopped> {
     if limits.duration.is_some_and(|d| elapsed >= d) {
         let secs = limits::DEFAULT_DURATION.as_secs();
         return Some(Stopped {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::capture::{ClockPair, CpuStats, Host};
 use crate::endian::Endian;
 
+use super::flight::{Flight, FlightEnd};
+
 /// Version of the bundle format this code writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -29,6 +31,9 @@ pub struct Manifest {
     /// What was asked of the kernel.
     #[serde(default)]
     pub plan: Plan,
+    /// What a flight recorder waited for and saw; `None` for an ordinary recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<Flight>,
     /// What a person should know about this recording, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -143,7 +148,7 @@ pub struct AbsentEvent {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Why it ended: `duration`, `command`, `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`, `max_bytes`,
-    /// `max_cpu`.
+    /// `max_cpu`; of a flight recorder `trigger` when the time after the trigger has passed.
     #[serde(default)]
     pub stop_reason: String,
     /// Readings just after the last event.
@@ -158,6 +163,9 @@ pub struct End {
     /// What the recording cost.
     #[serde(default)]
     pub recorder: RecorderEnd,
+    /// How far back the rings of a flight recorder reached; `None` for an ordinary recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<FlightEnd>,
     /// What went wrong on the way, in sentences.
     #[serde(default)]
     pub problems: Vec<String>,

@@ -15,6 +15,7 @@
 //! ```
 //! A reader walks headers forward only, so that a file cut anywhere yields everything before the cut.
 
+mod flight;
 mod layout;
 mod manifest;
 mod names;
@@ -27,6 +28,7 @@ mod writer;
 
 use crate::open::Descriptor;
 
+pub use flight::{Flight, FlightCpu, FlightEnd, Trigger};
 pub use manifest::{
     AbsentEvent, Clocks, CommandEnd, End, FORMAT_VERSION, Machine, Manifest, MemberDigest, Plan, PlannedEvent,
     RecorderEnd, RecorderInfo,

@@ -65,6 +65,7 @@ fn manifest() -> Manifest {
             cpus: vec![0, 1, 2],
             ..Default::default()
         },
+        flight: None,
         notes: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::bundle::verify;
+use crate::bundle::{Flight, FlightCpu, FlightEnd, Trigger, verify};
 
 #[test]
 fn what_is_written_is_read() {
@@ -193,4 +193,50 @@ fn long_names_are_read_in_all_their_spellings() {
         members.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(),
         ["manifest.json", &name]
     );
+}
+
+#[test]
+fn a_flight_is_in_the_manifest_and_the_end_and_an_ordinary_recording_has_no_such_key() {
+    let trigger = Trigger {
+        on: "drops>100/s".into(),
+        clock: pair(50),
+        count: Some(812),
+        interval_ns: Some(1_000_000_000),
+        threshold_per_s: Some(100),
+        evidence: vec!["Udp.RcvbufErrors +812".into()],
+        ..Default::default()
+    };
+    let m = Manifest {
+        flight: Some(Flight {
+            on: vec!["drops>100/s".into()],
+            window_start_ns: 40,
+            trigger,
+            ..Default::default()
+        }),
+        ..manifest()
+    };
+    let e = End {
+        stop_reason: "trigger".into(),
+        flight: Some(FlightEnd {
+            cpus: vec![FlightCpu {
+                cpu: 1,
+                first_ts: Some(45),
+                overwritten: 9,
+                ..Default::default()
+            }],
+        }),
+        ..end()
+    };
+    let bytes = BundleWriter::new(Vec::new(), &m).unwrap().finish(e.clone()).unwrap().0;
+    let c = open(bytes);
+    let read: Manifest = serde_json::from_value(c.manifest.unwrap()).unwrap();
+    assert_eq!(read, m);
+    let read: End = serde_json::from_value(c.end.unwrap()).unwrap();
+    assert_eq!(read.flight, e.flight);
+    for plain in [
+        serde_json::to_value(manifest()).unwrap(),
+        serde_json::to_value(end()).unwrap(),
+    ] {
+        assert!(plain.get("flight").is_none());
+    }
 }

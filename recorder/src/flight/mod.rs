@@ -1,0 +1,388 @@
+//! The flight recorder: rings in kernel memory that nobody reads, until something happens; then what lies before and after
+//! it becomes a bundle, and the rings are armed again.
+//!
+//! In: a recording's options and [`FlightOptions`]. Out: a bundle for each trigger (`docs/bundle.md`, "A flight"). It must
+//! not read a ring while it is armed, decode payloads, or leave anything behind. Follows Documentation/trace/ftrace.rst
+//! (overwrite mode, trace_pipe, buffer_percent).
+//!
+//! ```text
+//!          every second: /proc/net -> counters -> rate > limit?   drop_watch: one filtered event   SIGUSR1   exit of CMD
+//!                                           |
+//! armed (rings overwrite their oldest) -> trigger -> manifest, texts, seconds of before -> `after` passes
+//!    ^                                                        -> tracing_on 0 -> all rings, cut to the window -> reset
+//!    +---------------- tracing_on 1 <-----------------------------------------------------------------------------+
+//!                                                             -> snapshots/end, end.json
+//! ```
+
+mod counters;
+mod cut;
+mod drop_watch;
+mod names;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::ClockPair;
+use netmortem_formats::bundle::{KALLSYMS, Manifest, PagesEncoder, Second, Trigger};
+use netmortem_formats::sub_buffer::PageLayout;
+
+use crate::command::Command;
+use crate::error::RecordError;
+use crate::instance::Instance;
+use crate::limits::Limits;
+use crate::options::{Output, RecordOptions};
+use crate::prepare::prepare;
+use crate::record::{Summary, Tracing};
+use crate::signals::{self, Signals};
+use crate::snapshot::second;
+use crate::watch::{CpuShare, Stopped, over, over_cpu};
+use crate::{clock, host, tracefs};
+
+use counters::Counters;
+use drop_watch::DropWatch;
+
+pub use cut::Cut;
+pub use spec::{FORMS, On, OnKind, Rate};
+
+/// Ring buffer per CPU when none is asked for, KiB: nobody reads it meanwhile, so it has to hold all of `before`.
+pub const FLIGHT_BUFFER_KIB: u64 = 32 << 10;
+/// How late a signal or the end of the command may be noticed.
+const TICK: Duration = Duration::from_millis(200);
+const SECOND: Duration = Duration::from_secs(1);
+/// Texts of so many moments of `before` are kept in memory.
+const KEPT: u32 = 120;
+
+/// What makes a recording a flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlightOptions {
+    /// What to wait for, besides SIGUSR1.
+    pub on: Vec<On>,
+    /// What lies this long before the trigger goes into the bundle, as far as the rings reach back.
+    pub before: Duration,
+    /// ... and what lies this long after it.
+    pub after: Duration,
+    /// End after so many bundles.
+    pub max_bundles: u64,
+    /// A trigger that comes sooner than this after the last one is counted, and writes nothing.
+    pub every: Duration,
+}
+
+/// What happens in a flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlightEvent<'a> {
+    /// The rings are on.
+    Armed(&'a Manifest),
+    /// A bundle is being written because of this.
+    Triggered(&'a Trigger),
+    /// A trigger came too soon: the first since the last bundle; those after it are only counted.
+    TooSoon(&'a Trigger),
+    /// A bundle is complete.
+    Written(&'a Summary),
+}
+
+/// A flight that ended well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlightSummary {
+    /// Bundles written.
+    pub bundles: u64,
+    /// Triggers that came too soon.
+    pub suppressed: u64,
+    /// Why it ended, as `stop_reason` in `end.json`, or `max_bundles`.
+    pub stop_reason: String,
+    /// What a person should know about that.
+    pub sentence: Option<String>,
+    /// How long it flew.
+    pub elapsed: Duration,
+    /// CPU time of the recorder itself, ns, all bundles included.
+    pub cpu_ns: u64,
+}
+
+/// Flies until a limit or a signal ends it. Whatever it returns, and also when it panics, its instances are gone.
+pub fn flight(
+    options: &RecordOptions,
+    flight: &FlightOptions,
+    tell: &mut dyn FnMut(&FlightEvent<'_>),
+) -> Result<FlightSummary, RecordError> {
+    let Output::File(base) = &options.output else {
+        return Err(RecordError::FlightToStdout);
+    };
+    let cpu_before_ns = clock::process_cpu_ns();
+    let mut signals = Signals::take();
+    signals.take_usr1();
+    let tracefs = tracefs::find()?;
+    let (instance, removed) = Instance::create(&tracefs)?;
+    let symbols = host::text_symbols();
+    let manifest = prepare(&instance, options, &symbols, removed)?;
+    let drops = DropWatch::create(&tracefs, &reasons(flight))?;
+    let first = second::take();
+    let counters = Counters::of(&first);
+    check(flight, options, &counters)?;
+    let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
+    // It is made to be left on: no limit of time unless one is asked for.
+    (limits.duration, limits.duration_is_default) = (options.duration, false);
+    let encoded = PagesEncoder::new(9).and_then(|mut e| e.encode(&symbols));
+    let layout = tracefs::read(&tracefs.join("events/header_page"))
+        .ok()
+        .and_then(|t| PageLayout::parse(&t, manifest.machine.endian).ok())
+        .map(|l| l.with_size(manifest.plan.sub_buffer_bytes));
+    drop(symbols);
+    let started = Instant::now();
+    let mut flying = Flying {
+        flight,
+        base,
+        tracefs: &tracefs,
+        instance: &instance,
+        manifest: &manifest,
+        layout,
+        symbols: (KALLSYMS, encoded.unwrap_or_default()),
+        drops,
+        command: None,
+        history: [first].into(),
+        counters,
+        due: started + SECOND,
+        limits,
+        started,
+        cpu: CpuShare::new(started),
+        armed: clock::clock_pair(),
+        last: None,
+        bundles: 0,
+        bytes: 0,
+        suppressed: (0, 0),
+    };
+    // Dropped first on the way out.
+    let tracing = Tracing::on(&instance)?;
+    flying.armed = clock::clock_pair();
+    if let Some(d) = &mut flying.drops {
+        d.arm()?;
+    }
+    if !options.command.is_empty() {
+        flying.command = Some(Command::start(&options.command, false)?);
+    }
+    tell(&FlightEvent::Armed(&manifest));
+    let stopped = flying.run(&signals, tell)?;
+    let (bundles, suppressed) = (flying.bundles, flying.suppressed.1);
+    drop(flying);
+    tracing.off()?;
+    instance.remove()?;
+    Ok(FlightSummary {
+        bundles,
+        suppressed,
+        stop_reason: stopped.reason,
+        sentence: stopped.sentence,
+        elapsed: started.elapsed(),
+        cpu_ns: clock::process_cpu_ns().saturating_sub(cpu_before_ns),
+    })
+}
+
+/// SPEC and reason of each `drop:REASON`.
+fn reasons(flight: &FlightOptions) -> Vec<(&str, &str)> {
+    let of = flight.on.iter().filter_map(|on| match &on.kind {
+        OnKind::Drop { reason } => Some((on.spec.as_str(), reason.as_str())),
+        _ => None,
+    });
+    of.collect()
+}
+
+/// A trigger that can never fire is an error: nobody would notice.
+fn check(flight: &FlightOptions, options: &RecordOptions, counters: &Counters) -> Result<(), RecordError> {
+    for on in &flight.on {
+        let because = match &on.kind {
+            OnKind::Rate { of, .. } if !counters.knows(of) => {
+                "no such counter here; they are named as in /proc/net/snmp, netstat and snmp6 (Tcp.RetransSegs), \
+                 softnet.dropped, softnet.time_squeeze, dev.<name>.rx_drop, qdisc.<ifindex>.drops"
+            }
+            OnKind::Exit { .. } if options.command.is_empty() => "there is no command (-- CMD...)",
+            _ => continue,
+        };
+        return Err(RecordError::Trigger {
+            spec: on.spec.clone(),
+            because: because.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// A flight under way.
+struct Flying<'a> {
+    flight: &'a FlightOptions,
+    base: &'a std::path::Path,
+    tracefs: &'a std::path::Path,
+    instance: &'a Instance,
+    manifest: &'a Manifest,
+    /// `None` when this kernel's header_page is not understood: then nothing is cut.
+    layout: Option<PageLayout>,
+    /// Compressed once: at a trigger the host has other things to do.
+    symbols: (&'static str, Vec<u8>),
+    drops: Option<DropWatch>,
+    command: Option<Command>,
+    /// Texts of `before`, the oldest first.
+    history: VecDeque<Second>,
+    /// The last reading.
+    counters: Counters,
+    due: Instant,
+    limits: Limits,
+    started: Instant,
+    cpu: CpuShare,
+    armed: ClockPair,
+    /// When the last bundle was triggered.
+    last: Option<Instant>,
+    bundles: u64,
+    /// Of all bundles.
+    bytes: u64,
+    /// Triggers that came too soon: since the last bundle, and in all.
+    suppressed: (u64, u64),
+}
+
+impl Flying<'_> {
+    fn run(&mut self, signals: &Signals, tell: &mut dyn FnMut(&FlightEvent<'_>)) -> Result<Stopped, RecordError> {
+        loop {
+            let ended = self.command.as_mut().and_then(Command::ended);
+            let trigger = match &ended {
+                // The last chance: never too soon.
+                Some(end) => self.exit_trigger(end),
+                None => self.look()?,
+            };
+            if let Some(trigger) = trigger {
+                let soon = self.last.is_some_and(|t| t.elapsed() < self.flight.every);
+                if soon && ended.is_none() {
+                    self.suppressed = (self.suppressed.0.saturating_add(1), self.suppressed.1.saturating_add(1));
+                    if self.suppressed.0 == 1 {
+                        tell(&FlightEvent::TooSoon(&trigger));
+                    }
+                } else {
+                    self.last = Some(Instant::now());
+                    tell(&FlightEvent::Triggered(&trigger));
+                    let summary = self.write(trigger, signals)?;
+                    tell(&FlightEvent::Written(&summary));
+                    self.cpu = CpuShare::new(Instant::now());
+                }
+            }
+            if let Some(stopped) = self.stopped(signals) {
+                return Ok(stopped);
+            }
+            if ended.is_some() {
+                return Ok(Stopped::because("command"));
+            }
+            let idle = self.last.is_none_or(|t| t.elapsed() >= self.flight.every);
+            let left = self
+                .limits
+                .duration
+                .map_or(TICK, |d| d.saturating_sub(self.started.elapsed()));
+            match &mut self.drops {
+                Some(d) => {
+                    if idle {
+                        d.arm()?;
+                    }
+                    d.wait(TICK.min(left));
+                }
+                None => std::thread::sleep(TICK.min(left)),
+            }
+        }
+    }
+
+    /// A reason to end the flight.
+    fn stopped(&mut self, signals: &Signals) -> Option<Stopped> {
+        if let Some(name) = signals.received() {
+            return Some(Stopped::because(name));
+        }
+        if self.bundles >= self.flight.max_bundles {
+            return Some(Stopped::because("max_bundles"));
+        }
+        let (limits, elapsed) = (&self.limits, self.started.elapsed());
+        over(limits, elapsed, self.bytes).or_else(|| over_cpu(limits, &mut self.cpu))
+    }
+
+    /// Looks at everything that is waited for; what is seen first counts.
+    fn look(&mut self) -> Result<Option<Trigger>, RecordError> {
+        let mut seen = None;
+        // Always: whoever sends it means it.
+        if signals::take_triggers() > 0 {
+            seen = Some(trigger("signal".to_owned(), "SIGUSR1 came".to_owned()));
+        }
+        if let Some(lines) = self.drops.as_mut().map(DropWatch::fired).transpose()? {
+            if let Some(line) = lines.first() {
+                let dropped = reasons(self.flight);
+                let mine = dropped.iter().find(|(_, r)| line.ends_with(&format!("reason: {r}")));
+                let (spec, reason) = mine.copied().unwrap_or(("drop", "?"));
+                let mut t = trigger(spec.to_owned(), format!("a packet was dropped: {reason}"));
+                t.evidence = lines;
+                seen = seen.or(Some(t));
+            }
+        }
+        if Instant::now() >= self.due {
+            let before = self.second();
+            seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before)));
+        }
+        Ok(seen)
+    }
+
+    /// Reads the counters; returns those of the last time.
+    fn second(&mut self) -> Counters {
+        let now = Instant::now();
+        // A late loop skips, it never catches up.
+        self.due = (self.due + SECOND).max(now + SECOND / 2);
+        let taken = second::take();
+        let before = std::mem::replace(&mut self.counters, Counters::of(&taken));
+        let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
+        let now_ns = taken.clock.monotonic_ns;
+        let apart = ns(self.flight.before / KEPT).saturating_sub(ns(SECOND / 2));
+        let newest = self.history.back().map_or(i64::MIN, |s| s.clock.monotonic_ns);
+        if now_ns.saturating_sub(newest) >= apart {
+            self.history.push_back(taken);
+        }
+        // One that is as old as the window stays: it is its beginning.
+        let start = now_ns.saturating_sub(ns(self.flight.before));
+        while self.history.get(1).is_some_and(|s| s.clock.monotonic_ns <= start) {
+            self.history.pop_front();
+        }
+        before
+    }
+
+    fn rate(&self, on: &On, before: &Counters) -> Option<Trigger> {
+        let OnKind::Rate { of, per_s } = &on.kind else {
+            return None;
+        };
+        let growth = self.counters.growth(before, of);
+        let count = growth.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+        let interval_ns = u64::try_from(self.counters.at_ns.saturating_sub(before.at_ns)).unwrap_or(0);
+        let limit = u128::from(*per_s) * u128::from(interval_ns);
+        if interval_ns == 0 || u128::from(count) * 1_000_000_000 <= limit {
+            return None;
+        }
+        let seconds = interval_ns as f64 / 1e9;
+        let more = match per_s {
+            0 => String::new(),
+            n => format!(", {:.1} per second, more than {n}", count as f64 / seconds),
+        };
+        let mut t = trigger(on.spec.clone(), format!("{count} {of} in {seconds:.2} s{more}"));
+        (t.count, t.interval_ns, t.threshold_per_s) = (Some(count), Some(interval_ns), Some(*per_s));
+        t.evidence = growth.iter().map(|(name, n)| format!("{name} +{n}")).collect();
+        Some(t)
+    }
+
+    fn exit_trigger(&self, end: &netmortem_formats::bundle::CommandEnd) -> Option<Trigger> {
+        let status = end.exit_code.or(end.signal.map(|s| s.saturating_add(128)))?;
+        let mine = |on: &&On| match on.kind {
+            OnKind::Exit { code: Some(code) } => code == status,
+            OnKind::Exit { code: None } => status != 0,
+            _ => false,
+        };
+        let on = self.flight.on.iter().find(mine)?;
+        let mut t = trigger(on.spec.clone(), format!("the command ended with status {status}"));
+        t.exit_status = Some(status);
+        Some(t)
+    }
+}
+
+fn trigger(on: String, sentence: String) -> Trigger {
+    Trigger {
+        on,
+        clock: clock::clock_pair(),
+        sentence,
+        ..Default::default()
+    }
+}

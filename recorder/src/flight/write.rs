@@ -1,0 +1,253 @@
+//! One bundle of a flight: from the trigger to the rings armed again.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::{
+    self, BundleWriter, End, Flight, FlightCpu, FlightEnd, Manifest, RecorderEnd, Trigger,
+};
+use netmortem_formats::{CpuStats, SnapshotWhen};
+
+use super::{Counters, Cut, Flying, names};
+use crate::drain::{Drains, Shared, Sink};
+use crate::error::RecordError;
+use crate::options::Output;
+use crate::prepare::write_texts;
+use crate::record::{Summary, judge, open_drains, stats};
+use crate::signals::{self, Signals};
+use crate::snapshot::{self, second};
+use crate::{clock, host, output, tracefs};
+
+/// Probes that were under way when tracing was switched off have preemption off: this is long for them.
+const SETTLE: Duration = Duration::from_millis(10);
+/// How often `after` looks for a signal.
+const TICK: Duration = Duration::from_millis(50);
+
+impl Flying<'_> {
+    /// Writes the bundle of a trigger; the rings are armed again before its last members are written.
+    pub(super) fn write(&mut self, trigger: Trigger, signals: &Signals) -> Result<Summary, RecordError> {
+        let triggered = Instant::now();
+        let cpu_before_ns = clock::process_cpu_ns();
+        let path = self.create()?;
+        let out_error = |source| RecordError::Output {
+            path: path.clone(),
+            source,
+        };
+        let manifest = self.describe(trigger);
+        // Those that come from here on are for the next.
+        self.suppressed.0 = 0;
+        let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
+        let (sink, _, patience) = output::open(&Output::File(path.clone()))?;
+        let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
+        write_texts(&mut writer, self.tracefs, self.instance, &manifest, &[]).map_err(out_error)?;
+        if !self.symbols.1.is_empty() {
+            writer.append(self.symbols.0, &self.symbols.1).map_err(out_error)?;
+        }
+        let mut problems = self.before(&mut writer).map_err(out_error)?;
+        let stop_reason = self.after(&mut writer, triggered, signals).map_err(out_error)?;
+
+        self.instance.write("tracing_on", "0")?;
+        let clock_at_end = clock::clock_pair();
+        std::thread::sleep(SETTLE);
+        let mut drains = open_drains(self.instance, &manifest.plan)?;
+        if let Some(layout) = self.layout {
+            // Only this clock can be compared with the window's start.
+            let mono = manifest.clocks.trace_clock == "mono";
+            let start = if mono {
+                u64::try_from(window_start_ns).unwrap_or(0)
+            } else {
+                0
+            };
+            drains.iter_mut().for_each(|d| d.set_cut(Cut::new(layout, start)));
+        }
+        let online = manifest.plan.cpus.clone();
+        let (shared, cuts) = Drains::start(Shared::new(writer, patience)?, drains, &online)?.finish_cut()?;
+        let kernel = stats(self.instance, &online)?;
+        self.instance.reset()?;
+        self.instance.write("tracing_on", "1")?;
+        self.armed = clock::clock_pair();
+        // The next window cannot begin before this; the counters of the rates go on.
+        self.history = [second::take()].into();
+
+        let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
+        let mut writer = shared.into_writer();
+        problems.extend(
+            snapshot::take(SnapshotWhen::End, &mut |what, t| {
+                writer.append_snapshot(what, SnapshotWhen::End, t)
+            })
+            .map_err(out_error)?,
+        );
+        let cmdlines = tracefs::read(&self.tracefs.join("saved_cmdlines")).unwrap_or_default();
+        writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
+        let (cpus, cpu_stats) = of_window(&kernel, &cuts);
+        say(&cpus, window_start_ns, &manifest, &mut problems);
+        // What was overwritten while it was armed is no loss of the window: `say` tells where it reaches into it.
+        let in_window: Vec<CpuStats> = cpu_stats
+            .iter()
+            .map(|s| CpuStats {
+                overrun: 0,
+                ..s.clone()
+            })
+            .collect();
+        judge(&in_window, &mut problems);
+        let command = self.command.as_mut().and_then(|c| c.ended());
+        let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
+        let sum = |f: fn(&CpuStats) -> u64| in_window.iter().map(f).sum::<u64>();
+        let (events, lost) = (sum(|s| s.read_events), sum(crate::record::lost_events));
+        let notes = manifest.notes.iter().chain(&problems).cloned().collect();
+        let end = End {
+            stop_reason: stop_reason.clone(),
+            clock: clock_at_end,
+            cpu_stats,
+            command: command.clone(),
+            recorder: RecorderEnd { cpu_ns, ring_bytes },
+            flight: Some(FlightEnd { cpus }),
+            problems,
+            members: Vec::new(),
+        };
+        let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;
+        self.bundles = self.bundles.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bundle_bytes);
+        let window_ns = clock_at_end.monotonic_ns.saturating_sub(window_start_ns);
+        Ok(Summary {
+            path: Some(path),
+            elapsed: Duration::from_nanos(u64::try_from(window_ns).unwrap_or(0)),
+            stop_reason,
+            events,
+            lost,
+            ring_bytes,
+            bundle_bytes,
+            cpu_ns,
+            enabled: manifest.plan.events.len(),
+            absent: manifest.plan.absent.len(),
+            command,
+            notes,
+        })
+    }
+
+    fn create(&self) -> Result<PathBuf, RecordError> {
+        names::take(self.base).map_err(|source| RecordError::Output {
+            path: self.base.into(),
+            source,
+        })
+    }
+
+    /// The manifest of this bundle.
+    fn describe(&self, trigger: Trigger) -> Manifest {
+        let ns = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
+        let before_ns = ns(self.flight.before);
+        let asked = trigger
+            .clock
+            .monotonic_ns
+            .saturating_sub(i64::try_from(before_ns).unwrap_or(i64::MAX));
+        let mut m = self.manifest.clone();
+        m.machine.cpus_online = host::cpus_online();
+        if let Some(s) = self.history.front() {
+            m.clocks.start = s.clock;
+        }
+        m.notes
+            .push(format!("written because {} (--on {})", trigger.sentence, trigger.on));
+        m.flight = Some(Flight {
+            on: self.flight.on.iter().map(|on| on.spec.clone()).collect(),
+            before_ns,
+            after_ns: ns(self.flight.after),
+            sequence: self.bundles.saturating_add(1),
+            armed: self.armed,
+            window_start_ns: asked.max(self.armed.monotonic_ns),
+            start_snapshots: clock::clock_pair(),
+            trigger,
+            suppressed: self.suppressed.0,
+        });
+        m
+    }
+
+    /// The host at the window's start: counters as the first of the kept seconds has them, the rest as it is now.
+    fn before(&self, writer: &mut BundleWriter<Sink>) -> io::Result<Vec<String>> {
+        let first = self.history.front();
+        let problems = snapshot::take(SnapshotWhen::Start, &mut |what, now| {
+            let proc_text = |s: &&bundle::Second| s.texts.iter().find(|(w, _)| w == what && w != "qdiscs").cloned();
+            let then = first.as_ref().and_then(proc_text);
+            let text = then.as_ref().map_or(now, |(_, t)| t);
+            writer.append_snapshot(what, SnapshotWhen::Start, text)
+        })?;
+        for s in &self.history {
+            writer.append_second(s)?;
+        }
+        for pair in first.iter().map(|s| s.clock).chain([clock::clock_pair()]) {
+            writer.append_clock_pair(&pair)?;
+        }
+        Ok(problems)
+    }
+
+    /// Lets `after` pass; a signal or the limit of time cuts it short. Returns why it ended.
+    fn after(&mut self, writer: &mut BundleWriter<Sink>, triggered: Instant, signals: &Signals) -> io::Result<String> {
+        loop {
+            let passed = triggered.elapsed();
+            if passed >= self.flight.after {
+                return Ok("trigger".to_owned());
+            }
+            if let Some(name) = signals.received() {
+                return Ok(name.to_owned());
+            }
+            if self.limits.duration.is_some_and(|d| self.started.elapsed() >= d) {
+                return Ok("duration".to_owned());
+            }
+            if Instant::now() >= self.due {
+                let last = self.history.back().map(|s| s.clock.monotonic_ns);
+                let _: Counters = self.second();
+                if let Some(s) = self.history.back().filter(|s| Some(s.clock.monotonic_ns) != last) {
+                    writer.append_second(s)?;
+                    writer.flush()?;
+                }
+            }
+            let more = u64::try_from(signals::take_triggers()).unwrap_or(0);
+            self.suppressed.0 = self.suppressed.0.saturating_add(more);
+            self.suppressed.1 = self.suppressed.1.saturating_add(more);
+            std::thread::sleep(TICK.min(self.flight.after.saturating_sub(passed)));
+        }
+    }
+}
+
+/// What each ring had of the window, and its statistics as an analyzer needs them: `read_events` are those in the bundle,
+/// and what was overwritten counts only where it reaches into the window.
+fn of_window(kernel: &[CpuStats], cuts: &[(u32, Cut)]) -> (Vec<FlightCpu>, Vec<CpuStats>) {
+    let mut cpus = Vec::new();
+    let mut out = Vec::new();
+    for s in kernel {
+        let cut = cuts.iter().find(|(cpu, _)| *cpu == s.cpu).map(|(_, c)| c);
+        let cut_events = cut.map_or(0, |c| c.events);
+        let reaches_back = s.overrun == 0 || cut.is_some_and(|c| c.sub_buffers > 0 || c.starts_before);
+        cpus.push(FlightCpu {
+            cpu: s.cpu,
+            reaches_back,
+            first_ts: cut.and_then(|c| c.first_ts),
+            cut_sub_buffers: cut.map_or(0, |c| c.sub_buffers),
+            cut_events,
+            overwritten: s.overrun,
+        });
+        out.push(CpuStats {
+            read_events: s.read_events.saturating_sub(cut_events),
+            overrun: if reaches_back { 0 } else { s.overrun },
+            ..s.clone()
+        });
+    }
+    (cpus, out)
+}
+
+fn say(cpus: &[FlightCpu], window_start_ns: i64, manifest: &Manifest, problems: &mut Vec<String>) {
+    let Some(flight) = &manifest.flight else { return };
+    let noticed = flight.trigger.clock.monotonic_ns;
+    for c in cpus.iter().filter(|c| !c.reaches_back) {
+        let first = c.first_ts.and_then(|t| i64::try_from(t).ok()).unwrap_or(noticed);
+        let seconds = |ns: i64| ns as f64 / 1e9;
+        problems.push(format!(
+            "CPU {}: its ring reaches back {:.3} s before the trigger, not {:.3} s: older events were overwritten; a larger \
+             --buffer-size or a smaller --profile reaches further",
+            c.cpu,
+            seconds(noticed.saturating_sub(first)),
+            seconds(noticed.saturating_sub(window_start_ns)),
+        ));
+    }
+}
