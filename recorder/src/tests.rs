@@ -2,6 +2,7 @@
 
 mod faults;
 mod flight;
+mod flight_processes;
 mod kernel_state;
 mod live;
 mod profiles;

@@ -2,26 +2,25 @@
 //! hold, does it arm again, does nothing stay behind.
 
 use std::net::UdpSocket;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::Capture;
 use netmortem_formats::bundle::{End, Flight, Manifest, Second, seconds};
 
-use super::kernel_state::{instances_of, kernel_state};
-use super::live::{open, options, sh, tracefs_or_skip, tracing_is_on, transfer, wait_for};
+use super::kernel_state::kernel_state;
+use super::live::{open, options, sh, tracefs_or_skip, transfer};
 use super::reading::{payloads, timestamps, totals};
 use crate::clock::now_ns;
 use crate::flight::{FlightEvent, FlightOptions, FlightSummary, On, flight};
 use crate::options::{Profile, RecordOptions};
 
-fn mono() -> i64 {
+pub fn mono() -> i64 {
     now_ns(rustix::time::ClockId::Monotonic)
 }
 
-fn flying(on: &[&str]) -> FlightOptions {
+pub fn flying(on: &[&str]) -> FlightOptions {
     FlightOptions {
         on: on.iter().map(|s| On::parse(s).unwrap()).collect(),
         before: Duration::from_secs(2),
@@ -32,21 +31,21 @@ fn flying(on: &[&str]) -> FlightOptions {
 }
 
 /// A folder of its own; gone when the test is.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("netmortem-flight-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
-    fn options(&self) -> RecordOptions {
+    pub fn options(&self) -> RecordOptions {
         let mut o = options(&self.0.join("f.nmb"));
         o.profile = Profile::Drops;
         o.duration = Some(Duration::from_secs(30));
         o
     }
-    fn bundles(&self) -> Vec<PathBuf> {
+    pub fn bundles(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut out: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
         out.sort();
@@ -61,7 +60,7 @@ impl Drop for Folder {
 }
 
 /// Flies while `plant` runs beside it, from when it is armed. `plant` is told of each bundle that is complete.
-fn fly<T: Send>(
+pub fn fly<T: Send>(
     o: &RecordOptions,
     f: &FlightOptions,
     plant: impl FnOnce(&mpsc::Receiver<()>) -> T + Send,
@@ -82,7 +81,7 @@ fn fly<T: Send>(
 }
 
 /// Overflows a UDP socket; returns the times around it, ns.
-fn overflow() -> (i64, i64) {
+pub fn overflow() -> (i64, i64) {
     let to = UdpSocket::bind("127.0.0.1:0").unwrap();
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = mono();
@@ -92,12 +91,12 @@ fn overflow() -> (i64, i64) {
     (at, mono())
 }
 
-fn flight_of(m: &Manifest) -> Flight {
+pub fn flight_of(m: &Manifest) -> Flight {
     m.flight.clone().unwrap()
 }
 
 /// What holds for every bundle of a flight.
-fn hold(c: &Capture, m: &Manifest, end: &End) {
+pub fn hold(c: &Capture, m: &Manifest, end: &End) {
     assert!(c.complete, "{:?}", c.problems);
     let f = flight_of(m);
     let t = f.trigger.clock.monotonic_ns;
@@ -310,137 +309,6 @@ fn what_cannot_work_is_refused_before_it_flies() {
     let mut o = folder.options();
     o.output = crate::Output::Stdout;
     assert!(flight(&o, &flying(&[]), &mut |_| {}).is_err());
-    assert_eq!(folder.bundles(), [PathBuf::new(); 0]);
+    assert!(folder.bundles().is_empty());
     assert_eq!(kernel_state(&root), state);
-}
-
-#[test]
-#[ignore = "runs only as a child of the tests below"]
-fn child_flight() {
-    let folder = Folder(std::env::var_os("NETMORTEM_TEST_OUT").unwrap().into());
-    let on = std::env::var("NETMORTEM_TEST_ON").unwrap();
-    let o = folder.options();
-    let ok = match std::env::var_os("NETMORTEM_TEST_TRANSFER") {
-        None => flight(&o, &flying(&[&on]), &mut |_| {}).is_ok(),
-        Some(_) => {
-            let (s, ()) = fly(&o, &flying(&[&on]), |_| transfer(400_000));
-            s.bundles == 1
-        }
-    };
-    std::process::exit(i32::from(!ok));
-}
-
-fn spawn(through: &[&str], folder: &Folder, on: &str) -> Child {
-    let me = std::env::current_exe().unwrap();
-    let mut argv: Vec<std::ffi::OsString> = through.iter().map(Into::into).collect();
-    argv.push(me.into());
-    let mut c = Command::new(&argv[0]);
-    c.args(&argv[1..]);
-    c.args(["--exact", "tests::flight::child_flight", "--nocapture", "--ignored"]);
-    c.env("NETMORTEM_TEST_OUT", &folder.0).env("NETMORTEM_TEST_ON", on);
-    if !through.is_empty() {
-        c.env("NETMORTEM_TEST_TRANSFER", "1");
-    }
-    c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn signal(child: &Child, s: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, s).unwrap();
-}
-
-#[test]
-fn two_flights_at_once() {
-    let Some((root, _one)) = tracefs_or_skip() else { return };
-    let folder = Folder::new("two");
-    let mut a = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
-    let mut b = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
-    for child in [&a, &b] {
-        wait_for("no flight", || tracing_is_on(&root, child.id()));
-    }
-    // Both see the same drops, and take different names.
-    wait_for("not both wrote", || {
-        overflow();
-        std::thread::sleep(Duration::from_millis(300));
-        folder.bundles().len() == 2
-    });
-    assert!(a.wait().unwrap().success() && b.wait().unwrap().success());
-    for (path, child) in folder.bundles().iter().zip([&a, &b]) {
-        let (c, m, end) = open(path);
-        hold(&c, &m, &end);
-        assert_eq!(instances_of(&root, child.id()), [""; 0]);
-    }
-}
-
-#[test]
-fn what_a_killed_flight_left_is_removed_by_the_next() {
-    let Some((root, _one)) = tracefs_or_skip() else { return };
-    let state = kernel_state(&root);
-    let folder = Folder::new("killed");
-    let mut child = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
-    let pid = child.id();
-    wait_for("no flight", || {
-        tracing_is_on(&root, pid) && instances_of(&root, pid).len() == 2
-    });
-    signal(&child, rustix::process::Signal::KILL);
-    child.wait().unwrap();
-    assert_eq!(instances_of(&root, pid).len(), 2, "kill -9 cannot clean up");
-    let mut o = folder.options();
-    o.duration = Some(Duration::from_millis(100));
-    flight(&o, &flying(&[]), &mut |_| {}).unwrap();
-    assert_eq!(instances_of(&root, pid), [""; 0]);
-    assert_eq!(kernel_state(&root), state);
-}
-
-/// Runs a command of iproute2 and says whether it worked.
-fn ip(args: &[&str]) -> bool {
-    Command::new(args[0])
-        .args(&args[1..])
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|s| s.success())
-}
-
-#[test]
-fn retransmits_of_a_short_queue_trigger() {
-    let Some((_, _one)) = tracefs_or_skip() else { return };
-    let name = format!("nmflight{}", std::process::id());
-    let path = format!("/run/netns/{name}");
-    let net = format!("--net={path}");
-    if !ip(&["ip", "netns", "add", &name]) {
-        println!("skipped: no network namespace can be made");
-        return;
-    }
-    let lo = ["ip", "-n", &name, "link", "set", "lo", "mtu", "1500", "up"];
-    let tbf = "qdisc add dev lo root tbf rate 8mbit burst 4kb limit 9000";
-    let tbf: Vec<&str> = ["tc", "-n", &name].into_iter().chain(tbf.split(' ')).collect();
-    let made = ip(&lo) && ip(&tbf) && Path::new(&path).exists();
-    let folder = Folder::new("tbf");
-    let flown = made.then(|| {
-        spawn(&["nsenter", &net], &folder, "retransmits>2/s")
-            .wait()
-            .unwrap()
-            .success()
-    });
-    ip(&["ip", "netns", "del", &name]);
-    match flown {
-        None => println!("skipped: no tbf here"),
-        Some(ok) => assert!(ok),
-    }
-    if flown.is_none() {
-        return;
-    }
-    // The child's own Folder is gone with it only when it is dropped; exit() drops nothing.
-    let (c, m, end) = open(&folder.bundles()[0]);
-    hold(&c, &m, &end);
-    let t = flight_of(&m).trigger;
-    assert_eq!(t.on, "retransmits>2/s");
-    let id = c
-        .event_formats
-        .iter()
-        .find(|e| e.name == "tcp_retransmit_skb")
-        .unwrap()
-        .id;
-    // Each retransmission that was counted is in the window.
-    assert!(payloads(&c, id).len() as u64 >= t.count.unwrap() / 2, "{t:?}");
 }

@@ -1,0 +1,113 @@
+//! Whether something happened that is waited for, and what it rests on.
+
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::{CommandEnd, Trigger};
+
+use super::counters::Counters;
+use super::drop_watch::DropWatch;
+use super::{Flying, On, OnKind, reasons};
+use crate::error::RecordError;
+use crate::snapshot::second;
+use crate::{clock, signals};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Texts of so many moments of `before` are kept in memory.
+const KEPT: u32 = 120;
+
+impl Flying<'_> {
+    /// Looks at everything that is waited for; what is seen first counts.
+    pub(super) fn look(&mut self) -> Result<Option<Trigger>, RecordError> {
+        let mut seen = None;
+        // Always: whoever sends it means it.
+        if signals::take_triggers() > 0 {
+            seen = Some(trigger("signal".to_owned(), "SIGUSR1 came".to_owned()));
+        }
+        let lines = self
+            .drops
+            .as_mut()
+            .map(DropWatch::fired)
+            .transpose()?
+            .unwrap_or_default();
+        if let Some(line) = lines.first() {
+            let dropped = reasons(self.flight);
+            let mine = dropped.iter().find(|(_, r)| line.ends_with(&format!("reason: {r}")));
+            let (spec, reason) = mine.copied().unwrap_or(("drop", "?"));
+            let mut t = trigger(spec.to_owned(), format!("a packet was dropped: {reason}"));
+            t.evidence = lines;
+            seen = seen.or(Some(t));
+        }
+        if Instant::now() >= self.due {
+            let before = self.second();
+            seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before)));
+        }
+        Ok(seen)
+    }
+
+    /// Reads the counters; returns those of the last time.
+    pub(super) fn second(&mut self) -> Counters {
+        let now = Instant::now();
+        // A late loop skips, it never catches up.
+        self.due = (self.due + SECOND).max(now + SECOND / 2);
+        let taken = second::take();
+        let before = std::mem::replace(&mut self.counters, Counters::of(&taken));
+        let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
+        let now_ns = taken.clock.monotonic_ns;
+        let apart = ns(self.flight.before / KEPT).saturating_sub(ns(SECOND / 2));
+        let newest = self.history.back().map_or(i64::MIN, |s| s.clock.monotonic_ns);
+        if now_ns.saturating_sub(newest) >= apart {
+            self.history.push_back(taken);
+        }
+        // One that is as old as the window stays: it is its beginning.
+        let start = now_ns.saturating_sub(ns(self.flight.before));
+        while self.history.get(1).is_some_and(|s| s.clock.monotonic_ns <= start) {
+            self.history.pop_front();
+        }
+        before
+    }
+
+    fn rate(&self, on: &On, before: &Counters) -> Option<Trigger> {
+        let OnKind::Rate { of, per_s } = &on.kind else {
+            return None;
+        };
+        let growth = self.counters.growth(before, of);
+        let count = growth.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+        let interval_ns = u64::try_from(self.counters.at_ns.saturating_sub(before.at_ns)).unwrap_or(0);
+        let limit = u128::from(*per_s) * u128::from(interval_ns);
+        if interval_ns == 0 || u128::from(count) * 1_000_000_000 <= limit {
+            return None;
+        }
+        let seconds = interval_ns as f64 / 1e9;
+        let more = match per_s {
+            0 => String::new(),
+            n => format!(", {:.1} per second, more than {n}", count as f64 / seconds),
+        };
+        let mut t = trigger(on.spec.clone(), format!("{count} {of} in {seconds:.2} s{more}"));
+        (t.count, t.interval_ns, t.threshold_per_s) = (Some(count), Some(interval_ns), Some(*per_s));
+        t.evidence = growth.iter().map(|(name, n)| format!("{name} +{n}")).collect();
+        Some(t)
+    }
+
+    /// The end of the command, when that is waited for.
+    pub(super) fn exit_trigger(&self, end: &CommandEnd) -> Option<Trigger> {
+        let status = end.exit_code.or(end.signal.map(|s| s.saturating_add(128)))?;
+        let mine = |on: &&On| match on.kind {
+            OnKind::Exit { code: Some(code) } => code == status,
+            OnKind::Exit { code: None } => status != 0,
+            _ => false,
+        };
+        let on = self.flight.on.iter().find(mine)?;
+        let mut t = trigger(on.spec.clone(), format!("the command ended with status {status}"));
+        t.exit_status = Some(status);
+        Some(t)
+    }
+}
+
+fn trigger(on: String, sentence: String) -> Trigger {
+    Trigger {
+        on,
+        clock: clock::clock_pair(),
+        sentence,
+        ..Default::default()
+    }
+}
