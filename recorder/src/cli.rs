@@ -141,7 +141,10 @@ impl RecordArgs {
 /// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
 pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
     if args.dry_run {
-        let forecast = dry_run(&args.options())?;
+        let mut forecast = dry_run(&args.options())?;
+        if args.flight && args.duration.is_none() && args.command.is_empty() {
+            forecast.limits.duration = None;
+        }
         // A reader that has gone (head) wants no more.
         let _ = write!(std::io::stdout(), "{}", forecast.text());
         if args.flight {

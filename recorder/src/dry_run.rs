@@ -126,9 +126,14 @@ impl Forecast {
             mib(all as f64)
         );
         let l = &self.limits;
+        // Only a flight is without a limit of time and without a command that bounds it.
+        let endless = match l.duration_is_default {
+            true => "no limit of time",
+            false => "the command ends",
+        };
         let duration = l
             .duration
-            .map_or("the command ends".to_owned(), |d| format!("{} s", d.as_secs_f64()));
+            .map_or(endless.to_owned(), |d| format!("{} s", d.as_secs_f64()));
         let bytes = l
             .bytes
             .map_or("no limit of bytes".to_owned(), |b| format!("{:.0} MiB", mib(b as f64)));

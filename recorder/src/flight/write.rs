@@ -83,18 +83,18 @@ impl Flying<'_> {
         writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
         let (cpus, cpu_stats) = of_window(&kernel, &cuts);
         say(&cpus, window_start_ns, &manifest, &mut problems);
-        // What was overwritten while it was armed is no loss of the window: `say` tells where it reaches into it.
-        let in_window: Vec<CpuStats> = cpu_stats
+        // Of what was overwritten `say` tells, with how far the ring reaches.
+        let beside: Vec<CpuStats> = cpu_stats
             .iter()
             .map(|s| CpuStats {
                 overrun: 0,
                 ..s.clone()
             })
             .collect();
-        judge(&in_window, &mut problems);
+        judge(&beside, &mut problems);
         let command = self.command.as_mut().and_then(|c| c.ended());
         let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
-        let sum = |f: fn(&CpuStats) -> u64| in_window.iter().map(f).sum::<u64>();
+        let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
         let (events, lost) = (sum(|s| s.read_events), sum(crate::record::lost_events));
         let notes = manifest.notes.iter().chain(&problems).cloned().collect();
         let end = End {
@@ -242,11 +242,15 @@ fn say(cpus: &[FlightCpu], window_start_ns: i64, manifest: &Manifest, problems: 
     for c in cpus.iter().filter(|c| !c.reaches_back) {
         let first = c.first_ts.and_then(|t| i64::try_from(t).ok()).unwrap_or(noticed);
         let seconds = |ns: i64| ns as f64 / 1e9;
+        let reach = noticed.saturating_sub(first);
+        let begins = match reach {
+            0.. => format!("reaches back {:.3} s before the trigger", seconds(reach)),
+            _ => format!("begins {:.3} s after the trigger", seconds(reach.saturating_neg())),
+        };
         problems.push(format!(
-            "CPU {}: its ring reaches back {:.3} s before the trigger, not {:.3} s: older events were overwritten; a larger \
-             --buffer-size or a smaller --profile reaches further",
+            "CPU {}: its ring {begins}, not {:.3} s before it: older events were overwritten; a larger --buffer-size or a \
+             smaller --profile reaches further",
             c.cpu,
-            seconds(noticed.saturating_sub(first)),
             seconds(noticed.saturating_sub(window_start_ns)),
         ));
     }
