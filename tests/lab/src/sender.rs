@@ -5,8 +5,8 @@
 
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -53,6 +53,8 @@ pub struct Sender<'l> {
     pub sport: u16,
     /// Destination port.
     pub dport: u16,
+    /// When everything before the last word was seen to be acknowledged.
+    settled_ns: OnceLock<i64>,
 }
 
 impl Line {
@@ -81,6 +83,7 @@ impl Line {
             line: self,
             sport: socket.local_addr()?.port(),
             dport: to.port(),
+            settled_ns: OnceLock::new(),
             socket,
             deaf,
         })
@@ -130,12 +133,14 @@ impl Sender<'_> {
     /// connection never has a dated ACK, and that is not what is planted.
     pub fn last_word(&self) -> anyhow::Result<()> {
         self.settle()?;
+        self.settled_ns.get_or_init(now_ns);
         self.say(3)?;
         self.settle()
     }
-    /// The case of one message: `stage` held it for `ns`.
+    /// The case of one message: `stage` held it for `ns`. Void when, until it was acknowledged, something else took more (the
+    /// thread that plays the wire back did not run).
     pub fn case(&self, said: Said, until_ns: i64, stage: &str, ns: i64, why: &str) -> Case {
-        Case {
+        let case = Case {
             table: "tx".into(),
             sport: self.sport,
             dport: self.dport,
@@ -145,6 +150,10 @@ impl Sender<'_> {
             ns,
             why: why.into(),
             ..Case::default()
+        };
+        match self.settled_ns.get() {
+            Some(t) => case.unless_disturbed(None, t - said.from_ns),
+            None => case,
         }
     }
 }

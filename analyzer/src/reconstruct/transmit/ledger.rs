@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::fair_queue;
 use super::flow::{Flow, Of, Segment, Shared, build, header};
 use super::limits::{Bytes, HELD, limits};
 use super::packet::Packet;
@@ -307,7 +308,7 @@ impl Ledger<'_> {
                 }
                 _ => pass,
             };
-            stages.add(Stage::Qdisc, pass.qdisc_ns);
+            fair_queue::held(stages, pass, self.inputs.timers);
             stages.add(Stage::Bql, pass.bql_ns);
             stages.add(Stage::Ring, pass.ring_ns);
             if pass.end == PassEnd::Dropped {

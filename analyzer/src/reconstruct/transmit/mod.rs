@@ -17,6 +17,7 @@
 
 mod descriptors;
 mod ends;
+mod fair_queue;
 mod flow;
 mod headers;
 mod ledger;
