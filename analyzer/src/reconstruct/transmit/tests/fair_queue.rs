@@ -11,10 +11,10 @@ fn held_by(kind: &str, owners: &[u64]) -> [Option<i64>; 3] {
     let pass = Pass {
         skb_id: None,
         parent: None,
-        dev: Name::new("va"),
+        dev: Name::new(b"va"),
         ifindex: None,
         queue: None,
-        qdisc: Name::new(kind),
+        qdisc: Name::new(kind.as_bytes()),
         bypass: Some(false),
         bytes: Some(266),
         queued_ns: Some(1000),
@@ -43,10 +43,8 @@ fn held_by(kind: &str, owners: &[u64]) -> [Option<i64>; 3] {
         owner: *owner,
         what: What::Expired { slip_ns: Some(27_000) },
     };
-    let timers = Timers {
-        events: owners.iter().enumerate().map(fired).collect(),
-        ..Timers::default()
-    };
+    let mut timers = Timers::default();
+    timers.events = owners.iter().enumerate().map(fired).collect();
     let mut stages = StageTimes::default();
     held(&mut stages, &pass, &timers);
     assert_eq!(stages.sum(), 40_000);
