@@ -4,7 +4,7 @@
 //! folder only turns bytes into records. Nothing here sorts, converts clocks, guesses, prints or panics.
 //!
 //! ```text
-//! file -> Bytes -> open() sniffs -> bundle | trace_dat -> Capture { event_formats, streams, snapshots, problems }
+//! file -> Bytes -> open() sniffs -> bundle | trace_dat | pcapng -> Capture { event_formats, streams, snapshots, problems }
 //!                                                            streams[i].chunks[j] -> chunk_bytes() (parallel)
 //!                                                              -> sub_buffer::sub_buffers() -> records() -> StreamItem
 //! ```
@@ -20,6 +20,7 @@ pub mod event_format;
 pub mod item;
 pub mod kallsyms;
 pub mod open;
+pub mod pcapng;
 pub mod sockaddr;
 pub mod sub_buffer;
 pub mod trace_dat;

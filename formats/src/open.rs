@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::capture::Capture;
 use crate::error::{FormatError, FormatErrorKind};
 use crate::item::Locus;
-use crate::{bundle, trace_dat};
+use crate::{bundle, pcapng, trace_dat};
 
 /// How to recognise and open one format. One line in [`FORMATS`] registers a format.
 pub struct Descriptor {
@@ -19,7 +19,12 @@ pub struct Descriptor {
 }
 
 /// All input formats, in the order they are asked.
-pub const FORMATS: &[Descriptor] = &[bundle::DESCRIPTOR, trace_dat::DESCRIPTOR];
+pub const FORMATS: &[Descriptor] = &[
+    bundle::DESCRIPTOR,
+    trace_dat::DESCRIPTOR,
+    pcapng::PCAPNG_DESCRIPTOR,
+    pcapng::PCAP_DESCRIPTOR,
+];
 
 /// Opens bytes already in memory.
 pub fn open_bytes(source: &str, bytes: Bytes) -> Result<Capture, FormatError> {

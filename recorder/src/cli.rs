@@ -5,11 +5,14 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use netmortem_formats::bundle::TapEnd;
+
 use crate::clock::now_ns;
 use crate::dry_run::{Forecast, dry_run};
 use crate::error::RecordError;
 use crate::flight::{FLIGHT_BUFFER_KIB, FlightEvent, FlightOptions, On, flight};
 use crate::options::{Output, Profile, RecordOptions};
+use crate::pcap::{PcapOptions, TapSpec};
 use crate::plan::Filters;
 use crate::record::{Progress, Summary, record};
 
@@ -20,6 +23,7 @@ pub const EXAMPLES: &str = "Examples:
   netmortem-record -o slow.nmb                  until Ctrl-C
   netmortem-record -o get.nmb -- curl -s URL    while a command runs
   netmortem-record --profile lean --port 443    few events: can stay on for long
+  netmortem-record --pcap eth0 -d 30s           the headers of every packet of eth0, too
   netmortem-record -d 10s -o - | ssh laptop 'cat > incident.nmb'
   netmortem-record --flight --on 'retransmits>100/s' --on drop:SOCKET_RCVBUFF -o /var/lib/netmortem/
                                                 stay in memory; write 10 s before and 5 s after each trigger";
@@ -51,6 +55,15 @@ pub struct RecordArgs {
     /// Only events on these CPUs (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpu: Option<CpuList>,
+    /// Record packets of this interface, too (eth0, or netns:web/eth0 in a network namespace); repeat for several
+    #[arg(long, value_name = "IF", value_delimiter = ',', conflicts_with = "flight")]
+    pub pcap: Vec<TapSpec>,
+    /// Bytes to keep of each packet, payload included; 0 keeps all [default: the headers, no payload]
+    #[arg(long, value_name = "BYTES", requires = "pcap")]
+    pub snaplen: Option<u32>,
+    /// Ring of each interface of --pcap in KiB, or with a suffix [default: 8M]
+    #[arg(long, value_name = "SIZE", value_parser = parse_kib, requires = "pcap")]
+    pub pcap_buffer: Option<u64>,
     /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_kib)]
     pub buffer_size: Option<u64>,
@@ -127,6 +140,11 @@ impl RecordArgs {
                 ports: self.port.clone(),
                 devs: self.dev.clone(),
                 cpus: self.cpu.clone().map(|c| c.0).unwrap_or_default(),
+            },
+            pcap: PcapOptions {
+                taps: self.pcap.clone(),
+                snaplen: self.snaplen,
+                ring_kib: self.pcap_buffer,
             },
             buffer_kib: self.buffer_size.or(self.flight.then_some(FLIGHT_BUFFER_KIB)),
             max_buffers_kib: self.max_buffers,
@@ -257,6 +275,9 @@ pub fn summary_text(s: &Summary) -> String {
         s.absent,
         s.cpu_ns as f64 / 1e9
     );
+    for p in &s.packets {
+        out += &format!("{}: {} packets{}\n", p.name, p.packets, lost_packets(p));
+    }
     if let Some(c) = &s.command {
         out += &match (c.exit_code, c.signal) {
             (Some(0), _) => "the command exited with status 0\n".to_owned(),
@@ -269,6 +290,14 @@ pub fn summary_text(s: &Summary) -> String {
         out += &format!("note: {n}\n");
     }
     out
+}
+
+fn lost_packets(p: &TapEnd) -> String {
+    match p.dropped {
+        Some(0) => ", none lost".to_owned(),
+        Some(n) => format!(", {n} LOST"),
+        None => ", losses unknown".to_owned(),
+    }
 }
 
 fn size(bytes: u64) -> String {

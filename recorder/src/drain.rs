@@ -339,6 +339,11 @@ impl Drains {
         &self.shared
     }
 
+    /// The same, for threads that live shorter than this.
+    pub fn share(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Whether a thread returned before it was told to: an error, which [`Drains::finish`] returns.
     pub fn one_has_ended(&self) -> bool {
         self.threads.iter().any(|(_, t)| t.is_finished())

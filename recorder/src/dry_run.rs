@@ -50,7 +50,9 @@ pub struct Forecast {
 pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let _signals = Signals::take();
     let (instance, removed) = Instance::create(&tracefs::find()?)?;
-    let manifest = prepare(&instance, options, &host::text_symbols(), removed)?;
+    let mut manifest = prepare(&instance, options, &host::text_symbols(), removed)?;
+    // Opened to see that it can be; packets are not counted.
+    manifest.plan.packets = crate::pcap::Taps::open(options, &mut manifest.notes)?.plan();
     let out_error = |source| RecordError::Output {
         path: "the sample".into(),
         source,
@@ -125,6 +127,28 @@ impl Forecast {
             p.buffer_bytes_per_cpu >> 10,
             mib(all as f64)
         );
+        for t in &p.packets {
+            let netns = t.netns_text();
+            let (name, ring) = (&t.name, mib(t.ring_bytes as f64));
+            let what = match t.snaplen {
+                None => "headers of packets".to_owned(),
+                Some(n) => format!("{n} bytes of packets"),
+            };
+            let of = if netns.is_empty() {
+                String::new()
+            } else {
+                format!(" in {netns}")
+            };
+            let filter = if t.filter.is_empty() {
+                String::new()
+            } else {
+                format!(", only {}", t.filter)
+            };
+            _ = writeln!(
+                out,
+                "{what} of {name}{of}{filter}; ring of {ring:.3} MiB (not counted below)"
+            );
+        }
         let l = &self.limits;
         // Only a flight is without a limit of time and without a command that bounds it.
         let endless = match l.duration_is_default {

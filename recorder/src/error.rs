@@ -91,6 +91,23 @@ pub enum RecordError {
         /// The system's error.
         source: io::Error,
     },
+    /// An interface of `--pcap` cannot be recorded.
+    #[error("--pcap {tap}: {because}")]
+    Packets {
+        /// The interface as asked for.
+        tap: String,
+        /// Why not.
+        because: String,
+    },
+    /// The kernel refused a packet socket.
+    #[error("--pcap {tap}: no permission for a packet socket: recording packets needs CAP_NET_RAW (try sudo)")]
+    NoPacketPermission {
+        /// The interface as asked for.
+        tap: String,
+    },
+    /// A thread that takes packets panicked: a defect of this program.
+    #[error("a thread that takes packets died; please report this as a defect")]
+    PacketThreadDied,
     /// A drain thread panicked: a defect of this program.
     #[error("the thread that reads CPU {cpu} died; please report this as a defect")]
     ThreadDied {

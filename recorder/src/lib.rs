@@ -7,6 +7,7 @@
 //! ```text
 //! plan -> Instance (events enabled, tracing_on 0) -> manifest, texts, snapshots/start -> tracing_on 1 -> CMD
 //!            per CPU: trace_pipe_raw -splice-> pipe -> batch of whole sub-buffers -> zstd -> member
+//!            per interface of --pcap: AF_PACKET ring -> headers -> pcapng section -> zstd -> member
 //! stop -> tracing_on 0 -> rest of every CPU -> snapshots/end, stats -> end.json -> instance removed
 //! ```
 
@@ -22,6 +23,7 @@ mod instance;
 mod limits;
 mod options;
 mod output;
+mod pcap;
 mod plan;
 mod prepare;
 mod record;
@@ -37,5 +39,6 @@ pub use error::RecordError;
 pub use flight::{FlightEvent, FlightOptions, FlightSummary, On};
 pub use limits::Limits;
 pub use options::{Output, Profile, RecordOptions};
+pub use pcap::{PcapOptions, TapSpec};
 pub use plan::Filters;
 pub use record::{Progress, Summary, record};

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::pcap::PcapOptions;
 use crate::plan::Filters;
 
 /// Where the bundle goes.
@@ -69,6 +70,8 @@ pub struct RecordOptions {
     pub profile: Profile,
     /// Which of them: ports, interfaces, CPUs.
     pub filters: Filters,
+    /// Interfaces whose packets are recorded, too.
+    pub pcap: PcapOptions,
     /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`].
     pub buffer_kib: Option<u64>,
     /// All ring buffers together, KiB; `None` is an eighth of the available memory.

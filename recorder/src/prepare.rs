@@ -85,6 +85,7 @@ pub fn prepare(
             filters: filters.texts(),
             events,
             absent,
+            packets: Vec::new(),
         },
         flight: None,
         notes,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, End, RecorderEnd};
+use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, End, RecorderEnd, TapEnd};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 use rustix::fs::OFlags;
 
@@ -19,7 +19,7 @@ use crate::options::{Output, RecordOptions};
 use crate::prepare::{prepare, write_texts};
 use crate::signals::Signals;
 use crate::watch::watch;
-use crate::{clock, host, output, snapshot, tracefs};
+use crate::{clock, host, output, pcap, snapshot, tracefs};
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Summary {
     pub enabled: usize,
     /// Events of the profile that this kernel lacks.
     pub absent: usize,
+    /// What became of the interfaces of `--pcap`.
+    pub packets: Vec<TapEnd>,
     /// How the command ended.
     pub command: Option<CommandEnd>,
     /// What a person should know, in sentences.
@@ -81,7 +83,9 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let tracefs = tracefs::find()?;
     let (instance, removed) = Instance::create(&tracefs)?;
     let symbols = host::text_symbols();
-    let manifest = prepare(&instance, options, &symbols, removed)?;
+    let mut manifest = prepare(&instance, options, &symbols, removed)?;
+    let taps = pcap::Taps::open(options, &mut manifest.notes)?;
+    manifest.plan.packets = taps.plan();
 
     let (sink, path, patience) = output::open(&options.output)?;
     let out_error = |source| RecordError::Output {
@@ -100,6 +104,8 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let drains = open_drains(&instance, &manifest.plan)?;
     let online = manifest.plan.cpus.clone();
     let drains = Drains::start(Shared::new(writer, patience)?, drains, &online)?;
+    // Dropped before the drains, whose writer it uses. Packets are taken before the first event and after the last.
+    let taps = taps.start(drains.share())?;
     let started = Instant::now();
     // Dropped before the drains: on every way out tracing stops before they read what is left.
     let tracing = Tracing::on(&instance)?;
@@ -109,12 +115,21 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     };
 
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
-    let stopped = watch(&limits, &signals, &instance, &drains, &mut command, started, tell)?;
+    let stopped = watch(
+        &limits,
+        &signals,
+        &instance,
+        (&drains, &taps),
+        &mut command,
+        started,
+        tell,
+    )?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
     // Probes may still be between reserve and commit; switching the events off waits for them.
     instance.write("events/enable", "0")?;
+    let packets = taps.finish()?;
     let shared = drains.finish()?;
     let command = command.map(|c| c.end());
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
@@ -131,6 +146,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let mut notes = manifest.notes.clone();
     problems.extend(stopped.sentence);
     judge(&cpu_stats, &mut problems);
+    problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
     notes.extend(problems.iter().cloned());
     let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
     let (events, lost) = (sum(|s| s.read_events), sum(lost_events));
@@ -139,6 +155,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         stop_reason: stopped.reason.clone(),
         clock: clock_at_end,
         cpu_stats,
+        packets: packets.clone(),
         command: command.clone(),
         recorder: RecorderEnd { cpu_ns, ring_bytes },
         flight: None,
@@ -160,6 +177,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         cpu_ns,
         enabled,
         absent,
+        packets,
         command,
         notes,
     })

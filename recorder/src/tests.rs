@@ -5,6 +5,7 @@ mod flight;
 mod flight_processes;
 mod kernel_state;
 mod live;
+mod packets;
 mod profiles;
 mod pure;
 mod reading;

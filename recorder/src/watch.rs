@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::record::{Progress, lost_events, stats};
 use crate::signals::Signals;
 use crate::snapshot::second;
-use crate::{clock, limits};
+use crate::{clock, limits, pcap};
 
 /// How often the loop looks for a reason to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -48,7 +48,7 @@ pub fn watch(
     limits: &Limits,
     signals: &Signals,
     instance: &Instance,
-    drains: &Drains,
+    (drains, taps): (&Drains, &pcap::Running),
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
@@ -65,7 +65,7 @@ pub fn watch(
         if command.as_mut().is_some_and(|c| c.has_ended()) {
             return Ok(Stopped::because("command"));
         }
-        if drains.one_has_ended() {
+        if drains.one_has_ended() || taps.one_has_failed() {
             // It will say why when it is joined.
             return Ok(Stopped::because("error"));
         }

@@ -122,6 +122,47 @@ pub struct Plan {
     /// Events the profile wants and this kernel does not have, or refused.
     #[serde(default)]
     pub absent: Vec<AbsentEvent>,
+    /// Interfaces whose packets are recorded (`packets/N/` are those of number N, from 0).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<PlannedTap>,
+}
+
+/// An interface whose packets are recorded, through an AF_PACKET socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTap {
+    /// Its name.
+    pub name: String,
+    /// Its number in its network namespace.
+    #[serde(default)]
+    pub ifindex: u32,
+    /// Inode of its network namespace; 0 when unknown.
+    #[serde(default)]
+    pub netns: u64,
+    /// Name of the namespace as asked for; empty for the recorder's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub netns_name: String,
+    /// LINKTYPE number of its packets (1 Ethernet, 101 raw IP).
+    #[serde(default)]
+    pub link_type: u16,
+    /// Most bytes kept of a packet; null: its headers only.
+    #[serde(default)]
+    pub snaplen: Option<u32>,
+    /// The filter in the words of libpcap; empty means every packet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+    /// Kernel memory of its ring, bytes.
+    #[serde(default)]
+    pub ring_bytes: u64,
+}
+
+impl PlannedTap {
+    /// Its network namespace in words; empty for the recorder's own.
+    pub fn netns_text(&self) -> String {
+        match self.netns_name.as_str() {
+            "" => String::new(),
+            name => format!("network namespace {name} ({})", self.netns),
+        }
+    }
 }
 
 /// An enabled event.
@@ -157,6 +198,9 @@ pub struct End {
     /// `per_cpu/cpuN/stats` after the last read.
     #[serde(default)]
     pub cpu_stats: Vec<CpuStats>,
+    /// What became of the interfaces in the manifest's `plan.packets`, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<TapEnd>,
     /// How the command ended; null when there was none, or it had not ended.
     #[serde(default)]
     pub command: Option<CommandEnd>,
@@ -172,6 +216,30 @@ pub struct End {
     /// Every member before this one.
     #[serde(default)]
     pub members: Vec<MemberDigest>,
+}
+
+/// What became of an interface's packets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapEnd {
+    /// Its name.
+    pub name: String,
+    /// Packets in the bundle.
+    pub packets: u64,
+    /// Packets that passed the filter, lost ones included (sum of `tp_packets` of PACKET_STATISTICS); null when unknown.
+    #[serde(default)]
+    pub received: Option<u64>,
+    /// Packets lost because the ring was full (`tp_drops`); null when unknown.
+    #[serde(default)]
+    pub dropped: Option<u64>,
+    /// How often the ring was full (`tp_freeze_q_cnt`); null when unknown.
+    #[serde(default)]
+    pub freezes: Option<u64>,
+    /// Bytes of packets in the bundle, before compression, without the headers of pcapng.
+    #[serde(default)]
+    pub captured_bytes: u64,
+    /// What happened to it on the way, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How the recorded command ended.

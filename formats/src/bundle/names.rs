@@ -44,6 +44,29 @@ pub fn parse_pages_name(name: &str) -> Option<PagesName> {
     })
 }
 
+/// Tap (place in the manifest's `plan.packets`) and sequence number (from 1) of a `packets/N/NNNNNN.pcapng.zst` member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketsName {
+    /// Place in the manifest's list, from 0.
+    pub tap: u32,
+    /// Place among the members of that tap, from 1, without holes.
+    pub sequence: u64,
+}
+
+/// `packets/0/000001.pcapng.zst`.
+pub fn packets_name(n: PacketsName) -> String {
+    format!("packets/{}/{:06}.pcapng.zst", n.tap, n.sequence)
+}
+
+/// The inverse of [`packets_name`].
+pub fn parse_packets_name(name: &str) -> Option<PacketsName> {
+    let (tap, file) = name.strip_prefix("packets/")?.split_once('/')?;
+    Some(PacketsName {
+        tap: digits(tap)?.try_into().ok()?,
+        sequence: digits(file.strip_suffix(".pcapng.zst")?)?,
+    })
+}
+
 /// `events/net/net_dev_queue/format`.
 pub fn event_format_name(system: &str, event: &str) -> String {
     format!("events/{system}/{event}/format")

@@ -13,7 +13,7 @@
 mod ethtool;
 mod links;
 mod netlink;
-mod netns;
+pub mod netns;
 mod nics;
 mod owners;
 mod proc;

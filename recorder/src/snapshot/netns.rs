@@ -99,6 +99,11 @@ pub fn text(all: &[Netns]) -> String {
 }
 
 impl Netns {
+    /// Whether this is its name, or its inode in digits.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name) || self.inode.to_string() == name
+    }
+
     /// Runs `work` inside; in a thread of its own unless it is ours, so that the recorder never changes its place.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
         if self.own {

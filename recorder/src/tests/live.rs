@@ -43,6 +43,7 @@ pub fn options(path: &Path) -> RecordOptions {
         duration: None,
         profile: Profile::Full,
         filters: Filters::default(),
+        pcap: Default::default(),
         buffer_kib: None,
         max_buffers_kib: None,
         max_bytes: None,

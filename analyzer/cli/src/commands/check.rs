@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use netmortem_analyzer::ingest::{self, CaptureInfo, Options};
 use netmortem_analyzer::reconstruct::skew::{self, ClockError};
 use netmortem_formats::Capture;
+use netmortem_formats::pcapng::{self, Tap};
 
 use crate::args::Global;
 use crate::output::{self, clean, group_digits};
@@ -47,19 +48,25 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     );
     drop(progress);
     let clocks = clocks(&capture, &info);
+    let taps = pcapng::taps(&capture);
     let mut out = output::writer(None)?;
     if args.json {
         let mut json = serde_json::to_value(&info)?;
         if let (Some(fields), Some(c)) = (json.as_object_mut(), &clocks) {
             fields.insert("clock_error".into(), serde_json::to_value(c)?);
         }
+        if let (Some(fields), false) = (json.as_object_mut(), taps.is_empty()) {
+            fields.insert("packets".into(), taps.iter().map(tap_json).collect());
+        }
         serde_json::to_writer_pretty(&mut out, &json).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
     } else {
         write(&info, clocks.as_ref(), global.color.on(&std::io::stdout()), &mut out)?;
+        write_taps(&taps, global.color.on(&std::io::stdout()), &mut out)?;
     }
     out.flush()?;
-    let fit = info.complete && losses(&info).is_none();
+    let packets_fit = |t: &Tap| t.dropped.unwrap_or(0) == 0 && t.problems.is_empty();
+    let fit = info.complete && losses(&info).is_none() && taps.iter().all(packets_fit);
     Ok(if args.strict && !fit {
         Outcome::Bad
     } else {
@@ -181,4 +188,42 @@ fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut
         writeln!(out, "\ngaps: {}; `--json` lists them with their times", info.gaps.len())?;
     }
     Ok(())
+}
+
+/// Packets of each interface; nothing when there are none to tell of.
+fn write_taps(taps: &[Tap], color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    if taps.is_empty() {
+        return Ok(());
+    }
+    let title = format!("{:>12} {:>10} {:>12}  interface", "packets", "lost", "bytes");
+    writeln!(out, "\n{}", bold(&title, color))?;
+    for t in taps {
+        let lost = t.dropped.map_or("unknown".to_owned(), group_digits);
+        let (packets, bytes) = (group_digits(t.packets), group_digits(t.original_bytes));
+        let name = if t.name.is_empty() { "not named" } else { &t.name };
+        let of = if t.description.is_empty() { "" } else { ", " };
+        let (name, description) = (clean(name), clean(&t.description));
+        writeln!(out, "{packets:>12} {lost:>10} {bytes:>12}  {name}{of}{description}")?;
+    }
+    for p in taps.iter().flat_map(|t| &t.problems) {
+        writeln!(out, "problem   {}", clean(&p.message))?;
+    }
+    Ok(())
+}
+
+fn tap_json(t: &Tap) -> serde_json::Value {
+    serde_json::json!({
+        "name": t.name,
+        "description": t.description,
+        "link_type": t.link_type,
+        "packets": t.packets,
+        "outbound": t.outbound,
+        "captured_bytes": t.captured_bytes,
+        "original_bytes": t.original_bytes,
+        "first_realtime_ns": t.first_last_ns.map(|f| f.0),
+        "last_realtime_ns": t.first_last_ns.map(|f| f.1),
+        "received": t.received,
+        "lost": t.dropped,
+        "problems": t.problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>(),
+    })
 }

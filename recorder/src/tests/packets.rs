@@ -1,0 +1,320 @@
+//! Packets of interfaces against tcpdump on the same interface, against what was sent, and against the kernel's counters.
+
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use netmortem_formats::pcapng::{Item, items, taps};
+use netmortem_formats::{Capture, Locus, bytes_decode, open_path};
+
+use super::live::{open, options, scratch, sh, tracefs_or_skip, wait_for};
+use crate::options::Profile;
+use crate::pcap::PcapOptions;
+use crate::record::record;
+
+fn ip(args: &str) -> bool {
+    let done = Command::new("ip").args(args.split(' ')).stderr(Stdio::null()).status();
+    done.is_ok_and(|s| s.success())
+}
+
+/// Two namespaces joined by a veth (v0 10.9.0.1, v1 10.9.0.2); removed when dropped.
+struct Pair([String; 2]);
+
+impl Pair {
+    fn new(label: &str) -> Option<Pair> {
+        let p = Pair(["a", "b"].map(|s| format!("rec-pcap-{label}{}-{s}", std::process::id())));
+        let [a, b] = &p.0;
+        let made = ip(&format!("netns add {a}"))
+            && ip(&format!("netns add {b}"))
+            && ip(&format!("link add v0 netns {a} type veth peer name v1 netns {b}"));
+        if !made {
+            println!("skipped: no namespaces joined by a veth can be made here");
+            return None;
+        }
+        for (ns, dev, address) in [(a, "v0", "10.9.0.1/24"), (b, "v1", "10.9.0.2/24")] {
+            assert!(ip(&format!("-n {ns} addr add {address} dev {dev}")));
+            for dev in [dev, "lo"] {
+                assert!(ip(&format!("-n {ns} link set {dev} up")));
+            }
+        }
+        Some(p)
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for ns in &self.0 {
+            ip(&format!("netns del {ns}"));
+        }
+    }
+}
+
+/// A shell line that sends `n` datagrams of 213 bytes from inside a namespace.
+fn send(ns: &str, to: &str, port: u16, n: u32) -> String {
+    let payload = "SECRET".repeat(35);
+    format!("ip netns exec {ns} bash -c 'for i in $(seq {n}); do printf %s {payload}abc > /dev/udp/{to}/{port}; done'")
+}
+
+/// (ns, original bytes, kept bytes) of every packet of tap 0, or of a file.
+fn packets(c: &Capture) -> Vec<(i64, u32, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut read = |bytes: &[u8]| {
+        let mut interface = None;
+        for item in items(bytes, Locus::default()) {
+            match item.unwrap() {
+                Item::Interface(i) => interface = Some(i),
+                Item::Packet(p) => {
+                    let ns = interface.as_ref().unwrap().realtime_ns(p.ts.unwrap()).unwrap();
+                    out.push((ns, p.original_bytes, p.data.to_vec()));
+                }
+                _ => {}
+            }
+        }
+    };
+    if c.format != "bundle" {
+        read(&c.bytes);
+    }
+    for m in c.members.iter().filter(|m| m.name.starts_with("packets/0/")) {
+        let coded = &c.bytes[m.range.start as usize..m.range.end as usize];
+        let coding = netmortem_formats::Coding::Zstd { size: None };
+        read(&bytes_decode::decode(coded, coding, Locus::default()).unwrap());
+    }
+    out
+}
+
+fn tcpdump(ns: &str, dev: &str, file: &Path) -> Option<Child> {
+    let mut c = Command::new("ip");
+    c.args(["netns", "exec", ns, "tcpdump", "-i", dev, "-s", "0", "-U", "-Z", "root"]);
+    c.args(["--time-stamp-precision=nano", "-w"]).arg(file);
+    let child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+    let started = std::time::Instant::now();
+    while std::fs::metadata(file).map_or(0, |m| m.len()) < 24 {
+        if started.elapsed() > Duration::from_secs(10) {
+            println!("skipped: no tcpdump");
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Some(child)
+}
+
+fn options_of(path: &Path, taps: &[&str]) -> crate::RecordOptions {
+    let mut o = options(path);
+    o.profile = Profile::Drops;
+    o.pcap = PcapOptions {
+        taps: taps.iter().map(|t| t.parse().unwrap()).collect(),
+        ..PcapOptions::default()
+    };
+    o
+}
+
+/// UDP to 10.9.0.2 of these packets.
+fn udp(packets: Vec<(i64, u32, Vec<u8>)>) -> Vec<(i64, u32, Vec<u8>)> {
+    let wanted = |d: &[u8]| d.get(12..14) == Some(&[8, 0]) && d.get(23) == Some(&17);
+    packets.into_iter().filter(|(_, _, d)| wanted(d)).collect()
+}
+
+#[test]
+fn the_packets_are_those_of_tcpdump_without_their_payload() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let Some(pair) = Pair::new("td") else { return };
+    let [a, b] = &pair.0;
+    let (path, other) = (
+        scratch("pcap"),
+        PathBuf::from(format!("{}.pcap", scratch("td").display())),
+    );
+    let Some(mut peer) = tcpdump(b, "v1", &other) else {
+        return;
+    };
+    let mut o = options_of(&path, &[&format!("netns:{b}/v1")]);
+    let (one, two) = (send(a, "10.9.0.2", 7777, 300), send(a, "10.9.0.2", 8888, 20));
+    o.command = sh(&format!("{one}; {two}"));
+    let summary = record(&o, &mut |_| {}).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = rustix::process::Pid::from_child(&peer);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    peer.wait().unwrap();
+
+    let (c, manifest, end) = open(&path);
+    assert!(c.complete, "{:?}", c.problems);
+    let (ours, theirs) = (udp(packets(&c)), udp(packets(&open_path(&other).unwrap().unwrap())));
+    assert_eq!((ours.len(), theirs.len()), (320, 320));
+    for ((ns, bytes, data), (their_ns, their_bytes, their_data)) in ours.iter().zip(&theirs) {
+        assert_eq!(bytes, their_bytes);
+        assert_eq!(data[..], their_data[..14 + 20 + 8]);
+        // Each tap reads the clock for itself; an interrupt may lie between.
+        assert!((ns - their_ns).abs() < 20_000_000, "{ns} {their_ns}");
+    }
+    assert!(
+        packets(&c)
+            .iter()
+            .all(|(_, _, d)| !d.windows(6).any(|w| w == b"SECRET"))
+    );
+    let [tap] = &taps(&c)[..] else { panic!() };
+    let [end] = &end.packets[..] else { panic!() };
+    assert_eq!(
+        (tap.packets, tap.received, tap.dropped),
+        (end.packets, end.received, end.dropped)
+    );
+    assert_eq!(
+        (end.received, end.dropped, end.notes.len()),
+        (Some(end.packets), Some(0), 0)
+    );
+    assert_eq!(summary.packets[0], *end);
+    let plan = &manifest.plan.packets[0];
+    assert_eq!((plan.name.as_str(), &plan.netns_name, plan.snaplen), ("v1", b, None));
+    for p in [path, other] {
+        std::fs::remove_file(p).unwrap();
+    }
+}
+
+#[test]
+fn ports_are_filtered_and_a_snaplen_keeps_payload() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let Some(pair) = Pair::new("port") else { return };
+    let [a, _] = &pair.0;
+    let path = scratch("pcap-port");
+    let mut o = options_of(&path, &[&format!("netns:{a}/lo"), &format!("netns:{a}/v0")]);
+    o.pcap.snaplen = Some(60);
+    o.filters.ports = vec![7777];
+    let (one, two) = (send(a, "127.0.0.1", 7777, 50), send(a, "127.0.0.1", 8888, 20));
+    o.command = sh(&format!("{two}; {one}"));
+    record(&o, &mut |_| {}).unwrap();
+    let (c, _, end) = open(&path);
+    // Once each, though each passes lo twice.
+    assert_eq!((end.packets[0].packets, end.packets[1].packets), (50, 0));
+    let ours = packets(&c);
+    assert_eq!(ours.len(), 50);
+    for (_, bytes, data) in ours {
+        assert_eq!((bytes, data.len()), (14 + 20 + 8 + 213, 60));
+        assert_eq!(&data[42..48], b"SECRET");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_ring_that_overflows_counts_every_packet() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let path = scratch("pcap-drops");
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = socket.local_addr().unwrap();
+    let mut o = options_of(&path, &["lo"]);
+    o.pcap.ring_kib = Some(8);
+    o.pcap.snaplen = Some(0);
+    o.filters.ports = vec![to.port()];
+    o.duration = Some(Duration::from_secs(6));
+    const SENT: u64 = 20_000;
+    let (go, told) = std::sync::mpsc::channel();
+    let sender = std::thread::spawn(move || {
+        told.recv().unwrap();
+        (0..SENT).for_each(|_| assert_eq!(socket.send_to(&[7; 100], to).unwrap(), 100));
+    });
+    // Told the first time after a second of recording.
+    let summary = record(&o, &mut |_| _ = go.send(())).unwrap();
+    assert!(sender.is_finished(), "the machine was too slow for this test");
+    sender.join().unwrap();
+    let (c, _, end) = open(&path);
+    let end = &end.packets[0];
+    let (received, dropped) = (end.received.unwrap(), end.dropped.unwrap());
+    assert_eq!(received, SENT, "{end:?}");
+    assert_eq!(received, end.packets + dropped);
+    assert!(dropped > 1000, "{dropped} of {SENT}");
+    assert!(end.freezes.unwrap() > 0);
+    let tap = &taps(&c)[0];
+    assert_eq!(
+        (tap.packets, tap.received, tap.dropped),
+        (end.packets, Some(received), Some(dropped))
+    );
+    assert_eq!(packets(&c).len() as u64, end.packets);
+    assert!(
+        summary
+            .notes
+            .iter()
+            .any(|n| n.contains(&format!("{dropped} packets lost")))
+    );
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn an_interface_that_vanishes_ends_its_capture_and_not_the_recording() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let Some(pair) = Pair::new("gone") else { return };
+    let [a, b] = &pair.0;
+    let path = scratch("pcap-gone");
+    let mut o = options_of(&path, &[&format!("netns:{b}/v1"), &format!("netns:{a}/lo")]);
+    let (before, after) = (send(a, "10.9.0.2", 7777, 10), send(a, "127.0.0.1", 7777, 10));
+    o.command = sh(&format!(
+        "{before}; sleep 0.3; ip -n {a} link del v0; sleep 0.5; {after}"
+    ));
+    let summary = record(&o, &mut |_| {}).unwrap();
+    assert_eq!(summary.stop_reason, "command");
+    let (c, _, end) = open(&path);
+    assert_eq!(udp(packets(&c)).len(), 10);
+    assert!(
+        end.packets[0].notes[0].contains("the interface is gone"),
+        "{:?}",
+        end.packets[0]
+    );
+    assert_eq!(end.packets[0].dropped, Some(0));
+    // On lo each is answered by an ICMP error.
+    assert!(
+        end.packets[1].packets >= 10 && end.packets[1].notes.is_empty(),
+        "{:?}",
+        end.packets[1]
+    );
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_before_anything_is_written() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let before = super::kernel_state::kernel_state(&root);
+    let path = scratch("pcap-refused");
+    for (tap, said) in [
+        ("no-such-if", "there is no such interface"),
+        ("netns:no-such-ns/eth0", "there is no network namespace no-such-ns"),
+    ] {
+        let e = record(&options_of(&path, &[tap]), &mut |_| {}).unwrap_err().to_string();
+        assert!(e.contains(said), "{e}");
+        assert!(!path.exists());
+    }
+    assert_eq!(super::kernel_state::kernel_state(&root), before);
+}
+
+#[test]
+fn the_growing_file_has_the_packets_of_all_but_the_last_second_or_two() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let Some(pair) = Pair::new("kill") else { return };
+    let [a, _] = &pair.0;
+    let path = scratch("pcap-kill");
+    let o = options_of(&path, &[&format!("netns:{a}/lo")]);
+    let script = send(a, "127.0.0.1", 7777, 25);
+    let sender = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(800));
+        assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+    });
+    // As after kill -9: the file is copied while the recording goes on.
+    let copy = PathBuf::from(format!("{}.copy", path.display()));
+    let (from, to) = (path.clone(), copy.clone());
+    let copier = std::thread::spawn(move || {
+        sender.join().unwrap();
+        wait_for("no packets in the growing file", || {
+            std::fs::copy(&from, &to).unwrap();
+            let c = open_path(&to).unwrap().unwrap();
+            taps(&c).first().is_some_and(|t| t.packets >= 25)
+        });
+    });
+    let mut o = o;
+    o.duration = Some(Duration::from_secs(5));
+    record(&o, &mut |_| {}).unwrap();
+    copier.join().unwrap();
+    let c = open_path(&copy).unwrap().unwrap();
+    assert!(!c.complete);
+    let tap = &taps(&c)[0];
+    assert_eq!(tap.name, "lo");
+    assert_eq!(tap.dropped, Some(0));
+    for p in [path, copy] {
+        std::fs::remove_file(p).unwrap();
+    }
+}
