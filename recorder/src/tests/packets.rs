@@ -288,10 +288,11 @@ fn the_growing_file_has_the_packets_of_all_but_the_last_second_or_two() {
     let Some(pair) = Pair::new("kill") else { return };
     let [a, _] = &pair.0;
     let path = scratch("pcap-kill");
-    let o = options_of(&path, &[&format!("netns:{a}/lo")]);
+    let mut o = options_of(&path, &[&format!("netns:{a}/lo")]);
     let script = send(a, "127.0.0.1", 7777, 25);
+    let (go, told) = std::sync::mpsc::channel();
     let sender = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(800));
+        told.recv().unwrap();
         assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
     });
     // As after kill -9: the file is copied while the recording goes on.
@@ -305,9 +306,9 @@ fn the_growing_file_has_the_packets_of_all_but_the_last_second_or_two() {
             taps(&c).first().is_some_and(|t| t.packets >= 25)
         });
     });
-    let mut o = o;
-    o.duration = Some(Duration::from_secs(5));
-    record(&o, &mut |_| {}).unwrap();
+    o.duration = Some(Duration::from_secs(7));
+    // Told the first time after a second of recording.
+    record(&o, &mut |_| _ = go.send(())).unwrap();
     copier.join().unwrap();
     let c = open_path(&copy).unwrap().unwrap();
     assert!(!c.complete);
