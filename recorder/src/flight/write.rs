@@ -98,6 +98,7 @@ impl Flying<'_> {
         let (events, lost) = (sum(|s| s.read_events), sum(crate::record::lost_events));
         let notes = manifest.notes.iter().chain(&problems).cloned().collect();
         let end = End {
+            packets: Vec::new(),
             stop_reason: stop_reason.clone(),
             clock: clock_at_end,
             cpu_stats,
@@ -112,6 +113,7 @@ impl Flying<'_> {
         self.bytes = self.bytes.saturating_add(bundle_bytes);
         let window_ns = clock_at_end.monotonic_ns.saturating_sub(window_start_ns);
         Ok(Summary {
+            packets: Vec::new(),
             path: Some(path),
             elapsed: Duration::from_nanos(u64::try_from(window_ns).unwrap_or(0)),
             stop_reason,
