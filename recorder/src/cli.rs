@@ -5,8 +5,6 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netmortem_formats::bundle::TapEnd;
-
 use crate::clock::now_ns;
 use crate::dry_run::{Forecast, dry_run};
 use crate::error::RecordError;
@@ -292,12 +290,9 @@ pub fn summary_text(s: &Summary) -> String {
     out
 }
 
-fn lost_packets(p: &TapEnd) -> String {
-    match p.dropped {
-        Some(0) => ", none lost".to_owned(),
-        Some(n) => format!(", {n} LOST"),
-        None => ", losses unknown".to_owned(),
-    }
+fn lost_packets(p: &netmortem_formats::bundle::TapEnd) -> String {
+    p.dropped
+        .map_or(", losses unknown".to_owned(), |n| format!(", {n} lost"))
 }
 
 fn size(bytes: u64) -> String {
