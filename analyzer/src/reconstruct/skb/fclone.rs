@@ -125,9 +125,11 @@ impl Learn {
         let paired = best
             .filter(|(_, n)| *n >= LEAST.0 && *n as f64 >= LEAST.1 * pairs as f64)
             .map(|(d, _)| d);
-        // The one place besides the head cache's where frames lie.
+        // The one place besides the head cache's where frames lie. Few frames tell it when it is where the pairs say, too.
+        let agrees = |r: u64| paired.is_some_and(|d| d % STRIDE == r);
         let mut others = self.queued.iter().filter(|(r, _)| *r % HEAD != 0);
         let place = match (others.next(), others.next()) {
+            (Some((r, _)), None) if agrees(*r) => Some(*r),
             (Some((r, n)), None) if self.frames >= ENOUGH.0 && *n >= ENOUGH.1 && r % 8 == 0 => Some(*r),
             _ => None,
         };

@@ -83,10 +83,11 @@ impl Skbs<'_> {
     /// A new frame is queued: companion of an original, or not.
     fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let original = self.original_of(e, addr);
-        let class = match (original, self.layout.distance) {
-            (Some(_), _) => SkbClass::TxClone,
-            (None, Some(_)) => SkbClass::TxOther,
-            (None, None) => SkbClass::Tx,
+        // Without the companions' place a frame whose original no event named may be one all the same.
+        let class = match original {
+            Some(_) => SkbClass::TxClone,
+            None if self.layout.stride => SkbClass::TxOther,
+            None => SkbClass::Tx,
         };
         let clone = self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
         if let Some((original, again, confidence)) = original {

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::headers::{Window, calibrate};
-use super::packet::Packet;
+use super::packet::{Cause, Packet};
 use super::sends::Append;
+use super::windows::first_byte;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::reconstruct::skb::Identity;
@@ -40,8 +40,6 @@ pub(super) struct Shared<'f> {
     pub(super) packets: &'f [Packet],
     /// Header size of most sockets, for one that has no window of its own.
     pub(super) header: Option<u32>,
-    /// TCP clones can be told from other packets.
-    pub(super) clones: bool,
     /// Times of losses, ascending.
     pub(super) gaps: &'f [i64],
 }
@@ -80,51 +78,31 @@ pub(super) struct Flow {
     pub(super) epochs: u32,
 }
 
-fn carries_data(p: &Packet, shared: &Shared<'_>, header: Option<u32>) -> bool {
+pub(super) fn carries_data(p: &Packet, header: Option<u32>) -> bool {
     if p.retransmit.is_some() || p.failed {
         return false;
     }
-    match (shared.clones, header) {
-        (true, Some(h)) => p.class == SkbClass::TxClone && p.len > h,
-        (true, None) => p.class == SkbClass::TxClone,
-        (false, _) => p.len > CONTROL,
-    }
+    // A send call sends payload; what arrives makes ACKs too.
+    let data = match p.class {
+        SkbClass::TxClone => true,
+        SkbClass::TxOther => false,
+        _ => p.cause == Cause::Call || p.len > CONTROL,
+    };
+    data && header.is_none_or(|h| p.len > h)
 }
 
 /// When the handshake was over; `None` when it was not seen.
-fn established(of: &Of<'_>) -> Option<i64> {
+pub(super) fn established(of: &Of<'_>) -> Option<i64> {
     let is = |s: &&&StateRow| s.kind == "sock" && s.state == ESTABLISHED;
     of.states.iter().find(is).map(|s| s.time_ns)
 }
 
-/// Header size of this socket's data packets: by windows between probes.
-pub(super) fn header(of: &Of<'_>, shared: &Shared<'_>) -> Option<(u32, u64)> {
-    let mut windows = vec![];
-    let mut packets = of
-        .packets
-        .iter()
-        .filter_map(|i| shared.packets.get(*i as usize))
-        .peekable();
-    let mut last: Option<u32> = None;
-    for (index, s) in &of.probes {
-        let mut w = Window {
-            packets: 0,
-            len: 0,
-            advanced: 0,
-        };
-        while let Some(p) = packets.next_if(|p| p.index < *index) {
-            if carries_data(p, shared, None) {
-                w.packets += 1;
-                w.len += u64::from(p.len);
-            }
-        }
-        if let Some(last) = last {
-            w.advanced = u64::from(s.snd_nxt.wrapping_sub(last));
-            windows.push(w);
-        }
-        last = Some(s.snd_nxt);
+impl Shared<'_> {
+    /// Events were lost in between.
+    pub(super) fn lost(&self, from: i64, to: i64) -> bool {
+        let gap = self.gaps.partition_point(|g| *g < from);
+        self.gaps.get(gap).is_some_and(|g| *g <= to)
     }
-    calibrate(&windows)
 }
 
 struct Builder<'s, 'f> {
@@ -156,7 +134,7 @@ pub(super) fn build(of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Fl
             ..Flow::default()
         },
         sent: 0,
-        anchor: None,
+        anchor: first_byte(of, established, shared).map(|una| (0, una)),
         window: 0,
         unacked: 0,
         probed: None,
@@ -180,7 +158,7 @@ pub(super) fn build(of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Fl
                 let of = p.original.and_then(|o| b.by_original.get(&o).copied());
                 b.again.push((*at, of));
             }
-            (None, Some(h)) if !handshake && carries_data(p, shared, header) => b.segment(*at, p, p.len - h),
+            (None, Some(h)) if !handshake && carries_data(p, header) => b.segment(*at, p, p.len - h),
             _ => b.flow.control.push(*at),
         }
     }
@@ -313,7 +291,11 @@ impl Builder<'_, '_> {
                 continue;
             };
             segment.rtx = segment.rtx.saturating_add(1);
-            segment.last_rtx = Some(at);
+            // One that the ACK overtook in this host (a probe, a timer that was wrong) repaired nothing.
+            let overtaken = segment.acked.is_some_and(|t| p.started.is_some_and(|s| s > t));
+            if !overtaken {
+                segment.last_rtx = Some(at);
+            }
             segment.link = segment.link.min(link);
             let whole = segment.end - segment.start;
             if link == Confidence::Certain && segment.fragments == 0 && payload < whole {
@@ -355,8 +337,7 @@ impl Builder<'_, '_> {
         for seg in &mut self.flow.segments {
             let p = packets.get(seg.packet as usize);
             let (from, to) = p.map_or((0, 0), |p| (p.ts, seg.acked.unwrap_or(i64::MAX)));
-            let gap = self.shared.gaps.partition_point(|g| *g < from);
-            if self.shared.gaps.get(gap).is_some_and(|g| *g <= to) {
+            if self.shared.lost(from, to) {
                 seg.link = seg.link.min(Confidence::Weak);
             }
         }

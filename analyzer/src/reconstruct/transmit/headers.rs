@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 /// Link, IP and TCP headers of a data packet: smallest (Ethernet, IPv4, no options) and largest sum believed.
-const PLAUSIBLE: std::ops::RangeInclusive<u64> = 40..=220;
+pub(super) const PLAUSIBLE: std::ops::RangeInclusive<u64> = 40..=220;
 
 /// Between two probes of a socket: packets that carry new data, their summed length, what `snd_nxt` advanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

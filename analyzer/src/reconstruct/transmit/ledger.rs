@@ -3,22 +3,24 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::fair_queue;
-use super::flow::{Flow, Of, Segment, Shared, build, header};
-use super::limits::{Bytes, HELD, limits};
+use super::adopt::adopt;
+use super::bytes::Bytes;
+use super::device::Device;
+use super::flow::{Flow, Of, Segment, Shared, build};
+use super::limits::{HELD, limits};
 use super::packet::Packet;
 use super::routes::Inputs;
 use super::sends::Call;
 use super::stages::{Stage, StageTimes};
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
+use super::windows::header;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::thread::Split;
 use crate::reconstruct::timers::Kind;
-use crate::reconstruct::xmits::PassEnd;
 
 /// IPPROTO_UDP, IPPROTO_UDPLITE.
 const UDP_PROTOCOLS: [u16; 2] = [17, 136];
@@ -28,7 +30,7 @@ const UDP_HEADER: u32 = 8;
 const WEAK_SHARE: i64 = 20;
 
 /// All rows, by start.
-pub(super) fn rows(t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
+pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
     let mut gaps = t.gaps;
     gaps.sort_unstable();
     gaps.dedup();
@@ -61,24 +63,21 @@ pub(super) fn rows(t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
             of.states.push(s);
         }
     }
-    let mut shared = Shared {
-        identity: inputs.identity,
-        packets: &t.packets,
-        header: None,
-        clones: inputs.identity.fclone_distance.is_some(),
-        gaps: &gaps,
-    };
     let mut flows: Vec<(ConnectionId, Of<'_>)> = flows.into_iter().collect();
     flows.sort_unstable_by_key(|f| f.0);
-    let headers: Vec<Option<(u32, u64)>> = flows.par_iter().map(|(_, of)| header(of, &shared)).collect();
-    let mut by_size: FxHashMap<u32, u64> = FxHashMap::default();
-    for (h, n) in headers.iter().flatten() {
-        *by_size.entry(*h).or_insert(0) += n;
+    let mut before = shared(inputs, &t.packets, &gaps);
+    let mut headers = calibrated(&flows, &mut before);
+    let most = before.header;
+    let adopted = adopt(&flows, &headers, &before, &others);
+    if !adopted.is_empty() {
+        own(&mut t.packets, &mut flows, &adopted);
+        others.retain(|i| adopted.binary_search_by_key(i, |a| a.0).is_err());
     }
-    shared.header = by_size
-        .into_iter()
-        .max_by_key(|(h, n)| (*n, std::cmp::Reverse(*h)))
-        .map(|x| x.0);
+    let mut shared = shared(inputs, &t.packets, &gaps);
+    shared.header = most;
+    if !adopted.is_empty() {
+        headers = calibrated(&flows, &mut shared);
+    }
     let ledger = Ledger { inputs, calls: &calls };
     let mut rows: Vec<TxRow> = flows
         .par_iter()
@@ -89,21 +88,44 @@ pub(super) fn rows(t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
         others
             .iter()
             .filter_map(|i| t.packets.get(*i as usize))
-            .map(|p| ledger.packet(p)),
+            .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0))),
     );
     rows.par_sort_by_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
     rows
 }
 
-/// What the device did with a packet.
-struct Device {
-    /// Last time known of it: the driver's function returned, or began, or the packet was queued.
-    ended: i64,
-    /// The driver took it.
-    taken: bool,
-    completed: Option<i64>,
-    dropped: Option<i64>,
-    link: Confidence,
+fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], gaps: &'s [i64]) -> Shared<'s> {
+    Shared {
+        identity: inputs.identity,
+        packets,
+        header: None,
+        gaps,
+    }
+}
+
+/// Header sizes of all sockets, and of most of them.
+fn calibrated(flows: &[(ConnectionId, Of<'_>)], shared: &mut Shared<'_>) -> Vec<Option<(u32, u64)>> {
+    let headers: Vec<Option<(u32, u64)>> = flows.par_iter().map(|(_, of)| header(of, shared)).collect();
+    let mut by_size: FxHashMap<u32, u64> = FxHashMap::default();
+    for (h, n) in headers.iter().flatten() {
+        *by_size.entry(*h).or_insert(0) += n;
+    }
+    let most = by_size.into_iter().max_by_key(|(h, n)| (*n, std::cmp::Reverse(*h)));
+    shared.header = most.map(|x| x.0);
+    headers
+}
+
+/// Packets whose bytes tell the socket.
+fn own(packets: &mut [Packet], flows: &mut [(ConnectionId, Of<'_>)], adopted: &[(u32, ConnectionId)]) {
+    for (i, c) in adopted {
+        let flow = flows.binary_search_by_key(c, |f| f.0).ok();
+        let (Some(p), Some((_, of))) = (packets.get_mut(*i as usize), flow.and_then(|f| flows.get_mut(f))) else {
+            continue;
+        };
+        (p.connection, p.link) = (Some(*c), Confidence::Strong);
+        let at = of.packets.partition_point(|x| x < i);
+        of.packets.insert(at, *i);
+    }
 }
 
 struct Ledger<'l> {
@@ -160,7 +182,7 @@ impl Ledger<'_> {
             rows.push(row);
         }
         let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
-        rows.extend(control.map(|p| self.packet(p)));
+        rows.extend(control.map(|p| self.packet(p, flow.header.is_some())));
         rows
     }
 
@@ -208,21 +230,22 @@ impl Ledger<'_> {
             row.recovery_by = of.map(|x| x.class);
         }
         let sent = again.unwrap_or(p);
-        let device = self.device(&mut row.stages, sent, seg.acked);
+        let device = Device::of(self.inputs, &mut row.stages, sent, seg.acked);
+        row.confidence = row.confidence.min(device.link);
         let last = match (seg.acked, device.dropped) {
             (Some(t), _) => {
                 row.end = TxEnd::Acked;
                 row.t_ack_ns = Some(t);
                 if device.taken && t >= device.ended {
                     let done = device.completed.filter(|c| *c <= t);
-                    row.stages.set(Stage::Completion, done.map(|c| c - device.ended));
+                    let late = done.filter(|c| *c > device.ended);
+                    row.stages.set(Stage::Completion, late.map(|c| c - device.ended));
                     row.stages.set(Stage::Network, Some(t - done.unwrap_or(device.ended)));
                 }
                 t
             }
             (None, Some(t)) => {
                 row.end = TxEnd::Dropped;
-                row.confidence = row.confidence.min(device.link);
                 t
             }
             (None, None) => device.ended,
@@ -231,7 +254,8 @@ impl Ledger<'_> {
     }
 
     /// A packet that no ACK of the recording ends: UDP, ICMP, ARP, TCP control.
-    fn packet(&self, p: &Packet) -> TxRow {
+    /// `measured`: that it has no payload was measured, where it may have some.
+    fn packet(&self, p: &Packet, measured: bool) -> TxRow {
         let udp = UDP_PROTOCOLS.contains(&p.protocol);
         let tcp = p.connection.is_some() || TCP_PROTOCOLS.contains(&p.protocol) || p.class == SkbClass::TxClone;
         let kind = match (udp, tcp) {
@@ -242,12 +266,15 @@ impl Ledger<'_> {
         let mut row = self.begin(p, kind, p.link);
         let before = p.before_transport.map(u32::from);
         row.bytes = match kind {
-            TxKind::TcpControl => p.connection.map(|_| 0),
+            // Whose it is, or how long its headers are, is not known: it may carry payload.
+            TxKind::TcpControl if p.connection.is_none() => None,
+            TxKind::TcpControl if p.class == SkbClass::TxClone && !measured => None,
+            TxKind::TcpControl => Some(0),
             TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + if p.fragment { 0 } else { UDP_HEADER })),
             _ => None,
         };
-        if kind == TxKind::TcpControl && p.connection.is_none() {
-            // Perhaps payload, of a socket that nothing names: what was before its queue is not known.
+        if kind == TxKind::TcpControl && row.bytes.is_none() {
+            // Then what was before its queue is not known either.
             row.confidence = row.confidence.min(Confidence::Weak);
         }
         let call = p.call.and_then(|c| self.calls.get(c as usize));
@@ -265,16 +292,17 @@ impl Ledger<'_> {
             row.start_ns = row.start_ns.min(handed);
             row.stages.set(Stage::Neighbour, Some(p.ts - handed));
         }
-        let device = self.device(&mut row.stages, p, None);
+        let device = Device::of(self.inputs, &mut row.stages, p, None);
+        row.confidence = row.confidence.min(device.link);
         let last = match (device.completed, device.dropped) {
             (Some(t), _) if device.taken => {
                 row.end = TxEnd::Completed;
-                row.stages.set(Stage::Completion, Some(t - device.ended));
+                let late = (t > device.ended).then(|| t - device.ended);
+                row.stages.set(Stage::Completion, late);
                 t
             }
             (_, Some(t)) => {
                 row.end = TxEnd::Dropped;
-                row.confidence = row.confidence.min(device.link);
                 t
             }
             _ => {
@@ -283,53 +311,6 @@ impl Ledger<'_> {
             }
         };
         finish(row, last)
-    }
-
-    /// Stages of a packet's way through its devices. An ACK may come before the driver's function returns.
-    fn device(&self, stages: &mut StageTimes, p: &Packet, acked: Option<i64>) -> Device {
-        let mut d = Device {
-            ended: p.ts,
-            taken: false,
-            completed: None,
-            dropped: None,
-            link: Confidence::Strong,
-        };
-        let passes = self.inputs.passes;
-        let mut next = passes.of(p.skb).iter().find(|x| x.first_ns() >= p.ts);
-        // A stacked device (VLAN, tunnel, bond) hands the skb to the next one from inside its driver's function.
-        let mut stacked = passes.of(p.skb).iter().skip_while(|x| x.first_ns() < p.ts).skip(1);
-        while let Some(pass) = next.take() {
-            d.link = d.link.min(pass.confidence);
-            let pass = match pass.end {
-                // The last of its segments says when all of it was sent.
-                PassEnd::Segmented => {
-                    let sent = passes.segments(p.skb).filter(|s| s.end != PassEnd::Dropped);
-                    sent.max_by_key(|s| s.ended_ns.or(s.started_ns)).unwrap_or(pass)
-                }
-                _ => pass,
-            };
-            fair_queue::held(stages, pass, self.inputs.timers);
-            stages.add(Stage::Bql, pass.bql_ns);
-            stages.add(Stage::Ring, pass.ring_ns);
-            if pass.end == PassEnd::Dropped {
-                d.dropped = pass.ended_ns;
-                break;
-            }
-            let Some(started) = pass.started_ns else { break };
-            d.ended = pass.ended_ns.unwrap_or(started);
-            d.taken = pass.ended_ns.is_some();
-            d.completed = pass.completed_ns;
-            next = stacked
-                .next()
-                .filter(|n| n.queued_ns.is_some_and(|q| q > started && q < d.ended));
-            let left = next.and_then(|n| n.queued_ns).unwrap_or(d.ended);
-            let left = acked.filter(|t| *t >= started).map_or(left, |t| t.min(left));
-            stages.add(Stage::Driver, pass.ended_ns.map(|_| left - started));
-            if next.is_none() {
-                d.ended = left;
-            }
-        }
-        d
     }
 }
 
@@ -340,13 +321,13 @@ impl Flow {
     }
 }
 
-/// Time in the send call: asleep is a full send buffer, else the call's own work.
+/// Time in the send call: asleep is a full send buffer, else the call's own work. What is not known of the thread stays
+/// unattributed.
 fn in_call(stages: &mut StageTimes, s: &Split) {
-    if s.unknown_ns == 0 {
-        let slept = s.asleep_ns + s.waking_ns + s.idle_exit_ns;
-        stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));
-        stages.set(Stage::Send, Some(s.running_ns + s.run_queue_ns));
-    }
+    let slept = s.asleep_ns + s.waking_ns + s.idle_exit_ns;
+    let ran = s.running_ns + s.run_queue_ns;
+    stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));
+    stages.set(Stage::Send, (ran > 0 || s.unknown_ns == 0).then_some(ran));
 }
 
 fn finish(mut row: TxRow, last: i64) -> TxRow {

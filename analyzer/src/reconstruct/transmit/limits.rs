@@ -5,93 +5,15 @@
 //! pacing, then the congestion window, then the peer's window, then Nagle or TSO deferral; the same order here). A piece the
 //! numbers leave open is named by what released it. TSO deferral for lack of window counts as that window, as in the kernel.
 
+use super::bytes::Bytes;
 use super::flow::{Flow, Of};
 use super::packet::{Cause, Packet};
-use super::sends::Append;
 use super::stages::Stage;
-use crate::confidence::Confidence;
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
 use crate::reconstruct::timers::{Kind, What};
 
 /// Congestion states from which sending follows ACKs, not the window alone (`enum tcp_ca_state`).
 const CWR: i32 = 2;
-
-/// Bytes of the send calls against bytes of the segments.
-pub(super) struct Bytes<'a> {
-    appends: &'a [Append],
-    /// Bytes up to the end of each append.
-    ends: Vec<u64>,
-    /// By epoch: bytes of segments minus bytes of calls; and how sure that is.
-    shifts: Vec<(i64, Confidence)>,
-}
-
-impl<'a> Bytes<'a> {
-    /// Aligns the two counts: at some time all that was written had been sent.
-    pub(super) fn align(of: &'a Of<'_>, flow: &Flow, packets: &[Packet]) -> Bytes<'a> {
-        let appends = of.appends.as_slice();
-        let mut sum = 0u64;
-        let ends: Vec<u64> = appends
-            .iter()
-            .map(|a| {
-                sum += u64::from(a.bytes);
-                sum
-            })
-            .collect();
-        let mut bytes = Bytes {
-            appends,
-            ends,
-            shifts: vec![],
-        };
-        let mut least: Vec<Option<(i64, bool)>> = vec![None; flow.epochs as usize + 1];
-        let mut at = 0;
-        for seg in &flow.segments {
-            let Some(p) = packets.get(seg.packet as usize) else {
-                continue;
-            };
-            while appends.get(at).is_some_and(|a| a.index <= p.index) {
-                at += 1;
-            }
-            let written = at.checked_sub(1).and_then(|i| bytes.ends.get(i)).copied().unwrap_or(0);
-            let over = written as i64 - seg.end as i64;
-            let in_call = p.cause == Cause::Call;
-            if let Some(slot) = least.get_mut(seg.epoch as usize) {
-                let better = slot.is_none_or(|(l, sure)| over < l || (over == l && in_call && !sure));
-                if better {
-                    *slot = Some((over, in_call));
-                }
-            }
-        }
-        for (epoch, l) in least.into_iter().enumerate() {
-            let (over, in_call) = l.unwrap_or((0, false));
-            bytes.shifts.push(match (flow.born && epoch == 0, over) {
-                (true, 0..) => (0, Confidence::Certain),
-                (true, _) => (-over, Confidence::Weak),
-                (false, _) if in_call => (-over, Confidence::Strong),
-                (false, _) => (-over, Confidence::Weak),
-            });
-        }
-        bytes
-    }
-    fn shift(&self, epoch: u32) -> (i64, Confidence) {
-        self.shifts
-            .get(epoch as usize)
-            .copied()
-            .unwrap_or((0, Confidence::Weak))
-    }
-    /// The append that brought a byte, and how sure that is.
-    pub(super) fn of(&self, offset: u64, epoch: u32) -> Option<(&'a Append, Confidence)> {
-        let (shift, sure) = self.shift(epoch);
-        let x = u64::try_from(offset as i64 - shift).ok()?;
-        let i = self.ends.partition_point(|end| *end <= x);
-        self.appends.get(i).map(|a| (a, sure))
-    }
-    /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence.
-    fn unsent(&self, index: u32, sent: u64, epoch: u32) -> i64 {
-        let n = self.appends.partition_point(|a| a.index <= index);
-        let written = n.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
-        written as i64 + self.shift(epoch).0 - sent as i64
-    }
-}
 
 /// A piece of time in which the write queue was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +81,15 @@ fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
     }
 }
 
+/// What may hold a segment that no window and no timer holds.
+#[derive(Debug, Clone, Copy)]
+struct Gate {
+    /// Less than a full segment waits behind data in flight.
+    small: bool,
+    /// Nothing is in flight.
+    idle: bool,
+}
+
 /// State of a socket during a piece.
 struct Held {
     /// Bytes sent and not acknowledged.
@@ -179,11 +110,12 @@ fn full(h: &Held) -> Option<Stage> {
     let next = h.mss.min(h.unsent.max(1));
     if h.wnd == 0 {
         Some(Stage::Rwnd)
-    } else if own <= 0 || h.recovery {
+    } else if h.inflight > 0 && (own <= 0 || h.recovery) {
+        // With nothing in flight no ACK is awaited: the window of one's own never holds then.
         Some(Stage::Cwnd)
     } else if peer < next {
         Some(Stage::Rwnd)
-    } else if h.unsent >= h.mss && own.min(peer) <= h.unsent {
+    } else if h.inflight > 0 && h.unsent >= h.mss && own.min(peer) <= h.unsent {
         // TSO deferral: the window has room for some, waiting for room for more.
         Some(if own <= peer { Stage::Cwnd } else { Stage::Rwnd })
     } else {
@@ -193,7 +125,7 @@ fn full(h: &Held) -> Option<Stage> {
 
 /// Walks a socket's life.
 pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Packet]) -> Limits {
-    let mss = mss(flow, packets);
+    let mss = mss(of, flow, packets);
     let counts = packet_counts(flow, mss);
     let mut out = Limits::default();
     let mut w = Walk {
@@ -201,6 +133,7 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
         flow,
         bytes,
         counts: &counts,
+        packets,
         mss,
         probe: 0,
         timer: 0,
@@ -223,12 +156,29 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
     out
 }
 
-/// Largest segment payload: of GSO where it was used, else of what was sent.
-fn mss(flow: &Flow, packets: &[Packet]) -> i64 {
-    let of = |s: &super::flow::Segment| packets.get(s.packet as usize);
-    let gso = flow.segments.iter().filter_map(of).map(|p| i64::from(p.gso_size)).max();
-    let largest = flow.segments.iter().map(|s| (s.end - s.start) as i64).max();
-    gso.filter(|g| *g > 0).or(largest).unwrap_or(1).max(1)
+/// Payload of a full segment: of GSO where it was used; else at least the largest that was sent, and a divisor of what
+/// `tcp_sendmsg_locked` wants an skb to reach (`tcp_xmit_size_goal`: a multiple of the MSS).
+fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> i64 {
+    let packet = |s: &super::flow::Segment| packets.get(s.packet as usize);
+    let gso = flow
+        .segments
+        .iter()
+        .filter_map(packet)
+        .map(|p| i64::from(p.gso_size))
+        .max();
+    if let Some(gso) = gso.filter(|g| *g > 0) {
+        return gso;
+    }
+    let largest = flow
+        .segments
+        .iter()
+        .map(|s| (s.end - s.start) as i64)
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let goal = of.appends.iter().rev().map(|a| i64::from(a.goal)).find(|g| *g > 0);
+    let divides = goal.and_then(|g| (1..=g / largest).rev().find(|n| g % n == 0).map(|n| g / n));
+    divides.unwrap_or(largest)
 }
 
 /// Packets in all segments before each.
@@ -247,6 +197,7 @@ struct Walk<'w, 'f> {
     flow: &'w Flow,
     bytes: &'w Bytes<'w>,
     counts: &'w [i64],
+    packets: &'w [Packet],
     mss: i64,
     probe: usize,
     timer: usize,
@@ -263,7 +214,7 @@ impl Walk<'_, '_> {
     fn interval(&mut self, k: usize, from: i64, p: &Packet, same_call: bool, out: &mut Limits) {
         let mut at = from;
         // Pieces that the numbers leave open, until the release names them; and the last wait that was named.
-        let mut open: Vec<(i64, i64, bool)> = vec![];
+        let mut open: Vec<(i64, i64, Gate)> = vec![];
         let mut named: Option<Stage> = None;
         let mut pieces: Vec<Piece> = vec![];
         let mut push = |from: i64, to: i64, stage: Stage| {
@@ -310,7 +261,7 @@ impl Walk<'_, '_> {
             }
             let Some((index, s)) = probe else { break };
             self.probe += 1;
-            let (held, small) = self.held(index, s, k);
+            let (held, gate) = self.held(index, s, k);
             if s.time_ns > at {
                 match (self.armed, full(&held)) {
                     (true, _) => push(at, s.time_ns, Stage::Pacing),
@@ -318,7 +269,7 @@ impl Walk<'_, '_> {
                         push(at, s.time_ns, stage);
                         named = Some(stage);
                     }
-                    (false, None) => open.push((at, s.time_ns, small)),
+                    (false, None) => open.push((at, s.time_ns, gate)),
                 }
                 at = s.time_ns;
             }
@@ -329,7 +280,14 @@ impl Walk<'_, '_> {
             Cause::Tsq => push(last.0, last.1, Stage::Tsq),
             Cause::Ack(_) => match named {
                 Some(stage) => push(last.0, last.1, stage),
-                None => open.push((last.0, last.1, true)),
+                None => open.push((
+                    last.0,
+                    last.1,
+                    Gate {
+                        small: true,
+                        idle: false,
+                    },
+                )),
             },
             Cause::WriteTimer => {
                 // The state since the last probe is what the next one shows.
@@ -340,14 +298,20 @@ impl Walk<'_, '_> {
                 }
             }
             // Bytes of an earlier call, sent by this one: corked, or too few alone.
-            Cause::Call if !same_call => open.push((last.0, last.1, true)),
-            Cause::Call | Cause::Other => {}
+            Cause::Call if !same_call => open.push((last.0, last.1, self.gate(k, p))),
+            // Sent by no call and no ACK: an option was set (cork, Nagle), or the socket closed.
+            Cause::Other => open.push((last.0, last.1, self.gate(k, p))),
+            Cause::Call => {}
         }
-        for (from, to, small) in open {
+        let queued = self.queued(k, p);
+        for (from, to, gate) in open {
             let (stage, weak) = match p.cause {
                 Cause::Tsq => (Stage::Tsq, false),
-                Cause::Ack(_) if small => (Stage::Nagle, false),
-                Cause::Call => (Stage::Nagle, true),
+                // An ACK releases what small queues held, too.
+                Cause::Ack(_) if gate.small => (Stage::Nagle, queued),
+                // With nothing in flight only a cork holds what the windows let through.
+                Cause::Call => (Stage::Nagle, same_call || !gate.idle),
+                Cause::Other if gate.idle || gate.small => (Stage::Nagle, !gate.idle),
                 _ => continue,
             };
             if to > from {
@@ -360,8 +324,25 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The socket as a probe shows it, `k` segments sent; and whether less than a full segment waited behind data in flight.
-    fn held(&mut self, index: u32, s: &SampleRow, k: usize) -> (Held, bool) {
+    /// What may hold segment `k` when it is sent at last.
+    fn gate(&self, k: usize, p: &Packet) -> Gate {
+        let before = self.flow.segments.get(..k).unwrap_or_default();
+        let last = before.iter().rev().find(|s| !s.void);
+        let idle = last.map_or(self.flow.born, |s| s.acked.is_some_and(|t| t <= p.ts));
+        Gate { small: !idle, idle }
+    }
+
+    /// Whether the segment before `k` may have been in a queue of this host yet.
+    fn queued(&self, k: usize, p: &Packet) -> bool {
+        let before = k.checked_sub(1).and_then(|i| self.flow.segments.get(i));
+        before.is_some_and(|s| {
+            let started = self.packets.get(s.packet as usize).and_then(|p| p.started);
+            started.or(s.acked).is_none_or(|t| t > p.ts)
+        })
+    }
+
+    /// The socket as a probe shows it, `k` segments sent.
+    fn held(&mut self, index: u32, s: &SampleRow, k: usize) -> (Held, Gate) {
         let segments = &self.flow.segments;
         while segments
             .get(self.unacked)
@@ -395,6 +376,10 @@ impl Walk<'_, '_> {
             unsent,
             recovery: self.recovery,
         };
-        (held, unsent < self.mss && inflight > 0)
+        let gate = Gate {
+            small: unsent < self.mss && inflight > 0,
+            idle: inflight <= 0,
+        };
+        (held, gate)
     }
 }

@@ -15,7 +15,10 @@
 //! its call. `tcp_probe` shows a socket BEFORE its segment is processed: an ACK's effect is in the next one. A queue's wait
 //! is named by the numbers at the next `tcp_probe`, and by what released it. Rules: RECONSTRUCTION 3d, 3e.
 
+mod adopt;
+mod bytes;
 mod descriptors;
+mod device;
 mod ends;
 mod fair_queue;
 mod flow;
@@ -30,6 +33,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod windows;
 
 pub use routes::{Inputs, run};
 pub use stages::Stage;

@@ -5,6 +5,7 @@ use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::neigh_event_send_done::NeighEventSendDone;
 use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
+use netmortem_formats::tracepoints::neigh_update_done::NeighUpdateDone;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
@@ -104,7 +105,9 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     r.on::<SockSendLength<'static>>(s, |t, e, p| t.sent(e, p.sk, p.protocol, p.ret));
     // What follows exists on some kernels only, or is filtered to TCP's own: without it fewer waits have a name.
     let missing = std::mem::take(&mut r.missing);
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| t.mark(e, p.msg_left));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
+        t.mark(e, p.msg_left, u32::try_from(p.size_goal).unwrap_or(0))
+    });
     r.on::<WorkqueueExecuteStart<'static>>(s, |t, e, p| t.tsq(e, p.function, true));
     r.on::<WorkqueueExecuteEnd<'static>>(s, |t, e, p| t.tsq(e, p.function.unwrap_or(0), false));
     r.on::<TaskletEntry<'static>>(s, |t, e, p| t.tsq(e, p.func, true));
@@ -129,6 +132,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
             t.resolved(e, Name::new(p.dev), key);
         }
     });
+    r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.released(e));
     if s.format("sock", SockSendLength::NAME).is_none() {
         r.on::<InetSockSetState<'static>>(s, |t, e, p| t.named(e, p.skaddr));
         r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| t.named(e, p.skaddr));
@@ -158,13 +162,13 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
             let of = used(name);
             match of.zip(SysEnter::bind(f, s.endian).ok()) {
                 Some((of, b)) => r.raw(f.id, move |t, e| {
-                    t.sends.boundary(e, sends);
+                    t.boundary(e, sends);
                     if let Some(d) = &mut t.descriptors {
                         d.enter(e.pid, SysEnter::read(&b, e.payload).map_or(Use::Other, |x| of(&x)));
                     }
                 }),
                 None => r.raw(f.id, move |t, e| {
-                    t.sends.boundary(e, sends);
+                    t.boundary(e, sends);
                     if let Some(d) = &mut t.descriptors {
                         d.enter(e.pid, Use::Other);
                     }
@@ -186,7 +190,7 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
                         d.accepted(e.pid, fd);
                     }
                 }
-                t.sends.boundary(e, false);
+                t.boundary(e, false);
                 if let Some(d) = &mut t.descriptors {
                     d.leave(e.pid);
                 }

@@ -41,6 +41,8 @@ pub(super) struct Append {
     pub(super) by: i64,
     pub(super) bytes: u32,
     pub(super) call: u32,
+    /// What its skb should reach (`size_goal`), bytes; 0 where no event says it.
+    pub(super) goal: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +50,7 @@ struct Mark {
     index: u32,
     ts: i64,
     left: i32,
+    goal: u32,
 }
 
 /// A thread that may be sending.
@@ -109,12 +112,12 @@ impl Sends {
     }
 
     /// `tcp_sendmsg_locked`: one round of the send; the tail is as it was before.
-    pub(super) fn mark(&mut self, e: &Event<'_>, tail: Option<SkbId>, left: i32) {
+    pub(super) fn mark(&mut self, e: &Event<'_>, tail: Option<SkbId>, left: i32, goal: u32) {
         let t = self.thread(e.pid);
         t.ack = None;
         if t.marks.len() < 1 << 20 && t.marks.last().is_none_or(|m| m.left != left) {
             let (index, ts) = (e.index, e.ts);
-            t.marks.push(Mark { index, ts, left });
+            t.marks.push(Mark { index, ts, left, goal });
         }
         if let Some(tail) = tail.filter(|x| t.tails.last() != Some(x) && t.tails.len() < 4096) {
             t.tails.push(tail);
@@ -154,6 +157,7 @@ impl Sends {
 /// Divides the bytes of a send by its rounds.
 fn rounds(marks: &[Mark], begin: (u32, i64), (end, total): (i64, u32), call: u32, out: &mut Vec<Append>) {
     let whole = marks.first().map_or(0, |m| m.left);
+    let goal = marks.last().map_or(0, |m| m.goal);
     let mut taken = 0u32;
     let mut push = |(index, from): (u32, i64), by: i64, upto: u32| {
         let bytes = upto.min(total).saturating_sub(taken);
@@ -165,6 +169,7 @@ fn rounds(marks: &[Mark], begin: (u32, i64), (end, total): (i64, u32), call: u32
                 by,
                 bytes,
                 call,
+                goal,
             });
         }
     };

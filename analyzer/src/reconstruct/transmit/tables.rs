@@ -12,7 +12,7 @@ use crate::table::{Cell, TableDef, col};
 pub enum TxKind {
     /// A TCP segment with payload, first transmission.
     Tcp,
-    /// A TCP segment without payload: ACK, SYN, FIN, RST, window update, probe.
+    /// A TCP segment without payload: ACK, SYN, FIN, RST, window update, probe; or (`bytes` empty) one not known to carry any.
     TcpControl,
     /// A UDP packet of a send call.
     Udp,

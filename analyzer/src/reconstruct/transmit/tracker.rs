@@ -1,5 +1,7 @@
 //! The machine: every packet at its first device queue, what made TCP send it, and whose it is.
 
+use std::collections::VecDeque;
+
 use netmortem_formats::kallsyms::Kallsyms;
 use rustc_hash::FxHashMap;
 
@@ -25,13 +27,14 @@ const TASKLET: u32 = 6;
 const TSQ: [&str; 2] = ["tcp_tsq_workfn", "tcp_tasklet_func"];
 
 /// What a CPU does outside of tasks.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Soft {
     cause: Option<(Cause, Option<ConnectionId>)>,
     /// The packet queued last on this CPU.
     last: Option<u32>,
-    /// Packets that a neighbour's answer releases now.
-    resolved: bool,
+    /// Packets that a neighbour's answer releases now, in order, and the thread in which; -1: none, a softirq.
+    releasing: VecDeque<Parked>,
+    releaser: i32,
 }
 
 /// A packet without a device queue yet: its neighbour is being resolved.
@@ -63,8 +66,7 @@ pub(super) struct Transmits<'f> {
     open: FxHashMap<SkbId, u32>,
     /// Sockets of TCP originals, by life.
     pub(super) originals: FxHashMap<SkbId, ConnectionId>,
-    pub(super) parked: FxHashMap<(Name, Vec<u8>), Vec<Parked>>,
-    releasing: Vec<Parked>,
+    pub(super) parked: FxHashMap<(Name, Vec<u8>), VecDeque<Parked>>,
     timer_at: usize,
     probe_at: usize,
     retransmit_at: usize,
@@ -78,7 +80,6 @@ impl Tracker for Transmits<'_> {
         self.cpus.clear();
         self.sends.threads.clear();
         self.parked.clear();
-        self.releasing.clear();
         self.open.clear();
         if let Some(d) = &mut self.descriptors {
             *d = Descriptors::default();
@@ -102,7 +103,6 @@ impl<'f> Transmits<'f> {
             open: FxHashMap::default(),
             originals: FxHashMap::default(),
             parked: FxHashMap::default(),
-            releasing: vec![],
             timer_at: 0,
             probe_at: 0,
             retransmit_at: 0,
@@ -138,10 +138,9 @@ impl<'f> Transmits<'f> {
     /// A softirq run begins or ends.
     pub(super) fn softirq(&mut self, e: &Event<'_>, vec: Option<u32>) {
         self.catch_up(e);
-        self.releasing.clear();
         let cpu = self.cpu(e.cpu);
         cpu.cause = (vec == Some(TASKLET)).then_some((Cause::Tsq, None));
-        cpu.resolved = false;
+        cpu.releasing.clear();
     }
 
     /// The work item or tasklet of TCP small queues begins or ends.
@@ -203,7 +202,13 @@ impl<'f> Transmits<'f> {
         let at = self.packets.len() as u32;
         let mut link = Confidence::Strong;
         let (mut cause, mut connection) = (Cause::Other, None);
-        if e.in_task() {
+        // The answer came in a softirq, or through a write to a tap, or was set by hand: then in a task.
+        let thread = thread(e);
+        let cpu = self.cpu(e.cpu);
+        let released = (cpu.releaser == thread).then(|| cpu.releasing.pop_front()).flatten();
+        if let Some(parked) = released {
+            connection = parked.connection;
+        } else if e.in_task() {
             if let Some(t) = self.sends.threads.get_mut(&e.pid) {
                 if t.tsq {
                     cause = Cause::Tsq;
@@ -253,10 +258,8 @@ impl<'f> Transmits<'f> {
             original,
             protocol: 0,
         };
-        if self.cpu(e.cpu).resolved && !e.in_task() && !self.releasing.is_empty() {
-            let parked = self.releasing.remove(0);
+        if let Some(parked) = released {
             (p.parked, p.call, p.protocol) = (Some(parked.ts), parked.call, parked.protocol);
-            p.connection = p.connection.or(parked.connection);
             // Answered before the send that asked returned.
             if let (None, Some(t)) = (parked.call, self.sends.threads.get_mut(&parked.pid)) {
                 t.queued.push(at);
@@ -290,8 +293,8 @@ impl<'f> Transmits<'f> {
         }
     }
 
-    pub(super) fn mark(&mut self, e: &Event<'_>, left: i32) {
-        self.sends.mark(e, self.identity.of(e.index), left);
+    pub(super) fn mark(&mut self, e: &Event<'_>, left: i32, goal: u32) {
+        self.sends.mark(e, self.identity.of(e.index), left, goal);
     }
 
     /// `tcp_retransmit_skb` follows its transmit.
@@ -331,9 +334,9 @@ impl<'f> Transmits<'f> {
     pub(super) fn park(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
         let of = self.parked.entry((dev, key.to_vec())).or_default();
         if of.len() < 1024 {
-            of.push(Parked {
+            of.push_back(Parked {
                 ts: e.ts,
-                pid: if e.in_task() { e.pid } else { -1 },
+                pid: thread(e),
                 call: None,
                 connection: None,
                 protocol: 0,
@@ -344,8 +347,25 @@ impl<'f> Transmits<'f> {
     /// A neighbour has an address now: what was put aside is queued next on this CPU.
     pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
         if let Some(of) = self.parked.remove(&(dev, key.to_vec())) {
-            self.releasing = of;
-            self.cpu(e.cpu).resolved = true;
+            let thread = thread(e);
+            let cpu = self.cpu(e.cpu);
+            (cpu.releasing, cpu.releaser) = (of, thread);
         }
     }
+
+    /// All of it was queued.
+    pub(super) fn released(&mut self, e: &Event<'_>) {
+        self.cpu(e.cpu).releasing.clear();
+    }
+
+    /// A system call begins or ends.
+    pub(super) fn boundary(&mut self, e: &Event<'_>, sends: bool) {
+        self.cpu(e.cpu).releasing.clear();
+        self.sends.boundary(e, sends);
+    }
+}
+
+/// The running thread; -1 in interrupts.
+fn thread(e: &Event<'_>) -> i32 {
+    if e.in_task() { e.pid } else { -1 }
 }

@@ -3,6 +3,8 @@
 
 /// Deeper nesting than the kernel allows means a lost end: the stack is emptied.
 const DEPTH: usize = 32;
+/// More frames in a row inside one transmit function are not kept.
+const WIDTH: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inside {
@@ -14,12 +16,12 @@ pub(super) enum Inside {
     Softirq,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Frame {
     of: Inside,
     start: i64,
-    /// ns of frames inside it.
-    inner: i64,
+    /// Frames directly inside it: begin and end.
+    inner: Vec<(i64, i64)>,
 }
 
 /// The stack of one CPU.
@@ -27,12 +29,12 @@ struct Frame {
 pub(super) struct Frames(Vec<Frame>);
 
 /// A frame that ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ended {
     pub of: Inside,
     pub start: i64,
-    /// ns of frames inside it.
-    pub inner: i64,
+    /// Frames directly inside it: begin and end.
+    pub inner: Vec<(i64, i64)>,
 }
 
 impl Frames {
@@ -40,16 +42,19 @@ impl Frames {
         if self.0.len() >= DEPTH {
             self.0.clear();
         }
-        let (start, inner) = (ts, 0);
+        let (start, inner) = (ts, vec![]);
         self.0.push(Frame { of, start, inner });
     }
     /// Ends the innermost frame that fits, and those above it, whose ends are missing.
     pub fn end(&mut self, fits: impl Fn(&Inside) -> bool, ts: i64) -> Option<Ended> {
         let at = self.0.iter().rposition(|f| fits(&f.of))?;
-        let f = *self.0.get(at)?;
-        self.0.truncate(at);
-        if let Some(outer) = self.0.last_mut() {
-            outer.inner = outer.inner.wrapping_add(ts.wrapping_sub(f.start));
+        self.0.truncate(at + 1);
+        let f = self.0.pop()?;
+        if let Some(outer) = self.0.last_mut()
+            && matches!(outer.of, Inside::Xmit { .. })
+            && outer.inner.len() < WIDTH
+        {
+            outer.inner.push((f.start, ts));
         }
         Some(Ended {
             of: f.of,

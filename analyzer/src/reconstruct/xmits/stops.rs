@@ -24,6 +24,8 @@ struct Queue {
     stops: Vec<Stop>,
     /// Before each stop: ns of stops by cause.
     before: Vec<(i64, i64)>,
+    /// Before each stop and after the last: stops whose cause is strong, and those that are less sure.
+    doubts: Vec<(u32, u32)>,
     /// Packets that began to wait, less those that ended, at each stop.
     waits: Vec<i64>,
 }
@@ -93,6 +95,13 @@ impl Stops {
                     StopCause::Ring => sum.1 = sum.1.wrapping_add(ns),
                 }
             }
+            let mut doubts = (0, 0);
+            q.doubts = vec![doubts];
+            q.doubts.extend(q.stops.iter().map(|s| {
+                doubts.0 += u32::from(s.confidence == Confidence::Strong);
+                doubts.1 += u32::from(s.confidence < Confidence::Strong);
+                doubts
+            }));
             q.waits = vec![0; q.stops.len() + 1];
         }
     }
@@ -124,8 +133,12 @@ impl Stops {
             return Confidence::Certain;
         };
         let a = q.stops.partition_point(|s| s.to.is_some_and(|t| t <= from));
-        let first = q.stops.get(a).filter(|s| s.from < to);
-        first.map_or(Confidence::Certain, |s| s.confidence)
+        let b = q.stops.partition_point(|s| s.from < to);
+        match (q.doubts.get(a), q.doubts.get(b)) {
+            (Some(before), Some(by)) if a < b && before.1 < by.1 => Confidence::Weak,
+            (Some(before), Some(by)) if a < b && before.0 < by.0 => Confidence::Strong,
+            _ => Confidence::Certain,
+        }
     }
     /// Counts a packet that waited in an interval.
     pub fn waited(&mut self, txq: u32, from: i64, to: i64) {

@@ -69,10 +69,12 @@ pub struct Pass {
     pub bql_ns: Option<i64>,
     /// In the qdisc while the driver had stopped the queue or refused the packet.
     pub ring_ns: Option<i64>,
-    /// In the driver's transmit function.
+    /// In the driver's transmit function; it ends there when the packet was freed before the function returned.
     pub driver_ns: Option<i64>,
     /// Inside the driver's transmit function but not its own: interrupts, softirqs, other passes.
     pub nested_ns: Option<i64>,
+    /// What nested in the last call of the driver's transmit function: begin and end.
+    pub inside: Box<[(i64, i64)]>,
     /// From the driver's return to the free; `None` when it was freed before that.
     pub completion_ns: Option<i64>,
     /// First to last event.
@@ -96,6 +98,17 @@ impl Pass {
     pub fn first_ns(&self) -> i64 {
         self.queued_ns.or(self.started_ns).unwrap_or_default()
     }
+    /// End of the driver's part: its return, or the free of the packet when that came first (on another CPU).
+    pub fn left_ns(&self) -> Option<i64> {
+        self.ended_ns.map(|e| self.completed_ns.map_or(e, |c| c.min(e)))
+    }
+    /// In the driver's transmit function up to a time, what nests in it left out.
+    pub fn driver_until(&self, t: i64) -> Option<i64> {
+        let (driver, left) = (self.driver_ns?, self.left_ns()?);
+        let t = t.min(left);
+        let after = left.wrapping_sub(t).wrapping_sub(within(&self.inside, t, left));
+        Some(driver.wrapping_sub(after))
+    }
     /// The parts: name, ns. With `unattributed_ns` they sum to `total_ns`.
     pub fn parts(&self) -> [(&'static str, Option<i64>); 6] {
         [
@@ -107,6 +120,12 @@ impl Pass {
             ("completion", self.completion_ns),
         ]
     }
+}
+
+/// ns of spans that lie in an interval.
+pub(super) fn within(spans: &[(i64, i64)], from: i64, to: i64) -> i64 {
+    let part = |s: &(i64, i64)| s.1.min(to).saturating_sub(s.0.max(from)).max(0);
+    spans.iter().map(part).fold(0, i64::wrapping_add)
 }
 
 fn name(n: Name) -> Cell<'static> {

@@ -289,9 +289,11 @@ impl Xmits<'_> {
         let Inside::Xmit { pass, .. } = f.of else { return };
         let Some(w) = self.pass(pass) else { return };
         (w.end, w.rc) = (Some(e.ts), Some(rc));
-        let own = e.ts.wrapping_sub(f.start).wrapping_sub(f.inner);
+        let nested = super::tables::within(&f.inner, f.start, e.ts);
+        let own = e.ts.wrapping_sub(f.start).wrapping_sub(nested);
         w.driver = Some(w.driver.unwrap_or(0).wrapping_add(own));
-        w.nested = w.nested.wrapping_add(f.inner);
+        w.nested = w.nested.wrapping_add(nested);
+        w.inside = f.inner.into();
         if rc == BUSY {
             w.requeues = w.requeues.saturating_add(1);
         } else if w.fate == PassEnd::Open {

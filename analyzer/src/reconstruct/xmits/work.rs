@@ -3,7 +3,7 @@
 use super::known::Known;
 use super::queues::Queues;
 use super::stops::Stops;
-use super::tables::{Pass, PassEnd};
+use super::tables::{Pass, PassEnd, within};
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
@@ -31,6 +31,8 @@ pub(super) struct Work {
     /// In transmit functions, what nests in them left out.
     pub driver: Option<i64>,
     pub nested: i64,
+    /// What nested in the last transmit function.
+    pub inside: Box<[(i64, i64)]>,
     /// Between a refusal and the next start.
     pub refused: i64,
     pub requeues: u16,
@@ -59,6 +61,7 @@ impl Work {
             completed: None,
             driver: None,
             nested: 0,
+            inside: Box::default(),
             refused: 0,
             requeues: 0,
             rc: None,
@@ -74,17 +77,17 @@ impl Work {
     /// Nothing is clamped: a negative part is the clocks' error and is shown.
     pub fn row(&self, queues: &Queues, stops: &Stops, told: bool, known: &Known) -> Pass {
         let first = self.queued.or(self.start).or(self.end).unwrap_or_default();
-        // Freed by another CPU before the driver's return was traced: it has no completion of its own.
-        let late = match (self.completed, self.end, self.start) {
-            (Some(c), Some(end), Some(start)) if c > end || c < start => Some(c.wrapping_sub(end)),
-            (Some(c), None, Some(start)) => Some(c.wrapping_sub(start)),
-            _ => None,
-        };
         let ended = self.end.or(self.start).unwrap_or(first);
-        let last = match (late, self.completed) {
-            (Some(_), Some(c)) => c,
-            _ => ended,
-        };
+        let last = self.completed.unwrap_or(ended);
+        // Freed by another CPU before the driver's function returned: that ends the driver's part, and there is no completion
+        // of its own. What is before the start is the clocks' error and is shown.
+        let late = self.completed.filter(|c| *c > ended).map(|c| c.wrapping_sub(ended));
+        let (mut driver, mut nested) = (self.driver, self.nested);
+        if let (Some(c), Some(end)) = (self.completed.filter(|c| *c < ended), self.end) {
+            let cut = within(&self.inside, c, end);
+            driver = driver.map(|d| d.wrapping_sub(end.wrapping_sub(c)).wrapping_add(cut));
+            nested = nested.wrapping_sub(cut);
+        }
         let left_qdisc = self.first_start.or(self.end.filter(|_| self.start.is_none()));
         let bypass = match (self.held, told) {
             (true, _) => Some(false),
@@ -128,8 +131,9 @@ impl Work {
             qdisc_ns: in_qdisc,
             bql_ns: some(bql),
             ring_ns: some(ring),
-            driver_ns: self.driver,
-            nested_ns: some(self.nested),
+            driver_ns: driver,
+            nested_ns: some(nested),
+            inside: self.inside.clone(),
             completion_ns: late,
             total_ns: last.wrapping_sub(first),
             unattributed_ns: 0,

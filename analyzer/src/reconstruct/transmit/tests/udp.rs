@@ -1,7 +1,7 @@
 use super::{BASE, PID, SOFT, Sender, TASK};
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxStart};
-use crate::testing::{B, N, S};
+use crate::testing::{B, Ctx, N, S};
 
 const ADDR: u64 = 0xffff_8881_4000_0000;
 
@@ -36,10 +36,15 @@ fn fragments_of_a_datagram_carry_its_bytes() {
     );
 }
 
-/// The neighbour answers before the send call returns, or long after.
+/// The neighbour answers before the send call returns, or long after; in a softirq, or through a write to a tap.
 #[test]
 fn a_packet_parked_for_its_neighbour_says_so() {
-    for answered in [1500, 50_000] {
+    for (answered, ctx) in [
+        (1500, SOFT),
+        (50_000, SOFT),
+        (50_000, Ctx::Task(PID)),
+        (50_000, Ctx::Task(77)),
+    ] {
         let mut s = Sender::new(&[]);
         let t = BASE + 100_000;
         let key = [
@@ -54,16 +59,25 @@ fn a_packet_parked_for_its_neighbour_says_so() {
             leave(&mut s, t + 3000, 100);
         }
         let at = t + answered;
-        s.s.ev(at - 10, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
-        s.s.ev(at, 0, SOFT, "neigh:neigh_update", &with(("new_state", N(2))));
-        s.frame(at + 100, SOFT, ADDR, 34 + 8 + 100);
-        s.s.ev(at + 200, 0, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
+        let (begin, end) = match ctx {
+            Ctx::Task(_) => ("syscalls:sys_enter_write", "syscalls:sys_exit_write"),
+            _ => ("irq:softirq_entry", "irq:softirq_exit"),
+        };
+        let vec = [("vec", N(3))];
+        let vec = if matches!(ctx, Ctx::Task(_)) { &[] } else { &vec[..] };
+        s.s.ev(at - 10, 0, ctx, begin, vec);
+        s.s.ev(at, 0, ctx, "neigh:neigh_update", &with(("new_state", N(2))));
+        s.frame(at + 100, ctx, ADDR, 34 + 8 + 100);
+        s.s.ev(at + 150, 0, ctx, "neigh:neigh_update_done", &with(("err", N(0))));
+        // The answer released one packet.
+        s.frame(at + 160, ctx, ADDR + 1024, 34 + 8 + 50);
+        s.s.ev(at + 200, 0, ctx, end, vec);
         if answered < 3000 {
             leave(&mut s, t + 3000, 100);
         }
         let f = s.facts();
         let rows: Vec<_> = f.tx.iter().filter(|r| r.kind == TxKind::Udp).collect();
-        assert_eq!(rows.len(), 1, "{answered}");
+        assert_eq!(rows.len(), 1, "{answered} {ctx:?}");
         let waited = (answered + 100 - 1000) as i64;
         assert_eq!(rows[0].stage(Stage::Neighbour), Some(waited));
         assert_eq!((rows[0].bytes, rows[0].start_ns), (Some(100), t as i64));

@@ -1,4 +1,5 @@
 use super::{BASE, MSS, PID, SOFT, Sender, TASK, requests, segments};
+use crate::confidence::Confidence;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::TxEnd;
@@ -174,4 +175,143 @@ fn a_lost_segment_waits_in_recovery_until_it_is_sent_again() {
     assert_eq!((r.end, r.t_ack_ns), (TxEnd::Acked, Some((t + 350_000) as i64)));
     // A retransmission is no segment of its own.
     assert_eq!(segments(&f).len(), 4);
+}
+
+/// All messages are small: the largest is no full segment, which `size_goal` tells.
+#[test]
+fn the_largest_message_may_wait_for_nagle_too() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    for (i, bytes, sent) in [(0, 50, true), (1, 201, false)] {
+        let at = t + i * 5000;
+        s.enter(at);
+        s.round(at + 100, bytes);
+        if sent {
+            s.segment(at + 1000, TASK, bytes);
+        }
+        s.leave(at + 2000, bytes);
+    }
+    s.probe(t + 80_000, 50, &[]);
+    s.segment(t + 80_100, SOFT, 201);
+    s.softirq_exit(t + 80_200);
+    s.probe(t + 160_000, 201, &[]);
+    s.probe(t + 200_000, 0, &[]);
+    let f = s.facts();
+    let r = segments(&f)[4];
+    assert_eq!((r.bytes, r.stage(Stage::Nagle)), (Some(201), Some(80_100 - 7000)));
+    assert!(r.confidence.is_solid());
+}
+
+/// The cork is taken out by a system call that is no send: only the bytes tell whose segment it is.
+#[test]
+fn what_a_cork_held_is_its_sockets_by_the_bytes() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 201);
+    s.leave(t + 2000, 201);
+    s.segment(t + 50_000, TASK, 201);
+    s.probe(t + 90_000, 201, &[]);
+    s.softirq_exit(t + 90_200);
+    requests(&mut s, 1_100_000, 2);
+    let f = s.facts();
+    let rows = segments(&f);
+    assert_eq!(rows.len(), 6);
+    let r = rows[3];
+    assert_eq!((r.bytes, r.start_ns, r.end), (Some(201), t as i64, TxEnd::Acked));
+    assert_eq!(r.stage(Stage::Nagle), Some(50_000 - 2000));
+    assert_eq!((r.stage(Stage::Cwnd), r.unattributed_ns), (None, 0));
+    assert_eq!(r.confidence, Confidence::Strong);
+}
+
+/// Of two segments of one size that nothing names, none is the socket's.
+#[test]
+fn a_doubtful_segment_is_nobodys() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 201);
+    s.leave(t + 2000, 201);
+    s.segment(t + 50_000, TASK, 201);
+    s.segment(t + 60_000, TASK, 201);
+    s.nxt -= 201;
+    s.probe(t + 90_000, 201, &[]);
+    requests(&mut s, 1_100_000, 2);
+    let f = s.facts();
+    let unowned: Vec<_> =
+        f.tx.iter()
+            .filter(|r| r.connection.is_none() && r.t_sched_ns > t as i64)
+            .collect();
+    assert_eq!(unowned.len(), 2);
+    // Not said to be without payload.
+    assert!(
+        unowned
+            .iter()
+            .all(|r| r.bytes.is_none() && r.confidence == Confidence::Weak)
+    );
+}
+
+/// The first window of a socket that was seen to be born is known, too: no more needs to be sent to know the headers.
+#[test]
+fn the_first_segments_are_measured_by_the_first_probe() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 1);
+    let f = s.facts();
+    assert_eq!(segments(&f).iter().map(|r| r.bytes).collect::<Vec<_>>(), [Some(200)]);
+}
+
+/// A tail loss probe that the ACK of the original overtakes while it waits in a qdisc repaired nothing.
+#[test]
+fn a_probe_that_the_ack_overtook_is_no_recovery() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 200);
+    let original = s.segment(t + 1000, TASK, 200);
+    s.leave(t + 2000, 200);
+    let clone = original + crate::testing::FCLONE;
+    let v = [
+        ("skbaddr", N(clone)),
+        ("len", N(266)),
+        ("name", crate::testing::S("va")),
+    ];
+    s.s.ev(t + 30_000, 0, SOFT, "net:net_dev_queue", &v);
+    SOCK.retransmit(&mut s.s, t + 30_005, 0, SOFT, original, &[]);
+    s.probe(t + 40_000, 200, &[]);
+    s.softirq_exit(t + 41_000);
+    s.s.ev(t + 5_000_000, 0, SOFT, "net:net_dev_start_xmit", &v);
+    s.s.ev(t + 5_000_010, 0, SOFT, "net:net_dev_xmit", &v);
+    requests(&mut s, 7_000_000, 2);
+    let f = s.facts();
+    let r = segments(&f)[3];
+    assert_eq!(
+        (r.retransmits, r.stage(Stage::Recovery), r.stage(Stage::Qdisc)),
+        (1, None, Some(0))
+    );
+    assert_eq!((r.total_ns, r.unattributed_ns), (40_000, 0));
+}
+
+/// The row is not surer than what is known of its device.
+#[test]
+fn a_free_on_another_cpu_ends_the_drivers_stage() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 200);
+    let clone = super::ORIGINAL + 3 * 512 + crate::testing::FCLONE;
+    s.segment(t + 1000, TASK, 200);
+    s.s.ev(t + 1002, 1, Ctx::Task(9), "skb:consume_skb", &[("skbaddr", N(clone))]);
+    s.leave(t + 2000, 200);
+    s.probe(t + 40_000, 200, &[]);
+    s.softirq_exit(t + 41_000);
+    requests(&mut s, 2_000_000, 2);
+    let f = s.facts();
+    let r = segments(&f)[3];
+    assert_eq!((r.stage(Stage::Driver), r.stage(Stage::Completion)), (Some(1), None));
+    assert_eq!(r.stage(Stage::Network), Some(40_000 - 1002));
 }

@@ -87,7 +87,7 @@ fn a_drivers_kfree_is_a_drop_only_where_it_refuses() {
 
 /// Another CPU freed it before the driver's return was traced: nothing is left of the completion, and nothing is negative.
 #[test]
-fn a_completion_inside_the_transmit_adds_no_time() {
+fn a_completion_inside_the_transmit_ends_the_drivers_part() {
     let mut s = script();
     dev(&mut s, 0, TASK, "queue", A, 100);
     dev(&mut s, 10, TASK, "start_xmit", A, 100);
@@ -98,7 +98,27 @@ fn a_completion_inside_the_transmit_adds_no_time() {
         (r.end, r.completed_ns.is_some(), r.completion_ns),
         (PassEnd::Completed, true, None)
     );
-    assert_eq!((r.driver_ns, r.total_ns), (Some(10), 20));
+    assert_eq!((r.driver_ns, r.total_ns, r.unattributed_ns), (Some(5), 15, 0));
+    assert_eq!(
+        (r.left_ns(), r.driver_until(T as i64 + 13)),
+        (Some(T as i64 + 15), Some(3))
+    );
+}
+
+/// An interrupt in the driver's function, partly after the free on another CPU.
+#[test]
+fn what_nests_in_the_transmit_counts_up_to_its_end() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    dev(&mut s, 10, TASK, "start_xmit", A, 100);
+    s.ev(T + 20, 0, Ctx::Hard(7), "irq:irq_handler_entry", &[("irq", N(9))]);
+    s.ev(T + 25, 1, SOFT, "skb:consume_skb", &[("skbaddr", N(A))]);
+    s.ev(T + 30, 0, Ctx::Hard(7), "irq:irq_handler_exit", &[("irq", N(9))]);
+    dev(&mut s, 40, TASK, "xmit", A, 100);
+    let r = &facts(&s).xmits[0];
+    assert_eq!((r.driver_ns, r.nested_ns, r.total_ns), (Some(10), Some(5), 25));
+    assert_eq!(r.unattributed_ns, 0);
+    assert_eq!(r.driver_until(T as i64 + 18), Some(8));
 }
 
 /// loopback and veth hand the skb on: no completion, and its free at the receiver is none.

@@ -1,0 +1,83 @@
+//! Bytes of the send calls against bytes of the segments: which call wrote a segment's first byte.
+
+use super::flow::{Flow, Of};
+use super::packet::{Cause, Packet};
+use super::sends::Append;
+use crate::confidence::Confidence;
+
+/// Bytes of the send calls against bytes of the segments.
+pub(super) struct Bytes<'a> {
+    appends: &'a [Append],
+    /// Bytes up to the end of each append.
+    ends: Vec<u64>,
+    /// By epoch: bytes of segments minus bytes of calls; and how sure that is.
+    shifts: Vec<(i64, Confidence)>,
+}
+
+impl<'a> Bytes<'a> {
+    /// Aligns the two counts: at some time all that was written had been sent.
+    pub(super) fn align(of: &'a Of<'_>, flow: &Flow, packets: &[Packet]) -> Bytes<'a> {
+        let appends = of.appends.as_slice();
+        let mut sum = 0u64;
+        let ends: Vec<u64> = appends
+            .iter()
+            .map(|a| {
+                sum += u64::from(a.bytes);
+                sum
+            })
+            .collect();
+        let mut bytes = Bytes {
+            appends,
+            ends,
+            shifts: vec![],
+        };
+        let mut least: Vec<Option<(i64, bool)>> = vec![None; flow.epochs as usize + 1];
+        let mut at = 0;
+        for seg in &flow.segments {
+            let Some(p) = packets.get(seg.packet as usize) else {
+                continue;
+            };
+            while appends.get(at).is_some_and(|a| a.index <= p.index) {
+                at += 1;
+            }
+            let written = at.checked_sub(1).and_then(|i| bytes.ends.get(i)).copied().unwrap_or(0);
+            let over = written as i64 - seg.end as i64;
+            let in_call = p.cause == Cause::Call;
+            if let Some(slot) = least.get_mut(seg.epoch as usize) {
+                let better = slot.is_none_or(|(l, sure)| over < l || (over == l && in_call && !sure));
+                if better {
+                    *slot = Some((over, in_call));
+                }
+            }
+        }
+        for (epoch, l) in least.into_iter().enumerate() {
+            let (over, in_call) = l.unwrap_or((0, false));
+            bytes.shifts.push(match (flow.born && epoch == 0, over) {
+                (true, 0..) => (0, Confidence::Certain),
+                (true, _) => (-over, Confidence::Weak),
+                (false, _) if in_call => (-over, Confidence::Strong),
+                (false, _) => (-over, Confidence::Weak),
+            });
+        }
+        bytes
+    }
+    fn shift(&self, epoch: u32) -> (i64, Confidence) {
+        self.shifts
+            .get(epoch as usize)
+            .copied()
+            .unwrap_or((0, Confidence::Weak))
+    }
+    /// The append that brought a byte, and how sure that is.
+    pub(super) fn of(&self, offset: u64, epoch: u32) -> Option<(&'a Append, Confidence)> {
+        let (shift, sure) = self.shift(epoch);
+        let x = u64::try_from(offset as i64 - shift).ok()?;
+        let i = self.ends.partition_point(|end| *end <= x);
+        self.appends.get(i).map(|a| (a, sure))
+    }
+    /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence.
+    pub(super) fn unsent(&self, index: u32, sent: u64, epoch: u32) -> i64 {
+        let n = self.appends.partition_point(|a| a.index <= index);
+        let written = n.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
+        written as i64 + self.shift(epoch).0 - sent as i64
+    }
+}
