@@ -98,7 +98,7 @@ fn a_completion_inside_the_transmit_ends_the_drivers_part() {
         (r.end, r.completed_ns.is_some(), r.completion_ns),
         (PassEnd::Completed, true, None)
     );
-    assert_eq!((r.driver_ns, r.total_ns, r.unattributed_ns), (Some(5), 15, 0));
+    assert_eq!((r.driver_ns, r.total_ns, r.unattributed_ns), (Some(5), 15, 10));
     assert_eq!(
         (r.left_ns(), r.driver_until(T as i64 + 13)),
         (Some(T as i64 + 15), Some(3))
@@ -117,7 +117,7 @@ fn what_nests_in_the_transmit_counts_up_to_its_end() {
     dev(&mut s, 40, TASK, "xmit", A, 100);
     let r = &facts(&s).xmits[0];
     assert_eq!((r.driver_ns, r.nested_ns, r.total_ns), (Some(10), Some(5), 25));
-    assert_eq!(r.unattributed_ns, 0);
+    assert_eq!(r.unattributed_ns, 10);
     assert_eq!(r.driver_until(T as i64 + 18), Some(8));
 }
 
