@@ -27,6 +27,7 @@ fn held_by(kind: &str, owners: &[u64]) -> [Option<i64>; 3] {
         driver_ns: Some(2),
         nested_ns: None,
         completion_ns: None,
+        inside: Default::default(),
         total_ns: 40_002,
         unattributed_ns: 0,
         requeues: 0,
