@@ -60,7 +60,7 @@ enum Command {
     #[command(hide = true)]
     Record {
         #[command(flatten)]
-        record: netmortem_recorder::cli::RecordArgs,
+        record: Box<netmortem_recorder::cli::RecordArgs>,
     },
 }
 
