@@ -1,7 +1,9 @@
 //! What holds for the whole crate: registration of folders, thread counts, loss of events.
 
+mod claims;
 mod conserved;
 mod folders;
+mod hostile;
 mod loss;
 mod older;
 mod threads;

@@ -147,6 +147,8 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
     });
     let connections: Vec<_> = connections.collect();
     let lost = !trace.gaps.is_empty();
+    let probe = trace.schema.format("tcp", "tcp_probe");
+    let named = identity.fclone_distance.is_some() && probe.is_some_and(|f| f.field("skaddr").is_some());
     let balances = balances::compute(&balances::Inputs {
         units: &lineage.units,
         connections: &connections,
@@ -154,6 +156,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         samples: &tcp.samples,
         tx: &tx.rows,
         lost,
+        named,
     });
     let sockets: FxHashMap<_, _> = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?))).collect();
     lineage.finish(&rx.coalesced, |head| {

@@ -13,6 +13,10 @@ pub enum Fate {
     Absent,
     /// It is declared lost where it was.
     Lost,
+    /// It stays in its place, with another time.
+    At(u64),
+    /// The same, so many ns sooner.
+    Sooner(u64),
 }
 
 /// Writes the used streams anew: formats as given, and of each record (by number in the merged order) what `fate` says.
@@ -42,12 +46,17 @@ pub fn rewritten(
         match fate(i as u64, r.cpu, format, &mut bytes) {
             Fate::Absent => {}
             Fate::Lost => lost[cpu] += 1,
-            Fate::Keep => {
+            kept => {
+                let ts = match kept {
+                    Fate::At(ts) => ts,
+                    Fate::Sooner(ns) => (r.ts as u64).saturating_sub(ns),
+                    _ => r.ts as u64,
+                };
                 if lost[cpu] > 0 {
                     let n = std::mem::take(&mut lost[cpu]);
                     s.lost(cpu, Some(n));
                 }
-                s.item(cpu, Item::Event { ts: r.ts as u64, bytes });
+                s.item(cpu, Item::Event { ts, bytes });
             }
         }
     }
@@ -57,6 +66,48 @@ pub fn rewritten(
     let mut out = s.capture();
     out.comms = c.comms.clone();
     out
+}
+
+/// The recording `times` after itself, a second apart. What it says of addresses and sockets goes on.
+pub fn repeated(c: &Capture, times: u64) -> Capture {
+    let trace = crate::ingest::Trace::read(c, &Default::default());
+    let of = |r: Option<i64>| r.unwrap_or(0);
+    let first = of(trace.recs.iter().map(|r| r.ts).min());
+    let span = of(trace.recs.iter().map(|r| r.ts).max()) - first + 1_000_000_000;
+    let mut s = Script {
+        formats: c.event_formats.clone(),
+        symbols: String::from_utf8_lossy(c.kallsyms.text()).into_owned(),
+        ..Default::default()
+    };
+    for k in 0..times {
+        for r in trace.recs.iter() {
+            let (ts, bytes) = (r.ts as u64 + k * span as u64, trace.payload(&r).to_vec());
+            s.item(usize::from(r.cpu), Item::Event { ts, bytes });
+        }
+    }
+    let mut out = s.capture();
+    out.comms = c.comms.clone();
+    out
+}
+
+/// A script's capture and behind it another's, of the same formats.
+pub fn joined(a: &Capture, b: &Capture) -> Capture {
+    let mut s = Script {
+        formats: a.event_formats.clone(),
+        ..Default::default()
+    };
+    let mut after = 0;
+    for c in [a, b] {
+        let trace = crate::ingest::Trace::read(c, &Default::default());
+        let mut last = after;
+        for r in trace.recs.iter() {
+            let (ts, bytes) = (after + r.ts as u64, trace.payload(&r).to_vec());
+            last = ts;
+            s.item(usize::from(r.cpu), Item::Event { ts, bytes });
+        }
+        after = last;
+    }
+    s.capture()
 }
 
 /// An event is kept when `keep` says so of its number in the merged order; what is left out is declared lost, with its count.

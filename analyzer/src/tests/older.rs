@@ -202,8 +202,11 @@ fn contradictions(whole: &Facts, less: &Facts, address: impl Fn(u64) -> u64) -> 
 
 fn must_agree(whole: &Facts, less: &Facts, address: impl Fn(u64) -> u64, what: &str) -> usize {
     check_invariants(less);
-    let (wrong, compared) = contradictions(whole, less, address);
-    let shown: String = wrong.iter().take(4).map(|w| format!("{w}\n")).collect();
+    let (mut wrong, mut compared) = contradictions(whole, less, &address);
+    let more = super::claims::contradictions(whole, less, &address);
+    wrong.extend(more.wrong);
+    compared += more.compared.values().sum::<usize>();
+    let shown = super::claims::summary(&wrong);
     assert!(
         wrong.is_empty(),
         "{what}: {} of {compared} contradict\n{shown}",

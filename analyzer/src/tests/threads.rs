@@ -17,7 +17,12 @@ fn cells(f: &Facts) -> Vec<String> {
 /// Same bytes in, same answers out, whatever the thread count.
 #[test]
 fn one_thread_and_four_say_the_same() {
-    for path in super::SAMPLES {
+    for path in [
+        super::SAMPLES[0],
+        super::SAMPLES[1],
+        "sawtooth/sawtooth.nmb",
+        "kernel-6.1/netem.nmb",
+    ] {
         let capture = super::sample(path);
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -33,6 +33,8 @@ pub struct Inputs<'f> {
     pub tx: &'f [TxRow],
     /// Events were lost: nothing that spans the recording is sure to add up.
     pub lost: bool,
+    /// Pointers tell which frames are whose: probes name sockets, and originals lie at a known distance from clones.
+    pub named: bool,
 }
 
 /// All balances, by kind and socket.
@@ -42,14 +44,15 @@ pub fn compute(i: &Inputs<'_>) -> Vec<BalanceRow> {
         of_unit(&mut sums, u);
     }
     fifos(&mut sums, i.connections, i.streams, i.lost);
-    payloads(&mut sums, i.samples, i.tx, i.lost);
+    payloads(&mut sums, i);
     sums.into_values().collect()
 }
 
 /// What snd_nxt advanced by from one probe to the next was sent in between. Both happen under the socket's lock.
-fn payloads(sums: &mut Sums, samples: &[SampleRow], tx: &[TxRow], lost: bool) {
+fn payloads(sums: &mut Sums, i: &Inputs<'_>) {
+    let (samples, tx, lost) = (i.samples, i.tx, i.lost);
     let mut sent: FxHashMap<ConnectionId, Vec<(i64, Option<u32>)>> = FxHashMap::default();
-    for r in tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+    for r in tx.iter().filter(|r| matches!(r.kind, TxKind::Tcp | TxKind::TcpUnknown)) {
         if let Some(c) = r.connection {
             sent.entry(c).or_default().push((r.t_sched_ns, r.bytes));
         }
@@ -78,12 +81,16 @@ fn payloads(sums: &mut Sums, samples: &[SampleRow], tx: &[TxRow], lost: bool) {
         let apart = u64::from(advanced).abs_diff(found);
         r.unexplained_bytes += apart;
         r.matched += u64::from(apart == 0);
-        r.confidence = r.confidence.min(match lost {
-            true => Confidence::Unknown,
-            false => Confidence::Strong,
-        });
+        let unsized_frames = frames.iter().any(|f| f.1.is_none());
+        r.confidence = r
+            .confidence
+            .min(match (lost || of.is_empty(), unsized_frames || !i.named) {
+                (true, _) => Confidence::Unknown,
+                (_, true) => Confidence::Weak,
+                _ => Confidence::Strong,
+            });
         if apart > 0 {
-            r.because = match (lost, frames.iter().any(|f| f.1.is_none())) {
+            r.because = match (lost, unsized_frames) {
                 (true, _) => "events were lost: frames or probes may be missing",
                 (_, true) => "the payload of some frames is not known",
                 _ => "frames of this socket were not recognised, or are another's",

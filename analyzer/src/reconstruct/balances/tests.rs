@@ -29,6 +29,7 @@ fn of(units: &[Unit]) -> Vec<BalanceRow> {
         samples: &[],
         tx: &[],
         lost: false,
+        named: true,
     })
 }
 
@@ -112,6 +113,7 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
             samples: &[],
             tx: &[],
             lost: false,
+            named: true,
         });
         (rows[0].unexplained_bytes, rows[0].because)
     };

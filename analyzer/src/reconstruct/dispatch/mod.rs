@@ -12,10 +12,12 @@ use netmortem_formats::tracepoints::Tracepoint;
 use crate::ingest::{Event, GapRow, Schema, Trace};
 
 mod gaps;
+mod lost;
 #[cfg(test)]
 mod tests;
 
 pub use gaps::Gaps;
+pub use lost::Lost;
 
 /// A state machine fed by events in time order.
 pub trait Tracker {

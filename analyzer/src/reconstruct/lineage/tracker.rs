@@ -22,7 +22,7 @@ use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 use crate::reconstruct::receive::Coalesced;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::skb::{FreePlace, Frees, Identity};
@@ -113,6 +113,11 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp)
     let mut missing = routes.missing;
     if !exits {
         missing.push("no GRO exit event was recorded: merges are told by the growth of heads alone".into());
+    }
+    // Lives are told apart by addresses: while events of any CPU are missing, one may have ended unseen.
+    let lost = Lost::of(&trace.gaps);
+    for r in rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
+        r.confidence = r.confidence.min(Confidence::Weak);
     }
     Lineage { rows, units, missing }
 }

@@ -84,6 +84,8 @@ pub(super) struct Ledger<'f> {
     pub(super) after_gap: bool,
     /// Largest headers of segments that were processed as they came, bytes.
     pub(super) headers: FxHashMap<ConnectionId, u32>,
+    /// Until then events of some CPU are missing: what a unit's read or arrival was, they could tell otherwise.
+    pub(super) lost_until: i64,
     /// The event at hand, ns.
     pub(super) now: i64,
     /// The last of the recording, ns.
@@ -108,6 +110,7 @@ pub(super) const CROWDED: usize = 1024;
 impl Tracker for Ledger<'_> {
     fn gap(&mut self, gap: &GapRow) {
         // Reads and arrivals may be missing: what waits is no longer known to wait, what is in flight no longer to be so.
+        self.lost_until = self.lost_until.max(gap.end_ns.unwrap_or(i64::MAX));
         let began = gap.start_ns.unwrap_or(self.now).min(self.now);
         self.flush_queued(Some(began));
         self.flush_returning();
@@ -173,6 +176,9 @@ impl Ledger<'_> {
     pub(super) fn emit(&mut self, id: UnitId, end: RxEnd, link: Confidence) {
         let Some(u) = self.units.get_mut(id) else { return };
         u.link(link);
+        if u.start < self.lost_until {
+            u.link(Confidence::Weak);
+        }
         let mut censored = None;
         if let Some(life) = self.identity.life(u.skb) {
             u.link(life.links);

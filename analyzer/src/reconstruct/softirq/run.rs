@@ -32,6 +32,7 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, comms: &Comms) -> (Vec<SoftirqR
         bh_off: (0..trace.recs.len().min(LOOK)).any(|i| trace.event(i).is_some_and(|e| e.flags & BH_OFF != 0)),
         irqs: trace.info.recorded("irq:irq_handler_entry"),
         polls: trace.info.recorded("napi:napi_poll"),
+        raises: trace.info.recorded("irq:softirq_raise"),
     };
     let per_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
         let mut t = OnCpu::new(cpu, limits, tells);

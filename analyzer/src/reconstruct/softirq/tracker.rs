@@ -41,6 +41,8 @@ pub struct Tells {
     pub irqs: bool,
     /// Polls.
     pub polls: bool,
+    /// Raises: without them an interrupt that raised a vector may have shown nothing.
+    pub raises: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -206,7 +208,7 @@ impl OnCpu {
                 0 => RunBy::Unknown,
                 _ => RunBy::BhEnable,
             },
-            _ if in_task && last.pid == e.pid && e.pid > 0 => RunBy::BhEnable,
+            _ if self.tells.raises && in_task && last.pid == e.pid && e.pid > 0 => RunBy::BhEnable,
             _ => RunBy::Unknown,
         };
         (e.ts, run_by)

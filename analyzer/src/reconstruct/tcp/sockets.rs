@@ -37,6 +37,8 @@ pub struct Socket {
     pub snd_nxt: Option<u32>,
     /// Last congestion state and when it was set.
     pub cong: Option<(u8, i64)>,
+    /// Losses told before that.
+    pub cong_era: u64,
     /// CPU and thread that set it, when that was in task context.
     pub cong_task: Option<(u16, i32)>,
     /// It was seen to close.
@@ -147,6 +149,7 @@ impl Sockets {
             tuple,
             snd_nxt: None,
             cong: None,
+            cong_era: 0,
             cong_task: None,
             closed: false,
         });

@@ -75,17 +75,20 @@ pub struct Tcp {
     endian: Endian,
     has_cong: bool,
     has_softirq: bool,
+    /// Until then events of some CPU are missing.
+    lost_until: Option<i64>,
+    /// Losses told so far: what was known of congestion states before the last is void.
+    era: u64,
 }
 
 impl Tracker for Tcp {
     fn gap(&mut self, gap: &GapRow) {
+        self.lost_until = self.lost_until.max(Some(gap.end_ns.unwrap_or(i64::MAX)));
         self.cpus.at(gap.cpu as u16).forget();
         if let Some(slot) = self.last_queued.get_mut(gap.cpu as usize) {
             *slot = None;
         }
-        for s in &mut self.sockets.all {
-            s.cong = None;
-        }
+        self.era += 1;
     }
 }
 
@@ -262,6 +265,7 @@ impl Tcp {
     fn cong(&mut self, e: &Event<'_>, i: usize, state: u8) {
         if let Some(s) = self.sockets.all.get_mut(i) {
             s.cong = Some((state, e.ts));
+            s.cong_era = self.era;
             s.cong_task = e.in_task().then_some((e.cpu, e.pid));
         }
         self.state(e, i, "cong", i32::from(state), &CONG_STATES);
@@ -283,16 +287,18 @@ impl Tcp {
     }
 
     fn retransmit(&mut self, e: &Event<'_>, i: Option<usize>, state: Option<i32>, err: Option<i32>, skb: Option<u64>) {
-        let run = self.cpus.at(e.cpu).run.filter(|_| e.in_softirq());
+        let (era, run) = (self.era, self.cpus.at(e.cpu).run.filter(|_| e.in_softirq()));
         let socket = i.and_then(|i| self.sockets.all.get_mut(i));
         let situation = Situation {
             tcp_state: state,
             run: run.map(|r| (r.vec, r.start)),
             in_softirq: e.in_softirq(),
-            cong: socket.as_ref().and_then(|s| s.cong),
+            cong: socket.as_ref().filter(|s| s.cong_era == era).and_then(|s| s.cong),
             cong_by_this_task: e.in_task()
                 && socket.as_ref().is_some_and(|s| {
-                    s.cong_task == Some((e.cpu, e.pid)) && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
+                    s.cong_era == era
+                        && s.cong_task == Some((e.cpu, e.pid))
+                        && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
                 }),
             has_cong: self.has_cong,
             has_softirq: self.has_softirq,
@@ -300,7 +306,11 @@ impl Tcp {
         if let Some(s) = socket {
             *s.row.retransmits.get_or_insert(0) += 1;
         }
-        let (class, confidence) = classify(&situation);
+        let (class, mut confidence) = classify(&situation);
+        // While a CPU's events are missing, the congestion state may have changed there.
+        if self.lost_until.is_some_and(|t| e.ts < t) && class != RetransmitClass::Syn {
+            confidence = confidence.min(Confidence::Weak);
+        }
         // The event follows its transmit: the frame queued last on this CPU is the original's clone.
         let queued = self.last_queued.get(usize::from(e.cpu)).copied().flatten();
         let bytes = queued.zip(skb).and_then(|((clone, len), original)| {

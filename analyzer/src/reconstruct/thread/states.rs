@@ -12,7 +12,7 @@ use super::timeline::{Split, State, Timeline};
 use super::unseen;
 use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Trace};
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 
 /// CPUs above this are a damaged event's.
 const MAX_CPU: usize = 65_536;
@@ -32,8 +32,8 @@ pub(super) struct Thread {
 pub struct Threads {
     pub(super) of: FxHashMap<i32, Thread>,
     cpus: Vec<CpuRuns>,
-    /// Merged intervals in which events of some CPU were lost.
-    gaps: Vec<(i64, i64)>,
+    /// When events of some CPU were lost.
+    lost: Lost,
     /// Why states may be missing.
     pub missing: Vec<String>,
     /// Switches that no event told (see [`super::unseen`]).
@@ -42,8 +42,6 @@ pub struct Threads {
 
 impl Tracker for Threads {
     fn gap(&mut self, gap: &GapRow) {
-        self.gaps
-            .push((gap.start_ns.unwrap_or(i64::MIN), gap.end_ns.unwrap_or(i64::MAX)));
         if let Some(c) = self.cpus.get_mut(gap.cpu as usize) {
             *c = CpuRuns::default();
         }
@@ -74,22 +72,15 @@ impl Threads {
             threads = unseen::read(trace, &routes);
         }
         threads.missing = routes.missing;
+        threads.lost = Lost::of(&trace.gaps);
         threads.finish();
         threads
     }
 
     fn finish(&mut self) {
-        self.gaps.sort_unstable();
-        self.gaps.dedup_by(|next, kept| {
-            let joins = next.0 <= kept.1;
-            if joins {
-                kept.1 = kept.1.max(next.1);
-            }
-            joins
-        });
         self.cpus = Vec::new();
         for t in self.of.values_mut() {
-            t.timeline.finish(&self.gaps);
+            t.timeline.finish(self.lost.spans());
             t.waits.finish();
         }
     }

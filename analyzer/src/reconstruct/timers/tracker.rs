@@ -83,6 +83,8 @@ pub struct Timers {
     pub events: Vec<TimerEvent>,
     /// Learned distances.
     pub distances: Vec<(Kind, Distance)>,
+    /// Pacing timers were recorded, and it is known whose they are (or none was armed).
+    pub pacing_told: bool,
     /// What the capture lacks.
     pub missing: Vec<String>,
     functions: FxHashMap<u64, Option<Kind>>,
@@ -161,6 +163,7 @@ impl Timers {
         };
         r.run(trace, &mut m);
         m.out.missing = r.missing;
+        m.out.pacing_told = trace.info.recorded("timer:hrtimer_start");
         m.out.own(sockets)
     }
 
@@ -177,6 +180,8 @@ impl Timers {
                 self.distances.push((kind, d));
             }
         }
+        let owned = self.distances.iter().any(|(k, _)| *k == Kind::Pace);
+        self.pacing_told &= owned || !timers.contains_key(&Kind::Pace);
         let distances = &self.distances;
         let of = |kind: Kind| distances.iter().find(|(k, _)| *k == kind).map(|(_, d)| d.bytes);
         self.events.retain_mut(|e| {

@@ -12,6 +12,7 @@ use super::sends::Append;
 use super::windows::first_byte;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
+use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
@@ -40,8 +41,8 @@ pub(super) struct Shared<'f> {
     pub(super) packets: &'f [Packet],
     /// Header size of most sockets, for one that has no window of its own.
     pub(super) header: Option<u32>,
-    /// Times of losses, ascending.
-    pub(super) gaps: &'f [i64],
+    /// Times in which events were lost.
+    pub(super) lost: &'f Lost,
 }
 
 /// A segment: the first transmission of its bytes.
@@ -69,7 +70,7 @@ pub(super) struct Segment {
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) segments: Vec<Segment>,
-    /// Packets without new payload.
+    /// Packets without new payload, as far as is known.
     pub(super) control: Vec<u32>,
     pub(super) header: Option<u32>,
     /// The socket was seen to be born: its first byte is the first.
@@ -91,6 +92,12 @@ pub(super) fn carries_data(p: &Packet, header: Option<u32>) -> bool {
     data && header.is_none_or(|h| p.len > h)
 }
 
+/// Whether a TCP packet surely has no payload. What carries bytes of the stream, SYN or FIN is sent as a clone; other packets
+/// are short, or copies for a retransmission.
+pub(super) fn bare(p: &Packet, clones: bool) -> bool {
+    clones && p.class != SkbClass::TxClone && p.len <= CONTROL
+}
+
 /// When the handshake was over; `None` when it was not seen.
 pub(super) fn established(of: &Of<'_>) -> Option<i64> {
     let is = |s: &&&StateRow| s.kind == "sock" && s.state == ESTABLISHED;
@@ -100,8 +107,7 @@ pub(super) fn established(of: &Of<'_>) -> Option<i64> {
 impl Shared<'_> {
     /// Events were lost in between.
     pub(super) fn lost(&self, from: i64, to: i64) -> bool {
-        let gap = self.gaps.partition_point(|g| *g < from);
-        self.gaps.get(gap).is_some_and(|g| *g <= to)
+        self.lost.within(from, to)
     }
 }
 
@@ -304,7 +310,10 @@ impl Builder<'_, '_> {
             } else if link == Confidence::Weak && segment.fragments > 0 {
                 segment.fragments = segment.fragments.saturating_sub(payload);
                 if segment.fragments == 0 {
-                    cut.retain(|x| *x != of);
+                    // It is near the front: looked for from there.
+                    if let Some(i) = cut.iter().position(|x| *x == of) {
+                        cut.remove(i);
+                    }
                 }
             }
             while cut.front().is_some_and(|s| *s < oldest) {
@@ -331,13 +340,6 @@ impl Builder<'_, '_> {
             let by_last = last.filter(|t| left == 1 && *t >= queued);
             if let Some(t) = by_last.or(closed.filter(|t| *t >= queued)) {
                 seg.acked = Some(t);
-                seg.link = seg.link.min(Confidence::Weak);
-            }
-        }
-        for seg in &mut self.flow.segments {
-            let p = packets.get(seg.packet as usize);
-            let (from, to) = p.map_or((0, 0), |p| (p.ts, seg.acked.unwrap_or(i64::MAX)));
-            if self.shared.lost(from, to) {
                 seg.link = seg.link.min(Confidence::Weak);
             }
         }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::adopt::adopt;
 use super::bytes::Bytes;
 use super::device::Device;
-use super::flow::{Flow, Of, Segment, Shared, build};
+use super::flow::{Flow, Of, Segment, Shared, bare, build};
 use super::limits::{HELD, limits};
 use super::packet::Packet;
 use super::routes::Inputs;
@@ -18,6 +18,7 @@ use super::windows::header;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
+use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::thread::Split;
 use crate::reconstruct::timers::Kind;
@@ -30,10 +31,7 @@ const UDP_HEADER: u32 = 8;
 const WEAK_SHARE: i64 = 20;
 
 /// All rows, by start.
-pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
-    let mut gaps = t.gaps;
-    gaps.sort_unstable();
-    gaps.dedup();
+pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Vec<TxRow> {
     let calls = t.sends.calls;
     let mut flows: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
     let mut others: Vec<u32> = vec![];
@@ -65,7 +63,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
     }
     let mut flows: Vec<(ConnectionId, Of<'_>)> = flows.into_iter().collect();
     flows.sort_unstable_by_key(|f| f.0);
-    let mut before = shared(inputs, &t.packets, &gaps);
+    let mut before = shared(inputs, &t.packets, lost);
     let mut headers = calibrated(&flows, &mut before);
     let most = before.header;
     let adopted = adopt(&flows, &headers, &before, &others);
@@ -73,7 +71,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
         own(&mut t.packets, &mut flows, &adopted);
         others.retain(|i| adopted.binary_search_by_key(i, |a| a.0).is_err());
     }
-    let mut shared = shared(inputs, &t.packets, &gaps);
+    let mut shared = shared(inputs, &t.packets, lost);
     shared.header = most;
     if !adopted.is_empty() {
         headers = calibrated(&flows, &mut shared);
@@ -90,16 +88,26 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>) -> Vec<TxRow> {
             .filter_map(|i| t.packets.get(*i as usize))
             .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0))),
     );
+    for r in &mut rows {
+        // What was lost before it ended may have been its end, its wait or its ACK.
+        let to = match r.end {
+            TxEnd::Open => i64::MAX,
+            _ => r.start_ns.saturating_add(r.total_ns),
+        };
+        if lost.within(r.start_ns, to) {
+            r.confidence = r.confidence.min(Confidence::Weak);
+        }
+    }
     rows.par_sort_by_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
     rows
 }
 
-fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], gaps: &'s [i64]) -> Shared<'s> {
+fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {
     Shared {
         identity: inputs.identity,
         packets,
         header: None,
-        gaps,
+        lost,
     }
 }
 
@@ -167,7 +175,12 @@ impl Ledger<'_> {
                     row.stages.set(*stage, (ns > 0).then_some(ns));
                 }
                 weak = held.last().copied().unwrap_or(0);
-                let rest = p.ts - handed - held.iter().take(HELD.len()).sum::<i64>();
+                // A pause that windows seem to explain may have been pacing.
+                if !self.inputs.timers.pacing_told {
+                    weak = weak.saturating_add(held.iter().take(2).fold(0i64, |a, b| a.saturating_add(*b)));
+                }
+                let known = held.iter().take(HELD.len()).fold(0i64, |sum, ns| sum.wrapping_add(*ns));
+                let rest = p.ts.wrapping_sub(handed).wrapping_sub(known);
                 if p.call == Some(append.call) && rest > 0 {
                     row.stages.add(Stage::Send, Some(rest));
                 }
@@ -225,7 +238,7 @@ impl Ledger<'_> {
         let again = seg.last_rtx.and_then(|i| shared.packets.get(i as usize));
         row.retransmits = seg.rtx;
         if let Some(r) = again {
-            row.stages.set(Stage::Recovery, Some(r.ts - p.ts));
+            row.stages.set(Stage::Recovery, Some(r.ts.wrapping_sub(p.ts)));
             let of = r.retransmit.and_then(|i| self.inputs.tcp.retransmits.get(i as usize));
             row.recovery_by = of.map(|x| x.class);
         }
@@ -239,8 +252,10 @@ impl Ledger<'_> {
                 if device.taken && t >= device.ended {
                     let done = device.completed.filter(|c| *c <= t);
                     let late = done.filter(|c| *c > device.ended);
-                    row.stages.set(Stage::Completion, late.map(|c| c - device.ended));
-                    row.stages.set(Stage::Network, Some(t - done.unwrap_or(device.ended)));
+                    row.stages
+                        .set(Stage::Completion, late.map(|c| c.wrapping_sub(device.ended)));
+                    row.stages
+                        .set(Stage::Network, Some(t.wrapping_sub(done.unwrap_or(device.ended))));
                 }
                 t
             }
@@ -258,22 +273,23 @@ impl Ledger<'_> {
     fn packet(&self, p: &Packet, measured: bool) -> TxRow {
         let udp = UDP_PROTOCOLS.contains(&p.protocol);
         let tcp = p.connection.is_some() || TCP_PROTOCOLS.contains(&p.protocol) || p.class == SkbClass::TxClone;
+        // Whose it is, or how long its headers are, is not known: it may carry payload.
+        let measured = p.connection.is_some() && (measured || p.class != SkbClass::TxClone);
+        let clones = self.inputs.identity.fclone_distance.is_some();
         let kind = match (udp, tcp) {
             (true, _) => TxKind::Udp,
-            (false, true) => TxKind::TcpControl,
+            (false, true) if measured || bare(p, clones) => TxKind::TcpControl,
+            (false, true) => TxKind::TcpUnknown,
             (false, false) => TxKind::Other,
         };
         let mut row = self.begin(p, kind, p.link);
         let before = p.before_transport.map(u32::from);
         row.bytes = match kind {
-            // Whose it is, or how long its headers are, is not known: it may carry payload.
-            TxKind::TcpControl if p.connection.is_none() => None,
-            TxKind::TcpControl if p.class == SkbClass::TxClone && !measured => None,
             TxKind::TcpControl => Some(0),
             TxKind::Udp => before.and_then(|b| p.len.checked_sub(b + if p.fragment { 0 } else { UDP_HEADER })),
             _ => None,
         };
-        if kind == TxKind::TcpControl && row.bytes.is_none() {
+        if kind == TxKind::TcpUnknown {
             // Then what was before its queue is not known either.
             row.confidence = row.confidence.min(Confidence::Weak);
         }
@@ -290,14 +306,14 @@ impl Ledger<'_> {
         }
         if p.parked.is_some() {
             row.start_ns = row.start_ns.min(handed);
-            row.stages.set(Stage::Neighbour, Some(p.ts - handed));
+            row.stages.set(Stage::Neighbour, Some(p.ts.wrapping_sub(handed)));
         }
         let device = Device::of(self.inputs, &mut row.stages, p, None);
         row.confidence = row.confidence.min(device.link);
         let last = match (device.completed, device.dropped) {
             (Some(t), _) if device.taken => {
                 row.end = TxEnd::Completed;
-                let late = (t > device.ended).then(|| t - device.ended);
+                let late = (t > device.ended).then(|| t.wrapping_sub(device.ended));
                 row.stages.set(Stage::Completion, late);
                 t
             }
@@ -324,8 +340,8 @@ impl Flow {
 /// Time in the send call: asleep is a full send buffer, else the call's own work. What is not known of the thread stays
 /// unattributed.
 fn in_call(stages: &mut StageTimes, s: &Split) {
-    let slept = s.asleep_ns + s.waking_ns + s.idle_exit_ns;
-    let ran = s.running_ns + s.run_queue_ns;
+    let slept = s.asleep_ns.wrapping_add(s.waking_ns).wrapping_add(s.idle_exit_ns);
+    let ran = s.running_ns.wrapping_add(s.run_queue_ns);
     stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));
     stages.set(Stage::Send, (ran > 0 || s.unknown_ns == 0).then_some(ran));
 }

@@ -52,7 +52,7 @@ impl Limits {
             return;
         }
         self.before.push(self.total);
-        add(&mut self.total, stage, to - from, weak);
+        add(&mut self.total, stage, to.saturating_sub(from), weak);
         self.pieces.push(Piece { from, to, stage, weak });
     }
     /// Sums up to a time.
@@ -62,13 +62,18 @@ impl Limits {
             return Sums::default();
         };
         let mut s = self.before.get(i).copied().unwrap_or_default();
-        add(&mut s, p.stage, t.min(p.to) - p.from, p.weak);
+        add(&mut s, p.stage, t.min(p.to).saturating_sub(p.from), p.weak);
         s
     }
     /// ns by wait inside `[from, to)`.
     pub(super) fn over(&self, from: i64, to: i64) -> Sums {
         let (a, b) = (self.until(from), self.until(to));
-        std::array::from_fn(|i| b.get(i).copied().unwrap_or(0) - a.get(i).copied().unwrap_or(0))
+        std::array::from_fn(|i| {
+            b.get(i)
+                .copied()
+                .unwrap_or(0)
+                .saturating_sub(a.get(i).copied().unwrap_or(0))
+        })
     }
 }
 
@@ -106,7 +111,7 @@ struct Held {
 /// The window that is full, if one is.
 fn full(h: &Held) -> Option<Stage> {
     let peer = h.wnd - h.inflight;
-    let own = (h.cwnd - h.packets) * h.mss;
+    let own = (h.cwnd - h.packets).saturating_mul(h.mss);
     let next = h.mss.min(h.unsent.max(1));
     if h.wnd == 0 {
         Some(Stage::Rwnd)
@@ -250,7 +255,7 @@ impl Walk<'_, '_> {
                         self.armed = true;
                     }
                     What::Expired { slip_ns } => {
-                        let due = t.ts - slip_ns.unwrap_or(0);
+                        let due = t.ts.saturating_sub(slip_ns.unwrap_or(0));
                         push(at, due.min(t.ts), Stage::Pacing);
                         push(at.max(due), t.ts, Stage::PacingSlip);
                         (at, self.armed) = (at.max(t.ts), false);

@@ -33,7 +33,7 @@ use super::tracker::Transmits;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
-use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::dispatch::{Lost, Routes};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
 use crate::reconstruct::thread::Threads;
@@ -84,7 +84,7 @@ pub fn run(trace: &Trace<'_>, inputs: &Inputs<'_>) -> Transmit {
     let routes = routes(trace);
     routes.run(trace, &mut t);
     Transmit {
-        rows: ledger::rows(t, inputs),
+        rows: ledger::rows(t, inputs, &Lost::of(&trace.gaps)),
         missing: routes.missing,
     }
 }

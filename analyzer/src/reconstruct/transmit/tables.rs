@@ -14,9 +14,12 @@ pub enum TxKind {
     Tcp,
     /// A TCP segment without payload: ACK, SYN, FIN, RST, window update, probe; or (`bytes` empty) one not known to carry any.
     TcpControl,
+    /// A TCP segment of which the recording does not tell whether it carries payload, or whose.
+    TcpUnknown,
     /// A UDP packet of a send call.
     Udp,
-    /// Anything else that the host queued on a device: ICMP, ARP, packets of kernel sockets.
+    /// Anything else that the host queued on a device (ICMP, ARP, packets of kernel sockets), and what no event tells to be
+    /// TCP or UDP.
     Other,
 }
 
@@ -26,6 +29,7 @@ impl TxKind {
         match self {
             TxKind::Tcp => "tcp",
             TxKind::TcpControl => "tcp_control",
+            TxKind::TcpUnknown => "tcp_unknown",
             TxKind::Udp => "udp",
             TxKind::Other => "other",
         }

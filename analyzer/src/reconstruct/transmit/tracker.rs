@@ -56,8 +56,6 @@ pub(super) struct Transmits<'f> {
     /// Sockets of descriptors, where no event names a send's socket.
     pub(super) descriptors: Option<Descriptors>,
     pub(super) packets: Vec<Packet>,
-    /// Times of losses.
-    pub(super) gaps: Vec<i64>,
     symbols: &'f Kallsyms,
     /// Functions of work items and tasklets: whether they are of TCP small queues.
     functions: FxHashMap<u64, bool>,
@@ -74,9 +72,7 @@ pub(super) struct Transmits<'f> {
 }
 
 impl Tracker for Transmits<'_> {
-    fn gap(&mut self, gap: &GapRow) {
-        self.gaps.extend(gap.start_ns);
-        self.gaps.extend(gap.end_ns);
+    fn gap(&mut self, _: &GapRow) {
         self.cpus.clear();
         self.sends.threads.clear();
         self.parked.clear();
@@ -98,7 +94,6 @@ impl<'f> Transmits<'f> {
             sends: Sends::default(),
             descriptors: None,
             packets: vec![],
-            gaps: vec![],
             cpus: vec![],
             open: FxHashMap::default(),
             originals: FxHashMap::default(),
