@@ -69,6 +69,8 @@ pub(super) struct Transmits<'f> {
     probe_at: usize,
     retransmit_at: usize,
     last_birth: Option<SkbId>,
+    /// States of sockets were recorded: an address is known to change hands.
+    born: bool,
 }
 
 impl Tracker for Transmits<'_> {
@@ -102,6 +104,7 @@ impl<'f> Transmits<'f> {
             probe_at: 0,
             retransmit_at: 0,
             last_birth: None,
+            born: inputs.tcp.states.iter().any(|s| s.kind == "sock"),
         }
     }
 
@@ -196,7 +199,7 @@ impl<'f> Transmits<'f> {
         self.last_birth = Some(id);
         let at = self.packets.len() as u32;
         let mut link = Confidence::Strong;
-        let (mut cause, mut connection) = (Cause::Other, None);
+        let (mut cause, mut connection, mut by_address) = (Cause::Other, None, false);
         // The answer came in a softirq, or through a write to a tap, or was set by hand: then in a task.
         let thread = thread(e);
         let cpu = self.cpu(e.cpu);
@@ -218,9 +221,13 @@ impl<'f> Transmits<'f> {
             }
         } else if let Some((c, of)) = self.cpu(e.cpu).cause {
             (cause, connection) = (c, of);
+            by_address = of.is_some();
         }
         let original = self.original(id);
-        if connection.is_some() {
+        if by_address && !self.born {
+            // The socket is told by its address, and another may have it by now.
+            link = Confidence::Weak;
+        } else if connection.is_some() {
             link = Confidence::Certain;
         } else if cause != Cause::Call {
             connection = original.and_then(|o| self.originals.get(&o).copied());
