@@ -67,9 +67,8 @@ impl Limits {
     }
     /// ns by wait inside `[from, to)`.
     pub(super) fn over(&self, from: i64, to: i64) -> Sums {
-        let (a, mut b) = (self.until(from), self.until(to));
-        b.iter_mut().zip(a).for_each(|(b, a)| *b = b.saturating_sub(a));
-        b
+        let (a, b) = (self.until(from), self.until(to));
+        std::array::from_fn(|i| b[i].saturating_sub(a[i]))
     }
 }
 
