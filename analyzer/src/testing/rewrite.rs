@@ -81,7 +81,7 @@ pub fn repeated(c: &Capture, times: u64) -> Capture {
     };
     for k in 0..times {
         for r in trace.recs.iter() {
-            let (ts, bytes) = (r.ts as u64 + k * span as u64, trace.payload(&r).to_vec());
+            let (ts, bytes) = (r.ts as u64 + k * span as u64, trace.payload(r).to_vec());
             s.item(usize::from(r.cpu), Item::Event { ts, bytes });
         }
     }
@@ -101,7 +101,7 @@ pub fn joined(a: &Capture, b: &Capture) -> Capture {
         let trace = crate::ingest::Trace::read(c, &Default::default());
         let mut last = after;
         for r in trace.recs.iter() {
-            let (ts, bytes) = (after + r.ts as u64, trace.payload(&r).to_vec());
+            let (ts, bytes) = (after + r.ts as u64, trace.payload(r).to_vec());
             last = ts;
             s.item(usize::from(r.cpu), Item::Event { ts, bytes });
         }

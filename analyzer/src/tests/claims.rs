@@ -87,7 +87,7 @@ impl<A: Fn(u64) -> u64> Both<'_, A> {
         for r in less.tx.iter().filter(|r| r.confidence.is_solid()) {
             let Some(was) = rows.get(&(self.is_address(r.skb_id), r.t_sched_ns)).copied() else {
                 // What is not told apart from a first transmission is a row of its own, and says no more than that.
-                if r.kind != TxKind::TcpUnknown {
+                if !matches!(r.kind, TxKind::TcpUnknown | TxKind::Other) {
                     self.wrong("tx", "a packet that was none", &"", r);
                 }
                 continue;

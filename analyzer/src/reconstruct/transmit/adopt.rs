@@ -45,8 +45,12 @@ pub(super) fn adopt(
             if inside.is_empty() || inside.len() > TRIED || shared.lost(w.from_ns, w.to_ns) {
                 continue;
             }
-            let known = of.packets.iter().filter_map(packet);
-            let known = known.filter(|p| (w.from..w.to).contains(&p.index) && p.ts > w.after_ns);
+            // A socket's packets are in order: those of the window, not all for each window.
+            let first = of
+                .packets
+                .partition_point(|i| packet(i).is_some_and(|p| p.index < w.from));
+            let known = of.packets.get(first..).unwrap_or_default().iter().filter_map(packet);
+            let known = known.take_while(|p| p.index < w.to).filter(|p| p.ts > w.after_ns);
             let lens: Vec<u32> = known.filter(|p| carries_data(p, header)).map(|p| p.len).collect();
             let (n, len) = (lens.len() as u64, lens.iter().map(|l| u64::from(*l)).sum());
             let Some(run) = the_run(inside, (n, len), w.advanced, header) else {

@@ -94,7 +94,8 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
             TxEnd::Open => i64::MAX,
             _ => r.start_ns.saturating_add(r.total_ns),
         };
-        if lost.within(r.start_ns, to) {
+        // Hashed pointers do not tell a retransmission by its original's address.
+        if lost.within(r.start_ns, to) || (inputs.identity.hashed && r.kind == TxKind::Tcp) {
             r.confidence = r.confidence.min(Confidence::Weak);
         }
     }

@@ -72,8 +72,12 @@ fn the_socket_of_a_send_is_that_of_its_descriptor() {
     let t = (BASE + 1_000_000) as i64;
     for r in &rows[3..] {
         assert_eq!((r.start, r.start_ns, r.pid), (TxStart::Sendmsg, t, PID));
-        // Learned, not told.
-        assert_eq!(r.confidence, Confidence::Strong);
+        // Learned, not told; and with pacing timers not recorded, a full window may as well have been pacing.
+        let windowed = r.stage(Stage::Cwnd).is_some();
+        assert_eq!(
+            r.confidence,
+            if windowed { Confidence::Weak } else { Confidence::Strong }
+        );
     }
     assert_eq!(rows[7].stage(Stage::Cwnd), Some(50_100 - 2000));
     assert_eq!(rows[8].stage(Stage::Cwnd), Some(60_100 - 2000));
