@@ -1,4 +1,5 @@
 //! Small made-up fact tables in the analyzer's own row types, so that sections are tested behind the real analyses. Hostile names included.
+//! Long because it is data: one row of each table.
 
 use std::net::{IpAddr, Ipv4Addr};
 
