@@ -44,7 +44,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Record this host's network stack into a bundle (needs root)
-    Record(record::Args),
+    Record(Box<record::Args>),
     /// The postmortem: one self-contained HTML file, pictures, a short verdict here
     Report(report::Args),
     /// One table of facts: packets, receive path, connections, drops, ...
