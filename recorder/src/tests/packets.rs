@@ -86,6 +86,8 @@ fn packets(c: &Capture) -> Vec<(i64, u32, Vec<u8>)> {
 fn tcpdump(ns: &str, dev: &str, file: &Path) -> Option<Child> {
     let mut c = Command::new("ip");
     c.args(["netns", "exec", ns, "tcpdump", "-i", dev, "-s", "0", "-U", "-Z", "root"]);
+    // Without it the kernel hands packets over in blocks, up to a second late, and an interrupt throws the last block away.
+    c.arg("--immediate-mode");
     c.args(["--time-stamp-precision=nano", "-w"]).arg(file);
     let child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
     let started = std::time::Instant::now();
@@ -131,7 +133,14 @@ fn the_packets_are_those_of_tcpdump_without_their_payload() {
     let (one, two) = (send(a, "10.9.0.2", 7777, 300), send(a, "10.9.0.2", 8888, 20));
     o.command = sh(&format!("{one}; {two}"));
     let summary = record(&o, &mut |_| {}).unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for("tcpdump's packets", || {
+        let file = std::fs::read(&other).unwrap();
+        // The last one may be half written; ARP may be among them.
+        items(&file, Locus::default())
+            .filter(|i| matches!(i, Ok(Item::Packet(p)) if p.original_bytes > 60))
+            .count()
+            >= 320
+    });
     let pid = rustix::process::Pid::from_child(&peer);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     peer.wait().unwrap();
