@@ -85,9 +85,10 @@ fn packets(c: &Capture) -> Vec<(i64, u32, Vec<u8>)> {
 
 fn tcpdump(ns: &str, dev: &str, file: &Path) -> Option<Child> {
     let mut c = Command::new("ip");
-    c.args(["netns", "exec", ns, "tcpdump", "-i", dev, "-s", "0", "-U", "-Z", "root"]);
-    // Without it the kernel hands packets over in blocks, up to a second late, and an interrupt throws the last block away.
-    c.arg("--immediate-mode");
+    c.args(["netns", "exec", ns, "tcpdump", "-i", dev, "-U", "-Z", "root"]);
+    // Otherwise the kernel hands packets over in blocks, up to a second late, and an interrupt throws the last block away.
+    // The buffer then has slots as large as the snaplen: with the default one there would be eight.
+    c.args(["--immediate-mode", "-s", "512", "-B", "8192"]);
     c.args(["--time-stamp-precision=nano", "-w"]).arg(file);
     let child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
     let started = std::time::Instant::now();
