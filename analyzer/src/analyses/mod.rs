@@ -2,11 +2,12 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp -> verdict (reads the other answers) -> Answers
+//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp, exemplars -> verdict (reads the other answers) -> Answers
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
 pub mod drops;
+pub mod exemplars;
 pub mod lifetimes;
 pub mod napi;
 pub mod quality;
@@ -57,6 +58,8 @@ pub struct Answers {
     pub drops: Outcome<drops::Drops>,
     /// How did TCP connections do?
     pub tcp: Outcome<tcp::Tcp>,
+    /// Which units show each stage best?
+    pub exemplars: exemplars::Exemplars,
     /// What could not be answered, and why.
     pub unknown: Vec<Reason>,
 }
@@ -80,6 +83,7 @@ pub fn answer(facts: &Facts) -> Answers {
         napi,
         drops,
         tcp,
+        exemplars: exemplars::answer(facts),
         unknown: facts.unknown.clone(),
     }
 }
