@@ -38,3 +38,8 @@ pub fn clock_pair() -> ClockPair {
 pub fn process_cpu_ns() -> u64 {
     u64::try_from(now_ns(ClockId::ProcessCPUTime)).unwrap_or(0)
 }
+
+/// CPU time the calling thread has used, ns.
+pub fn thread_cpu_ns() -> u64 {
+    u64::try_from(now_ns(ClockId::ThreadCPUTime)).unwrap_or(0)
+}

@@ -68,11 +68,11 @@ pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     tracing.off()?;
     let counted = started.elapsed();
     instance.write("events/enable", "0")?;
-    let cpu_before = clock::process_cpu_ns();
-    // Without threads: what is left in the buffers is read once, at the end.
+    // Without threads: what is left in the buffers is read once, at the end. So this thread's time is all that it costs.
+    let cpu_before = clock::thread_cpu_ns();
     let drains = Drains::start(Shared::new(writer, Patience::default())?, drains, &[])?;
     let shared = drains.finish()?;
-    let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before);
+    let cpu_ns = clock::thread_cpu_ns().saturating_sub(cpu_before);
     let stats = stats(&instance, &[])?;
     let sampled = stats.iter().map(|s| s.read_events).sum();
     let lost: u64 = stats.iter().map(lost_events).sum();

@@ -13,8 +13,19 @@ pub enum RecordError {
     )]
     NoTracefs,
     /// The kernel refused because of missing privileges.
-    #[error("no permission for {path}: recording needs root (try sudo)", path = .path.display())]
+    #[error("no permission for {path}: {because}", path = .path.display())]
     NoPermission {
+        /// What was refused.
+        path: PathBuf,
+        /// What is missing, as far as can be told.
+        because: String,
+    },
+    /// Tracefs can be read, not written.
+    #[error(
+        "{path}: tracefs is mounted read-only here (a container, or ProtectKernelTunables= of systemd); recording needs it writable",
+        path = .path.display()
+    )]
+    ReadOnly {
         /// What was refused.
         path: PathBuf,
     },
@@ -117,11 +128,20 @@ pub enum RecordError {
 }
 
 impl RecordError {
+    /// A refusal, and what is missing.
+    pub(crate) fn no_permission(path: impl Into<PathBuf>) -> Self {
+        RecordError::NoPermission {
+            path: path.into(),
+            because: crate::permissions::why_refused(),
+        }
+    }
+
     /// An error about a tracefs file; a refusal becomes [`RecordError::NoPermission`].
     pub(crate) fn tracefs(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         let path = path.into();
         match source.kind() {
-            io::ErrorKind::PermissionDenied => RecordError::NoPermission { path },
+            io::ErrorKind::PermissionDenied => RecordError::no_permission(path),
+            io::ErrorKind::ReadOnlyFilesystem => RecordError::ReadOnly { path },
             _ => RecordError::Tracefs { doing, path, source },
         }
     }

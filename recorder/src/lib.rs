@@ -24,6 +24,7 @@ mod limits;
 mod options;
 mod output;
 mod pcap;
+mod permissions;
 mod plan;
 mod prepare;
 mod record;

@@ -10,7 +10,7 @@ use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::options::RecordOptions;
 use crate::plan::{self, Enabled};
-use crate::{clock, host, limits, tracefs};
+use crate::{clock, host, limits, permissions, tracefs};
 
 /// Sets the instance up (tracing stays off) and returns the manifest that says how.
 pub fn prepare(
@@ -23,6 +23,7 @@ pub fn prepare(
         .iter()
         .map(|r| format!("removed tracing instance {r}, left by a recorder that was killed"))
         .collect();
+    notes.extend(permissions::notes(host::are_hidden(symbols)));
     let clock = instance.set_clock()?;
     if clock != "mono" {
         notes.push(format!(
@@ -122,7 +123,8 @@ pub fn write_texts(
             writer.append(&bundle::event_format_name(system, name), &text)?;
         }
     }
-    if !symbols.is_empty() {
+    // Without addresses they would all lie at 0.
+    if !symbols.is_empty() && !host::are_hidden(symbols) {
         writer.append(bundle::KALLSYMS, &PagesEncoder::new(9)?.encode(symbols)?)?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 mod faults;
 mod flight;
 mod flight_processes;
+mod harness;
 mod kernel_state;
 mod live;
 mod packets;

@@ -14,7 +14,7 @@ pub fn find() -> Result<PathBuf, RecordError> {
         match fs::metadata(Path::new(root).join("events")) {
             Ok(_) => return Ok(root.into()),
             Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-                return Err(RecordError::NoPermission { path: root.into() });
+                return Err(RecordError::no_permission(root));
             }
             Err(_) => {}
         }

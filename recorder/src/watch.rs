@@ -161,7 +161,12 @@ pub struct CpuShare(VecDeque<(Instant, u64)>);
 impl CpuShare {
     /// `started`: what was used before (reading symbols, snapshots) does not count.
     pub fn new(started: Instant) -> CpuShare {
-        CpuShare([(started, clock::process_cpu_ns())].into())
+        CpuShare::from(started, clock::process_cpu_ns())
+    }
+
+    /// `cpu_ns` had been used at `started`.
+    pub fn from(started: Instant, cpu_ns: u64) -> CpuShare {
+        CpuShare([(started, cpu_ns)].into())
     }
 
     /// Adds a reading; percent of one CPU, `None` before a whole window has passed.

@@ -123,7 +123,10 @@ pub fn flight(
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
-    let encoded = PagesEncoder::new(9).and_then(|mut e| e.encode(&symbols));
+    let encoded = match host::are_hidden(&symbols) {
+        true => Ok(Vec::new()),
+        false => PagesEncoder::new(9).and_then(|mut e| e.encode(&symbols)),
+    };
     let layout = tracefs::read(&tracefs.join("events/header_page"))
         .ok()
         .and_then(|t| PageLayout::parse(&t, manifest.machine.endian).ok())

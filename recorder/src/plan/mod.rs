@@ -131,7 +131,7 @@ impl Planning<'_> {
         };
         match self.instance.write(&format!("{folder}/enable"), "1") {
             Ok(()) => self.out.events.push(PlannedEvent { name, filter }),
-            Err(e @ RecordError::NoPermission { .. }) => return Err(e),
+            Err(e @ (RecordError::NoPermission { .. } | RecordError::ReadOnly { .. })) => return Err(e),
             Err(e) => self.absent(&name, &e.to_string()),
         }
         Ok(())
@@ -173,10 +173,12 @@ impl Planning<'_> {
             let any = found.iter().map(one).collect::<Vec<_>>().join(" || ");
             asked.as_ref().map_or(any.clone(), |a| format!("({any}) && ({a})"))
         };
-        // By name (6.6 and later): readable, and right for a function that was moved. Else by address.
-        let by_name = join(&|(_, name)| format!("{field}.function == {name}"));
-        let by_address = join(&|(address, _)| format!("{field} == 0x{address}"));
-        self.set_filter(folder, vec![by_name, by_address])
+        // By name (6.6 and later): readable, and right for a function that was moved. Else by address, unless hidden.
+        let mut candidates = vec![join(&|(_, name)| format!("{field}.function == {name}"))];
+        if !found.iter().any(|(address, _)| is_hidden(address)) {
+            candidates.push(join(&|(address, _)| format!("{field} == 0x{address}")));
+        }
+        self.set_filter(folder, candidates)
     }
 }
 
@@ -193,13 +195,18 @@ pub fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static s
     symbols.split_inclusive('\n').filter(|l| name(l)).collect()
 }
 
-/// Address and name of a function in kallsyms; compilers may append `.isra.0` and the like. None when addresses are hidden.
+/// Whether an address of kallsyms is only zeros: kptr_restrict, or no CAP_SYSLOG.
+pub fn is_hidden(address: &str) -> bool {
+    address.bytes().all(|b| b == b'0')
+}
+
+/// Address and name of a function in kallsyms; compilers may append `.isra.0` and the like.
 pub fn find_symbol<'a>(symbols: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
     symbols.lines().find_map(|l| {
         let mut parts = l.split_ascii_whitespace();
         let (address, name) = (parts.next()?, parts.nth(1)?);
         let suffix = name.strip_prefix(function)?;
         let same = suffix.is_empty() || (suffix.starts_with('.') && !suffix.starts_with(".cold"));
-        (same && address.bytes().any(|b| b != b'0')).then_some((address, name))
+        same.then_some((address, name))
     })
 }

@@ -42,7 +42,22 @@ pub fn groups(profile: Profile) -> &'static [&'static [Wanted]] {
         Profile::Tcp => &[DROPS, TCP, TIMERS],
         Profile::Rx => &[DROPS, RX, CONTEXT, SCHED, TCP_RX, RX_CALLS],
         Profile::Tx => &[DROPS, TX, CONTEXT, SCHED, TCP_TX, TIMERS, TSQ, TX_CALLS],
-        Profile::Full => &[FULL, CONTEXT, TIMERS, TSQ, SCHED, RX_CALLS, TX_CALLS, OTHER_CALLS],
+        Profile::Full => &[
+            DROPS,
+            RESETS,
+            TCP,
+            RX,
+            TCP_RX,
+            TX,
+            REST,
+            CONTEXT,
+            TIMERS,
+            TSQ,
+            SCHED,
+            RX_CALLS,
+            TX_CALLS,
+            OTHER_CALLS,
+        ],
     }
 }
 
@@ -255,79 +270,13 @@ const OTHER_CALLS: &[Wanted] = &[only(
     ],
 )];
 
-/// Everything of the stack itself, also what kernels to come may add.
-const FULL: &[Wanted] = &[
-    all("skb", &["kfree_skb", "consume_skb", "skb_copy_datagram_iovec"]),
-    all(
-        "net",
-        &[
-            "net_dev_queue",
-            "net_dev_start_xmit",
-            "net_dev_xmit",
-            "net_dev_xmit_timeout",
-            "netif_receive_skb",
-            "netif_rx",
-            "napi_gro_receive_entry",
-            "napi_gro_receive_exit",
-            "napi_gro_frags_entry",
-            "napi_gro_frags_exit",
-            "netif_receive_skb_entry",
-            "netif_receive_skb_exit",
-            "netif_receive_skb_list_entry",
-            "netif_receive_skb_list_exit",
-            "netif_rx_entry",
-            "netif_rx_exit",
-        ],
-    ),
-    all("napi", &["napi_poll", "dql_stall_detected"]),
-    all(
-        "tcp",
-        &[
-            "tcp_probe",
-            "tcp_cong_state_set",
-            "tcp_retransmit_skb",
-            "tcp_retransmit_synack",
-            "tcp_send_reset",
-            "tcp_receive_reset",
-            "tcp_destroy_sock",
-            "tcp_rcv_space_adjust",
-            "tcp_bad_csum",
-            "tcp_sendmsg_locked",
-            "tcp_rcvbuf_grow",
-        ],
-    ),
-    all(
-        "sock",
-        &[
-            "inet_sock_set_state",
-            "inet_sk_error_report",
-            "sk_data_ready",
-            "sock_send_length",
-            "sock_recv_length",
-            "sock_rcvqueue_full",
-            "sock_exceed_buf_limit",
-        ],
-    ),
-    all(
-        "qdisc",
-        &[
-            "qdisc_enqueue",
-            "qdisc_dequeue",
-            "qdisc_reset",
-            "qdisc_destroy",
-            "qdisc_create",
-        ],
-    ),
-    all("udp", &["udp_fail_queue_rcv_skb"]),
-    all(
-        "neigh",
-        &[
-            "neigh_create",
-            "neigh_update",
-            "neigh_update_done",
-            "neigh_timer_handler",
-            "neigh_event_send_done",
-        ],
-    ),
-    all("icmp", &["icmp_send"]),
+/// What else the stack's own systems have here, also what kernels to come may add.
+const REST: &[Wanted] = &[
+    all("skb", &[]),
+    all("net", &[]),
+    all("napi", &[]),
+    all("qdisc", &[]),
+    all("udp", &[]),
+    all("neigh", &[]),
+    all("icmp", &[]),
 ];

@@ -6,10 +6,12 @@
 //! their stated length, never by version (include/uapi/linux/{inet_diag,tcp,pkt_sched,gen_stats,ethtool}.h).
 //!
 //! ```text
-//! proc, sysctl, queues, irq_affinity, tasks, interfaces      the recorder's own network namespace
-//! namespaces -> inside each: links, qdiscs, classes, nics, sockets      lines begin with netns=<inode>
+//! proc, sysctl, queues, irq_affinity, cpu_topology, tasks, interfaces      the recorder's own network namespace
+//! namespaces -> inside each: links, addresses, routes, neighbours, qdiscs, classes, nics, sockets
+//!                            lines begin with netns=<inode>
 //! ```
 
+mod addresses;
 mod ethtool;
 mod links;
 mod netlink;
@@ -38,7 +40,7 @@ use owners::Owners;
 
 /// No more than so many namespaces are entered, and no more sockets listed: a snapshot is bounded on any host.
 const MAX_NETNS: usize = 64;
-const MAX_SOCKETS: usize = 10_000;
+const MAX_SOCKETS: usize = addresses::MOST;
 /// Nor are namespaces entered when all this took so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -57,6 +59,7 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
     if when == SnapshotWhen::Start {
         put("sysctl", settings::sysctl().as_bytes())?;
         put("irq_affinity", settings::irq_affinity().as_bytes())?;
+        put("cpu_topology", settings::cpu_topology().as_bytes())?;
     }
     let mut texts = Texts::default();
     let namespaces = netns::list();
@@ -87,6 +90,9 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
     }
     for (what, text) in [
         ("links", &texts.links),
+        ("addresses", &texts.addresses),
+        ("routes", &texts.routes),
+        ("neighbours", &texts.neighbours),
         ("qdiscs", &texts.qdiscs),
         ("classes", &texts.classes),
         ("nics", &texts.nics),
@@ -109,6 +115,9 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
 #[derive(Debug, Default)]
 struct Texts {
     links: String,
+    addresses: String,
+    routes: String,
+    neighbours: String,
     qdiscs: String,
     classes: String,
     nics: String,
@@ -146,6 +155,12 @@ fn visit(space: &Netns, when: SnapshotWhen, owners: &Owners, mut t: Texts) -> Te
     let netns = space.inode;
     let (done, links) = split(links::links(netns, &mut t.links));
     t.judge("interfaces", netns, done);
+    let done = addresses::addresses(netns, &mut t.addresses);
+    t.judge("addresses", netns, done);
+    let done = addresses::routes(netns, &mut t.routes);
+    t.judge("routes", netns, done);
+    let done = addresses::neighbours(netns, &mut t.neighbours);
+    t.judge("neighbours", netns, done);
     let (done, with_qdisc) = split(qdisc::qdiscs(netns, &mut t.qdiscs));
     t.judge("qdiscs", netns, done);
     let done = qdisc::classes(netns, &with_qdisc, &mut t.classes);

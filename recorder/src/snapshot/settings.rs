@@ -109,6 +109,42 @@ pub fn irq_affinity() -> String {
     out
 }
 
+/// `cpu=0 online=1 physical_package_id=0 core_id=0 thread_siblings_list=0-1 numa_node=0 scaling_governor=performance` lines.
+pub fn cpu_topology() -> String {
+    let root = Path::new("/sys/devices/system/cpu");
+    let mut out = String::new();
+    let mut cpus: Vec<u32> = list(root)
+        .iter()
+        .filter_map(|n| n.strip_prefix("cpu")?.parse().ok())
+        .collect();
+    cpus.sort_unstable();
+    for cpu in cpus {
+        let folder = root.join(format!("cpu{cpu}"));
+        let mut values = values(&folder, &TOPOLOGY);
+        // A link to its memory node, by name.
+        if let Some(node) = list(&folder)
+            .iter()
+            .find_map(|n| n.strip_prefix("node")?.parse::<u32>().ok())
+        {
+            _ = write!(values, " numa_node={node}");
+        }
+        _ = writeln!(out, "cpu={cpu}{values}");
+    }
+    out
+}
+
+/// Files below /sys/devices/system/cpu/cpuN. CPU 0 often has no `online`: it cannot be taken away.
+const TOPOLOGY: [&str; 8] = [
+    "online",
+    "topology/physical_package_id",
+    "topology/die_id",
+    "topology/core_id",
+    "topology/thread_siblings_list",
+    "topology/package_cpus_list",
+    "cpufreq/scaling_governor",
+    "cpufreq/scaling_max_freq",
+];
+
 /// Files that exist and can be read, as ` name=value`.
 fn values(folder: &Path, files: &[&str]) -> String {
     let mut out = String::new();
@@ -116,7 +152,10 @@ fn values(folder: &Path, files: &[&str]) -> String {
         let Ok(value) = fs::read_to_string(folder.join(file)) else {
             continue;
         };
-        let key = file.replace("byte_queue_limits/", "bql_").replace("device/", "");
+        let key = match file.strip_prefix("byte_queue_limits/") {
+            Some(limit) => format!("bql_{limit}"),
+            None => file.rsplit('/').next().unwrap_or(file).to_owned(),
+        };
         _ = write!(out, " {key}={}", word(value.trim()));
     }
     out

@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::flight::{Folder, flight_of, fly, flying, hold, overflow};
-use super::kernel_state::{instances_of, kernel_state};
-use super::live::{open, tracefs_or_skip, tracing_is_on, transfer, wait_for};
-use super::reading::{each_record, payloads};
+use super::harness::{open, tracefs_or_skip, tracing_is_on, transfer, wait_for};
+use super::kernel_state::{assert_restored, instances_of, kernel_state};
+use super::reading::each_record;
 use crate::flight::flight;
 
 #[test]
@@ -85,12 +85,12 @@ fn what_a_killed_flight_left_is_removed_by_the_next() {
     });
     signal(&child, rustix::process::Signal::KILL);
     child.wait().unwrap();
-    assert_eq!(instances_of(&root, pid).len(), 2, "kill -9 cannot clean up");
+    // Two are left, unless another recorder of this machine was the next one.
     let mut o = folder.options();
     o.duration = Some(Duration::from_millis(100));
     flight(&o, &flying(&[]), &mut |_| {}).unwrap();
     assert_eq!(instances_of(&root, pid), [""; 0]);
-    assert_eq!(kernel_state(&root), state);
+    assert_restored(&root, &state);
 }
 
 /// Runs a command of iproute2 and says whether it worked.
@@ -142,20 +142,24 @@ fn retransmits_of_a_short_queue_trigger() {
         .find(|e| e.name == "tcp_retransmit_skb")
         .unwrap()
         .id;
-    // The counter counts segments, the event fires once for each skb, of several segments: so many at most, and all of
-    // them in the interval of the rate.
-    let retransmitted = payloads(&c, id).len() as u64;
+    // The counter counts segments, the event fires once for each skb, of several segments: so many at most. What was sent
+    // again near the two readings may be on either side of them.
     let count = t.count.unwrap();
     assert_eq!(t.evidence, [format!("Tcp.RetransSegs +{count}")]);
     let noticed = t.clock.monotonic_ns;
     let from = noticed - i64::try_from(t.interval_ns.unwrap()).unwrap();
-    let mut inside = 0u64;
-    each_record(&c, |ts, p| {
-        let at = i64::try_from(ts).unwrap();
-        inside += u64::from(c.endian.u16(p, 0) == Some(id) && from <= at && at <= noticed);
-    });
-    assert!(
-        inside == retransmitted && inside <= count && count <= inside * 45,
-        "{count} {retransmitted} {inside}"
+    let between = |from: i64, to: i64| {
+        let mut n = 0u64;
+        each_record(&c, |ts, p| {
+            let at = i64::try_from(ts).unwrap();
+            n += u64::from(c.endian.u16(p, 0) == Some(id) && from <= at && at <= to);
+        });
+        n
+    };
+    const NEAR: i64 = 200_000_000;
+    let (surely, perhaps) = (
+        between(from + NEAR, noticed - NEAR),
+        between(from - NEAR, noticed + NEAR),
     );
+    assert!(surely <= count && count <= perhaps * 45, "{count} {surely} {perhaps}");
 }

