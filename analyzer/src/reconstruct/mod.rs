@@ -23,6 +23,7 @@ mod run;
 pub mod skb;
 pub mod skew;
 pub mod softirq;
+pub mod stage_times;
 pub mod tcp;
 pub mod thread;
 pub mod timers;

@@ -34,8 +34,11 @@ fn mix(seed: u64, i: u64) -> u64 {
 
 fn sums(f: &Facts, what: &str) {
     for r in &f.rx {
-        let parts = r.stages.iter().flatten().fold(0i64, |a, b| a.wrapping_add(*b));
-        assert_eq!(parts.wrapping_add(r.unattributed_ns), r.total_ns, "{what}: {r:?}");
+        assert_eq!(
+            r.stages.sum().wrapping_add(r.unattributed_ns),
+            r.total_ns,
+            "{what}: {r:?}"
+        );
     }
     for r in &f.tx {
         assert_eq!(

@@ -10,8 +10,7 @@ use crate::testing::rewrite::{thinned, without_events};
 
 pub(super) fn check_invariants(f: &Facts) {
     for r in &f.rx {
-        let parts: i64 = r.stages.iter().flatten().sum();
-        assert_eq!(parts + r.unattributed_ns, r.total_ns, "{r:?}");
+        assert_eq!(r.stages.sum() + r.unattributed_ns, r.total_ns, "{r:?}");
     }
     for r in &f.tx {
         assert_eq!(r.stages.sum() + r.unattributed_ns, r.total_ns, "{r:?}");

@@ -11,7 +11,7 @@ use netmortem_analyzer::reconstruct::drops::tables::DropRow;
 use netmortem_analyzer::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
 use netmortem_analyzer::reconstruct::napi::tables::{PollContext, PollRow};
 use netmortem_analyzer::reconstruct::observer::tables::ObserverRow;
-use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
+use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, RxRow, RxStart, Stage, StageTimes as RxStages};
 use netmortem_analyzer::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
 use netmortem_analyzer::reconstruct::skew::tables::SkewRow;
 use netmortem_analyzer::reconstruct::softirq::Counted;
@@ -139,7 +139,7 @@ fn name(text: &str) -> Name {
 /// 400 units; the receive queue (reader asleep) takes most of the time.
 fn rx() -> Vec<RxRow> {
     let unit = |n: i64| {
-        let mut stages = [None; STAGES];
+        let mut stages = RxStages::default();
         let mut total = 0;
         for (stage, base) in [
             (Stage::SoftirqWait, 900),
@@ -152,9 +152,7 @@ fn rx() -> Vec<RxRow> {
         ] {
             let time = base + base * ((n * 7_919) % 101) / 20;
             total += time;
-            if let Some(slot) = stages.get_mut(stage as usize) {
-                *slot = Some(time);
-            }
+            stages.set(stage, Some(time));
         }
         RxRow {
             skb_id: SkbId(n as u32),

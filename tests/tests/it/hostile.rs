@@ -147,9 +147,11 @@ fn claims(r: &mut Random, c: &mut Capture) {
 /// What must hold of any facts.
 fn check(facts: &Facts, what: &str) {
     for row in &facts.rx {
-        let parts = row.stages.iter().flatten().map(|ns| i128::from(*ns)).sum::<i128>();
-        let whole = parts + i128::from(row.unattributed_ns);
-        assert_eq!(whole as i64, row.total_ns, "{what}: {row:?}");
+        assert_eq!(
+            row.stages.sum().wrapping_add(row.unattributed_ns),
+            row.total_ns,
+            "{what}: {row:?}"
+        );
     }
     for (at, life) in facts.skbs.iter().enumerate() {
         assert_eq!(life.skb_id.0 as usize, at, "{what}");

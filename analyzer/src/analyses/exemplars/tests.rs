@@ -14,7 +14,7 @@ fn unit(n: u32, copy_ns: i64, confidence: Confidence) -> RxRow {
         confidence,
         ..RxRow::default()
     };
-    row.stages[Stage::Copy as usize] = Some(copy_ns);
+    row.stages.set(Stage::Copy, Some(copy_ns));
     row
 }
 

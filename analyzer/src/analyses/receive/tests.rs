@@ -3,12 +3,12 @@ use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, RxStart, STAGES, Stage};
+use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, RxStart, Stage, StageTimes};
 
 fn unit(n: u32, end: RxEnd, of: &[(Stage, i64)], unattributed_ns: i64, confidence: Confidence) -> RxRow {
-    let mut stages = [None; STAGES];
+    let mut stages = StageTimes::default();
     for (s, v) in of {
-        stages[*s as usize] = Some(*v);
+        stages.set(*s, Some(*v));
     }
     RxRow {
         skb_id: SkbId(n),

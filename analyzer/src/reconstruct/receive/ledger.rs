@@ -1,6 +1,6 @@
 //! From the times of a unit to its row: differences of neighbours, and what is in none of them.
 
-use super::tables::{RxEnd, RxRow, RxStart, STAGES, Stage};
+use super::tables::{RxEnd, RxRow, RxStart, Stage, StageTimes};
 use super::unit::Unit;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
@@ -44,29 +44,12 @@ impl Asks<'_> {
     }
 }
 
-/// The parts of a row while it is written.
-#[derive(Default)]
-struct Parts([Option<i64>; STAGES]);
-
-impl Parts {
-    fn set(&mut self, s: Stage, v: Option<i64>) {
-        if let Some(slot) = self.0.get_mut(s as usize) {
-            *slot = v;
-        }
-    }
-    fn add(&mut self, s: Stage, v: Option<i64>) {
-        if let (Some(slot), Some(v)) = (self.0.get_mut(s as usize), v) {
-            *slot = Some(slot.unwrap_or(0).wrapping_add(v));
-        }
-    }
-}
-
 fn between(from: Option<i64>, to: Option<i64>) -> Option<i64> {
     from.zip(to).map(|(a, b)| b.wrapping_sub(a))
 }
 
 /// First event to `netif_receive_skb`.
-fn arrival(u: &Unit, parts: &mut Parts) {
+fn arrival(u: &Unit, parts: &mut StageTimes) {
     let steered = u.recv.is_some() && u.cpu != u.start_cpu;
     let in_poll = u.gro.or(u.recv);
     if u.start_kind == RxStart::Irq {
@@ -107,7 +90,7 @@ fn arrival(u: &Unit, parts: &mut Parts) {
 }
 
 /// `netif_receive_skb` to readable.
-fn protocol(u: &Unit, parts: &mut Parts) {
+fn protocol(u: &Unit, parts: &mut StageTimes) {
     let done = u.proto.or(u.ready);
     match u.through.filter(|_| !u.backlog && done.is_some()) {
         Some(through) => {
@@ -124,7 +107,7 @@ fn protocol(u: &Unit, parts: &mut Parts) {
 /// Writes the row. A stage is `None` when it did not happen or its ends are not known; the rest is unattributed, so the
 /// parts sum to the total by construction. Nothing is clamped: a negative stage is the clocks' error and is shown.
 pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
-    let mut parts = Parts::default();
+    let mut parts = StageTimes::default();
     arrival(u, &mut parts);
     protocol(u, &mut parts);
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
@@ -157,17 +140,14 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         last = u.exit.or(u.read).unwrap_or(taken);
     }
     let total_ns = last.wrapping_sub(u.start);
-    // Times of a damaged recording may lie centuries apart; modulo 2^64 the parts still sum to the total.
-    let attributed = parts.0.iter().flatten().fold(0i64, |sum, ns| sum.wrapping_add(*ns));
     let named = |pid: i32| match pid {
         0 => Name::default(),
         _ => asks.comms.at(pid, last),
     };
     // The run that it waited for: of its first CPU, or of the one it was steered to.
-    let stage = |s: Stage| parts.0.get(s as usize).copied().flatten();
-    let waited = match (stage(Stage::SoftirqWait), u.start_kind) {
+    let waited = match (parts.get(Stage::SoftirqWait), u.start_kind) {
         (Some(_), RxStart::Irq) => u.softirq.and_then(|start| asks.softirq(start, u.start_cpu)),
-        (None, _) if stage(Stage::Rps).is_none() => None,
+        (None, _) if parts.get(Stage::Rps).is_none() => None,
         _ => u.recv_softirq.and_then(|start| asks.softirq(start, u.cpu)),
     };
     RxRow {
@@ -182,8 +162,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         start: u.start_kind,
         total_ns,
         end,
-        unattributed_ns: total_ns.wrapping_sub(attributed),
-        stages: parts.0,
+        unattributed_ns: total_ns.wrapping_sub(parts.sum()),
+        stages: parts,
         rcvq_ns,
         censored: None,
         at_least_ns: None,

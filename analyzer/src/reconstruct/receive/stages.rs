@@ -1,5 +1,7 @@
 //! The stages of the receive path.
 
+use crate::reconstruct::stage_times::Times;
+
 /// The stages of the receive path in the order a packet goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,5 +109,14 @@ impl Stage {
             Stage::Copy => "copy to the reader, with the ACKs it sends and softirqs on its CPU meanwhile",
             Stage::Return => "system call return",
         }
+    }
+}
+
+/// ns per stage of a row.
+pub type StageTimes = Times<Stage, STAGES>;
+
+impl From<Stage> for usize {
+    fn from(s: Stage) -> usize {
+        s as usize
     }
 }

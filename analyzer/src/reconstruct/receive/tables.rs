@@ -7,7 +7,7 @@ use crate::reconstruct::context::RunBy;
 use crate::reconstruct::softirq::tables::Blame;
 use crate::table::{Cell, TableDef, col};
 
-pub use super::stages::{STAGES, Stage};
+pub use super::stages::{STAGES, Stage, StageTimes};
 
 /// How a unit's story ends in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -138,8 +138,8 @@ pub struct RxRow {
     pub end: RxEnd,
     /// The part of `total_ns` in no stage.
     pub unattributed_ns: i64,
-    /// ns per stage in the order of [`Stage::ALL`]; `None`: did not happen, or not known (then the time is in `unattributed_ns`).
-    pub stages: [Option<i64>; STAGES],
+    /// ns per stage; not set: did not happen, or not known (then the time is in `unattributed_ns`).
+    pub stages: StageTimes,
     /// Ready (or protocol) to the copy that took its last byte: the residence in the receive queue.
     pub rcvq_ns: Option<i64>,
     /// Why its time is only known to be at least something; such a unit is in no percentile.
@@ -169,7 +169,7 @@ pub struct RxRow {
 impl RxRow {
     /// ns of a stage.
     pub fn stage(&self, s: Stage) -> Option<i64> {
-        self.stages.get(s as usize).copied().flatten()
+        self.stages.get(s)
     }
 }
 

@@ -28,8 +28,7 @@ fn script() -> Script {
 fn rx(s: &Script) -> Vec<RxRow> {
     let rows = s.facts().rx;
     for r in &rows {
-        let parts: i64 = r.stages.iter().flatten().sum();
-        assert_eq!(parts + r.unattributed_ns, r.total_ns, "{r:?}");
+        assert_eq!(r.stages.sum() + r.unattributed_ns, r.total_ns, "{r:?}");
     }
     rows
 }

@@ -1,5 +1,7 @@
 //! The stages of the transmit path.
 
+use crate::reconstruct::stage_times::Times;
+
 /// The stages of the transmit path in the order a segment goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,38 +107,11 @@ impl Stage {
     }
 }
 
-/// ns per stage; compact: the smallest number stands for "not known".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StageTimes([i64; STAGES]);
+/// ns per stage of a row.
+pub type StageTimes = Times<Stage, STAGES>;
 
-impl Default for StageTimes {
-    fn default() -> Self {
-        StageTimes([i64::MIN; STAGES])
-    }
-}
-
-impl StageTimes {
-    /// ns of a stage; `None`: did not happen, or not known.
-    pub fn get(&self, s: Stage) -> Option<i64> {
-        self.0.get(s as usize).copied().filter(|ns| *ns != i64::MIN)
-    }
-    /// Sets a stage.
-    pub fn set(&mut self, s: Stage, ns: Option<i64>) {
-        if let Some(slot) = self.0.get_mut(s as usize) {
-            *slot = ns.unwrap_or(i64::MIN);
-        }
-    }
-    /// Adds to a stage.
-    pub fn add(&mut self, s: Stage, ns: Option<i64>) {
-        if let Some(ns) = ns {
-            self.set(s, Some(self.get(s).unwrap_or(0).wrapping_add(ns)));
-        }
-    }
-    /// Sum of the known ones; modulo 2^64, so that parts still sum to the total in a damaged recording.
-    pub fn sum(&self) -> i64 {
-        self.0
-            .iter()
-            .filter(|ns| **ns != i64::MIN)
-            .fold(0i64, |sum, ns| sum.wrapping_add(*ns))
+impl From<Stage> for usize {
+    fn from(s: Stage) -> usize {
+        s as usize
     }
 }
