@@ -3,6 +3,7 @@
 //! The machine may be shared: an actor whose own waits are not the planted cause runs SCHED_FIFO, so that nobody else's
 //! work delays it.
 
+use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -118,6 +119,36 @@ pub fn burn(long: Duration) -> (i64, i64) {
         }
         std::hint::spin_loop();
     }
+}
+
+/// Asks again and again, at most 20 s, until there is an answer; `what` is missing else.
+pub fn await_some<T>(what: &str, mut ask: impl FnMut() -> anyhow::Result<Option<T>>) -> anyhow::Result<T> {
+    let until = sys::now_ns() + 20_000_000_000;
+    while sys::now_ns() < until {
+        if let Some(answer) = ask()? {
+            return Ok(answer);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(anyhow!("{what} did not come for 20 s"))
+}
+
+/// Reads messages of `size` bytes, each as soon as it can; after each one `next` opens. Its thread, and when it had each.
+pub fn read_all(mut stream: &TcpStream, size: usize, messages: usize, next: &Gate) -> anyhow::Result<(i32, Vec<i64>)> {
+    let (mut message, mut at) = (vec![0; size], vec![]);
+    for _ in 0..messages {
+        stream.read_exact(&mut message)?;
+        at.push(sys::now_ns());
+        next.open();
+    }
+    Ok((sys::tid(), at))
+}
+
+/// Runs `f`: when it began and ended.
+pub fn timed<E>(f: impl FnOnce() -> Result<(), E>) -> Result<(i64, i64), E> {
+    let before = sys::now_ns();
+    f()?;
+    Ok((before, sys::now_ns()))
 }
 
 /// One actor lets another pass, once per opening.

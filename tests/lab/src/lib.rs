@@ -25,6 +25,5 @@ pub mod rigs;
 pub mod runner;
 pub mod sender;
 pub mod sys;
-pub mod sys_net;
 pub mod truth;
 pub mod wire;

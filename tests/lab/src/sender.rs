@@ -10,14 +10,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use crate::actors::await_some;
 use crate::net::Netns;
-use crate::sys::now_ns;
-use crate::sys_net;
+use crate::sys::{self, now_ns, tcp_info};
 use crate::truth::Case;
-use crate::wire::{Seen, Way, Wire};
-
-/// How long a wire is watched for a message before the rig gives up, ns.
-const PATIENCE_NS: i64 = 5_000_000_000;
+use crate::wire::{Mode, Seen, Way, Wire};
 
 /// One message: when the send call began and ended.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +63,21 @@ impl Line {
         a.write("/proc/sys/net/ipv4/tcp_autocorking", "0")?;
         Ok(Line { a, b, wire })
     }
+    /// A token bucket at the sender, of so many bytes a second, whose queue holds `limit` bytes. Made while recorded, its
+    /// `qdisc_create` names its kind.
+    pub fn shape(&self, rate: u32, limit: u32) -> anyhow::Result<()> {
+        let bits = rate * 8;
+        self.a.tc(&format!(
+            "qdisc replace dev wire0 root tbf rate {bits}bit burst 1600 limit {limit}"
+        ))
+    }
+    /// The wire holds one way while `say` is done and for `ms` more; when it went on.
+    pub fn hold<T>(&self, way: Way, ms: u64, say: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, i64)> {
+        self.wire.set(way, Mode::Hold)?;
+        let said = say()?;
+        thread::sleep(Duration::from_millis(ms));
+        Ok((said, self.wire.set(way, Mode::Pass)?))
+    }
     /// Makes a connection.
     pub fn connect(&self) -> anyhow::Result<Sender<'_>> {
         let listener = self.b.inside(|| Ok(TcpListener::bind("10.66.1.2:0")?))?;
@@ -73,7 +85,7 @@ impl Line {
         let socket = self.a.inside(|| Ok(TcpStream::connect(to)?))?;
         let peer = listener.accept()?.0;
         socket.set_nodelay(true)?;
-        sys_net::set(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, *b"cubic")?;
+        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, *b"cubic")?;
         let deaf = Arc::new(AtomicBool::new(false));
         let ears = Arc::clone(&deaf);
         thread::Builder::new()
@@ -97,7 +109,7 @@ impl Sender<'_> {
         let from_ns = now_ns();
         let mut at = 0;
         while let Some(rest) = message.get(at..).filter(|r| !r.is_empty()) {
-            at += sys_net::send(&self.socket, rest, libc::MSG_EOR)?;
+            at += sys::send(&self.socket, rest, libc::MSG_EOR)?;
         }
         Ok(Said {
             from_ns,
@@ -107,27 +119,26 @@ impl Sender<'_> {
     }
     /// Waits until the `nth` (from 0) packet with this message's size comes off the sender's device.
     pub fn arrival(&self, said: Said, nth: usize) -> anyhow::Result<Seen> {
-        let until = now_ns() + PATIENCE_NS;
-        while now_ns() < until {
-            let mine = |s: &&Seen| s.way == Way::There && s.payload as usize == said.bytes && s.at_ns >= said.from_ns;
-            if let Some(s) = self.line.wire.seen().iter().filter(mine).nth(nth) {
-                return Ok(*s);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        anyhow::bail!("a message of {} bytes did not come by {} times", said.bytes, nth + 1)
+        let mine = |s: &&Seen| s.way == Way::There && s.payload as usize == said.bytes && s.at_ns >= said.from_ns;
+        let what = format!("a message of {} bytes, {} times,", said.bytes, nth + 1);
+        await_some(&what, || {
+            Ok(self.line.wire.seen().iter().filter(mine).nth(nth).copied())
+        })
     }
     /// Waits until everything sent was acknowledged.
     pub fn settle(&self) -> anyhow::Result<()> {
-        let until = now_ns() + PATIENCE_NS;
-        while now_ns() < until {
-            let i = sys_net::tcp_info(&self.socket)?;
-            if i.unacked == 0 && i.notsent_bytes == 0 {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(1));
+        await_some("the acknowledgement of what was sent", || {
+            let i = tcp_info(&self.socket)?;
+            Ok((i.unacked == 0 && i.notsent_bytes == 0).then_some(()))
+        })
+    }
+    /// Says `words` small messages, each when the one before is acknowledged: the round trip is known then.
+    pub fn warm(&self, words: usize) -> anyhow::Result<()> {
+        for n in 0..words {
+            self.say(20 + n)?;
+            self.settle()?;
         }
-        anyhow::bail!("what was sent was never acknowledged")
+        Ok(())
     }
     /// Settles, then says one more word: an ACK's effect shows in the next segment's event, so the last message of a
     /// connection never has a dated ACK, and that is not what is planted.
@@ -140,21 +151,24 @@ impl Sender<'_> {
     /// The case of one message: `stage` held it for `ns`. Void when, until it was acknowledged, something else took more (the
     /// thread that plays the wire back did not run).
     pub fn case(&self, said: Said, until_ns: i64, stage: &str, ns: i64, why: &str) -> Case {
-        let case = Case {
-            table: "tx".into(),
-            sport: self.sport,
-            dport: self.dport,
-            from_ns: said.from_ns,
-            to_ns: until_ns,
-            stage: stage.into(),
-            ns,
-            why: why.into(),
-            ..Case::default()
-        };
+        let (ports, window) = ((self.sport, self.dport), (said.from_ns, until_ns));
+        let case = Case::new("tx", ports, window, stage, ns, why);
         match self.settled_ns.get() {
             Some(t) => case.unless_disturbed(None, t - said.from_ns),
             None => case,
         }
+    }
+    /// The connection's end: `stage` held a message from its send call until it came off the device.
+    pub fn held(&self, said: Said, stage: &str, why: &str) -> anyhow::Result<Case> {
+        let left = self.arrival(said, 0)?.at_ns;
+        self.last_word()?;
+        Ok(self.case(said, left, stage, left - said.from_ns, why))
+    }
+    /// The connection's end: a message was lost, and repaired by its `copies`th copy (from 1).
+    pub fn repaired(&self, said: Said, copies: usize, why: &str) -> anyhow::Result<Case> {
+        let (first, last) = (self.arrival(said, 0)?.at_ns, self.arrival(said, copies)?.at_ns);
+        self.last_word()?;
+        Ok(self.case(said, said.to_ns, "recovery", last - first, why))
     }
 }
 

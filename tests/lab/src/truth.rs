@@ -41,6 +41,32 @@ pub struct Case {
 }
 
 impl Case {
+    /// `stage` held packets of `ports` (source, destination) that start in `from_ns..=to_ns` for `ns`.
+    pub fn new(table: &str, ports: (u16, u16), (from_ns, to_ns): (i64, i64), stage: &str, ns: i64, why: &str) -> Case {
+        Case {
+            table: table.into(),
+            sport: ports.0,
+            dport: ports.1,
+            from_ns,
+            to_ns,
+            stage: stage.into(),
+            ns,
+            why: why.into(),
+            ..Case::default()
+        }
+    }
+    /// Packets without ports in the ledger (UDP, ICMP): their device tells.
+    pub fn on_device(table: &str, dev: &str, window: (i64, i64), stage: &str, ns: i64, why: &str) -> Case {
+        Case {
+            dev: Some(dev.into()),
+            ..Case::new(table, (0, 0), window, stage, ns, why)
+        }
+    }
+    /// Of this thread only: its reader (rx) or writer (tx).
+    pub fn by(mut self, pid: i32) -> Case {
+        self.pid = Some(pid);
+        self
+    }
     /// Says that the plant failed where the planting program's own stamps show it: it lasted much longer than asked
     /// (`planned_ns`, where it is the program's to choose), or was not most of what the unit took (`whole_ns`).
     pub fn unless_disturbed(mut self, planned_ns: Option<i64>, whole_ns: i64) -> Case {

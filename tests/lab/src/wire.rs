@@ -15,10 +15,9 @@ use std::io::{Read, Result, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::actors::AHEAD;
+use crate::actors::{AHEAD, await_some};
 use crate::net::Netns;
-use crate::sys::{self, now_ns};
-use crate::sys_net::{self, Layer};
+use crate::sys::{self, Layer, now_ns};
 
 /// A way along the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +82,8 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Wire {
     /// Makes device `wire0` in both namespaces, 10.66.1.1 and 10.66.1.2, and begins to carry.
     pub fn new(a: &Netns, b: &Netns) -> anyhow::Result<Wire> {
-        let at_a = a.inside(|| Ok(sys_net::attach("wire0", Layer::Ip)?))?;
-        let at_b = b.inside(|| Ok(sys_net::attach("wire0", Layer::Ip)?))?;
+        let at_a = a.inside(|| Ok(sys::attach("wire0", Layer::Ip)?))?;
+        let at_b = b.inside(|| Ok(sys::attach("wire0", Layer::Ip)?))?;
         let side = |to: &File| -> Result<Mutex<Side>> {
             Ok(Mutex::new(Side {
                 mode: Mode::Pass,
@@ -126,16 +125,11 @@ impl Wire {
         lock(&self.0.seen).clone()
     }
 
-    /// Waits until a packet satisfies `f`, at most `limit_ns`.
-    pub fn wait(&self, limit_ns: i64, f: impl Fn(&Seen) -> bool) -> Result<Seen> {
-        let until = now_ns() + limit_ns;
-        while now_ns() < until {
-            if let Some(s) = lock(&self.0.seen).iter().find(|s| f(s)) {
-                return Ok(*s);
-            }
-            thread::sleep(std::time::Duration::from_millis(1));
-        }
-        Err(std::io::Error::other("the packet waited for never came off the device"))
+    /// Waits until a packet satisfies `f`.
+    pub fn wait(&self, f: impl Fn(&Seen) -> bool) -> anyhow::Result<Seen> {
+        await_some("the packet waited for", || {
+            Ok(lock(&self.0.seen).iter().find(|s| f(s)).copied())
+        })
     }
 }
 

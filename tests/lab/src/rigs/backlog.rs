@@ -1,13 +1,13 @@
 //! The socket lock is held: a thread's send call waits, in the copy, for a page that is not there, and holds the lock
 //! meanwhile. What arrives goes to the socket's backlog.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, spawn, tcp_pair};
+use crate::actors::{Gate, Place, join, read_all, spawn, tcp_pair, timed};
 use crate::runner::NotHere;
-use crate::sys::{Fault, now_ns, tid};
+use crate::sys::{Fault, now_ns};
 use crate::truth::Case;
 
 pub(super) const RIG: Rig = Rig {
@@ -47,13 +47,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             Ok(())
         })?;
         let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
-            let (mut message, mut at) = ([0u8; 100], vec![]);
-            for _ in 0..MESSAGES {
-                (&server).read_exact(&mut message)?;
-                at.push(now_ns());
-                done.open();
-            }
-            Ok((tid(), at))
+            read_all(&server, 100, MESSAGES, &done)
         })?;
         let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
             let mut sent = vec![];
@@ -61,9 +55,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
                 std::thread::sleep(Duration::from_millis(2));
                 go.open();
                 held.pass()?;
-                let before = now_ns();
-                (&client).write_all(&[1; 100])?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| (&client).write_all(&[1; 100]))?);
                 done.pass()?;
             }
             Ok(sent)
@@ -72,23 +64,13 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         join(holder)?;
         anyhow::Ok((served, sent, read))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     for ((served, sent), read_ns) in served.iter().zip(sent).zip(reads) {
-        let case = Case {
-            table: "rx".into(),
-            sport: client.local_addr()?.port(),
-            dport: 7005,
-            from_ns: sent.0,
-            to_ns: read_ns,
-            stage: "backlog".into(),
-            // It arrives inside the send call.
-            ns: served - sent.1,
-            why: "a send call held the socket lock until its page was there".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        // It arrives inside the send call.
+        let (window, ns) = ((sent.0, read_ns), served - sent.1);
+        let why = "a send call held the socket lock until its page was there";
+        let ports = (client.local_addr()?.port(), 7005);
+        let case = Case::new("rx", ports, window, "backlog", ns, why).by(pid);
         bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())

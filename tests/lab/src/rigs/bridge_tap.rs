@@ -2,7 +2,6 @@
 //! tap, and reads are late.
 
 use super::{Bench, Rig, late};
-use crate::actors::{Gate, Place, join, spawn, tcp_pair};
 use crate::net::{Netns, veth};
 
 pub(super) const RIG: Rig = Rig {
@@ -22,32 +21,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     r.ip("link set br0 up")?;
     bench.record_links()?;
     bench.tap(&r, "pb")?;
-    let session = bench.record(&b)?;
-    let (client, server) = tcp_pair(&a, &b, "10.99.1.2:7014".parse()?)?;
     let delays = late::plan(12);
     let sizes: Vec<usize> = (0..delays.len()).map(|n| 300 + n * 911).collect();
-    let next = Gate::new();
-    let (sent, reader) = std::thread::scope(|s| {
-        let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
-            late::read(&server, &sizes, &delays, &next)
-        })?;
-        let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
-            late::send(&client, &sizes, &next)
-        })?;
-        anyhow::Ok((join(sender)?, join(reader)?))
-    })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
-    for case in late::cases(
-        &client,
-        &sent,
-        &reader,
-        &delays,
-        "the reader behind the bridge was late",
-    )? {
-        bench.plant(case);
-    }
-    bench.truth.reads = reader.calls;
-    Ok(())
+    let server = ([10, 99, 1, 2], 7014);
+    let why = "the reader behind the bridge was late";
+    late::play(bench, (&a, &b), server, (&sizes, &delays), why)
 }

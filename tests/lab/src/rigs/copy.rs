@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, spawn, tcp_pair};
+use crate::actors::{Gate, Place, join, spawn, tcp_pair, timed};
 use crate::runner::NotHere;
 use crate::sys::{Fault, now_ns, tid};
 use crate::truth::Case;
@@ -46,31 +46,19 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             for _ in 0..MESSAGES {
                 go.pass()?;
                 std::thread::sleep(Duration::from_millis(1));
-                let before = now_ns();
-                (&client).write_all(&[1; 700])?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| (&client).write_all(&[1; 700]))?);
             }
             Ok(sent)
         })?;
         let served: Vec<(i64, i64)> = join(serving)?;
         anyhow::Ok((served, join(sender)?, join(reader)?))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     for ((served, sent), read_ns) in served.iter().zip(sent).zip(reads) {
-        let case = Case {
-            table: "rx".into(),
-            sport: client.local_addr()?.port(),
-            dport: 7006,
-            from_ns: sent.0,
-            to_ns: read_ns,
-            stage: "copy".into(),
-            ns: served.1 - served.0,
-            why: "the page that the read copies to came late".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        let (window, ns) = ((sent.0, read_ns), served.1 - served.0);
+        let why = "the page that the read copies to came late";
+        let ports = (client.local_addr()?.port(), 7006);
+        let case = Case::new("rx", ports, window, "copy", ns, why).by(pid);
         bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())

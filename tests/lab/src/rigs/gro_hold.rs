@@ -1,13 +1,11 @@
 //! GRO holds a packet: with `gro_flush_timeout`, a segment without PSH waits for the timer.
 
-use std::io::Read;
 use std::time::Duration;
 
 use rustix::net::{SendFlags, send};
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, spawn, tcp_pair};
-use crate::sys::{now_ns, tid};
+use crate::actors::{Gate, Place, join, read_all, spawn, tcp_pair, timed};
 use crate::truth::Case;
 
 pub(super) const RIG: Rig = Rig {
@@ -32,44 +30,26 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let next = Gate::new();
     let (sent, (pid, reads)) = std::thread::scope(|s| {
         let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
-            let (mut message, mut at) = (vec![0u8; 1_448], vec![]);
-            for _ in 0..MESSAGES {
-                (&server).read_exact(&mut message)?;
-                at.push(now_ns());
-                next.open();
-            }
-            Ok((tid(), at))
+            read_all(&server, 1_448, MESSAGES, &next)
         })?;
         let sender = spawn(s, "lab-sender", &a, Place::ahead(0), || {
             let mut sent = vec![];
             for _ in 0..MESSAGES {
                 std::thread::sleep(Duration::from_millis(1));
-                let before = now_ns();
-                send(&client, &segment, SendFlags::MORE)?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| send(&client, &segment, SendFlags::MORE).map(drop))?);
                 next.pass()?;
             }
             Ok(sent)
         })?;
         anyhow::Ok((join(sender)?, join(reader)?))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     for (sent, read_ns) in sent.iter().zip(reads) {
-        let case = Case {
-            table: "rx".into(),
-            sport: client.local_addr()?.port(),
-            dport: 7017,
-            from_ns: sent.0,
-            to_ns: read_ns,
-            stage: "gro".into(),
-            // GRO has it inside the send call; the reader reads as soon as it is flushed.
-            ns: read_ns - sent.1,
-            why: "GRO held the segment until its timer flushed it".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        // GRO has it inside the send call; the reader reads as soon as it is flushed.
+        let (window, ns) = ((sent.0, read_ns), read_ns - sent.1);
+        let why = "GRO held the segment until its timer flushed it";
+        let ports = (client.local_addr()?.port(), 7017);
+        let case = Case::new("rx", ports, window, "gro", ns, why).by(pid);
         bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())

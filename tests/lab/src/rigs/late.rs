@@ -7,7 +7,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::actors::{Gate, burn, readable, sleep};
+use super::Bench;
+use crate::actors::{Gate, Place, burn, join, readable, sleep, spawn, tcp_pair};
+use crate::net::Netns;
 use crate::sys::{now_ns, tid};
 use crate::truth::{Case, ReadCall};
 
@@ -134,18 +136,8 @@ pub fn cases(
             Delay::Sleep(long) | Delay::Burn(long) => i64::try_from(long.as_nanos()).ok(),
             Delay::None => None,
         };
-        let case = Case {
-            table: "rx".into(),
-            sport,
-            dport,
-            from_ns: s.before_ns,
-            to_ns: g.read_ns,
-            stage: stage.into(),
-            ns: g.delay_ns.1 - g.delay_ns.0,
-            why: why.into(),
-            pid: Some(reader.pid),
-            ..Case::default()
-        };
+        let (window, ns) = ((s.before_ns, g.read_ns), g.delay_ns.1 - g.delay_ns.0);
+        let case = Case::new("rx", (sport, dport), window, stage, ns, why).by(reader.pid);
         Some(case.unless_disturbed(planned, g.read_ns - s.after_ns))
     };
     Ok(sent.iter().zip(&reader.got).zip(delays).filter_map(of).collect())
@@ -162,4 +154,29 @@ pub fn plan(n: usize) -> Vec<Delay> {
         }
     };
     (0..2 * n).map(of).collect()
+}
+
+/// Plays one connection from `a` to `server` in `b`, whose reader is late as planned; records it, plants what was late.
+pub fn play(
+    bench: &mut Bench,
+    (a, b): (&Netns, &Netns),
+    server: ([u8; 4], u16),
+    (sizes, delays): (&[usize], &[Delay]),
+    why: &str,
+) -> anyhow::Result<()> {
+    let session = bench.record(b)?;
+    let (client, server) = tcp_pair(a, b, server.into())?;
+    let next = Gate::new();
+    let (sent, reader) = std::thread::scope(|s| {
+        let reading = || read(&server, sizes, delays, &next);
+        let reader = spawn(s, "lab-reader", b, Place::ahead(1), reading)?;
+        let sender = spawn(s, "lab-sender", a, Place::ahead(0), || send(&client, sizes, &next))?;
+        anyhow::Ok((join(sender)?, join(reader)?))
+    })?;
+    bench.close(session, &client, &server)?;
+    for case in cases(&client, &sent, &reader, delays, why)? {
+        bench.plant(case);
+    }
+    bench.truth.reads = reader.calls;
+    Ok(())
 }

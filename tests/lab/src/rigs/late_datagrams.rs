@@ -8,7 +8,7 @@ use rustix::net::{
 };
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, readable, sleep, spawn};
+use crate::actors::{Gate, Place, join, readable, sleep, spawn, timed};
 use crate::net::Netns;
 use crate::sys::{now_ns, tid};
 use crate::truth::Case;
@@ -60,9 +60,7 @@ fn late(
             for n in 0..MESSAGES {
                 std::thread::sleep(Duration::from_millis(1));
                 let message = message(n);
-                let before = now_ns();
-                send(out, &message, SendFlags::empty())?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| send(out, &message, SendFlags::empty()).map(drop))?);
                 next.pass()?;
             }
             Ok(sent)
@@ -75,17 +73,8 @@ fn late(
 
 fn plant(bench: &mut Bench, pid: i32, all: &[Late], dev: &str, why: &str) {
     for (n, (sent, nap, read_ns)) in all.iter().enumerate() {
-        let case = Case {
-            table: "rx".into(),
-            from_ns: sent.0,
-            to_ns: *read_ns,
-            stage: "reader_asleep".into(),
-            ns: nap.1 - nap.0,
-            why: why.into(),
-            dev: Some(dev.into()),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        let (window, ns) = ((sent.0, *read_ns), nap.1 - nap.0);
+        let case = Case::on_device("rx", dev, window, "reader_asleep", ns, why).by(pid);
         bench.plant(case.unless_disturbed(Some(nap_us(n) as i64 * 1_000), read_ns - sent.1));
     }
 }

@@ -24,11 +24,10 @@ pub mod late;
 mod late_datagrams;
 mod offloads;
 mod rpc_busy;
-mod rps;
 mod run_queue;
 mod slow_reader;
-mod softirq_burn;
 mod softirq_task;
+mod steered;
 mod twins;
 mod tx;
 mod udp_overflow;
@@ -49,8 +48,8 @@ pub struct Rig {
 /// Every rig, in the order of the path.
 pub const ALL: &[Rig] = &[
     softirq_task::RIG,
-    softirq_burn::RIG,
-    rps::RIG,
+    steered::POLL,
+    steered::TASK,
     gro_hold::RIG,
     offloads::GRO,
     offloads::GSO,
@@ -147,6 +146,12 @@ impl Bench {
             total_retrans: info.total_retrans,
         });
         Ok(())
+    }
+    /// Ends it, with what TCP counted on both ends of a connection.
+    pub fn close(&mut self, session: Session<'_>, client: &TcpStream, server: &TcpStream) -> anyhow::Result<()> {
+        self.socket(client)?;
+        self.socket(server)?;
+        self.finish(session)
     }
     /// Adds a planted wait.
     pub fn plant(&mut self, case: Case) {

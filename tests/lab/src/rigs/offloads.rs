@@ -2,7 +2,6 @@
 //! sender's stack segments in software what its device cannot.
 
 use super::{Bench, Rig, late};
-use crate::actors::{Gate, Place, join, spawn, tcp_pair};
 
 pub(super) const GRO: Rig = Rig {
     name: "gro_merge",
@@ -24,28 +23,16 @@ fn run(bench: &mut Bench, sender: &str, receiver: &str, port: u16) -> anyhow::Re
     b.offloads("vb", receiver)?;
     bench.record_links()?;
     bench.tap(&b, "vb")?;
-    let session = bench.record(&b)?;
-    let (client, server) = tcp_pair(&a, &b, std::net::SocketAddr::from(([10, 99, 1, 2], port)))?;
     let mut delays = late::plan(10);
     delays.extend(vec![late::Delay::None; 60]);
     // From less than a segment to twenty of them.
     let sizes: Vec<usize> = (0..delays.len()).map(|n| 500 + n * 5_501 % 30_000).collect();
-    let next = Gate::new();
-    let (sent, reader) = std::thread::scope(|s| {
-        let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
-            late::read(&server, &sizes, &delays, &next)
-        })?;
-        let sending = spawn(s, "lab-sender", &a, Place::ahead(0), || {
-            late::send(&client, &sizes, &next)
-        })?;
-        anyhow::Ok((join(sending)?, join(reader)?))
-    })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
-    for case in late::cases(&client, &sent, &reader, &delays, "the reader was late to read")? {
-        bench.plant(case);
-    }
-    bench.truth.reads = reader.calls;
-    Ok(())
+    let server = ([10, 99, 1, 2], port);
+    late::play(
+        bench,
+        (&a, &b),
+        server,
+        (&sizes, &delays),
+        "the reader was late to read",
+    )
 }

@@ -77,23 +77,13 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         })?;
         anyhow::Ok((join(asking)?, join(serving)?))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     for (n, nap) in naps {
         let before = sent.get(n).copied().unwrap_or(0);
-        let case = Case {
-            table: "rx".into(),
-            sport,
-            dport,
-            from_ns: before,
-            to_ns: nap.0,
-            stage: "reader_asleep".into(),
-            ns: nap.1 - nap.0,
-            why: "the server slept with the request in its receive queue".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        let (window, ns) = ((before, nap.0), nap.1 - nap.0);
+        let why = "the server slept with the request in its receive queue";
+        let ports = (sport, dport);
+        let case = Case::new("rx", ports, window, "reader_asleep", ns, why).by(pid);
         bench.plant(case.unless_disturbed(Some(nap_us(n) as i64 * 1_000), nap.1 - before));
     }
     bench.truth.reads = calls;

@@ -3,12 +3,11 @@
 //! The competitor (SCHED_FIFO, ahead of the reader) says when its burst begins; then the message is sent from the other
 //! CPU; the competitor says when its burst ends. The reader cannot run before that.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{COMPETITOR, Gate, Place, burn, join, spawn, tcp_pair};
-use crate::sys::{now_ns, tid};
+use crate::actors::{COMPETITOR, Gate, Place, burn, join, read_all, spawn, tcp_pair, timed};
 use crate::truth::Case;
 
 pub(super) const RIG: Rig = Rig {
@@ -31,13 +30,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     };
     let (pid, reads, bursts, sent) = std::thread::scope(|s| {
         let reader = spawn(s, "lab-reader", &b, Place::ahead(1), || {
-            let (mut message, mut at) = ([0u8; 100], vec![]);
-            for _ in 0..BURSTS {
-                (&server).read_exact(&mut message)?;
-                at.push(now_ns());
-                read.open();
-            }
-            Ok((tid(), at))
+            read_all(&server, 100, BURSTS as usize, &read)
         })?;
         let competing = spawn(s, "lab-competitor", &b, competitor, || {
             let mut bursts = vec![];
@@ -54,32 +47,20 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             let mut sent = vec![];
             for _ in 0..BURSTS {
                 burst.pass()?;
-                let before = now_ns();
-                (&client).write_all(&[1; 100])?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| (&client).write_all(&[1; 100]))?);
             }
             Ok(sent)
         })?;
         let (pid, reads) = join(reader)?;
         anyhow::Ok((pid, reads, join(competing)?, join(sender)?))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     for ((read_ns, burst), sent) in reads.iter().zip(bursts).zip(sent) {
-        let case = Case {
-            table: "rx".into(),
-            sport: client.local_addr()?.port(),
-            dport: 7001,
-            from_ns: sent.0,
-            to_ns: *read_ns,
-            stage: "run_queue".into(),
-            // The delivery, and so the waking, is inside the send call.
-            ns: burst.1 - sent.1,
-            why: "a competitor held the reader's CPU until its burst ended".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        // The delivery, and so the waking, is inside the send call.
+        let (window, ns) = ((sent.0, *read_ns), burst.1 - sent.1);
+        let why = "a competitor held the reader's CPU until its burst ended";
+        let ports = (client.local_addr()?.port(), 7001);
+        let case = Case::new("rx", ports, window, "run_queue", ns, why).by(pid);
         bench.plant(case.unless_disturbed(None, *read_ns - sent.1));
     }
     Ok(())

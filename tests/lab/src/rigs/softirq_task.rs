@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Place, join, spawn, tcp_pair};
+use crate::actors::{Place, join, spawn, tcp_pair, timed};
 use crate::burner::Burner;
 use crate::net::Netns;
 use crate::sys::{now_ns, tid};
@@ -55,34 +55,22 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             for n in 0..FREE + MESSAGES {
                 std::thread::sleep(Duration::from_millis(5));
                 let size = if n < FREE { SHORT } else { LONG };
-                let before = now_ns();
-                (&client).write_all([1; LONG].get(..size).unwrap_or(&[]))?;
-                sent.push((before, now_ns()));
+                sent.push(timed(|| (&client).write_all([1; LONG].get(..size).unwrap_or(&[])))?);
             }
             Ok(sent)
         })?;
         anyhow::Ok((join(sender)?, join(reader)?))
     })?;
-    bench.socket(&client)?;
-    bench.socket(&server)?;
-    bench.finish(session)?;
+    bench.close(session, &client, &server)?;
     drop(burner);
     let mut free: Vec<i64> = sent.iter().take(FREE).map(|s| s.1 - s.0).collect();
     free.sort_unstable();
     let besides = free.get(FREE / 2).copied().unwrap_or(0);
     for (sent, read_ns) in sent.iter().zip(reads).skip(FREE) {
-        let case = Case {
-            table: "rx".into(),
-            sport: client.local_addr()?.port(),
-            dport: 7003,
-            from_ns: sent.0,
-            to_ns: read_ns,
-            stage: "softirq_wait".into(),
-            ns: sent.1 - sent.0 - besides,
-            why: "the sending task kept bottom halves off in the bridge's second port".into(),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        let (window, ns) = ((sent.0, read_ns), sent.1 - sent.0 - besides);
+        let why = "the sending task kept bottom halves off in the bridge's second port";
+        let ports = (client.local_addr()?.port(), 7003);
+        let case = Case::new("rx", ports, window, "softirq_wait", ns, why).by(pid);
         bench.plant(case.unless_disturbed(None, read_ns - sent.0));
     }
     Ok(())

@@ -66,18 +66,17 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     bench.finish(session)?;
     bench.truth.counters.insert("LabUdpRead".into(), read);
     for (n, ((before, first, last), nap)) in sent.iter().zip(naps).enumerate() {
-        let case = Case {
-            table: "rx".into(),
-            from_ns: *before,
-            to_ns: *last,
-            stage: "reader_asleep".into(),
-            // The first of the burst waits longest.
-            ns: nap.1 - first,
-            why: "the reader slept while the burst came".into(),
-            dev: Some("vb".into()),
-            pid: Some(pid),
-            ..Case::default()
-        };
+        // The first of the burst waits longest.
+        let (window, ns) = ((*before, *last), nap.1 - first);
+        let case = Case::on_device(
+            "rx",
+            "vb",
+            window,
+            "reader_asleep",
+            ns,
+            "the reader slept while the burst came",
+        )
+        .by(pid);
         // What the nap took beyond what was asked is somebody else's.
         let late = nap.1 - nap.0 - nap_us(n) as i64 * 1_000;
         bench.plant(case.unless_disturbed(Some(nap.1 - first - late), nap.1 - first));

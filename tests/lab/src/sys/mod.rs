@@ -6,11 +6,15 @@
 
 mod fault;
 mod packet;
+mod socket;
 mod tcp_info;
+mod tun;
 
 pub use fault::Fault;
 pub use packet::{PacketSocket, Received, burning_filter};
+pub use socket::{send, set};
 pub use tcp_info::{TcpInfo, tcp_info};
+pub use tun::{Layer, attach};
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
@@ -40,6 +44,16 @@ pub fn pin(cpu: usize) -> Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     set.set(cpu);
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Keeps another task on one CPU.
+pub fn pin_other(pid: i32, cpu: usize) -> Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(
+        rustix::thread::Pid::from_raw(pid),
+        &set,
+    )?)
 }
 
 /// Thread id of the caller, as the recording names it.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::net::{self, Netns};
 use crate::rigs::{Bench, Rig};
 use crate::runner::NotHere;
+use crate::sys;
 use crate::sys::{now_ns, tid};
-use crate::sys_net;
 use crate::truth::Case;
 
 // A packet in the ring is completed at the next look: so many that the last waits for the ring through several looks.
@@ -55,8 +55,8 @@ fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow
     let udp = a.inside(|| Ok(UdpSocket::bind("10.68.1.1:0")?))?;
     udp.connect("10.68.1.2:9")?;
     // What waits above the card must not block the sender, nor what waits for the reader be dropped.
-    sys_net::set(&udp, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 4i32 << 20)?;
-    sys_net::set(&reader, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 4i32 << 20)?;
+    sys::set(&udp, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 4i32 << 20)?;
+    sys::set(&reader, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 4i32 << 20)?;
     let mut buffer = [0; 2048];
     udp.send(&[0; 10])?; // the neighbour is known from here on
     reader.recv(&mut buffer)?;
@@ -86,17 +86,9 @@ fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow
             continue;
         };
         if look > last {
-            bench.plant(Case {
-                table: "tx".into(),
-                from_ns: *last,
-                to_ns: *last + 1_000_000,
-                stage: stage.into(),
-                ns: look - last,
-                why: format!("the card had all it may have ({stage}) until it looked"),
-                dev: Some(from.into()),
-                pid: Some(tid()),
-                ..Case::default()
-            });
+            let why = format!("the card had all it may have ({stage}) until it looked");
+            let case = Case::on_device("tx", from, (*last, *last + 1_000_000), stage, look - last, &why);
+            bench.plant(case.by(tid()));
         }
     }
     bench.finish(session)?;

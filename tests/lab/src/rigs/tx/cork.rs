@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::sys_net;
+use crate::sys;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
     name: "tx_cork",
@@ -20,14 +20,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;
-        sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 1i32)?;
+        sys::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 1i32)?;
         let corked = s.say(201)?;
         std::thread::sleep(Duration::from_millis(hold));
-        sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0i32)?;
-        let left = s.arrival(corked, 0)?.at_ns;
-        s.last_word()?;
-        let why = "the socket was corked";
-        bench.plant(s.case(corked, left, "nagle", left - corked.from_ns, why));
+        sys::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0i32)?;
+        bench.plant(s.held(corked, "nagle", "the socket was corked")?);
     }
     bench.finish(session)
 }

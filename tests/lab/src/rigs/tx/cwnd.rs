@@ -1,10 +1,8 @@
 //! A sender at its congestion window: the route grants two segments, the wire holds both, the third waits for their ACK.
 
-use std::time::Duration;
-
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::wire::{Mode, Way};
+use crate::wire::Way;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
     name: "tx_cwnd",
@@ -22,16 +20,13 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;
-        line.wire.set(Way::There, Mode::Hold)?;
-        s.say(201)?;
-        s.say(202)?;
-        let third = s.say(203)?;
-        std::thread::sleep(Duration::from_millis(hold));
-        line.wire.set(Way::There, Mode::Pass)?;
-        let left = s.arrival(third, 0)?.at_ns;
-        s.last_word()?;
+        let (third, _) = line.hold(Way::There, hold, || {
+            s.say(201)?;
+            s.say(202)?;
+            s.say(203)
+        })?;
         let why = "the congestion window was full until the wire let the first two segments go";
-        bench.plant(s.case(third, left, "cwnd", left - third.from_ns, why));
+        bench.plant(s.held(third, "cwnd", why)?);
     }
     bench.finish(session)
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::net::Netns;
 use crate::rigs::{Bench, Rig};
+use crate::sys::{Layer, attach};
 use crate::sys::{now_ns, tid};
-use crate::sys_net::{self, Layer};
 use crate::truth::Case;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ const MAC: [u8; 6] = [2, 0, 0, 0, 0x10, 0x67];
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let a = Netns::new("a")?;
-    let mut tap = a.inside(|| Ok(sys_net::attach("tap0", Layer::Ethernet)?))?;
+    let mut tap = a.inside(|| Ok(attach("tap0", Layer::Ethernet)?))?;
     a.ip("addr add 10.67.1.1/24 dev tap0")?;
     a.ip("link set tap0 up")?;
     let session = bench.record(&a)?;
@@ -38,17 +38,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_millis(delay));
         tap.write_all(&answer(&request).ok_or_else(|| anyhow::anyhow!("a short ARP request"))?)?;
         frame(&mut tap, |f| f.get(12..14) == Some(&[8, 0]) && f.get(33) == Some(&n))?;
-        bench.plant(Case {
-            table: "tx".into(),
-            from_ns,
-            to_ns,
-            stage: "neighbour".into(),
-            ns: now_ns() - from_ns,
-            why: "the neighbour answered late".into(),
-            dev: Some("tap0".into()),
-            pid: Some(tid()),
-            ..Case::default()
-        });
+        let (window, ns) = ((from_ns, to_ns), now_ns() - from_ns);
+        let case = Case::on_device("tx", "tap0", window, "neighbour", ns, "the neighbour answered late");
+        bench.plant(case.by(tid()));
     }
     bench.finish(session)
 }

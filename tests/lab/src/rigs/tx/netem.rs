@@ -28,10 +28,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let s = line.connect()?;
         for size in [201, 1401] {
             let m = s.say(size)?;
-            let left = s.arrival(m, 0)?.at_ns;
-            s.last_word()?;
-            let why = "netem kept the segment";
-            bench.plant(s.case(m, left, "qdisc", left - m.from_ns, why));
+            bench.plant(s.held(m, "qdisc", "netem kept the segment")?);
         }
     }
     bench.finish(session)

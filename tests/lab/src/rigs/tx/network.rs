@@ -1,10 +1,8 @@
 //! Nothing on this host waits: the wire holds the segment after it left the device.
 
-use std::time::Duration;
-
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::wire::{Mode, Way};
+use crate::wire::Way;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
     name: "tx_network",
@@ -20,11 +18,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;
-        line.wire.set(Way::There, Mode::Hold)?;
-        let m = s.say(201)?;
-        let left = s.arrival(m, 0)?.at_ns;
-        std::thread::sleep(Duration::from_millis(hold));
-        let on = line.wire.set(Way::There, Mode::Pass)?;
+        let ((m, left), on) = line.hold(Way::There, hold, || {
+            let m = s.say(201)?;
+            Ok((m, s.arrival(m, 0)?.at_ns))
+        })?;
         s.last_word()?;
         let why = "the wire held the segment after it had left the host";
         bench.plant(s.case(m, left, "network", on - left, why));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::rigs::{Bench, Rig};
 use crate::runner::NotHere;
 use crate::sender::Line;
-use crate::sys_net;
+use crate::sys;
 
 pub(in crate::rigs) const CUBIC: Rig = Rig {
     name: "tx_pacing",
@@ -55,20 +55,15 @@ fn run(bench: &mut Bench, congestion: [u8; 5], fq: bool) -> anyhow::Result<()> {
     }
     for rate in RATES {
         let s = line.connect()?;
-        sys_net::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, congestion)?;
-        sys_net::set(&s.socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)?;
+        sys::set(&s.socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, congestion)?;
+        sys::set(&s.socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)?;
         // The first ten segments of a connection are not paced.
-        for n in 0..12 {
-            s.say(20 + n)?;
-            s.settle()?;
-        }
+        s.warm(12)?;
         std::thread::sleep(Duration::from_millis(200));
         s.say(1400)?;
         let paced = s.say(1301)?;
-        let left = s.arrival(paced, 0)?.at_ns;
-        s.last_word()?;
         let why = "the pacing rate put this segment off";
-        bench.plant(s.case(paced, left, "pacing", left - paced.from_ns, why));
+        bench.plant(s.held(paced, "pacing", why)?);
     }
     bench.finish(session)
 }

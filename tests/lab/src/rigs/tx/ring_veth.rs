@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::actors::{COMPETITOR, Place, burn, join, spawn};
 use crate::rigs::{Bench, Rig};
 use crate::runner::NotHere;
+use crate::sys;
 use crate::sys::{now_ns, tid};
-use crate::sys_net;
 use crate::truth::Case;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
@@ -32,11 +32,11 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     b.sysfs("/sys/class/net/vb/threaded", "1")?;
     a.tc("qdisc add dev va root pfifo limit 1000")?;
     let thread = napi_thread("vb").ok_or_else(|| NotHere("this kernel has no NAPI threads".into()))?;
-    sys_net::pin_other(thread, 1)?;
+    sys::pin_other(thread, 1)?;
     let udp = a.inside(|| Ok(UdpSocket::bind("10.99.1.1:0")?))?;
     udp.connect("10.99.1.2:9")?;
     // What waits above the ring must not block the sender.
-    sys_net::set(&udp, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 4i32 << 20)?;
+    sys::set(&udp, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 4i32 << 20)?;
     let sink = b.inside(|| Ok(UdpSocket::bind("10.99.1.2:9")?))?;
     sink.set_read_timeout(Some(Duration::from_secs(5)))?;
     udp.send(&[0; 10])?; // the neighbour is known from here on
@@ -85,18 +85,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         } else {
             String::new()
         };
-        bench.plant(Case {
-            table: "tx".into(),
-            from_ns: *first,
-            to_ns: *last + 1_000_000,
-            stage: "ring".into(),
-            ns: heard - first,
-            why: "the ring of the veth was full until its reader ran again".into(),
-            dev: Some("va".into()),
-            pid: Some(pid),
-            void,
-            ..Case::default()
-        });
+        let (window, ns) = ((*first, *last + 1_000_000), heard - first);
+        let why = "the ring of the veth was full until its reader ran again";
+        let case = Case::on_device("tx", "va", window, "ring", ns, why).by(pid);
+        bench.plant(Case { void, ..case });
     }
     bench.finish(session)?;
     let dropped = a.inside(|| Ok(std::fs::read_to_string("/proc/thread-self/net/dev")?))?;

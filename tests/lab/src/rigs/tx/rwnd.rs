@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::sys_net::tcp_info;
+use crate::sys::tcp_info;
 use std::sync::atomic::Ordering;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
@@ -37,11 +37,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let last = s.say(301)?;
         std::thread::sleep(Duration::from_millis(hold));
         s.deaf.store(false, Ordering::Relaxed);
-        let left = s.arrival(last, 0)?.at_ns;
-        s.last_word()?;
-        limited_us += i64::try_from(tcp_info(&s.socket)?.rwnd_limited_us)?;
         let why = "the receive window was full until the reader read";
-        bench.plant(s.case(last, left, "rwnd", left - last.from_ns, why));
+        let case = s.held(last, "rwnd", why)?;
+        limited_us += i64::try_from(tcp_info(&s.socket)?.rwnd_limited_us)?;
+        bench.plant(case);
     }
     bench.truth.counters.insert("tcpi_rwnd_limited_us".into(), limited_us);
     bench.finish(session)

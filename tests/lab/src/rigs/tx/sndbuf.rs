@@ -1,12 +1,11 @@
 //! A sender at its own buffer: SO_SNDBUF is small and full of segments that the wire holds; the next send call blocks until
 //! their ACK frees room.
 
-use std::time::Duration;
-
+use crate::actors::join;
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::sys_net;
-use crate::wire::{Mode, Way};
+use crate::sys;
+use crate::wire::Way;
 
 pub(in crate::rigs) const RIG: Rig = Rig {
     name: "tx_sndbuf",
@@ -22,15 +21,13 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;
-        sys_net::set(&s.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, 4096i32)?;
-        line.wire.set(Way::There, Mode::Hold)?;
-        while sys_net::send(&s.socket, &[b'y'; 1000], libc::MSG_EOR | libc::MSG_DONTWAIT).is_ok() {}
+        sys::set(&s.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, 4096i32)?;
         let (blocked, passed) = std::thread::scope(|scope| {
-            let call = scope.spawn(|| s.say(201));
-            std::thread::sleep(Duration::from_millis(hold));
-            let passed = line.wire.set(Way::There, Mode::Pass)?;
-            let said = call.join().map_err(|_| anyhow::anyhow!("the sender panicked"))??;
-            anyhow::Ok((said, passed))
+            let (call, passed) = line.hold(Way::There, hold, || {
+                while sys::send(&s.socket, &[b'y'; 1000], libc::MSG_EOR | libc::MSG_DONTWAIT).is_ok() {}
+                Ok(scope.spawn(|| s.say(201)))
+            })?;
+            anyhow::Ok((join(call)?, passed))
         })?;
         let left = s.arrival(blocked, 0)?.at_ns;
         s.last_word()?;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::actors::timed;
 use crate::rigs::{Bench, Rig};
 use crate::sender::Line;
-use crate::sys::{now_ns, tid};
+use crate::sys::tid;
 use crate::truth::Case;
 use std::net::UdpSocket;
 
@@ -23,38 +24,22 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let session = bench.record(&line.a)?;
     let udp = line.a.inside(|| Ok(UdpSocket::bind("10.66.1.1:0")?))?;
     for rate in RATES {
-        // While recorded: `qdisc_create` names the kind. The bucket is full at the beginning and after each pause.
-        line.a.tc(&format!(
-            "qdisc replace dev wire0 root tbf rate {}bit burst 1600 limit 100000",
-            rate * 8
-        ))?;
+        // The bucket is full at the beginning and after each pause.
+        line.shape(rate, 100_000)?;
         let full = Duration::from_millis(80);
         let s = line.connect()?;
         std::thread::sleep(full);
         s.say(1400)?;
         let held = s.say(1301)?;
-        let left = s.arrival(held, 0)?.at_ns;
-        s.last_word()?;
         let why = "the token bucket was empty";
-        bench.plant(s.case(held, left, "qdisc", left - held.from_ns, why));
+        bench.plant(s.held(held, "qdisc", why)?);
         std::thread::sleep(full);
         let size = 1201 + usize::try_from(rate / 1000)?;
         udp.send_to(&[b'u'; 1400], "10.66.1.2:9")?;
-        let from_ns = now_ns();
-        udp.send_to(&vec![b'u'; size], "10.66.1.2:9")?;
-        let to_ns = now_ns();
-        let left = line.wire.wait(2_000_000_000, |p| p.payload as usize == size)?.at_ns;
-        bench.plant(Case {
-            table: "tx".into(),
-            from_ns,
-            to_ns,
-            stage: "qdisc".into(),
-            ns: left - from_ns,
-            why: why.into(),
-            dev: Some("wire0".into()),
-            pid: Some(tid()),
-            ..Case::default()
-        });
+        let window = timed(|| udp.send_to(&vec![b'u'; size], "10.66.1.2:9").map(drop))?;
+        let left = line.wire.wait(|p| p.payload as usize == size)?.at_ns;
+        let case = Case::on_device("tx", "wire0", window, "qdisc", left - window.0, why);
+        bench.plant(case.by(tid()));
     }
     bench.finish(session)
 }

@@ -17,15 +17,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
     let session = bench.record(&line.a)?;
     for rate in [100_000, 150_000] {
-        line.a.tc(&format!(
-            "qdisc replace dev wire0 root tbf rate {}bit burst 1600 limit 9000",
-            rate * 8
-        ))?;
+        line.shape(rate, 9_000)?;
         let s = line.connect()?;
-        for n in 0..5 {
-            s.say(20 + n)?;
-            s.settle()?;
-        }
+        s.warm(5)?;
         std::thread::sleep(Duration::from_millis(30));
         // Ten segments, the initial window: one large one for the queue.
         let message = s.say(14_480)?;

@@ -21,10 +21,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     line.a.write("/proc/sys/net/ipv4/tcp_limit_output_bytes", "1000")?;
     let session = bench.record(&line.a)?;
     for rate in RATES {
-        line.a.tc(&format!(
-            "qdisc replace dev wire0 root tbf rate {}bit burst 1600 limit 100000",
-            rate * 8
-        ))?;
+        line.shape(rate, 100_000)?;
         let s = line.connect()?;
         std::thread::sleep(Duration::from_millis(60));
         s.say(1400)?;
