@@ -101,6 +101,13 @@ pub fn readable(socket: &impl std::os::fd::AsFd) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How long to plant: the machine's own delays must be small beside it. `NETMORTEM_LAB_SLOW=8` makes all plants of receivers
+/// eight times as long, for an emulated machine.
+pub fn planned(us: u64) -> Duration {
+    let slow = std::env::var("NETMORTEM_LAB_SLOW").ok().and_then(|s| s.parse().ok());
+    Duration::from_micros(us * slow.unwrap_or(1))
+}
+
 /// Sleeps; returns when it began and ended.
 pub fn sleep(long: Duration) -> (i64, i64) {
     let start = sys::now_ns();

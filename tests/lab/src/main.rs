@@ -28,7 +28,7 @@ enum Command {
         #[command(flatten)]
         play: Play,
     },
-    /// Compares what rigs left with their truth; exit code 3 when a figure is missed
+    /// Compares what rigs left with their truth; exit code 3 when a figure is missed, 5 when too few plants succeeded to say
     Evaluate {
         /// Folders of rigs, or a folder of such folders
         dirs: Vec<PathBuf>,
@@ -72,9 +72,17 @@ struct Play {
     /// Where the rigs' folders go
     #[arg(long, default_value = "lab-out")]
     out: PathBuf,
+    /// How often a rig is played at most, where most of its plants fail by their own stamps
+    #[arg(long, default_value_t = runner::TRIES)]
+    tries: u32,
     /// Rigs [default: all]
     rigs: Vec<String>,
 }
+
+/// A figure is missed, or a rig failed.
+const MISSED: u8 = 3;
+/// The machine let too few plants succeed.
+const INCONCLUSIVE: u8 = 5;
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Rig>> {
     if names.is_empty() {
@@ -103,7 +111,7 @@ fn run(play: &Play) -> anyhow::Result<(Vec<PathBuf>, bool)> {
     let (mut dirs, mut failed) = (vec![], false);
     for rig in chosen(&play.rigs)? {
         let started = std::time::Instant::now();
-        let played = runner::play(rig, &play.out, &recorder)?;
+        let played = runner::play(rig, &play.out, &recorder, play.tries, tell)?;
         let took = started.elapsed().as_secs_f64();
         match played {
             Played::Done(dir) => {
@@ -140,13 +148,19 @@ fn folders(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn judge(dirs: &[PathBuf], verbose: bool) -> anyhow::Result<bool> {
+/// Exit code of a judgement.
+fn judge(dirs: &[PathBuf], verbose: bool) -> anyhow::Result<u8> {
     let mut reports: Vec<Report> = vec![];
     for d in dirs {
         reports.push(evaluate(d).with_context(|| d.display().to_string())?);
     }
     std::io::stdout().write_all(print(&reports, verbose).as_bytes())?;
-    Ok(Figures::of(&reports).misses().is_empty())
+    let figures = Figures::of(&reports);
+    Ok(match (figures.inconclusive(), figures.misses().is_empty()) {
+        (Some(_), _) => INCONCLUSIVE,
+        (None, true) => 0,
+        (None, false) => MISSED,
+    })
 }
 
 fn one(name: &str, out: PathBuf, recorder: Option<PathBuf>) -> anyhow::Result<()> {
@@ -162,18 +176,20 @@ fn main() -> ExitCode {
             for r in rigs::ALL {
                 let _ = writeln!(std::io::stdout(), "{:<18} {}", r.name, r.what);
             }
-            Ok(true)
+            Ok(0)
         }
-        Command::Run { play } => run(&play).map(|(_, failed)| !failed),
+        Command::Run { play } => run(&play).map(|(_, failed)| if failed { MISSED } else { 0 }),
         Command::Evaluate { dirs, verbose } => folders(&dirs).and_then(|d| judge(&d, verbose)),
-        Command::All { play, verbose } => run(&play).and_then(|(dirs, failed)| Ok(judge(&dirs, verbose)? && !failed)),
-        Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| true),
-        Command::Hold => recording::hold().map(|()| true),
-        Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| true).map_err(Into::into),
+        Command::All { play, verbose } => run(&play).and_then(|(dirs, failed)| {
+            let code = judge(&dirs, verbose)?;
+            Ok(if failed { MISSED } else { code })
+        }),
+        Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| 0),
+        Command::Hold => recording::hold().map(|()| 0),
+        Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| 0).map_err(Into::into),
     };
     match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(3),
+        Ok(code) => ExitCode::from(code),
         Err(e) if e.is::<NotHere>() => {
             tell(&e.to_string());
             ExitCode::from(4)

@@ -125,6 +125,17 @@ pub fn veth(a: (&Netns, &str, &str), b: (&Netns, &str, &str)) -> anyhow::Result<
     Ok(())
 }
 
+/// The NAPI thread of a device, `napi/<dev>-<id>`.
+pub fn napi_thread(dev: &str) -> Option<i32> {
+    let start = format!("napi/{dev}-");
+    let pids = std::fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|e| e.ok()?.file_name().into_string().ok()?.parse().ok());
+    let mut named =
+        pids.filter(|p: &i32| std::fs::read_to_string(format!("/proc/{p}/comm")).is_ok_and(|c| c.starts_with(&start)));
+    named.next()
+}
+
 /// Removes the namespaces of rigs that are dead: those of `pid`, or of every process that no longer exists.
 pub fn clean(pid: Option<u32>) {
     let Ok(entries) = std::fs::read_dir("/var/run/netns") else {

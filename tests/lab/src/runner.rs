@@ -9,9 +9,12 @@ use crate::net;
 use crate::recording::Recorder;
 use crate::rigs::Rig;
 use crate::sys;
+use crate::truth::{Case, Truth};
 
 /// How long one rig may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
+/// How often a rig is played at most where most of its plants fail by their own stamps, or it goes wrong.
+pub const TRIES: u32 = 3;
 
 /// How a rig ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +43,38 @@ pub fn unable() -> Option<String> {
     None
 }
 
-/// Plays one rig into `out/<name>`.
-pub fn play(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played> {
+/// Plays one rig into `out/<name>`: again, at most `tries` times, while half of its plants or more fail by their own stamps
+/// or it goes wrong, for the machine may have been busy; the first attempt that does not, or the last, counts. What went wrong
+/// in the others is told by `tell`.
+pub fn play(rig: &Rig, out: &Path, recorder: &Recorder, tries: u32, tell: impl Fn(&str)) -> anyhow::Result<Played> {
+    for left in (1..tries).rev() {
+        let played = once(rig, out, recorder)?;
+        let why = match &played {
+            Played::Skipped(_) => return Ok(played),
+            Played::Failed(why) => format!("failed: {why}"),
+            Played::Done(dir) => {
+                let cases = Truth::load(&dir.join("truth.json"))?.cases;
+                let void: Vec<&Case> = cases.iter().filter(|c| !c.void.is_empty()).collect();
+                match void.first() {
+                    Some(first) if void.len() * 2 >= cases.len() => {
+                        format!(
+                            "{} of {} plants failed, one because {}",
+                            void.len(),
+                            cases.len(),
+                            first.void
+                        )
+                    }
+                    _ => return Ok(played),
+                }
+            }
+        };
+        tell(&format!("{}: {left} more tries: {why}", rig.name));
+    }
+    once(rig, out, recorder)
+}
+
+/// Plays it once.
+fn once(rig: &Rig, out: &Path, recorder: &Recorder) -> anyhow::Result<Played> {
     let cpus = std::thread::available_parallelism()?.get();
     if cpus < rig.cpus {
         return Ok(Played::Skipped(format!("needs {} CPUs, here are {cpus}", rig.cpus)));

@@ -31,9 +31,18 @@ pub struct Case {
     /// Thread that reads (rx) or writes (tx) the units meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
+    /// Who must have run the softirq or the poll that received the units (rx), as in the column `run_by`. Empty: not asked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run_by: String,
+    /// The kernel's own stamps of the unit meant (tx).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamped: Option<Stamped>,
     /// Why the stamps themselves say that the plant failed (somebody else had the CPU): then nothing is asked. Empty else.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub void: String,
+    /// Why the size is not asked: the stamps say that something else took long, too. Empty else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rough: String,
     /// Why this kernel's events cannot tell it: then an answer that is unknown or labelled weak is right too; another one
     /// that is claimed with confidence never is. Empty else.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -68,15 +77,24 @@ impl Case {
         self
     }
     /// Says that the plant failed where the planting program's own stamps show it: it lasted much longer than asked
-    /// (`planned_ns`, where it is the program's to choose), or was not most of what the unit took (`whole_ns`).
+    /// (`planned_ns`, where it is the program's to choose), or was not most of what the unit took (`whole_ns`). Where it was
+    /// most, but something else took more than a size may differ, that may lie in the same stage: the size is not asked.
     pub fn unless_disturbed(mut self, planned_ns: Option<i64>, whole_ns: i64) -> Case {
         let late = planned_ns.is_some_and(|p| self.ns - p > (p / 20).max(50_000));
+        let limit = (self.ns / 20).max(50_000);
         if self.ns <= 0 {
             self.void = "the cause was over before the packet came".into();
         } else if late {
             self.void = format!("it lasted {} ns, {planned_ns:?} were asked", self.ns);
         } else if self.ns < whole_ns / 10 * 6 {
             self.void = format!("something else took most of {whole_ns} ns");
+        } else if self.ns - whole_ns > limit {
+            self.void = format!(
+                "the packet was through {} ns before the cause was over",
+                self.ns - whole_ns
+            );
+        } else if self.table == "rx" && whole_ns - self.ns > limit {
+            self.rough = format!("something else took {} ns", whole_ns - self.ns);
         }
         self
     }
@@ -99,6 +117,17 @@ pub struct ReadCall {
     pub offset: u64,
     /// Bytes it returned.
     pub bytes: u64,
+}
+
+/// What the kernel stamped on one message by SO_TIMESTAMPING, CLOCK_MONOTONIC ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamped {
+    /// SCM_TSTAMP_SCHED: at the queueing discipline.
+    pub sched_ns: i64,
+    /// SCM_TSTAMP_SND: at the driver.
+    pub snd_ns: i64,
+    /// SCM_TSTAMP_ACK; none for datagrams.
+    pub ack_ns: Option<i64>,
 }
 
 /// What TCP counted on a socket when the recording ended (TCP_INFO).

@@ -37,6 +37,8 @@ pub enum Mode {
     Hold,
     /// The next so many with payload are dropped, the others pass.
     Drop(u32),
+    /// The next so many with payload are kept until the mode is changed, the others pass: they come out of order.
+    Keep(u32),
 }
 
 /// One packet that came off a device.
@@ -149,6 +151,10 @@ fn carry(shared: &Shared, way: Way, mut from: File) {
             (Mode::Drop(more), Some(_)) if more > 0 => {
                 side.mode = Mode::Drop(more - 1);
                 dropped = true;
+            }
+            (Mode::Keep(more), Some(_)) if more > 0 => {
+                side.mode = Mode::Keep(more - 1);
+                side.held.push_back(bytes.to_vec());
             }
             _ => drop(side.to.write_all(bytes)),
         }

@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+/// What the program ends with when the machine let too few plants succeed.
+const INCONCLUSIVE: i32 = 5;
+
 #[test]
 fn the_ledger_tells_the_planted_truth() {
     if let Some(why) = netmortem_lab::runner::unable() {
@@ -24,6 +27,14 @@ fn the_ledger_tells_the_planted_truth() {
         .filter(|l| l.starts_with("skipped: ") || l.contains("FAILED"))
     {
         println!("{line}");
+    }
+    // Too busy a machine says nothing of the ledger: plants failed, by their own stamps.
+    if let (Some(INCONCLUSIVE), Some(why)) = (
+        lab.status.code(),
+        table.lines().find_map(|l| l.strip_prefix("inconclusive: ")),
+    ) {
+        println!("skipped: the figures of the truth rigs: {why}");
+        return;
     }
     assert!(lab.status.success(), "bundles are in {}\n{told}", out.display());
     // Some rig was played, or the figures say nothing.

@@ -3,6 +3,7 @@
 use netmortem_analyzer::analyses::waits::{Top, UNATTRIBUTED, top};
 use netmortem_analyzer::{Confidence, Facts};
 
+use super::Oracle;
 use super::rows::{self, LedgerRow};
 use crate::truth::{Case, Truth};
 
@@ -24,6 +25,10 @@ pub struct CaseResult {
     pub top: Option<Top>,
     /// The planted stage of the unit that has most of it.
     pub ns: Option<i64>,
+    /// Who ran what received that unit.
+    pub run_by: String,
+    /// Its `t_sched_ns`, `t_snd_ns`, `t_ack_ns`.
+    pub stamps: [Option<i64>; 3],
     /// That unit, for a person.
     pub worst: String,
 }
@@ -88,11 +93,38 @@ pub fn compare(truth: &Truth, facts: &Facts) -> Vec<CaseResult> {
             rows: rows.len(),
             top: top(rows.iter().copied()),
             ns: worst.and_then(|r| planted(r)),
+            run_by: worst.map(|r| r.run_by.clone()).unwrap_or_default(),
+            stamps: worst.map(|r| r.stamps).unwrap_or_default(),
             worst: worst.map(|r| describe(r)).unwrap_or_default(),
             case: case.clone(),
         }
     };
     truth.cases.iter().map(of).collect()
+}
+
+/// What else is known of the units meant: who received them, and the kernel's own stamps, which may differ by the tolerance of
+/// a size.
+pub fn columns(results: &[CaseResult]) -> Vec<Oracle> {
+    let [mut by, mut stamps] = ["run_by as planted", "tx times = SO_TIMESTAMPING"].map(|name| Oracle {
+        name,
+        ..Oracle::default()
+    });
+    for r in results.iter().filter(|r| r.case.void.is_empty()) {
+        if !r.case.run_by.is_empty() {
+            by.check(r.run_by == r.case.run_by, || {
+                format!("{:?}, not {:?}", r.run_by, r.case.run_by)
+            });
+        }
+        if let Some(s) = r.case.stamped {
+            let told = [Some(s.sched_ns), Some(s.snd_ns), s.ack_ns];
+            let limit = TOLERANCE_NS.max((r.case.ns as f64 * TOLERANCE) as i64);
+            for (told, found) in told.into_iter().zip(r.stamps).filter(|(told, _)| told.is_some()) {
+                let near = told.zip(found).is_some_and(|(t, f)| (t - f).abs() <= limit);
+                stamps.check(near, || format!("{:?}, not {s:?}", r.stamps));
+            }
+        }
+    }
+    [by, stamps].into_iter().filter(|o| o.checked > 0).collect()
 }
 
 /// A row in one line.

@@ -75,7 +75,7 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     let truth = Truth::load(&dir.join("truth.json"))?;
     let facts = facts(&dir.join("bundle.nmb"))?;
     let cases = cases::compare(&truth, &facts);
-    let mut oracles = vec![];
+    let mut oracles = cases::columns(&cases);
     let error_bar = invariants::error_bar_ns(&facts);
     for table in ["rx", "tx"] {
         if let Some(rows) = ledger(&facts, table) {

@@ -29,6 +29,10 @@ pub struct LedgerRow {
     pub unattributed_ns: i64,
     /// Known stages, in order.
     pub stages: Vec<(&'static str, i64)>,
+    /// Who ran what received it (rx).
+    pub run_by: String,
+    /// `t_sched_ns`, `t_snd_ns`, `t_ack_ns` (tx).
+    pub stamps: [Option<i64>; 3],
     /// Label.
     pub confidence: Confidence,
 }
@@ -110,6 +114,7 @@ pub fn ledger(facts: &Facts, name: &str) -> Option<Vec<LedgerRow>> {
         "confidence",
     ]
     .map(at);
+    let (run_by, stamps) = (at("run_by"), ["t_sched_ns", "t_snd_ns", "t_ack_ns"].map(at));
     let row = |n: usize| {
         let num = |c: usize| number(t.cell(n, c));
         let connection = num(connection);
@@ -129,6 +134,8 @@ pub fn ledger(facts: &Facts, name: &str) -> Option<Vec<LedgerRow>> {
             total_ns: num(total).unwrap_or(0),
             unattributed_ns: num(rest).unwrap_or(0),
             stages: stages.iter().filter_map(|&(c, s)| Some((s, num(c)?))).collect(),
+            run_by: text(t.cell(n, run_by)),
+            stamps: stamps.map(num),
             confidence: confidence(&text(t.cell(n, label))),
         }
     };

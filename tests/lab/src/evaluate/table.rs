@@ -28,7 +28,9 @@ pub struct Figures {
     pub misled: usize,
     /// Named right.
     pub named: usize,
-    /// Sized right.
+    /// Cases whose size is asked.
+    pub sizable: usize,
+    /// Of these sized right.
     pub sized: usize,
     /// Links compared with an independent truth.
     pub links: u64,
@@ -68,7 +70,8 @@ impl Figures {
                 f.cases += 1;
                 f.misled += usize::from(c.misled());
                 f.named += usize::from(c.named());
-                f.sized += usize::from(c.sized());
+                f.sizable += usize::from(c.case.rough.is_empty());
+                f.sized += usize::from(c.case.rough.is_empty() && c.sized());
             }
             for o in &r.oracles {
                 if o.name == BYTES {
@@ -85,19 +88,23 @@ impl Figures {
         }
         f
     }
+    /// Why the figures say nothing, where they do not: most plants failed by their own stamps, or most sizes are not known.
+    pub fn inconclusive(&self) -> Option<String> {
+        let (void, cases, sizable) = (self.void, self.cases, self.sizable);
+        if void > cases {
+            return Some(format!(
+                "{void} plants failed by their own stamps, more than the {cases} that did not"
+            ));
+        }
+        (sizable * 2 < cases).then(|| format!("the size of only {sizable} of {cases} plants is known"))
+    }
     /// What misses its figure, in sentences; empty when all is reached.
     pub fn misses(&self) -> Vec<String> {
         let share = |n: f64, of: f64| if of > 0.0 { n / of } else { 0.0 };
         let mut out = self.broken.clone();
-        if self.void > self.cases {
-            let (void, cases) = (self.void, self.cases);
-            out.push(format!(
-                "{void} plants failed, more than the {cases} that did not: too busy a machine"
-            ));
-        }
         let (named, sized) = (
             share(self.named as f64, self.cases as f64),
-            share(self.sized as f64, self.cases as f64),
+            share(self.sized as f64, self.sizable as f64),
         );
         if named < NAMED {
             out.push(format!(
@@ -158,7 +165,13 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     for r in reports {
         let answerable: Vec<&CaseResult> = r.cases.iter().filter(|c| asked(c)).collect();
         let count = |f: &dyn Fn(&CaseResult) -> bool| answerable.iter().filter(|c| f(c)).count();
-        let (named, sized) = (count(&CaseResult::named), count(&CaseResult::sized));
+        let (named, sizable) = (count(&CaseResult::named), count(&|c| c.case.rough.is_empty()));
+        let sized = count(&|c| c.case.rough.is_empty() && c.sized());
+        let sized = if sizable == answerable.len() {
+            sized.to_string()
+        } else {
+            format!("{sized}/{sizable}")
+        };
         let later = r
             .cases
             .iter()
@@ -181,7 +194,10 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
             r.rig,
             worst(&r.cases)
         );
-        for c in answerable.iter().filter(|c| verbose && !(c.named() && c.sized())) {
+        for c in answerable
+            .iter()
+            .filter(|c| verbose && !(c.named() && (c.sized() || !c.case.rough.is_empty())))
+        {
             let top = c.top.map_or("nothing".into(), |t| format!("{} {}", t.stage, us(t.ns)));
             let (stage, ns) = (&c.case.stage, us(c.case.ns));
             let _ = writeln!(
@@ -194,13 +210,14 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     let f = Figures::of(reports);
     let _ = writeln!(
         out,
-        "total: {} cases ({} more whose stage is not there yet, {} more whose plant failed by its own stamps, {} more that this kernel cannot tell), {} named right, {} sized right, {} another wait claimed with confidence; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
+        "total: {} cases ({} more whose stage is not there yet, {} more whose plant failed by its own stamps, {} more that this kernel cannot tell), {} named right, {} of {} sized right, {} another wait claimed with confidence; {} of {} links wrong and not labelled so ({} more wrong and labelled); {} of {} bytes unexplained",
         f.cases,
         f.later,
         f.void,
         f.weaker,
         f.named,
         f.sized,
+        f.sizable,
         f.misled,
         f.wrong_links,
         f.links,
@@ -210,6 +227,9 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
     );
     for m in f.misses() {
         let _ = writeln!(out, "misses: {m}");
+    }
+    if let Some(why) = f.inconclusive() {
+        let _ = writeln!(out, "inconclusive: {why}");
     }
     out
 }

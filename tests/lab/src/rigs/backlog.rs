@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, read_all, spawn, tcp_pair, timed};
+use crate::actors::{Gate, Place, join, planned, read_all, spawn, tcp_pair, timed};
 use crate::runner::NotHere;
 use crate::sys::{Fault, now_ns};
 use crate::truth::Case;
@@ -32,7 +32,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             for n in 0..MESSAGES {
                 let (page, _) = server_of_faults.wait()?;
                 held.open();
-                std::thread::sleep(Duration::from_micros(3_000 + 500 * n as u64));
+                std::thread::sleep(planned(3_000 + 500 * n as u64));
                 served.push(now_ns());
                 server_of_faults.serve(page)?;
             }

@@ -25,5 +25,5 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let sizes: Vec<usize> = (0..delays.len()).map(|n| 300 + n * 911).collect();
     let server = ([10, 99, 1, 2], 7014);
     let why = "the reader behind the bridge was late";
-    late::play(bench, (&a, &b), server, (&sizes, &delays), why)
+    late::play(bench, (&a, &b), server, (&sizes, &delays), None, why)
 }

@@ -8,9 +8,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::Bench;
-use crate::actors::{Gate, Place, burn, join, readable, sleep, spawn, tcp_pair};
+use crate::actors::{Gate, Place, burn, join, planned, readable, sleep, spawn, tcp_pair};
 use crate::net::Netns;
-use crate::sys::{now_ns, tid};
+use crate::sys::{Ring, now_ns, tid};
 use crate::truth::{Case, ReadCall};
 
 /// What the reader does before it reads.
@@ -73,8 +73,14 @@ pub fn send(mut stream: &TcpStream, sizes: &[usize], next: &Gate) -> anyhow::Res
     Ok(sent)
 }
 
-/// Reads them, late as planned.
-pub fn read(mut stream: &TcpStream, sizes: &[usize], delays: &[Delay], next: &Gate) -> anyhow::Result<Reader> {
+/// Reads them, late as planned; through `ring` when there is one.
+pub fn read(
+    mut stream: &TcpStream,
+    mut ring: Option<Ring>,
+    sizes: &[usize],
+    delays: &[Delay],
+    next: &Gate,
+) -> anyhow::Result<Reader> {
     let (sport, dport) = (stream.peer_addr()?.port(), stream.local_addr()?.port());
     let mut reader = Reader {
         pid: tid(),
@@ -93,7 +99,11 @@ pub fn read(mut stream: &TcpStream, sizes: &[usize], delays: &[Delay], next: &Ga
         let mut left = size;
         while left > 0 {
             let before_ns = now_ns();
-            let n = stream.read(buffer.get_mut(..left).unwrap_or(&mut []))?;
+            let to = buffer.get_mut(..left).unwrap_or(&mut []);
+            let n = match &mut ring {
+                Some(ring) => ring.recv(&stream, to)?,
+                None => stream.read(to)?,
+            };
             anyhow::ensure!(n > 0, "the stream ended {left} bytes early");
             reader.calls.push(ReadCall {
                 sport,
@@ -146,7 +156,7 @@ pub fn cases(
 /// `n` delays of `sleep` and `burn` in turn, growing from 3 ms, with an undelayed message between two.
 pub fn plan(n: usize) -> Vec<Delay> {
     let of = |i: usize| {
-        let long = Duration::from_micros(3_000 + 700 * (i as u64 % 8));
+        let long = planned(3_000 + 700 * (i as u64 % 8));
         match i % 4 {
             1 => Delay::Sleep(long),
             3 => Delay::Burn(long),
@@ -162,13 +172,14 @@ pub fn play(
     (a, b): (&Netns, &Netns),
     server: ([u8; 4], u16),
     (sizes, delays): (&[usize], &[Delay]),
+    ring: Option<Ring>,
     why: &str,
 ) -> anyhow::Result<()> {
     let session = bench.record(b)?;
     let (client, server) = tcp_pair(a, b, server.into())?;
     let next = Gate::new();
     let (sent, reader) = std::thread::scope(|s| {
-        let reading = || read(&server, sizes, delays, &next);
+        let reading = || read(&server, ring, sizes, delays, &next);
         let reader = spawn(s, "lab-reader", b, Place::ahead(1), reading)?;
         let sender = spawn(s, "lab-sender", a, Place::ahead(0), || send(&client, sizes, &next))?;
         anyhow::Ok((join(sender)?, join(reader)?))

@@ -8,7 +8,7 @@ use rustix::net::{
 };
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, readable, sleep, spawn, timed};
+use crate::actors::{Gate, Place, join, planned, readable, sleep, spawn, timed};
 use crate::net::Netns;
 use crate::sys::{now_ns, tid};
 use crate::truth::Case;
@@ -29,8 +29,8 @@ pub(super) const PING: Rig = Rig {
 
 const MESSAGES: usize = 12;
 
-fn nap_us(n: usize) -> u64 {
-    3_000 + 600 * n as u64
+fn nap(n: usize) -> Duration {
+    planned(3_000 + 600 * n as u64)
 }
 
 /// When it was sent (before, after), the reader's sleep, when it was read.
@@ -48,7 +48,7 @@ fn late(
             let (mut buffer, mut naps) = (vec![0u8; 65_536], vec![]);
             for n in 0..MESSAGES {
                 readable(input)?;
-                let nap = sleep(Duration::from_micros(nap_us(n)));
+                let nap = sleep(nap(n));
                 recv(input, &mut buffer[..], RecvFlags::empty())?;
                 naps.push((nap, now_ns()));
                 next.open();
@@ -72,10 +72,10 @@ fn late(
 }
 
 fn plant(bench: &mut Bench, pid: i32, all: &[Late], dev: &str, why: &str) {
-    for (n, (sent, nap, read_ns)) in all.iter().enumerate() {
-        let (window, ns) = ((sent.0, *read_ns), nap.1 - nap.0);
+    for (n, (sent, slept, read_ns)) in all.iter().enumerate() {
+        let (window, ns) = ((sent.0, *read_ns), slept.1 - slept.0);
         let case = Case::on_device("rx", dev, window, "reader_asleep", ns, why).by(pid);
-        bench.plant(case.unless_disturbed(Some(nap_us(n) as i64 * 1_000), read_ns - sent.1));
+        bench.plant(case.unless_disturbed(Some(nap(n).as_nanos() as i64), read_ns - sent.1));
     }
 }
 

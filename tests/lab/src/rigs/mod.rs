@@ -23,6 +23,7 @@ mod gro_hold;
 pub mod late;
 mod late_datagrams;
 mod offloads;
+mod out_of_order;
 mod rpc_busy;
 mod run_queue;
 mod slow_reader;
@@ -50,14 +51,19 @@ pub const ALL: &[Rig] = &[
     softirq_task::RIG,
     steered::POLL,
     steered::TASK,
-    gro_hold::RIG,
+    gro_hold::SOFTIRQ,
+    gro_hold::THREADED,
     offloads::GRO,
     offloads::GSO,
     bridge_tap::RIG,
     backlog::RIG,
-    slow_reader::RIG,
+    out_of_order::RIG,
+    slow_reader::CALLS,
+    slow_reader::URING,
     run_queue::RIG,
     copy::RIG,
+    copy::BUSY_POLL,
+    copy::URING,
     udp_overflow::RIG,
     late_datagrams::FRAGMENTS,
     late_datagrams::PING,
@@ -75,6 +81,8 @@ pub const ALL: &[Rig] = &[
     tx::neighbour::RIG,
     tx::tbf::RIG,
     tx::netem::RIG,
+    tx::stamps::TCP,
+    tx::stamps::UDP,
     tx::ring_veth::RIG,
     tx::cards::RING,
     tx::cards::BQL,

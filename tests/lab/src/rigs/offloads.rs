@@ -28,11 +28,6 @@ fn run(bench: &mut Bench, sender: &str, receiver: &str, port: u16) -> anyhow::Re
     // From less than a segment to twenty of them.
     let sizes: Vec<usize> = (0..delays.len()).map(|n| 500 + n * 5_501 % 30_000).collect();
     let server = ([10, 99, 1, 2], port);
-    late::play(
-        bench,
-        (&a, &b),
-        server,
-        (&sizes, &delays),
-        "the reader was late to read",
-    )
+    let why = "the reader was late to read";
+    late::play(bench, (&a, &b), server, (&sizes, &delays), None, why)
 }

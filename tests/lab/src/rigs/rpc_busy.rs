@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Place, join, readable, sleep, spawn, tcp_pair};
+use crate::actors::{Place, join, planned, readable, sleep, spawn, tcp_pair};
 use crate::net::Netns;
 use crate::sys::{now_ns, tid};
 use crate::truth::{Case, ReadCall};
@@ -25,8 +25,8 @@ fn answer_len(n: usize) -> usize {
     300 + n * 53 % 4_000
 }
 
-fn nap_us(n: usize) -> u64 {
-    2_000 + 130 * (n / 100) as u64
+fn nap(n: usize) -> Duration {
+    planned(2_000 + 130 * (n / 100) as u64)
 }
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             for n in 0..REQUESTS {
                 readable(&server)?;
                 if n % 100 == 99 {
-                    naps.push((n, sleep(Duration::from_micros(nap_us(n)))));
+                    naps.push((n, sleep(nap(n))));
                 }
                 let mut left = request_len(n);
                 while left > 0 {
@@ -78,13 +78,13 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         anyhow::Ok((join(asking)?, join(serving)?))
     })?;
     bench.close(session, &client, &server)?;
-    for (n, nap) in naps {
+    for (n, slept) in naps {
         let before = sent.get(n).copied().unwrap_or(0);
-        let (window, ns) = ((before, nap.0), nap.1 - nap.0);
+        let (window, ns) = ((before, slept.0), slept.1 - slept.0);
         let why = "the server slept with the request in its receive queue";
         let ports = (sport, dport);
         let case = Case::new("rx", ports, window, "reader_asleep", ns, why).by(pid);
-        bench.plant(case.unless_disturbed(Some(nap_us(n) as i64 * 1_000), nap.1 - before));
+        bench.plant(case.unless_disturbed(Some(nap(n).as_nanos() as i64), slept.1 - before));
     }
     bench.truth.reads = calls;
     Ok(())

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{COMPETITOR, Gate, Place, burn, join, read_all, spawn, tcp_pair, timed};
+use crate::actors::{COMPETITOR, Gate, Place, burn, join, planned, read_all, spawn, tcp_pair, timed};
 use crate::truth::Case;
 
 pub(super) const RIG: Rig = Rig {
@@ -38,7 +38,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
                 // The reader comes to rest in its read.
                 std::thread::sleep(Duration::from_millis(2));
                 burst.open();
-                bursts.push(burn(Duration::from_micros(3_000 + 800 * n)));
+                bursts.push(burn(planned(3_000 + 800 * n)));
                 read.pass()?;
             }
             Ok(bursts)

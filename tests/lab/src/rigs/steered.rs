@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, burn, join, read_all, spawn, tcp_pair, timed};
+use crate::actors::{Gate, Place, burn, join, planned, read_all, spawn, tcp_pair, timed};
 use crate::burner::Burner;
 use crate::net::{Netns, veth};
 use crate::truth::Case;
@@ -69,7 +69,7 @@ fn run(bench: &mut Bench, port: u16, at_receiver: bool, stage: &str, why: &str) 
                 again.open();
                 start.pass()?;
                 // Woken while the packet is still on its way: let it reach the taps.
-                burn(Duration::from_micros(300));
+                burn(planned(300));
                 sent.push(timed(|| (&client).write_all(&[1; 100]))?);
                 read.pass()?;
                 std::thread::sleep(Duration::from_millis(5));

@@ -42,7 +42,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for n in 0..2 {
             let (client, server) = &streams[n];
             let (sizes, plan, next) = (&sizes[n], &plans[n], &next[n]);
-            let reading = move || late::read(server, sizes, plan, next);
+            let reading = move || late::read(server, None, sizes, plan, next);
             let reader = spawn(s, &format!("lab-reader-{n}"), &spaces[n].1, Place::ahead(1), reading)?;
             let sending = move || late::send(client, sizes, next);
             let sender = spawn(s, &format!("lab-sender-{n}"), &spaces[n].0, Place::ahead(0), sending)?;

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use super::{Bench, Rig};
-use crate::actors::{Gate, Place, join, spawn};
+use crate::actors::{Gate, Place, join, planned, spawn};
 use crate::sys::{now_ns, tid};
 use crate::truth::Case;
 
@@ -19,8 +19,8 @@ const BURSTS: usize = 10;
 const DATAGRAMS: usize = 60;
 const BYTES: usize = 900;
 
-fn nap_us(n: usize) -> u64 {
-    8_000 + 700 * n as u64
+fn nap(n: usize) -> Duration {
+    planned(8_000 + 700 * n as u64)
 }
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
@@ -35,7 +35,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             let (mut naps, mut read, mut buffer) = (vec![], 0i64, [0u8; 2_000]);
             for n in 0..BURSTS {
                 asleep.open();
-                naps.push(crate::actors::sleep(Duration::from_micros(nap_us(n))));
+                naps.push(crate::actors::sleep(nap(n)));
                 while server.recv(&mut buffer).is_ok() {
                     read += 1;
                 }
@@ -65,21 +65,18 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     })?;
     bench.finish(session)?;
     bench.truth.counters.insert("LabUdpRead".into(), read);
-    for (n, ((before, first, last), nap)) in sent.iter().zip(naps).enumerate() {
+    for (n, ((before, first, last), slept)) in sent.iter().zip(naps).enumerate() {
         // The first of the burst waits longest.
-        let (window, ns) = ((*before, *last), nap.1 - first);
-        let case = Case::on_device(
-            "rx",
-            "vb",
-            window,
-            "reader_asleep",
-            ns,
-            "the reader slept while the burst came",
-        )
-        .by(pid);
-        // What the nap took beyond what was asked is somebody else's.
-        let late = nap.1 - nap.0 - nap_us(n) as i64 * 1_000;
-        bench.plant(case.unless_disturbed(Some(nap.1 - first - late), nap.1 - first));
+        let (window, ns) = ((*before, *last), slept.1 - first);
+        let why = "the reader slept while the burst came";
+        let case = Case::on_device("rx", "vb", window, "reader_asleep", ns, why).by(pid);
+        // What the nap took beyond what was asked is somebody else's, as is what delayed it.
+        let late = slept.1 - slept.0 - nap(n).as_nanos() as i64;
+        let mut case = case.unless_disturbed(Some(ns - late), ns);
+        if *first < slept.0 {
+            case.void = "the burst came before the reader slept".into();
+        }
+        bench.plant(case);
     }
     Ok(())
 }

@@ -7,14 +7,18 @@
 mod fault;
 mod packet;
 mod socket;
+mod stamps;
 mod tcp_info;
 mod tun;
+mod uring;
 
 pub use fault::Fault;
 pub use packet::{PacketSocket, Received, burning_filter};
 pub use socket::{send, set};
+pub use stamps::{Stage, Stamp, stamp, stamps};
 pub use tcp_info::{TcpInfo, tcp_info};
 pub use tun::{Layer, attach};
+pub use uring::Ring;
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
@@ -32,11 +36,16 @@ pub fn now_ns() -> i64 {
 
 /// Makes the calling thread SCHED_FIFO with this priority (1 to 99).
 pub fn fifo(priority: i32) -> Result<()> {
+    fifo_other(0, priority)
+}
+
+/// The same for another task; 0 is the calling thread.
+pub fn fifo_other(pid: i32, priority: i32) -> Result<()> {
     let param = libc::sched_param {
         sched_priority: priority,
     };
-    // SAFETY: the structure lives through the call; 0 is the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) })
+    // SAFETY: the structure lives through the call.
+    check(unsafe { libc::sched_setscheduler(pid, libc::SCHED_FIFO, &param) })
 }
 
 /// Keeps the calling thread on one CPU.

@@ -18,6 +18,7 @@ pub(super) mod ring_veth;
 pub(super) mod rto;
 pub(super) mod rwnd;
 pub(super) mod sndbuf;
+pub(super) mod stamps;
 pub(super) mod tbf;
 pub(super) mod tbf_loss;
 pub(super) mod tlp;

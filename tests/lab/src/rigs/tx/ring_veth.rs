@@ -5,7 +5,8 @@ use std::net::UdpSocket;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::actors::{COMPETITOR, Place, burn, join, spawn};
+use crate::actors::{COMPETITOR, Place, burn, join, planned, spawn};
+use crate::net::napi_thread;
 use crate::rigs::{Bench, Rig};
 use crate::runner::NotHere;
 use crate::sys;
@@ -54,7 +55,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
             };
             let competing = spawn(s, "lab-competitor", &b, competitor, move || {
                 began.send(())?;
-                Ok(burn(Duration::from_millis(burst)))
+                Ok(burn(planned(burst * 1_000)))
             })?;
             let (udp, sink) = (&udp, &sink);
             // The first datagram comes out when the ring's reader runs again.
@@ -104,15 +105,4 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         return Err(NotHere("this kernel's veth drops when its ring is full".into()).into());
     }
     Ok(())
-}
-
-/// The NAPI thread of a device, `napi/<dev>-<id>`.
-fn napi_thread(dev: &str) -> Option<i32> {
-    let start = format!("napi/{dev}-");
-    let pids = std::fs::read_dir("/proc")
-        .ok()?
-        .filter_map(|e| e.ok()?.file_name().into_string().ok()?.parse().ok());
-    let mut named =
-        pids.filter(|p: &i32| std::fs::read_to_string(format!("/proc/{p}/comm")).is_ok_and(|c| c.starts_with(&start)));
-    named.next()
 }
