@@ -1,12 +1,15 @@
 //! Live recordings on this machine, and the pure parts. A live test says why it is skipped (no root, no tracefs).
 
+mod child;
 mod faults;
 mod flight;
 mod flight_processes;
 mod harness;
+mod host_faults;
 mod kernel_state;
 mod live;
 mod packets;
 mod profiles;
 mod pure;
 mod reading;
+mod refused;

@@ -3,45 +3,16 @@
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::open_path;
 
+use super::child::{signal, spawn_recorder, spawn_recorder_to};
 use super::harness::{open, options, scratch, sh, tracefs_or_skip, tracing_is_on, transfer, wait_for};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
 use super::reading::totals;
-use crate::options::Output;
 use crate::record::record;
-
-/// Runs this very test binary as a recorder of its own, so that it can be killed. See `child_recorder`.
-fn spawn_recorder(path: &Path) -> Child {
-    spawn_recorder_to(path, Stdio::null())
-}
-
-fn spawn_recorder_to(path: &Path, stdout: Stdio) -> Child {
-    let mut c = Command::new(std::env::current_exe().unwrap());
-    c.args(["--exact", "tests::faults::child_recorder", "--nocapture", "--ignored"]);
-    c.env("NETMORTEM_TEST_OUT", path).stdout(stdout).stderr(Stdio::null());
-    c.spawn().unwrap()
-}
-
-#[test]
-#[ignore = "runs only as a child of the signal tests"]
-fn child_recorder() {
-    let path = std::env::var_os("NETMORTEM_TEST_OUT").unwrap();
-    let mut o = options(Path::new(&path));
-    if path == "-" {
-        o.output = Output::Stdout;
-    }
-    // Not by a panic: the harness would tell of it on the standard output that nobody reads.
-    std::process::exit(i32::from(record(&o, &mut |_| {}).is_err()));
-}
-
-fn signal(child: &Child, s: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, s).unwrap();
-}
 
 #[test]
 fn sigterm_and_sigquit_end_the_bundle_properly() {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use netmortem_formats::pcapng::{Item, items, taps};
-use netmortem_formats::{Capture, Locus, bytes_decode, open_path};
+use netmortem_formats::{Capture, Locus, SnapshotWhen, bytes_decode, open_path};
 
 use super::harness::{open, options, record_while, scratch, sh, tracefs_or_skip, wait_for};
 use crate::options::Profile;
@@ -284,6 +284,38 @@ fn an_interface_that_vanishes_ends_its_capture_and_not_the_recording() {
         "{:?}",
         end.packets[1]
     );
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_namespace_that_is_deleted_lives_until_the_recording_ends() {
+    let Some((_root, _one)) = tracefs_or_skip() else { return };
+    let Some(pair) = Pair::new("del") else { return };
+    let [a, b] = &pair.0;
+    let path = scratch("pcap-del");
+    let mut o = options_of(&path, &[&format!("netns:{b}/v1")]);
+    let (before, after) = (send(a, "10.9.0.2", 7777, 10), send(a, "10.9.0.2", 7777, 7));
+    let sh = |script: &str| assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
+    let (c, summary) = record_while(&mut o, || {
+        sh(&before);
+        assert!(ip(&format!("netns del {b}")));
+        sh(&after);
+    });
+    assert!(c.complete, "{:?}", c.problems);
+    assert_eq!(udp(packets(&c)).len(), 17);
+    assert_eq!(summary.packets[0].notes, [""; 0]);
+    // By name at the start, and no longer at the end.
+    let named = |when| {
+        let s = c
+            .snapshots
+            .iter()
+            .find(|s| s.what == "namespaces" && s.when == when)
+            .unwrap();
+        String::from_utf8_lossy(&s.text).contains(&format!("name={b}"))
+    };
+    assert!(named(SnapshotWhen::Start) && !named(SnapshotWhen::End));
+    // Our socket held it: with the recording it goes, and its end of the veth with it.
+    wait_for("the namespace stays", || !ip(&format!("-n {a} link show v0")));
     std::fs::remove_file(path).unwrap();
 }
 

@@ -44,6 +44,11 @@ pub fn totals(c: &Capture) -> BTreeMap<u32, Totals> {
 }
 
 pub fn each_record(c: &Capture, mut f: impl FnMut(u64, &[u8])) {
+    each_record_of(c, &mut |_, ts, payload| f(ts, payload));
+}
+
+/// The same, with the CPU.
+pub fn each_record_of(c: &Capture, f: &mut dyn FnMut(u32, u64, &[u8])) {
     for s in &c.streams {
         for chunk in &s.chunks {
             let locus = Locus {
@@ -55,7 +60,7 @@ pub fn each_record(c: &Capture, mut f: impl FnMut(u64, &[u8])) {
             for page in sub_buffers(s.page, &bytes, locus) {
                 for item in page.unwrap().records(s.page, locus) {
                     if let StreamItem::Record(r) = item.unwrap() {
-                        f(r.ts, r.payload);
+                        f(s.cpu, r.ts, r.payload);
                     }
                 }
             }

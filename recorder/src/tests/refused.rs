@@ -1,0 +1,143 @@
+//! Hosts that refuse: no root, some capabilities only, a read-only tracefs, none at all.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::child::ARGS;
+use super::harness::{open, tracefs_or_skip, transfer, wait_for};
+use super::kernel_state::{assert_restored, kernel_state};
+use crate::permissions::{is_whole, locked_down};
+
+/// A folder in which everybody may write.
+fn open_folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("netmortem-refused-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o777)).unwrap();
+    path
+}
+
+/// A recorder as a child, of half a second, after `before` was done in a mount namespace of its own.
+fn recorded(before: &str, out: &Path, capabilities: Option<&str>) -> Output {
+    let script = format!("{before} exec \"$0\" \"$@\"");
+    let mut c = Command::new("unshare");
+    c.args(["-m", "sh", "-c", &script])
+        .arg(std::env::current_exe().unwrap())
+        .args(ARGS);
+    c.env("NETMORTEM_TEST_OUT", out).env("NETMORTEM_TEST_SECONDS", "0.5");
+    if let Some(list) = capabilities {
+        c.env("NETMORTEM_TEST_CAPABILITIES", list);
+    }
+    c.output().unwrap()
+}
+
+#[test]
+fn what_is_refused_is_said_and_what_to_do() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let folder = open_folder("said");
+    let out = folder.join("x.nmb");
+    let hide = "mount -t tmpfs none /sys/kernel/tracing && { mount -t tmpfs none /sys/kernel/debug || true; } &&";
+    let seal =
+        "mount --bind /sys/kernel/tracing /sys/kernel/tracing && mount -o remount,bind,ro /sys/kernel/tracing &&";
+    for (before, capabilities, expected) in [
+        (
+            "",
+            Some(""),
+            "recording needs root (try sudo), or CAP_DAC_OVERRIDE at least",
+        ),
+        // To look is not enough.
+        (
+            "",
+            Some("DAC_READ_SEARCH"),
+            "recording needs root (try sudo), or CAP_DAC_OVERRIDE at least",
+        ),
+        (seal, None, "tracefs is mounted read-only here"),
+        (
+            hide,
+            None,
+            "no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing; mount it first",
+        ),
+    ] {
+        let done = recorded(before, &out, capabilities);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.code() == Some(1) && said.contains(expected),
+            "{expected:?}: {said}"
+        );
+        assert!(!out.exists());
+    }
+    assert_restored(&root, &state);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn capabilities_without_root_record_and_say_what_is_missing() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let folder = open_folder("caps");
+    for (capabilities, missing) in [
+        (
+            "DAC_OVERRIDE",
+            &["CAP_SYSLOG", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_NET_ADMIN"][..],
+        ),
+        (
+            "DAC_OVERRIDE,SYSLOG,SYS_ADMIN,SYS_PTRACE,NET_ADMIN,DAC_READ_SEARCH",
+            &[],
+        ),
+    ] {
+        let out = folder.join("x.nmb");
+        let traffic = std::thread::spawn({
+            let out = out.clone();
+            move || {
+                wait_for("no bundle", || out.exists());
+                transfer(1_000_000);
+            }
+        });
+        let done = recorded("", &out, Some(capabilities));
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        traffic.join().unwrap();
+        let (c, manifest, end) = open(&out);
+        assert!(c.complete, "{:?}", c.problems);
+        assert!(
+            end.cpu_stats.iter().map(|s| s.read_events).sum::<u64>() > 1000,
+            "{:?}",
+            end.cpu_stats
+        );
+        let said = |name: &str| manifest.notes.iter().any(|n| n.contains(&format!("{name} is missing")));
+        for name in ["CAP_SYSLOG", "CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_NET_ADMIN"] {
+            assert_eq!(said(name), missing.contains(&name), "{name}: {:?}", manifest.notes);
+        }
+        // Symbols are there with their addresses, or not at all.
+        assert_eq!(c.members.iter().any(|m| m.name == "kallsyms.zst"), missing.is_empty());
+        // Without addresses timers are filtered by the names of their functions, where the kernel can (6.6).
+        let timers = manifest
+            .plan
+            .events
+            .iter()
+            .filter(|e| e.name.starts_with("timer:"))
+            .count();
+        let told = manifest
+            .plan
+            .absent
+            .iter()
+            .filter(|e| e.name.starts_with("timer:"))
+            .count();
+        assert_eq!(timers + told, 4);
+        std::fs::remove_file(out).unwrap();
+    }
+    assert_restored(&root, &state);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn lockdown_and_user_namespaces_are_told() {
+    assert_eq!(
+        locked_down("none integrity [confidentiality]\n"),
+        Some("confidentiality")
+    );
+    assert_eq!(locked_down("none [integrity] confidentiality\n"), None);
+    assert_eq!(locked_down(""), None);
+    assert!(is_whole("         0          0 4294967295\n"));
+    assert!(!is_whole("         0       1000          1\n"));
+}
