@@ -47,6 +47,8 @@ pub enum Block {
     Figures(Vec<Figure>),
     /// Name and value pairs.
     KeyValues(Vec<(Text, Text)>),
+    /// A few figures that are read before anything else, each with its colour.
+    Tiles(Vec<Tile>),
     /// Commands to be copied as they stand, one a line.
     Code(Vec<Text>),
     /// Folded away until asked for.
@@ -100,6 +102,19 @@ pub struct Strip {
     pub see: Option<&'static str>,
 }
 
+/// One figure of [`Block::Tiles`].
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// How it is meant.
+    pub severity: Severity,
+    /// What it is.
+    pub label: Text,
+    /// The figure with its unit.
+    pub value: Text,
+    /// What it means, in a few words.
+    pub detail: Text,
+}
+
 /// A chart with its words.
 #[derive(Clone, Debug)]
 pub struct Figure {
@@ -144,7 +159,7 @@ pub enum ColumnKind {
     Text,
     /// Numbers: right.
     Number,
-    /// Durations: right, all time columns of a table in one unit, named in the heading.
+    /// Durations: right; in the unit named in the heading, or each in its own: see [`Table::time_units`].
     Time,
 }
 
@@ -211,6 +226,9 @@ pub enum Cell {
     Number(f64),
     /// A judgement in a word or two.
     Badge(Severity, Text),
+    /// What `netmortem explain INPUT ID` takes (`rx:45`, `skb:123`): a link to itself, and the anchor `#rx=45` of the row whose
+    /// first cell it is.
+    Id(Text),
     /// Not known.
     Unknown,
 }
@@ -221,42 +239,59 @@ impl Cell {
         value.map_or(Self::Unknown, cell)
     }
 
-    /// As shown, durations in `unit`.
+    /// As shown; durations in `unit`, or in the unit that reads best, which is then written behind them.
     #[must_use]
-    pub fn shown(&self, unit: TimeUnit) -> String {
-        match self {
-            Self::Text(text) | Self::Code(text) | Self::Badge(_, text) => text.as_str().to_owned(),
-            Self::Count(value) => format::count(*value),
-            Self::Ns(ns) => format::duration_in(*ns, unit),
-            Self::At(ns) => format::moment(*ns),
-            Self::Bytes(value) => format::bytes(*value),
-            Self::Fraction(value) => format::percent(*value),
-            Self::Number(value) => format::significant(*value),
-            Self::Unknown => format::UNKNOWN.to_owned(),
+    pub fn shown(&self, unit: Option<TimeUnit>) -> String {
+        match (self, unit) {
+            (Self::Text(text) | Self::Code(text) | Self::Id(text) | Self::Badge(_, text), _) => {
+                text.as_str().to_owned()
+            }
+            (Self::Count(value), _) => format::count(*value),
+            (Self::Ns(ns), Some(unit)) => format::duration_in(*ns, unit),
+            (Self::Ns(0), None) => "0".to_owned(),
+            (Self::Ns(ns), None) => format::duration(*ns),
+            (Self::At(ns), _) => format::moment(*ns),
+            (Self::Bytes(value), _) => format::bytes(*value),
+            (Self::Fraction(value), _) => format::percent(*value),
+            (Self::Number(value), _) => format::significant(*value),
+            (Self::Unknown, _) => format::UNKNOWN.to_owned(),
         }
     }
 }
 
+/// Values from this part of a unit on are shown in it,
+const LEAST_OF_UNIT: f64 = 0.1;
+/// up to this many of it.
+const MOST_OF_UNIT: f64 = 10_000.0;
+
 impl Table {
-    /// The unit of the time columns: that of their geometric mean, but small enough that the smallest value shows three decimals.
+    /// The unit of each column's durations: one for the whole table when every value reads well in it (from a tenth of the unit to ten
+    /// thousand), else one for each column; `None` where a column's values are too far apart for one: each is shown in its own.
     #[must_use]
-    pub fn time_unit(&self) -> TimeUnit {
-        let (mut logs, mut n, mut smallest) = (0.0, 0_u32, u64::MAX);
-        for cell in self.rows.iter().flatten() {
-            if let Cell::Ns(ns) = cell
-                && *ns != 0
-            {
-                logs += (ns.unsigned_abs() as f64).ln();
-                n += 1;
-                smallest = smallest.min(ns.unsigned_abs());
-            }
+    pub fn time_units(&self) -> Vec<Option<TimeUnit>> {
+        let of = |cell: &Cell| match cell {
+            Cell::Ns(ns) if *ns != 0 => Some(ns.unsigned_abs()),
+            _ => None,
+        };
+        if let Some(unit) = common_unit(self.rows.iter().flatten().filter_map(of)) {
+            return vec![Some(unit); self.columns.len()];
         }
-        if n == 0 {
-            return TimeUnit::Microseconds;
-        }
-        let middle = TimeUnit::for_value((logs / f64::from(n)).exp() as u64);
-        middle.min(TimeUnit::for_value(smallest.saturating_mul(1_000)))
+        let column = |at: usize| common_unit(self.rows.iter().filter_map(|row| row.get(at)).filter_map(of));
+        (0..self.columns.len()).map(column).collect()
     }
+}
+
+/// The largest unit in which all values read well; microseconds when there is none to show.
+fn common_unit(values: impl Iterator<Item = u64>) -> Option<TimeUnit> {
+    let (least, most) = values.fold((u64::MAX, 0), |(least, most), ns| (least.min(ns), most.max(ns)));
+    if most == 0 {
+        return Some(TimeUnit::Microseconds);
+    }
+    TimeUnit::ALL.into_iter().rev().find(|unit| {
+        let one = unit.nanoseconds() as f64;
+        // Nanoseconds are whole: no part of one is ever shown.
+        least as f64 >= LEAST_OF_UNIT * one && most as f64 <= MOST_OF_UNIT * one
+    })
 }
 
 impl Document {

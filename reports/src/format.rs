@@ -55,6 +55,9 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
+    /// From the smallest to the largest.
+    pub const ALL: [Self; 4] = [Self::Nanoseconds, Self::Microseconds, Self::Milliseconds, Self::Seconds];
+
     /// The largest unit in which the value is at least 1 after rounding to three digits.
     #[must_use]
     pub fn for_value(ns: u64) -> Self {

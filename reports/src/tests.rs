@@ -107,22 +107,40 @@ fn a_percentage_never_rounds_to_all_or_nothing() {
 #[test]
 fn unknown_is_never_zero() {
     assert_eq!(format::or_unknown(None::<u64>, format::count), "–");
-    assert_eq!(Cell::known(None, Cell::Count).shown(TimeUnit::Microseconds), "–");
-    assert_eq!(Cell::known(Some(0), Cell::Count).shown(TimeUnit::Microseconds), "0");
+    assert_eq!(Cell::known(None, Cell::Count).shown(Some(TimeUnit::Microseconds)), "–");
+    assert_eq!(
+        Cell::known(Some(0), Cell::Count).shown(Some(TimeUnit::Microseconds)),
+        "0"
+    );
 }
 
 #[test]
-fn a_table_has_one_unit_of_time_that_shows_its_smallest_value() {
-    let table = |values: &[i64]| Table {
-        columns: vec![Column::time("t")],
-        rows: values.iter().map(|ns| vec![Cell::Ns(*ns)]).collect(),
+fn a_table_has_one_unit_of_time_where_every_value_reads_well_in_it() {
+    let table = |rows: &[&[i64]]| Table {
+        columns: vec![Column::time("t"), Column::time("u")],
+        rows: rows
+            .iter()
+            .map(|row| row.iter().map(|ns| Cell::Ns(*ns)).collect())
+            .collect(),
         ..Table::default()
     };
-    assert_eq!(table(&[1_200, 85_000, 3_000_000]).time_unit(), TimeUnit::Microseconds);
-    assert_eq!(table(&[20, 629_000_000]).time_unit(), TimeUnit::Microseconds);
-    assert_eq!(table(&[20_000_000, 30_000_000]).time_unit(), TimeUnit::Milliseconds);
-    assert_eq!(table(&[150, 300]).time_unit(), TimeUnit::Nanoseconds);
-    assert_eq!(table(&[0]).time_unit(), TimeUnit::Microseconds);
+    let both = |unit| vec![Some(unit); 2];
+    let units = |rows: &[&[i64]]| table(rows).time_units();
+    assert_eq!(
+        units(&[&[1_200, 85_000], &[3_000_000, 0]]),
+        both(TimeUnit::Microseconds)
+    );
+    assert_eq!(units(&[&[20_000_000, 30_000_000]]), both(TimeUnit::Milliseconds));
+    assert_eq!(units(&[&[150, 300]]), both(TimeUnit::Microseconds));
+    assert_eq!(units(&[&[50, 300]]), both(TimeUnit::Nanoseconds));
+    assert_eq!(units(&[&[0, 0]]), both(TimeUnit::Microseconds));
+    // One unit per column, and none where one column holds a microsecond and half a minute.
+    assert_eq!(
+        units(&[&[1_010, 20_000_000], &[2_300, 30_000_000_000]]),
+        [Some(TimeUnit::Microseconds), None]
+    );
+    let shown = |ns| plain(&Cell::Ns(ns).shown(None));
+    assert_eq!([shown(1_010), shown(12_712_000), shown(0)], ["1.01 µs", "12.7 ms", "0"]);
 }
 
 #[test]

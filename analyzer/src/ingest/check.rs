@@ -56,6 +56,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         command: text(&capture.manifest, "/recorder/command_line"),
         enabled_events: enabled(&capture.manifest),
         stop_reason: text(&capture.end, "/stop_reason"),
+        flight: flight(&capture.manifest),
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
     };
@@ -246,6 +247,12 @@ fn text(json: &Option<serde_json::Value>, pointer: &str) -> String {
         Some(serde_json::Value::Array(a)) => a.iter().filter_map(|v| v.as_str()).collect::<Vec<_>>().join(" "),
         _ => String::new(),
     }
+}
+
+/// The trigger of a flight recorder; what cannot be read of it is left out, as an older recorder would have.
+fn flight(manifest: &Option<serde_json::Value>) -> Option<netmortem_formats::bundle::Flight> {
+    let told = manifest.as_ref()?.get("flight").filter(|f| f.is_object())?;
+    serde_json::from_value(told.clone()).ok()
 }
 
 /// The events that a bundle's manifest says were enabled.

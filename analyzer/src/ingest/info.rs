@@ -181,6 +181,9 @@ pub struct CaptureInfo {
     pub command: String,
     /// Why the recording stopped, empty when not recorded.
     pub stop_reason: String,
+    /// What a flight recorder waited for and saw; `None` for an ordinary recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flight: Option<netmortem_formats::bundle::Flight>,
 }
 
 impl CaptureInfo {

@@ -35,6 +35,11 @@ impl<E: std::error::Error + Send + Sync> From<DrawingErrorKind<E>> for ChartErro
     }
 }
 
+/// First character of a mark that begins or ends a group.
+pub const GROUP: char = '\u{1}';
+/// Between the parts of such a mark.
+pub const FIELD: char = '\u{2}';
+
 /// Ordinary letters, logical pixels per em (more exactly: per line, as plotters counts).
 pub const FONT: f64 = 13.5;
 /// Axis labels and notes.
@@ -120,6 +125,7 @@ pub struct Canvas<'a, DB: DrawingBackend> {
     height: f64,
     top: f64,
     texts: Vec<TextBox>,
+    grouped: bool,
 }
 
 /// Height of title and note.
@@ -143,7 +149,40 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             scale,
             top: 0.0,
             texts: Vec::new(),
+            grouped: false,
         })
+    }
+
+    /// The same canvas for a backend whose writer understands groups (`svg.rs`).
+    pub fn with_groups(self) -> Self {
+        Self { grouped: true, ..self }
+    }
+
+    /// Begins a group of shapes that the page's script finds again; nothing on a bitmap. `fields` are what the script knows it by.
+    pub fn open(&mut self, class: &str, fields: &[(&str, &str)]) -> Result<(), ChartError> {
+        let mut mark = format!("{GROUP}{class}");
+        for (name, value) in fields {
+            mark.push_str(&format!("{FIELD}{name}{FIELD}{value}"));
+        }
+        self.mark(&mark)
+    }
+
+    /// Ends the group begun last.
+    pub fn close(&mut self) -> Result<(), ChartError> {
+        self.mark(&GROUP.to_string())
+    }
+
+    /// A text nobody sees: `svg.rs` makes a tag of it. Names from a recording hold no control byte, so none of them can be one.
+    fn mark(&mut self, mark: &str) -> Result<(), ChartError> {
+        if !self.grouped {
+            return Ok(());
+        }
+        let style = TextStyle {
+            font: self.font(Letters::NOTE),
+            color: theme::INK,
+            pos: Pos::new(HPos::Left, VPos::Center),
+        };
+        Ok(self.backend.draw_text(mark, &style, (0, 0))?)
     }
 
     /// Logical width.
@@ -320,18 +359,24 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         format!("{}…", kept.trim_end())
     }
 
+    /// A name as [`Self::legend`] at `x` writes it: series are known to the script by it.
+    pub fn legend_name(&self, name: &str, x: f64) -> String {
+        self.fit(name, Letters::NOTE, (self.width - 8.0 - x - 26.0).min(240.0))
+    }
+
     /// A row of swatches with names, from `x` to the right edge; returns the height used (0 without entries).
     pub fn legend(&mut self, x: f64, y: f64, entries: &[(Text, Swatch)]) -> Result<f64, ChartError> {
         const ROW: f64 = 19.0;
         let (mut at, mut row) = (x, y + ROW / 2.0);
         let right = self.width - 8.0;
         for (name, swatch) in entries {
-            let name = self.fit(name.as_str(), Letters::NOTE, (right - x - 26.0).min(240.0));
+            let name = self.legend_name(name.as_str(), x);
             let width = 22.0 + self.text_width(&name, Letters::NOTE);
             if at > x && at + width > right {
                 at = x;
                 row += ROW;
             }
+            self.open("lg", &[("n", &name)])?;
             match swatch {
                 Swatch::Box(color) => self.rect((at, row - 5.0), (at + 12.0, row + 5.0), *color)?,
                 Swatch::Bold(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 3.5)?,
@@ -341,6 +386,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
                 Swatch::Tick(color) => self.rect((at + 7.0, row - 6.0), (at + 9.0, row + 6.0), *color)?,
             }
             self.text(at + 21.0, row, Align::Start, Letters::NOTE, &name)?;
+            self.close()?;
             at += width + 16.0;
         }
         Ok(if entries.is_empty() { 0.0 } else { row - y + ROW / 2.0 })

@@ -139,7 +139,15 @@ fn draw_bars<DB: DrawingBackend>(
         };
         // A hair between bars, where they are wide enough.
         let x1 = if x1 - x0 > 3.0 { x1 - 0.5 } else { x1 };
+        let said = format!(
+            "{} to {}: {}",
+            written(bin.lo.max(0), plot.unit),
+            written(bin.hi, plot.unit),
+            format::count(bin.count)
+        );
+        canvas.open("h", &[("t", &said)])?;
         canvas.rect((x0, counts.px(bin.count as f64)), (x1, bars.bottom), plot.tone.color())?;
+        canvas.close()?;
         if below_axis && plot.ecdf.is_empty() {
             canvas.text((x0 + x1) / 2.0, bars.bottom + 14.0, Align::Middle, Letters::NOTE, "≤0")?;
         } else if below_axis {

@@ -45,11 +45,14 @@ pub fn draw<DB: DrawingBackend>(plot: &EcdfPlot, canvas: &mut Canvas<DB>) -> Res
     frame::x_grid(canvas, panel, &axis, plot.unit)?;
     frame::y_axis(canvas, panel, &fractions, Unit::Fraction, 5)?;
     for curve in plot.curves.iter().filter(|curve| !curve.points.is_empty()) {
+        let name = canvas.legend_name(curve.name.as_str(), 8.0);
+        canvas.open("ln", &[("n", &name)])?;
         canvas.line(
             &steps(&curve.points, &axis, &fractions, panel.left),
             curve.tone.color(),
             1.8,
         )?;
+        canvas.close()?;
     }
     frame::x_axis(canvas, panel, &axis, plot.unit)?;
     frame::x_title(canvas, panel, plot.label.as_str())

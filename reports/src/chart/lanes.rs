@@ -64,12 +64,18 @@ pub fn draw<DB: DrawingBackend>(
         bottom: frame.bottom - 2.0,
         ..frame
     };
-    frame::ground(canvas, inner)?;
-    gaps(plot, canvas, inner, time)?;
     let middle = (frame.top + frame.bottom) / 2.0;
     let label = canvas.fit(lane.label.as_str(), Letters::NOTE, frame.left - 14.0);
     canvas.text(frame.left - 6.0, middle, Align::End, Letters::NOTE, &label)?;
-
+    frame::ground(canvas, inner)?;
+    canvas.open(
+        "z ln",
+        &[
+            ("n", lane.label.as_str()),
+            ("y", &format!("{:.1} {:.1}", frame.top, frame.bottom)),
+        ],
+    )?;
+    gaps(plot, canvas, inner, time)?;
     // Grave over harmless where both fall on one pixel: red is drawn last.
     let mut tones = Tone::ALL;
     tones.sort_by_key(|tone| *tone == Tone::Red);
@@ -79,6 +85,13 @@ pub fn draw<DB: DrawingBackend>(
             canvas.rect((from, inner.top), (to, inner.bottom), tone.color())?;
         }
     }
+    let moments = lane.points.iter().filter(|at| time.contains(**at as f64));
+    let moments = moments.map(|at| time.px(*at as f64)).map(|x| (x - 0.75, x + 0.75));
+    for (from, to) in runs(moments) {
+        canvas.rect((from, inner.top), (to, inner.bottom), lane.tone.color())?;
+    }
+    canvas.close()?;
+    canvas.open("zt", &[])?;
     let letters = Letters {
         size: 11.0,
         bold: false,
@@ -92,12 +105,7 @@ pub fn draw<DB: DrawingBackend>(
             canvas.text((from + to) / 2.0, middle, Align::Middle, letters, span.label.as_str())?;
         }
     }
-    let moments = lane.points.iter().filter(|at| time.contains(**at as f64));
-    let moments = moments.map(|at| time.px(*at as f64)).map(|x| (x - 0.75, x + 0.75));
-    for (from, to) in runs(moments) {
-        canvas.rect((from, inner.top), (to, inner.bottom), lane.tone.color())?;
-    }
-    Ok(())
+    canvas.close()
 }
 
 /// Where an interval is drawn, at least `least` wide; nowhere when it lies outside the axis.

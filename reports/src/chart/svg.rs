@@ -3,7 +3,7 @@
 use plotters::backend::SVGBackend;
 use plotters_backend::DrawingBackend;
 
-use crate::chart::canvas::{Canvas, ChartError, TextBox};
+use crate::chart::canvas::{Canvas, ChartError, FIELD, GROUP, TextBox};
 use crate::chart::spec::ChartSpec;
 use crate::chart::{draw, height};
 use crate::clean::Text;
@@ -27,7 +27,7 @@ pub(crate) fn render(spec: &ChartSpec, alt: &Text) -> Result<(String, Vec<TextBo
     let mut raw = String::with_capacity(64 * 1024);
     let texts = {
         let mut backend = SVGBackend::with_string(&mut raw, (width, height));
-        let mut canvas = Canvas::new(&mut backend, SCALE)?;
+        let mut canvas = Canvas::new(&mut backend, SCALE)?.with_groups();
         draw(spec, &mut canvas)?;
         let texts = canvas.texts().to_vec();
         backend.present()?;
@@ -73,7 +73,13 @@ const NOISE: [&str; 5] = [
 ];
 
 fn shorten(raw: &str, out: &mut String) {
-    for line in raw.lines() {
+    let mut lines = raw.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with("<text") && lines.peek().is_some_and(|next| next.starts_with(GROUP)) {
+            tag(lines.next().unwrap_or_default(), out);
+            lines.next(); // </text>
+            continue;
+        }
         let mut line = std::borrow::Cow::Borrowed(line);
         if line.starts_with('<') {
             for noise in NOISE {
@@ -85,5 +91,20 @@ fn shorten(raw: &str, out: &mut String) {
         }
         out.push_str(&line);
         out.push('\n');
+    }
+}
+
+/// A mark of [`Canvas::open`] or [`Canvas::close`] as a tag; the backend has escaped what is in it.
+fn tag(mark: &str, out: &mut String) {
+    let mut parts = mark.trim_start_matches(GROUP).split(FIELD);
+    match parts.next().unwrap_or_default() {
+        "" => out.push_str("</g>\n"),
+        class => {
+            out.push_str(&format!("<g class=\"{class}\""));
+            while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+                out.push_str(&format!(" data-{name}=\"{value}\""));
+            }
+            out.push_str(">\n");
+        }
     }
 }

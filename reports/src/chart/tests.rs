@@ -29,7 +29,7 @@ fn every_chart_is_well_formed_xml_with_role_and_label() {
             root.attribute("aria-label").is_some_and(|label| !label.is_empty()),
             "{name}"
         );
-        let allowed = ["svg", "text", "rect", "line", "polyline", "polygon", "circle"];
+        let allowed = ["svg", "g", "text", "rect", "line", "polyline", "polygon", "circle"];
         for node in tree.descendants().filter(roxmltree::Node::is_element) {
             assert!(
                 allowed.contains(&node.tag_name().name()),

@@ -20,6 +20,9 @@ const LANES_HEAD: f64 = 10.0;
 const LANES_LEGEND: f64 = 30.0;
 const BELOW: f64 = 42.0;
 
+/// Columns per logical pixel of which the extremes are kept: finer than a screen shows, for who zooms in.
+const COLUMNS: f64 = 4.0;
+
 fn panel_height(at: usize) -> f64 {
     if at == 0 { FIRST_PANEL } else { OTHER_PANEL }
 }
@@ -59,6 +62,15 @@ pub fn draw<DB: DrawingBackend>(plot: &TimeSeries, canvas: &mut Canvas<DB>) -> R
         frame.right,
     );
 
+    canvas.open(
+        "time",
+        &[
+            ("from", &plot.start_ns.to_string()),
+            ("to", &plot.end_ns.to_string()),
+            ("left", &format!("{:.1}", frame.left)),
+            ("right", &format!("{:.1}", frame.right)),
+        ],
+    )?;
     for (at, panel) in plot.panels.iter().enumerate() {
         frame.top = frame.bottom + PANEL_HEAD;
         frame.bottom = frame.top + panel_height(at);
@@ -76,7 +88,10 @@ pub fn draw<DB: DrawingBackend>(plot: &TimeSeries, canvas: &mut Canvas<DB>) -> R
         frame.bottom = frame.top + LANE;
         lanes::draw(plot, lane, canvas, frame, &time)?;
     }
+    canvas.open("axis", &[("y", &format!("{:.1}", frame.bottom))])?;
     frame::x_axis(canvas, frame, &time, Unit::Nanoseconds)?;
+    canvas.close()?;
+    canvas.close()?;
     frame::x_title(canvas, frame, "time since the start of the recording")
 }
 
@@ -106,17 +121,41 @@ fn draw_panel<DB: DrawingBackend>(
         .map(|point| point.1);
     let most = most.filter(|value| value.is_finite()).fold(0.0, f64::max);
     let values = Axis::new(Division::Linear, 0.0, most * 1.05, frame.bottom, frame.top);
+    canvas.open("grid", &[])?;
     frame::x_grid(canvas, frame, time, Unit::Nanoseconds)?;
+    canvas.close()?;
+    canvas.open("z", &[])?;
     lanes::gaps(plot, canvas, frame, time)?;
+    canvas.close()?;
     frame::y_axis(canvas, frame, &values, panel.unit, if first { 5 } else { 3 })?;
+    let span = format!(
+        "{:.1} {:.1} {} {}",
+        frame.top,
+        frame.bottom,
+        most * 1.05,
+        unit_word(panel.unit)
+    );
     for line in &panel.lines {
+        let name = canvas.legend_name(line.name.as_str(), legend_from);
+        let shape = if line.shape == Shape::Step { "step" } else { "line" };
+        canvas.open("z ln", &[("n", &name), ("y", &span), ("s", shape)])?;
         draw_line(line, canvas, time, &values)?;
+        canvas.close()?;
     }
     canvas.line(
         &[(frame.left, frame.bottom), (frame.right, frame.bottom)],
         theme::AXIS,
         1.0,
     )
+}
+
+fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "B",
+        Unit::Count => "n",
+        Unit::Fraction => "%",
+    }
 }
 
 fn legend(plot: &TimeSeries, panel: &Panel, first: bool) -> Vec<(Text, Swatch)> {
@@ -145,7 +184,7 @@ fn draw_line<DB: DrawingBackend>(
     let color = line.tone.color();
     let mut dots: Vec<(f64, f64)> = Vec::new();
     for segment in &line.segments {
-        let points = decimate(&pixels(line.shape, segment, time, values), 2.0);
+        let points = decimate(&pixels(line.shape, segment, time, values), COLUMNS);
         match (points.as_slice(), line.stroke) {
             ([], _) => {}
             ([only], _) => dots.push(*only),

@@ -2,33 +2,38 @@
 
 use maud::{Markup, PreEscaped, html as markup};
 
-use super::{Pictures, table};
+use super::{Page, table};
 use crate::chart::Size;
 use crate::document::{Block, Figure, Severity, Strip};
 
-pub fn block(section: &str, block: &Block, pictures: &mut Pictures) -> Markup {
+pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
     match block {
         Block::Paragraph(text) => markup! { p { (text.as_str()) } },
         Block::List(items) => markup! { ul { @for item in items { li { (item.as_str()) } } } },
         Block::Strip(strip) => strip_markup(strip),
-        Block::Table(data) => table::table(data),
-        Block::Figure(figure) => figure_markup(section, figure, pictures),
+        Block::Table(data) => table::table(data, &mut page.anchors),
+        Block::Figure(figure) => figure_markup(section, figure, page),
         Block::Figures(figures) => {
             let drawn: Vec<Markup> = figures
                 .iter()
-                .map(|figure| figure_markup(section, figure, pictures))
+                .map(|figure| figure_markup(section, figure, page))
                 .collect();
             markup! { div.pair { @for figure in drawn { (figure) } } }
         }
         Block::KeyValues(pairs) => markup! {
             dl { @for (key, value) in pairs { dt { (key.as_str()) } dd { (value.as_str()) } } }
         },
+        Block::Tiles(tiles) => markup! {
+            dl.tiles { @for tile in tiles {
+                div class={ "tile " (class(tile.severity)) } {
+                    dt { (tile.label.as_str()) " " b { (tile.severity.word()) } }
+                    dd { strong { (tile.value.as_str()) } " " small { (tile.detail.as_str()) } }
+                }
+            } }
+        },
         Block::Code(lines) => markup! { pre { code { @for line in lines { (line.as_str()) "\n" } } } },
         Block::Details { summary, blocks } => {
-            let inside: Vec<Markup> = blocks
-                .iter()
-                .map(|inner| self::block(section, inner, pictures))
-                .collect();
+            let inside: Vec<Markup> = blocks.iter().map(|inner| self::block(section, inner, page)).collect();
             markup! { details { summary { (summary.as_str()) } @for part in inside { (part) } } }
         }
     }
@@ -57,13 +62,13 @@ fn strip_markup(strip: &Strip) -> Markup {
     }
 }
 
-fn figure_markup(section: &str, figure: &Figure, pictures: &mut Pictures) -> Markup {
+fn figure_markup(section: &str, figure: &Figure, page: &mut Page) -> Markup {
     let width = if figure.chart.size == Size::Half {
         "half"
     } else {
         "full"
     };
-    let picture = match pictures.next() {
+    let picture = match page.pictures.next() {
         Some(Ok(svg)) => markup! { (PreEscaped(svg)) },
         Some(Err(error)) => markup! { p { "This figure could not be drawn: " (error.to_string()) } },
         None => markup! { p { "This figure could not be drawn." } },

@@ -1,26 +1,64 @@
-//! The report as one HTML file: style sheet and pictures inside, no script, nothing fetched.
+//! The report as one HTML file: style sheet, script and pictures inside, nothing fetched.
 //!
 //! ```text
-//! Document --maud--> <head> CSP, style  <nav> contents  <section> per section: lead, blocks (blocks.rs, table.rs)
+//! Document --maud--> <head> CSP, style  <nav> contents  <section> per section: lead, blocks (blocks.rs, table.rs)  <script>
 //! ```
-//! The Content-Security-Policy forbids everything but the inline style, so that even text that should escape its escaping could not act.
-//! All text comes as [`crate::clean::Text`] and is escaped by maud; the only unescaped parts are the SVG of `chart::svg` (escaped there) and the style.
+//! The page is whole without its script (`page.js`), which adds zoom, hover values, sorting, filtering and copying. The
+//! Content-Security-Policy forbids everything but the inline style and, by its hash, this one script, so that even text that should escape
+//! its escaping could not act. All text comes as [`crate::clean::Text`] and is escaped by maud; the only unescaped parts are the SVG of
+//! `chart::svg` (escaped there), the style and the script.
 
 mod blocks;
 mod table;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 
 use crate::chart;
 use crate::document::{Document, Section};
 
 const STYLE: &str = include_str!("style.css");
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+const SCRIPT: &str = include_str!("page.js");
 
-/// The SVG of every figure in reading order, taken one by one while the blocks are written.
-type Pictures = std::vec::IntoIter<Result<String, chart::ChartError>>;
+/// Nothing but the inline style and the one script.
+fn policy() -> String {
+    let hash = base64(&Sha256::digest(SCRIPT.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for three in bytes.chunks(3) {
+        let word = (0..3).fold(0_u32, |word, at| {
+            word << 8 | u32::from(three.get(at).copied().unwrap_or(0))
+        });
+        for at in 0..4 {
+            let letter = LETTERS
+                .get((word >> (18 - 6 * at) & 63) as usize)
+                .copied()
+                .unwrap_or(b'=');
+            out.push(if at as usize <= three.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+        }
+    }
+    out
+}
+
+/// What is used up or filled while the blocks are written.
+struct Page {
+    /// The SVG of every figure in reading order, taken one by one.
+    pictures: std::vec::IntoIter<Result<String, chart::ChartError>>,
+    /// Anchors of rows.
+    anchors: table::Anchors,
+}
 
 /// The whole page.
 #[must_use]
@@ -30,18 +68,21 @@ pub fn html(document: &Document) -> String {
         .par_iter()
         .map(|(_, figure)| chart::svg(&figure.chart, &figure.alt))
         .collect();
-    let mut pictures = drawn.into_iter();
+    let mut state = Page {
+        pictures: drawn.into_iter(),
+        anchors: table::Anchors::new(),
+    };
     let sections: Vec<Markup> = document
         .sections
         .iter()
-        .map(|section| section_markup(section, &mut pictures))
+        .map(|section| section_markup(section, &mut state))
         .collect();
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
@@ -64,17 +105,18 @@ pub fn html(document: &Document) -> String {
                     }
                     footer { (document.footer.as_str()) }
                 }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
     page.into_string()
 }
 
-fn section_markup(section: &Section, pictures: &mut Pictures) -> Markup {
+fn section_markup(section: &Section, page: &mut Page) -> Markup {
     let blocks: Vec<Markup> = section
         .blocks
         .iter()
-        .map(|block| blocks::block(section.id, block, pictures))
+        .map(|block| blocks::block(section.id, block, page))
         .collect();
     markup! {
         section #(section.id) aria-labelledby={ (section.id) "-title" } {

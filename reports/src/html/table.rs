@@ -1,43 +1,67 @@
-//! A table as HTML: numbers right, one unit of time for all durations, named in the heading.
+//! A table as HTML: numbers right, durations in the unit of the heading or each in its own. The script sorts, filters and copies it; what it
+//! needs for that and cannot read from the text (whole nanoseconds, bytes) is in `data-v`.
+
+use std::collections::HashSet;
 
 use maud::{Markup, html as markup};
 
 use super::blocks::class;
+use crate::clean::Text;
 use crate::document::{Cell, Column, ColumnKind, Table};
 use crate::format::TimeUnit;
 
 /// Words up to this length stay on one line; longer ones get a column wide enough to be read.
 const SHORT: usize = 30;
 
-pub fn table(table: &Table) -> Markup {
-    let unit = table.time_unit();
+/// Anchors that rows have taken: one per id on a page.
+pub type Anchors = HashSet<String>;
+
+pub fn table(table: &Table, anchors: &mut Anchors) -> Markup {
+    let units = table.time_units();
+    let unit = |at: usize| units.get(at).copied().flatten();
+    let rows: Vec<(Option<String>, &Vec<Cell>)> = table.rows.iter().map(|row| (anchor(row, anchors), row)).collect();
     markup! {
         div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
-                thead { tr { @for column in &table.columns { (heading(column, unit)) } } }
-                tbody { @for row in &table.rows { tr { @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit)) } } } }
+                thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, unit(at))) } } }
+                tbody { @for (id, row) in rows { tr id=[id] {
+                    @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at))) }
+                } } }
             }
         }
         @if let Some(note) = &table.note { p.note { (note.as_str()) } }
     }
 }
 
-fn heading(column: &Column, unit: TimeUnit) -> Markup {
+/// `rx=45` for a row whose first cell is `rx:45`, unless a row before has it.
+fn anchor(row: &[Cell], anchors: &mut Anchors) -> Option<String> {
+    let Some(Cell::Id(id)) = row.first() else { return None };
+    let anchor = fragment(id);
+    anchors.insert(anchor.clone()).then_some(anchor)
+}
+
+/// An id as the part of an address after `#`.
+pub fn fragment(id: &Text) -> String {
+    id.as_str().replace(':', "=")
+}
+
+fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
     let symbol = match column.kind {
-        ColumnKind::Time => Some(unit.symbol()),
+        ColumnKind::Time => unit.map(TimeUnit::symbol),
         _ => column.unit,
     };
     let right = column.kind != ColumnKind::Text;
+    let time = column.kind == ColumnKind::Time;
     markup! {
-        th scope="col" class=[right.then_some("n")] {
+        th scope="col" class=[right.then_some("n")] data-u=[time.then_some("ns")] {
             (column.title.as_str())
             @if let Some(symbol) = symbol { " " i { "(" (symbol) ")" } }
         }
     }
 }
 
-fn data(column: Option<&Column>, cell: &Cell, unit: TimeUnit) -> Markup {
+fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
     let shown = cell.shown(unit);
     let long = shown.chars().count() > SHORT;
@@ -48,10 +72,16 @@ fn data(column: Option<&Column>, cell: &Cell, unit: TimeUnit) -> Markup {
         (false, false) if long => "w",
         (false, false) => "s",
     };
+    let value = match cell {
+        Cell::Ns(ns) => Some(ns.to_string()),
+        Cell::Bytes(bytes) => Some(bytes.to_string()),
+        _ => None,
+    };
     markup! {
-        td class=(classes) {
+        td class=(classes) data-v=[value] {
             @match cell {
                 Cell::Code(_) => code { (shown) },
+                Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain INPUT " (id.as_str()) } { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
                 _ => (shown),
             }

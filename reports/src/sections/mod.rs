@@ -53,10 +53,6 @@ pub struct Registered {
 /// Every section, in reading order.
 pub static SECTIONS: [Registered; 9] = [
     Registered {
-        folder: "quality",
-        build: quality::section,
-    },
-    Registered {
         folder: "verdict",
         build: verdict::section,
     },
@@ -83,6 +79,10 @@ pub static SECTIONS: [Registered; 9] = [
     Registered {
         folder: "tcp",
         build: tcp::section,
+    },
+    Registered {
+        folder: "quality",
+        build: quality::section,
     },
     Registered {
         folder: "method",

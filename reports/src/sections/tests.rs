@@ -30,10 +30,10 @@ fn every_folder_is_registered_documented_and_tested() {
     let mut folders: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(&here).unwrap() {
         let path = entry.unwrap().path();
-        if !path.is_dir() {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !path.is_dir() || name == "fixture" {
             continue;
         }
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let module = std::fs::read_to_string(path.join("mod.rs")).unwrap();
         assert!(module.starts_with("//! "), "{name}/mod.rs has no header");
         assert!(
@@ -61,7 +61,6 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
     assert_eq!(
         ids,
         [
-            "quality",
             "verdict",
             "receive-path",
             "transmit-path",
@@ -69,6 +68,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "napi",
             "drops",
             "tcp",
+            "quality",
             "method"
         ]
     );
@@ -125,7 +125,8 @@ fn hostile_names_of_a_recording_stay_text() {
     let facts = fixture::facts();
     let page = html(&document(&facts, &fixture::answers(&facts)));
     assert!(page.contains("&lt;script&gt;alert(1)"));
-    assert!(!page.contains("<script") && !page.contains("<b>bold"));
+    // The page's own script is the only one.
+    assert!(page.matches("<script").count() == 1 && !page.contains("<b>bold"));
 }
 
 #[test]

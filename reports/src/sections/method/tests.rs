@@ -28,7 +28,11 @@ fn thresholds_are_those_of_the_analyses() {
     let shown: Vec<String> = thresholds()
         .rows
         .iter()
-        .map(|row| row[1].shown(crate::format::TimeUnit::Seconds).replace('\u{202f}', " "))
+        .map(|row| {
+            row[1]
+                .shown(Some(crate::format::TimeUnit::Seconds))
+                .replace('\u{202f}', " ")
+        })
         .collect();
     let expected = [
         format::percent(quality::BAD_LOSS_SHARE),

@@ -1,6 +1,13 @@
-//! The verdict: the analyzer's lines in its order, each with its colour and the section that shows why. In: `Answers::verdict`. It judges nothing itself.
+//! The first page: what triggered and what was captured, how far it can be trusted, and the verdict: the analyzer's lines in its order, each
+//! with its colour and the section that shows why. In: `Answers::verdict`, `Answers::quality`. It judges nothing itself.
+//!
+//! ```text
+//! trigger of a flight recorder -> captured, where, when -> strip of the data quality -> tiles -> the other lines
+//! ```
 
-use netmortem_analyzer::analyses::verdict::Tone;
+mod top;
+
+use netmortem_analyzer::analyses::verdict::{Line, Tone};
 
 use crate::document::{Block, Section, Severity, Strip};
 use crate::sections::Input;
@@ -11,14 +18,21 @@ pub const ID: &str = "verdict";
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
-    let strips = input.answers.verdict.iter().map(|line| {
+    let strip = |line: &Line| {
         Block::Strip(Strip {
             severity: severity(line.tone),
             sentence: (&line.sentence).into(),
             detail: None,
             see: see(line.subject),
         })
-    });
+    };
+    let (quality, others): (Vec<&Line>, Vec<&Line>) =
+        input.answers.verdict.iter().partition(|line| line.subject == "quality");
+    let mut blocks = top::trigger(input);
+    blocks.push(top::origin(&input.facts.capture));
+    blocks.extend(quality.into_iter().map(strip));
+    blocks.push(top::trust(&input.answers.quality));
+    blocks.extend(others.into_iter().map(strip));
     let worst = input.answers.verdict.iter().map(|line| line.tone);
     let lead = if worst.clone().any(|tone| tone == Tone::Bad) {
         "Something is wrong; it is marked bad."
@@ -33,7 +47,7 @@ pub fn section(input: &Input<'_>) -> Section {
         id: ID,
         title: "Verdict".into(),
         lead: lead.into(),
-        blocks: strips.collect(),
+        blocks,
     }
 }
 

@@ -1,5 +1,3 @@
-use netmortem_analyzer::analyses::verdict::Line;
-
 use super::*;
 use crate::sections::fixture;
 
@@ -26,9 +24,9 @@ fn each_line_is_a_strip_of_its_colour_in_the_order_given() {
     let severities: Vec<Severity> = section
         .blocks
         .iter()
-        .map(|block| match block {
-            Block::Strip(strip) => strip.severity,
-            other => panic!("{other:?}"),
+        .filter_map(|block| match block {
+            Block::Strip(strip) => Some(strip.severity),
+            _ => None,
         })
         .collect();
     assert_eq!(
@@ -69,4 +67,88 @@ fn every_line_leads_to_a_section_of_the_report() {
         let to = see(line.subject).unwrap_or_else(|| panic!("{} leads nowhere", line.subject));
         assert!(document.sections.iter().any(|section| section.id == to), "{to}");
     }
+}
+
+fn first_page(facts: &netmortem_analyzer::Facts) -> Section {
+    let answers = fixture::answers(facts);
+    section(&Input {
+        facts,
+        answers: &answers,
+    })
+}
+
+#[test]
+fn the_first_page_says_where_the_recording_is_from_and_how_good_it_is() {
+    let section = first_page(&fixture::facts());
+    let Some(Block::KeyValues(pairs)) = section.blocks.first() else {
+        panic!("{:?}", section.blocks.first())
+    };
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}").replace('\u{202f}', " "))
+        .collect();
+    assert_eq!(pairs[0], "Captured: 1 000 000 events by netmortem record -d 10s");
+    assert_eq!(pairs[1], "Where: db-17, Linux 6.18.5 x86_64");
+    assert!(
+        pairs[2].starts_with("When: 2026-") && pairs[2].ends_with(" UTC, 10.0 s"),
+        "{}",
+        pairs[2]
+    );
+    let tiles: Vec<(Severity, String, String)> = section
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Tiles(tiles) => Some(tiles),
+            _ => None,
+        })
+        .flatten()
+        .map(|tile| {
+            (
+                tile.severity,
+                tile.label.to_string(),
+                tile.value.as_str().replace('\u{202f}', " "),
+            )
+        })
+        .collect();
+    let tile = |severity, label: &str, value: &str| (severity, label.to_owned(), value.to_owned());
+    assert_eq!(
+        tiles,
+        [
+            tile(Severity::Notice, "Events lost", "1 204"),
+            tile(Severity::Notice, "Coverage", "97.5 %"),
+            tile(Severity::Notice, "Clock error bar", "120 ns"),
+            tile(Severity::Info, "Cost of recording", "180 ns an event"),
+        ]
+    );
+}
+
+#[test]
+fn the_trigger_of_a_flight_recorder_is_said_first() {
+    let mut facts = fixture::facts();
+    facts.capture.flight = serde_json::from_value(serde_json::json!({
+        "on": ["drops>100/s"], "before_ns": 10_000_000_000_u64, "after_ns": 5_000_000_000_u64, "sequence": 1,
+        "trigger": {"on": "drops>100/s", "clock": {"monotonic_ns": fixture::START + 6_500_000_000, "realtime_ns": 0, "uncertainty_ns": 0},
+            "sentence": "240 packets were dropped in 1 s.", "count": 240, "interval_ns": 1_000_000_000,
+            "threshold_per_s": 100, "evidence": ["TcpExtListenDrops <script> +240"]}
+    }))
+    .unwrap();
+    let section = first_page(&facts);
+    let Some(Block::Strip(strip)) = section.blocks.first() else {
+        panic!("{:?}", section.blocks.first())
+    };
+    let plain = |text: &str| text.replace('\u{202f}', " ");
+    assert_eq!(
+        plain(strip.sentence.as_str()),
+        "Triggered by drops>100/s at 6.500000 s: 240 packets were dropped in 1 s."
+    );
+    let detail = plain(strip.detail.as_ref().unwrap().as_str());
+    assert!(
+        detail.contains("10.0 s before and 5.00 s after the trigger"),
+        "{detail}"
+    );
+    assert!(detail.contains("Recorded: 6.50 s before, 3.50 s after."), "{detail}");
+    let Some(Block::Details { blocks, .. }) = section.blocks.get(1) else {
+        panic!("no evidence")
+    };
+    assert!(matches!(&blocks[..], [Block::Code(lines)] if lines[0].as_str().contains("+240")));
 }
