@@ -7,6 +7,9 @@ use crate::sys::{PacketSocket, burning_filter};
 /// Packets up to this length cost nothing.
 pub const FREE_BYTES: u32 = 1_000;
 
+/// Divisions that a filter computes.
+const DIVISIONS: usize = 2_000;
+
 /// The sockets; dropping them makes the device cheap again.
 #[derive(Debug)]
 pub struct Burner(#[allow(dead_code)] Vec<PacketSocket>);
@@ -17,7 +20,9 @@ impl Burner {
         ns.inside(|| {
             let one = || {
                 let s = PacketSocket::new()?;
-                burning_filter(&s, FREE_BYTES)?;
+                // Older kernels allow only short ones (net.core.optmem_max, 20 KiB).
+                burning_filter(&s, FREE_BYTES, DIVISIONS)
+                    .or_else(|_| burning_filter(&s, FREE_BYTES, DIVISIONS / 10))?;
                 s.bind(dev)?;
                 anyhow::Ok(s)
             };

@@ -18,6 +18,7 @@ pub mod actors;
 pub mod burner;
 pub mod counters;
 pub mod evaluate;
+pub mod events;
 pub mod independent;
 pub mod net;
 pub mod recording;

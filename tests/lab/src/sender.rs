@@ -153,18 +153,15 @@ impl Sender<'_> {
     pub fn case(&self, said: Said, until_ns: i64, stage: &str, ns: i64, why: &str) -> Case {
         let (ports, window) = ((self.sport, self.dport), (said.from_ns, until_ns));
         let case = Case::new("tx", ports, window, stage, ns, why);
-        let mut case = match self.settled_ns.get() {
+        let case = match self.settled_ns.get() {
             Some(t) => case.unless_disturbed(None, t - said.from_ns),
             None => case,
         };
         // A send call is quick where it is not what waits: else the sender had no CPU.
-        let sending = said.to_ns - said.from_ns;
-        if stage != "sndbuf" && sending > ns / 10 * 4 && case.void.is_empty() {
-            case.void = format!("the send call took {sending} ns");
-        } else if stage != "sndbuf" && sending > (ns / 20).max(50_000) {
-            case.rough = format!("the send call took {sending} ns");
+        match stage {
+            "sndbuf" => case,
+            _ => case.unless_sending(said.to_ns - said.from_ns),
         }
-        case
     }
     /// The connection's end: `stage` held a message from its send call until it came off the device.
     pub fn held(&self, said: Said, stage: &str, why: &str) -> anyhow::Result<Case> {

@@ -71,20 +71,34 @@ impl Case {
             ..Case::new(table, (0, 0), window, stage, ns, why)
         }
     }
+    /// Not to be told with confidence by this kernel, for a reason; empty: it can tell.
+    pub fn weaker(mut self, why: impl Into<String>) -> Case {
+        self.weaker = why.into();
+        self
+    }
+    /// Void where the send call took most of the time, which is no wait below it; its size is not asked where it took long.
+    pub fn unless_sending(mut self, sending_ns: i64) -> Case {
+        if sending_ns > self.ns / 10 * 4 && self.void.is_empty() {
+            self.void = format!("the send call took {sending_ns} ns");
+        } else if sending_ns > (self.ns / 20).max(50_000) {
+            self.rough = format!("the send call took {sending_ns} ns");
+        }
+        self
+    }
     /// Of this thread only: its reader (rx) or writer (tx).
     pub fn by(mut self, pid: i32) -> Case {
         self.pid = Some(pid);
         self
     }
-    /// Says that the plant failed where the planting program's own stamps show it: it lasted much longer than asked
-    /// (`planned_ns`, where it is the program's to choose), or was not most of what the unit took (`whole_ns`). Where it was
-    /// most, but something else took more than a size may differ, that may lie in the same stage: the size is not asked.
+    /// Says that the plant failed where the planting program's own stamps show it: much of it was not asked for (`planned_ns`,
+    /// where it is the program's to choose), or it was not most of what the unit took (`whole_ns`). Where something else
+    /// took more than a size may differ, that may lie in the same stage or in another: the size is not asked.
     pub fn unless_disturbed(mut self, planned_ns: Option<i64>, whole_ns: i64) -> Case {
-        let late = planned_ns.is_some_and(|p| self.ns - p > (p / 20).max(50_000));
+        let late = planned_ns.map_or(0, |p| self.ns - p);
         let limit = (self.ns / 20).max(50_000);
         if self.ns <= 0 {
             self.void = "the cause was over before the packet came".into();
-        } else if late {
+        } else if late > self.ns / 10 * 4 {
             self.void = format!("it lasted {} ns, {planned_ns:?} were asked", self.ns);
         } else if self.ns < whole_ns / 10 * 6 {
             self.void = format!("something else took most of {whole_ns} ns");
@@ -93,6 +107,8 @@ impl Case {
                 "the packet was through {} ns before the cause was over",
                 self.ns - whole_ns
             );
+        } else if late > limit {
+            self.rough = format!("it lasted {} ns, {planned_ns:?} were asked", self.ns);
         } else if self.table == "rx" && whole_ns - self.ns > limit {
             self.rough = format!("something else took {} ns", whole_ns - self.ns);
         }

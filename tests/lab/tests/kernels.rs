@@ -1,37 +1,53 @@
-//! The quick rigs under Debian's 6.1 and 6.12, booted by `boot-kernel`: kernels that lack events and fields of newer ones.
-//! An answer is right, or unknown, or labelled weak: never another wait with confidence. Prints a table per kernel. Needs qemu, busybox, cpio, xz and apt; without them it says so.
+//! The most telling rigs under Debian's 6.1 and 6.12, booted side by side by `boot-kernel`: kernels that lack events and fields
+//! of newer ones. An answer is right, or unknown, or labelled weak: never another wait with confidence. Prints a table per
+//! kernel; all rigs on all kernels: docs/truth.md. Needs qemu, busybox, cpio, xz and apt; without them it says so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use netmortem_lab::evaluate::{Figures, evaluate, print};
+use netmortem_lab::evaluate::{Figures, Report, evaluate, print};
 
-/// Of each kind of wait one: an emulated machine takes seconds to start a recording.
-const QUICK: [&str; 9] = [
+/// Of each kind of wait one, those first that older kernels' events tell in another way: an emulated machine takes seconds
+/// to start a recording, and what is not done in time is not judged.
+const QUICK: [&str; 16] = [
     "slow_reader",
+    "tx_nagle",
+    "uring_copy",
     "run_queue",
     "tx_cwnd",
-    "tx_rwnd",
-    "tx_pacing",
     "tx_neighbour",
+    "backlog",
+    "tx_stamps_udp",
+    "tx_rwnd",
+    "out_of_order",
+    "tx_pacing",
+    "napi_threaded",
     "tx_tbf",
     "tx_rto",
+    "busy_poll",
     "tx_ring_card",
 ];
+
+/// The longest that a guest may live, s.
+const LIMIT: &str = "270";
 
 /// Plays them under a kernel; the folders of those that were played. An error says why nothing was.
 fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("boot-kernel");
     let lab = env!("CARGO_BIN_EXE_netmortem-lab");
-    // Cards that look at what is queued every 60 ms, for the rigs about full rings and byte queue limits.
+    // Cards that look at what is queued every 200 ms, for the rig about full rings. Plants of receivers are long: the guest's own
+    // delays are milliseconds.
     let mut boot = Command::new(script);
-    boot.args(["-t", "300", "-l", "60000000", "-p", "ethtool", "-p", lab, series]);
+    boot.args(["-t", LIMIT, "-l", "200000000", "-p", "ethtool", "-p", lab, series]);
     boot.arg(out);
     boot.args([
         "env",
+        "NETMORTEM_LAB_SLOW=8",
         "NETMORTEM_LAB_CARDS=eth0,eth1",
         "netmortem-lab",
         "run",
+        "--tries",
+        "1",
         "--out",
         "/out/rigs",
     ]);
@@ -50,24 +66,36 @@ fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(played)
 }
 
+fn judge(series: &str, reports: &[Report]) {
+    assert!(reports.iter().all(|r| r.kernel.starts_with(&format!("{series}."))));
+    // Sizes are printed, not asserted: stamps of a program that is emulated on a busy host come late by milliseconds.
+    let figures = Figures::of(reports);
+    if figures.cases == 0 {
+        println!("skipped: the rigs under Linux {series}: every plant failed by its own stamps");
+        return;
+    }
+    assert!(figures.misled * 20 <= figures.cases.max(40), "{figures:?}");
+    assert!(figures.wrong_links * 1000 <= figures.links.max(2000), "{figures:?}");
+}
+
 #[test]
 fn older_kernels_answer_right_or_weaker() {
-    for series in ["6.1", "6.12"] {
-        let out = std::env::temp_dir().join(format!("netmortem-lab-{series}-{}", std::process::id()));
-        let played = match play(series, &out) {
-            Ok(played) => played,
-            Err(why) => {
-                println!("skipped: the rigs under Linux {series}: {why}");
-                continue;
+    let series = ["6.1", "6.12"];
+    let out = |series: &str| std::env::temp_dir().join(format!("netmortem-lab-{series}-{}", std::process::id()));
+    let played = std::thread::scope(|s| {
+        let guests = series.map(|k| s.spawn(move || play(k, &out(k))));
+        guests.map(|g| g.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+    });
+    for (series, played) in series.into_iter().zip(played) {
+        match played {
+            Err(why) => println!("skipped: the rigs under Linux {series}: {why}"),
+            Ok(played) => {
+                let reports: Vec<_> = played.iter().map(|d| evaluate(d).unwrap()).collect();
+                println!("Linux {}, {} of {} rigs", reports[0].kernel, reports.len(), QUICK.len());
+                println!("{}", print(&reports, true));
+                judge(series, &reports);
+                std::fs::remove_dir_all(out(series)).unwrap();
             }
-        };
-        let reports: Vec<_> = played.iter().map(|d| evaluate(d).unwrap()).collect();
-        println!("Linux {}, {} of {} rigs", reports[0].kernel, reports.len(), QUICK.len());
-        println!("{}", print(&reports, true));
-        assert!(reports.iter().all(|r| r.kernel.starts_with(&format!("{series}."))));
-        // Sizes are printed, not asserted: stamps of a program that is emulated on a busy host come late by milliseconds.
-        let figures = Figures::of(&reports);
-        assert!(figures.cases > 0 && figures.misled * 20 <= figures.cases, "{figures:?}");
-        std::fs::remove_dir_all(&out).unwrap();
+        }
     }
 }

@@ -256,9 +256,14 @@ impl Ledger<'_> {
 
     pub(super) fn finish_returning(&mut self, pid: i32, exit: Option<(i64, Option<SoftirqClock>)>) {
         for id in self.returning.remove(&pid).unwrap_or_default().units {
-            if let (Some(u), Some((ts, now))) = (self.units.get_mut(id), exit) {
-                u.exit = Some(ts);
-                u.nested = now.zip(u.clock).and_then(|(now, then)| now.since(&then));
+            match (self.units.get_mut(id), exit) {
+                (Some(u), Some((ts, now))) => {
+                    u.exit = Some(ts);
+                    u.nested = now.zip(u.clock).and_then(|(now, then)| now.since(&then));
+                }
+                // The copy's begin is the last that is known of it: how long it lasted is not.
+                (Some(u), None) if !self.has_length => u.link(Confidence::Weak),
+                _ => {}
             }
             self.emit(id, RxEnd::Read, Confidence::Certain);
         }

@@ -125,6 +125,17 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
         t.consumed_by(e, p.location.unwrap_or(0));
         t.forget(e);
     });
+    // Without sock_recv_length (before 6.3) only the return tells how long a copy lasted. It may be of several reads.
+    if let Some((f, b)) = s
+        .format("syscalls", "sys_exit_io_uring_enter")
+        .and_then(|f| Some((f, SysExit::bind(f, s.endian).ok()?)))
+    {
+        r.raw(f.id, move |t, e| {
+            if !t.has_length && SysExit::read(&b, e.payload).is_some() {
+                t.returned(e, None);
+            }
+        });
+    }
     for call in READ_CALLS {
         let format = s.format("syscalls", &format!("sys_exit_{call}"));
         if let Some((f, b)) = format.and_then(|f| Some((f, SysExit::bind(f, s.endian).ok()?))) {

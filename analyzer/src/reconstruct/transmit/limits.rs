@@ -84,8 +84,11 @@ fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
 /// What may hold a segment that no window and no timer holds.
 #[derive(Debug, Clone, Copy)]
 struct Gate {
-    /// Less than a full segment waits behind data in flight.
+    /// Less than a full segment waits behind data in flight; or as much as the largest sent, where no event tells the size of
+    /// a full one.
     small: bool,
+    /// The latter.
+    guess: bool,
     /// Nothing is in flight.
     idle: bool,
 }
@@ -125,7 +128,7 @@ fn full(h: &Held) -> Option<Stage> {
 
 /// Walks a socket's life.
 pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Packet]) -> Limits {
-    let mss = mss(of, flow, packets);
+    let (mss, mss_told) = mss(of, flow, packets);
     let counts = packet_counts(flow, mss);
     let mut out = Limits::default();
     let mut w = Walk {
@@ -135,6 +138,7 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
         counts: &counts,
         packets,
         mss,
+        mss_told,
         probe: 0,
         timer: 0,
         state: 0,
@@ -157,8 +161,9 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
 }
 
 /// Payload of a full segment: of GSO where it was used; else at least the largest that was sent, and a divisor of what
-/// `tcp_sendmsg_locked` wants an skb to reach (`tcp_xmit_size_goal`: a multiple of the MSS).
-fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> i64 {
+/// `tcp_sendmsg_locked` wants an skb to reach (`tcp_xmit_size_goal`: a multiple of the MSS). And whether an event tells it: else
+/// a full segment may be larger.
+fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> (i64, bool) {
     let packet = |s: &super::flow::Segment| packets.get(s.packet as usize);
     let gso = flow
         .segments
@@ -167,7 +172,7 @@ fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> i64 {
         .map(|p| i64::from(p.gso_size))
         .max();
     if let Some(gso) = gso.filter(|g| *g > 0) {
-        return gso;
+        return (gso, true);
     }
     let largest = flow
         .segments
@@ -178,7 +183,7 @@ fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> i64 {
         .max(1);
     let goal = of.appends.iter().rev().map(|a| i64::from(a.goal)).find(|g| *g > 0);
     let divides = goal.and_then(|g| (1..=g / largest).rev().find(|n| g % n == 0).map(|n| g / n));
-    divides.unwrap_or(largest)
+    (divides.unwrap_or(largest), divides.is_some())
 }
 
 /// Packets in all segments before each.
@@ -199,6 +204,7 @@ struct Walk<'w, 'f> {
     counts: &'w [i64],
     packets: &'w [Packet],
     mss: i64,
+    mss_told: bool,
     probe: usize,
     timer: usize,
     state: usize,
@@ -285,6 +291,7 @@ impl Walk<'_, '_> {
                     last.1,
                     Gate {
                         small: true,
+                        guess: false,
                         idle: false,
                     },
                 )),
@@ -308,7 +315,7 @@ impl Walk<'_, '_> {
             let (stage, weak) = match p.cause {
                 Cause::Tsq => (Stage::Tsq, false),
                 // An ACK releases what small queues held, too.
-                Cause::Ack(_) if gate.small => (Stage::Nagle, queued),
+                Cause::Ack(_) if gate.small => (Stage::Nagle, queued || gate.guess),
                 // With nothing in flight only a cork holds what the windows let through.
                 Cause::Call => (Stage::Nagle, same_call || !gate.idle),
                 Cause::Other if gate.idle || gate.small => (Stage::Nagle, !gate.idle),
@@ -329,7 +336,11 @@ impl Walk<'_, '_> {
         let before = self.flow.segments.get(..k).unwrap_or_default();
         let last = before.iter().rev().find(|s| !s.void);
         let idle = last.map_or(self.flow.born, |s| s.acked.is_some_and(|t| t <= p.ts));
-        Gate { small: !idle, idle }
+        Gate {
+            small: !idle,
+            guess: false,
+            idle,
+        }
     }
 
     /// Whether the segment before `k` may have been in a queue of this host yet.
@@ -376,8 +387,10 @@ impl Walk<'_, '_> {
             unsent,
             recovery: self.recovery,
         };
+        let guess = unsent == self.mss && !self.mss_told;
         let gate = Gate {
-            small: unsent < self.mss && inflight > 0,
+            small: (unsent < self.mss || guess) && inflight > 0,
+            guess,
             idle: inflight <= 0,
         };
         (held, gate)

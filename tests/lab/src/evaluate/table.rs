@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::cases::us;
 use super::invariants::BYTES;
+use super::links::READ_BYTES;
 use super::{CaseResult, Oracle, Report};
 
 /// Share of cases whose top wait must be named.
@@ -74,7 +75,7 @@ impl Figures {
                 f.sized += usize::from(c.case.rough.is_empty() && c.sized());
             }
             for o in &r.oracles {
-                if o.name == BYTES {
+                if o.name == BYTES || o.name == READ_BYTES {
                     (f.bytes, f.unexplained) = (f.bytes + o.checked, f.unexplained + o.wrong);
                 } else if o.name.starts_with(LINKS) {
                     (f.links, f.wrong_links) = (f.links + o.checked, f.wrong_links + o.wrong);

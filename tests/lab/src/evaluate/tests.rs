@@ -240,11 +240,29 @@ fn readers_and_the_tap_find_units_read_by_the_wrong_call() {
             .collect::<Vec<_>>()
     };
     // In order: reads, arrivals, bytes.
-    assert_eq!(wrong(&[unit(100, 10, 95), unit(50, 20, 185)]), [(2, 0), (2, 0), (1, 0)]);
+    assert_eq!(
+        wrong(&[unit(100, 10, 95), unit(50, 20, 185)]),
+        [(2, 0), (2, 0), (150, 0)]
+    );
     // The second is said to be read by the first call.
-    assert_eq!(wrong(&[unit(100, 10, 95), unit(50, 20, 85)]), [(2, 1), (2, 0), (1, 0)]);
+    assert_eq!(
+        wrong(&[unit(100, 10, 95), unit(50, 20, 85)]),
+        [(2, 1), (2, 0), (150, 0)]
+    );
     // A size that no segment had: not a unit that arrived, and not the bytes that were read.
-    assert_eq!(wrong(&[unit(100, 10, 95), unit(40, 20, 185)]), [(1, 0), (2, 1), (1, 1)]);
+    assert_eq!(
+        wrong(&[unit(100, 10, 95), unit(40, 20, 185)]),
+        [(1, 0), (2, 1), (150, 10)]
+    );
+    // The first is not told at all, and no tap says so: the second is still read by the second call.
+    let of = |rows: &[LedgerRow]| {
+        taken(&truth, rows, None)
+            .iter()
+            .map(|o| (o.checked, o.wrong))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[unit(50, 20, 185)]), [(1, 0), (150, 100)]);
+    assert_eq!(of(&[unit(50, 20, 500)]), [(1, 1), (150, 100)]);
 }
 
 /// Stamps that show a failed plant void the case: over too early, lasted too long, or not most of the time.
@@ -255,8 +273,10 @@ fn a_failed_plant_asks_nothing() {
     // The unit was through before its cause was over.
     assert!(void(5_000_000, None, 4_000_000));
     let rough = |ns, whole| !case(ns).unless_disturbed(None, whole).rough.is_empty();
+    let long = case(5_400_000).unless_disturbed(Some(5_000_000), 5_400_000);
+    assert!(long.void.is_empty() && !long.rough.is_empty());
     assert!(rough(5_000_000, 5_300_000) && !rough(5_000_000, 5_200_000));
-    assert!(void(-1, None, 10) && void(5_400_000, Some(5_000_000), 5_400_000) && void(5_000_000, None, 9_000_000));
+    assert!(void(-1, None, 10) && void(9_000_000, Some(5_000_000), 9_000_000) && void(5_000_000, None, 9_000_000));
     let report = Report {
         cases: vec![CaseResult {
             case: case(-1).unless_disturbed(None, 10),

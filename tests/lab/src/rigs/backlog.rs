@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Bench, Rig};
 use crate::actors::{Gate, Place, join, planned, read_all, spawn, tcp_pair, timed};
+use crate::events;
 use crate::runner::NotHere;
 use crate::sys::{Fault, now_ns};
 use crate::truth::Case;
@@ -70,7 +71,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let (window, ns) = ((sent.0, read_ns), served - sent.1);
         let why = "a send call held the socket lock until its page was there";
         let ports = (client.local_addr()?.port(), 7005);
-        let case = Case::new("rx", ports, window, "backlog", ns, why).by(pid);
+        let case = Case::new("rx", ports, window, "backlog", ns, why)
+            .by(pid)
+            .weaker(events::processed());
         bench.plant(case.unless_disturbed(None, read_ns - sent.1));
     }
     Ok(())

@@ -9,6 +9,7 @@ use rustix::net::{
 
 use super::{Bench, Rig};
 use crate::actors::{Gate, Place, join, planned, readable, sleep, spawn, timed};
+use crate::events;
 use crate::net::Netns;
 use crate::sys::{now_ns, tid};
 use crate::truth::Case;
@@ -74,7 +75,9 @@ fn late(
 fn plant(bench: &mut Bench, pid: i32, all: &[Late], dev: &str, why: &str) {
     for (n, (sent, slept, read_ns)) in all.iter().enumerate() {
         let (window, ns) = ((sent.0, *read_ns), slept.1 - slept.0);
-        let case = Case::on_device("rx", dev, window, "reader_asleep", ns, why).by(pid);
+        let case = Case::on_device("rx", dev, window, "reader_asleep", ns, why)
+            .by(pid)
+            .weaker(events::readable());
         bench.plant(case.unless_disturbed(Some(nap(n).as_nanos() as i64), read_ns - sent.1));
     }
 }

@@ -92,8 +92,8 @@ const fn op(code: u16, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt, jf, k }
 }
 
-/// A filter that accepts nothing, and for packets longer than `least` bytes computes 4,000 divisions first.
-pub fn burning_filter(socket: &impl AsRawFd, least: u32) -> Result<()> {
+/// A filter that accepts nothing, and for packets longer than `least` bytes computes so many divisions first.
+pub fn burning_filter(socket: &impl AsRawFd, least: u32, divisions: usize) -> Result<()> {
     // ld len; jgt #least; ret 0 | ldx #3; ld #-1; div x ... ; ret 0: see BPF in socket(7).
     let mut code = vec![
         op(0x80, 0, 0, 0),
@@ -101,7 +101,7 @@ pub fn burning_filter(socket: &impl AsRawFd, least: u32) -> Result<()> {
         op(0x06, 0, 0, 0),
         op(0x01, 0, 0, 3),
     ];
-    for _ in 0..2_000 {
+    for _ in 0..divisions {
         code.push(op(0x00, 0, 0, u32::MAX));
         code.push(op(0x3c, 0, 0, 0));
     }

@@ -40,10 +40,32 @@ fn two_of_one_length_are_weak_and_in_order() {
     probe(&mut s, 30, SOFT, A, 1_000);
     probe(&mut s, 40, SOFT, A + 256, 1_000);
     copy(&mut s, 100, A, 1_000);
+    exit(&mut s, 110, "recvfrom", 1_000);
     copy(&mut s, 120, A + 256, 1_000);
+    exit(&mut s, 130, "recvfrom", 1_000);
     let r = rx(&s);
     let got: Vec<_> = r.iter().map(|r| (r.rcvq_ns, r.confidence)).collect();
     assert_eq!(got, [(Some(70), Confidence::Weak), (Some(80), Confidence::Strong)]);
+}
+
+/// Nothing but the return of the call tells when a copy was over; io_uring's may be of several reads.
+#[test]
+fn a_copy_that_nothing_ends_is_weak() {
+    let ends = |ended: bool| {
+        let mut s = old();
+        s.like("syscalls:sys_exit_recvfrom", "sys_exit_io_uring_enter");
+        soft(&mut s, 0, 0, "entry");
+        recv(&mut s, 10, A, 1_000);
+        probe(&mut s, 30, SOFT, A, 1_000);
+        copy(&mut s, 100, A, 1_000);
+        if ended {
+            exit(&mut s, 5_000, "io_uring_enter", 1);
+        }
+        let r = rx(&s);
+        (r[0].stage(Stage::Copy), r[0].total_ns, r[0].confidence)
+    };
+    assert_eq!(ends(true), (Some(4_900), 4_990, Confidence::Strong));
+    assert_eq!(ends(false), (None, 90, Confidence::Weak));
 }
 
 /// Without sk_data_ready an out-of-order segment shows only when a copy names one behind others.
@@ -57,6 +79,7 @@ fn a_copy_of_a_later_segment_puts_the_order_in_doubt() {
         soft(&mut s, k * 100 + 40, 0, "exit");
     }
     copy(&mut s, 300, A + 256, 200);
+    exit(&mut s, 301, "recvfrom", 200);
     copy(&mut s, 400, A, 300);
     let r = rx(&s);
     let got: Vec<_> = r.iter().map(|r| (r.bytes, r.end, r.confidence)).collect();
@@ -67,7 +90,7 @@ fn a_copy_of_a_later_segment_puts_the_order_in_doubt() {
     ];
     assert_eq!(got, expect);
     let last: Vec<_> = r.iter().map(|r| r.start_ns + r.total_ns - T as i64).collect();
-    assert_eq!(last, [400, 300]);
+    assert_eq!(last, [400, 301]);
 }
 
 /// Before 5.0: no GRO exit events. A merged entry has no row, as nothing of it is ever received.

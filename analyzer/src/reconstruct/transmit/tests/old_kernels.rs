@@ -84,6 +84,32 @@ fn the_socket_of_a_send_is_that_of_its_descriptor() {
     assert_eq!(rows[3].stage(Stage::Cwnd), None);
 }
 
+/// All messages are small, and no event tells what a full segment is: the largest may wait for Nagle, or for what this
+/// kernel does not show.
+#[test]
+fn the_largest_message_may_be_small() {
+    let mut s = old();
+    connect(&mut s, BASE + 10_000);
+    for i in 0..3 {
+        let t = BASE + 100_000 + i * 100_000;
+        send(&mut s, t, FD, 200, &[200]);
+        s.probe(t + 40_000, 200, &[]);
+        s.softirq_exit(t + 41_000);
+    }
+    let t = BASE + 1_000_000;
+    send(&mut s, t, FD, 200, &[200]);
+    send(&mut s, t + 5000, FD, 201, &[]);
+    s.probe(t + 80_000, 200, &[]);
+    s.segment(t + 80_100, SOFT, 201);
+    s.softirq_exit(t + 80_200);
+    s.probe(t + 160_000, 201, &[]);
+    s.probe(t + 200_000, 0, &[]);
+    let f = s.facts();
+    let r = segments(&f)[4];
+    assert_eq!((r.bytes, r.stage(Stage::Nagle)), (Some(201), Some(80_100 - 7000)));
+    assert_eq!(r.confidence, Confidence::Weak);
+}
+
 /// A descriptor that nothing tells: the bytes say whose the segments are, nothing says what was before their queue.
 #[test]
 fn an_unknown_wait_before_the_queue_makes_the_row_weak() {

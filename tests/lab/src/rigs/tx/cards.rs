@@ -6,6 +6,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
+use crate::actors::planned;
 use crate::net::{self, Netns};
 use crate::rigs::{Bench, Rig};
 use crate::runner::NotHere;
@@ -18,7 +19,7 @@ pub(in crate::rigs) const RING: Rig = Rig {
     name: "tx_ring_card",
     what: "the ring of a slow card is full, datagrams wait above (ring)",
     cpus: 1,
-    run: |bench| run(bench, "ring", 1500, 100),
+    run: |bench| run(bench, "ring", 600, 100),
 };
 
 pub(in crate::rigs) const BQL: Rig = Rig {
@@ -28,8 +29,10 @@ pub(in crate::rigs) const BQL: Rig = Rig {
     run: |bench| run(bench, "bql", 6, 1000),
 };
 
-/// Arrivals nearer than this are of one look of the card, ns.
-const LOOK_NS: i64 = 4_000_000;
+/// Arrivals nearer than this are of one look of the card, which looks less often than it takes to receive all that it sent.
+fn look_ns() -> i64 {
+    planned(4_000).as_nanos() as i64
+}
 
 fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow::Result<()> {
     let cards = std::env::var("NETMORTEM_LAB_CARDS").unwrap_or_default();
@@ -51,7 +54,7 @@ fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow
     };
     a.sysfs(&format!("{limits}/{}", limit.0), limit.1)?;
     let reader = b.inside(|| Ok(UdpSocket::bind("10.68.1.2:9")?))?;
-    reader.set_read_timeout(Some(Duration::from_secs(10)))?;
+    reader.set_read_timeout(Some(Duration::from_secs(5)))?;
     let udp = a.inside(|| Ok(UdpSocket::bind("10.68.1.1:0")?))?;
     udp.connect("10.68.1.2:9")?;
     // What waits above the card must not block the sender, nor what waits for the reader be dropped.
@@ -64,22 +67,23 @@ fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(150));
         let (sent, arrived) = std::thread::scope(|s| {
-            let read = s.spawn(|| -> anyhow::Result<Vec<i64>> {
+            // The far card may drop some.
+            let read = s.spawn(|| {
                 let mut buffer = [0; 2048];
-                let one = |_| Ok(reader.recv(&mut buffer).map(|_| now_ns())?);
-                (0..datagrams).map(one).collect()
+                let one = |_| reader.recv(&mut buffer).ok().map(|_| now_ns());
+                (0..datagrams).map_while(one).collect::<Vec<i64>>()
             });
             let mut sent = vec![];
             for _ in 0..datagrams {
                 sent.push(now_ns());
                 udp.send(&vec![b'c'; bytes])?;
             }
-            anyhow::Ok((sent, read.join().map_err(|_| anyhow::anyhow!("the reader panicked"))??))
+            anyhow::Ok((sent, read.join().map_err(|_| anyhow::anyhow!("the reader panicked"))?))
         })?;
         // The last was the card's when the card had looked at those before: it then told that it had sent them.
         let looks: Vec<i64> = arrived
             .windows(2)
-            .filter(|w| w[1] - w[0] > LOOK_NS)
+            .filter(|w| w[1] - w[0] > look_ns())
             .map(|w| w[0])
             .collect();
         let (Some(look), Some(last)) = (looks.last(), sent.last()) else {

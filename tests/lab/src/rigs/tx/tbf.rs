@@ -39,7 +39,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let window = timed(|| udp.send_to(&vec![b'u'; size], "10.66.1.2:9").map(drop))?;
         let left = line.wire.wait(|p| p.payload as usize == size)?.at_ns;
         let case = Case::on_device("tx", "wire0", window, "qdisc", left - window.0, why);
-        bench.plant(case.by(tid()));
+        bench.plant(case.by(tid()).unless_sending(window.1 - window.0));
     }
     bench.finish(session)
 }

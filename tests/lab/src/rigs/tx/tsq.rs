@@ -33,7 +33,9 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         s.arrival(held, 0)?;
         s.last_word()?;
         let why = "what the connection had in the queue below was above its limit until the large segment left";
-        bench.plant(s.case(held, freed, "tsq", freed - held.from_ns, why));
+        // Its tasklet may come too late: the ACK of the large one then released it.
+        let case = s.case(held, freed, "tsq", freed - held.from_ns, why);
+        bench.plant(case.weaker("an ACK releases what small queues held, too"));
     }
     bench.finish(session)
 }
