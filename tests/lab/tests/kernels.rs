@@ -66,16 +66,17 @@ fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(played)
 }
 
-fn judge(series: &str, reports: &[Report]) {
+/// Judges a kernel's reports; why they say nothing, if so.
+fn judge(series: &str, reports: &[Report]) -> Option<String> {
     assert!(reports.iter().all(|r| r.kernel.starts_with(&format!("{series}."))));
     // Sizes are printed, not asserted: stamps of a program that is emulated on a busy host come late by milliseconds.
     let figures = Figures::of(reports);
     if figures.cases == 0 {
-        println!("skipped: the rigs under Linux {series}: every plant failed by its own stamps");
-        return;
+        return Some("every plant failed by its own stamps".into());
     }
     assert!(figures.misled * 20 <= figures.cases.max(40), "{figures:?}");
     assert!(figures.wrong_links * 1000 <= figures.links.max(2000), "{figures:?}");
+    None
 }
 
 #[test]
@@ -93,7 +94,9 @@ fn older_kernels_answer_right_or_weaker() {
                 let reports: Vec<_> = played.iter().map(|d| evaluate(d).unwrap()).collect();
                 println!("Linux {}, {} of {} rigs", reports[0].kernel, reports.len(), QUICK.len());
                 println!("{}", print(&reports, true));
-                judge(series, &reports);
+                if let Some(why) = judge(series, &reports) {
+                    println!("skipped: the figures of the rigs under Linux {series}: {why}");
+                }
                 std::fs::remove_dir_all(out(series)).unwrap();
             }
         }
