@@ -7,6 +7,7 @@
 pub mod analyses;
 pub mod confidence;
 pub mod facts;
+pub mod fleet;
 pub mod ingest;
 pub mod name;
 pub mod reconstruct;

@@ -229,6 +229,13 @@ pub enum Cell {
     /// What `netmortem explain INPUT ID` takes (`rx:45`, `skb:123`): a link to itself, and the anchor `#rx=45` of the row whose
     /// first cell it is.
     Id(Text),
+    /// A name that leads to a file beside the page.
+    Link {
+        /// The name.
+        text: Text,
+        /// Relative URL, already percent-encoded.
+        href: String,
+    },
     /// Not known.
     Unknown,
 }
@@ -243,9 +250,10 @@ impl Cell {
     #[must_use]
     pub fn shown(&self, unit: Option<TimeUnit>) -> String {
         match (self, unit) {
-            (Self::Text(text) | Self::Code(text) | Self::Id(text) | Self::Badge(_, text), _) => {
-                text.as_str().to_owned()
-            }
+            (
+                Self::Text(text) | Self::Code(text) | Self::Id(text) | Self::Badge(_, text) | Self::Link { text, .. },
+                _,
+            ) => text.as_str().to_owned(),
             (Self::Count(value), _) => format::count(*value),
             (Self::Ns(ns), Some(unit)) => format::duration_in(*ns, unit),
             (Self::Ns(0), None) => "0".to_owned(),

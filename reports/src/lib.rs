@@ -8,6 +8,7 @@
 //! Sections turn facts into blocks and compute nothing; writers turn blocks into bytes and know no section. No font, no file and no
 //! setting of the analyzing machine is read: the same facts give the same bytes everywhere.
 
+pub mod batch;
 pub mod chart;
 pub mod clean;
 pub mod document;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, inspect, man, query, record, report, show};
+use crate::commands::{batch, check, completions, inspect, man, query, record, report, show};
 use crate::terminal::Color;
 
 const EXAMPLES: &str = "\
@@ -13,6 +13,7 @@ Examples:
   netmortem check incident.nmb                     is this recording fit to judge?
   netmortem report incident.nmb -o report.html     the postmortem, one file for the ticket
   netmortem show drops incident.nmb                one table of it
+  netmortem batch incidents/ -o out                all recordings of a folder, ranked
 
 INPUT is a bundle (.nmb), a trace.dat of trace-cmd, or - for standard input.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done and the answer is bad (--strict).";
@@ -47,6 +48,8 @@ pub enum Command {
     Record(Box<record::Args>),
     /// The postmortem: one self-contained HTML file, pictures, a short verdict here
     Report(report::Args),
+    /// All recordings of some folders: a report each, one page that ranks them, one dataset
+    Batch(batch::Args),
     /// One table of facts: packets, receive path, connections, drops, ...
     Show(show::Args),
     /// SQL over all tables of facts

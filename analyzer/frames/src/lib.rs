@@ -6,8 +6,10 @@
 //! ```text
 //! FactTable --frame::of()--> DataFrame --to_parquet()--> Parquet (zstd)
 //!    (only the views that the query names)  --query()--> Rows, cell by cell like a FactTable
+//! folder of Parquet files of a batch  --query_dataset()--> Rows
 //! ```
 
+mod dataset;
 mod frame;
 mod parquet;
 mod query;
@@ -15,6 +17,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use dataset::query_dataset;
 pub use parquet::{rows_to_parquet, to_parquet};
 pub use query::query;
 pub use rows::{Rows, RowsColumn};
@@ -25,6 +28,17 @@ pub enum FramesError {
     /// The data frame library refused: a mistake in the SQL, or output that cannot be written.
     #[error("{0}")]
     Polars(#[from] polars::error::PolarsError),
+    /// A dataset of a batch cannot be read.
+    #[error("cannot read {}: {because}", path.display())]
+    Dataset {
+        /// The file or folder.
+        path: std::path::PathBuf,
+        /// Why.
+        because: String,
+    },
+    /// A file.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
     /// The query names no view.
     #[error("the query names no view; views: {views}")]
     NoView {

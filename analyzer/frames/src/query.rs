@@ -8,7 +8,7 @@ use crate::rows::Rows;
 use crate::{FramesError, frame};
 
 /// Statements of the engine that change tables.
-const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
+pub(crate) const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
 pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
@@ -34,7 +34,7 @@ pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> 
 }
 
 /// Words of a statement; what is inside a string literal counts too, which only loads a table too many.
-fn words(sql: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|w| !w.is_empty())
 }

@@ -82,6 +82,7 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>) -> Markup 
             @match cell {
                 Cell::Code(_) => code { (shown) },
                 Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain INPUT " (id.as_str()) } { (shown) },
+                Cell::Link { href, .. } => a href=(href) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
                 _ => (shown),
             }

@@ -13,6 +13,7 @@ pub mod napi;
 pub mod quality;
 pub mod receive_path;
 mod shared;
+pub(crate) use shared::figure;
 pub mod skb_lifetimes;
 pub mod tcp;
 pub mod transmit_path;

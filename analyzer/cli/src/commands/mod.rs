@@ -4,6 +4,7 @@
 //! Args (clap) -> run(&Args, &Global) -> Outcome; results to standard output or to -o
 //! ```
 
+pub mod batch;
 pub mod check;
 pub mod completions;
 pub mod inspect;
@@ -21,6 +22,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     match &cli.command {
         Command::Record(a) => record::run(a),
         Command::Report(a) => report::run(a, &cli.global),
+        Command::Batch(a) => batch::run(a),
         Command::Show(a) => show::run(a, &cli.global),
         Command::Query(a) => query::run(a, &cli.global),
         Command::Check(a) => check::run(a, &cli.global),

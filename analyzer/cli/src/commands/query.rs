@@ -1,6 +1,6 @@
 //! `netmortem query`: SQL over all tables of facts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::table::FactTable;
 
@@ -14,6 +14,7 @@ Examples:
   netmortem query incident.nmb 'SELECT reason, location, COUNT(*) AS n FROM drops GROUP BY reason, location ORDER BY n DESC'
   netmortem query incident.nmb 'SELECT task, MAX(total_ns) AS worst_ns FROM rx GROUP BY task' --format csv
   netmortem query incident.nmb 'SELECT * FROM skbs WHERE life_ns > 1000000' --format parquet -o slow.parquet
+  netmortem query out 'SELECT bundle, COUNT(*) AS n FROM drops GROUP BY bundle'     all recordings of `netmortem batch -o out`
 
 `netmortem show --list` names the tables and their columns. Unknown values are NULL. Without ORDER BY rows may come in any
 order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those of the analysis.";
@@ -22,7 +23,7 @@ order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb) or trace.dat; - is standard input; or the folder a batch wrote
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// One SELECT statement
@@ -42,10 +43,16 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     if let Some(to) = args.output.as_deref() {
         output::distinct(&args.input, &[to])?;
     }
-    let facts = input::facts(&args.input)?;
-    let tables = facts.tables();
-    let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();
-    let rows = netmortem_frames::query(&tables, &args.sql).map_err(|e| {
+    let rows = match dataset(&args.input) {
+        Some(dataset) => netmortem_frames::query_dataset(&dataset, &args.sql),
+        None => {
+            let facts = input::facts(&args.input)?;
+            let tables = facts.tables();
+            let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();
+            netmortem_frames::query(&tables, &args.sql)
+        }
+    };
+    let rows = rows.map_err(|e| {
         failure(
             e.to_string(),
             "`netmortem show --list` names the tables and their columns",
@@ -64,4 +71,14 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         output::print(&Sheet::of_rows(&rows), args.format, look, &mut out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The dataset of a batch's folder, or the folder itself if it is a dataset.
+fn dataset(input: &Path) -> Option<PathBuf> {
+    let inside = input.join("dataset");
+    if inside.is_dir() {
+        return Some(inside);
+    }
+    // A folder of tables: one of them is always there.
+    input.join("skbs").is_dir().then(|| input.to_owned())
 }

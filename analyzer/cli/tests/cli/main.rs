@@ -1,6 +1,7 @@
 //! The program as its users run it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests are not under #[test], where clippy.toml allows these
 
+mod batch;
 mod behaviour;
 mod browser;
 mod contract;

@@ -16,7 +16,7 @@ mod tests;
 pub use sentences::{counted, duration};
 
 /// How a line is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {
     /// Nothing to do.

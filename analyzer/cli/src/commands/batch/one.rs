@@ -1,0 +1,92 @@
+//! One recording of a batch: opened, analyzed, written. Whatever goes wrong is its outcome.
+
+use std::fs::File as StdFile;
+use std::io::{BufWriter, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use netmortem_analyzer::analyses::{Answers, answer};
+use netmortem_analyzer::fleet::{self, Summary};
+use netmortem_analyzer::ingest::Options;
+use netmortem_analyzer::table::FactTable;
+use netmortem_analyzer::{Facts, analyze as facts_of};
+use netmortem_formats::{FormatErrorKind, open_path};
+use netmortem_reports::{html, sections};
+
+use super::budget::{self, Budget};
+use super::find::File;
+use super::store::{Outcome, Store};
+
+/// What is written of each recording besides its summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The HTML page.
+    pub report: bool,
+    /// The Parquet files.
+    pub dataset: bool,
+}
+
+/// Analyzes one file.
+pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> Outcome {
+    let bad = |because: String| Outcome::Bad { because };
+    let capture = match open_path(&file.path) {
+        Err(e) => return bad(e.to_string()),
+        Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return Outcome::NoRecording,
+        Ok(Err(e)) => return bad(e.to_string()),
+        Ok(Ok(c)) => c,
+    };
+    let needed = budget::estimate(&capture);
+    let Some(_share) = budget.take(needed) else {
+        return bad(format!(
+            "it needs about {} MiB of memory and --memory allows {}",
+            needed >> 20,
+            budget.whole() >> 20
+        ));
+    };
+    // A defect of ours that one recording uncovers must not take the answers about the others away.
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let facts = facts_of(&capture, &Options::default());
+        let answers = answer(&facts);
+        let summary = fleet::summarize(&file.name, &facts, &answers);
+        write(&facts, &answers, &summary, store, wanted).map(|()| summary)
+    }));
+    match done {
+        Ok(Ok(summary)) => Outcome::Read(Box::new(summary)),
+        Ok(Err(e)) => bad(format!("its results cannot be written: {e:#}")),
+        Err(_) => bad("the analysis failed: please report this recording as a defect of netmortem".to_owned()),
+    }
+}
+
+fn write(facts: &Facts, answers: &Answers, summary: &Summary, store: &Store, wanted: Wanted) -> anyhow::Result<()> {
+    if wanted.report {
+        let page = html(&sections::document(facts, answers));
+        whole(&store.report(&summary.name), |out| Ok(out.write_all(page.as_bytes())?))?;
+    }
+    if wanted.dataset {
+        let table = fleet::SummaryTable(summary);
+        let tables = facts.tables();
+        let all = tables
+            .iter()
+            .map(|t| t.as_ref())
+            .chain(std::iter::once(&table as &dyn FactTable));
+        for t in all {
+            let path = store.part(t.name(), &summary.name)?;
+            whole(&path, |out| {
+                netmortem_frames::to_parquet(t, out)?;
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file that is whole or not there.
+pub fn whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let mut out = BufWriter::new(StdFile::create(&part)?);
+    fill(&mut out)?;
+    out.flush()?;
+    drop(out);
+    Ok(std::fs::rename(&part, path)?)
+}

@@ -1,0 +1,184 @@
+//! Whole batches: real recordings, damaged ones and files that are none.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{failed, netmortem, run, sample, stdout};
+
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("netmortem-batch-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn at(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Two recordings, one of them cut, one damaged at its head, an empty file and a text.
+fn incidents(f: &Folder) -> String {
+    let dir = f.at("in");
+    std::fs::create_dir_all(format!("{dir}/host a")).unwrap();
+    let rpc = std::fs::read(sample("rpc/rpc.nmb")).unwrap();
+    std::fs::write(format!("{dir}/host a/rpc.nmb"), &rpc).unwrap();
+    std::fs::write(format!("{dir}/cut.nmb"), &rpc[..rpc.len() / 2]).unwrap();
+    std::fs::write(format!("{dir}/stub.nmb"), &rpc[..600]).unwrap();
+    std::fs::copy(sample("tracedat-loopback/trace.dat"), format!("{dir}/trace.dat")).unwrap();
+    std::fs::write(format!("{dir}/empty.nmb"), "").unwrap();
+    std::fs::write(format!("{dir}/notes.txt"), "what we saw").unwrap();
+    std::os::unix::fs::symlink(&dir, format!("{dir}/loop")).unwrap();
+    dir
+}
+
+fn told(args: &[&str]) -> String {
+    let out = run(args);
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.success(), "{told}");
+    told
+}
+
+fn names(index: &Value, list: &str) -> Vec<String> {
+    let mut names: Vec<String> = index[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["name"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn index(out: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(format!("{out}/index.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn every_file_is_accounted_for_and_a_second_run_does_nothing() {
+    let f = Folder::new("all");
+    let (dir, out) = (incidents(&f), f.at("out"));
+    let first = told(&["batch", &dir, "-o", &out]);
+    assert!(
+        first.starts_with("3 analyzed, 0 already done, 2 that cannot be read, 1 that are no recordings;"),
+        "{first}"
+    );
+    let i = index(&out);
+    assert_eq!(names(&i, "ranked"), ["cut.nmb", "host a/rpc.nmb", "trace.dat"]);
+    assert_eq!(names(&i, "bad"), ["empty.nmb", "stub.nmb"]);
+    assert_eq!(i["no_recordings"], serde_json::json!(["notes.txt"]));
+    let page = std::fs::read_to_string(format!("{out}/index.html")).unwrap();
+    for there in ["reports/host%2520a%252Frpc.nmb.html", "stub.nmb", "notes.txt"] {
+        assert!(page.contains(there), "{there}");
+    }
+    assert!(Path::new(&format!("{out}/reports/host%20a%2Frpc.nmb.html")).exists());
+    // What could not be read is tried again, nothing else is.
+    let again = told(&["batch", &dir, "-o", &out]);
+    assert!(
+        again.starts_with("0 analyzed, 4 already done, 2 that cannot be read, 0 that"),
+        "{again}"
+    );
+    assert_eq!(index(&out), i);
+    let changed = told(&["batch", &dir, "-o", &out, "--again"]);
+    assert!(changed.starts_with("3 analyzed, 0 already done"), "{changed}");
+    assert_eq!(index(&out), i, "the same recordings gave another index");
+    let strict = run(&["batch", &dir, "-o", &out, "--strict"]);
+    assert_eq!(strict.status.code(), Some(3));
+}
+
+#[test]
+fn the_dataset_answers_as_the_recordings_do() {
+    let f = Folder::new("dataset");
+    let (dir, out) = (incidents(&f), f.at("out"));
+    told(&["batch", &dir, "-o", &out, "--no-reports"]);
+    let sql = "SELECT bundle, COUNT(*) AS n, SUM(total_ns) AS ns FROM rx GROUP BY bundle ORDER BY bundle";
+    let all: Value = serde_json::from_str(&stdout(&["query", &out, sql, "--format", "json"])).unwrap();
+    let rows = all.as_array().unwrap();
+    let files = [
+        ("cut.nmb", "cut.nmb"),
+        ("host a/rpc.nmb", "host a/rpc.nmb"),
+        ("trace.dat", "trace.dat"),
+    ];
+    assert_eq!(rows.len(), files.len());
+    for (row, (name, file)) in rows.iter().zip(files) {
+        assert_eq!(row["bundle"], name);
+        let one = stdout(&[
+            "query",
+            &format!("{dir}/{file}"),
+            "SELECT COUNT(*) AS n, SUM(total_ns) AS ns FROM rx",
+            "--format",
+            "json",
+        ]);
+        let one: Value = serde_json::from_str(&one).unwrap();
+        assert_eq!((&row["n"], &row["ns"]), (&one[0]["n"], &one[0]["ns"]), "{name}");
+    }
+    let joined =
+        "SELECT b.bundle FROM bundles AS b JOIN skbs AS s ON b.bundle = s.bundle GROUP BY b.bundle ORDER BY b.bundle";
+    assert_eq!(stdout(&["query", &out, joined, "--format", "csv"]).lines().count(), 4);
+    let (code, why) = failed(&["query", &out, "SELECT * FROM nothing"]);
+    assert_eq!(code, 1);
+    assert!(why.contains("bundles"), "{why}");
+}
+
+#[test]
+fn parts_of_several_machines_make_the_same_index() {
+    let f = Folder::new("shards");
+    let (dir, whole, all) = (incidents(&f), f.at("whole"), f.at("all"));
+    told(&["batch", &dir, "-o", &whole, "--no-dataset"]);
+    std::fs::create_dir_all(format!("{all}/state")).unwrap();
+    std::fs::create_dir_all(format!("{all}/reports")).unwrap();
+    for part in 1..=3 {
+        let out = f.at(&format!("part{part}"));
+        told(&[
+            "batch",
+            &dir,
+            "-o",
+            &out,
+            "--no-dataset",
+            "--shard",
+            &format!("{part}/3"),
+        ]);
+        for sub in ["state", "reports"] {
+            for e in std::fs::read_dir(format!("{out}/{sub}")).unwrap().flatten() {
+                std::fs::copy(e.path(), Path::new(&all).join(sub).join(e.file_name())).unwrap();
+            }
+        }
+    }
+    told(&["batch", "-o", &all]);
+    assert_eq!(index(&all), index(&whole));
+    let page = |out: &str| std::fs::read(format!("{out}/index.html")).unwrap();
+    assert!(page(&all) == page(&whole));
+}
+
+#[test]
+fn too_little_memory_and_wrong_words_are_told() {
+    let f = Folder::new("limits");
+    let (dir, out) = (incidents(&f), f.at("out"));
+    told(&["batch", &dir, "-o", &out, "--memory", "50M"]);
+    let bad = index(&out)["bad"].to_string();
+    assert!(bad.contains("MiB of memory and --memory allows 50"), "{bad}");
+    // With enough of it they are analyzed: why they could not be read has gone.
+    told(&["batch", &dir, "-o", &out]);
+    assert_eq!(names(&index(&out), "ranked").len(), 3);
+    let (code, why) = failed(&["batch", "/nonexistent", "-o", &out]);
+    assert_eq!(code, 1);
+    assert!(why.contains("/nonexistent") && why.contains("next:"), "{why}");
+    assert_eq!(
+        netmortem(&["batch", &dir, "-o", &out, "--shard", "5/4"])
+            .output()
+            .unwrap()
+            .status
+            .code(),
+        Some(2)
+    );
+}

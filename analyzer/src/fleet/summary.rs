@@ -1,0 +1,227 @@
+//! One recording in a few kB.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Facts;
+use crate::analyses::Answers;
+use crate::analyses::receive::StageTimes;
+use crate::analyses::verdict::Tone;
+use crate::stat::Distribution;
+
+/// Version of this layout. A summary of another one is made again.
+pub const VERSION: u32 = 1;
+/// Equal parts of the recording that a sparkline has.
+pub const SPARK_BINS: usize = 24;
+
+/// What one recording contributes to a fleet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What the recording is called in the batch.
+    pub name: String,
+    /// Format it was read from.
+    pub format: String,
+    /// Host it was made on, empty when it does not say.
+    pub hostname: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Begin of the recording, ns since 1970; `None` when it has no clock pair.
+    pub began_realtime_ns: Option<i64>,
+    /// Length, ns.
+    pub duration_ns: i64,
+    /// Events decoded.
+    pub events: u64,
+    /// Share of events lost.
+    pub lost_share: f64,
+    /// The lines of the verdict.
+    pub verdict: Vec<Line>,
+    /// Receive path: total first, then each stage.
+    pub rx: Vec<Stage>,
+    /// Transmit path, likewise.
+    pub tx: Vec<Stage>,
+    /// Drops by reason, location and device; `None` when not recorded.
+    pub drops: Option<Vec<DropGroup>>,
+    /// Retransmitted segments; `None` when not recorded.
+    pub retransmits: Option<u64>,
+    /// Drops and retransmits in each of [`SPARK_BINS`] equal parts of the recording.
+    pub trouble: Vec<u64>,
+    /// Largest receive total of the units that began in each part, ns; `None`: no unit began there.
+    pub rx_worst_ns: Vec<Option<i64>>,
+}
+
+/// A line of the verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// What it is about.
+    pub subject: String,
+    /// How bad.
+    pub tone: Tone,
+    /// The sentence.
+    pub sentence: String,
+}
+
+/// A distribution that can be added to others: (lower edge, upper edge, count), ns, ascending.
+pub type Bins = Vec<(i64, i64, u64)>;
+
+/// A stage of a path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// `total`, or the name of the stage.
+    pub name: String,
+    /// Units whose value is known and solid.
+    pub n: u64,
+    /// Their sum, ns.
+    pub sum_ns: i64,
+    /// Median, ns.
+    pub p50_ns: Option<i64>,
+    /// 99th percentile, ns.
+    pub p99_ns: Option<i64>,
+    /// Largest, ns.
+    pub max_ns: Option<i64>,
+    /// Histogram.
+    pub bins: Bins,
+}
+
+/// Drops of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropGroup {
+    /// Reason, by the recording's own table.
+    pub reason: String,
+    /// Function.
+    pub location: String,
+    /// Device.
+    pub dev: String,
+    /// Whether it is ordinary; `None`: not clear.
+    pub expected: Option<bool>,
+    /// How many.
+    pub count: u64,
+}
+
+impl Summary {
+    /// Lines of the verdict with this tone.
+    pub fn count(&self, tone: Tone) -> usize {
+        self.verdict.iter().filter(|l| l.tone == tone).count()
+    }
+    /// Packets dropped that should not have been.
+    pub fn lost_packets(&self) -> Option<u64> {
+        let groups = self.drops.as_ref()?;
+        let lost = groups.iter().filter(|g| g.expected == Some(false));
+        Some(lost.map(|g| g.count).fold(0, u64::saturating_add))
+    }
+    /// The total of a path.
+    pub fn total(stages: &[Stage]) -> Option<&Stage> {
+        stages.iter().find(|s| s.name == TOTAL)
+    }
+}
+
+const TOTAL: &str = "total";
+
+pub(super) fn of(name: &str, facts: &Facts, answers: &Answers) -> Summary {
+    let capture = &facts.capture;
+    let rx = answers.receive.findings();
+    let tx = answers.transmit.findings();
+    let drops = answers.drops.findings().filter(|d| d.recorded);
+    let tcp = answers.tcp.findings().filter(|t| t.retransmits_recorded);
+    Summary {
+        version: VERSION,
+        name: name.to_owned(),
+        format: capture.format.clone(),
+        hostname: capture.hostname.clone(),
+        kernel: capture.kernel_release.clone(),
+        began_realtime_ns: capture
+            .realtime_offset_ns
+            .zip(capture.start_ns)
+            .map(|(offset, start)| offset.saturating_add(start)),
+        duration_ns: capture.duration_ns,
+        events: capture.total_events,
+        lost_share: answers.quality.lost_share,
+        verdict: answers.verdict.iter().map(line).collect(),
+        rx: rx.map_or_else(Vec::new, |r| stages(&r.total, &r.stages, &r.unattributed)),
+        tx: tx.map_or_else(Vec::new, |t| stages(&t.total, &t.stages, &t.unattributed)),
+        drops: drops.map(|d| d.groups.iter().map(group).collect()),
+        retransmits: tcp.map(|t| t.retransmits.values().fold(0, |sum: u64, n| sum.saturating_add(*n))),
+        trouble: trouble(facts),
+        rx_worst_ns: rx_worst(facts),
+    }
+}
+
+fn line(l: &crate::analyses::verdict::Line) -> Line {
+    Line {
+        subject: l.subject.to_owned(),
+        tone: l.tone,
+        sentence: l.sentence.clone(),
+    }
+}
+
+fn group(g: &crate::analyses::drops::Group) -> DropGroup {
+    DropGroup {
+        reason: g.reason.clone(),
+        location: g.location.clone(),
+        dev: g.dev.clone(),
+        expected: g.expected,
+        count: g.count,
+    }
+}
+
+fn stages(total: &StageTimes, stages: &[StageTimes], unattributed: &StageTimes) -> Vec<Stage> {
+    let named = stages.iter().map(|s| stage(s.stage, &s.solid));
+    std::iter::once(stage(TOTAL, &total.solid))
+        .chain(named)
+        .chain(std::iter::once(stage("unattributed", &unattributed.solid)))
+        .filter(|s| s.n > 0)
+        .collect()
+}
+
+fn stage(name: &str, d: &Distribution) -> Stage {
+    Stage {
+        name: name.to_owned(),
+        n: d.n,
+        sum_ns: d.sum_ns,
+        p50_ns: d.p50_ns,
+        p99_ns: d.p99_ns,
+        max_ns: d.max_ns,
+        bins: d.histogram.iter().map(|b| (b.lo_ns, b.hi_ns, b.count)).collect(),
+    }
+}
+
+/// Part of the recording that a moment lies in; `None` outside of it.
+fn part(facts: &Facts, ts_ns: i64) -> Option<usize> {
+    let since = i128::from(ts_ns) - i128::from(facts.capture.start_ns?);
+    let whole = i128::from(facts.capture.duration_ns.max(1));
+    let part = since.checked_mul(SPARK_BINS as i128)? / whole;
+    // The last event of all lies at the end of the last part.
+    usize::try_from(part)
+        .ok()
+        .map(|p| if since == whole { SPARK_BINS - 1 } else { p })
+}
+
+fn trouble(facts: &Facts) -> Vec<u64> {
+    let mut bins = vec![0u64; SPARK_BINS];
+    let unexpected = facts
+        .drops
+        .iter()
+        .filter(|d| d.expected == Some(false))
+        .map(|d| d.time_ns);
+    let sent_again = facts.retransmits.iter().map(|r| r.time_ns);
+    for ts in unexpected.chain(sent_again) {
+        if let Some(bin) = part(facts, ts).and_then(|p| bins.get_mut(p)) {
+            *bin += 1;
+        }
+    }
+    bins
+}
+
+fn rx_worst(facts: &Facts) -> Vec<Option<i64>> {
+    let mut bins = vec![None; SPARK_BINS];
+    let whole = facts.rx.iter().filter(|r| {
+        r.end == crate::reconstruct::receive::tables::RxEnd::Read && r.censored.is_none() && r.confidence.is_solid()
+    });
+    for r in whole {
+        let Some(bin) = part(facts, r.start_ns).and_then(|p| bins.get_mut(p)) else {
+            continue;
+        };
+        *bin = (*bin).max(Some(r.total_ns));
+    }
+    bins
+}

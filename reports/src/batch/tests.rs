@@ -1,0 +1,106 @@
+//! The page of made-up summaries: every figure stands where it should, nothing hostile gets out of its text.
+
+use netmortem_analyzer::analyses::verdict::Tone;
+use netmortem_analyzer::fleet::{self, DropGroup, Line, Stage, Summary, VERSION};
+
+use super::*;
+use crate::html;
+
+const HOSTILE: &str = "<script>alert(1)</script>";
+
+fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
+    Summary {
+        version: VERSION,
+        name: name.to_owned(),
+        format: "bundle".to_owned(),
+        hostname: HOSTILE.to_owned(),
+        kernel: "6.18.0".to_owned(),
+        began_realtime_ns: Some(1_700_000_000_000_000_000),
+        duration_ns: 2_000_000_000,
+        events: 1_000,
+        lost_share: 0.25,
+        verdict: vec![Line {
+            subject: "receive".to_owned(),
+            tone,
+            sentence: format!("{name} is slow"),
+        }],
+        rx: vec![Stage {
+            name: "total".to_owned(),
+            n: 100,
+            sum_ns: 100 * p99_ns,
+            p50_ns: Some(p99_ns),
+            p99_ns: Some(p99_ns),
+            max_ns: Some(p99_ns),
+            bins: vec![(p99_ns, p99_ns + 1, 100)],
+        }],
+        tx: vec![],
+        drops: Some(vec![DropGroup {
+            reason: HOSTILE.to_owned(),
+            location: "kfree_skb".to_owned(),
+            dev: "eth0".to_owned(),
+            expected: Some(false),
+            count: 7,
+        }]),
+        retransmits: None,
+        trouble: (0..SPARK_BINS as u64).collect(),
+        rx_worst_ns: vec![None; SPARK_BINS],
+    }
+}
+
+fn page() -> String {
+    let fleet = fleet::of(vec![
+        summary("calm", Tone::Ok, 5_000),
+        summary("a/b <i>", Tone::Bad, 9_000),
+    ]);
+    let link = |name: &str| (name == "calm").then(|| "reports/calm.html".to_owned());
+    html(&document(
+        &fleet,
+        &[("broken.nmb", "it is cut")],
+        &["notes.txt".to_owned()],
+        &link,
+    ))
+}
+
+#[test]
+fn every_recording_has_its_line_and_the_worst_is_first() {
+    let page = page();
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
+    assert!(at("a/b &lt;i&gt; is slow") < at("reports/calm.html"));
+    for text in [
+        "1 of 2 have something that is plainly wrong.",
+        "it is cut",
+        "notes.txt",
+        "2023-11-14",
+        "25 %",
+        "2 recordings · ",
+    ] {
+        at(text);
+    }
+    // 14 drops in two recordings; 200 units, the larger p99 of them.
+    for text in ["<td class=\"n\">14</td>", "200 units"] {
+        at(text);
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = page();
+    assert!(
+        !page.contains("<script>alert") && !page.contains("<i>")
+            || page.matches("<i>").count() == page.matches("<i>(").count()
+    );
+    assert!(page.contains("&lt;script&gt;alert"));
+}
+
+#[test]
+fn a_spark_line_shows_small_large_and_none() {
+    assert_eq!(spark([Some(0), Some(7), None, Some(3)].into_iter()), "▁█·▄");
+    assert_eq!(spark([Some(u64::MAX), Some(1)].into_iter()), "█▁");
+    assert_eq!(spark(std::iter::empty()), "");
+}
+
+#[test]
+fn a_batch_without_any_recording_says_so() {
+    let page = html(&document(&fleet::of(vec![]), &[], &[], &|_| None));
+    assert!(page.contains("No recording was read."));
+}
