@@ -27,13 +27,13 @@ impl Drop for Folder {
     }
 }
 
-/// Two recordings, one of them cut, one damaged at its head, an empty file and a text.
+/// Two recordings, one cut near its end, one cut before any event, an empty file and a text.
 fn incidents(f: &Folder) -> String {
     let dir = f.at("in");
     std::fs::create_dir_all(format!("{dir}/host a")).unwrap();
     let rpc = std::fs::read(sample("rpc/rpc.nmb")).unwrap();
     std::fs::write(format!("{dir}/host a/rpc.nmb"), &rpc).unwrap();
-    std::fs::write(format!("{dir}/cut.nmb"), &rpc[..rpc.len() / 2]).unwrap();
+    std::fs::write(format!("{dir}/cut.nmb"), &rpc[..rpc.len() / 10 * 9]).unwrap();
     std::fs::write(format!("{dir}/stub.nmb"), &rpc[..600]).unwrap();
     std::fs::copy(sample("tracedat-loopback/trace.dat"), format!("{dir}/trace.dat")).unwrap();
     std::fs::write(format!("{dir}/empty.nmb"), "").unwrap();

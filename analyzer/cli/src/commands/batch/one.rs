@@ -29,6 +29,9 @@ pub struct Wanted {
 /// Analyzes one file.
 pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> Outcome {
     let bad = |because: String| Outcome::Bad { because };
+    if file.bytes == 0 {
+        return bad("it is empty".to_owned());
+    }
     let capture = match open_path(&file.path) {
         Err(e) => return bad(e.to_string()),
         Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return Outcome::NoRecording,
@@ -46,14 +49,27 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
     // A defect of ours that one recording uncovers must not take the answers about the others away.
     let done = catch_unwind(AssertUnwindSafe(|| {
         let facts = facts_of(&capture, &Options::default());
+        if facts.capture.total_events == 0 {
+            return Ok(Err(no_event(&facts)));
+        }
         let answers = answer(&facts);
         let summary = fleet::summarize(&file.name, &facts, &answers);
-        write(&facts, &answers, &summary, store, wanted).map(|()| summary)
+        write(&facts, &answers, &summary, store, wanted).map(|()| Ok(summary))
     }));
     match done {
-        Ok(Ok(summary)) => Outcome::Read(Box::new(summary)),
+        Ok(Ok(Ok(summary))) => Outcome::Read(Box::new(summary)),
+        Ok(Ok(Err(because))) => bad(because),
         Ok(Err(e)) => bad(format!("its results cannot be written: {e:#}")),
         Err(_) => bad("the analysis failed: please report this recording as a defect of netmortem".to_owned()),
+    }
+}
+
+/// Why there is nothing to rank.
+fn no_event(facts: &Facts) -> String {
+    let problems = facts.capture.problems.join("; ");
+    match problems.is_empty() {
+        true => "there is no event in it".to_owned(),
+        false => format!("there is no event in it: {problems}"),
     }
 }
 
