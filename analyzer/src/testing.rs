@@ -170,6 +170,7 @@ impl Script {
                 instance,
                 cpu: cpu as u32,
                 page,
+                perf: None,
                 clock,
                 chunks: vec![chunk],
             });

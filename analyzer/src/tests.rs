@@ -6,6 +6,7 @@ mod folders;
 mod hostile;
 mod loss;
 mod older;
+mod perf;
 mod threads;
 
 use std::path::PathBuf;

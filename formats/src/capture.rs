@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::bytes::Bytes;
 use crate::endian::Endian;
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::event_format::EventFormat;
-use crate::item::Locus;
+use crate::item::{Locus, StreamItem};
 use crate::kallsyms::Kallsyms;
-use crate::sub_buffer::PageLayout;
+use crate::perf_data::{self, RecordLayout};
+use crate::sub_buffer::{PageLayout, SubBuffer, sub_buffers};
 
 /// Index into [`Capture::members`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -64,12 +66,54 @@ pub struct Stream {
     pub instance: String,
     /// CPU number.
     pub cpu: u32,
-    /// Sub-buffer layout of this stream (instances may differ in size).
+    /// Sub-buffer layout of this stream (instances may differ in size). Of records of perf only the byte order holds.
     pub page: PageLayout,
+    /// Its chunks are records of perf, laid out so, and not sub-buffers. They are in the order of the ring, which is that of
+    /// time but for interrupts between taking the time and reserving room: to be sorted by time.
+    pub perf: Option<Arc<RecordLayout>>,
     /// Clock of this stream in the kernel's spelling (`mono`, `local`, ...), empty when not recorded.
     pub clock: String,
     /// Its chunks in order.
     pub chunks: Vec<Chunk>,
+}
+
+impl Stream {
+    /// Gives `f` the items of the decoded bytes of a chunk, in order, whatever they are laid out as. `locus` is where the
+    /// bytes begin.
+    #[inline]
+    pub fn for_each<'a>(&self, bytes: &'a [u8], locus: Locus, mut f: impl FnMut(Result<StreamItem<'a>, FormatError>)) {
+        if let Some(layout) = &self.perf {
+            for item in perf_data::items(layout, bytes, locus) {
+                f(item);
+            }
+            return;
+        }
+        for sub in sub_buffers(self.page, bytes, locus) {
+            match sub {
+                Ok(sub) => sub.records(self.page, locus).for_each(&mut f),
+                Err(e) => f(Err(e)),
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// The same items one by one, for whoever stops early; slower.
+    pub fn items<'a>(
+        &'a self,
+        bytes: &'a [u8],
+        locus: Locus,
+    ) -> Box<dyn Iterator<Item = Result<StreamItem<'a>, FormatError>> + 'a> {
+        if let Some(layout) = &self.perf {
+            return Box::new(perf_data::items(layout, bytes, locus));
+        }
+        let of = move |sub: Result<SubBuffer<'a>, FormatError>| {
+            let error = sub.as_ref().err().map(|e| Err(*e));
+            let records = sub.ok().map(|s| s.records(self.page, locus));
+            error.into_iter().chain(records.into_iter().flatten())
+        };
+        Box::new(sub_buffers(self.page, bytes, locus).flat_map(of))
+    }
 }
 
 /// `per_cpu/cpuN/stats` of one ring buffer, as the kernel printed it at the end.
@@ -198,7 +242,7 @@ pub struct Problem {
 pub struct Capture {
     /// Path or `-`.
     pub source: String,
-    /// `bundle`, `trace.dat`.
+    /// `bundle`, `trace.dat`, `perf.data`.
     pub format: &'static str,
     /// Version text of the format (`1`, `6`, `7`).
     pub format_version: String,
@@ -228,7 +272,8 @@ pub struct Capture {
     pub clock_conversions: Vec<ClockConversion>,
     /// Saved texts.
     pub snapshots: Vec<Snapshot>,
-    /// The bundle's manifest as JSON; `None` for other formats.
+    /// The bundle's manifest as JSON. Of a perf.data, in the same words, what its header says: the command line and the events.
+    /// `None` for other formats.
     pub manifest: Option<serde_json::Value>,
     /// The bundle's end.json; `None` when missing (cut bundle) or for other formats.
     pub end: Option<serde_json::Value>,

@@ -4,9 +4,9 @@
 //! folder only turns bytes into records. Nothing here sorts, converts clocks, guesses, prints or panics.
 //!
 //! ```text
-//! file -> Bytes -> open() sniffs -> bundle | trace_dat | pcapng -> Capture { event_formats, streams, snapshots, problems }
+//! file -> Bytes -> open() sniffs -> bundle | trace_dat | perf_data | pcapng -> Capture { event_formats, streams, snapshots, problems }
 //!                                                            streams[i].chunks[j] -> chunk_bytes() (parallel)
-//!                                                              -> sub_buffer::sub_buffers() -> records() -> StreamItem
+//!                                                              -> Stream::for_each() -> StreamItem
 //! ```
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -21,6 +21,7 @@ pub mod item;
 pub mod kallsyms;
 pub mod open;
 pub mod pcapng;
+pub mod perf_data;
 pub mod sockaddr;
 pub mod sub_buffer;
 pub mod trace_dat;

@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::capture::Capture;
 use crate::error::{FormatError, FormatErrorKind};
 use crate::item::Locus;
-use crate::{bundle, pcapng, trace_dat};
+use crate::{bundle, pcapng, perf_data, trace_dat};
 
 /// How to recognise and open one format. One line in [`FORMATS`] registers a format.
 pub struct Descriptor {
@@ -22,6 +22,7 @@ pub struct Descriptor {
 pub const FORMATS: &[Descriptor] = &[
     bundle::DESCRIPTOR,
     trace_dat::DESCRIPTOR,
+    perf_data::DESCRIPTOR,
     pcapng::PCAPNG_DESCRIPTOR,
     pcapng::PCAP_DESCRIPTOR,
 ];

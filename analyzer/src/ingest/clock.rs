@@ -3,8 +3,8 @@
 use netmortem_formats::Capture;
 use netmortem_formats::capture::ClockConversion;
 
-/// Clocks of the kernel's trace_clock list that count ns.
-const NS_CLOCKS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
+/// Clocks of the kernel's trace_clock list, and of perf's (realtime), that count ns.
+const NS_CLOCKS: [&str; 8] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai", "realtime"];
 
 /// How one capture's raw timestamps become ns.
 #[derive(Debug, Clone)]

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use netmortem_formats::capture::MAX_CHUNK_BYTES;
-use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Capture, Chunk, Coding, FormatError, FormatErrorKind, Locus, Stream, StreamItem};
 use rayon::prelude::*;
 
@@ -184,16 +183,7 @@ fn decode_chunk<'c>(
         endian: stream.page.endian,
         after_loss: false,
     };
-    for sub in sub_buffers(stream.page, &bytes, locus) {
-        match sub {
-            Ok(sub) => {
-                for item in sub.records(stream.page, locus) {
-                    walk.item(item);
-                }
-            }
-            Err(e) => walk.item(Err(e)),
-        }
-    }
+    stream.for_each(&bytes, locus, |item| walk.item(item));
     let counts = std::mem::take(&mut walk.counts);
     // A chunk has tens of the thousands of event ids.
     out.counts = (0..=u16::MAX).zip(counts).filter(|(_, n)| *n > 0).collect();
@@ -215,21 +205,19 @@ pub fn fill(stream: &Stream, chunk: &Chunk, bytes: &[u8], block: u32, clock: &Tr
         offset: 0,
     };
     let mut places = out.iter_mut();
-    for sub in sub_buffers(stream.page, bytes, locus).flatten() {
-        for item in sub.records(stream.page, locus) {
-            let Ok(StreamItem::Record(r)) = item else { continue };
-            if let Some(place) = places.next() {
-                *place = Rec {
-                    ts: clock.ns(r.ts),
-                    block,
-                    offset: r.offset,
-                    len: r.payload.len() as u32,
-                    kind: stream.page.endian.u16(r.payload, 0).unwrap_or(0),
-                    cpu: stream.cpu as u16,
-                };
-            }
+    stream.for_each(bytes, locus, |item| {
+        let Ok(StreamItem::Record(r)) = item else { return };
+        if let Some(place) = places.next() {
+            *place = Rec {
+                ts: clock.ns(r.ts),
+                block,
+                offset: r.offset,
+                len: r.payload.len() as u32,
+                kind: stream.page.endian.u16(r.payload, 0).unwrap_or(0),
+                cpu: stream.cpu as u16,
+            };
         }
-    }
+    });
 }
 
 struct Walk<'w, 'c> {

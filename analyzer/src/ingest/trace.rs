@@ -108,6 +108,12 @@ impl<'c> Trace<'c> {
             let bytes = blocks.get(block as usize).map_or(&[][..], |b| b);
             fill(stream, chunk, bytes, block, &clock, out);
         });
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        for ((stream, from), to) in capture.streams.iter().zip(starts).zip(ends.iter().copied()) {
+            if let Some(of_perf) = records.get_mut(from..to).filter(|_| stream.perf.is_some()) {
+                of_perf.sort_by_key(|r| r.ts);
+            }
+        }
         let recs = merge(records, &ends);
         Trace {
             schema,

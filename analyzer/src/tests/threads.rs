@@ -22,6 +22,7 @@ fn one_thread_and_four_say_the_same() {
         super::SAMPLES[1],
         "sawtooth/sawtooth.nmb",
         "kernel-6.1/netem.nmb",
+        "perf-loopback/perf.data",
     ] {
         let capture = super::sample(path);
         let run = |threads| {

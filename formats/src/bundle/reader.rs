@@ -366,6 +366,7 @@ impl Parts {
                 instance: plan.instance.clone(),
                 cpu,
                 page,
+                perf: None,
                 clock: clock.clone(),
                 chunks,
             });

@@ -111,6 +111,18 @@ impl PageLayout {
         })
     }
 
+    /// The layout of no sub-buffers: of a stream that has none, for its byte order.
+    pub fn none(endian: Endian) -> PageLayout {
+        PageLayout {
+            endian,
+            timestamp_offset: 0,
+            commit_offset: 0,
+            commit_size: 8,
+            data_offset: 0,
+            size: 0,
+        }
+    }
+
     /// The same layout with another sub-buffer size (trace.dat v7 BUFFER option, `buffer_subbuf_size_kb`), bytes.
     pub fn with_size(self, size: u32) -> PageLayout {
         PageLayout { size, ..self }

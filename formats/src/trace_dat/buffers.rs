@@ -112,6 +112,7 @@ fn one(b: &BufferOption, r: CpuRange, shared: &Shared<'_>, claimed: &mut Claimed
         instance,
         cpu,
         page,
+        perf: None,
         clock,
         chunks,
     });

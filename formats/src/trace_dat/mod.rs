@@ -39,11 +39,14 @@ mod sections;
 mod sequential;
 #[cfg(test)]
 mod tests;
+mod tracing_data;
 
 use crate::bytes::Bytes;
 use crate::capture::Capture;
 use crate::error::FormatError;
 use crate::open::Descriptor;
+
+pub(crate) use tracing_data::{TracingData, tracing_data};
 
 const NAME: &str = "trace.dat";
 

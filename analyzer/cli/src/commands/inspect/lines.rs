@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use netmortem_analyzer::ingest::TraceClock;
-use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Capture, Chunk, FormatError, Locus, Member, RawRecord, Stream, StreamItem};
 use serde_json::json;
 
@@ -36,28 +35,19 @@ impl Lines<'_, '_> {
                 return Ok(left);
             }
         };
-        for sub in sub_buffers(self.stream.page, &bytes, locus) {
-            let sub = match sub {
-                Ok(s) => s,
-                Err(e) => {
-                    self.error(&e, out)?;
-                    continue;
+        for item in self.stream.items(&bytes, locus) {
+            match item {
+                Ok(StreamItem::Record(r)) => left -= u64::from(self.record(&r, out)?),
+                Ok(StreamItem::Lost(l)) => {
+                    let n = l
+                        .count
+                        .map_or(Cow::Borrowed("an unknown number of"), |n| n.to_string().into());
+                    self.note("lost", &format!("{n} events"), l.offset.into(), out)?;
                 }
-            };
-            for item in sub.records(self.stream.page, locus) {
-                match item {
-                    Ok(StreamItem::Record(r)) => left -= u64::from(self.record(&r, out)?),
-                    Ok(StreamItem::Lost(l)) => {
-                        let n = l
-                            .count
-                            .map_or(Cow::Borrowed("an unknown number of"), |n| n.to_string().into());
-                        self.note("lost", &format!("{n} events"), l.offset.into(), out)?;
-                    }
-                    Err(e) => self.error(&e, out)?,
-                }
-                if left == 0 {
-                    return Ok(0);
-                }
+                Err(e) => self.error(&e, out)?,
+            }
+            if left == 0 {
+                return Ok(0);
             }
         }
         Ok(left)
