@@ -43,7 +43,10 @@ fn losses_are_gaps_with_the_numbers_of_perf_script() {
         assert!(gaps.iter().all(|g| g.cause == "overrun"), "{gaps:?}");
         total += lost;
     }
-    assert_eq!((facts.capture.lost_events, facts.capture.losses_of_unknown_size), (total, 0));
+    assert_eq!(
+        (facts.capture.lost_events, facts.capture.losses_of_unknown_size),
+        (total, 0)
+    );
     super::loss::check_invariants(&facts);
 }
 

@@ -57,10 +57,7 @@ impl Description {
             // Available, then online.
             FEATURE_NRCPUS => self.host.cpus = endian.u32(body, 0).unwrap_or(0),
             FEATURE_CMDLINE => self.command_line = texts(body, endian),
-            FEATURE_CLOCK_DATA => {
-                let read = || Some((endian.u32(body, 4)?, endian.u64(body, 8)?, endian.u64(body, 16)?));
-                self.clock_data = read();
-            }
+            FEATURE_CLOCK_DATA => self.clock_data = clock_data(body, endian),
             _ => {}
         }
     }
@@ -83,10 +80,10 @@ impl Description {
             RECORD_COMM => self.comm(b, endian),
             RECORD_FORK => self.fork(b, endian),
             RECORD_THROTTLE => self.throttled = self.throttled.saturating_add(1),
-            RECORD_LOST_SAMPLES if r.misc & MISC_LOST_SAMPLES_BPF == 0 => {
-                if self.lost_samples.len() < MAX_LOST_SAMPLES {
-                    self.lost_samples.push(b.to_vec());
-                }
+            RECORD_LOST_SAMPLES
+                if r.misc & MISC_LOST_SAMPLES_BPF == 0 && self.lost_samples.len() < MAX_LOST_SAMPLES =>
+            {
+                self.lost_samples.push(b.to_vec());
             }
             RECORD_HEADER_ATTR => match pipe_attr(b, endian) {
                 Some(a) => self.attrs.push(a),
@@ -152,6 +149,11 @@ fn pipe_attr(b: &[u8], endian: Endian) -> Option<Attr> {
     let size = endian.u32(b, 4).filter(|n| *n > 0).unwrap_or(ATTR_SIZE_MIN);
     attr.ids = ids(b.get(size as usize..)?, endian);
     Some(attr)
+}
+
+/// CLOCK_DATA: u32 version, u32 clock id, u64 wall clock, u64 that clock.
+fn clock_data(b: &[u8], endian: Endian) -> Option<(u32, u64, u64)> {
+    Some((endian.u32(b, 4)?, endian.u64(b, 8)?, endian.u64(b, 16)?))
 }
 
 /// `perf_header_string`: u32 size, NUL-padded text.

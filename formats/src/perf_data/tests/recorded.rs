@@ -110,7 +110,9 @@ fn check(file: &str, name: &str) -> Capture {
                 continue;
             };
             // Printed as hex without 0x, or as a name.
-            if field.kind != FieldKind::Int || ["protocol", "vlan_proto", "gso_type", "mark", "sock_cookie"].contains(&key) {
+            if field.kind != FieldKind::Int
+                || ["protocol", "vlan_proto", "gso_type", "mark", "sock_cookie"].contains(&key)
+            {
                 continue;
             }
             let access = IntAccess::bind(format, key, Endian::Little).unwrap();
