@@ -1,13 +1,18 @@
 //! Flights in processes of their own: two at once, one that is killed, one in a network namespace with a short queue.
 
-use std::path::Path;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use netmortem_formats::Capture;
+use netmortem_formats::bundle::{End, Manifest};
+use netmortem_formats::event_format::IntAccess;
 
 use super::flight::{Folder, flight_of, fly, flying, hold, overflow};
 use super::harness::{open, tracefs_or_skip, tracing_is_on, transfer, wait_for};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
-use super::reading::each_record;
+use super::reading::{each_record, payloads};
 use crate::flight::flight;
 
 #[test]
@@ -16,17 +21,29 @@ fn child_flight() {
     let folder = Folder(std::env::var_os("NETMORTEM_TEST_OUT").unwrap().into());
     let on = std::env::var("NETMORTEM_TEST_ON").unwrap();
     let o = folder.options();
-    let ok = match std::env::var_os("NETMORTEM_TEST_TRANSFER") {
-        None => flight(&o, &flying(&[&on]), &mut |_| {}).is_ok(),
-        Some(_) => {
-            let (s, ()) = fly(&o, &flying(&[&on]), |_| transfer(400_000));
-            s.bundles == 1
-        }
+    let planted = |plant: fn()| fly(&o, &flying(&[&on]), |_| plant()).0.bundles == 1;
+    let ok = match std::env::var("NETMORTEM_TEST_PLANT").as_deref() {
+        Err(_) => flight(&o, &flying(&[&on]), &mut |_| {}).is_ok(),
+        Ok("transfer") => planted(|| transfer(400_000)),
+        Ok("silence") => planted(|| {
+            // Nobody answers: the SYN is sent again when its timer expires, after a second.
+            let to = std::net::SocketAddr::from(([10, 98, 7, 7], 9));
+            assert!(TcpStream::connect_timeout(&to, Duration::from_secs(5)).is_err());
+        }),
+        Ok("full") => planted(|| {
+            // Nobody reads: the window closes.
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let _server = listener.accept().unwrap();
+            client.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+            while client.write_all(&[7; 1 << 16]).is_ok() {}
+        }),
+        Ok(other) => panic!("{other}"),
     };
     std::process::exit(i32::from(!ok));
 }
 
-fn spawn(through: &[&str], folder: &Folder, on: &str) -> Child {
+fn spawn(through: &[&str], folder: &Folder, on: &str, plant: Option<&str>) -> Child {
     let me = std::env::current_exe().unwrap();
     let mut argv: Vec<std::ffi::OsString> = through.iter().map(Into::into).collect();
     argv.push(me.into());
@@ -39,8 +56,8 @@ fn spawn(through: &[&str], folder: &Folder, on: &str) -> Child {
         "--ignored",
     ]);
     c.env("NETMORTEM_TEST_OUT", &folder.0).env("NETMORTEM_TEST_ON", on);
-    if !through.is_empty() {
-        c.env("NETMORTEM_TEST_TRANSFER", "1");
+    if let Some(plant) = plant {
+        c.env("NETMORTEM_TEST_PLANT", plant);
     }
     c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -54,8 +71,8 @@ fn signal(child: &Child, s: rustix::process::Signal) {
 fn two_flights_at_once() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
     let folder = Folder::new("two");
-    let mut a = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
-    let mut b = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
+    let mut a = spawn(&[], &folder, "drop:SOCKET_RCVBUFF", None);
+    let mut b = spawn(&[], &folder, "drop:SOCKET_RCVBUFF", None);
     for child in [&a, &b] {
         wait_for("no flight", || tracing_is_on(&root, child.id()));
     }
@@ -78,7 +95,7 @@ fn what_a_killed_flight_left_is_removed_by_the_next() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
     let state = kernel_state(&root);
     let folder = Folder::new("killed");
-    let mut child = spawn(&[], &folder, "drop:SOCKET_RCVBUFF");
+    let mut child = spawn(&[], &folder, "drop:SOCKET_RCVBUFF", None);
     let pid = child.id();
     wait_for("no flight", || {
         tracing_is_on(&root, pid) && instances_of(&root, pid).len() == 2
@@ -102,40 +119,77 @@ fn ip(args: &[&str]) -> bool {
         .is_ok_and(|s| s.success())
 }
 
-#[test]
-fn retransmits_of_a_short_queue_trigger() {
-    let Some((_, _one)) = tracefs_or_skip() else { return };
-    let name = format!("nmflight{}", std::process::id());
-    let path = format!("/run/netns/{name}");
-    let net = format!("--net={path}");
-    if !ip(&["ip", "netns", "add", &name]) {
+/// Flies in a network namespace of its own, whose counters nobody else moves, while `plant` is done there. None, and the
+/// reason printed, where `setup` (lines for ip or tc) is refused.
+fn planted(name: &str, setup: &[&str], on: &str, plant: &str) -> Option<(Capture, Manifest, End)> {
+    let namespace = format!("nmflight{}{name}", std::process::id());
+    if !ip(&["ip", "netns", "add", &namespace]) {
         println!("skipped: no network namespace can be made");
-        return;
+        return None;
     }
-    let lo = ["ip", "-n", &name, "link", "set", "lo", "mtu", "1500", "up"];
-    let tbf = "qdisc add dev lo root tbf rate 8mbit burst 4kb limit 9000";
-    let tbf: Vec<&str> = ["tc", "-n", &name].into_iter().chain(tbf.split(' ')).collect();
-    let made = ip(&lo) && ip(&tbf) && Path::new(&path).exists();
-    let folder = Folder::new("tbf");
-    let flown = made.then(|| {
-        spawn(&["nsenter", &net], &folder, "retransmits>2/s")
-            .wait()
-            .unwrap()
-            .success()
+    let up = "ip link set lo mtu 1500 up";
+    let done = [up].iter().chain(setup).all(|line| {
+        let (tool, rest) = line.split_once(' ').unwrap();
+        let words: Vec<&str> = [tool, "-n", &namespace].into_iter().chain(rest.split(' ')).collect();
+        ip(&words)
     });
-    ip(&["ip", "netns", "del", &name]);
+    let folder = Folder::new(name);
+    let net = format!("--net=/run/netns/{namespace}");
+    let flown = done.then(|| {
+        let mut child = spawn(&["nsenter", &net], &folder, on, Some(plant));
+        child.wait().unwrap().success()
+    });
+    ip(&["ip", "netns", "del", &namespace]);
     match flown {
-        None => println!("skipped: no tbf here"),
-        Some(ok) => assert!(ok),
-    }
-    if flown.is_none() {
-        return;
+        Some(ok) => assert!(ok, "no bundle"),
+        None => {
+            println!("skipped: not possible here: {setup:?}");
+            return None;
+        }
     }
     // The child's own Folder is gone with it only when it is dropped; exit() drops nothing.
     let (c, m, end) = open(&folder.bundles()[0]);
     hold(&c, &m, &end);
+    assert_eq!(flight_of(&m).trigger.on, on);
+    Some((c, m, end))
+}
+
+#[test]
+fn a_timeout_triggers() {
+    let Some((_, _one)) = tracefs_or_skip() else { return };
+    // Out by lo, where it is nobody's.
+    let route = "ip route add 10.98.7.7 dev lo src 127.0.0.1";
+    let Some((c, m, _)) = planted("rto", &[route], "rto", "silence") else {
+        return;
+    };
     let t = flight_of(&m).trigger;
-    assert_eq!(t.on, "retransmits>2/s");
+    assert_eq!(t.evidence, [format!("TcpExt.TCPTimeouts +{}", t.count.unwrap())]);
+    assert!((1..=4).contains(&t.count.unwrap()), "{t:?}");
+    // The SYN itself, sent again.
+    let format = c.event_formats.iter().find(|e| e.name == "tcp_retransmit_skb").unwrap();
+    let dport = IntAccess::bind(format, "dport", c.endian).unwrap();
+    assert!(payloads(&c, format.id).iter().any(|p| dport.u64(p) == Some(9)));
+}
+
+#[test]
+fn a_window_that_closes_triggers() {
+    let Some((_, _one)) = tracefs_or_skip() else { return };
+    let Some((_, m, _)) = planted("zero", &[], "zero-window", "full") else {
+        return;
+    };
+    let t = flight_of(&m).trigger;
+    let known = |e: &String| e.starts_with("TcpExt.TCPToZeroWindowAdv +") || e.starts_with("TcpExt.TCPWinProbe +");
+    assert!(!t.evidence.is_empty() && t.evidence.iter().all(known), "{t:?}");
+}
+
+#[test]
+fn retransmits_of_a_short_queue_trigger() {
+    let Some((_, _one)) = tracefs_or_skip() else { return };
+    let tbf = "tc qdisc add dev lo root tbf rate 8mbit burst 4kb limit 9000";
+    let Some((c, m, _)) = planted("tbf", &[tbf], "retransmits>2/s", "transfer") else {
+        return;
+    };
+    let t = flight_of(&m).trigger;
     let id = c
         .event_formats
         .iter()

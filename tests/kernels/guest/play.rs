@@ -1,0 +1,204 @@
+//! The order of things under one kernel.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+
+use super::traffic::SERVER;
+
+const TRACING: &str = "/sys/kernel/tracing";
+
+/// Plays all; every file that it leaves in `dir` is read by `matrix.rs`.
+pub fn play(dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let link = Link::new()?;
+    std::fs::write(dir.join("before.state"), state())?;
+    recorded(&link, dir)?;
+    killed(dir)?;
+    if std::env::var_os("NETMORTEM_GUEST_HOTPLUG").is_some() && std::fs::exists("/sys/devices/system/cpu/cpu1/online")?
+    {
+        let me = std::env::current_exe()?;
+        let words = [me.as_os_str(), "hotplug".as_ref(), dir.as_os_str()];
+        let done = record(dir, "hotplug.nmb", &["-b", "16M", "--"]).args(words).status()?;
+        ensure!(done.success(), "recording while a CPU goes: {done}");
+    }
+    Ok(std::fs::write(dir.join("after.state"), state())?)
+}
+
+/// A recorder of ours, as a program of its own.
+fn record(dir: &Path, name: &str, args: &[&str]) -> Command {
+    // Where it cannot be told what this program is, starting it says so.
+    let mut c = Command::new(std::env::current_exe().unwrap_or_default());
+    c.arg("record").arg("-o").arg(dir.join(name)).args(args);
+    c
+}
+
+/// Traffic of known size, and the kernel's counters around it.
+fn recorded(link: &Link, dir: &Path) -> anyhow::Result<()> {
+    let counters = |when: &str| -> anyhow::Result<()> {
+        for (ns, who) in link.0.iter().zip(["client", "server"]) {
+            let cat = ["cat", "/proc/net/snmp", "/proc/net/netstat"];
+            let out = Command::new("ip").args(["netns", "exec", ns]).args(cat).output()?;
+            ensure!(
+                out.status.success(),
+                "counters of {ns}: {}",
+                String::from_utf8_lossy(&out.stderr)
+            );
+            std::fs::write(dir.join(format!("{who}.{when}")), out.stdout)?;
+        }
+        Ok(())
+    };
+    counters("before")?;
+    let me = std::env::current_exe()?;
+    let [client, server, _] = &link.0;
+    let mut recorder = record(dir, "traffic.nmb", &["-b", "32M", "--"]);
+    recorder.arg(me).args(["traffic", client, server]).arg(dir);
+    let done = recorder.status()?;
+    ensure!(
+        done.success() && dir.join("truth").exists(),
+        "recording traffic: {done}"
+    );
+    counters("after")
+}
+
+/// A recorder is killed while it writes; what the next one says.
+fn killed(dir: &Path) -> anyhow::Result<()> {
+    let path = dir.join("killed.nmb");
+    let mut child = record(dir, "killed.nmb", &[]).stderr(Stdio::null()).spawn()?;
+    let name = format!("netmortem-{}-0", child.id());
+    let written = || {
+        netmortem_formats::open_path(&path)
+            .is_ok_and(|c| c.is_ok_and(|c| c.streams.iter().any(|s| !s.chunks.is_empty())))
+    };
+    until(&mut child, "no events are written", written)?;
+    child.kill()?;
+    child.wait()?;
+    std::fs::write(dir.join("killed.name"), name)?;
+    let next = record(dir, "next.nmb", &["-d", "200ms"]).output()?;
+    ensure!(next.status.success(), "{}", String::from_utf8_lossy(&next.stderr));
+    Ok(std::fs::write(dir.join("next.said"), next.stderr)?)
+}
+
+fn until(child: &mut Child, what: &str, mut done: impl FnMut() -> bool) -> anyhow::Result<()> {
+    let started = Instant::now();
+    while !done() {
+        if started.elapsed() > Duration::from_secs(40) || child.try_wait()?.is_some() {
+            child.kill()?;
+            anyhow::bail!("{what}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// What of tracing and of the network's settings a recording must leave as it was.
+fn state() -> String {
+    let mut out = String::new();
+    for file in [
+        "set_event",
+        "trace_clock",
+        "tracing_on",
+        "buffer_size_kb",
+        "buffer_percent",
+        "tracing_cpumask",
+        "current_tracer",
+        "trace_options",
+        "kprobe_events",
+        "uprobe_events",
+        "events/enable",
+    ] {
+        let text = std::fs::read_to_string(Path::new(TRACING).join(file));
+        out += &format!("{file}: {}\n", text.unwrap_or_else(|e| e.to_string()));
+    }
+    let ours = |name: &String| name.starts_with("netmortem-");
+    out += &format!("instances: {:?}\n", names(&Path::new(TRACING).join("instances"), ours));
+    for folder in ["core", "ipv4"] {
+        let root = Path::new("/proc/sys/net").join(folder);
+        // Sockets that wait to be forgotten come and go.
+        for name in names(&root, |n| !n.contains("orphan") && !n.contains("ehash")) {
+            if let Ok(text) = std::fs::read_to_string(root.join(&name)) {
+                out += &format!("{folder}/{name}: {text}");
+            }
+        }
+    }
+    out
+}
+
+fn names(folder: &Path, wanted: impl Fn(&String) -> bool) -> Vec<String> {
+    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<String> = all
+        .filter_map(|e| e.file_name().into_string().ok())
+        .filter(|n| wanted(n))
+        .collect();
+    all.sort();
+    all
+}
+
+/// Client and server, and between them a router that sends 8 Mbit/s out of a short queue, one segment in each skb: some
+/// segments are dropped and sent again, and each is an event of its own. Removed when dropped.
+struct Link([String; 3]);
+
+impl Link {
+    fn new() -> anyhow::Result<Link> {
+        let link = Link(["c", "s", "r"].map(|s| format!("nmkernels-{}-{s}", std::process::id())));
+        let [c, s, r] = &link.0;
+        for ns in &link.0 {
+            ip(&["netns", "add", ns])?;
+            // A kernel without IPv6 has no such files.
+            let off = "for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done";
+            let _ = exec(ns, off);
+            ip(&["-n", ns, "link", "set", "lo", "up"])?;
+        }
+        for (ns, end, of_router, net) in [(c, "k0", "r0", 0), (s, "k1", "r1", 1)] {
+            ip(&[
+                "link", "add", end, "netns", ns, "type", "veth", "peer", "name", of_router, "netns", r,
+            ])?;
+            let host = if net == 0 { "10.96.0.1" } else { SERVER };
+            let gateway = format!("10.96.{net}.254");
+            for (ns, dev, address) in [(ns, end, host), (r, of_router, &gateway)] {
+                ip(&["-n", ns, "addr", "add", &format!("{address}/24"), "dev", dev])?;
+                ip(&["-n", ns, "link", "set", dev, "gso_max_segs", "1", "up"])?;
+            }
+            ip(&["-n", ns, "route", "add", "default", "via", &gateway])?;
+        }
+        exec(r, "echo 1 > /proc/sys/net/ipv4/ip_forward").context("forwarding")?;
+        let tbf = [
+            "qdisc", "add", "dev", "r1", "root", "tbf", "rate", "8mbit", "burst", "4kb", "limit", "9000",
+        ];
+        let done = Command::new("tc").args(["-n", r]).args(tbf).status().context("tc")?;
+        ensure!(done.success(), "tc: {done}");
+        Ok(link)
+    }
+}
+
+fn exec(ns: &str, script: &str) -> anyhow::Result<()> {
+    let done = Command::new("ip")
+        .args(["netns", "exec", ns, "sh", "-c", script])
+        .stderr(Stdio::null())
+        .status()?;
+    ensure!(done.success(), "{script}: {done}");
+    Ok(())
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        for ns in &self.0 {
+            let _ = Command::new("ip")
+                .args(["netns", "del", ns])
+                .stderr(Stdio::null())
+                .status();
+        }
+    }
+}
+
+fn ip(words: &[&str]) -> anyhow::Result<()> {
+    let out = Command::new("ip").args(words).output().context("ip")?;
+    ensure!(
+        out.status.success(),
+        "ip {words:?}: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    Ok(())
+}

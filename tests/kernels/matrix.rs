@@ -1,0 +1,264 @@
+//! Record -> report on three kernels: this machine's, and Debian's 6.1 and 6.12 in an emulated machine. Each records under its
+//! own kernel (`guest/`), the analysis is done here, as for any bundle that comes from elsewhere.
+//!
+//! Asserted: what the kernel's own counters say is in the tables; nothing was lost; every setting is as it was, also after a
+//! recorder that was killed. Needs root and tracefs for this kernel; qemu, busybox, cpio, xz and apt for the others. Without
+//! them it says so.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use netmortem_analyzer::analyses::answer;
+use netmortem_analyzer::table::Cell;
+use netmortem_analyzer::{Facts, analyze, ingest};
+use netmortem_formats::bundle::{End, Manifest};
+use netmortem_formats::{Capture, open_path};
+
+const GUEST: &str = env!("CARGO_BIN_EXE_netmortem-guest");
+
+/// An emulated machine takes all the CPUs there are.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Gone when the test has passed.
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("netmortem-kernels-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn this_kernel() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !rustix::process::geteuid().is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        println!("skipped: recording under this kernel: no root, or no tracefs");
+        return;
+    }
+    let out = folder("own");
+    let done = Command::new(GUEST).arg("play").arg(&out).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    if said.contains("tc:") {
+        println!("skipped: recording under this kernel: no qdisc tbf");
+        return;
+    }
+    assert!(done.status.success(), "{said}");
+    judge(&out, None);
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn linux_6_1() {
+    under("6.1");
+}
+
+#[test]
+fn linux_6_12() {
+    under("6.12");
+}
+
+fn under(series: &str) {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let boot = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab/boot-kernel");
+    let out = folder(series);
+    let mut c = Command::new(boot);
+    c.args(["-t", "240", "-p", GUEST, series]).arg(&out);
+    c.args(["env", "NETMORTEM_GUEST_HOTPLUG=1", "netmortem-guest", "play", "/out"]);
+    let done = c.output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    let said = std::fs::read_to_string(out.join("stderr")).unwrap_or_default();
+    match done.status.code() {
+        Some(0) => judge(&out, Some(series)),
+        Some(77) => println!(
+            "skipped: Linux {series}: {}",
+            told.trim().trim_start_matches("skipped: ")
+        ),
+        // A machine too busy to emulate another one in time says nothing about the recorder.
+        Some(124 | 143) => println!("skipped: Linux {series}: not done in time: {} {said}", told.trim()),
+        other => panic!("{other:?}: {told} {said}"),
+    }
+    let _ = std::fs::remove_dir_all(out);
+}
+
+/// `name value` lines.
+fn numbers(dir: &Path, file: &str) -> BTreeMap<String, i64> {
+    let text = std::fs::read_to_string(dir.join(file)).unwrap();
+    let pair = |l: &str| l.split_once(' ').map(|(k, v)| (k.to_owned(), v.parse().unwrap()));
+    text.lines().filter_map(pair).collect()
+}
+
+/// By how much the counters of a namespace grew, named as `nstat` names them.
+fn growth(dir: &Path, who: &str, name: &str) -> u64 {
+    let read = |when: &str| -> u64 {
+        let text = std::fs::read_to_string(dir.join(format!("{who}.{when}"))).unwrap();
+        let mut lines = text.lines();
+        while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+            let (group, names) = names.split_once(": ").unwrap();
+            let mut pairs = names.split(' ').zip(values.split(' ').skip(1));
+            if let Some((_, v)) = pairs.find(|(n, _)| format!("{group}{n}") == name) {
+                return v.parse().unwrap();
+            }
+        }
+        panic!("no {name}")
+    };
+    read("after") - read("before")
+}
+
+fn open(path: &Path) -> (Capture, Manifest, End) {
+    let c = open_path(path).unwrap().unwrap();
+    assert!(c.complete, "{:?}", c.problems);
+    let manifest = serde_json::from_value(c.manifest.clone().unwrap()).unwrap();
+    let end = serde_json::from_value(c.end.clone().unwrap()).unwrap();
+    (c, manifest, end)
+}
+
+fn lost(end: &End) -> u64 {
+    end.cpu_stats
+        .iter()
+        .map(|s| s.overrun + s.commit_overrun + s.dropped_events + s.entries)
+        .sum()
+}
+
+fn dropped_for(facts: &Facts, reason: &str) -> u64 {
+    let name = |r: Option<u32>| match facts.names.drop_reason(r) {
+        Cell::Str(s) => s.into_owned(),
+        _ => String::new(),
+    };
+    facts.drops.iter().filter(|d| name(d.reason) == reason).count() as u64
+}
+
+fn judge(dir: &Path, series: Option<&str>) {
+    let (c, manifest, end) = open(&dir.join("traffic.nmb"));
+    let release = &manifest.host.kernel_release;
+    assert!(
+        series.is_none_or(|s| release.starts_with(&format!("{s}."))),
+        "{release}"
+    );
+    assert_eq!(lost(&end), 0, "{:?}", end.cpu_stats);
+
+    // Record -> report.
+    let facts = analyze(&c, &ingest::Options::default());
+    let answers = answer(&facts);
+    let page = netmortem_reports::html(&netmortem_reports::sections::document(&facts, &answers));
+    assert!(page.contains(release.as_str()), "the report does not name the kernel");
+    assert!(page.trim_end().ends_with("</html>"));
+
+    // Every event that the kernel says was written is in the analysis.
+    let read: u64 = end.cpu_stats.iter().map(|s| s.read_events).sum();
+    assert_eq!((facts.capture.total_events, facts.capture.lost_events), (read, 0));
+
+    // Counters against tables. Others of this machine may drop and send, too: those of the two namespaces are among them.
+    let truth = numbers(dir, "truth");
+    let (no_ports, full) = (
+        growth(dir, "server", "UdpNoPorts"),
+        growth(dir, "server", "UdpRcvbufErrors"),
+    );
+    let again = growth(dir, "client", "TcpRetransSegs") + growth(dir, "server", "TcpRetransSegs");
+    assert_eq!(no_ports, truth["to_closed_port"] as u64);
+    assert!(full > 500 && again > 0, "{full} {again}");
+    let port = truth["port"] as u16;
+    let mine = |id: Option<netmortem_analyzer::ConnectionId>| {
+        let of = facts.connections.iter().find(|c| Some(c.connection) == id);
+        of.is_some_and(|c| c.sport == port || c.dport == port)
+    };
+    // One segment in each skb: an event for each. A SYN's answer that is sent again has an event of its own kind.
+    let all = facts.retransmits.len() as u64;
+    let of_traffic = facts.retransmits.iter().filter(|r| mine(r.connection)).count() as u64;
+    let answers_again = facts
+        .capture
+        .events
+        .get("tcp:tcp_retransmit_synack")
+        .copied()
+        .unwrap_or(0);
+    assert!(
+        of_traffic <= again && again <= all + answers_again,
+        "{of_traffic} <= {again} <= {all} + {answers_again}"
+    );
+    if series.is_some() {
+        assert!(all <= again, "{all} {again}");
+    }
+    let alone = series.is_some();
+    for (reason, counted) in [("NO_SOCKET", no_ports), ("SOCKET_RCVBUFF", full)] {
+        let seen = dropped_for(&facts, reason);
+        assert!(
+            seen == counted || (!alone && seen > counted),
+            "{reason}: {seen} of {counted}"
+        );
+    }
+    let server: Vec<_> = facts.connections.iter().filter(|c| c.sport == port).collect();
+    let client: Vec<_> = facts.connections.iter().filter(|c| c.dport == port).collect();
+    let connections = truth["connections"] as usize;
+    assert_eq!(client.len(), connections, "{client:?}");
+    // The listener is a socket with this port, too.
+    let talked = server.iter().filter(|c| c.dport != 0).count();
+    assert_eq!(talked, connections, "{server:?}");
+    // What was read is known where the kernel has the event, exactly; never something else.
+    let bytes: Option<u64> = server.iter().filter(|c| c.dport != 0).map(|c| c.bytes_read).sum();
+    assert!(bytes.is_none_or(|b| b == truth["bytes_read"] as u64), "{bytes:?}");
+
+    // A recorder that was killed left a bundle up to its end; the next one cleaned up and said so.
+    let killed = open_path(&dir.join("killed.nmb")).unwrap().unwrap();
+    assert!(!killed.complete && killed.manifest.is_some() && killed.streams.iter().any(|s| !s.chunks.is_empty()));
+    let name = std::fs::read_to_string(dir.join("killed.name")).unwrap();
+    let said = std::fs::read_to_string(dir.join("next.said")).unwrap();
+    assert!(
+        said.contains(&format!("removed tracing instance {name}")) || !alone,
+        "{said}"
+    );
+    // On older kernels (6.1, not 6.12) the first instance since boot makes the kernel forget that the global buffer was to grow when used.
+    let state = |when: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(dir.join(format!("{when}.state"))).unwrap();
+        let plain = |l: &str| l.split(" (expanded:").next().unwrap().to_owned();
+        text.lines().map(plain).collect()
+    };
+    let [before, after] = ["before", "after"].map(state);
+    assert!(
+        before.len() > 100 && before.iter().any(|l| l == "instances: []" || !alone),
+        "{before:?}"
+    );
+    assert_eq!(after, before);
+
+    if dir.join("hotplug.nmb").exists() {
+        went_and_came(dir);
+    }
+    println!(
+        "Linux {release}: {read} events, {again} retransmits, {no_ports} without a socket, {full} at a full one, {connections} \
+         connections, {} kinds of events, {} absent",
+        manifest.plan.events.len(),
+        manifest.plan.absent.len()
+    );
+}
+
+/// CPU 1 was away for a while: it recorded before and after, and not meanwhile.
+fn went_and_came(dir: &Path) {
+    let (c, _, end) = open(&dir.join("hotplug.nmb"));
+    let times = numbers(dir, "hotplug");
+    assert_eq!(lost(&end), 0, "{:?}", end.cpu_stats);
+    let (mut before, mut meanwhile, mut after) = ([0u32; 2], [0u32; 2], [0u32; 2]);
+    for stream in &c.streams {
+        for chunk in &stream.chunks {
+            let locus = netmortem_formats::Locus::default();
+            let bytes = c.chunk_bytes(chunk).unwrap();
+            for page in netmortem_formats::sub_buffer::sub_buffers(stream.page, &bytes, locus) {
+                for item in page.unwrap().records(stream.page, locus) {
+                    let netmortem_formats::StreamItem::Record(r) = item.unwrap() else {
+                        panic!("loss")
+                    };
+                    let at = i64::try_from(r.ts).unwrap();
+                    let part = match at {
+                        t if t < times["gone"] => &mut before,
+                        t if t < times["back"] => &mut meanwhile,
+                        _ => &mut after,
+                    };
+                    part[usize::from(stream.cpu == 1)] += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        before.iter().chain(&after).all(|n| *n > 50),
+        "{before:?} {meanwhile:?} {after:?}"
+    );
+    assert!(
+        meanwhile[0] > 50 && meanwhile[1] == 0,
+        "{before:?} {meanwhile:?} {after:?}"
+    );
+}
