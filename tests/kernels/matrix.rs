@@ -4,6 +4,7 @@
 //! Asserted: what the kernel's own counters say is in the tables; nothing was lost; every setting is as it was, also after a
 //! recorder that was killed. Needs root and tracefs for this kernel; qemu, busybox, cpio, xz and apt for the others. Without
 //! them it says so.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // all of this file is the test
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
