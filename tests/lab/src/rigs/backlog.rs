@@ -74,7 +74,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let case = Case::new("rx", ports, window, "backlog", ns, why)
             .by(pid)
             .weaker(events::processed());
-        bench.plant(case.unless_disturbed(None, read_ns - sent.1));
+        bench.plant(
+            case.unless_disturbed(None, read_ns - sent.1)
+                .unless_sending(sent.1 - sent.0),
+        );
     }
     Ok(())
 }

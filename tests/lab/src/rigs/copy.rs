@@ -115,7 +115,10 @@ fn run(bench: &mut Bench, how: How) -> anyhow::Result<()> {
         if how == How::BusyPoll {
             case.run_by = "busy_poll".into();
         }
-        bench.plant(case.unless_disturbed(None, read_ns - sent.1));
+        bench.plant(
+            case.unless_disturbed(None, read_ns - sent.1)
+                .unless_sending(sent.1 - sent.0),
+        );
     }
     Ok(())
 }

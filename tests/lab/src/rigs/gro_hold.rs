@@ -73,7 +73,7 @@ fn run(bench: &mut Bench, threaded: bool) -> anyhow::Result<()> {
         if threaded {
             case.run_by = "threaded_napi".into();
         }
-        bench.plant(case.unless_disturbed(Some(held), ns));
+        bench.plant(case.unless_disturbed(Some(held), ns).unless_sending(sent.1 - sent.0));
     }
     Ok(())
 }

@@ -148,7 +148,10 @@ pub fn cases(
         };
         let (window, ns) = ((s.before_ns, g.read_ns), g.delay_ns.1 - g.delay_ns.0);
         let case = Case::new("rx", (sport, dport), window, stage, ns, why).by(reader.pid);
-        Some(case.unless_disturbed(planned, g.read_ns - s.after_ns))
+        Some(
+            case.unless_disturbed(planned, g.read_ns - s.after_ns)
+                .unless_sending(s.after_ns - s.before_ns),
+        )
     };
     Ok(sent.iter().zip(&reader.got).zip(delays).filter_map(of).collect())
 }

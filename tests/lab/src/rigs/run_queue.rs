@@ -61,7 +61,10 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let why = "a competitor held the reader's CPU until its burst ended";
         let ports = (client.local_addr()?.port(), 7001);
         let case = Case::new("rx", ports, window, "run_queue", ns, why).by(pid);
-        bench.plant(case.unless_disturbed(None, *read_ns - sent.1));
+        bench.plant(
+            case.unless_disturbed(None, *read_ns - sent.1)
+                .unless_sending(sent.1 - sent.0),
+        );
     }
     Ok(())
 }

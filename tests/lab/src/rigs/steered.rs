@@ -87,7 +87,11 @@ fn run(bench: &mut Bench, port: u16, at_receiver: bool, stage: &str, why: &str) 
         // Queued inside the send call. NET_RX begins, or comes to it, when the burning send call ends.
         let (window, ns) = ((sent.0, read_ns), burn.1 - sent.1);
         let case = Case::new("rx", (client.local_addr()?.port(), port), window, stage, ns, why);
-        bench.plant(case.by(pid).unless_disturbed(None, read_ns - sent.1));
+        bench.plant(
+            case.by(pid)
+                .unless_disturbed(None, read_ns - sent.1)
+                .unless_sending(sent.1 - sent.0),
+        );
     }
     Ok(())
 }

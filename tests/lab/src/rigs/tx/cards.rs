@@ -47,12 +47,14 @@ fn run(bench: &mut Bench, stage: &str, datagrams: usize, bytes: usize) -> anyhow
         ns.ip(&format!("link set {dev} txqueuelen 5000 up"))?;
     }
     let limits = format!("/sys/class/net/{from}/queues/tx-0/byte_queue_limits");
-    let limit = if stage == "bql" {
-        ("limit_max", "1000")
+    // Another rig may have set them.
+    let (least, most) = if stage == "bql" {
+        (0, 1_000)
     } else {
-        ("limit_min", "1000000")
+        (1_000_000, 1_000_000_000)
     };
-    a.sysfs(&format!("{limits}/{}", limit.0), limit.1)?;
+    a.sysfs(&format!("{limits}/limit_max"), &most.to_string())?;
+    a.sysfs(&format!("{limits}/limit_min"), &least.to_string())?;
     let reader = b.inside(|| Ok(UdpSocket::bind("10.68.1.2:9")?))?;
     reader.set_read_timeout(Some(Duration::from_secs(5)))?;
     let udp = a.inside(|| Ok(UdpSocket::bind("10.68.1.1:0")?))?;
