@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use netmortem_formats::Capture;
 
 /// A real recording of `sample-data`.
-fn sample(path: &str) -> Capture {
+pub(crate) fn sample(path: &str) -> Capture {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../sample-data")
         .join(path);

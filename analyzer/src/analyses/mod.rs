@@ -88,6 +88,14 @@ pub fn answer(facts: &Facts) -> Answers {
     }
 }
 
+/// The first of these events that nothing says was recorded: that none of it is there is no news.
+pub(crate) fn not_recorded(facts: &Facts, keys: &[&str]) -> Option<String> {
+    let key = keys.iter().find(|k| !facts.capture.recorded(k))?;
+    Some(format!(
+        "there is no {key} in the recording, and nothing says that it was recorded"
+    ))
+}
+
 /// The reasons given for `subject`, or a general one.
 pub(crate) fn reasons(facts: &Facts, subject: &'static str, otherwise: &str) -> Vec<Reason> {
     let found: Vec<Reason> = facts.unknown.iter().filter(|r| r.subject == subject).cloned().collect();

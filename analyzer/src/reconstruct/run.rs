@@ -41,6 +41,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             comms: &comms,
             passes: &passes,
             symbols: &capture.kallsyms,
+            end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
         };
         let tx = transmit::run(&trace, &inputs);
         (passes, tx)

@@ -48,7 +48,8 @@ fn the_sentence_says_every_reason() {
     let said = answer(&f).sentence;
     assert_eq!(
         said,
-        "Complete: no event was lost, every stream was read to its end. How far the CPUs' clocks are apart is not known."
+        "Complete: no event was lost, every stream was read to its end. How far the CPUs' clocks are apart is not known: \
+         intervals between CPUs have no error bar."
     );
     f.capture.streams[1].lost_events = 3;
     let said = answer(&f).sentence;

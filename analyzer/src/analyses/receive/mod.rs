@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyses::{Outcome, reasons};
+use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
@@ -17,6 +17,13 @@ mod blamed;
 mod tests;
 
 pub use blamed::{BLAMED, Blamed};
+
+/// Groups of events of which any one does: that a packet arrived, that TCP had it, that it was read.
+const TOLD_BY: [&[&str]; 3] = [
+    &["net:netif_receive_skb"],
+    &["tcp:tcp_probe"],
+    &["skb:skb_copy_datagram_iovec", "sock:sock_recv_length"],
+];
 
 /// How many worst units are kept as examples.
 pub const EXAMPLES: usize = 10;
@@ -71,6 +78,8 @@ pub struct Receive {
     pub protocol_only: u64,
     /// Units put in a receive queue and not seen read.
     pub queued: u64,
+    /// The longest that one of these is known to have waited when the recording ended, ns.
+    pub unread_at_least_ns: Option<i64>,
     /// Units in no percentile, by why: `censored_start`, `censored_end`, `loss`; and `not_solid`, those in the percentiles
     /// of all but not in the solid ones. Causes that excluded nothing are not there.
     pub excluded: BTreeMap<&'static str, u64>,
@@ -92,6 +101,8 @@ pub struct Receive {
     pub blamed: Vec<Blamed>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
+    /// Why units, or their reads, are missing: events that nothing says were recorded.
+    pub lacks: Vec<String>,
 }
 
 fn times(
@@ -128,11 +139,9 @@ fn times(
 /// Asks.
 pub fn answer(facts: &Facts) -> Outcome<Receive> {
     if facts.rx.is_empty() {
-        return Outcome::Unknown(reasons(
-            facts,
-            "rx",
-            "no packet was delivered to a socket in this recording",
-        ));
+        let none = lacks(facts).into_iter().next();
+        let none = none.unwrap_or_else(|| "no packet was delivered to a socket in this recording".into());
+        return Outcome::Unknown(reasons(facts, "rx", &none));
     }
     let whole_read = |r: &&RxRow| r.end == RxEnd::Read && r.censored.is_none();
     let read: Vec<&RxRow> = facts.rx.iter().filter(whole_read).collect();
@@ -165,6 +174,12 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
         read: read.len() as u64,
         protocol_only: count(RxEnd::Protocol),
         queued: count(RxEnd::Queued),
+        unread_at_least_ns: facts
+            .rx
+            .iter()
+            .filter(|r| r.end == RxEnd::Queued && r.censored == Some(Censored::End))
+            .filter_map(|r| r.at_least_ns)
+            .max(),
         excluded,
         by_confidence,
         total: times("total", "first event to the end of the read", &read, whole, |r| {
@@ -186,7 +201,18 @@ pub fn answer(facts: &Facts) -> Outcome<Receive> {
         by_task: dists(task),
         blamed: blamed::blamed(&read),
         worst: worst(&read),
+        lacks: lacks(facts),
     })
+}
+
+/// Events of which one at least says what arrived, and of which one at least says what was read; nobody enabled them.
+fn lacks(facts: &Facts) -> Vec<String> {
+    let none = |keys: &[&str]| {
+        let of = keys.iter().filter_map(|k| not_recorded(facts, &[k]));
+        let of: Vec<String> = of.collect();
+        (of.len() == keys.len()).then(|| of.into_iter().next()).flatten()
+    };
+    TOLD_BY.iter().filter_map(|keys| none(keys)).collect()
 }
 
 fn worst(read: &[&RxRow]) -> Vec<Example> {

@@ -3,6 +3,7 @@ use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
 use crate::facts::{ConnectionId, Facts, Reason, SkbId};
 use crate::name::Name;
+use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::stages::StageTimes;
@@ -27,6 +28,8 @@ fn segment(n: u32, end: TxEnd, of: &[(Stage, i64)], confidence: Confidence) -> T
         start: TxStart::Sendmsg,
         total_ns: stages.sum() + 1,
         end,
+        censored: None,
+        at_least_ns: None,
         retransmits: 0,
         recovery_by: None,
         t_sched_ns: i64::from(n),
@@ -103,7 +106,10 @@ fn recovery_is_by_the_class_of_the_last_retransmission() {
 #[test]
 fn what_the_recording_lacks_is_said() {
     let mut f = Facts::empty();
-    f.tx = vec![segment(0, TxEnd::Open, &[], Certain)];
+    f.tx = vec![segment(0, TxEnd::Sent, &[], Certain)];
+    // It was recorded, says the recorder: that there is none is news.
+    f.capture.total_events = 1;
+    f.capture.enabled_events = Some(vec!["tcp:tcp_probe".into()]);
     let line = |f: &Facts| {
         let lines = crate::analyses::answer(f).verdict;
         lines.into_iter().find(|l| l.subject == "transmit").unwrap()
@@ -127,7 +133,78 @@ fn what_the_recording_lacks_is_said() {
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Unknown);
     let expect =
         "How long sent TCP segments took is not known, because tcp:tcp_probe has no format; 1 packet was sent.";
+    assert_eq!(said.sentence, expect.replace("1 packet was", "0 packets were"));
+}
+
+/// A format that nobody enabled tells of no ACK: that none was seen is no answer.
+#[test]
+fn acks_that_nobody_recorded_are_not_known() {
+    let mut f = Facts::empty();
+    f.tx = vec![segment(0, TxEnd::Open, &[], Certain)];
+    f.capture.total_events = 1;
+    let line = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap()
+    };
+    let said = line(&f);
+    assert_eq!(said.tone, crate::analyses::verdict::Tone::Unknown);
+    let expect = "How long sent TCP segments took is not known, because there is no tcp:tcp_probe in the recording, and \
+                  nothing says that it was recorded; 1 packet was sent.";
     assert_eq!(said.sentence, expect);
+    // Recorded, and no ACK came for two seconds: something is wrong.
+    f.capture.enabled_events = Some(vec!["tcp:tcp_probe".into()]);
+    f.tx[0].censored = Some(Censored::End);
+    f.tx[0].at_least_ns = Some(2_000_000_000);
+    let said = line(&f);
+    assert_eq!(said.tone, crate::analyses::verdict::Tone::Notice);
+    let expect = "No TCP segment with payload was seen acknowledged from its start on; 1 packet was sent, the oldest \
+                  unanswered for at least 2.000 s.";
+    assert_eq!(said.sentence, expect);
+}
+
+/// What held segments is judged by its share and by its size, and the connection and its limiter are named.
+#[test]
+fn the_limiter_is_named_when_it_matters() {
+    let line = |held: i64, rest: i64| {
+        let mut f = Facts::empty();
+        let rows = (0..100).map(|n| segment(n, TxEnd::Acked, &[(Stage::Rwnd, held), (Stage::Network, rest)], Certain));
+        f.tx = rows.collect();
+        let lines = crate::analyses::answer(&f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap()
+    };
+    use crate::analyses::verdict::Tone;
+    // 45 % of the time in the peer's window: 450 us of each segment.
+    let said = line(450_000, 550_000);
+    assert_eq!(said.tone, Tone::Notice);
+    let expect = "; held p99 450.0 µs by this host or the peer's window, 45 % of the time; most held:  by the peer's \
+                  receive window";
+    assert!(said.sentence.contains(expect), "{}", said.sentence);
+    // The same share of nothing; little of much; much of much.
+    assert_eq!(line(45_000, 55_000).tone, Tone::Ok);
+    assert_eq!(line(200_000, 900_000).tone, Tone::Ok);
+    assert_eq!(line(1_000_000, 99_000_000).tone, Tone::Notice);
+}
+
+/// Rows with a lower bound only are in no percentile, and counted by why.
+#[test]
+fn what_is_only_bounded_is_in_no_percentile() {
+    let mut f = Facts::empty();
+    let of = |n, end, why| TxRow {
+        censored: why,
+        at_least_ns: why.map(|_| 500),
+        ..segment(n, end, &[(Stage::Network, 1_000 * i64::from(n) + 20)], Certain)
+    };
+    f.tx = vec![
+        of(0, TxEnd::Acked, None),
+        of(1, TxEnd::Acked, Some(Censored::Start)),
+        of(2, TxEnd::Acked, Some(Censored::Loss)),
+        of(3, TxEnd::Open, Some(Censored::End)),
+    ];
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    assert_eq!((t.acked, t.total.all.n, t.total.all.max_ns), (1, 1, Some(21)));
+    let excluded: Vec<_> = t.excluded.into_iter().collect();
+    assert_eq!(excluded, [("censored_end", 1), ("censored_start", 1), ("loss", 1)]);
+    assert_eq!((t.open, t.open_at_least_ns), (1, Some(500)));
 }
 
 /// A time that does not start at the send call is not said to.

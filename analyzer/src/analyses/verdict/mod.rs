@@ -9,6 +9,8 @@ use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 
+mod received;
+mod sent;
 mod sentences;
 #[cfg(test)]
 mod tests;
@@ -40,10 +42,21 @@ pub struct Line {
     pub sentence: String,
 }
 
-/// Residence in the receive queue (p99) from which the reader is named as the wait, ns.
+/// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
 pub const RCVQ_NOTICE_NS: i64 = 1_000_000;
-/// Share of sent segments' time in one wait of this host from which that wait is worth a look.
-pub const SENDER_NOTICE_SHARE: f64 = 0.5;
+/// Time for which packets at least waited unread when the recording ended, worth a look, ns.
+pub const UNREAD_NOTICE_NS: i64 = 20_000_000;
+/// Share of time in no stage from which the stages are no answer.
+pub const UNTOLD_SHARE: f64 = 0.5;
+/// Time for which a segment is held by this host or the peer's window (p99) worth a look, ns.
+pub const SENDER_NOTICE_NS: i64 = 1_000_000;
+/// Share of sent segments' time in waits of this host and for the peer's window that is worth a look, where the p99 of these
+/// waits is [`SENDER_FLOOR_NS`] or more.
+pub const SENDER_NOTICE_SHARE: f64 = 0.25;
+/// Below this (p99, ns) no share of the waits is worth a look.
+pub const SENDER_FLOOR_NS: i64 = 100_000;
+/// Time for which a segment at least had no ACK when the recording ended, worth a look, ns.
+pub const OPEN_NOTICE_NS: i64 = 1_000_000_000;
 /// NET_RX share of a CPU from which it is worth a look.
 pub const SOFTIRQ_NOTICE_SHARE: f64 = 0.30;
 /// NET_RX delay (p99) from which it is worth a look, ns.
@@ -88,8 +101,8 @@ pub fn answer(
     }
     vec![
         trust,
-        line("receive", get(receive).map(sentences::receive)),
-        line("transmit", get(transmit).map(sentences::transmit)),
+        line("receive", get(receive).map(received::receive)),
+        line("transmit", get(transmit).map(sent::transmit)),
         line("drops", get(drops).map(sentences::drops)),
         line("tcp", get(tcp).map(sentences::tcp)),
         line("napi", get(napi).map(sentences::napi)),

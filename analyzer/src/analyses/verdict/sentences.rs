@@ -1,15 +1,13 @@
-//! The fixed list of verdict sentences.
+//! The fixed list of verdict sentences: all but those of the two ledgers.
 
-use super::{RCVQ_NOTICE_NS, SENDER_NOTICE_SHARE, SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
-use crate::analyses::receive::Receive;
+use crate::analyses::receive::StageTimes;
 use crate::analyses::tcp::Tcp;
-use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
+use crate::stat::Distribution;
 
-/// Share of time in no stage from which the stages are no answer.
-const UNTOLD_SHARE: f64 = 0.5;
 /// Fewest delays of a CPU whose p99 is judged.
 const WAITS: u64 = 100;
 
@@ -29,8 +27,13 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-fn or_dash(ns: Option<i64>) -> String {
+pub(super) fn or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "–".into(), duration)
+}
+
+/// The times of a stage: of the certain and strong units, where there are any; else of all.
+pub(super) fn pick(s: &StageTimes, sure: bool) -> &Distribution {
+    if sure { &s.solid } else { &s.all }
 }
 
 pub(super) fn unknown(subject: &str, why: &[Reason]) -> String {
@@ -44,104 +47,6 @@ pub(super) fn unknown(subject: &str, why: &[Reason]) -> String {
         }
         _ => format!("No answer on {subject}, because {}.", why.join("; ")),
     }
-}
-
-pub(super) fn receive(r: &Receive) -> (Tone, String) {
-    if r.read == 0 {
-        return (
-            Tone::Notice,
-            format!(
-                "No received packet was read by a task; {} were processed.",
-                r.protocol_only
-            ),
-        );
-    }
-    let total = &r.total.solid;
-    let top = r.stages.iter().chain([&r.unattributed]).max_by_key(|s| s.solid.sum_ns);
-    // Of the same units as the percentiles: `share` is of all, and the weak ones may be slow for another reason.
-    let top = top.filter(|_| total.sum_ns > 0).map_or_else(String::new, |s| {
-        let share = s.solid.sum_ns as f64 / total.sum_ns as f64;
-        format!("; {:.0} % of that time: {}", share * 100.0, s.meaning)
-    });
-    let all = &r.total.all;
-    let weak = match all.n.saturating_sub(total.n) {
-        0 => String::new(),
-        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
-    };
-    let slow = r.rcvq.solid.p99_ns.is_some_and(|v| v >= RCVQ_NOTICE_NS);
-    // Where most of the time is in no stage, the question is not answered.
-    let in_none = total.sum_ns > 0 && r.unattributed.solid.sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
-    let sentence = format!(
-        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}{weak}.",
-        or_dash(total.p50_ns),
-        or_dash(total.p99_ns),
-        or_dash(total.max_ns),
-        total.n,
-    );
-    (
-        if slow || in_none || total.n == 0 {
-            Tone::Notice
-        } else {
-            Tone::Ok
-        },
-        sentence,
-    )
-}
-
-/// Time in the network or in the program's own call is no wait of the host's queues.
-const NOT_QUEUED: [&str; 2] = ["network", "send"];
-
-pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
-    let total = &t.total.solid;
-    if t.acked == 0 {
-        let others: u64 = t.others.values().sum();
-        let no_acks = t.no_acks();
-        if !no_acks.is_empty() {
-            let why: Vec<&str> = no_acks.iter().map(|r| r.because.as_str()).collect();
-            let s = format!(
-                "How long sent TCP segments took is not known, because {}; {} sent.",
-                why.join("; "),
-                counted(others + t.open + t.dropped, "packet was", "packets were")
-            );
-            return (Tone::Unknown, s);
-        }
-        let s = format!(
-            "No TCP segment with payload was seen acknowledged; {} sent.",
-            counted(others + t.open + t.dropped, "packet was", "packets were")
-        );
-        return (Tone::Ok, s);
-    }
-    let top = t.stages.iter().chain([&t.unattributed]).max_by_key(|s| s.solid.sum_ns);
-    let top = top.filter(|_| total.sum_ns > 0);
-    let share = top.map_or(0.0, |s| s.solid.sum_ns as f64 / total.sum_ns as f64);
-    let said = top.map_or_else(String::new, |s| {
-        format!("; {:.0} % of that time: {}", share * 100.0, s.meaning)
-    });
-    let all = &t.total.all;
-    let weak = match all.n.saturating_sub(total.n) {
-        0 => String::new(),
-        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
-    };
-    let open = match t.open {
-        0 => String::new(),
-        n => format!("; {n} not acknowledged at the end"),
-    };
-    let held = top.is_some_and(|s| !NOT_QUEUED.contains(&s.stage)) && share >= SENDER_NOTICE_SHARE;
-    // Where send calls were not recorded, what was before the device is not known.
-    let from = match t.starts.get("sendmsg").copied().unwrap_or(0) {
-        n if n == t.acked => "their send call began".to_string(),
-        0 => "their first event (their send calls were not seen)".to_string(),
-        n => format!("their first event ({n} of {}: the send call)", t.acked),
-    };
-    let sentence = format!(
-        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after {from} (n {}){said}{weak}{open}.",
-        or_dash(total.p50_ns),
-        or_dash(total.p99_ns),
-        or_dash(total.max_ns),
-        total.n,
-    );
-    let tone = if held || total.n == 0 { Tone::Notice } else { Tone::Ok };
-    (tone, sentence)
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {

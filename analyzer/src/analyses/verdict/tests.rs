@@ -1,5 +1,5 @@
 use super::sentences::{self, duration};
-use super::{Line, Tone};
+use super::{Line, Tone, received};
 use crate::analyses::drops::{Drops, Group};
 use crate::analyses::napi::{CpuVector, Napi};
 use crate::analyses::receive::{Receive, StageTimes};
@@ -69,6 +69,7 @@ fn receive(rcvq: i64) -> Receive {
         protocol_only: 1,
         excluded: BTreeMap::new(),
         queued: 0,
+        unread_at_least_ns: None,
         by_confidence: BTreeMap::new(),
         total: stage("total", &[10_000, 20_000], 1.0),
         stages: vec![stage("gro", &[6_000], 0.2), stage("copy", &[21_000], 0.7)],
@@ -78,30 +79,60 @@ fn receive(rcvq: i64) -> Receive {
         by_task: BTreeMap::new(),
         blamed: vec![],
         worst: vec![],
+        lacks: vec![],
     }
 }
 
 #[test]
 fn the_receive_line_names_the_largest_share() {
-    let (tone, s) = sentences::receive(&receive(999_999));
+    let (tone, s) = received::receive(&receive(999_999));
     assert_eq!(tone, Tone::Ok);
     let expect = "Received packets reached their reader in p50 10.0 µs, p99 20.0 µs, max 20.0 µs (n 2); \
                   70 % of that time: what passes in it.";
     assert_eq!(s, expect);
-    assert_eq!(sentences::receive(&receive(1_000_000)).0, Tone::Notice);
+    assert_eq!(received::receive(&receive(1_000_000)).0, Tone::Notice);
     // A slow unit of weak confidence changes neither the percentiles nor the share beside them, and is not hidden.
     let mut mixed = receive(0);
     mixed.total.all = dist(&[10_000, 20_000, 970_000]);
     mixed.stages[0].share = 0.98;
     mixed.stages[0].all = dist(&[6_000, 974_000]);
     let expect = expect.replace("in it.", "in it; 1 less certain, with them max 970.0 µs.");
-    assert_eq!(sentences::receive(&mixed).1, expect);
+    assert_eq!(received::receive(&mixed).1, expect);
     // Most of the time in no stage is no good answer, however short.
     let mut untold = receive(0);
     untold.unattributed = stage("unattributed", &[15_000], 0.5);
-    assert_eq!(sentences::receive(&untold).0, Tone::Notice);
+    assert_eq!(received::receive(&untold).0, Tone::Notice);
+    // A way of a millisecond is long, wherever it went.
+    let mut late = receive(0);
+    late.total.solid = dist(&[10_000, 1_000_000]);
+    assert_eq!(received::receive(&late).0, Tone::Notice);
+    // A reader that never comes back is no read, and news all the same.
+    let stuck = Receive {
+        queued: 3,
+        unread_at_least_ns: Some(20_000_000),
+        ..receive(0)
+    };
+    let (tone, s) = received::receive(&stuck);
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        s.ends_with("; 3 not seen read at the end, one for at least 20.00 ms."),
+        "{s}"
+    );
+    // What tells of arrivals or reads was not recorded: then what is there is not all.
+    let lacks = vec!["there is no tcp_probe".to_string()];
+    let some = Receive {
+        lacks: lacks.clone(),
+        ..receive(0)
+    };
+    assert_eq!(received::receive(&some).0, Tone::Notice);
+    let nothing = Receive {
+        read: 0,
+        lacks,
+        ..receive(0)
+    };
+    assert_eq!(received::receive(&nothing).0, Tone::Unknown);
     let none = Receive { read: 0, ..receive(0) };
-    assert!(sentences::receive(&none).1.contains("No received packet was read"));
+    assert!(received::receive(&none).1.contains("No received packet was read"));
 }
 
 #[test]

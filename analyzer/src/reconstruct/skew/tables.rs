@@ -1,5 +1,6 @@
 //! Rows of the view `clock_skew`, and what they come to.
 
+use crate::analyses::verdict::duration;
 use crate::table::{Cell, TableDef, col};
 
 /// Two CPUs between which causes and effects were seen.
@@ -52,7 +53,8 @@ pub struct ClockError {
     pub cpu_pairs: u64,
     /// Effects seen before their cause.
     pub negative: u64,
-    /// The largest of these, ns: the error bar; 0 when there was none, `None` when nothing was compared.
+    /// The largest of these, ns: the error bar; 0 when there was none (then only [`ClockError::bound_ns`] says how far an interval
+    /// may be wrong), `None` when nothing was compared.
     pub error_ns: Option<i64>,
     /// The clocks of any two compared CPUs are not further apart than this, ns; `None` when some pair is bounded on one side only.
     pub bound_ns: Option<i64>,
@@ -76,20 +78,26 @@ impl ClockError {
     /// The same for a verdict.
     pub fn short(&self) -> String {
         let Some(error) = self.error_ns else {
-            return "How far the CPUs' clocks are apart is not known.".into();
+            return "How far the CPUs' clocks are apart is not known: intervals between CPUs have no error bar.".into();
         };
         let apart = match self.bound_ns {
             _ if !self.consistent => "no constant offsets explain them".into(),
-            Some(ns) => format!("at most {ns} ns apart"),
-            None => "bounded on one side only".into(),
+            Some(ns) => format!("at most {} apart", duration(ns)),
+            None => "how far apart is bounded on one side only".into(),
         };
-        format!("Clocks of the CPUs: error bar {error} ns, {apart}.")
+        match error {
+            0 => format!(
+                "Clocks of the CPUs: {apart}; no effect came before its cause in {} pairs.",
+                self.pairs
+            ),
+            _ => format!("Clocks of the CPUs: error bar {error} ns, {apart}."),
+        }
     }
     /// One sentence without its period.
     pub fn sentence(&self) -> String {
         let Some(error) = self.error_ns else {
             return "no event on one CPU could be tied to its cause on another: how far the CPUs' clocks are apart is \
-                    not known; no interval is clamped to zero"
+                    not known, and intervals between CPUs have no error bar; no interval is clamped to zero"
                 .into();
         };
         let apart = match self.bound_ns {
@@ -101,8 +109,14 @@ impl ClockError {
             0 => "no effect was recorded before its cause".to_string(),
             n => format!("{n} effects were recorded before their cause"),
         };
+        // Order kept is no proof of clocks that agree: what is known is the bound.
+        let bar = match (error, self.bound_ns) {
+            (0, Some(ns)) => format!("an interval between two CPUs may be wrong by that, {ns} ns at most"),
+            (0, None) => "by how much an interval between two CPUs may be wrong is not known".into(),
+            _ => format!("error bar {error} ns"),
+        };
         format!(
-            "in {} pairs of cause and effect on two CPUs {seen}; {apart}; no interval is clamped to zero; error bar {error} ns",
+            "in {} pairs of cause and effect on two CPUs {seen}; {apart}; no interval is clamped to zero; {bar}",
             self.pairs
         )
     }

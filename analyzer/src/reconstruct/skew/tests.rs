@@ -68,6 +68,34 @@ fn latencies_of_both_directions_bound_the_offset() {
     );
 }
 
+/// Order kept everywhere is no proof of clocks that agree: the bound is said, not an error bar of 0.
+#[test]
+fn what_bounds_an_interval_is_said() {
+    let of = |error_ns, bound_ns| ClockError {
+        pairs: 12,
+        cpu_pairs: 1,
+        negative: 0,
+        error_ns,
+        bound_ns,
+        consistent: true,
+    };
+    assert_eq!(
+        of(Some(0), Some(49_560)).short(),
+        "Clocks of the CPUs: at most 49.6 µs apart; no effect came before its cause in 12 pairs."
+    );
+    let said = of(Some(0), Some(49_560)).sentence();
+    assert!(
+        said.ends_with("an interval between two CPUs may be wrong by that, 49560 ns at most"),
+        "{said}"
+    );
+    let said = of(Some(0), None).sentence();
+    assert!(
+        said.ends_with("by how much an interval between two CPUs may be wrong is not known"),
+        "{said}"
+    );
+    assert!(!of(Some(0), None).short().contains("error bar 0"));
+}
+
 /// CPU 1's clock is 20 us behind: what it does is recorded before what made it do so. The error bar says how much, and the
 /// smallest offset that puts it right is within the latency of the truth.
 #[test]
@@ -124,7 +152,7 @@ fn a_loss_ends_every_pair() {
     assert!(r.rows().is_empty());
     let e = ClockError::of(&[]);
     assert_eq!((e.error_ns, e.bound_ns), (None, None));
-    assert!(e.sentence().contains("not known"));
+    assert!(e.sentence().contains("not known") && e.short().contains("no error bar"));
 }
 
 /// Difference constraints: a third CPU tightens what two say directly, and a cycle below 0 contradicts any constant offset.

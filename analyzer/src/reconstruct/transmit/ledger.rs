@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::adopt::adopt;
 use super::bytes::Bytes;
+use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Segment, Shared, bare, build};
 use super::limits::{HELD, limits};
@@ -19,6 +20,7 @@ use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::thread::Split;
 use crate::reconstruct::timers::Kind;
@@ -32,6 +34,7 @@ const WEAK_SHARE: i64 = 20;
 
 /// All rows, by start.
 pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Vec<TxRow> {
+    let told = !t.sends.appends.is_empty();
     let calls = t.sends.calls;
     let mut flows: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
     let mut others: Vec<u32> = vec![];
@@ -76,7 +79,11 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
     if !adopted.is_empty() {
         headers = calibrated(&flows, &mut shared);
     }
-    let ledger = Ledger { inputs, calls: &calls };
+    let ledger = Ledger {
+        inputs,
+        calls: &calls,
+        told,
+    };
     let mut rows: Vec<TxRow> = flows
         .par_iter()
         .zip(headers)
@@ -89,6 +96,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
             .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0))),
     );
     for r in &mut rows {
+        censor::by_loss(r, lost);
         // What was lost before it ended may have been its end, its wait or its ACK.
         let to = match r.end {
             TxEnd::Open => i64::MAX,
@@ -140,6 +148,8 @@ fn own(packets: &mut [Packet], flows: &mut [(ConnectionId, Of<'_>)], adopted: &[
 struct Ledger<'l> {
     inputs: &'l Inputs<'l>,
     calls: &'l [Call],
+    /// Some send call's bytes are known.
+    told: bool,
 }
 
 impl Ledger<'_> {
@@ -152,7 +162,13 @@ impl Ledger<'_> {
             let Some(p) = shared.packets.get(seg.packet as usize) else {
                 continue;
             };
-            let mut row = self.begin(p, TxKind::Tcp, seg.link);
+            // No window of this socket says how long its headers are: those of other sockets need not be.
+            let link = if header.is_some() {
+                seg.link
+            } else {
+                seg.link.min(Confidence::Weak)
+            };
+            let mut row = self.begin(p, TxKind::Tcp, link);
             row.bytes = Some(flow.payload(p));
             let mut weak = 0;
             if let Some((append, sure)) = bytes.of(seg.start, seg.epoch) {
@@ -164,6 +180,7 @@ impl Ledger<'_> {
                     None => (append.from.min(handed), TxStart::WriteQueue),
                 };
                 if let Some(call) = call {
+                    row.censored = call.cut.then_some(Censored::Start);
                     row.confidence = row.confidence.min(call.link);
                     (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
                     in_call(
@@ -188,15 +205,18 @@ impl Ledger<'_> {
             } else {
                 // What it waited for before it was queued is not known: no claim about the rest is one about the whole.
                 row.confidence = row.confidence.min(Confidence::Weak);
+                // Written before the first call of the recording.
+                row.censored = (self.told && !flow.born).then_some(Censored::Start);
             }
             let mut row = self.tcp_end(row, p, seg, shared);
+            censor::by_ends(&mut row, || censor::outstanding(of, p.ts, self.inputs.end_ns));
             if weak.saturating_mul(WEAK_SHARE) > row.total_ns {
                 row.confidence = row.confidence.min(Confidence::Weak);
             }
             rows.push(row);
         }
         let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
-        rows.extend(control.map(|p| self.packet(p, flow.header.is_some())));
+        rows.extend(control.map(|p| self.packet(p, header.is_some())));
         rows
     }
 
@@ -217,6 +237,8 @@ impl Ledger<'_> {
             start: TxStart::Queue,
             total_ns: 0,
             end: TxEnd::Open,
+            censored: None,
+            at_least_ns: None,
             retransmits: 0,
             recovery_by: None,
             t_sched_ns: p.ts,
@@ -295,6 +317,7 @@ impl Ledger<'_> {
             row.confidence = row.confidence.min(Confidence::Weak);
         }
         let call = p.call.and_then(|c| self.calls.get(c as usize));
+        row.censored = call.filter(|c| c.cut).map(|_| Censored::Start);
         let handed = p.parked.unwrap_or(p.ts);
         // 0: which protocol's call it was is not known.
         let whole = udp || (kind == TxKind::Other && p.protocol == 0);
@@ -327,7 +350,9 @@ impl Ledger<'_> {
                 device.ended
             }
         };
-        finish(row, last)
+        let mut row = finish(row, last);
+        censor::by_ends(&mut row, || censor::alive(self.inputs, p.skb, p.ts));
+        row
     }
 }
 

@@ -17,6 +17,7 @@
 
 mod adopt;
 mod bytes;
+mod censor;
 mod descriptors;
 mod device;
 mod ends;

@@ -64,6 +64,8 @@ pub struct Inputs<'f> {
     pub passes: &'f Passes,
     /// The recording's symbols.
     pub symbols: &'f Kallsyms,
+    /// Last event of the recording, ns.
+    pub end_ns: i64,
 }
 
 /// What the tracker found.
@@ -190,6 +192,7 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
                         d.accepted(e.pid, fd);
                     }
                 }
+                t.sends.exit(e);
                 t.boundary(e, false);
                 if let Some(d) = &mut t.descriptors {
                     d.leave(e.pid);

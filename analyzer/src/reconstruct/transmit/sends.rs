@@ -30,6 +30,8 @@ pub(super) struct Call {
     pub(super) enter: Option<i64>,
     /// How sure its socket is.
     pub(super) link: Confidence,
+    /// It was under way when the recording, or recording again after a loss, began: its system call ended without a begin.
+    pub(super) cut: bool,
 }
 
 /// Bytes taken into a write queue: after `from`, at the latest at `by`.
@@ -66,6 +68,8 @@ pub(super) struct Thread {
     pub(super) ack: Option<(u32, ConnectionId)>,
     /// It runs the work item of TCP small queues.
     pub(super) tsq: bool,
+    /// Sends of a system call whose begin was not seen.
+    unbegun: Vec<u32>,
 }
 
 impl Thread {
@@ -93,6 +97,16 @@ pub(super) struct Sends {
 impl Sends {
     pub(super) fn thread(&mut self, pid: i32) -> &mut Thread {
         self.threads.entry(pid).or_default()
+    }
+
+    /// A system call ends: sends in it without its begin were under way before.
+    pub(super) fn exit(&mut self, e: &Event<'_>) {
+        let unbegun = self.threads.get_mut(&e.pid).map(|t| std::mem::take(&mut t.unbegun));
+        for call in unbegun.into_iter().flatten() {
+            if let Some(c) = self.calls.get_mut(call as usize) {
+                c.cut = true;
+            }
+        }
     }
 
     /// Any system call begins or ends.
@@ -138,11 +152,14 @@ impl Sends {
         t.ack = None;
         if t.enter.is_some() {
             t.enter = Some((e.index, e.ts));
+        } else if t.unbegun.len() < 4096 {
+            t.unbegun.push(call);
         }
         self.calls.push(Call {
             pid: e.pid,
             enter: enter.map(|x| x.1),
             link,
+            cut: false,
         });
         let total = u32::try_from(ret).unwrap_or(0);
         if let Some(c) = connection.filter(|_| total > 0) {

@@ -4,6 +4,7 @@ use super::stages::{Stage, StageTimes};
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
+use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::table::{Cell, TableDef, col};
 
@@ -115,6 +116,10 @@ pub struct TxRow {
     pub total_ns: i64,
     /// How it ended.
     pub end: TxEnd,
+    /// Why its time is only known to be at least something; such a row is in no percentile.
+    pub censored: Option<Censored>,
+    /// Of a censored row: start to the last moment at which it is known to have been under way, ns.
+    pub at_least_ns: Option<i64>,
     /// Times (parts of) it were sent again.
     pub retransmits: u16,
     /// Why it was sent again the last time.
@@ -227,6 +232,20 @@ pub static TX: TableDef<TxRow> = TableDef {
             Str,
             "acked (TCP), completed (device reported it sent), sent (driver took it, no more known), dropped, open (recording ended first)",
             |r, _| Cell::str(r.end.word())
+        ),
+        col!(
+            "censored",
+            "",
+            Str,
+            "why its time is only a lower bound: start (under way before the recording), end (when it ended), loss (events were lost meanwhile); in no percentile",
+            |r, _| r.censored.map_or(Cell::Null, |c| Cell::str(c.word()))
+        ),
+        col!(
+            "at_least_ns",
+            "ns",
+            I64,
+            "of a censored row: start to the last moment at which it is known to have been under way",
+            |r, _| r.at_least_ns.into()
         ),
         col!(
             "retransmits",

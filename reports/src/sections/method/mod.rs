@@ -103,8 +103,13 @@ fn thresholds() -> Table {
                 format::duration(verdict::SOFTIRQ_WAIT_NOTICE_NS),
             ),
             row(
-                "one wait of this host's share of sent segments' time worth a look",
-                format::percent(verdict::SENDER_NOTICE_SHARE),
+                "share of sent segments' time in waits of this host and for the peer's window worth a look",
+                format!(
+                    "{}, if p99 of these waits is {} or more; any share from {} on",
+                    format::percent(verdict::SENDER_NOTICE_SHARE),
+                    format::duration(verdict::SENDER_FLOOR_NS),
+                    format::duration(verdict::SENDER_NOTICE_NS)
+                ),
             ),
             row(
                 "unexplained share of a byte balance worth a look",

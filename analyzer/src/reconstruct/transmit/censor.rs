@@ -1,0 +1,68 @@
+//! Rows whose time is only a lower bound, and how low: as in the receive ledger.
+//!
+//! | cause | whose time | known until |
+//! |---|---|---|
+//! | start | its send call was under way when recording began, or its bytes were written before the first call of it | its end |
+//! | end | not acknowledged, or not given to a driver, when the recording ended | the last `tcp_probe`, the end of ESTABLISHED (no probe shows a later ACK), or the last event |
+//! | loss | events were lost meanwhile: its end, or another, may have been among them | the loss, or a later event of its own |
+
+use super::flow::Of;
+use super::routes::Inputs;
+use super::tables::{TxEnd, TxRow};
+use crate::facts::SkbId;
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::receive::tables::Censored;
+use crate::reconstruct::skb::tables::DeathKind;
+
+/// TCP_ESTABLISHED.
+const ESTABLISHED: i32 = 1;
+
+/// A row that began before the recording (said by who found it), or did not end in it.
+pub(super) fn by_ends(row: &mut TxRow, until: impl FnOnce() -> i64) {
+    if row.end == TxEnd::Open {
+        row.censored = row.censored.or(Some(Censored::End));
+        row.at_least_ns = Some(until().wrapping_sub(row.start_ns).max(row.total_ns));
+    } else if row.censored.is_some() {
+        row.at_least_ns = Some(row.total_ns);
+    }
+}
+
+/// A row in whose time events were lost.
+pub(super) fn by_loss(row: &mut TxRow, lost: &Lost) {
+    let end = row.start_ns.saturating_add(row.at_least_ns.unwrap_or(row.total_ns));
+    let spans = lost.spans();
+    let at = spans.partition_point(|g| g.1 < row.start_ns);
+    let Some(gap) = spans.get(at).filter(|g| g.0 <= end) else {
+        return;
+    };
+    // Its own events after the loss began show it under way, but an ACK may have been lost.
+    let own = [Some(row.t_sched_ns), row.t_snd_ns].into_iter().flatten();
+    let known = own.fold(gap.0.max(row.start_ns), i64::max).min(end);
+    row.censored = Some(Censored::Loss);
+    row.at_least_ns = Some(known.wrapping_sub(row.start_ns).max(0));
+}
+
+/// Until when a segment queued at `queued` that no probe shows acknowledged was surely not. The last probe shows the socket
+/// before its own segment, which may have been the ACK; without one no ACK came while the socket was in ESTABLISHED.
+pub(super) fn outstanding(of: &Of<'_>, queued: i64, end_ns: i64) -> i64 {
+    let last = of.probes.last().map(|(_, s)| s.time_ns);
+    let Some(last) = last else { return queued };
+    if last >= queued {
+        return last;
+    }
+    let left = |s: &&&_| -> bool {
+        let s: &crate::reconstruct::tcp::tables::StateRow = s;
+        s.kind == "sock" && s.state != ESTABLISHED && s.time_ns >= last
+    };
+    let closed = of.states.iter().find(left).map(|s| s.time_ns);
+    closed.map_or(end_ns, |t| t.max(queued)).min(end_ns)
+}
+
+/// Until when a packet that no driver is known to have taken was alive.
+pub(super) fn alive(inputs: &Inputs<'_>, skb: SkbId, queued: i64) -> i64 {
+    match inputs.identity.life(skb) {
+        Some(l) if l.death_kind == DeathKind::CensoredEnd => inputs.end_ns.max(queued),
+        Some(l) => l.last_ns.max(queued),
+        None => queued,
+    }
+}
