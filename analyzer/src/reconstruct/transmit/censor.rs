@@ -30,16 +30,23 @@ pub(super) fn by_ends(row: &mut TxRow, until: impl FnOnce() -> i64) {
 /// A row in whose time events were lost.
 pub(super) fn by_loss(row: &mut TxRow, lost: &Lost) {
     let end = row.start_ns.saturating_add(row.at_least_ns.unwrap_or(row.total_ns));
-    let spans = lost.spans();
-    let at = spans.partition_point(|g| g.1 < row.start_ns);
-    let Some(gap) = spans.get(at).filter(|g| g.0 <= end) else {
+    let Some(gap) = first(lost, row.start_ns, end) else {
         return;
     };
-    // Its own events after the loss began show it under way, but an ACK may have been lost.
-    let own = [Some(row.t_sched_ns), row.t_snd_ns].into_iter().flatten();
-    let known = own.fold(gap.0.max(row.start_ns), i64::max).min(end);
+    // A call may have been among what was lost before it was queued, and then not this one wrote it. An ACK may have been
+    // among what was lost after; its own events show it under way.
+    let sched = row.t_sched_ns;
+    let from = if gap.0 <= sched { sched } else { row.start_ns };
+    let until = first(lost, sched, end).map_or(end, |g| g.0.max(row.t_snd_ns.unwrap_or(sched)));
     row.censored = Some(Censored::Loss);
-    row.at_least_ns = Some(known.wrapping_sub(row.start_ns).max(0));
+    row.at_least_ns = Some(until.min(end).wrapping_sub(from).max(0));
+}
+
+/// The first loss that lies in, or reaches into, a time.
+fn first(lost: &Lost, from: i64, to: i64) -> Option<(i64, i64)> {
+    let spans = lost.spans();
+    let at = spans.partition_point(|g| g.1 < from);
+    spans.get(at).copied().filter(|g| g.0 <= to)
 }
 
 /// Until when a segment queued at `queued` that no probe shows acknowledged was surely not. The last probe shows the socket

@@ -208,7 +208,9 @@ impl Builder<'_, '_> {
             if self.sent > truth {
                 self.void_dropped(sent, self.sent - truth);
             }
-            if self.sent != truth {
+            // Calls may have been lost too, though the packets are all there: what bytes they brought is counted anew.
+            let lost = self.probed.is_some_and(|(t, _)| self.shared.lost(t, s.time_ns));
+            if self.sent != truth || lost {
                 for seg in self.flow.segments.iter_mut().skip(self.window) {
                     seg.link = seg.link.min(Confidence::Weak);
                 }
