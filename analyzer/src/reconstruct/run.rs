@@ -115,6 +115,12 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
     });
     stats.push(StatRow {
+        name: "rx_unclaimed",
+        value: rx.unclaimed,
+        severity: Severity::Warning,
+        advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
+    });
+    stats.push(StatRow {
         name: "unseen_switches",
         value: threads.unseen,
         severity: Severity::Info,

@@ -53,8 +53,10 @@ fn compare(whole: &Facts, less: &Facts, what: &str) -> (usize, usize) {
     let mut same = 0;
     for (key, row) in &b {
         let Some(before) = a.get(key) else { continue };
-        // Acknowledged with a segment: of one whose wait is not named any more, nothing is in doubt.
-        let segment = row.death_kind == DeathKind::InferredAcked && !before.confidence.is_solid();
+        // Acknowledged with a segment: of one whose wait is not named any more, nothing is in doubt; nor where no end is claimed.
+        let acked = row.death_kind == DeathKind::InferredAcked
+            || (row.death_ns.is_none() && before.death_kind == DeathKind::InferredAcked);
+        let segment = acked && !before.confidence.is_solid();
         assert!(
             segment || row.confidence <= before.confidence,
             "{what}\n{before:?}\n{row:?}"

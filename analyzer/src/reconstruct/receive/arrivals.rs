@@ -20,9 +20,16 @@ impl Ledger<'_> {
         self.now = e.ts;
         let id = self.units.add(Unit::begin(skb, dev, e.cpu, e.ts, kind));
         if let Some(before) = self.open.insert(skb, id) {
-            self.close(before);
+            self.lapse(before);
         }
         Some(id)
+    }
+
+    /// The flow hash of an skb, which an entry event shows.
+    pub(super) fn hashed(&mut self, e: &Event<'_>, hash: u32) {
+        if let Some(u) = self.unit_of(e).and_then(|id| self.units.get_mut(id)) {
+            u.hash = hash;
+        }
     }
 
     pub(super) fn queued(&mut self, e: &Event<'_>, dev: Name) {
@@ -99,7 +106,8 @@ impl Ledger<'_> {
         if let Some(run) = run {
             st.ran(e.ts.wrapping_sub(run.start));
         }
-        st.softirq_over();
+        let over = st.softirq_over();
+        self.put_aside(over, e.ts);
     }
 
     pub(super) fn receive(&mut self, e: &Event<'_>, dev: Name, len: u32) {
@@ -127,13 +135,13 @@ impl Ledger<'_> {
             (u.poll_nth, u.unit_nth) = (Some(run.polls), Some(nth));
         }
         let st = self.state(e.cpu);
-        if !again && st.processed.take().is_some() {
-            // Bursts are received whole, then processed: those before are through, claimed or not.
-            st.unclaimed.clear();
+        // Bursts are received whole, then processed: those before are through, claimed or not. More than a burst: a softirq
+        // exit was lost.
+        if (!again && st.processed.take().is_some()) || st.unclaimed.len() >= BURST {
+            let over = std::mem::take(&mut st.unclaimed);
+            self.put_aside(over, e.ts);
         }
-        if st.unclaimed.len() >= BURST {
-            st.unclaimed.clear(); // a softirq exit was lost
-        }
+        let st = self.state(e.cpu);
         if !again || !st.unclaimed.contains(&id) {
             st.unclaimed.push(id);
         }

@@ -1,5 +1,6 @@
 //! Which socket a unit is for, when it is readable, and when it leaves otherwise than by a read.
 
+use super::aside::Run;
 use super::tables::RxEnd;
 use super::tracker::{Ledger, RUN_NS, TCP_PROTOCOLS};
 use super::unit::{Key, Unit, payload};
@@ -78,6 +79,7 @@ impl Ledger<'_> {
         let before = self.state(e.cpu).processed.replace(e.ts);
         *self.state(e.cpu).last(e) = None;
         let known = self.unit_of(e);
+        let mut merged: Option<Run> = None;
         let (id, link) = match known {
             Some(id) => (id, Confidence::Certain),
             None if self.identity.of(e.index).is_some() => return,
@@ -88,7 +90,19 @@ impl Ledger<'_> {
                         .is_some_and(|l| HEADERS.contains(&l.wrapping_sub(payload(data_len, Some(l)))))
                 };
                 match self.candidates(e, fits).as_slice() {
-                    [] => return,
+                    // Out of a backlog: by the payloads of what was put aside.
+                    [] => match connection
+                        .filter(|_| e.in_task())
+                        .and_then(|c| self.run(e, c, data_len, None))
+                    {
+                        Some(run) => {
+                            let first = run.units.first().copied();
+                            let Some(first) = first else { return };
+                            merged = Some(run);
+                            (first, Confidence::Strong)
+                        }
+                        None => return,
+                    },
                     [one] => (*one, Confidence::Strong),
                     [first, ..] => (*first, Confidence::Weak),
                 }
@@ -101,8 +115,20 @@ impl Ledger<'_> {
         if !backlog && u.cpu == e.cpu {
             u.through = before.filter(|t| u.recv.is_some_and(|r| *t > r));
         }
+        let header = u.recv_len.unwrap_or(0).wrapping_sub(data_len.into()) & 0xffff;
+        let apart = backlog && merged.is_none() && !HEADERS.contains(&header);
+        if let Some(c) = connection.filter(|_| apart) {
+            // Longer than the segment itself: what the backlog merged into it.
+            merged = self.run(e, c, data_len, Some(id)).filter(|r| r.units.len() > 1);
+        }
+        if let Some(run) = &merged {
+            self.merge(run);
+        }
+        let Some(u) = self.units.get_mut(id) else { return };
         let mut bytes = payload(data_len, u.recv_len);
-        if let (Some(c), Some(len)) = (connection, u.recv_len) {
+        if let Some(run) = &merged {
+            bytes = run.bytes;
+        } else if let (Some(c), Some(len)) = (connection, u.recv_len) {
             let header = len.saturating_sub(bytes);
             if !backlog {
                 let most = self.headers.entry(c).or_insert(header);
@@ -130,6 +156,9 @@ impl Ledger<'_> {
         let Some(c) = connection else { return };
         let key = Key::Tcp(c);
         u.key = Some(key);
+        if !backlog {
+            self.learn(c, id, bytes);
+        }
         let st = self.state(e.cpu);
         (*st.probed(e), *st.last(e)) = (Some(id), Some(id));
         self.fifo(key);

@@ -40,12 +40,12 @@ impl CpuState {
         let [task, softirq] = &mut self.last;
         if e.in_softirq() { softirq } else { task }
     }
-    /// A softirq ended: what was under way in it is over.
-    pub fn softirq_over(&mut self) {
-        self.unclaimed.clear();
+    /// A softirq ended: what was under way in it is over. Returns what nobody claimed.
+    pub fn softirq_over(&mut self) -> Vec<UnitId> {
         self.in_gro.clear();
         self.in_poll = 0;
         (self.probed[1], self.last[1]) = (None, None);
+        std::mem::take(&mut self.unclaimed)
     }
     /// A softirq ran.
     pub fn ran(&mut self, ns: i64) {

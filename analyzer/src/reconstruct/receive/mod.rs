@@ -28,6 +28,7 @@
 
 mod acks;
 mod arrivals;
+mod aside;
 mod claims;
 mod cpu;
 mod fifo;

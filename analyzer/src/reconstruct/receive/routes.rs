@@ -1,5 +1,7 @@
 //! Which events feed the ledger, and its start.
 
+use std::collections::VecDeque;
+
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
@@ -64,6 +66,8 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp,
         consumed: FxHashMap::default(),
         consume_udp: FxHashMap::default(),
         passed: Vec::new(),
+        aside: VecDeque::new(),
+        looks: FxHashMap::default(),
         after_gap: false,
         headers: FxHashMap::default(),
         lost_until: i64::MIN,
@@ -94,9 +98,15 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     });
     r.on::<SoftirqExit<'static>>(s, |t, e, p| t.softirq_exit(e, p.vec));
     r.on::<NapiPoll<'static>>(s, |t, e, _| t.poll_end(e));
-    r.on::<NetifRxEntry<'static>>(s, |t, e, p| t.queued(e, Name::new(p.name)));
+    r.on::<NetifRxEntry<'static>>(s, |t, e, p| {
+        t.queued(e, Name::new(p.name));
+        t.hashed(e, p.hash);
+    });
     r.on::<NetifRx<'static>>(s, |t, e, p| t.queued(e, Name::new(p.name)));
-    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| t.gro(e, Name::new(p.name)));
+    r.on::<NapiGroReceiveEntry<'static>>(s, |t, e, p| {
+        t.gro(e, Name::new(p.name));
+        t.hashed(e, p.hash);
+    });
     r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro(e, Name::new(p.name)));
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));

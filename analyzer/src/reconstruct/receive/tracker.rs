@@ -1,9 +1,12 @@
 //! The machine's state, and how a unit leaves it.
 
+use std::collections::VecDeque;
+
 use netmortem_formats::kallsyms::Kallsyms;
 use rustc_hash::FxHashMap;
 
 use super::acks::Acks;
+use super::aside::Look;
 use super::cpu::CpuState;
 use super::fifo::{Fifo, StreamBytes};
 use super::ledger::{self, Asks};
@@ -52,6 +55,8 @@ pub struct Receive {
     pub coalesced: Vec<Coalesced>,
     /// What arrived and what was read, by connection.
     pub streams: FxHashMap<ConnectionId, StreamBytes>,
+    /// Received packets long enough to carry payload that no socket's event named, and no free ended.
+    pub unclaimed: u64,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -78,6 +83,10 @@ pub(super) struct Ledger<'f> {
     pub(super) consumed: FxHashMap<i32, (UnitId, i64)>,
     /// Whether a free location is the end of a datagram's read.
     pub(super) consume_udp: FxHashMap<u64, bool>,
+    /// Units whose burst is over and that nothing claimed, in order of arrival.
+    pub(super) aside: VecDeque<UnitId>,
+    /// What sockets' packets look like.
+    pub(super) looks: FxHashMap<ConnectionId, Look>,
     /// Units taken for read because a later one was, on kernels that do not say which were held.
     pub(super) passed: Vec<UnitId>,
     /// Events were lost: sockets may hold what was not seen to arrive.
@@ -117,6 +126,7 @@ impl Tracker for Ledger<'_> {
         self.after_gap = true;
         self.open.clear();
         self.units.clear();
+        self.aside.clear();
         self.copies.clear();
         self.progress.clear();
         self.consumed.clear();
@@ -167,13 +177,16 @@ impl Ledger<'_> {
         let ended: Vec<(SkbId, UnitId)> = self.open.iter().filter(|o| over(o.0)).map(|o| (*o.0, *o.1)).collect();
         for (skb, unit) in ended {
             self.open.remove(&skb);
-            self.close(unit);
+            self.lapse(unit);
         }
         self.crowded = (2 * self.open.len()).max(CROWDED);
     }
 
     /// Writes a unit's row.
     pub(super) fn emit(&mut self, id: UnitId, end: RxEnd, link: Confidence) {
+        for tail in self.tails(id) {
+            self.emit(tail, end, link);
+        }
         let Some(u) = self.units.get_mut(id) else { return };
         u.link(link);
         if u.start < self.lost_until {
@@ -247,6 +260,7 @@ impl Ledger<'_> {
         self.flush_progress();
         self.flush_returning();
         self.flush_queued(None);
+        self.give_up_all();
         self.out.rows.sort_by_key(|r| (r.start_ns, r.skb_id));
         self.out
     }

@@ -2,6 +2,7 @@
 
 use super::cpu::SoftirqClock;
 use super::tables::{ReadBy, RxStart};
+use super::units::UnitId;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
@@ -93,6 +94,14 @@ pub struct Unit {
     pub passed: bool,
     /// Waits for a socket to claim it.
     pub unclaimed: bool,
+    /// Its burst is over and nothing claimed it: it may lie in a socket's backlog.
+    pub aside: bool,
+    /// Flow hash; 0: none.
+    pub hash: u32,
+    /// Its own payload, where that of others was merged into it, bytes.
+    pub own: Option<u32>,
+    /// Those others.
+    pub tails: Vec<UnitId>,
     /// Where in the queue of its socket.
     pub place: Option<Place>,
     /// Bytes taken by copies that named it.
@@ -144,6 +153,10 @@ impl Unit {
             pid: 0,
             passed: false,
             unclaimed: true,
+            aside: false,
+            hash: 0,
+            own: None,
+            tails: vec![],
             place: None,
             named_bytes: 0,
             key: None,

@@ -27,8 +27,8 @@ pub(super) fn by_ends(row: &mut TxRow, until: impl FnOnce() -> i64) {
     }
 }
 
-/// A row in whose time events were lost.
-pub(super) fn by_loss(row: &mut TxRow, lost: &Lost) {
+/// A row in whose time events were lost. `known`: until when it was surely under way, of a loss that began after it was queued.
+pub(super) fn by_loss(row: &mut TxRow, lost: &Lost, known: impl Fn(i64) -> i64) {
     let end = row.start_ns.saturating_add(row.at_least_ns.unwrap_or(row.total_ns));
     let Some(gap) = first(lost, row.start_ns, end) else {
         return;
@@ -37,7 +37,9 @@ pub(super) fn by_loss(row: &mut TxRow, lost: &Lost) {
     // among what was lost after; its own events show it under way.
     let sched = row.t_sched_ns;
     let from = if gap.0 <= sched { sched } else { row.start_ns };
-    let until = first(lost, sched, end).map_or(end, |g| g.0.max(row.t_snd_ns.unwrap_or(sched)));
+    let until = first(lost, sched, end).map_or(end, |g| {
+        known(g.0).max(row.t_snd_ns.unwrap_or(sched).min(g.0.max(sched)))
+    });
     row.censored = Some(Censored::Loss);
     row.at_least_ns = Some(until.min(end).wrapping_sub(from).max(0));
 }
@@ -47,6 +49,14 @@ fn first(lost: &Lost, from: i64, to: i64) -> Option<(i64, i64)> {
     let spans = lost.spans();
     let at = spans.partition_point(|g| g.1 < from);
     spans.get(at).copied().filter(|g| g.0 <= to)
+}
+
+/// Until when a segment queued at `queued` was surely not acknowledged, where events are lost from `gap` on: the last probe
+/// before may have brought the ACK, and what it did was lost.
+pub(super) fn before_loss(of: &Of<'_>, queued: i64, gap: i64) -> i64 {
+    let n = of.probes.partition_point(|(_, s)| s.time_ns < gap);
+    let last = n.checked_sub(1).and_then(|i| of.probes.get(i)).map(|(_, s)| s.time_ns);
+    last.filter(|t| *t >= queued).unwrap_or(gap.max(queued))
 }
 
 /// Until when a segment queued at `queued` that no probe shows acknowledged was surely not. The last probe shows the socket

@@ -252,6 +252,8 @@ impl Builder<'_, '_> {
     fn probe(&mut self, s: &SampleRow) {
         self.close_window(s);
         let una = self.sent as i64 - i64::from(s.snd_nxt.wrapping_sub(s.snd_una));
+        // Where events were lost in between, a probe that is not there may have done it.
+        let before = self.probed.filter(|(t, _)| !self.shared.lost(*t, s.time_ns));
         while let Some(seg) = self.flow.segments.get_mut(self.unacked).filter(|g| g.end as i64 <= una) {
             self.unacked += 1;
             if seg.void {
@@ -259,7 +261,7 @@ impl Builder<'_, '_> {
             }
             let queued = self.shared.packets.get(seg.packet as usize).map_or(i64::MIN, |p| p.ts);
             // What this probe shows was done by the segment of the one before.
-            match self.probed.filter(|(t, was)| *t >= queued && *was < seg.end as i64) {
+            match before.filter(|(t, was)| *t >= queued && *was < seg.end as i64) {
                 Some((t, _)) => seg.acked = Some(t),
                 None => {
                     seg.acked = Some(s.time_ns);

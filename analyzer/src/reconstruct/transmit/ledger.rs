@@ -83,6 +83,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
         inputs,
         calls: &calls,
         told,
+        lost,
     };
     let mut rows: Vec<TxRow> = flows
         .par_iter()
@@ -96,7 +97,6 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
             .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0))),
     );
     for r in &mut rows {
-        censor::by_loss(r, lost);
         // What was lost before it ended may have been its end, its wait or its ACK.
         let to = match r.end {
             TxEnd::Open => i64::MAX,
@@ -150,6 +150,8 @@ struct Ledger<'l> {
     calls: &'l [Call],
     /// Some send call's bytes are known.
     told: bool,
+    /// When events of some CPU were lost.
+    lost: &'l Lost,
 }
 
 impl Ledger<'_> {
@@ -210,6 +212,7 @@ impl Ledger<'_> {
             }
             let mut row = self.tcp_end(row, p, seg, shared);
             censor::by_ends(&mut row, || censor::outstanding(of, p.ts, self.inputs.end_ns));
+            censor::by_loss(&mut row, self.lost, |gap| censor::before_loss(of, p.ts, gap));
             if weak.saturating_mul(WEAK_SHARE) > row.total_ns {
                 row.confidence = row.confidence.min(Confidence::Weak);
             }
@@ -352,6 +355,7 @@ impl Ledger<'_> {
         };
         let mut row = finish(row, last);
         censor::by_ends(&mut row, || censor::alive(self.inputs, p.skb, p.ts));
+        censor::by_loss(&mut row, self.lost, |gap| gap);
         row
     }
 }
