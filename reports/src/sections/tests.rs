@@ -143,7 +143,8 @@ fn the_terminal_gets_the_six_lines() {
         lines[2]
     );
     assert!(
-        lines[4].starts_with("good     Sent TCP segments were acknowledged p50 "),
+        lines[4].starts_with("look     Sent TCP segments were acknowledged p50 ")
+            && lines[4].contains("by its congestion window"),
         "{}",
         lines[4]
     );

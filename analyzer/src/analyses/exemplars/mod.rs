@@ -142,7 +142,8 @@ impl Unit for TxRow {
 pub fn answer(facts: &Facts) -> Exemplars {
     let read = |r: &&RxRow| r.end == RxEnd::Read && r.censored.is_none() && r.confidence.is_solid();
     let rx: Vec<&RxRow> = facts.rx.iter().filter(read).collect();
-    let acked = |r: &&TxRow| r.kind == TxKind::Tcp && r.end == TxEnd::Acked && r.confidence.is_solid();
+    let whole = |r: &TxRow| r.end == TxEnd::Acked && r.censored.is_none();
+    let acked = |r: &&TxRow| r.kind == TxKind::Tcp && whole(r) && r.confidence.is_solid();
     let tx: Vec<&TxRow> = facts.tx.iter().filter(acked).collect();
     let realtime = facts.capture.realtime_offset_ns;
     Exemplars {
