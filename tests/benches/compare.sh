@@ -3,11 +3,14 @@
 #
 #   tests/benches/compare.sh [TRACE.DAT]     without a file it records one (root; 1.5 million events or more)
 #
-# Printed: full decode (`netmortem check`) and the whole report (`netmortem report`) against `trace-cmd report >/dev/null`, and
-# netmortem's peak memory against the bytes of the decoded ring buffer. The targets are stated beside. Exit code 1 when one is missed.
+# Printed: full decode (`netmortem check`), the whole reconstruction (`analyzer/examples/analyze.rs`: every table, nothing written)
+# and the whole report (`netmortem report`) against `trace-cmd report >/dev/null`, and netmortem's peak memory against the bytes of
+# the decoded ring buffer. The targets are stated beside. Exit code 1 when one is missed. The targets are for wall time on a machine
+# with nothing else to do; on a busy one, where a program of several threads waits for its turn most, read the ratio of CPU seconds.
 #
 # Needs trace-cmd, GNU time, jq or python3; to record also iproute2, iperf3 and tracefs. NETMORTEM names the program to measure
-# (default: target/release/netmortem, built when absent), RUNS the runs of each command (default 3, the fastest counts).
+# (default: target/release/netmortem, built when absent), ANALYZE the example (default: target/release/examples/analyze, the same),
+# RUNS the runs of each command (default 3, the fastest counts; they take turns, so that all meet the same load).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 runs=${RUNS:-3}
@@ -53,18 +56,19 @@ record() {
     trace-cmd extract -o "$1" -B "$id" > "$tmp/extract.txt" 2>&1 || { cat "$tmp/extract.txt" >&2; exit 1; }
 }
 
-# measure NAME COMMAND...: fastest wall seconds in $tmp/NAME.s, highest peak RSS (KiB) in $tmp/NAME.kib, CPU seconds of the fastest in $tmp/NAME.cpu
+# measure NAME COMMAND...: one run; its wall, user and system seconds and peak RSS (KiB) go to $tmp/NAME.all
 measure() {
-    local name=$1 n
+    local name=$1
     shift
-    : > "$tmp/$name.all"
-    for ((n = 0; n < runs; n++)); do
-        /usr/bin/time -f '%e %U %S %M' -o "$tmp/$name.time" "$@" > /dev/null 2> "$tmp/$name.err" || { cat "$tmp/$name.err" >&2; exit 1; }
-        cat "$tmp/$name.time" >> "$tmp/$name.all"
-    done
-    sort -n "$tmp/$name.all" | awk 'NR == 1 {print $1}' > "$tmp/$name.s"
-    sort -n "$tmp/$name.all" | awk 'NR == 1 {print $2 + $3}' > "$tmp/$name.cpu"
-    awk '$4 > m {m = $4} END {print m}' "$tmp/$name.all" > "$tmp/$name.kib"
+    /usr/bin/time -f '%e %U %S %M' -o "$tmp/$name.time" "$@" > /dev/null 2> "$tmp/$name.err" || { cat "$tmp/$name.err" >&2; exit 1; }
+    cat "$tmp/$name.time" >> "$tmp/$name.all"
+}
+
+# best NAME: fastest wall seconds in $tmp/NAME.s, least CPU seconds in $tmp/NAME.cpu, highest peak RSS in $tmp/NAME.kib
+best() {
+    sort -n "$tmp/$1.all" | awk 'NR == 1 {print $1}' > "$tmp/$1.s"
+    awk '{print $2 + $3}' "$tmp/$1.all" | sort -n | head -1 > "$tmp/$1.cpu"
+    awk '$4 > m {m = $4} END {print m}' "$tmp/$1.all" > "$tmp/$1.kib"
 }
 
 # json KEY: an integer of the check's JSON
@@ -80,6 +84,8 @@ need trace-cmd awk
 [ -x /usr/bin/time ] || { echo "compare.sh needs GNU time at /usr/bin/time" >&2; exit 2; }
 netmortem=${NETMORTEM:-$root/target/release/netmortem}
 [ -x "$netmortem" ] || cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p netmortem
+analyze=${ANALYZE:-$root/target/release/examples/analyze}
+[ -x "$analyze" ] || cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p netmortem-analyzer --example analyze
 input=${1:-}
 if [ -z "$input" ]; then
     input=$tmp/trace.dat
@@ -89,15 +95,20 @@ fi
 "$netmortem" check --json "$input" > "$tmp/check.json"
 events=$(json total_events)
 ring=$(json ring_bytes)
-measure peer trace-cmd report "$input"
-measure check "$netmortem" check "$input"
-measure one "$netmortem" --threads 1 check "$input"
-measure report "$netmortem" report "$input" -o "$tmp/report.html"
+for ((n = 0; n < runs; n++)); do
+    measure peer trace-cmd report "$input"
+    measure check "$netmortem" check "$input"
+    measure one "$netmortem" --threads 1 check "$input"
+    measure tables "$analyze" "$input"
+    measure report "$netmortem" report "$input" -o "$tmp/report.html"
+done
+for name in peer check one tables report; do best "$name"; done
 
 echo "recording: $events events, $((ring >> 20)) MiB of ring buffer, $(nproc) CPUs; $runs runs each, the fastest counts"
 awk -v events="$events" -v ring="$ring" -v peer="$(cat "$tmp/peer.s")" -v peer_kib="$(cat "$tmp/peer.kib")" -v peer_cpu="$(cat "$tmp/peer.cpu")" \
     -v check="$(cat "$tmp/check.s")" -v check_kib="$(cat "$tmp/check.kib")" -v check_cpu="$(cat "$tmp/check.cpu")" \
     -v one="$(cat "$tmp/one.s")" -v one_kib="$(cat "$tmp/one.kib")" -v one_cpu="$(cat "$tmp/one.cpu")" \
+    -v tables="$(cat "$tmp/tables.s")" -v tables_kib="$(cat "$tmp/tables.kib")" -v tables_cpu="$(cat "$tmp/tables.cpu")" \
     -v report="$(cat "$tmp/report.s")" -v report_kib="$(cat "$tmp/report.kib")" -v report_cpu="$(cat "$tmp/report.cpu")" '
 function row(name, s, cpu, kib) { printf "%-32s %8.2f s %8.2f CPU-s %9.2f M events/s %7d MiB\n", name, s, cpu, events / s / 1e6, kib / 1024 }
 function ratio(name, value, target, high) {
@@ -107,13 +118,17 @@ function ratio(name, value, target, high) {
 }
 function atleast(s) { return s < 0.005 ? 0.005 : s } # the resolution of GNU time
 BEGIN {
-    check = atleast(check); one = atleast(one); report = atleast(report); peer = atleast(peer)
+    check = atleast(check); one = atleast(one); tables = atleast(tables); report = atleast(report); peer = atleast(peer)
     row("trace-cmd report >/dev/null", peer, peer_cpu, peer_kib)
     row("netmortem check", check, check_cpu, check_kib)
     row("netmortem --threads 1 check", one, one_cpu, one_kib)
+    row("reconstruction (analyze)", tables, tables_cpu, tables_kib)
     row("netmortem report", report, report_cpu, report_kib)
     ratio("check against trace-cmd report", peer / check, 40, 1)
+    ratio("reconstruction against trace-cmd report", peer / tables, 10, 1)
     ratio("report against trace-cmd report", peer / report, 10, 1)
+    printf "%-46s %6.1fx and %.1fx\n", "the same two in CPU seconds", peer_cpu / tables_cpu, peer_cpu / report_cpu
+    ratio("peak memory of reconstruction against the ring", tables_kib * 1024 / ring, 3, 0)
     ratio("peak memory of report against the ring bytes", report_kib * 1024 / ring, 3, 0)
     if (events < 1500000) { print "the recording has fewer than 1,500,000 events: the targets are for larger ones"; missed = 1 }
     exit missed

@@ -16,6 +16,9 @@ use super::info::{CaptureInfo, GapRow};
 use super::merge::{Merged, merge};
 use super::schema::Schema;
 
+/// Events that are looked up together.
+const AT_ONCE: usize = 64;
+
 /// A merged capture. Borrows the file's bytes; decoded blocks live as long as it.
 #[derive(Debug)]
 pub struct Trace<'c> {
@@ -96,7 +99,8 @@ impl<'c> Trace<'c> {
             ends.push(total);
         }
         drop(decoded);
-        let mut records = vec![Rec::default(); total];
+        // By all threads: it is they that wait for the memory.
+        let mut records: Vec<Rec> = rayon::iter::repeat_n(Rec::default(), total).collect();
         let mut rest = records.as_mut_slice();
         let mut places = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -172,10 +176,21 @@ impl<'c> Trace<'c> {
     }
     /// The events whose kind `wanted` says, in order.
     pub fn events<'s>(&'s self, wanted: impl Fn(u16) -> bool + 's) -> impl Iterator<Item = Event<'s>> + 's {
-        self.recs
-            .iter()
-            .enumerate()
-            .filter(move |(_, r)| wanted(r.kind))
-            .map(|(i, r)| self.event_of(r, i as u32))
+        let of = self.recs.only(wanted);
+        of.map(|(index, r)| self.event_of(r, index))
+    }
+    /// Hands over the events whose kind `wanted` says, in order, some at a time: the memory of all of them is waited for at
+    /// once, not of each when its turn comes.
+    #[inline]
+    pub fn some_at_once<'s>(&'s self, wanted: impl Fn(u16) -> bool, mut to: impl FnMut(&[Event<'s>])) {
+        let mut some: Vec<Event<'s>> = Vec::with_capacity(AT_ONCE);
+        for (index, r) in self.recs.only(wanted) {
+            some.push(self.event_of(r, index));
+            if some.len() == AT_ONCE {
+                to(&some);
+                some.clear();
+            }
+        }
+        to(&some);
     }
 }

@@ -5,6 +5,7 @@ use netmortem_formats::event_format::ValueTable;
 use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
+use super::dispatch::{Walk, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{balances, drops, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits};
@@ -31,22 +32,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
     let timers = Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses());
-    let transmits = || {
-        let passes = xmits::run(&trace, capture, &identity);
-        let inputs = transmit::Inputs {
-            identity: &identity,
-            tcp: &tcp,
-            timers: &timers,
-            threads: &threads,
-            comms: &comms,
-            passes: &passes,
-            symbols: &capture.kallsyms,
-            end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
-        };
-        let tx = transmit::run(&trace, &inputs);
-        (passes, tx)
-    };
-    let (mut rx, ((drops, no_drops), ((passes, mut tx), (clock_skew, mut lineage)))) = rayon::join(
+    let (mut rx, ((drops, no_drops), clock_skew, mut lineage, passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -57,16 +43,30 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             receive::run(&trace, capture, &identity, &tcp, asks)
         },
         || {
-            rayon::join(
-                || drops::run(&trace, capture, &identity, reasons.as_ref()),
-                || {
-                    rayon::join(transmits, || {
-                        rayon::join(|| skew::run(&trace), || lineage::run(&trace, capture, &identity, &tcp))
-                    })
-                },
-            )
+            let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
+            let mut skew = skew::walk(&trace);
+            let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
+            let mut passes = xmits::walk(&trace, capture, &identity);
+            let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
+            together(
+                &trace,
+                &mut [&mut drops, &mut skew, &mut lineage, &mut passes, &mut sent],
+            );
+            let passes = passes.finish();
+            let inputs = transmit::Inputs {
+                identity: &identity,
+                tcp: &tcp,
+                timers: &timers,
+                threads: &threads,
+                comms: &comms,
+                passes: &passes,
+                end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
+            };
+            let tx = sent.finish().rows(&inputs);
+            (drops.finish(), skew.finish(), lineage.finish(), passes, tx)
         },
     );
+    identity.forget_events();
     let cost = observer::Observer::new(&trace);
     let mut observer = observer::receive(&cost, &mut rx.rows);
     observer.extend(observer::transmit(&cost, &mut tx.rows));

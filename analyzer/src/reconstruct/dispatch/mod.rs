@@ -1,8 +1,9 @@
 //! How events reach trackers: a tracker names the tracepoints it wants, each is bound once from the capture's formats,
-//! and the merged sequence is walked once per tracker. There is no place where all events meet.
+//! and the merged sequence is walked once per tracker, or once for several that need nothing of each other. There is no place where all events meet.
 //!
 //! ```text
 //! Routes::on::<NapiPoll>(handler) ... run(trace, tracker): for each event in order -> handlers[kind](tracker, event, struct)
+//!                                 ... ready(trace, routes, tracker) -> together(trace, [several]) -> finish()
 //! ```
 
 use std::sync::atomic::Ordering;
@@ -15,9 +16,11 @@ mod gaps;
 mod lost;
 #[cfg(test)]
 mod tests;
+mod together;
 
 pub use gaps::Gaps;
 pub use lost::Lost;
+pub use together::{Party, Walk, ready, together};
 
 /// A state machine fed by events in time order.
 pub trait Tracker {
@@ -97,10 +100,13 @@ impl<T: Tracker> Routes<T> {
     /// (so may have what other CPUs did meanwhile).
     pub fn run(&self, trace: &Trace<'_>, tracker: &mut T) {
         let mut gaps = Gaps::of(trace.gaps.iter().collect());
-        for e in trace.events(|k| self.wants(k)) {
-            gaps.until(e.ts, |g| tracker.gap(g));
-            self.feed(trace, tracker, &e);
-        }
+        let wanted = |kind| self.wants(kind);
+        trace.some_at_once(wanted, |events| {
+            for e in events {
+                gaps.until(e.ts, |g| tracker.gap(g));
+                self.feed(trace, tracker, e);
+            }
+        });
         gaps.rest(|g| tracker.gap(g));
     }
     /// Whether events of an id have a handler.

@@ -15,4 +15,4 @@ mod tests;
 mod tracker;
 
 pub use rules::judge;
-pub use tracker::run;
+pub use tracker::walk;

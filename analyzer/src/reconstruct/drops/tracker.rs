@@ -10,7 +10,7 @@ use super::judge;
 use super::tables::DropRow;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 use crate::reconstruct::skb::Identity;
 
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
@@ -33,12 +33,12 @@ impl Tracker for Drops<'_> {
 }
 
 /// Reads the trace; rows in time order.
-pub fn run(
-    trace: &Trace<'_>,
-    capture: &Capture,
-    identity: &Identity,
-    reasons: Option<&ValueTable>,
-) -> (Vec<DropRow>, Vec<String>) {
+pub fn walk<'f>(
+    trace: &'f Trace<'_>,
+    capture: &'f Capture,
+    identity: &'f Identity,
+    reasons: Option<&'f ValueTable>,
+) -> impl Walk<Out = (Vec<DropRow>, Vec<String>)> {
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
         t.queued.insert(e.cpu, Name::new(p.name));
@@ -46,7 +46,7 @@ pub fn run(
     // Only a help for the device: its absence is no reason against the answer.
     routes.missing.clear();
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
-    let mut t = Drops {
+    let t = Drops {
         identity,
         capture,
         reasons,
@@ -54,8 +54,7 @@ pub fn run(
         queued: FxHashMap::default(),
         rows: vec![],
     };
-    routes.run(trace, &mut t);
-    (t.rows, routes.missing)
+    ready(trace, routes, t, |t, missing| (t.rows, missing))
 }
 
 impl Drops<'_> {

@@ -26,5 +26,5 @@ mod tests;
 mod tracker;
 mod unit;
 
-pub use tracker::{Lineage, run};
+pub use tracker::{Lineage, walk};
 pub use unit::{Unit, UnitKind};

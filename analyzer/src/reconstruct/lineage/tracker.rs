@@ -22,7 +22,7 @@ use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
-use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
+use crate::reconstruct::dispatch::{Lost, Routes, Tracker, Walk, ready};
 use crate::reconstruct::receive::Coalesced;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::skb::{FreePlace, Frees, Identity};
@@ -76,7 +76,12 @@ impl Tracker for Edges<'_> {
 }
 
 /// Reads the trace.
-pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp) -> Lineage {
+pub fn walk<'f>(
+    trace: &'f Trace<'_>,
+    capture: &'f Capture,
+    identity: &'f Identity,
+    tcp: &'f Tcp,
+) -> impl Walk<Out = Lineage> {
     let mut t = Edges {
         identity,
         tcp,
@@ -91,35 +96,41 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp)
     };
     let (routes, exits, receives) = routes(trace);
     (t.gro.has_exit, t.gro.has_receive) = (exits, receives);
-    routes.run(trace, &mut t);
-    let (mut rows, mut units) = t.gro.finish();
-    let (cut, packets) = t.splits.finish();
-    rows.extend(t.rows);
-    rows.extend(cut);
-    units.extend(packets);
-    rows.extend(identity.clones.iter().map(|c| LineageRow {
-        ts_ns: c.ts_ns,
-        parent: c.original,
-        child: c.clone,
-        kind: LineageKind::Fclone,
-        rule: match c.confidence {
-            Confidence::Certain => Rule::FcloneDistance,
-            _ => Rule::SlabPlace,
-        },
-        bytes: None,
-        conserved: Conserved::Unknown,
-        confidence: c.confidence,
-    }));
-    let mut missing = routes.missing;
-    if !exits {
-        missing.push("no GRO exit event was recorded: merges are told by the growth of heads alone".into());
-    }
     // Lives are told apart by addresses: while events of any CPU are missing, one may have ended unseen.
     let lost = Lost::of(&trace.gaps);
-    for r in rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
-        r.confidence = r.confidence.min(Confidence::Weak);
+    ready(trace, routes, t, move |t, mut missing| {
+        if !exits {
+            missing.push("no GRO exit event was recorded: merges are told by the growth of heads alone".into());
+        }
+        t.finish(&lost, missing)
+    })
+}
+
+impl Edges<'_> {
+    fn finish(self, lost: &Lost, missing: Vec<String>) -> Lineage {
+        let (mut rows, mut units) = self.gro.finish();
+        let (cut, packets) = self.splits.finish();
+        rows.extend(self.rows);
+        rows.extend(cut);
+        units.extend(packets);
+        rows.extend(self.identity.clones.iter().map(|c| LineageRow {
+            ts_ns: c.ts_ns,
+            parent: c.original,
+            child: c.clone,
+            kind: LineageKind::Fclone,
+            rule: match c.confidence {
+                Confidence::Certain => Rule::FcloneDistance,
+                _ => Rule::SlabPlace,
+            },
+            bytes: None,
+            conserved: Conserved::Unknown,
+            confidence: c.confidence,
+        }));
+        for r in rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
+            r.confidence = r.confidence.min(Confidence::Weak);
+        }
+        Lineage { rows, units, missing }
     }
-    Lineage { rows, units, missing }
 }
 
 impl Lineage {

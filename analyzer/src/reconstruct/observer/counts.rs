@@ -3,19 +3,59 @@
 use rustc_hash::FxHashMap;
 
 use super::cost::per_event;
-use crate::ingest::{Rec, Trace};
+use crate::ingest::Trace;
 
 /// Counts events and says what they cost. Costs 4 bytes per event (8 while it is built).
 pub struct Observer<'t> {
     trace: &'t Trace<'t>,
-    /// Positions in the merged order by thread.
+    /// Places of the records of each thread, in merged order.
     of_thread: FxHashMap<i32, Vec<u32>>,
     per_event: Option<i64>,
 }
 
-/// Where in records in order of time those at or behind `ts` begin. Where times go back it is one of several places.
-fn first_at(records: &[Rec], ts: i64) -> usize {
-    records.partition_point(|r| r.ts < ts)
+/// How many of `len` records in order of time lie before each of `times`. Times of one unit lie close together, so each is
+/// looked for from where the one before it was found. Where times go back it is one of several places.
+fn before<const N: usize>(len: usize, at: impl Fn(usize) -> i64, times: [i64; N]) -> [usize; N] {
+    let mut found = None;
+    times.map(|ts| {
+        let place = match found {
+            None => parted(0, len, |i| at(i) < ts),
+            Some(from) => parted_near(from, len, |i| at(i) < ts),
+        };
+        found = Some(place);
+        place
+    })
+}
+
+/// The first of `[from, to)` for which `early` is false, all before it being early.
+fn parted(mut from: usize, mut to: usize, early: impl Fn(usize) -> bool) -> usize {
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match early(middle) {
+            true => from = middle + 1,
+            false => to = middle,
+        }
+    }
+    from
+}
+
+/// The same of `[0, len)`, in steps that double from a place near it.
+fn parted_near(near: usize, len: usize, early: impl Fn(usize) -> bool) -> usize {
+    let mut step = 1;
+    if near < len && early(near) {
+        let mut from = near + 1;
+        while from + step < len && early(from + step) {
+            from += step + 1;
+            step *= 2;
+        }
+        return parted(from, len.min(from + step), early);
+    }
+    let mut to = near;
+    while to >= step && !early(to - step) {
+        to -= step;
+        step *= 2;
+    }
+    parted(to.saturating_sub(step), to, early)
 }
 
 impl<'t> Observer<'t> {
@@ -32,17 +72,33 @@ impl<'t> Observer<'t> {
     pub fn per_event_ns(&self) -> Option<i64> {
         self.per_event
     }
+    /// Events on a CPU before each of some times.
+    pub fn before_on_cpu<const N: usize>(&self, cpu: u16, times: [i64; N]) -> [u64; N] {
+        let mut sums = [0u64; N];
+        for records in self.trace.recs.of_cpu(cpu) {
+            let time = |i: usize| records.get(i).map_or(i64::MAX, |r| r.ts);
+            let counts = before(records.len(), time, times);
+            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n as u64);
+        }
+        sums
+    }
+    /// Events while a thread ran, interrupts on top of it included, before each of some times.
+    pub fn before_in_thread<const N: usize>(&self, pid: i32, times: [i64; N]) -> [u64; N] {
+        let Some(of) = self.of_thread.get(&pid) else {
+            return [0; N];
+        };
+        let record = |i: usize| self.trace.recs.at(*of.get(i)?);
+        before(of.len(), |i| record(i).map_or(i64::MAX, |r| r.ts), times).map(|n| n as u64)
+    }
     /// Events on a CPU in `[from, to)`.
     pub fn on_cpu(&self, cpu: u16, from: i64, to: i64) -> u64 {
-        let count = |s: &[Rec]| first_at(s, to).saturating_sub(first_at(s, from)) as u64;
-        self.trace.recs.of_cpu(cpu).map(count).sum()
+        let [from, to] = self.before_on_cpu(cpu, [from, to]);
+        to.saturating_sub(from)
     }
     /// Events while a thread ran, interrupts on top of it included, in `[from, to)`.
     pub fn of_thread(&self, pid: i32, from: i64, to: i64) -> u64 {
-        let Some(of) = self.of_thread.get(&pid) else { return 0 };
-        let before = |i: &u32, ts: i64| self.trace.recs.get(*i as usize).is_some_and(|r| r.ts < ts);
-        let at = |ts: i64| of.partition_point(|i| before(i, ts));
-        at(to).saturating_sub(at(from)) as u64
+        let [from, to] = self.before_in_thread(pid, [from, to]);
+        to.saturating_sub(from)
     }
     /// What so many events cost, ns; `None` when the recording does not tell what one costs.
     pub fn ns(&self, events: u64) -> Option<i64> {
@@ -51,11 +107,11 @@ impl<'t> Observer<'t> {
     }
 }
 
-/// Positions of each thread's events; idle has none.
+/// Places of each thread's records; idle has none.
 fn threads(trace: &Trace<'_>) -> FxHashMap<i32, Vec<u32>> {
     let mut of: FxHashMap<i32, Vec<u32>> = FxHashMap::default();
     for e in trace.events(|_| true).filter(|e| e.pid > 0) {
-        of.entry(e.pid).or_default().push(e.index);
+        of.entry(e.pid).or_default().extend(trace.recs.place(e.index));
     }
     of
 }

@@ -48,6 +48,9 @@ impl Sum {
     }
 }
 
+/// Stages up to the last that may be spent on the unit's CPU.
+const ON_CPU: usize = Stage::Wakeup as usize + 1;
+
 /// Rows that one thread takes at a time.
 const ROWS: usize = 4096;
 
@@ -82,31 +85,40 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
             Some(ns) => taken.wrapping_sub(ns),
             None => end,
         };
-        let arriving = observer.on_cpu(r.cpu, r.start_ns, queued);
-        let reading = if read {
-            observer.of_thread(r.pid, queued, end)
-        } else {
-            0
-        };
-        let observer_ns = observer.ns(arriving + reading);
         // With time in no stage before it is readable, or on another CPU, it is not known where a stage lies.
         let before = Stage::ALL.into_iter().take_while(|s| *s <= Stage::Ready);
         let known = before.map(of).fold(0i64, i64::wrapping_add);
         let placed = known == queued.wrapping_sub(r.start_ns) && r.stage(Stage::Rps).is_none();
+        // Where the stages on its CPU begin, one behind the other.
+        let mut begins = [r.start_ns; ON_CPU + 1];
         let mut at = r.start_ns;
+        for (begin, stage) in begins.iter_mut().skip(1).zip(Stage::ALL).filter(|_| placed) {
+            at = at.wrapping_add(of(stage));
+            *begin = at;
+        }
+        let [first, readable] = observer.before_on_cpu(r.cpu, [r.start_ns, queued]);
+        let on_cpu = observer.before_on_cpu(r.cpu, begins);
+        // The states of the reader alternate: what it ran is found by its thread.
+        let copied = taken.wrapping_add(of(Stage::Copy));
+        let returned = end.wrapping_sub(of(Stage::Return));
+        let in_thread = match read {
+            true => observer.before_in_thread(r.pid, [queued, taken, copied, returned, end]),
+            false => [0; 5],
+        };
+        let [from, reading, copying, returning, over] = in_thread;
+        let observer_ns = observer.ns(readable.saturating_sub(first) + over.saturating_sub(from));
+        let mut begins = on_cpu.iter().zip(on_cpu.iter().skip(1));
         for (stage, sum) in Stage::ALL.into_iter().zip(sums) {
+            let here = begins.next();
             let Some(ns) = r.stage(stage) else { continue };
-            let from = at;
-            at = at.wrapping_add(ns);
-            let events = match on(stage) {
-                On::Cpu if placed => observer.on_cpu(r.cpu, from, at),
-                // The states of the reader alternate: what it ran is found by its thread.
-                On::Reader if stage == Stage::ReaderRunning => observer.of_thread(r.pid, queued, taken),
-                On::Reader if stage == Stage::Copy => observer.of_thread(r.pid, taken, taken.wrapping_add(ns)),
-                On::Reader => observer.of_thread(r.pid, end.wrapping_sub(ns), end),
-                On::Cpu | On::Elsewhere => continue,
+            let (from, to) = match (on(stage), here) {
+                (On::Cpu, Some((from, to))) if placed => (*from, *to),
+                (On::Reader, _) if stage == Stage::ReaderRunning => (from, reading),
+                (On::Reader, _) if stage == Stage::Copy => (reading, copying),
+                (On::Reader, _) => (returning, over),
+                (On::Cpu | On::Elsewhere, _) => continue,
             };
-            sum.add(ns, events);
+            sum.add(ns, to.saturating_sub(from));
         }
         r.observer_ns = observer_ns;
     };

@@ -6,7 +6,7 @@ use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::ingest::Trace;
 use crate::reconstruct::dispatch::{Routes, Tracker};
@@ -48,9 +48,39 @@ impl Layout {
     }
 }
 
+/// A set of addresses that is asked for all multiples of 8 in a range of some hundred bytes: a bit for each in a word.
+#[derive(Default)]
+struct Addresses(FxHashMap<(u64, u64), u64>);
+
+impl Addresses {
+    /// The word (512 bytes; multiples of 8 and what lies 1, 2, ... bytes above them are apart) and the bit in it.
+    fn place(address: u64) -> ((u64, u64), u64) {
+        ((address / 512, address % 8), 1 << (address / 8 % 64))
+    }
+    fn insert(&mut self, address: u64) {
+        let (word, bit) = Addresses::place(address);
+        *self.0.entry(word).or_insert(0) |= bit;
+    }
+    /// Calls `found` with every plausible distance below `address` at which a member lies.
+    fn below(&self, address: u64, mut found: impl FnMut(u64)) {
+        let mut at_hand = None;
+        for distance in PLAUSIBLE.step_by(8) {
+            let (word, bit) = Addresses::place(address.wrapping_sub(distance));
+            let bits = match at_hand.filter(|(w, _)| *w == word) {
+                Some((_, bits)) => bits,
+                None => self.0.get(&word).copied().unwrap_or(0),
+            };
+            at_hand = Some((word, bits));
+            if bits & bit != 0 {
+                found(distance);
+            }
+        }
+    }
+}
+
 #[derive(Default)]
 struct Learn {
-    originals: FxHashSet<u64>,
+    originals: Addresses,
     distances: FxHashMap<u64, u64>,
     /// Frames queued, by address modulo [`STRIDE`].
     queued: FxHashMap<u64, u64>,
@@ -91,11 +121,8 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         t.highest = t.highest.max(p.skbaddr);
         t.frames += 1;
         *t.queued.entry(p.skbaddr % STRIDE).or_insert(0) += 1;
-        for d in PLAUSIBLE.step_by(8) {
-            if t.originals.contains(&p.skbaddr.wrapping_sub(d)) {
-                *t.distances.entry(d).or_insert(0) += 1;
-            }
-        }
+        t.originals
+            .below(p.skbaddr, |d| *t.distances.entry(d).or_insert(0) += 1);
     });
     let mut learn = Learn::default();
     routes.run(trace, &mut learn);

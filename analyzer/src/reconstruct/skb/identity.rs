@@ -102,6 +102,10 @@ impl Identity {
             .filter(|i| *i != u32::MAX)
             .map(SkbId)
     }
+    /// No event will be asked for any more.
+    pub fn forget_events(&mut self) {
+        self.ids = Vec::new();
+    }
     /// A life.
     pub fn life(&self, id: SkbId) -> Option<&SkbRow> {
         self.lives.get(id.0 as usize)

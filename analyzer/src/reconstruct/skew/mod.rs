@@ -22,12 +22,16 @@ mod tests;
 
 use netmortem_formats::Capture;
 
-pub use pairs::run;
+pub use pairs::walk;
 pub use tables::{ClockError, SkewRow};
 
 use crate::ingest::{Options, Trace};
+use crate::reconstruct::dispatch::{Walk, together};
 
 /// Reads a capture for this question alone.
 pub fn of_capture(capture: &Capture, options: &Options<'_>) -> ClockError {
-    ClockError::of(&run(&Trace::read(capture, options)))
+    let trace = Trace::read(capture, options);
+    let mut pairs = walk(&trace);
+    together(&trace, &mut [&mut pairs]);
+    ClockError::of(&pairs.finish())
 }

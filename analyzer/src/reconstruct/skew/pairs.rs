@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::bound::paths;
 use super::tables::SkewRow;
 use crate::ingest::{Event, GapRow, Trace};
-use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 
 /// Clocks further apart than this are not called skewed: what looks so is another waking.
 const MOST_SKEW_NS: i64 = 10_000_000;
@@ -112,8 +112,16 @@ impl Pairs {
 }
 
 /// Reads the trace; rows by CPU.
-pub fn run(trace: &Trace<'_>) -> Vec<SkewRow> {
+pub fn walk(trace: &Trace<'_>) -> impl Walk<Out = Vec<SkewRow>> {
     let mut routes = Routes::<Pairs>::new("clock_skew");
+    // With one CPU there is nothing to compare.
+    if trace.recs.cpus().len() > 1 {
+        route(trace, &mut routes);
+    }
+    ready(trace, routes, Pairs::default(), |t, _| rows(&t.least))
+}
+
+fn route(trace: &Trace<'_>, routes: &mut Routes<Pairs>) {
     let s = &trace.schema;
     routes.on::<SchedWaking<'static>>(s, |t, e, p| t.waking(e, p.pid));
     routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
@@ -138,12 +146,6 @@ pub fn run(trace: &Trace<'_>) -> Vec<SkewRow> {
     };
     routes.on::<ConsumeSkb<'static>>(s, move |t, e, p| freed(t, e, p.skbaddr));
     routes.on::<KfreeSkb<'static>>(s, move |t, e, p| freed(t, e, p.skbaddr));
-    let mut t = Pairs::default();
-    // With one CPU there is nothing to compare.
-    if trace.recs.cpus().len() > 1 {
-        routes.run(trace, &mut t);
-    }
-    rows(&t.least)
 }
 
 fn rows(least: &FxHashMap<(u16, u16), Least>) -> Vec<SkewRow> {

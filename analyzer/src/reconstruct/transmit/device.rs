@@ -30,9 +30,9 @@ impl Device {
             dropped: None,
             link: Confidence::Certain,
         };
-        let mut next = passes.of(p.skb).iter().find(|x| x.first_ns() >= p.ts);
         // A stacked device (VLAN, tunnel, bond) hands the skb to the next one from inside its driver's function.
-        let mut stacked = passes.of(p.skb).iter().skip_while(|x| x.first_ns() < p.ts).skip(1);
+        let mut stacked = passes.of(p.skb).iter().skip_while(|x| x.first_ns() < p.ts);
+        let mut next = stacked.next();
         while let Some(pass) = next.take() {
             d.link = d.link.min(pass.confidence);
             let pass = match pass.end {

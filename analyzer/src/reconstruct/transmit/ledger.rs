@@ -107,7 +107,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
             r.confidence = r.confidence.min(Confidence::Weak);
         }
     }
-    rows.par_sort_by_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
+    rows.sort_by_cached_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
     rows
 }
 

@@ -36,5 +36,5 @@ mod tests;
 mod tracker;
 mod windows;
 
-pub use routes::{Inputs, run};
+pub use routes::{Inputs, Walked, walk};
 pub use stages::Stage;

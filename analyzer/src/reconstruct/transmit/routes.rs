@@ -33,7 +33,7 @@ use super::tracker::Transmits;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
-use crate::reconstruct::dispatch::{Lost, Routes};
+use crate::reconstruct::dispatch::{Lost, Routes, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
 use crate::reconstruct::thread::Threads;
@@ -62,8 +62,6 @@ pub struct Inputs<'f> {
     pub comms: &'f Comms,
     /// Passes over devices.
     pub passes: &'f Passes,
-    /// The recording's symbols.
-    pub symbols: &'f Kallsyms,
     /// Last event of the recording, ns.
     pub end_ns: i64,
 }
@@ -77,17 +75,40 @@ pub struct Transmit {
     pub missing: Vec<String>,
 }
 
+/// What a walk found; rows can be made of it once the passes over devices are known.
+pub struct Walked<'f> {
+    found: Transmits<'f>,
+    lost: Lost,
+    missing: Vec<String>,
+}
+
 /// Reads the trace.
-pub fn run(trace: &Trace<'_>, inputs: &Inputs<'_>) -> Transmit {
-    let mut t = Transmits::new(inputs);
+pub fn walk<'f>(
+    trace: &'f Trace<'_>,
+    identity: &'f Identity,
+    tcp: &'f Tcp,
+    timers: &'f Timers,
+    symbols: &'f Kallsyms,
+) -> impl Walk<Out = Walked<'f>> {
+    let mut t = Transmits::new(identity, tcp, timers, symbols);
     if trace.schema.format("sock", SockSendLength::NAME).is_none() {
         t.descriptors = Some(Descriptors::default());
     }
-    let routes = routes(trace);
-    routes.run(trace, &mut t);
-    Transmit {
-        rows: ledger::rows(t, inputs, &Lost::of(&trace.gaps)),
-        missing: routes.missing,
+    let lost = Lost::of(&trace.gaps);
+    ready(trace, routes(trace), t, |found, missing| Walked {
+        found,
+        lost,
+        missing,
+    })
+}
+
+impl Walked<'_> {
+    /// The rows.
+    pub fn rows(self, inputs: &Inputs<'_>) -> Transmit {
+        Transmit {
+            rows: ledger::rows(self.found, inputs, &self.lost),
+            missing: self.missing,
+        }
     }
 }
 

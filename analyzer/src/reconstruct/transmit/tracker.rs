@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use super::descriptors::Descriptors;
 use super::packet::{Cause, Packet};
-use super::routes::Inputs;
 use super::sends::Sends;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
@@ -86,12 +85,17 @@ impl Tracker for Transmits<'_> {
 }
 
 impl<'f> Transmits<'f> {
-    pub(super) fn new(inputs: &Inputs<'f>) -> Transmits<'f> {
+    pub(super) fn new(
+        identity: &'f Identity,
+        tcp: &'f Tcp,
+        timers: &'f Timers,
+        symbols: &'f Kallsyms,
+    ) -> Transmits<'f> {
         Transmits {
-            identity: inputs.identity,
-            tcp: inputs.tcp,
-            timers: inputs.timers,
-            symbols: inputs.symbols,
+            identity,
+            tcp,
+            timers,
+            symbols,
             functions: FxHashMap::default(),
             sends: Sends::default(),
             descriptors: None,
@@ -104,7 +108,7 @@ impl<'f> Transmits<'f> {
             probe_at: 0,
             retransmit_at: 0,
             last_birth: None,
-            born: inputs.tcp.states.iter().any(|s| s.kind == "sock"),
+            born: tcp.states.iter().any(|s| s.kind == "sock"),
         }
     }
 

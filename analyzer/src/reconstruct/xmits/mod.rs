@@ -30,5 +30,5 @@ mod tracker;
 mod work;
 
 pub use passes::Passes;
-pub use routes::run;
+pub use routes::walk;
 pub use tables::{Pass, PassEnd, StopCause, TxqStop};

@@ -8,6 +8,8 @@ use crate::facts::SkbId;
 pub struct Passes {
     /// View `xmits`: by life, those without one last; those of a life in time order.
     pub rows: Vec<Pass>,
+    /// The lives of the rows, close together: looked for among often.
+    lives: Vec<u32>,
     /// View `txq_stops`, in time order.
     pub stops: Vec<TxqStop>,
     /// (parent, row), sorted.
@@ -22,7 +24,7 @@ fn key(p: &Pass) -> u32 {
 
 impl Passes {
     pub(super) fn new(mut rows: Vec<Pass>, mut stops: Vec<TxqStop>, missing: Vec<String>) -> Passes {
-        rows.sort_by_key(|p| (key(p), p.first_ns()));
+        rows.sort_by_cached_key(|p| (key(p), p.first_ns()));
         stops.sort_by_key(|s| (s.from_ns, s.txq));
         let mut segments: Vec<(SkbId, u32)> = rows
             .iter()
@@ -31,6 +33,7 @@ impl Passes {
             .collect();
         segments.sort_unstable();
         Passes {
+            lives: rows.iter().map(key).collect(),
             rows,
             stops,
             segments,
@@ -39,11 +42,11 @@ impl Passes {
     }
     /// The passes of a life, in time order.
     pub fn of(&self, id: SkbId) -> &[Pass] {
-        let from = self.rows.partition_point(|p| key(p) < id.0);
-        let rest = self.rows.get(from..).unwrap_or_default();
+        let from = self.lives.partition_point(|l| *l < id.0);
         // A life passes over a few devices.
-        let n = rest.iter().take_while(|p| key(p) == id.0).count();
-        rest.get(..n).unwrap_or_default()
+        let rest = self.lives.iter().skip(from);
+        let n = rest.take_while(|l| **l == id.0).count();
+        self.rows.get(from..from + n).unwrap_or_default()
     }
     /// The passes of the segments that were built of a life, those dropped included.
     pub fn segments(&self, parent: SkbId) -> impl Iterator<Item = &Pass> {

@@ -29,7 +29,7 @@ use super::tracker::Xmits;
 use crate::confidence::Confidence;
 use crate::ingest::Trace;
 use crate::name::Name;
-use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::dispatch::{Routes, Walk, ready};
 use crate::reconstruct::skb::Identity;
 
 /// Length of the headers before the transport header, where the event tells none: Ethernet and IPv4.
@@ -38,8 +38,8 @@ const NETWORK: u32 = 34;
 const NO_REASON: &str = "NOT_SPECIFIED";
 
 /// Reads the trace.
-pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity) -> Passes {
-    let mut t = Xmits {
+pub fn walk<'f>(trace: &'f Trace<'_>, capture: &'f Capture, identity: &'f Identity) -> impl Walk<Out = Passes> {
+    let t = Xmits {
         identity,
         symbols: &capture.kallsyms,
         work: vec![],
@@ -52,10 +52,10 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity) -> Passes 
         places: FxHashMap::default(),
         barrier: i64::MIN,
     };
-    let routes = routes(trace);
-    routes.run(trace, &mut t);
     let told = trace.info.recorded("qdisc:qdisc_dequeue");
-    t.finish(told, &Known::read(capture), routes.missing)
+    ready(trace, routes(trace), t, move |t, missing| {
+        t.finish(told, &Known::read(capture), missing)
+    })
 }
 
 fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
