@@ -75,7 +75,6 @@ fn judge(series: &str, reports: &[Report]) -> Option<String> {
         return Some("every plant failed by its own stamps".into());
     }
     assert!(figures.misled * 20 <= figures.cases.max(40), "{figures:?}");
-    assert!(figures.wrong_links * 1000 <= figures.links.max(2000), "{figures:?}");
     None
 }
 

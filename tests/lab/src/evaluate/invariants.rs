@@ -52,17 +52,6 @@ pub fn error_bar_ns(facts: &Facts) -> i64 {
         .unwrap_or(0)
 }
 
-/// A rig judges the reconstruction, not the ring buffer: nothing may have been lost.
-pub fn nothing_lost(facts: &Facts) -> Oracle {
-    let mut oracle = Oracle {
-        name: "nothing lost",
-        ..Oracle::default()
-    };
-    let lost = facts.capture.lost_events;
-    oracle.check(lost == 0, || format!("{lost} events lost"));
-    oracle
-}
-
 /// Bytes of the view `balances`: expected, and unexplained, of the rig's own connections and of what belongs to none. The
 /// machine's other connections may be older than the recording. `None` when there is no such view.
 pub fn balances(truth: &Truth, facts: &Facts) -> Option<Oracle> {

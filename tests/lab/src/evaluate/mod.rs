@@ -72,8 +72,21 @@ pub struct Report {
 
 /// Analyzes the bundle of a rig's folder and compares.
 pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
-    let truth = Truth::load(&dir.join("truth.json"))?;
+    let mut truth = Truth::load(&dir.join("truth.json"))?;
     let facts = facts(&dir.join("bundle.nmb"))?;
+    let lost = facts.capture.lost_events;
+    if lost > 0 {
+        // A rig judges the reconstruction, not the ring buffer of a machine too busy to empty it.
+        for c in &mut truth.cases {
+            c.void = format!("{lost} events were lost");
+        }
+        return Ok(Report {
+            cases: cases::compare(&truth, &facts),
+            rig: truth.rig,
+            kernel: truth.kernel,
+            oracles: vec![],
+        });
+    }
     let cases = cases::compare(&truth, &facts);
     let mut oracles = cases::columns(&cases);
     let error_bar = invariants::error_bar_ns(&facts);
@@ -88,7 +101,6 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     oracles.extend(links::by_allocator(dir, &facts));
     oracles.extend(counters::of_the_kernel(&truth, &facts));
     oracles.extend(counters::of_sockets(&truth, &facts));
-    oracles.push(invariants::nothing_lost(&facts));
     oracles.extend(invariants::balances(&truth, &facts));
     Ok(Report {
         rig: truth.rig,
