@@ -2,14 +2,16 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp, exemplars -> verdict (reads the other answers) -> Answers
+//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp, exemplars, overtime, breakdown -> verdict (reads the other answers) -> Answers
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
+pub mod breakdown;
 pub mod drops;
 pub mod exemplars;
 pub mod lifetimes;
 pub mod napi;
+pub mod overtime;
 pub mod quality;
 pub mod receive;
 pub mod tcp;
@@ -60,6 +62,10 @@ pub struct Answers {
     pub tcp: Outcome<tcp::Tcp>,
     /// Which units show each stage best?
     pub exemplars: exemplars::Exemplars,
+    /// What happened when?
+    pub over_time: overtime::OverTime,
+    /// Whose latency is it, and where do packets go?
+    pub breakdown: breakdown::Breakdown,
     /// What could not be answered, and why.
     pub unknown: Vec<Reason>,
 }
@@ -84,6 +90,8 @@ pub fn answer(facts: &Facts) -> Answers {
         drops,
         tcp,
         exemplars: exemplars::answer(facts),
+        over_time: overtime::answer(facts),
+        breakdown: breakdown::answer(facts),
         unknown: facts.unknown.clone(),
     }
 }

@@ -185,6 +185,11 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         Ok(self.backend.draw_text(mark, &style, (0, 0))?)
     }
 
+    /// Backend pixels per logical one.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
     /// Logical width.
     pub fn width(&self) -> f64 {
         self.width

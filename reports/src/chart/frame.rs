@@ -73,6 +73,27 @@ pub fn x_axis<DB: DrawingBackend>(
     Ok(())
 }
 
+/// Begins what moves with the time axis that all charts of a page share: the script finds it by this group.
+pub fn time<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, (from, to): (i64, i64)) -> Result<(), ChartError> {
+    canvas.open(
+        "time",
+        &[
+            ("from", &from.to_string()),
+            ("to", &to.to_string()),
+            ("left", &format!("{:.1}", frame.left)),
+            ("right", &format!("{:.1}", frame.right)),
+            ("scale", &format!("{:.0}", canvas.scale())),
+        ],
+    )
+}
+
+/// The time axis under `frame`, which the script replaces when it zooms.
+pub fn time_axis<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, axis: &Axis) -> Result<(), ChartError> {
+    canvas.open("axis", &[("y", &format!("{:.1}", frame.bottom))])?;
+    x_axis(canvas, frame, axis, Unit::Nanoseconds)?;
+    canvas.close()
+}
+
 /// What the x axis counts, under its labels, at the right end.
 pub fn x_title<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, title: &str) -> Result<(), ChartError> {
     let title = canvas.fit(title, Letters::NOTE, frame.width());

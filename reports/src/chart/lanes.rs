@@ -122,8 +122,8 @@ fn runs(intervals: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut merged: Vec<(f64, f64)> = Vec::new();
     for (from, to) in sorted {
         match merged.last_mut() {
-            // Half a pixel cannot be seen between them.
-            Some(run) if from <= run.1 + 0.5 => run.1 = run.1.max(to),
+            // An eighth of a pixel cannot be seen between them, and half a one only by who zooms in.
+            Some(run) if from <= run.1 + 0.125 => run.1 = run.1.max(to),
             _ => merged.push((from, to)),
         }
     }

@@ -16,6 +16,7 @@ mod distribution;
 mod ecdf;
 pub(crate) mod font;
 mod frame;
+mod heat;
 mod lanes;
 mod spec;
 mod svg;
@@ -41,6 +42,7 @@ pub fn height(spec: &ChartSpec) -> u32 {
         Plot::Waterfall(plot) => waterfall::height(plot),
         Plot::TimeSeries(plot) => time_series::height(plot),
         Plot::Bars(plot) => bars::height(plot),
+        Plot::Heat(_) => heat::height(),
     };
     canvas::header_height(spec) + body
 }
@@ -57,6 +59,7 @@ pub fn draw<DB: DrawingBackend>(spec: &ChartSpec, canvas: &mut Canvas<DB>) -> Re
         Plot::Waterfall(plot) => waterfall::draw(plot, canvas),
         Plot::TimeSeries(plot) => time_series::draw(plot, canvas),
         Plot::Bars(plot) => bars::draw(plot, canvas),
+        Plot::Heat(plot) => heat::draw(plot, canvas),
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Plot {
     TimeSeries(TimeSeries),
     /// One bar per row.
     Bars(Bars),
+    /// Counts over time and value.
+    Heat(Heat),
 }
 
 /// What an axis counts.
@@ -279,4 +281,34 @@ pub struct BarRow {
     pub values: Vec<f64>,
     /// Written behind the bar instead of the sum.
     pub shown: Option<Text>,
+}
+
+/// Counts over time and value.
+#[derive(Clone, Debug)]
+pub struct Heat {
+    /// What the values are.
+    pub label: Text,
+    /// What is counted: `units`.
+    pub counted: Text,
+    /// Left end of the axis, ns since the start of the recording.
+    pub start_ns: i64,
+    /// Right end.
+    pub end_ns: i64,
+    /// Length of a cell in time, ns.
+    pub bin_ns: i64,
+    /// Cells that hold something.
+    pub cells: Vec<HeatCell>,
+}
+
+/// One cell.
+#[derive(Clone, Copy, Debug)]
+pub struct HeatCell {
+    /// Which bin of time, from 0.
+    pub bin: u32,
+    /// Smallest value in it, ns.
+    pub lo: i64,
+    /// First value not in it, ns.
+    pub hi: i64,
+    /// How many.
+    pub count: u64,
 }

@@ -4,12 +4,17 @@ use plotters::backend::SVGBackend;
 use plotters_backend::DrawingBackend;
 
 use crate::chart::canvas::{Canvas, ChartError, FIELD, GROUP, TextBox};
-use crate::chart::spec::ChartSpec;
+use crate::chart::spec::{ChartSpec, Plot};
 use crate::chart::{draw, height};
 use crate::clean::Text;
 
-/// SVG units per logical pixel: coordinates are whole numbers, so this is the precision.
-const SCALE: u32 = 2;
+/// SVG units per logical pixel: coordinates are whole numbers, so this is the precision. What can be zoomed has more.
+const fn scale(plot: &Plot) -> u32 {
+    match plot {
+        Plot::TimeSeries(_) => 8,
+        _ => 2,
+    }
+}
 
 /// Largest SVG text of one chart; a chart whose data makes more is an error of its section.
 pub const MAX_SVG_BYTES: usize = 1_000_000;
@@ -23,11 +28,12 @@ pub fn svg(spec: &ChartSpec, alt: &Text) -> Result<String, ChartError> {
 }
 
 pub(crate) fn render(spec: &ChartSpec, alt: &Text) -> Result<(String, Vec<TextBox>), ChartError> {
-    let (width, height) = (spec.size.width() * SCALE, height(spec) * SCALE);
+    let scale = scale(&spec.plot);
+    let (width, height) = (spec.size.width() * scale, height(spec) * scale);
     let mut raw = String::with_capacity(64 * 1024);
     let texts = {
         let mut backend = SVGBackend::with_string(&mut raw, (width, height));
-        let mut canvas = Canvas::new(&mut backend, SCALE)?.with_groups();
+        let mut canvas = Canvas::new(&mut backend, scale)?.with_groups();
         draw(spec, &mut canvas)?;
         let texts = canvas.texts().to_vec();
         backend.present()?;

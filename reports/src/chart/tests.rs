@@ -22,7 +22,8 @@ fn every_chart_is_well_formed_xml_with_role_and_label() {
     for (name, spec, svg, _) in drawn() {
         let tree = roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
         let root = tree.root_element();
-        let view_box = format!("0 0 {} {}", spec.size.width() * 2, height(&spec) * 2);
+        let scale = if matches!(spec.plot, Plot::TimeSeries(_)) { 8 } else { 2 };
+        let view_box = format!("0 0 {} {}", spec.size.width() * scale, height(&spec) * scale);
         assert_eq!(root.attribute("viewBox"), Some(view_box.as_str()), "{name}");
         assert_eq!(root.attribute("role"), Some("img"), "{name}");
         assert!(

@@ -21,7 +21,7 @@ const LANES_LEGEND: f64 = 30.0;
 const BELOW: f64 = 42.0;
 
 /// Columns per logical pixel of which the extremes are kept: finer than a screen shows, for who zooms in.
-const COLUMNS: f64 = 4.0;
+const COLUMNS: f64 = 8.0;
 
 fn panel_height(at: usize) -> f64 {
     if at == 0 { FIRST_PANEL } else { OTHER_PANEL }
@@ -62,15 +62,7 @@ pub fn draw<DB: DrawingBackend>(plot: &TimeSeries, canvas: &mut Canvas<DB>) -> R
         frame.right,
     );
 
-    canvas.open(
-        "time",
-        &[
-            ("from", &plot.start_ns.to_string()),
-            ("to", &plot.end_ns.to_string()),
-            ("left", &format!("{:.1}", frame.left)),
-            ("right", &format!("{:.1}", frame.right)),
-        ],
-    )?;
+    frame::time(canvas, frame, (plot.start_ns, plot.end_ns))?;
     for (at, panel) in plot.panels.iter().enumerate() {
         frame.top = frame.bottom + PANEL_HEAD;
         frame.bottom = frame.top + panel_height(at);
@@ -88,9 +80,7 @@ pub fn draw<DB: DrawingBackend>(plot: &TimeSeries, canvas: &mut Canvas<DB>) -> R
         frame.bottom = frame.top + LANE;
         lanes::draw(plot, lane, canvas, frame, &time)?;
     }
-    canvas.open("axis", &[("y", &format!("{:.1}", frame.bottom))])?;
-    frame::x_axis(canvas, frame, &time, Unit::Nanoseconds)?;
-    canvas.close()?;
+    frame::time_axis(canvas, frame, &time)?;
     canvas.close()?;
     frame::x_title(canvas, frame, "time since the start of the recording")
 }
@@ -138,7 +128,8 @@ fn draw_panel<DB: DrawingBackend>(
     for line in &panel.lines {
         let name = canvas.legend_name(line.name.as_str(), legend_from);
         let shape = if line.shape == Shape::Step { "step" } else { "line" };
-        canvas.open("z ln", &[("n", &name), ("y", &span), ("s", shape)])?;
+        let class = if line.stroke == Stroke::Bold { "z ln bold" } else { "z ln" };
+        canvas.open(class, &[("n", &name), ("y", &span), ("s", shape)])?;
         draw_line(line, canvas, time, &values)?;
         canvas.close()?;
     }

@@ -54,14 +54,14 @@
   };
 
   /* ---- Charts over time: one view for all of them ---- */
-  var SCALE = 2; /* units of an SVG per logical pixel */
   var charts = [], whole = null, view = null;
 
   var chart = function (group, nth) {
     var svg = group.ownerSVGElement, size = svg.viewBox.baseVal;
+    var scale = +group.dataset.scale; /* units of this SVG per logical pixel */
     var one = {
-      group: group, svg: svg, from: +group.dataset.from, to: +group.dataset.to,
-      left: group.dataset.left * SCALE, right: group.dataset.right * SCALE, height: size.height,
+      scale: scale, group: group, svg: svg, from: +group.dataset.from, to: +group.dataset.to,
+      left: group.dataset.left * scale, right: group.dataset.right * scale, height: size.height,
       axis: group.querySelector(".axis"), drawn: null
     };
     var clip = shape(svg, "clipPath", { id: "clip" + nth });
@@ -73,13 +73,13 @@
       part.parentNode.insertBefore(around, part);
       around.appendChild(part);
     });
-    one.cursor = shape(svg, "line", { "class": "cursor", y1: 0, y2: one.axis.dataset.y * SCALE, x1: -9, x2: -9 });
-    one.brush = shape(svg, "rect", { "class": "brush", y: 0, height: one.axis.dataset.y * SCALE, x: -9, width: 0 });
+    one.cursor = shape(svg, "line", { "class": "cursor", y1: 0, y2: one.axis.dataset.y * scale, "stroke-width": 0.8 * scale, x1: -9, x2: -9 });
+    one.brush = shape(svg, "rect", { "class": "brush", y: 0, height: one.axis.dataset.y * scale, x: -9, width: 0 });
     svg.appendChild(one.brush);
     svg.appendChild(one.cursor);
     one.lines = all(".ln", group).map(function (line) {
       var y = (line.dataset.y || "").split(" ");
-      return { name: line.dataset.n, at: line, top: y[0] * SCALE, bottom: y[1] * SCALE, most: +y[2], unit: y[3], step: line.dataset.s === "step", runs: null };
+      return { name: line.dataset.n, at: line, top: y[0] * scale, bottom: y[1] * scale, most: +y[2], unit: y[3], step: line.dataset.s === "step", runs: null };
     });
     return one;
   };
@@ -95,14 +95,14 @@
     one.svg.classList.add("zoomed");
     var span = view.to - view.from, step = Math.pow(10, Math.floor(Math.log10(span / 5)));
     [2, 5, 10].forEach(function (by) { if (span / step > 8) step = Math.pow(10, Math.floor(Math.log10(span / 5))) * by; });
-    var bottom = one.axis.dataset.y * SCALE;
+    var s = one.scale, bottom = one.axis.dataset.y * s;
     one.drawn = shape(one.svg, "g", { "class": "ticks" });
-    one.drawn.appendChild(shape(one.svg, "line", { x1: one.left, x2: one.right, y1: bottom, y2: bottom, stroke: "#8A949E", "stroke-width": 2 }));
+    one.drawn.appendChild(shape(one.svg, "line", { x1: one.left, x2: one.right, y1: bottom, y2: bottom, stroke: "#8A949E", "stroke-width": s }));
     var places = Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9));
     for (var at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
       var x = xOf(one, at);
-      one.drawn.appendChild(shape(one.svg, "line", { x1: x, x2: x, y1: bottom, y2: bottom + 10, stroke: "#8A949E", "stroke-width": 2 }));
-      var text = shape(one.svg, "text", { x: Math.min(x, one.right - 20), y: bottom + 28, dy: "0.5ex", "text-anchor": "middle", "font-size": 20, fill: "#57606A" });
+      one.drawn.appendChild(shape(one.svg, "line", { x1: x, x2: x, y1: bottom, y2: bottom + 5 * s, stroke: "#8A949E", "stroke-width": s }));
+      var text = shape(one.svg, "text", { x: Math.min(x, one.right - 10 * s), y: bottom + 14 * s, dy: "0.5ex", "text-anchor": "middle", "font-size": 10.1 * s, fill: "#57606A" });
       text.textContent = (at / 1e9).toFixed(places) + " s";
       one.drawn.appendChild(text);
     }
@@ -162,7 +162,7 @@
     var found = null, list = runs(line);
     for (var r = 0; r < list.length && found === null; r += 1) {
       var run = list[r], last = run[run.length - 1];
-      if (run[0][0] - 2 > x || last[0] + 2 < x) continue;
+      if (run[0][0] - 2 > x || last[0] + 2 < x) continue; /* units of the picture */
       for (var i = 0; i + 1 < run.length && run[i + 1][0] < x; i += 1);
       var a = run[i], b = run[i + 1] || a, share = b[0] > a[0] ? (x - a[0]) / (b[0] - a[0]) : 0;
       found = line.step ? a[1] : a[1] + (b[1] - a[1]) * Math.max(0, Math.min(1, share));
@@ -187,7 +187,7 @@
   };
   var pointed = function (one, event) {
     var point = new DOMPoint(event.clientX, event.clientY).matrixTransform(one.svg.getScreenCTM().inverse());
-    return { x: Math.max(one.left, Math.min(one.right, point.x)), y: point.y, inside: point.x >= one.left - 4 && point.x <= one.right + 4 };
+    return { x: Math.max(one.left, Math.min(one.right, point.x)), y: point.y, inside: point.x >= one.left - 2 * one.scale && point.x <= one.right + 2 * one.scale };
   };
   var hover = function (one, event) {
     var at = pointed(one, event);
@@ -199,7 +199,7 @@
       other.cursor.setAttribute("x2", x);
     });
     var own = one.left + (ns - one.from) / (one.to - one.from) * (one.right - one.left);
-    var reach = 2 / ((one.right - one.left) / (view.to - view.from) * (one.to - one.from) / (one.right - one.left));
+    var reach = 1.5 * one.scale * (view.to - view.from) / (one.to - one.from);
     one.lines.forEach(function (line) {
       if (line.at.classList.contains("off")) return;
       if (line.unit) {
@@ -210,10 +210,11 @@
           var x = +box.getAttribute("x");
           return own >= x - reach && own <= x + +box.getAttribute("width") + reach;
         });
-        var said = hit.map(function (box) { return box.parentNode.dataset.t; }).filter(Boolean);
-        lines.push(line.name + (said.length ? ": " + said.join(", ") : hit.length ? "" : " \u2013"));
+        lines.push(line.name + (hit.length ? "" : " \u2013"));
       }
     });
+    var cell = event.target.closest && event.target.closest("g.h");
+    if (cell) lines = [cell.dataset.t];
     showTip(lines, event);
   };
 
@@ -234,7 +235,7 @@
     box.addEventListener("pointerleave", function () { if (!drag) hideTip(); });
     box.addEventListener("pointerdown", function (event) {
       var at = pointed(one, event);
-      if (event.button !== 0 || event.pointerType === "touch" || !at.inside || at.y > one.axis.dataset.y * SCALE + 40 || event.target.closest(".lg")) return;
+      if (event.button !== 0 || event.pointerType === "touch" || !at.inside || at.y > one.axis.dataset.y * one.scale + 20 * one.scale || event.target.closest(".lg")) return;
       drag = { x: at.x, pan: event.shiftKey, from: view.from, to: view.to };
       box.setPointerCapture(event.pointerId);
     });
@@ -245,7 +246,7 @@
       one.brush.setAttribute("width", 0);
       one.brush.setAttribute("x", -9);
       if (was.pan) remember();
-      else if (Math.abs(at.x - was.x) > 8) show(nsAt(one, Math.min(at.x, was.x)), nsAt(one, Math.max(at.x, was.x)));
+      else if (Math.abs(at.x - was.x) > 4 * one.scale) show(nsAt(one, Math.min(at.x, was.x)), nsAt(one, Math.max(at.x, was.x)));
     });
     box.addEventListener("dblclick", reset);
     /* The wheel scrolls the page unless the chart has the focus or a key says otherwise. */
@@ -270,7 +271,7 @@
     bar.appendChild(button("\u25b6", "Later (right arrow)", function () { pan(0.4); }));
     bar.appendChild(button("Reset", "The whole recording (key 0)", reset));
     bar.appendChild(el("span", { "class": "range" }));
-    bar.appendChild(el("span", { "class": "hint" }, "Drag to zoom, Shift+drag to move, Ctrl+wheel, + \u2212 0 \u2190 \u2192; all charts over time follow."));
+    if (one === charts[0]) bar.appendChild(el("span", { "class": "hint" }, "Drag to zoom, Shift+drag to move, Ctrl+wheel, + \u2212 0 \u2190 \u2192; all charts over time follow."));
     box.parentNode.insertBefore(bar, box);
   };
 
@@ -300,7 +301,7 @@
   /* Bars and cells that say what they are. */
   doc.addEventListener("pointerover", function (event) {
     var told = event.target.closest && event.target.closest("g.h");
-    if (told && !told.closest(".time")) showTip([told.dataset.t], event);
+    if (told) showTip([told.dataset.t], event);
   });
   doc.addEventListener("pointerout", function (event) {
     if (event.target.closest && event.target.closest("g.h")) hideTip();
@@ -387,7 +388,7 @@
       bar.appendChild(one.input);
     }
     bar.appendChild(one.count);
-    bar.appendChild(button("Copy as CSV", "Copy the rows shown as CSV, times in ns", function () { copy(csv(table), one.rows.filter(function (row) { return !row.hidden; }).length + " rows"); }));
+    if (rows.length > 3) bar.appendChild(button("Copy as CSV", "Copy the rows shown as CSV, times in ns", function () { copy(csv(table), one.rows.filter(function (row) { return !row.hidden; }).length + " rows"); }));
     var box = table.closest(".scroll");
     box.parentNode.insertBefore(bar, box);
     tables.push(one);
@@ -413,6 +414,8 @@
       var time = /^t=(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)$/.exec(part);
       if (time && whole && +time[2] > +time[1]) { show(time[1] * 1e9, time[2] * 1e9, true); return; }
       var wanted = doc.getElementById(part);
+      /* An skb is shown in the row of its unit. */
+      if (!wanted && part.indexOf("skb=") === 0) wanted = doc.getElementById(part.replace("skb", "rx")) || doc.getElementById(part.replace("skb", "tx"));
       if (!wanted && part.indexOf("=") > 0) {
         var link = all("a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
         wanted = link && link.closest("tr");

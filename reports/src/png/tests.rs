@@ -89,8 +89,8 @@ fn the_bars_have_the_colour_of_the_page() {
 
 #[test]
 fn files_are_named_after_section_and_figure_and_stay_in_the_directory() {
-    assert_eq!(file_name("tcp", "saw/../../tooth"), "tcp-saw-------tooth.png");
-    assert_eq!(file_name("tcp", &"x".repeat(500)).len(), 84);
+    assert_eq!(file_name("tcp", "saw/../../tooth", ""), "tcp-saw-------tooth.png");
+    assert_eq!(file_name("tcp", &"x".repeat(500), "").len(), 84);
 
     let dir = std::env::temp_dir().join(format!("netmortem-png-{}", std::process::id()));
     let mut document = layout::document();
@@ -100,9 +100,15 @@ fn files_are_named_after_section_and_figure_and_stay_in_the_directory() {
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
-    assert_eq!(names, ["napi-work.png", "napi-softirq.png"]);
-    for path in &paths {
-        assert!(std::fs::read(path).unwrap().starts_with(b"\x89PNG"));
+    assert_eq!(
+        names,
+        ["napi-work.png", "napi-work-small.png", "napi-softirq.png", "napi-softirq-small.png"]
+    );
+    for two in paths.chunks(2) {
+        let [large, small] = [0, 1].map(|at: usize| decode(&std::fs::read(&two[at]).unwrap()));
+        assert_eq!((large.0, large.1), (small.0 * 3, small.1 * 3), "half-width figures: 480 and 1440 pixels");
+        let ink = small.2.chunks_exact(3).filter(|p| dark(p)).count();
+        assert!(ink * 200 > small.2.len() / 3, "{:?} is blank: {ink} dark pixels", two[1]);
     }
     std::fs::remove_dir_all(&dir).unwrap();
 }

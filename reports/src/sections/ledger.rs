@@ -133,14 +133,17 @@ impl<'a> Ledger<'a> {
     pub fn table(&self) -> Table {
         let mut columns = vec![Column::text("stage")];
         columns.extend(quantile_columns());
-        columns.extend([
-            Column::number("share"),
-            Column::number("cost of recording"),
-            Column::number("n of all"),
-            Column::time("p50 of all"),
-            Column::time("p99 of all"),
-            Column::time("max of all"),
-        ]);
+        columns.extend([Column::number("share"), Column::number("cost of recording")]);
+        // Without weak ones they would say everything twice.
+        let weak = self.every().chain([self.total]).any(|times| times.all.n != times.solid.n);
+        if weak {
+            columns.extend([
+                Column::number("n of all"),
+                Column::time("p50 of all"),
+                Column::time("p99 of all"),
+                Column::time("max of all"),
+            ]);
+        }
         let row = |times: &StageTimes| {
             let time = |ns| Cell::known(ns, Cell::Ns);
             let cost = self.cost(times.stage);
@@ -154,11 +157,15 @@ impl<'a> Ledger<'a> {
                         false => Cell::Fraction(share),
                     }
                 }),
-                Cell::Count(times.all.n),
-                time(times.all.p50_ns),
-                time(times.all.p99_ns),
-                time(times.all.max_ns),
             ]);
+            if weak {
+                row.extend([
+                    Cell::Count(times.all.n),
+                    time(times.all.p50_ns),
+                    time(times.all.p99_ns),
+                    time(times.all.max_ns),
+                ]);
+            }
             row
         };
         let star = match self.any_marked() {
@@ -168,12 +175,16 @@ impl<'a> Ledger<'a> {
             ),
             false => String::new(),
         };
+        let of_all = match weak {
+            true => "“of all” counts weak ones too",
+            false => "there are no weak ones",
+        };
         Table {
             caption: "Stages".into(),
             columns,
             rows: self.every().chain([self.total]).map(row).collect(),
             note: Some(Text::from(format!(
-                "n, p50, p90, p99 and max are of the certain and strong {0}; “of all” counts weak ones too. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
+                "n, p50, p90, p99 and max are of the certain and strong {0}; {of_all}. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
                 self.rows
             ))),
         }

@@ -7,9 +7,12 @@
 //! line and a line in [`SECTIONS`]; a test walks the folders.
 
 pub mod drops;
+mod exemplars;
 mod ledger;
 pub mod method;
 pub mod napi;
+pub mod over_time;
+pub mod placement;
 pub mod quality;
 pub mod receive_path;
 mod shared;
@@ -52,10 +55,14 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 9] = [
+pub static SECTIONS: [Registered; 11] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
+    },
+    Registered {
+        folder: "over_time",
+        build: over_time::section,
     },
     Registered {
         folder: "receive_path",
@@ -72,6 +79,10 @@ pub static SECTIONS: [Registered; 9] = [
     Registered {
         folder: "napi",
         build: napi::section,
+    },
+    Registered {
+        folder: "placement",
+        build: placement::section,
     },
     Registered {
         folder: "drops",

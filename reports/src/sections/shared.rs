@@ -3,10 +3,11 @@
 use netmortem_analyzer::Reason;
 use netmortem_analyzer::stat::Distribution as Summary;
 
-use crate::chart::{Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Mark, Plot, Size, Tone, Unit};
+use crate::chart::{Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Mark, Plot, Size, Span, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Severity, Strip};
 use crate::format;
+use crate::sections::Input;
 
 /// A section whose question has no answer.
 pub fn unanswered(id: &'static str, title: &str, reasons: &[Reason]) -> Section {
@@ -207,4 +208,18 @@ pub fn had_cpu(part: &str) -> &str {
         "unknown" => "not told by the recording",
         other => other,
     }
+}
+
+/// Holes of any CPU, since the start of the recording; an open end reaches to the end of the recording.
+pub fn gaps(input: &Input<'_>) -> Vec<Span> {
+    let capture = &input.facts.capture;
+    let rows = input.facts.gaps.iter().map(|gap| Span {
+        from_ns: gap.start_ns.map_or(0, |ns| input.since_start(ns)),
+        to_ns: gap.end_ns.map_or(capture.duration_ns, |ns| input.since_start(ns)),
+        tone: Tone::Grey,
+        label: "events lost".into(),
+    });
+    let mut gaps: Vec<Span> = rows.collect();
+    gaps.sort_by_key(|gap| (gap.from_ns, gap.to_ns));
+    gaps
 }

@@ -62,10 +62,12 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
         ids,
         [
             "verdict",
+            "over-time",
             "receive-path",
             "transmit-path",
             "skb-lifetimes",
             "napi",
+            "placement",
             "drops",
             "tcp",
             "quality",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use netmortem_analyzer::Facts;
 use netmortem_analyzer::analyses::{Answers, answer};
-use netmortem_reports::{Colors, html, sections, text, write_pngs};
+use netmortem_reports::{Colors, html, markdown, sections, text, write_pngs};
 
 use crate::args::Global;
 use crate::{Outcome, input, output};
@@ -16,6 +16,7 @@ Examples:
   netmortem report incident.nmb                                 writes report.html
   netmortem report incident.nmb -o ticket-4711.html --png pics  and every chart as a PNG
   netmortem report trace.dat --json facts.json                  and the same facts for a program
+  netmortem report incident.nmb --format md                     a summary for a ticket, as Markdown
   netmortem report incident.nmb -o - > report.html";
 
 /// Arguments.
@@ -25,15 +26,27 @@ pub struct Args {
     /// A bundle (.nmb) or trace.dat; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// Where to write the page; - is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
-    /// Write every chart as a PNG into this folder
+    /// Where to write; - is standard output [default: report.html, of md standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to write: the page, or a summary for a ticket
+    #[arg(long, value_enum, default_value_t = Format::Html)]
+    format: Format,
+    /// Write every chart as PNGs of two sizes into this folder
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
-    /// Write the facts of the page as JSON; - is standard output
+    /// Write the facts of the page as JSON (docs/report.schema.json); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// One self-contained page.
+    Html,
+    /// A summary in Markdown.
+    Md,
 }
 
 /// The JSON file.
@@ -52,7 +65,12 @@ struct Json<'f> {
 
 /// Analyzes and writes.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
-    let outputs: Vec<&Path> = [Some(&args.output), args.json.as_ref()]
+    let default = match args.format {
+        Format::Html => "report.html",
+        Format::Md => "-",
+    };
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default));
+    let outputs: Vec<&Path> = [Some(&output), args.json.as_ref()]
         .into_iter()
         .flatten()
         .map(PathBuf::as_path)
@@ -61,15 +79,19 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
     let capture = input::open(&args.input)?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
-    let mut page = output::writer(Some(&args.output))?;
+    let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
     let facts = input::facts_of(&capture);
     let answers = answer(&facts);
     let document = sections::document(&facts, &answers);
-    page.write_all(html(&document).as_bytes())
+    let text_of_page = match args.format {
+        Format::Html => html(&document),
+        Format::Md => markdown(&document),
+    };
+    page.write_all(text_of_page.as_bytes())
         .and_then(|()| page.flush())
-        .with_context(|| cannot(&args.output))?;
-    let mut written = vec![args.output.clone()];
+        .with_context(|| cannot(&output))?;
+    let mut written = vec![output.clone()];
     if let (Some(out), Some(path)) = (json, &args.json) {
         write_json(&facts, &answers, out).with_context(|| cannot(path))?;
         written.push(path.clone());

@@ -5,6 +5,7 @@ mod batch;
 mod behaviour;
 mod browser;
 mod contract;
+mod schema;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

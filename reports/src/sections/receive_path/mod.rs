@@ -11,6 +11,7 @@ use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::receive::{Blamed, Example, Receive};
 use netmortem_analyzer::stat::Distribution as Summary;
 
+use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{compared, had_cpu, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words};
 use crate::chart::Size;
@@ -104,6 +105,9 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     ]));
     blocks.extend(by_name("device", "Whole time by receiving device", &receive.by_dev));
     blocks.extend(by_name("reader", "Whole time by reading task", &receive.by_task));
+    let more = input.answers.breakdown.receive.iter().filter(|kind| matches!(kind.by, "CPU" | "connection"));
+    blocks.extend(exemplars::groups(&more.cloned().collect::<Vec<_>>(), "units", "rx"));
+    blocks.extend(exemplars::blocks(input, &input.answers.exemplars.receive, "Units"));
     if !receive.worst.is_empty() {
         blocks.push(Block::Table(worst(input, &receive.worst)));
     }
@@ -213,28 +217,28 @@ fn shown(name: &str) -> Text {
 fn worst(input: &Input<'_>, examples: &[Example]) -> Table {
     let row = |example: &Example| {
         vec![
-            Cell::Count(u64::from(example.skb_id)),
+            Cell::Id(Text::from(format!("rx:{}", example.skb_id))),
             Cell::At(input.since_start(example.start_ns)),
             Cell::Ns(example.total_ns),
             Cell::Text(words(example.top_stage).into()),
             Cell::Ns(example.top_ns),
             name_cell(&example.dev),
             name_cell(&example.task),
-            Cell::known(example.connection, |id| Cell::Count(u64::from(id))),
+            Cell::known(example.connection, |id| Cell::Id(Text::from(format!("conn:{id}")))),
             Cell::Text(example.confidence.into()),
         ]
     };
     Table {
         caption: "The slowest units".into(),
         columns: vec![
-            Column::number("skb"),
+            Column::text("id"),
             Column::in_unit("at", "s"),
             Column::time("whole"),
             Column::text("longest stage"),
             Column::time("its time"),
             Column::text("device"),
             Column::text("reader"),
-            Column::number("connection"),
+            Column::text("connection"),
             Column::text("confidence"),
         ],
         rows: examples.iter().map(row).collect(),

@@ -138,7 +138,7 @@ fn connections(connections: &[Connection]) -> Table {
             .collect();
         let window = |packets: Option<u32>| Cell::known(packets, |packets| Cell::Count(u64::from(packets)));
         vec![
-            Cell::Count(u64::from(connection.connection)),
+            Cell::Id(Text::from(format!("conn:{}", connection.connection))),
             name_cell(&connection.label),
             name_cell(&connection.task),
             Cell::known(connection.bytes_in, Cell::Bytes),
@@ -156,7 +156,7 @@ fn connections(connections: &[Connection]) -> Table {
     Table {
         caption: "All connections".into(),
         columns: vec![
-            Column::number("id"),
+            Column::text("id"),
             Column::text("socket (local > remote)"),
             Column::text("task"),
             Column::number("received"),

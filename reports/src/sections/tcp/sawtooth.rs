@@ -2,7 +2,7 @@
 
 use netmortem_analyzer::analyses::tcp::{Connection, Sawtooth, Segment};
 
-use super::super::shared::{figure, words};
+use super::super::shared::{figure, words, gaps};
 use crate::chart::{ChartSpec, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
 use crate::clean::Text;
 use crate::document::Figure;
@@ -83,20 +83,6 @@ fn note(data: &Sawtooth, connection: Option<&Connection>) -> Text {
         parts.push("thinned to the extremes of each time bin".to_owned());
     }
     Text::from(parts.join(" · "))
-}
-
-/// Holes of any CPU, since the start of the recording; an open end reaches to the end of the recording.
-fn gaps(input: &Input<'_>) -> Vec<Span> {
-    let capture = &input.facts.capture;
-    let rows = input.facts.gaps.iter().map(|gap| Span {
-        from_ns: gap.start_ns.map_or(0, |ns| input.since_start(ns)),
-        to_ns: gap.end_ns.map_or(capture.duration_ns, |ns| input.since_start(ns)),
-        tone: Tone::Grey,
-        label: "events lost".into(),
-    });
-    let mut gaps: Vec<Span> = rows.collect();
-    gaps.sort_by_key(|gap| (gap.from_ns, gap.to_ns));
-    gaps
 }
 
 fn lanes(input: &Input<'_>, data: &Sawtooth, gaps: &[Span], (start_ns, end_ns): (i64, i64)) -> Vec<Lane> {

@@ -15,6 +15,7 @@ use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::transmit::Transmit;
 use netmortem_analyzer::stat::Distribution as Summary;
 
+use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{
     compared, counted, name_cell, quantile_cells, quantile_columns, strip, truncation, unanswered, words,
@@ -164,6 +165,8 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     }
     blocks.extend(hosts(transmit));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
+    blocks.extend(exemplars::groups(&input.answers.breakdown.transmit, "segments", "tx"));
+    blocks.extend(exemplars::blocks(input, &input.answers.exemplars.transmit, "Segments"));
     blocks.push(Block::Code(vec!["netmortem show tx INPUT --format csv".into()]));
     blocks
 }

@@ -1,6 +1,9 @@
 //! The page in a real browser: every section is there, the console has no error, nothing is asked of the network. Skipped, and
 //! says so, where no Chromium is installed.
 
+mod devtools;
+mod page;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,9 +15,11 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 11] = [
     "quality",
     "verdict",
+    "over-time",
+    "placement",
     "receive-path",
     "transmit-path",
     "skb-lifetimes",

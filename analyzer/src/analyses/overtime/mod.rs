@@ -1,0 +1,235 @@
+//! What happened when? The recording cut into [`BINS`] equal parts of time: how many units of which latency, how busy each CPU
+//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues.
+//!
+//! Needs the views `rx`, `tx`, `softirqs`; each is read once. Data are binned, never sampled: every unit is in one cell, every
+//! run of a softirq in the bins that it covers. Latencies fall in rows of half an octave. Queue sizes are the largest of each
+//! bin. Must not see events.
+//!
+//! ```text
+//! rx, tx --(start, total)--> cells of the heat maps      --(enter +bytes, leave -bytes)--> sums in time order -> largest per bin
+//! softirqs --(start, end)--> ns per CPU, vector and bin, and the stretches of time that had any
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::facts::Facts;
+use crate::reconstruct::receive::tables::{RxEnd, Stage};
+use crate::reconstruct::softirq::tables::NET_RX;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind};
+
+#[cfg(test)]
+mod tests;
+
+/// Parts that the recording is cut into.
+pub const BINS: usize = 240;
+
+/// About how many stretches of softirqs are kept, shared by CPUs and vectors; those nearer to each other are joined.
+pub const STRETCHES: i64 = 8_000;
+/// CPUs and vectors that share them at most; a report draws no more.
+const SHARERS: i64 = 12;
+/// A picture has no more columns than this.
+const COLUMNS: i64 = 5_600;
+
+/// NET_TX in the kernel's order of vectors.
+const NET_TX: u32 = 2;
+
+/// The answer; moments are ns since the start of the recording.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct OverTime {
+    /// Length of a bin, ns, at least 1.
+    pub bin_ns: i64,
+    /// Stretches of softirqs nearer to each other than this are one, ns.
+    pub joined_ns: i64,
+    /// Whole times of read units, all confidences.
+    pub receive: Vec<HeatCell>,
+    /// Whole times of acknowledged segments, all confidences.
+    pub transmit: Vec<HeatCell>,
+    /// Per CPU and vector, in this order.
+    pub softirqs: Vec<Busy>,
+    /// Most bytes that lay readable in receive queues of sockets (all together), per bin; empty when not known.
+    pub receive_queue: Vec<u64>,
+    /// Most bytes sent by TCP and not yet acknowledged (all sockets together), per bin; empty when not known.
+    pub unacknowledged: Vec<u64>,
+}
+
+/// Units of one part of time and of latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct HeatCell {
+    /// Which bin, by the unit's start.
+    pub bin: u32,
+    /// Smallest whole time of the row, ns.
+    pub lo_ns: i64,
+    /// First that is not in it.
+    pub hi_ns: i64,
+    /// Units.
+    pub count: u64,
+}
+
+/// How busy a CPU was with a vector.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Busy {
+    /// CPU.
+    pub cpu: u16,
+    /// `NET_RX` or `NET_TX`.
+    pub vector: &'static str,
+    /// Share of each bin, 0 to 1.
+    pub share: Vec<f64>,
+    /// From, to, ns since the start; those nearer than `joined_ns` are one.
+    pub stretches: Vec<(i64, i64)>,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> OverTime {
+    let Some(start) = facts.capture.start_ns else {
+        return OverTime::default();
+    };
+    let time = Time {
+        start,
+        bin_ns: (facts.capture.duration_ns / BINS as i64 + 1).max(1),
+    };
+    let read = facts.rx.iter().filter(|r| r.end == RxEnd::Read && r.censored.is_none());
+    let acked = || {
+        let rows = facts.tx.iter();
+        rows.filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked)
+    };
+    let queued = read.clone().filter_map(|r| {
+        let left = r.start_ns.saturating_add(r.total_ns) - r.stage(Stage::Return).unwrap_or(0);
+        Some((left.saturating_sub(r.rcvq_ns?), left, r.bytes?))
+    });
+    let flying = acked().filter_map(|r| Some((r.t_sched_ns, r.start_ns.saturating_add(r.total_ns), r.bytes?)));
+    let joined_ns = time.joined(facts);
+    OverTime {
+        bin_ns: time.bin_ns,
+        joined_ns,
+        receive: time.heat(read.map(|r| (r.start_ns, r.total_ns))),
+        transmit: time.heat(acked().map(|r| (r.start_ns, r.total_ns))),
+        softirqs: time.busy(facts, joined_ns),
+        receive_queue: time.most(queued),
+        unacknowledged: time.most(flying),
+    }
+}
+
+struct Time {
+    start: i64,
+    bin_ns: i64,
+}
+
+impl Time {
+    fn bin(&self, ns: i64) -> usize {
+        let at = ns.saturating_sub(self.start).max(0) / self.bin_ns;
+        usize::try_from(at).unwrap_or(usize::MAX).min(BINS - 1)
+    }
+
+    fn heat(&self, rows: impl Iterator<Item = (i64, i64)>) -> Vec<HeatCell> {
+        let mut cells: BTreeMap<(usize, u32), u64> = BTreeMap::new();
+        for (start, total) in rows {
+            *cells.entry((self.bin(start), half_octave(total))).or_insert(0) += 1;
+        }
+        let cell = |((bin, row), count): ((usize, u32), u64)| HeatCell {
+            bin: bin as u32,
+            lo_ns: edge(row),
+            hi_ns: edge(row + 1),
+            count,
+        };
+        cells.into_iter().map(cell).collect()
+    }
+
+    fn joined(&self, facts: &Facts) -> i64 {
+        let of = facts.softirqs.iter().map(|r| (r.cpu, r.vec));
+        let sharers: std::collections::BTreeSet<(u16, u32)> = of.filter(|(_, v)| *v == NET_RX || *v == NET_TX).collect();
+        let each = STRETCHES / (sharers.len() as i64).clamp(1, SHARERS);
+        (facts.capture.duration_ns / each.min(COLUMNS)).max(1)
+    }
+
+    fn busy(&self, facts: &Facts, joined: i64) -> Vec<Busy> {
+        let mut of: BTreeMap<(u16, u32), (Vec<f64>, Vec<(i64, i64)>)> = BTreeMap::new();
+        for run in facts.softirqs.iter().filter(|r| r.vec == NET_RX || r.vec == NET_TX) {
+            let Some(end) = run.end_ns.filter(|end| *end >= run.start_ns) else {
+                continue;
+            };
+            let (bins, stretches) = of
+                .entry((run.cpu, run.vec))
+                .or_insert_with(|| (vec![0.0; BINS], vec![]));
+            self.cover(run.start_ns, end, bins);
+            let (from, to) = (run.start_ns - self.start, end - self.start);
+            // Runs of a vector on a CPU come in order of time and do not overlap.
+            match stretches.last_mut() {
+                Some(last) if from - last.1 < joined => last.1 = last.1.max(to),
+                _ => stretches.push((from, to)),
+            }
+        }
+        let busy = |((cpu, vec), (share, stretches))| Busy {
+            cpu,
+            vector: if vec == NET_RX { "NET_RX" } else { "NET_TX" },
+            share,
+            stretches,
+        };
+        of.into_iter().map(busy).collect()
+    }
+
+    /// Adds `from..to` to the bins it covers, as a share of each.
+    fn cover(&self, from: i64, to: i64, bins: &mut [f64]) {
+        let (first, last) = (self.bin(from), self.bin(to));
+        for at in first..=last {
+            let begin = self.start.saturating_add((at as i64).saturating_mul(self.bin_ns));
+            let end = begin.saturating_add(self.bin_ns);
+            let part = to.min(end).saturating_sub(from.max(begin)).max(0);
+            if let Some(bin) = bins.get_mut(at) {
+                *bin += part as f64 / self.bin_ns as f64;
+            }
+        }
+    }
+
+    /// The largest sum of bytes of each bin, of units that were there from a moment to another.
+    fn most(&self, units: impl Iterator<Item = (i64, i64, u32)>) -> Vec<u64> {
+        // At the same moment what leaves goes first.
+        let mut changes: Vec<(i64, i64)> = vec![];
+        for (from, to, bytes) in units.filter(|(from, to, _)| from <= to) {
+            changes.push((from, i64::from(bytes)));
+            changes.push((to, -i64::from(bytes)));
+        }
+        if changes.is_empty() {
+            return vec![];
+        }
+        changes.sort_unstable();
+        let mut bins = vec![0u64; BINS];
+        let (mut now, mut at) = (0i64, 0usize);
+        for (time, change) in changes {
+            let next = self.bin(time);
+            let before = u64::try_from(now).unwrap_or(0);
+            // What lay there at the end of a bin lies there in all bins until the next change.
+            for bin in bins.iter_mut().take(next + 1).skip(at) {
+                *bin = (*bin).max(before);
+            }
+            now = now.saturating_add(change);
+            at = next;
+            if let Some(bin) = bins.get_mut(at) {
+                *bin = (*bin).max(u64::try_from(now).unwrap_or(0));
+            }
+        }
+        bins
+    }
+}
+
+/// Row of half an octave: 0 below 1 ns, else 1 + 2 log2, rounded down.
+fn half_octave(ns: i64) -> u32 {
+    if ns < 1 {
+        return 0;
+    }
+    let octave = 63 - ns.leading_zeros();
+    1 + 2 * octave + u32::from(ns >= edge(2 + 2 * octave))
+}
+
+/// Smallest value of a row: powers of two, and these times the square root of two, in whole ns.
+fn edge(row: u32) -> i64 {
+    let Some(half) = row.checked_sub(1) else { return 0 };
+    let octave = half / 2;
+    if octave >= 62 {
+        return i64::MAX;
+    }
+    let whole = 1i64 << octave;
+    match half % 2 {
+        0 => whole,
+        _ => (whole as f64 * std::f64::consts::SQRT_2).ceil() as i64,
+    }
+}

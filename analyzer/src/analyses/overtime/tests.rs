@@ -1,0 +1,106 @@
+use super::*;
+use crate::name::Name;
+use crate::reconstruct::context::RunBy;
+use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::softirq::tables::SoftirqRow;
+
+/// A recording of 2.4 s from 1000 on: bins of 10 ms and a nanosecond.
+fn facts() -> Facts {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(1_000);
+    f.capture.duration_ns = 2_400_000_000;
+    f
+}
+
+fn unit(start: i64, total: i64, rcvq: i64, bytes: u32) -> RxRow {
+    RxRow {
+        end: RxEnd::Read,
+        start_ns: 1_000 + start,
+        total_ns: total,
+        rcvq_ns: Some(rcvq),
+        bytes: Some(bytes),
+        ..RxRow::default()
+    }
+}
+
+fn run(cpu: u16, vec: u32, from: i64, to: i64) -> SoftirqRow {
+    SoftirqRow {
+        cpu,
+        start_ns: 1_000 + from,
+        end_ns: Some(1_000 + to),
+        vec,
+        raise_ns: None,
+        run_by: RunBy::IrqTail,
+        wait: None,
+        blame: None,
+        episode_ns: 1_000 + from,
+        squeezed: None,
+        pid: 0,
+        comm: Name::new(b""),
+        irq_ns: None,
+        confidence: crate::Confidence::Certain,
+    }
+}
+
+#[test]
+fn rows_are_half_octaves() {
+    for ns in (0..5_000).chain([i64::MAX / 4, i64::MAX]) {
+        let row = half_octave(ns);
+        assert!(edge(row) <= ns && (ns < edge(row + 1) || edge(row + 1) == i64::MAX), "{ns} in {row}");
+    }
+    assert_eq!([half_octave(1), half_octave(2), half_octave(1024)], [1, 3, 21]);
+    assert_eq!((edge(21), edge(22), edge(23)), (1024, 1449, 2048));
+}
+
+#[test]
+fn every_unit_is_in_one_cell_of_its_bin_and_time() {
+    let mut f = facts();
+    f.rx = vec![
+        unit(0, 1_100, 0, 1),
+        unit(5_000_000, 1_200, 0, 1),
+        unit(25_000_000, 1_100, 0, 1),
+        unit(2_399_999_999, 9, 0, 1),
+    ];
+    let cells: Vec<(u32, i64, i64, u64)> = answer(&f)
+        .receive
+        .iter()
+        .map(|c| (c.bin, c.lo_ns, c.hi_ns, c.count))
+        .collect();
+    assert_eq!(cells, [(0, 1024, 1449, 2), (2, 1024, 1449, 1), (239, 8, 12, 1)]);
+}
+
+#[test]
+fn a_run_is_shared_among_the_bins_it_covers() {
+    let mut f = facts();
+    // 5 ms of bin 0 and 10 of bin 1, 3 ms apart from 1 ms of NET_TX; 8 and 4 of CPU 1.
+    f.softirqs = vec![
+        run(0, NET_RX, 5_000_000, 20_000_002),
+        run(0, NET_TX, 23_000_000, 24_000_000),
+        run(1, NET_RX, 100_000_000, 100_008_000),
+        run(1, NET_RX, 100_010_000, 100_014_000),
+        run(1, 7, 0, 1_000_000_000),
+    ];
+    let busy = answer(&f).softirqs;
+    let names: Vec<(u16, &str)> = busy.iter().map(|b| (b.cpu, b.vector)).collect();
+    assert_eq!(names, [(0, "NET_TX"), (0, "NET_RX"), (1, "NET_RX")]);
+    let (share, sum) = (&busy[1].share, busy[1].share.iter().sum::<f64>());
+    assert!((share[0] - 0.5).abs() < 1e-6 && (share[1] - 1.0).abs() < 1e-6, "{:?}", &share[..3]);
+    assert!((sum * 10_000_001.0 - 15_000_002.0).abs() < 0.01, "the whole run");
+    assert_eq!(busy[1].stretches, [(5_000_000, 20_000_002)]);
+    assert_eq!(busy[2].stretches, [(100_000_000, 100_014_000)], "2 us apart is one stretch");
+}
+
+#[test]
+fn a_queue_holds_its_bytes_from_readable_to_read() {
+    let mut f = facts();
+    // Readable from 15 to 45 ms; 100 bytes more from 20 to 25 ms.
+    f.rx = vec![unit(10_000_000, 35_000_000, 30_000_000, 1_000), unit(20_000_000, 5_000_000, 5_000_000, 100)];
+    let bins = answer(&f).receive_queue;
+    assert_eq!(bins[..7], [0, 1_000, 1_100, 1_000, 1_000, 0, 0]);
+    assert_eq!(answer(&facts()).receive_queue, [0; 0], "nothing known is not an empty queue");
+}
+
+#[test]
+fn an_empty_recording_has_no_bins() {
+    assert_eq!(answer(&Facts::empty()), OverTime::default());
+}

@@ -1,0 +1,69 @@
+use super::*;
+use crate::sections::fixture;
+
+fn built() -> Section {
+    let facts = fixture::facts();
+    let answers = fixture::answers(&facts);
+    section(&Input {
+        facts: &facts,
+        answers: &answers,
+    })
+}
+
+fn figures(section: &Section) -> Vec<&Figure> {
+    let figure = |block: &'_ Block| matches!(block, Block::Figure(_));
+    assert!(section.blocks.iter().all(figure));
+    section
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Figure(figure) => Some(figure.as_ref()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn every_read_unit_and_acknowledged_segment_is_in_its_heat_map() {
+    let section = built();
+    let counts: Vec<u64> = figures(&section)
+        .iter()
+        .filter_map(|figure| match &figure.chart.plot {
+            Plot::Heat(heat) => Some(heat.cells.iter().map(|cell| cell.count).sum()),
+            _ => None,
+        })
+        .collect();
+    // 400 units, of which 8 were not read; 250 segments acknowledged.
+    assert_eq!(counts, [392, 250]);
+}
+
+#[test]
+fn lines_stop_where_events_were_lost() {
+    let section = built();
+    let lanes = figures(&section).into_iter().find(|figure| figure.id == "lanes").unwrap();
+    let Plot::TimeSeries(plot) = &lanes.chart.plot else { panic!() };
+    let names: Vec<&str> = plot.lanes.iter().map(|lane| lane.label.as_str()).collect();
+    assert_eq!(
+        names,
+        ["CPU 0 TX", "CPU 0 RX", "CPU 1 RX", "full polls", "retransmits", "host drops"]
+    );
+    let share = &plot.panels[0];
+    assert_eq!(share.lines.len(), 2);
+    for segment in share.lines.iter().flat_map(|line| &line.segments) {
+        let inside = |ns: i64| (4_000_000_000..4_500_000_000).contains(&ns);
+        assert!(!segment.iter().any(|(at, _)| inside(*at) && inside(at + 1)));
+    }
+    assert_eq!(share.lines[0].segments.len(), 2, "before and after the gap of 4.0 to 4.5 s");
+    assert!(share.lines.iter().flat_map(|l| &l.segments).flatten().all(|(_, v)| (0.0..=1.0).contains(v)));
+}
+
+#[test]
+fn an_empty_recording_has_nothing_over_time() {
+    let facts = netmortem_analyzer::Facts::empty();
+    let answers = fixture::answers(&facts);
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert!(section.blocks.is_empty() && section.lead.as_str().starts_with("Nothing"));
+}

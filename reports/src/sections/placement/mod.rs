@@ -1,0 +1,125 @@
+//! Where packets went: which queue of which device each CPU used, and from which step on which CPU an skb came to its next. In:
+//! `Answers::breakdown`.
+
+use netmortem_analyzer::analyses::breakdown::{Queue, WAYS, Way};
+
+use super::shared::{name_cell, words};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Section, Table};
+use crate::format;
+use crate::sections::Input;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    let (queues, ways) = (&input.answers.breakdown.queues, &input.answers.breakdown.ways);
+    let crossed: u64 = ways.iter().filter(|way| way.from_cpu != way.to_cpu).map(|way| way.packets).sum();
+    let all: u64 = ways.iter().map(|way| way.packets).sum();
+    let lead = match all {
+        0 => "No skb was seen at two places.".to_owned(),
+        _ => format!(
+            "Of {} steps from one place to the next, {} ({}) went to another CPU.",
+            format::count(all),
+            format::count(crossed),
+            format::share(crossed, all)
+        ),
+    };
+    let mut blocks = Vec::new();
+    if !queues.is_empty() {
+        blocks.push(Block::Table(queue_table(queues)));
+    }
+    if !ways.is_empty() {
+        blocks.push(Block::Table(way_table(ways)));
+    }
+    blocks.push(Block::Paragraph(
+        "NUMA nodes are not shown: the fact tables have none.".into(),
+    ));
+    blocks.push(Block::Code(vec![
+        "netmortem show xmits INPUT --format csv".into(),
+        "netmortem show hops INPUT --format csv".into(),
+    ]));
+    Section {
+        id: "placement",
+        title: "Devices, queues and CPUs".into(),
+        lead: lead.into(),
+        blocks,
+    }
+}
+
+fn note(shown: usize, how: &str) -> Option<Text> {
+    Some(Text::from(match shown < WAYS {
+        true => how.to_owned(),
+        false => format!("{how} The {WAYS} with most packets."),
+    }))
+}
+
+fn queue_table(queues: &[Queue]) -> Table {
+    let all = |direction: &str| -> u64 {
+        let same = queues.iter().filter(|queue| queue.direction == direction);
+        same.map(|queue| queue.packets).sum()
+    };
+    let row = |queue: &Queue| {
+        vec![
+            Cell::Text(words(queue.direction).into()),
+            match queue.dev.is_empty() {
+                true => Cell::Text("no device of its own (backlog)".into()),
+                false => name_cell(&queue.dev),
+            },
+            Cell::known(queue.queue, |n| Cell::Count(u64::from(n))),
+            Cell::Count(u64::from(queue.cpu)),
+            Cell::Count(queue.packets),
+            Cell::Fraction(queue.packets as f64 / all(queue.direction).max(1) as f64),
+        ]
+    };
+    Table {
+        caption: "Which queue each CPU used".into(),
+        columns: vec![
+            Column::text("direction"),
+            Column::text("device"),
+            Column::number("queue"),
+            Column::number("CPU"),
+            Column::number("packets"),
+            Column::number("of the direction"),
+        ],
+        rows: queues.iter().map(row).collect(),
+        note: note(
+            queues.len(),
+            "Transmit: hand-overs to the driver. Receive: work of the polls of a NAPI instance; instances are numbered by address.",
+        ),
+    }
+}
+
+fn way_table(ways: &[Way]) -> Table {
+    let time = |ns| Cell::known(ns, Cell::Ns);
+    let row = |way: &Way| {
+        vec![
+            Cell::Code((&way.from).into()),
+            Cell::Count(u64::from(way.from_cpu)),
+            Cell::Code((&way.to).into()),
+            Cell::Count(u64::from(way.to_cpu)),
+            Cell::Count(way.packets),
+            time(way.p50_ns),
+            time(way.p99_ns),
+        ]
+    };
+    Table {
+        caption: "From one step of an skb to its next".into(),
+        columns: vec![
+            Column::text("from"),
+            Column::number("CPU"),
+            Column::text("to"),
+            Column::number("CPU"),
+            Column::number("skbs"),
+            Column::time("between p50"),
+            Column::time("p99"),
+        ],
+        rows: ways.iter().map(row).collect(),
+        note: note(
+            ways.len(),
+            "queue: given to the device's queueing discipline; xmit: handed to the driver; rx: received.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;
