@@ -74,7 +74,11 @@ pub fn x_axis<DB: DrawingBackend>(
 }
 
 /// Begins what moves with the time axis that all charts of a page share: the script finds it by this group.
-pub fn time<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, (from, to): (i64, i64)) -> Result<(), ChartError> {
+pub fn time<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    frame: Frame,
+    (from, to): (i64, i64),
+) -> Result<(), ChartError> {
     canvas.open(
         "time",
         &[

@@ -60,10 +60,12 @@ pub fn draw<DB: DrawingBackend>(plot: &Heat, canvas: &mut Canvas<DB>) -> Result<
     frame::y_axis(canvas, panel, &values, Unit::Nanoseconds, 6)?;
     canvas.open("z", &[])?;
     for cell in plot.cells.iter().filter(|cell| cell.count > 0) {
-        let from = plot.start_ns.saturating_add(i64::from(cell.bin).saturating_mul(plot.bin_ns));
+        let from = plot
+            .start_ns
+            .saturating_add(i64::from(cell.bin).saturating_mul(plot.bin_ns));
+        // The script says the moment.
         let said = format!(
-            "{} s, {} to {}: {} {}",
-            format::moment(from),
+            "{} to {}: {} {}",
             format::duration(cell.lo),
             format::duration(cell.hi),
             format::count(cell.count),
@@ -72,7 +74,10 @@ pub fn draw<DB: DrawingBackend>(plot: &Heat, canvas: &mut Canvas<DB>) -> Result<
         canvas.open("h", &[("t", &said)])?;
         canvas.rect(
             (time.px(from as f64), values.px(cell.hi as f64)),
-            (time.px(from.saturating_add(plot.bin_ns) as f64), values.px(cell.lo as f64)),
+            (
+                time.px(from.saturating_add(plot.bin_ns) as f64),
+                values.px(cell.lo as f64),
+            ),
             shade(cell.count, most),
         )?;
         canvas.close()?;
@@ -84,12 +89,7 @@ pub fn draw<DB: DrawingBackend>(plot: &Heat, canvas: &mut Canvas<DB>) -> Result<
 }
 
 /// What a colour means, at the right above the panel.
-fn scale<DB: DrawingBackend>(
-    plot: &Heat,
-    canvas: &mut Canvas<DB>,
-    panel: Frame,
-    most: u64,
-) -> Result<(), ChartError> {
+fn scale<DB: DrawingBackend>(plot: &Heat, canvas: &mut Canvas<DB>, panel: Frame, most: u64) -> Result<(), ChartError> {
     let most_text = format!("{} {} a cell", format::count(most), plot.counted);
     let width = canvas.text_width(&most_text, Letters::NOTE);
     let right = panel.right - width - 8.0;

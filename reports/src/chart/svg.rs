@@ -17,7 +17,7 @@ const fn scale(plot: &Plot) -> u32 {
 }
 
 /// Largest SVG text of one chart; a chart whose data makes more is an error of its section.
-pub const MAX_SVG_BYTES: usize = 1_000_000;
+pub const MAX_SVG_BYTES: usize = 2_000_000;
 
 /// The chart as an `<svg>` element.
 ///

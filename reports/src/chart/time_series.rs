@@ -21,7 +21,7 @@ const LANES_LEGEND: f64 = 30.0;
 const BELOW: f64 = 42.0;
 
 /// Columns per logical pixel of which the extremes are kept: finer than a screen shows, for who zooms in.
-const COLUMNS: f64 = 8.0;
+const COLUMNS: f64 = 4.0;
 
 fn panel_height(at: usize) -> f64 {
     if at == 0 { FIRST_PANEL } else { OTHER_PANEL }
@@ -128,7 +128,11 @@ fn draw_panel<DB: DrawingBackend>(
     for line in &panel.lines {
         let name = canvas.legend_name(line.name.as_str(), legend_from);
         let shape = if line.shape == Shape::Step { "step" } else { "line" };
-        let class = if line.stroke == Stroke::Bold { "z ln bold" } else { "z ln" };
+        let class = if line.stroke == Stroke::Bold {
+            "z ln bold"
+        } else {
+            "z ln"
+        };
         canvas.open(class, &[("n", &name), ("y", &span), ("s", shape)])?;
         draw_line(line, canvas, time, &values)?;
         canvas.close()?;

@@ -214,7 +214,7 @@
       }
     });
     var cell = event.target.closest && event.target.closest("g.h");
-    if (cell) lines = [cell.dataset.t];
+    if (cell) lines = [lines[0], cell.dataset.t];
     showTip(lines, event);
   };
 
@@ -301,7 +301,7 @@
   /* Bars and cells that say what they are. */
   doc.addEventListener("pointerover", function (event) {
     var told = event.target.closest && event.target.closest("g.h");
-    if (told) showTip([told.dataset.t], event);
+    if (told && !told.closest(".time")) showTip([told.dataset.t], event);
   });
   doc.addEventListener("pointerout", function (event) {
     if (event.target.closest && event.target.closest("g.h")) hideTip();

@@ -48,13 +48,14 @@ fn verdict(section: &Section, out: &mut String) {
             }
             Block::KeyValues(pairs) => {
                 for (name, value) in pairs {
-                    line(out, &format!("- {}: {}", escaped(name.as_str()), escaped(value.as_str())));
+                    line(
+                        out,
+                        &format!("- {}: {}", escaped(name.as_str()), escaped(value.as_str())),
+                    );
                 }
             }
             Block::Tiles(tiles) => {
-                let tile = |tile: &crate::document::Tile| {
-                    format!("{}: {} ({})", tile.label, tile.value, tile.detail)
-                };
+                let tile = |tile: &crate::document::Tile| format!("{}: {} ({})", tile.label, tile.value, tile.detail);
                 let tiles: Vec<String> = tiles.iter().map(tile).collect();
                 line(out, &format!("- {}", escaped(&tiles.join("; "))));
             }
@@ -85,7 +86,12 @@ fn brief(section: &Section, out: &mut String) {
 fn write_table(table: &Table, out: &mut String) {
     let units = table.time_units();
     let columns = table.columns.len().min(COLUMNS);
-    let heads: Vec<String> = table.columns.iter().take(columns).map(|column| escaped(column.title.as_str())).collect();
+    let heads: Vec<String> = table
+        .columns
+        .iter()
+        .take(columns)
+        .map(|column| escaped(column.title.as_str()))
+        .collect();
     line(out, &format!("| {} |", heads.join(" | ")));
     let rules: Vec<&str> = table
         .columns

@@ -13,9 +13,15 @@ fn it_has_the_verdict_and_the_stages() {
     assert_eq!(lines[0], "## Postmortem of &lt;b&gt;incident.nmb");
     assert!(lines.contains(&"**Something is wrong; it is marked bad.**"), "{text}");
     assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 6, "{text}");
-    assert!(text.contains("- Events lost: 1 204 (0.12 % of all events); Coverage: 97.5 %"), "{text}");
+    assert!(
+        text.contains("- Events lost: 1 204 (0.12 % of all events); Coverage: 97.5 %"),
+        "{text}"
+    );
     assert!(lines.contains(&"### Receive path") && lines.contains(&"### Transmit path"));
-    assert!(lines.contains(&"| stage | n | p50 | p90 | p99 | max | share |"), "{text}");
+    assert!(
+        lines.contains(&"| stage | n | p50 | p90 | p99 | max | share |"),
+        "{text}"
+    );
     let softirq = lines.iter().find(|l| l.starts_with("| softirq wait")).unwrap();
     assert!(softirq.contains(" µs |"), "{softirq}");
     assert!(!text.contains("| irq | 0 |"), "a stage that did not happen");
@@ -32,7 +38,10 @@ fn every_table_row_has_as_many_cells_as_its_heading() {
 
 #[test]
 fn markup_of_hostile_names_is_text() {
-    assert_eq!(escaped("<script>*a*|`x` @all #1 [l](u)"), "&lt;script&gt;\\*a\\*\\|\\`x\\` &#64;all &#35;1 \\[l\\](u)");
+    assert_eq!(
+        escaped("<script>*a*|`x` @all #1 [l](u)"),
+        "&lt;script&gt;\\*a\\*\\|\\`x\\` &#64;all &#35;1 \\[l\\](u)"
+    );
     let text = built();
     assert!(!text.contains("<b>") && !text.contains("<script"), "{text}");
 }

@@ -33,7 +33,11 @@ pub fn blocks(input: &Input<'_>, of: &[StageExemplars], rows: &str) -> Vec<Block
     if !stages.is_empty() {
         blocks.push(Block::Details {
             summary: Text::from(format!("The same of each of {} stages", stages.len())),
-            blocks: vec![Block::Table(table(input, &stages, "Worst, p99 and median of each stage"))],
+            blocks: vec![Block::Table(table(
+                input,
+                &stages,
+                "Worst, p99 and median of each stage",
+            ))],
         });
     }
     blocks
@@ -46,7 +50,11 @@ fn three(stage: &StageExemplars) -> [(&'static str, &Exemplar); 3] {
 /// The stages of each unit, one after the other, as parts of its whole time.
 fn timeline(of: &[StageExemplars], total: &StageExemplars, rows: &str) -> Figure {
     let share = |unit: &Exemplar, stage: &str| {
-        let ns = unit.stages.iter().find(|time| time.stage == stage).map_or(0, |time| time.ns);
+        let ns = unit
+            .stages
+            .iter()
+            .find(|time| time.stage == stage)
+            .map_or(0, |time| time.ns);
         ns.max(0) as f64 / unit.total_ns.max(1) as f64
     };
     let units = three(total);
@@ -78,7 +86,10 @@ fn timeline(of: &[StageExemplars], total: &StageExemplars, rows: &str) -> Figure
         rows: units.into_iter().map(row).collect(),
     };
     let chart = ChartSpec {
-        title: Text::from(format!("Where the slowest, the p99 and the median of the {} spent their time", rows.to_lowercase())),
+        title: Text::from(format!(
+            "Where the slowest, the p99 and the median of the {} spent their time",
+            rows.to_lowercase()
+        )),
         note: Some("each bar is one unit, its whole time written behind it".into()),
         size: Size::Full,
         plot: Plot::Bars(plot),
@@ -125,14 +136,18 @@ fn table(input: &Input<'_>, stages: &[&StageExemplars], caption: &str) -> Table 
             .iter()
             .flat_map(|stage| three(stage).map(|(which, unit)| row(stage, which, unit)))
             .collect(),
-        note: Some("An id is what `netmortem explain INPUT ID` takes; with the script, a click copies that command.".into()),
+        note: Some(
+            "An id is what `netmortem explain INPUT ID` takes; with the script, a click copies that command.".into(),
+        ),
     }
 }
 
 /// Tables of whole times by what units have in common; those with one group only say nothing and are left out.
 pub fn groups(kinds: &[Kind], rows: &str, command: &str) -> Vec<Block> {
     let several = kinds.iter().filter(|kind| kind.groups.len() > 1);
-    let tables: Vec<Block> = several.map(|kind| Block::Table(group_table(kind, rows, command))).collect();
+    let tables: Vec<Block> = several
+        .map(|kind| Block::Table(group_table(kind, rows, command)))
+        .collect();
     let single: Vec<String> = kinds
         .iter()
         .filter_map(|kind| match kind.groups.as_slice() {

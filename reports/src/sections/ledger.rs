@@ -135,7 +135,10 @@ impl<'a> Ledger<'a> {
         columns.extend(quantile_columns());
         columns.extend([Column::number("share"), Column::number("cost of recording")]);
         // Without weak ones they would say everything twice.
-        let weak = self.every().chain([self.total]).any(|times| times.all.n != times.solid.n);
+        let weak = self
+            .every()
+            .chain([self.total])
+            .any(|times| times.all.n != times.solid.n);
         if weak {
             columns.extend([
                 Column::number("n of all"),

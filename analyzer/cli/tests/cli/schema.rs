@@ -26,7 +26,9 @@ fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Ve
             said if SAYINGS.contains(&said) => true,
             "$ref" => {
                 let name = rule.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                let meant = root["$defs"].get(name).unwrap_or_else(|| panic!("no definition of {name}"));
+                let meant = root["$defs"]
+                    .get(name)
+                    .unwrap_or_else(|| panic!("no definition of {name}"));
                 faults(root, meant, value, place, out);
                 true
             }
@@ -39,7 +41,13 @@ fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Ve
             "required" => {
                 let Some(map) = value.as_object() else { continue };
                 let missing = |name: &&Value| !map.contains_key(name.as_str().unwrap());
-                out.extend(rule.as_array().unwrap().iter().filter(missing).map(|n| format!("{place}: no {n}")));
+                out.extend(
+                    rule.as_array()
+                        .unwrap()
+                        .iter()
+                        .filter(missing)
+                        .map(|n| format!("{place}: no {n}")),
+                );
                 true
             }
             "properties" => {
@@ -139,9 +147,19 @@ fn markdown_goes_to_standard_output_or_where_asked() {
     assert!(done.status.success());
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.starts_with("## Postmortem of rpc.nmb\n"), "{text}");
-    assert!(text.contains("reader asleep") && text.contains("| stage | n |"), "{text}");
+    assert!(
+        text.contains("reader asleep") && text.contains("| stage | n |"),
+        "{text}"
+    );
     let out = dir.join("ticket.md");
-    let done = run(&["report", &sample("rpc/rpc.nmb"), "--format", "md", "-o", out.to_str().unwrap()]);
+    let done = run(&[
+        "report",
+        &sample("rpc/rpc.nmb"),
+        "--format",
+        "md",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
     assert!(done.status.success() && done.stdout.is_empty());
     assert_eq!(std::fs::read_to_string(&out).unwrap(), text);
     std::fs::remove_dir_all(&dir).unwrap();

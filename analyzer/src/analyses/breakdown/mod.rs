@@ -133,7 +133,12 @@ pub fn answer(facts: &Facts) -> Breakdown {
     }
 }
 
-fn kind<R: Waits, K: Ord + Copy>(by: &'static str, rows: &[&R], key: impl Fn(&R) -> K, name: impl Fn(K) -> String) -> Kind {
+fn kind<R: Waits, K: Ord + Copy>(
+    by: &'static str,
+    rows: &[&R],
+    key: impl Fn(&R) -> K,
+    name: impl Fn(K) -> String,
+) -> Kind {
     let mut of: BTreeMap<K, Vec<&R>> = BTreeMap::new();
     for row in rows {
         of.entry(key(row)).or_default().push(row);

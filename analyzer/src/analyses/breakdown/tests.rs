@@ -27,7 +27,12 @@ fn of<'b>(kinds: &'b [Kind], by: &str) -> &'b Kind {
 #[test]
 fn groups_are_ordered_by_their_time_and_their_shares_add_up() {
     let mut f = Facts::empty();
-    f.rx = vec![unit(0, 1, "a", 90), unit(1, 1, "a", 190), unit(2, 0, "b", 590), unit(3, 0, "c", 90)];
+    f.rx = vec![
+        unit(0, 1, "a", 90),
+        unit(1, 1, "a", 190),
+        unit(2, 0, "b", 590),
+        unit(3, 0, "c", 90),
+    ];
     f.rx.push(RxRow {
         confidence: Confidence::Weak,
         ..unit(4, 3, "weak", 5_000)
@@ -39,7 +44,11 @@ fn groups_are_ordered_by_their_time_and_their_shares_add_up() {
         .map(|g| (g.name.as_str(), g.n, g.p50_ns, g.share))
         .collect();
     assert_eq!(cpus, [("0", 2, Some(100), 0.7), ("1", 2, Some(100), 0.3)]);
-    let tasks: Vec<&str> = of(&b.receive, "process").groups.iter().map(|g| g.name.as_str()).collect();
+    let tasks: Vec<&str> = of(&b.receive, "process")
+        .groups
+        .iter()
+        .map(|g| g.name.as_str())
+        .collect();
     assert_eq!(tasks, ["b", "a", "c"]);
     let connections = &of(&b.receive, "connection").groups;
     assert_eq!((connections[0].name.as_str(), connections[0].n), ("conn:7", 2));
@@ -82,5 +91,11 @@ fn steps_of_one_skb_are_joined_in_order() {
         .map(|w| (w.from, w.from_cpu, w.to, w.to_cpu, w.packets, w.p50_ns))
         .collect();
     let way = |from: &str, a, to: &str, b, n, ns| (from.to_owned(), a, to.to_owned(), b, n, Some(ns));
-    assert_eq!(ways, [way("queue va", 0, "xmit va", 0, 2, 10), way("xmit va", 0, "rx vb", 1, 1, 40)]);
+    assert_eq!(
+        ways,
+        [
+            way("queue va", 0, "xmit va", 0, 2, 10),
+            way("xmit va", 0, "rx vb", 1, 1, 40)
+        ]
+    );
 }

@@ -136,7 +136,8 @@ impl Time {
 
     fn joined(&self, facts: &Facts) -> i64 {
         let of = facts.softirqs.iter().map(|r| (r.cpu, r.vec));
-        let sharers: std::collections::BTreeSet<(u16, u32)> = of.filter(|(_, v)| *v == NET_RX || *v == NET_TX).collect();
+        let sharers: std::collections::BTreeSet<(u16, u32)> =
+            of.filter(|(_, v)| *v == NET_RX || *v == NET_TX).collect();
         let each = STRETCHES / (sharers.len() as i64).clamp(1, SHARERS);
         (facts.capture.duration_ns / each.min(COLUMNS)).max(1)
     }

@@ -46,7 +46,10 @@ fn run(cpu: u16, vec: u32, from: i64, to: i64) -> SoftirqRow {
 fn rows_are_half_octaves() {
     for ns in (0..5_000).chain([i64::MAX / 4, i64::MAX]) {
         let row = half_octave(ns);
-        assert!(edge(row) <= ns && (ns < edge(row + 1) || edge(row + 1) == i64::MAX), "{ns} in {row}");
+        assert!(
+            edge(row) <= ns && (ns < edge(row + 1) || edge(row + 1) == i64::MAX),
+            "{ns} in {row}"
+        );
     }
     assert_eq!([half_octave(1), half_octave(2), half_octave(1024)], [1, 3, 21]);
     assert_eq!((edge(21), edge(22), edge(23)), (1024, 1449, 2048));
@@ -84,20 +87,35 @@ fn a_run_is_shared_among_the_bins_it_covers() {
     let names: Vec<(u16, &str)> = busy.iter().map(|b| (b.cpu, b.vector)).collect();
     assert_eq!(names, [(0, "NET_TX"), (0, "NET_RX"), (1, "NET_RX")]);
     let (share, sum) = (&busy[1].share, busy[1].share.iter().sum::<f64>());
-    assert!((share[0] - 0.5).abs() < 1e-6 && (share[1] - 1.0).abs() < 1e-6, "{:?}", &share[..3]);
+    assert!(
+        (share[0] - 0.5).abs() < 1e-6 && (share[1] - 1.0).abs() < 1e-6,
+        "{:?}",
+        &share[..3]
+    );
     assert!((sum * 10_000_001.0 - 15_000_002.0).abs() < 0.01, "the whole run");
     assert_eq!(busy[1].stretches, [(5_000_000, 20_000_002)]);
-    assert_eq!(busy[2].stretches, [(100_000_000, 100_014_000)], "2 us apart is one stretch");
+    assert_eq!(
+        busy[2].stretches,
+        [(100_000_000, 100_014_000)],
+        "2 us apart is one stretch"
+    );
 }
 
 #[test]
 fn a_queue_holds_its_bytes_from_readable_to_read() {
     let mut f = facts();
-    // Readable from 15 to 45 ms; 100 bytes more from 20 to 25 ms.
-    f.rx = vec![unit(10_000_000, 35_000_000, 30_000_000, 1_000), unit(20_000_000, 5_000_000, 5_000_000, 100)];
+    // Readable from 15 to 45 ms; 100 bytes more from 20.5 to 25 ms.
+    f.rx = vec![
+        unit(10_000_000, 35_000_000, 30_000_000, 1_000),
+        unit(20_500_000, 4_500_000, 4_500_000, 100),
+    ];
     let bins = answer(&f).receive_queue;
     assert_eq!(bins[..7], [0, 1_000, 1_100, 1_000, 1_000, 0, 0]);
-    assert_eq!(answer(&facts()).receive_queue, [0; 0], "nothing known is not an empty queue");
+    assert_eq!(
+        answer(&facts()).receive_queue,
+        [0; 0],
+        "nothing known is not an empty queue"
+    );
 }
 
 #[test]

@@ -9,9 +9,7 @@
 use netmortem_analyzer::analyses::overtime::{BINS, Busy, HeatCell, OverTime};
 
 use super::shared::{figure, gaps};
-use crate::chart::{
-    self, ChartSpec, Heat, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit,
-};
+use crate::chart::{self, ChartSpec, Heat, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Figure, Section};
 use crate::format;
@@ -28,8 +26,20 @@ pub fn section(input: &Input<'_>) -> Section {
     let data = &input.answers.over_time;
     let bin = format::duration(data.bin_ns);
     let mut blocks = Vec::new();
-    blocks.extend(heat(input, "receive", "Latency of received packets over time", "units", &data.receive));
-    blocks.extend(heat(input, "transmit", "Latency of sent TCP segments over time", "segments", &data.transmit));
+    blocks.extend(heat(
+        input,
+        "receive",
+        "Latency of received packets over time",
+        "units",
+        &data.receive,
+    ));
+    blocks.extend(heat(
+        input,
+        "transmit",
+        "Latency of sent TCP segments over time",
+        "segments",
+        &data.transmit,
+    ));
     blocks.extend(lanes(input, data));
     let lead = match blocks.is_empty() {
         true => "Nothing in this recording can be drawn over time.".to_owned(),
@@ -41,7 +51,10 @@ pub fn section(input: &Input<'_>) -> Section {
         id: "over-time",
         title: "Over time".into(),
         lead: lead.into(),
-        blocks: blocks.into_iter().map(|figure| Block::Figure(Box::new(figure))).collect(),
+        blocks: blocks
+            .into_iter()
+            .map(|figure| Block::Figure(Box::new(figure)))
+            .collect(),
     }
 }
 
@@ -68,11 +81,18 @@ fn heat(input: &Input<'_>, id: &str, title: &str, counted: &str, cells: &[HeatCe
     let n: u64 = cells.iter().map(|cell| cell.count).sum();
     let chart = ChartSpec {
         title: title.into(),
-        note: Some(Text::from(format!("n = {}, by their start; of all confidences", format::count(n)))),
+        note: Some(Text::from(format!(
+            "n = {}, by their start; of all confidences",
+            format::count(n)
+        ))),
         size: Size::Full,
         plot: Plot::Heat(plot),
     };
-    Some(figure(id, chart, "Darker: more. Rows are half an octave high. What has no whole time in the recording is not in it."))
+    Some(figure(
+        id,
+        chart,
+        "The stronger the colour, the more. Rows are half an octave high. What has no whole time in the recording is not in it.",
+    ))
 }
 
 /// Moments as pixels have them.
@@ -202,7 +222,11 @@ fn runs(bin_ns: i64, duration_ns: i64, gaps: &[Span], value: impl Fn(usize) -> f
 }
 
 fn stretches(busy: &Busy) -> Lane {
-    let tone = if busy.vector == "NET_RX" { Tone::Blue } else { Tone::Orange };
+    let tone = if busy.vector == "NET_RX" {
+        Tone::Blue
+    } else {
+        Tone::Orange
+    };
     Lane {
         label: Text::from(format!("CPU {} {}", busy.cpu, busy.vector.trim_start_matches("NET_"))),
         tone,
@@ -229,12 +253,20 @@ fn moments(input: &Input<'_>, cpus: &[u16]) -> Vec<Lane> {
         spans: Vec::new(),
     };
     let spent = facts.polls.iter().filter(|poll| {
-        cpus.contains(&poll.cpu) && poll.budget.zip(poll.work).is_some_and(|(budget, work)| budget > 0 && work >= budget)
+        cpus.contains(&poll.cpu)
+            && poll
+                .budget
+                .zip(poll.work)
+                .is_some_and(|(budget, work)| budget > 0 && work >= budget)
     });
     let lost = facts.drops.iter().filter(|row| row.expected == Some(false));
     [
         lane("full polls", Tone::Brown, thinned(input, spent.map(|poll| poll.end_ns))),
-        lane("retransmits", Tone::Red, thinned(input, facts.retransmits.iter().map(|row| row.time_ns))),
+        lane(
+            "retransmits",
+            Tone::Red,
+            thinned(input, facts.retransmits.iter().map(|row| row.time_ns)),
+        ),
         lane("host drops", Tone::Green, thinned(input, lost.map(|row| row.time_ns))),
     ]
     .into_iter()

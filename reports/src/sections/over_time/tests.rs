@@ -40,12 +40,24 @@ fn every_read_unit_and_acknowledged_segment_is_in_its_heat_map() {
 #[test]
 fn lines_stop_where_events_were_lost() {
     let section = built();
-    let lanes = figures(&section).into_iter().find(|figure| figure.id == "lanes").unwrap();
-    let Plot::TimeSeries(plot) = &lanes.chart.plot else { panic!() };
+    let lanes = figures(&section)
+        .into_iter()
+        .find(|figure| figure.id == "lanes")
+        .unwrap();
+    let Plot::TimeSeries(plot) = &lanes.chart.plot else {
+        panic!()
+    };
     let names: Vec<&str> = plot.lanes.iter().map(|lane| lane.label.as_str()).collect();
     assert_eq!(
         names,
-        ["CPU 0 TX", "CPU 0 RX", "CPU 1 RX", "full polls", "retransmits", "host drops"]
+        [
+            "CPU 0 TX",
+            "CPU 0 RX",
+            "CPU 1 RX",
+            "full polls",
+            "retransmits",
+            "host drops"
+        ]
     );
     let share = &plot.panels[0];
     assert_eq!(share.lines.len(), 2);
@@ -53,8 +65,19 @@ fn lines_stop_where_events_were_lost() {
         let inside = |ns: i64| (4_000_000_000..4_500_000_000).contains(&ns);
         assert!(!segment.iter().any(|(at, _)| inside(*at) && inside(at + 1)));
     }
-    assert_eq!(share.lines[0].segments.len(), 2, "before and after the gap of 4.0 to 4.5 s");
-    assert!(share.lines.iter().flat_map(|l| &l.segments).flatten().all(|(_, v)| (0.0..=1.0).contains(v)));
+    assert_eq!(
+        share.lines[0].segments.len(),
+        2,
+        "before and after the gap of 4.0 to 4.5 s"
+    );
+    assert!(
+        share
+            .lines
+            .iter()
+            .flat_map(|l| &l.segments)
+            .flatten()
+            .all(|(_, v)| (0.0..=1.0).contains(v))
+    );
 }
 
 #[test]

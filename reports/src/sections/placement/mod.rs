@@ -13,7 +13,11 @@ use crate::sections::Input;
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
     let (queues, ways) = (&input.answers.breakdown.queues, &input.answers.breakdown.ways);
-    let crossed: u64 = ways.iter().filter(|way| way.from_cpu != way.to_cpu).map(|way| way.packets).sum();
+    let crossed: u64 = ways
+        .iter()
+        .filter(|way| way.from_cpu != way.to_cpu)
+        .map(|way| way.packets)
+        .sum();
     let all: u64 = ways.iter().map(|way| way.packets).sum();
     let lead = match all {
         0 => "No skb was seen at two places.".to_owned(),

@@ -42,6 +42,9 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
     );
     let tables = tables(&section);
     let share = |row: usize| tables[0].rows[row][5].clone();
-    assert_eq!([share(0), share(1), share(2)], [Cell::Fraction(0.75), Cell::Fraction(1.0), Cell::Fraction(0.25)]);
+    assert_eq!(
+        [share(0), share(1), share(2)],
+        [Cell::Fraction(0.75), Cell::Fraction(1.0), Cell::Fraction(0.25)]
+    );
     assert_eq!(tables[1].rows[0][6], Cell::Unknown);
 }

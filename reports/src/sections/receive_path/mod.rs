@@ -105,7 +105,12 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     ]));
     blocks.extend(by_name("device", "Whole time by receiving device", &receive.by_dev));
     blocks.extend(by_name("reader", "Whole time by reading task", &receive.by_task));
-    let more = input.answers.breakdown.receive.iter().filter(|kind| matches!(kind.by, "CPU" | "connection"));
+    let more = input
+        .answers
+        .breakdown
+        .receive
+        .iter()
+        .filter(|kind| matches!(kind.by, "CPU" | "connection"));
     blocks.extend(exemplars::groups(&more.cloned().collect::<Vec<_>>(), "units", "rx"));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.receive, "Units"));
     if !receive.worst.is_empty() {

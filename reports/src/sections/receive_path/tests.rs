@@ -142,7 +142,7 @@ fn the_slowest_units_are_placed_since_the_start_of_the_recording() {
         .find(|table| table.caption.as_str() == "The slowest units")
         .unwrap();
     let first = &receive.worst[0];
-    assert_eq!(worst.rows[0][0], Cell::Count(u64::from(first.skb_id)));
+    assert_eq!(worst.rows[0][0], Cell::Id(format!("rx:{}", first.skb_id).into()));
     assert_eq!(worst.rows[0][1], Cell::At(first.start_ns - fixture::START));
     assert_eq!(worst.rows[0][2], Cell::Ns(first.total_ns));
     assert_eq!(worst.rows[0][3], Cell::Text("reader asleep".into()));

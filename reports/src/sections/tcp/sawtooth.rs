@@ -2,7 +2,7 @@
 
 use netmortem_analyzer::analyses::tcp::{Connection, Sawtooth, Segment};
 
-use super::super::shared::{figure, words, gaps};
+use super::super::shared::{figure, gaps, words};
 use crate::chart::{ChartSpec, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
 use crate::clean::Text;
 use crate::document::Figure;

@@ -53,7 +53,9 @@ impl Browser {
                 waiting.extend_from_slice(&some[..n]);
                 while let Some(end) = waiting.iter().position(|byte| *byte == 0) {
                     let message: Vec<u8> = waiting.drain(..=end).collect();
-                    let Ok(value) = serde_json::from_slice(&message[..end]) else { return };
+                    let Ok(value) = serde_json::from_slice(&message[..end]) else {
+                        return;
+                    };
                     if tell.send(value).is_err() {
                         return;
                     }
@@ -172,12 +174,17 @@ impl Browser {
     pub fn complaints(&self) -> Vec<&Value> {
         let kinds = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
         let events = self.events.iter();
-        events.filter(|e| e["method"].as_str().is_some_and(|m| kinds.contains(&m))).collect()
+        events
+            .filter(|e| e["method"].as_str().is_some_and(|m| kinds.contains(&m)))
+            .collect()
     }
 
     /// Addresses that pages asked for, but files and what a page holds itself.
     pub fn requests(&self) -> Vec<&str> {
-        let asked = self.events.iter().filter(|e| e["method"] == "Network.requestWillBeSent");
+        let asked = self
+            .events
+            .iter()
+            .filter(|e| e["method"] == "Network.requestWillBeSent");
         asked
             .filter_map(|e| e["params"]["request"]["url"].as_str())
             .filter(|url| !["file:", "data:", "about:"].iter().any(|own| url.starts_with(own)))

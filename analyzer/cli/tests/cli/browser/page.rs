@@ -23,7 +23,11 @@ fn number(value: &Value) -> f64 {
 /// Keeps a screenshot where `cargo test` keeps its temporary files.
 fn keep(browser: &mut Browser, name: &str) {
     let png = browser.picture();
-    assert!(png.starts_with(b"\x89PNG") && png.len() > BLANK, "{name}: {} bytes", png.len());
+    assert!(
+        png.starts_with(b"\x89PNG") && png.len() > BLANK,
+        "{name}: {} bytes",
+        png.len()
+    );
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("report-{name}.png"));
     std::fs::write(out, png).unwrap();
 }
@@ -64,7 +68,10 @@ fn zoom(b: &mut Browser, page: &Path) {
     b.eval("document.querySelector('#tcp .draw:has(.time)').focus()");
     b.key("+", "+");
     let half = range(b);
-    assert!(((half.1 - half.0) / (whole.1 - whole.0) - 0.5).abs() < 0.02, "{half:?} of {whole:?}");
+    assert!(
+        ((half.1 - half.0) / (whole.1 - whole.0) - 0.5).abs() < 0.02,
+        "{half:?} of {whole:?}"
+    );
     b.key("0", "0");
     assert_eq!(range(b), whole);
 
@@ -79,7 +86,10 @@ fn zoom(b: &mut Browser, page: &Path) {
     b.until("document.querySelector('.tip').style.display === 'block'");
     let tip = b.eval("document.querySelector('.tip').innerText");
     let tip = tip.as_str().unwrap();
-    assert!(tip.contains("cwnd ≈ ") && tip.contains("srtt ≈ ") && tip.contains(" ms"), "{tip}");
+    assert!(
+        tip.contains("cwnd ≈ ") && tip.contains("srtt ≈ ") && tip.contains(" ms"),
+        "{tip}"
+    );
     b.mouse("mousePressed", left + width * 0.25, y);
     for part in [0.3, 0.4, 0.5] {
         b.mouse("mouseMoved", left + width * part, y);
@@ -88,7 +98,10 @@ fn zoom(b: &mut Browser, page: &Path) {
     // The axis began with the recording, so a quarter of the window is a quarter of it.
     let (from, to) = range(b);
     let part = |share: f64| whole.0 + (whole.1 - whole.0) * share;
-    assert!((from - part(0.25)).abs() < 0.05 && (to - part(0.5)).abs() < 0.05, "{from}..{to} of {whole:?}");
+    assert!(
+        (from - part(0.25)).abs() < 0.05 && (to - part(0.5)).abs() < 0.05,
+        "{from}..{to} of {whole:?}"
+    );
     let shown = b.eval("[...new Set([...document.querySelectorAll('.range')].map(r => r.textContent))].length");
     assert_eq!(shown, json!(1), "one axis for all");
     let zoomed = b.eval("[...document.querySelectorAll('svg:has(.time)')].every(s => s.classList.contains('zoomed'))");
@@ -98,7 +111,10 @@ fn zoom(b: &mut Browser, page: &Path) {
     assert!(hash.as_str().unwrap().contains("t="), "{hash}");
     b.open(page, hash.as_str().unwrap());
     let again = range(b);
-    assert!((again.0 - from).abs() < 0.01 && (again.1 - to).abs() < 0.01, "{again:?} from {hash}");
+    assert!(
+        (again.0 - from).abs() < 0.01 && (again.1 - to).abs() < 0.01,
+        "{again:?} from {hash}"
+    );
 
     // A legend hides its line and says so.
     b.open(page, "#tcp");
@@ -142,7 +158,11 @@ fn tables(b: &mut Browser) {
     b.until("typeof window.copied === 'string'");
     let csv = b.eval("window.copied");
     let lines: Vec<&str> = csv.as_str().unwrap().trim_end().split("\r\n").collect();
-    assert!(lines[0].starts_with("stage,n,p50 (ns),p90 (ns),p99 (ns),max (ns),share"), "{}", lines[0]);
+    assert!(
+        lines[0].starts_with("stage,n,p50 (ns),p90 (ns),p99 (ns),max (ns),share"),
+        "{}",
+        lines[0]
+    );
     assert_eq!(lines.len(), 3, "{lines:?}");
     for line in &lines[1..] {
         let times: Vec<&str> = line.split(',').skip(2).take(4).collect();
@@ -162,7 +182,10 @@ fn links(b: &mut Browser, page: &Path) {
     b.open(page, "");
     let folded = b.eval("[...document.querySelectorAll('details tr[id]')].map(r => r.id).find(id => /^rx=/.test(id))");
     let id = folded.as_str().unwrap().to_owned();
-    assert_eq!(b.eval(&format!("document.getElementById('{id}').closest('details').open")), json!(false));
+    assert_eq!(
+        b.eval(&format!("document.getElementById('{id}').closest('details').open")),
+        json!(false)
+    );
     for fragment in [format!("#{id}"), format!("#{}", id.replace("rx", "skb"))] {
         b.open(page, &fragment);
         b.until("document.querySelector('tr.hit') !== null");
@@ -227,7 +250,10 @@ fn a_hostile_file_name_stays_text() {
     report(input.to_str().unwrap(), &page);
     let mut b = Browser::start(program, &dir);
     b.open(&page, "#skb=%3Cimg src=x onerror=alert(2)%3E");
-    assert_eq!(b.eval("document.querySelector('h1').textContent"), json!(format!("Postmortem of {name}")));
+    assert_eq!(
+        b.eval("document.querySelector('h1').textContent"),
+        json!(format!("Postmortem of {name}"))
+    );
     let made = b.eval("[document.images.length, document.scripts.length, document.querySelectorAll('iframe,object,embed,link').length]");
     assert_eq!(made, json!([0, 1, 0]));
     // The policy holds even for what would have been let in.
@@ -236,7 +262,11 @@ fn a_hostile_file_name_stays_text() {
          return typeof window.ran; })()",
     );
     assert_eq!(ran, json!("undefined"));
-    let dialogs = b.complaints().iter().filter(|e| e.to_string().contains("alert(")).count();
+    let dialogs = b
+        .complaints()
+        .iter()
+        .filter(|e| e.to_string().contains("alert("))
+        .count();
     assert_eq!((dialogs, b.requests()), (0, vec![]));
     drop(b);
     std::fs::remove_dir_all(&dir).unwrap();
