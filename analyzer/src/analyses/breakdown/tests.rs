@@ -10,7 +10,7 @@ fn unit(n: u32, cpu: u16, task: &str, copy_ns: i64) -> RxRow {
         end: RxEnd::Read,
         cpu,
         task: Name::new(task.as_bytes()),
-        connection: (n % 2 == 0).then_some(ConnectionId(7)),
+        connection: n.is_multiple_of(2).then_some(ConnectionId(7)),
         total_ns: copy_ns + 10,
         unattributed_ns: 10,
         confidence: Confidence::Certain,

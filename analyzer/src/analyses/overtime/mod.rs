@@ -109,6 +109,9 @@ pub fn answer(facts: &Facts) -> OverTime {
     }
 }
 
+/// Share of each bin, and stretches.
+type Covered = (Vec<f64>, Vec<(i64, i64)>);
+
 struct Time {
     start: i64,
     bin_ns: i64,
@@ -143,7 +146,7 @@ impl Time {
     }
 
     fn busy(&self, facts: &Facts, joined: i64) -> Vec<Busy> {
-        let mut of: BTreeMap<(u16, u32), (Vec<f64>, Vec<(i64, i64)>)> = BTreeMap::new();
+        let mut of: BTreeMap<(u16, u32), Covered> = BTreeMap::new();
         for run in facts.softirqs.iter().filter(|r| r.vec == NET_RX || r.vec == NET_TX) {
             let Some(end) = run.end_ns.filter(|end| *end >= run.start_ns) else {
                 continue;
