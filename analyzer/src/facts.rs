@@ -20,6 +20,7 @@ use crate::reconstruct::tcp::tables::{
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
+use crate::settings::Settings;
 use crate::table::{Cell, FactTable, Typed};
 
 /// Number of one life of an skb address, in order of birth.
@@ -119,6 +120,8 @@ pub struct Facts {
     pub unknown: Vec<Reason>,
     /// Names.
     pub names: Names,
+    /// How the recorded host was set up.
+    pub settings: Settings,
 }
 
 impl Facts {
@@ -250,6 +253,7 @@ impl Facts {
             drops: vec![],
             unknown: vec![],
             names: Names::default(),
+            settings: Settings::default(),
         }
     }
 }

@@ -6,11 +6,13 @@
 
 pub mod analyses;
 pub mod confidence;
+pub mod diff;
 pub mod facts;
 pub mod fleet;
 pub mod ingest;
 pub mod name;
 pub mod reconstruct;
+pub mod settings;
 pub mod stat;
 pub mod table;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{batch, check, completions, inspect, man, query, record, report, show};
+use crate::commands::{batch, check, completions, diff, inspect, man, query, record, report, show};
 use crate::terminal::Color;
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,8 @@ pub enum Command {
     Report(report::Args),
     /// All recordings of some folders: a report each, one page that ranks them, one dataset
     Batch(batch::Args),
+    /// Is the one recording worse than the other? exit code 3 when it is
+    Diff(Box<diff::Args>),
     /// One table of facts: packets, receive path, connections, drops, ...
     Show(show::Args),
     /// SQL over all tables of facts

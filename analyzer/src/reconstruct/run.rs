@@ -192,6 +192,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         retransmits: tcp.retransmits,
         drops,
         unknown,
+        settings: crate::settings::Settings::of(capture),
         names: Names {
             locations,
             drop_reasons: reasons,

@@ -3,8 +3,22 @@
 //! Quantiles are the nearest-rank ones (the smallest value with at least that share of the values at or below it):
 //! every quantile printed is a value that occurred. Histogram bins are logarithmic, every value falls in one.
 
+//!
+//! Comparing two recordings: shares and rates by clusters (`ratio`), quantiles by resampled blocks of time (`blocks`), many
+//! questions at once (`several`), effect size (`effect`).
+
+mod blocks;
 mod distribution;
+mod effect;
+mod ratio;
+mod several;
+mod special;
 #[cfg(test)]
 mod tests;
 
+pub use blocks::{At, Blocked, SplitMix64, block_of};
 pub use distribution::{Bin, Distribution};
+pub use effect::cliffs_delta;
+pub use ratio::{Cluster, Compared, Floor, Ratio, compare};
+pub use several::holm;
+pub use special::{t_quantile_two_sided, t_two_sided};

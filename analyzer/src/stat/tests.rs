@@ -65,3 +65,145 @@ fn nothing_is_unknown_not_zero() {
     let d = Distribution::of(vec![], 3);
     assert_eq!((d.n, d.unknown, d.p50_ns, d.max_ns), (0, 3, None, None));
 }
+
+/// Table values of Student's t, two-sided (any book of statistics).
+#[test]
+fn t_tails_are_those_of_the_tables() {
+    for (t, df, p) in [
+        (1.0, 1.0, 0.5),
+        (12.706_205, 1.0, 0.05),
+        (2.228_139, 10.0, 0.05),
+        (3.169_273, 10.0, 0.01),
+        (2.042_272, 30.0, 0.05),
+        (4.586_894, 10.0, 0.001),
+        (1.959_964, 1e7, 0.05),
+    ] {
+        assert!(
+            (t_two_sided(t, df) - p).abs() < 2e-6,
+            "t {t} df {df}: {}",
+            t_two_sided(t, df)
+        );
+        assert!((t_quantile_two_sided(p, df) - t).abs() < 1e-4, "p {p} df {df}");
+    }
+    assert_eq!(t_two_sided(0.0, 5.0), 1.0);
+    assert_eq!(t_two_sided(f64::NAN, 5.0), 1.0);
+    assert_eq!(t_two_sided(f64::INFINITY, 5.0), 0.0);
+}
+
+#[test]
+fn holm_as_in_a_worked_example() {
+    // p sorted .01 .02 .03 .04: times 4, 3, 2, 1, never falling.
+    let near = |a: Vec<f64>, b: &[f64]| assert!(a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-12), "{a:?}");
+    near(holm(&[0.01, 0.04, 0.03, 0.02]), &[0.04, 0.06, 0.06, 0.06]);
+    near(holm(&[0.5, 0.9]), &[1.0, 1.0]);
+    assert!(holm(&[]).is_empty());
+}
+
+#[test]
+fn cliffs_delta_equals_its_definition() {
+    let (a, b) = (pseudo(60), pseudo(97).into_iter().map(|v| v / 2).collect::<Vec<_>>());
+    let mut sum = 0i64;
+    for y in &b {
+        for x in &a {
+            sum += i64::from(y > x) - i64::from(y < x);
+        }
+    }
+    let (mut sa, mut sb) = (a.clone(), b.clone());
+    sa.sort();
+    sb.sort();
+    let want = sum as f64 / (a.len() * b.len()) as f64;
+    assert!((cliffs_delta(&sa, &sb).unwrap() - want).abs() < 1e-12);
+    assert_eq!(cliffs_delta(&[1, 2], &[3, 4]), Some(1.0));
+    assert_eq!(cliffs_delta(&[], &[3]), None);
+}
+
+/// A series in which neighbours are alike: a level that holds for a while, and a little noise.
+fn bursts(random: &mut SplitMix64, n: usize, length: usize, level: i64) -> Vec<At> {
+    let mut of = 0;
+    (0..n)
+        .map(|i| {
+            if i % length == 0 {
+                of = random.below(1000) as i64;
+            }
+            At {
+                time_ns: i as i64 * 1000,
+                value: level + of + random.below(50) as i64,
+            }
+        })
+        .collect()
+}
+
+fn clusters(values: &[At], limit: i64, blocks: usize) -> Vec<Cluster> {
+    let mut out = vec![Cluster::default(); blocks];
+    let to = values.last().unwrap().time_ns;
+    for v in values {
+        let c = &mut out[block_of(v.time_ns, 0, to, blocks)];
+        c.n += 1.0;
+        c.y += f64::from(u8::from(v.value > limit));
+    }
+    out
+}
+
+/// Bursts of 100 alike packets, 400 trials without a difference: by blocks of 200 the test says so in 5 of 100, by packets as
+/// if independent it is wrong nearly always. This is why packets are never resampled one by one.
+#[test]
+fn blocks_keep_the_level_where_independence_does_not() {
+    let mut random = SplitMix64::seeded([1]);
+    let (mut by_blocks, mut by_packets) = (0, 0);
+    for _ in 0..400 {
+        let (a, b) = (bursts(&mut random, 4000, 100, 0), bursts(&mut random, 4000, 100, 0));
+        let p = |blocks: usize| {
+            let of = |v: &[At]| Ratio::of(&clusters(v, 520, blocks)).unwrap();
+            compare(&of(&a), &of(&b), Floor::Share).p
+        };
+        by_blocks += u32::from(p(20) <= 0.05);
+        by_packets += u32::from(p(4000) <= 0.05);
+    }
+    assert!((8..=36).contains(&by_blocks), "{by_blocks} of 400");
+    assert!(by_packets > 250, "{by_packets} of 400");
+}
+
+/// The interval by resampled blocks covers the true median in about 95 of 100 trials.
+#[test]
+fn block_bootstrap_intervals_cover() {
+    let mut random = SplitMix64::seeded([2]);
+    let mut covered = 0;
+    for _ in 0..200 {
+        let (blocked, sorted) = Blocked::new(&[bursts(&mut random, 4000, 100, 0)], 20);
+        assert_eq!((blocked.blocks(), sorted.len()), (20, 4000));
+        let mut drawn: Vec<i64> = (0..200).map(|_| blocked.draw(&mut random, [50])[0]).collect();
+        drawn.sort();
+        // Level uniform in 0..1000, noise in 0..50: the median is 524.
+        covered += u32::from(drawn[5] <= 524 && 524 <= drawn[194]);
+    }
+    assert!((175..=199).contains(&covered), "{covered} of 200");
+}
+
+#[test]
+fn a_draw_of_all_blocks_is_within_the_values_and_repeats() {
+    let values = bursts(&mut SplitMix64::seeded([3]), 5000, 50, 7);
+    let (blocked, sorted) = Blocked::new(&[values], 10);
+    let of = |seed| blocked.draw(&mut SplitMix64::seeded([seed]), [50, 90, 99]);
+    assert_eq!(of(9), of(9));
+    assert_ne!(of(9), of(10));
+    let d = of(9);
+    assert!(d[0] <= d[1] && d[1] <= d[2] && d[0] >= sorted[0] && d[2] <= *sorted.last().unwrap());
+}
+
+#[test]
+fn few_events_are_judged_as_poisson() {
+    let side = |events: &[usize]| {
+        let mut c = vec![Cluster { y: 0.0, n: 100.0 }; 20];
+        for e in events {
+            c[*e].y += 1.0;
+        }
+        Ratio::of(&c).unwrap()
+    };
+    // 3 against 0 is nothing (exact: 1 in 4); 12 against 0 is (exact: 1 in 2048).
+    assert!(compare(&side(&[]), &side(&[1, 7, 13]), Floor::Events).p > 0.05);
+    let many: Vec<usize> = (0..12).collect();
+    assert!(compare(&side(&[]), &side(&many), Floor::Events).p < 0.003);
+    // The same twelve in one burst are one happening.
+    assert!(compare(&side(&[]), &side(&[4; 12]), Floor::Events).p > 0.05);
+    assert!(Ratio::of(&[Cluster { y: 1.0, n: 1.0 }]).is_none());
+}

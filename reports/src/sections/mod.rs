@@ -15,7 +15,7 @@ pub mod over_time;
 pub mod placement;
 pub mod quality;
 pub mod receive_path;
-mod shared;
+pub(crate) mod shared;
 pub(crate) use shared::figure;
 pub mod skb_lifetimes;
 pub mod tcp;

@@ -21,6 +21,7 @@ pub mod evaluate;
 pub mod events;
 pub mod independent;
 pub mod net;
+pub mod pairs;
 pub mod recording;
 pub mod rigs;
 pub mod runner;

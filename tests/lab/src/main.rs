@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use netmortem_lab::evaluate::{Figures, Report, evaluate, print};
+use netmortem_lab::pairs;
 use netmortem_lab::recording::{self, Recorder};
 use netmortem_lab::rigs::{self, Rig};
 use netmortem_lab::runner::{self, NotHere, Played};
@@ -43,6 +44,18 @@ enum Command {
         /// Show every wrong case
         #[arg(short, long)]
         verbose: bool,
+    },
+    /// Records pairs for diff, planted and not, and says what the comparison finds; what DIR holds already stays
+    Pairs {
+        /// Where the recordings go
+        #[arg(long, default_value = "lab-pairs")]
+        out: PathBuf,
+        /// Show what is said of every pair
+        #[arg(short, long)]
+        verbose: bool,
+        /// Pairs in all
+        #[arg(default_value_t = 42)]
+        pairs: usize,
     },
     /// One rig in this process (used by run)
     #[command(hide = true)]
@@ -170,6 +183,19 @@ fn one(name: &str, out: PathBuf, recorder: Option<PathBuf>) -> anyhow::Result<()
     rigs::play(rig, out, Recorder(recorder)).map(drop)
 }
 
+fn play_pairs(out: &Path, n: usize, verbose: bool) -> anyhow::Result<u8> {
+    match runner::unable() {
+        Some(why) => tell(&format!("skipped: {why}; what is recorded already is judged")),
+        None => pairs::record(out, n, &Recorder::default(), &mut tell)?,
+    }
+    let table = pairs::judge(out);
+    std::io::stdout().write_all(table.text(verbose).as_bytes())?;
+    let ((n, found, _), alarms) = (table.detected(), table.false_alarms());
+    // 95 of 100 found, and no more than 5 of 100 false alarms.
+    let kept = found * 100 >= n * 95 && alarms.iter().all(|(n, wrong)| wrong * 100 <= n * 5);
+    Ok(if kept { 0 } else { MISSED })
+}
+
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::List => {
@@ -184,6 +210,7 @@ fn main() -> ExitCode {
             let code = judge(&dirs, verbose)?;
             Ok(if failed { MISSED } else { code })
         }),
+        Command::Pairs { out, verbose, pairs } => play_pairs(&out, pairs, verbose),
         Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| 0),
         Command::Hold => recording::hold().map(|()| 0),
         Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| 0).map_err(Into::into),

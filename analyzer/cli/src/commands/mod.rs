@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod check;
 pub mod completions;
+pub mod diff;
 pub mod inspect;
 pub mod man;
 pub mod query;
@@ -23,6 +24,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Record(a) => record::run(a),
         Command::Report(a) => report::run(a, &cli.global),
         Command::Batch(a) => batch::run(a),
+        Command::Diff(a) => diff::run(a, &cli.global),
         Command::Show(a) => show::run(a, &cli.global),
         Command::Query(a) => query::run(a, &cli.global),
         Command::Check(a) => check::run(a, &cli.global),

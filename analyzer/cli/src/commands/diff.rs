@@ -1,0 +1,188 @@
+//! `netmortem diff`: is the one recording worse than the other?
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use netmortem_analyzer::Facts;
+use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Window, compare};
+use netmortem_reports::{Colors, diff, html, text, write_pngs};
+
+use crate::args::Global;
+use crate::failure::failure;
+use crate::{Outcome, input, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  netmortem diff monday.nmb tuesday.nmb                          writes diff.html; exit code 3 when worse
+  netmortem diff old.nmb new.nmb -o - --json diff.json > d.html  the page to standard output, and for a program
+  netmortem diff old.nmb new.nmb --fail-on 'rx.p99>10%,drops'    exit code 3 only for these
+  netmortem diff --before a1.nmb a2.nmb a3.nmb --after b1.nmb b2.nmb b3.nmb
+                                                                 groups: what varies from run to run is known then
+  netmortem diff a.nmb a.nmb --before-time ..5s --after-time 5s..
+                                                                 one recording before and after a moment
+
+Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: rx,
+tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails.
+Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be read or written.";
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The recording before and the one after
+    #[arg(value_name = "INPUT", num_args = 2, value_names = ["BEFORE", "AFTER"], required_unless_present = "before")]
+    inputs: Vec<PathBuf>,
+    /// Recordings before; the recording is the unit when there are two or more a side
+    #[arg(long, value_name = "INPUT", num_args = 1.., requires = "after", conflicts_with = "inputs")]
+    before: Vec<PathBuf>,
+    /// Recordings after
+    #[arg(long, value_name = "INPUT", num_args = 1.., requires = "before", conflicts_with = "inputs")]
+    after: Vec<PathBuf>,
+    /// Where to write the page; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "diff.html")]
+    output: PathBuf,
+    /// Write every chart as a PNG into this folder
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+    /// Write the comparison as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// What exit code 3 is for, see below
+    #[arg(long, value_name = "RULES", default_value = "worse")]
+    fail_on: Rules,
+    /// Only this part of the recordings before, from their start: 1s..3s, ..5s, 5s..
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    before_time: Option<Window>,
+    /// Only this part of the recordings after
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    after_time: Option<Window>,
+    /// Chance of a false alarm in the whole comparison
+    #[arg(long, value_name = "P", default_value = "0.05", value_parser = level)]
+    level: f64,
+}
+
+/// The JSON file.
+#[derive(serde::Serialize)]
+struct Json<'d> {
+    /// Version of this layout.
+    netmortem_diff: u32,
+    #[serde(flatten)]
+    diff: &'d Diff,
+    /// Rules that failed.
+    failed: &'d [String],
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    let p: f64 = text.parse().map_err(|_| "a number between 0 and 1, for example 0.05")?;
+    match p > 0.0 && p < 1.0 {
+        true => Ok(p),
+        false => Err("a number between 0 and 1, for example 0.05".into()),
+    }
+}
+
+fn moment(text: &str) -> Result<i64, String> {
+    let units = [("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)];
+    let parsed = units
+        .iter()
+        .find_map(|(u, f)| Some(text.strip_suffix(u)?.trim().parse::<f64>().ok()? * f));
+    match parsed {
+        Some(ns) if ns.is_finite() && ns >= 0.0 => Ok(ns as i64),
+        _ => Err(format!("{text:?} is no time: write 1.5s, 200ms, 10us")),
+    }
+}
+
+fn window(text: &str) -> Result<Window, String> {
+    let (from, to) = text.split_once("..").ok_or("write it as 1s..3s, ..5s or 5s..")?;
+    let from_ns = if from.is_empty() { 0 } else { moment(from)? };
+    let to_ns = if to.is_empty() { i64::MAX } else { moment(to)? };
+    match from_ns < to_ns {
+        true => Ok(Window { from_ns, to_ns }),
+        false => Err("it ends before it begins".into()),
+    }
+}
+
+/// Compares and writes.
+pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
+    let (before, after) = match args.inputs.as_slice() {
+        [b, a] => (vec![b.clone()], vec![a.clone()]),
+        _ => (args.before.clone(), args.after.clone()),
+    };
+    let outputs: Vec<&Path> = [Some(&args.output), args.json.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    let inputs = || before.iter().chain(&after);
+    for path in inputs() {
+        output::distinct(path, &outputs)?;
+    }
+    if inputs().filter(|p| p.as_os_str() == "-").count() > 1 {
+        return Err(failure(
+            "standard input can be only one of the recordings",
+            "name files for the others",
+        ));
+    }
+    // Opened before the outputs: what cannot be read should not empty the page of yesterday.
+    let open = |paths: &[PathBuf]| paths.iter().map(|p| input::open(p)).collect::<anyhow::Result<Vec<_>>>();
+    let (b, a) = (open(&before)?, open(&after)?);
+    let mut page = output::writer(Some(&args.output))?;
+    let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
+    let facts = |side: &[netmortem_formats::Capture]| -> Vec<Facts> { side.iter().map(input::facts_of).collect() };
+    let (b, a) = (facts(&b), facts(&a));
+    let options = DiffOptions {
+        level: args.level,
+        before_window: args.before_time,
+        after_window: args.after_time,
+        ..DiffOptions::default()
+    };
+    let of = compare(&b.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &options);
+    let failed = args.fail_on.broken(&of);
+    let document = diff::document(&of);
+    page.write_all(html(&document).as_bytes())
+        .and_then(|()| page.flush())
+        .with_context(|| cannot(&args.output))?;
+    let mut written = vec![args.output.clone()];
+    if let (Some(mut out), Some(path)) = (json, &args.json) {
+        let json = Json {
+            netmortem_diff: 1,
+            diff: &of,
+            failed: &failed,
+        };
+        serde_json::to_writer_pretty(&mut out, &json)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush())
+            .with_context(|| cannot(path))?;
+        written.push(path.clone());
+    }
+    if let Some(dir) = &args.png {
+        std::fs::create_dir_all(dir).with_context(|| cannot(dir))?;
+        written.extend(write_pngs(&document, dir).with_context(|| cannot(dir))?);
+    }
+    written.retain(|p| p.as_os_str() != "-");
+    let err = std::io::stderr();
+    let colors = match global.color.on(&err) {
+        true => Colors::Ansi,
+        false => Colors::None,
+    };
+    let mut said = text(&document, &written, colors);
+    said.push_str(&diff::terminal(&of, colors));
+    for rule in &failed {
+        said.push_str(&format!("failed   {rule}\n"));
+    }
+    if of.verdict.outcome == Answer::NotComparable {
+        said.push_str(
+            "next     see \"Are they comparable?\" on the page; --fail-on incomparable makes this a failure\n",
+        );
+    }
+    err.lock().write_all(said.as_bytes())?;
+    Ok(match failed.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Bad,
+    })
+}
+
+fn cannot(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}

@@ -1,0 +1,295 @@
+//! Quantiles of one metric on both sides: how far they moved, how sure that is, and what would have been seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::breakdown::{Breakdown, contribution};
+use super::metrics::{Table, Unit, Values, Which, table};
+use super::options::{DiffOptions, Recording};
+use super::verdict::Outcome;
+use super::{Withheld, parity};
+use crate::stat::{
+    At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
+    t_quantile_two_sided,
+};
+
+/// Percentiles compared, and how many values a side must have for each.
+const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
+/// Blocks of time that a recording is cut into. All of these are tried, and the least certain answer counts: correlation over
+/// longer times shows only in longer blocks (blocking: Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989).
+pub const BLOCKS: [usize; 3] = [40, 20, 10];
+/// Blocks with values that a side must have at the coarsest cut.
+const LEAST_BLOCKS: usize = 5;
+/// Part of the units that one side may have left out more than the other.
+const EXCLUDED_MORE: f64 = 0.3;
+/// Chance of seeing a change of the size called detectable; and the one-sided normal quantile of it.
+pub const POWER: f64 = 0.8;
+const POWER_Z: f64 = 0.841_621;
+
+/// One percentile on both sides.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Shift {
+    /// 50, 90, 99.
+    pub percent: u64,
+    /// Before, in the metric's unit.
+    pub before: i64,
+    /// After.
+    pub after: i64,
+    /// After minus before.
+    pub shift: i64,
+    /// Interval of the shift, 95 %, by resampled blocks.
+    pub interval: (i64, i64),
+    /// Chance of such a difference of the shares above the common percentile, if both sides were alike.
+    pub p: f64,
+    /// The same, adjusted for all tests of the comparison.
+    pub p_adjusted: f64,
+    /// Smallest shift that is called a change.
+    pub threshold: i64,
+    /// A change of at least this would have been called in 8 of 10 comparisons.
+    pub minimum_detectable: i64,
+    /// What is said of it.
+    pub outcome: Outcome,
+    #[serde(skip)]
+    error: f64,
+    #[serde(skip)]
+    df: f64,
+}
+
+/// One metric on both sides.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Metric {
+    /// `rx.poll_wait`, `device.qdisc[eth0]`.
+    pub metric: String,
+    /// The same in parts.
+    pub which: Which,
+    /// What it is.
+    pub meaning: String,
+    /// Values before.
+    pub before: Distribution,
+    /// Values after.
+    pub after: Distribution,
+    /// Cliff's delta, -1 to 1.
+    pub cliffs_delta: f64,
+    /// Blocks of time with values, before and after, or recordings when these are the unit.
+    pub clusters: (usize, usize),
+    /// Percentiles.
+    pub shifts: Vec<Shift>,
+    /// The worst of these.
+    pub outcome: Outcome,
+}
+
+impl Metric {
+    /// Calls each shift what it is.
+    pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
+        for s in &mut self.shifts {
+            let (relative, absolute) = match (self.which.unit, s.percent) {
+                (Unit::Ns, 50) => (o.median_relative, o.median_ns),
+                (Unit::Ns, _) => (o.tail_relative, o.tail_ns),
+                (Unit::Bytes, _) => (o.tail_relative, o.bytes),
+                (Unit::Packets, _) => (o.tail_relative, 1),
+            };
+            s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
+            let t = t_quantile_two_sided(o.level / tests.max(1) as f64, s.df);
+            s.minimum_detectable = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
+            let sure = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
+            s.outcome = match (
+                sure && s.shift.saturating_abs() >= s.threshold,
+                self.which.unit,
+                s.shift > 0,
+            ) {
+                (false, _, _) => Outcome::Same,
+                (true, Unit::Ns, true) => Outcome::Worse,
+                (true, Unit::Ns, false) => Outcome::Better,
+                (true, _, _) => Outcome::Changed,
+            };
+        }
+        self.outcome = self.shifts.iter().map(|s| s.outcome).min().unwrap_or(Outcome::Same);
+    }
+    /// Worse ones first; of these the stages that say where; of these the one that adds most to its ledger.
+    pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, bool, i64, String) {
+        let moved = self.shifts.iter().map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
+        let size = contribution(breakdowns, &self.which).map_or(moved, i64::saturating_abs);
+        (
+            self.outcome,
+            !self.which.is_stage(),
+            size.saturating_neg(),
+            self.metric.clone(),
+        )
+    }
+    /// The shift that is worth telling: of those with the metric's outcome the largest relative to its threshold.
+    pub fn telling(&self) -> Option<&Shift> {
+        let of = self.shifts.iter().filter(|s| s.outcome == self.outcome);
+        of.max_by(|a, b| {
+            let size = |s: &Shift| s.shift.unsigned_abs() as f64 / s.threshold.max(1) as f64;
+            size(a).total_cmp(&size(b)).then(b.percent.cmp(&a.percent))
+        })
+    }
+}
+
+/// Compares every metric that both sides have.
+pub(super) fn metrics(
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    options: &DiffOptions,
+    withheld: &mut Vec<Withheld>,
+) -> Vec<Metric> {
+    let tables = |side: &[Recording<'_>]| -> Vec<Table> { side.par_iter().map(table).collect() };
+    let (b, a) = (tables(before), tables(after));
+    let names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
+    let starts = parity::other_starts(before, after);
+    let one = |which: &&Which| -> Result<Metric, Withheld> {
+        let because = |because: String| Withheld {
+            metric: which.name(),
+            because,
+        };
+        if let Some(why) = parity::not_recorded(before, after, which.needs()) {
+            return Err(because(why));
+        }
+        if which.stage == "total"
+            && let Some((_, why)) = starts.iter().find(|(ledger, _)| *ledger == which.ledger)
+        {
+            return Err(because(why.clone()));
+        }
+        let of = |side: &[Table]| -> Vec<Values> {
+            side.iter().map(|t| t.get(which).cloned().unwrap_or_default()).collect()
+        };
+        metric(which, &of(&b), &of(&a), options).map_err(because)
+    };
+    let of: Vec<Result<Metric, Withheld>> = names.into_iter().collect::<Vec<_>>().par_iter().map(one).collect();
+    let mut out = vec![];
+    for m in of {
+        match m {
+            Ok(m) => out.push(m),
+            Err(w) => withheld.push(w),
+        }
+    }
+    out
+}
+
+fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOptions) -> Result<Metric, String> {
+    let count = |side: &[Values]| side.iter().map(|v| v.at.len()).sum::<usize>();
+    let (nb, na) = (count(before), count(after));
+    let least = PERCENTS[0].1;
+    if nb < least || na < least {
+        return Err(format!("{nb} values before and {na} after: fewer than {least}"));
+    }
+    let left_out = |side: &[Values], n: usize| {
+        let excluded: u64 = side.iter().map(|v| v.excluded).sum();
+        (excluded, excluded as f64 / (excluded as f64 + n as f64))
+    };
+    let (xb, xa) = (left_out(before, nb), left_out(after, na));
+    if (xb.1 - xa.1).abs() > EXCLUDED_MORE {
+        return Err(format!(
+            "{} of {} units before and {} of {} after are not whole or not certain: what is left is not alike",
+            xb.0,
+            xb.0 + nb as u64,
+            xa.0,
+            xa.0 + na as u64
+        ));
+    }
+    let values = |side: &[Values]| -> Vec<Vec<At>> { side.iter().map(|v| v.at.clone()).collect() };
+    let (vb, va) = (values(before), values(after));
+    // The recording is the unit where both sides have several.
+    let groups = vb.len() > 1 && va.len() > 1;
+    let [_, middle, coarsest] = BLOCKS;
+    let (blocked_b, sorted_b) = Blocked::new(&vb, middle);
+    let (blocked_a, sorted_a) = Blocked::new(&va, middle);
+    let fewest = |side: &[Vec<At>]| Blocked::new(side, coarsest).0.blocks();
+    if !groups && (fewest(&vb) < LEAST_BLOCKS || fewest(&va) < LEAST_BLOCKS) {
+        return Err("its values lie in too few moments to know how they vary".into());
+    }
+    let percents = PERCENTS.map(|(p, _)| p);
+    let mut random = SplitMix64::seeded(sorted_b.iter().step_by(97).chain(sorted_a.iter().step_by(89)).copied());
+    let draws: Vec<[i64; 3]> = (0..options.draws.max(20))
+        .map(|_| {
+            let b = blocked_b.draw(&mut random, percents);
+            let a = blocked_a.draw(&mut random, percents);
+            std::array::from_fn(|i| a.get(i).copied().unwrap_or(0) - b.get(i).copied().unwrap_or(0))
+        })
+        .collect();
+    let delta = cliffs_delta(&sorted_b, &sorted_a).unwrap_or(0.0);
+    let mut pooled: Vec<i64> = sorted_b.iter().chain(&sorted_a).copied().collect();
+    pooled.sort_unstable();
+    let mut shifts = vec![];
+    for (i, (percent, need)) in PERCENTS.into_iter().enumerate() {
+        if nb < need || na < need {
+            continue;
+        }
+        let quantile = |sorted: &[i64]| sorted.get(rank(sorted.len(), percent)).copied().unwrap_or(0);
+        let (b, a) = (quantile(&sorted_b), quantile(&sorted_a));
+        let mut moved: Vec<i64> = draws.iter().filter_map(|d| d.get(i).copied()).collect();
+        moved.sort_unstable();
+        let edge = |share: f64| moved.get((moved.len() as f64 * share) as usize).copied().unwrap_or(0);
+        let Some(tail) = above(&vb, &va, quantile(&pooled), groups) else {
+            continue;
+        };
+        shifts.push(Shift {
+            percent,
+            before: b,
+            after: a,
+            shift: a - b,
+            interval: (edge(0.025), edge(0.975)),
+            p: tail.p,
+            p_adjusted: 1.0,
+            threshold: 0,
+            minimum_detectable: 0,
+            outcome: Outcome::Same,
+            error: spread(&moved),
+            df: tail.df,
+        });
+    }
+    let clusters = match groups {
+        true => (vb.len(), va.len()),
+        false => (blocked_b.blocks(), blocked_a.blocks()),
+    };
+    Ok(Metric {
+        metric: which.name(),
+        which: which.clone(),
+        meaning: which.meaning(),
+        before: Distribution::of(sorted_b, xb.0),
+        after: Distribution::of(sorted_a, xa.0),
+        cliffs_delta: delta,
+        clusters,
+        shifts,
+        outcome: Outcome::Same,
+    })
+}
+
+/// Index of the nearest-rank percentile.
+fn rank(n: usize, percent: u64) -> usize {
+    (n as u64 * percent).div_ceil(100).max(1) as usize - 1
+}
+
+/// Standard deviation.
+fn spread(values: &[i64]) -> f64 {
+    let n = values.len().max(2) as f64;
+    let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n;
+    (values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
+/// Compares the shares of values above a limit (a quantile test: the limit is the percentile of both sides together), by
+/// clusters; the least certain answer of all cuts.
+fn above(before: &[Vec<At>], after: &[Vec<At>], limit: i64, groups: bool) -> Option<Compared> {
+    let cuts: &[usize] = if groups { &[1] } else { &BLOCKS };
+    let one = |cut: &usize| {
+        let clusters =
+            |side: &[Vec<At>]| -> Vec<Cluster> { side.iter().flat_map(|v| shares(v, limit, *cut)).collect() };
+        let (b, a) = (Ratio::of(&clusters(before))?, Ratio::of(&clusters(after))?);
+        Some(crate::stat::compare(&b, &a, Floor::Share))
+    };
+    cuts.iter().filter_map(one).max_by(|x, y| x.p.total_cmp(&y.p))
+}
+
+fn shares(values: &[At], limit: i64, blocks: usize) -> Vec<Cluster> {
+    let from = values.iter().map(|v| v.time_ns).min().unwrap_or(0);
+    let to = values.iter().map(|v| v.time_ns).max().unwrap_or(0);
+    let mut out = vec![Cluster::default(); blocks];
+    for v in values {
+        if let Some(c) = out.get_mut(block_of(v.time_ns, from, to, blocks)) {
+            c.n += 1.0;
+            c.y += f64::from(u8::from(v.value > limit));
+        }
+    }
+    out
+}

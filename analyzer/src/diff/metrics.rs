@@ -1,0 +1,275 @@
+//! Which durations and sizes are compared, and their values: one list, from the tables' rows.
+//!
+//! Only certain and strong rows count, and only whole ones: what was under way when the recording began or ended, or near a
+//! loss, is left out and counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::options::Recording;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
+use crate::reconstruct::softirq::tables::NET_RX;
+use crate::reconstruct::transmit::stages::Stage as TxStage;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use crate::stat::At;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds: more is worse.
+    Ns,
+    /// Bytes: neither more nor less is worse.
+    Bytes,
+    /// Packets: neither.
+    Packets,
+}
+
+/// Names one metric.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct Which {
+    /// `rx`, `tx`, `tx_udp`, `device`, `poll`, `softirq`, `lifetime`, `tcp`.
+    pub ledger: &'static str,
+    /// Stage, `total`, or what is measured.
+    pub stage: &'static str,
+    /// Device, when it is of one device only.
+    pub dev: Option<String>,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+impl Which {
+    fn new(ledger: &'static str, stage: &'static str, unit: Unit) -> Which {
+        Which {
+            ledger,
+            stage,
+            dev: None,
+            unit,
+        }
+    }
+    fn of_dev(mut self, dev: &str) -> Which {
+        self.dev = Some(dev.to_owned());
+        self
+    }
+    /// `rx.poll_wait`, `device.qdisc[eth0]`.
+    pub fn name(&self) -> String {
+        match &self.dev {
+            Some(d) => format!("{}.{}[{d}]", self.ledger, self.stage),
+            None => format!("{}.{}", self.ledger, self.stage),
+        }
+    }
+    /// Whether it is a part of a ledger that sums, not the whole of one or a thing of its own.
+    pub fn is_stage(&self) -> bool {
+        matches!(self.ledger, "rx" | "tx" | "tx_udp") && !matches!(self.stage, "total" | "rcvq" | "unit")
+    }
+    /// What it is, for a person.
+    pub fn meaning(&self) -> String {
+        let rx = || {
+            RxStage::ALL
+                .iter()
+                .find(|s| s.name() == self.stage)
+                .map(|s| s.meaning())
+        };
+        let tx = || {
+            TxStage::ALL
+                .iter()
+                .find(|s| s.name() == self.stage)
+                .map(|s| s.meaning())
+        };
+        let text = match (self.ledger, self.stage) {
+            ("rx", "total") => Some("first event of a received unit to the end of its read"),
+            ("rx", "rcvq") => Some("residence in the receive queue"),
+            ("rx", "unit") => Some("payload of a received unit after GRO"),
+            ("tx" | "tx_udp", "total") => Some("first event of what was sent to its last"),
+            (_, "unattributed") => Some("in no stage: no event tells more"),
+            ("rx", _) => rx(),
+            ("tx" | "tx_udp", _) => tx(),
+            ("device", "qdisc") => Some("in the queueing discipline, every packet of the device"),
+            ("device", "frame") => Some("frame given to the driver, before segmentation by the device"),
+            ("poll", "duration") => Some("one NAPI poll"),
+            ("poll", "work") => Some("packets received by one NAPI poll"),
+            ("softirq", "wait") => Some("NET_RX raised until it ran"),
+            ("softirq", "run") => Some("one run of NET_RX"),
+            ("lifetime", _) => Some("first to last event of an skb of this class"),
+            ("tcp", "srtt") => Some("smoothed round-trip time that TCP had at each segment"),
+            _ => None,
+        };
+        text.unwrap_or("").to_owned()
+    }
+    /// Events without which it is not known.
+    pub fn needs(&self) -> &'static [&'static str] {
+        match (self.ledger, self.stage) {
+            ("rx", "softirq_wait") | ("softirq", "wait") => &["irq:softirq_raise", "irq:softirq_entry"],
+            ("rx", "wakeup" | "idle_exit" | "run_queue" | "reader_asleep" | "reader_running") => {
+                &["sched:sched_switch", "sched:sched_wakeup"]
+            }
+            ("rx", "irq") => &["irq:irq_handler_entry"],
+            ("rx", "gro") => &["net:napi_gro_receive_entry"],
+            ("softirq", _) => &["irq:softirq_entry"],
+            ("poll", _) => &["napi:napi_poll"],
+            ("tx", "rwnd" | "cwnd" | "network") | ("tcp", _) => &["tcp:tcp_probe"],
+            ("tx", "recovery") => &["tcp:tcp_retransmit_skb"],
+            ("tx" | "tx_udp" | "device", "qdisc" | "driver") => &["net:net_dev_queue", "net:net_dev_start_xmit"],
+            _ => &[],
+        }
+    }
+}
+
+/// Values of one metric in one recording.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    /// Whole and solid.
+    pub at: Vec<At>,
+    /// Left out.
+    pub excluded: u64,
+}
+
+/// Every metric of one recording.
+pub type Table = BTreeMap<Which, Values>;
+
+struct Filling<'r, 'f> {
+    of: &'r Recording<'f>,
+    out: Table,
+}
+
+impl Filling<'_, '_> {
+    fn put(&mut self, which: &Which, time_ns: i64, value: Option<i64>) {
+        let Some(value) = value.filter(|_| self.of.has(time_ns)) else {
+            return;
+        };
+        let at = At { time_ns, value };
+        match self.out.get_mut(which) {
+            Some(v) => v.at.push(at),
+            None => {
+                let v = Values {
+                    at: vec![at],
+                    excluded: 0,
+                };
+                self.out.insert(which.clone(), v);
+            }
+        }
+    }
+    fn exclude(&mut self, which: &Which, time_ns: i64) {
+        if self.of.has(time_ns) {
+            self.out.entry(which.clone()).or_default().excluded += 1;
+        }
+    }
+}
+
+/// Whether a receive row's time counts.
+pub(super) fn rx_counts(r: &RxRow) -> bool {
+    r.end == RxEnd::Read && r.censored.is_none() && r.confidence.is_solid()
+}
+
+/// The transmit ledger that a row's time counts in.
+pub(super) fn tx_counts(r: &TxRow) -> Option<&'static str> {
+    let whole = matches!(r.end, TxEnd::Acked | TxEnd::Completed | TxEnd::Sent) && r.confidence.is_solid();
+    tx_ledger(r).filter(|_| whole)
+}
+
+fn tx_ledger(r: &TxRow) -> Option<&'static str> {
+    match r.kind {
+        TxKind::Tcp => Some("tx"),
+        TxKind::Udp => Some("tx_udp"),
+        _ => None,
+    }
+}
+
+/// The metrics of a recording.
+pub(super) fn table(of: &Recording<'_>) -> Table {
+    let mut f = Filling { of, out: Table::new() };
+    receive(&mut f);
+    transmit(&mut f);
+    devices(&mut f);
+    softirqs(&mut f);
+    let facts = of.facts;
+    for s in facts.skbs.iter().filter(|s| s.confidence.is_solid()) {
+        let which = Which::new("lifetime", s.class.word(), Unit::Ns);
+        match s.life_ns() {
+            Some(ns) => f.put(&which, s.birth_ns, Some(ns)),
+            None => f.exclude(&which, s.birth_ns),
+        }
+    }
+    let srtt = Which::new("tcp", "srtt", Unit::Ns);
+    for s in facts.tcp_samples.iter().filter(|s| s.srtt_us > 0) {
+        f.put(&srtt, s.time_ns, Some(i64::from(s.srtt_us) * 1_000));
+    }
+    f.out
+}
+
+fn receive(f: &mut Filling<'_, '_>) {
+    let facts = f.of.facts;
+    let devs: BTreeSet<_> = facts.rx.iter().map(|r| r.dev).collect();
+    let total = Which::new("rx", "total", Unit::Ns);
+    let stages = RxStage::ALL.map(|s| (s, Which::new("rx", s.name(), Unit::Ns)));
+    let rest = Which::new("rx", "unattributed", Unit::Ns);
+    let rcvq = Which::new("rx", "rcvq", Unit::Ns);
+    let unit = Which::new("rx", "unit", Unit::Bytes);
+    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
+        if !rx_counts(r) {
+            f.exclude(&total, r.start_ns);
+            continue;
+        }
+        f.put(&total, r.start_ns, Some(r.total_ns));
+        if devs.len() > 1 {
+            f.put(&total.clone().of_dev(&r.dev.text()), r.start_ns, Some(r.total_ns));
+        }
+        for (s, which) in &stages {
+            f.put(which, r.start_ns, r.stage(*s));
+        }
+        f.put(&rest, r.start_ns, Some(r.unattributed_ns));
+        f.put(&rcvq, r.start_ns, r.rcvq_ns);
+        f.put(&unit, r.start_ns, r.bytes.map(i64::from));
+    }
+}
+
+fn transmit(f: &mut Filling<'_, '_>) {
+    for r in &f.of.facts.tx {
+        let Some(ledger) = tx_ledger(r) else { continue };
+        let total = Which::new(ledger, "total", Unit::Ns);
+        if tx_counts(r).is_none() {
+            f.exclude(&total, r.start_ns);
+            continue;
+        }
+        f.put(&total, r.start_ns, Some(r.total_ns));
+        for s in TxStage::ALL {
+            f.put(&Which::new(ledger, s.name(), Unit::Ns), r.start_ns, r.stage(s));
+        }
+        let rest = Which::new(ledger, "unattributed", Unit::Ns);
+        f.put(&rest, r.start_ns, Some(r.unattributed_ns));
+    }
+}
+
+fn devices(f: &mut Filling<'_, '_>) {
+    for p in f.of.facts.xmits.iter().filter(|p| p.parent.is_none()) {
+        let dev = p.dev.text();
+        let frame = Which::new("device", "frame", Unit::Bytes).of_dev(&dev);
+        f.put(&frame, p.first_ns(), p.bytes.map(i64::from));
+        let qdisc = Which::new("device", "qdisc", Unit::Ns).of_dev(&dev);
+        match p.confidence.is_solid() {
+            true => f.put(&qdisc, p.first_ns(), p.qdisc_ns),
+            false => f.exclude(&qdisc, p.first_ns()),
+        }
+    }
+}
+
+fn softirqs(f: &mut Filling<'_, '_>) {
+    let facts = f.of.facts;
+    let (wait, run) = (
+        Which::new("softirq", "wait", Unit::Ns),
+        Which::new("softirq", "run", Unit::Ns),
+    );
+    for s in facts.softirqs.iter().filter(|s| s.vec == NET_RX) {
+        let solid = s.confidence.is_solid();
+        f.put(&wait, s.start_ns, s.raise_ns.filter(|_| solid).map(|t| s.start_ns - t));
+        f.put(&run, s.start_ns, s.end_ns.filter(|_| solid).map(|t| t - s.start_ns));
+    }
+    let (duration, work) = (
+        Which::new("poll", "duration", Unit::Ns),
+        Which::new("poll", "work", Unit::Packets),
+    );
+    for p in &facts.polls {
+        let solid = p.confidence.is_solid();
+        f.put(&duration, p.end_ns, p.start_ns.filter(|_| solid).map(|t| p.end_ns - t));
+        f.put(&work, p.end_ns, p.work.map(i64::from));
+    }
+}

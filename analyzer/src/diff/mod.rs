@@ -1,0 +1,199 @@
+//! Is AFTER worse than BEFORE? Two recordings, or two groups of them, compared metric by metric.
+//!
+//! In: fact tables of both sides. Out: [`Diff`], plain data: the verdict, what makes the sides comparable or not, every metric
+//! with its shift, interval, effect size and smallest change that would have been seen, rates, settings. Must not see events,
+//! draw, or print.
+//!
+//! ```text
+//! Facts of each side -> parity: comparable? what is withheld
+//!                    -> metrics (durations, sizes) -> quantiles: shift, block bootstrap, tail shares by clusters ─┐
+//!                    -> rates (drops, retransmits, shares of time) by clusters ──────────────────────────────────┴-> Holm
+//!                    -> breakdown (mean per unit by stage), settings                                             -> verdict
+//! ```
+//!
+//! A change is called when three things hold: its p value, adjusted for all tests of the comparison (Holm), is at or below
+//! [`DiffOptions::level`]; it is at least the practical threshold of its kind; and (quantiles) the bootstrap interval of the
+//! shift leaves 0 out. So the chance that two recordings of the same say anything is at most the level, as far as time inside
+//! a recording shows how things vary. What varies only between recordings, one recording a side cannot tell: give groups.
+//! Method and measured figures: docs/diff.md.
+
+mod breakdown;
+mod compare;
+mod metrics;
+mod options;
+mod parity;
+mod rates;
+pub mod rules;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use breakdown::{Breakdown, Part};
+pub use compare::{Metric, Shift};
+pub use metrics::{Unit, Which};
+pub use options::{DiffOptions, Window};
+pub use parity::{Check, Level};
+pub use rates::{Measured, Rate};
+pub use rules::Rules;
+pub use verdict::{Outcome, Verdict};
+
+use std::collections::BTreeMap;
+
+use crate::facts::Facts;
+use crate::stat::holm;
+
+/// What a comparison is made of, one recording.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Side {
+    /// Path.
+    pub source: String,
+    /// Host name, empty when not recorded.
+    pub hostname: String,
+    /// Kernel release, empty when not recorded.
+    pub kernel_release: String,
+    /// Length of the part compared, ns.
+    pub duration_ns: i64,
+    /// Events in the recording.
+    pub events: u64,
+    /// Events lost.
+    pub lost_events: u64,
+}
+
+/// A setting that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct SettingChange {
+    /// Name.
+    pub name: String,
+    /// Before; empty: not there.
+    pub before: String,
+    /// After; empty: not there.
+    pub after: String,
+}
+
+/// Something that was not compared.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Withheld {
+    /// Metric, as in [`Metric::metric`] or [`Rate::metric`].
+    pub metric: String,
+    /// Why.
+    pub because: String,
+}
+
+/// The comparison.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Diff {
+    /// How it was done.
+    pub options: DiffOptions,
+    /// Recordings of the one side.
+    pub before: Vec<Side>,
+    /// Recordings of the other.
+    pub after: Vec<Side>,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What makes the sides comparable, or not.
+    pub parity: Vec<Check>,
+    /// Durations and sizes, changed ones first.
+    pub metrics: Vec<Metric>,
+    /// Events per unit and shares of time, changed ones first.
+    pub rates: Vec<Rate>,
+    /// Mean time per unit by stage, of each ledger.
+    pub breakdowns: Vec<Breakdown>,
+    /// What was not compared.
+    pub withheld: Vec<Withheld>,
+    /// Settings that differ.
+    pub settings: Vec<SettingChange>,
+    /// Tests made: what the p values are adjusted for.
+    pub tests: usize,
+}
+
+/// Compares two groups of recordings; usually one of each.
+pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Diff {
+    let sides = (
+        options::Recording::all(before, options.before_window),
+        options::Recording::all(after, options.after_window),
+    );
+    let (b, a) = (&sides.0[..], &sides.1[..]);
+    let parity = parity::checks(b, a);
+    let mut withheld = vec![];
+    let (mut metrics, mut rates) = (vec![], vec![]);
+    let prevented = parity.iter().find(|c| c.level == Level::Prevents);
+    match prevented {
+        Some(check) => withheld.push(Withheld {
+            metric: "all".into(),
+            because: check.sentence.clone(),
+        }),
+        None => {
+            metrics = compare::metrics(b, a, options, &mut withheld);
+            rates = rates::rates(b, a, options, &mut withheld);
+        }
+    }
+    let tests = adjust(&mut metrics, &mut rates);
+    for m in &mut metrics {
+        m.judge(options, tests);
+    }
+    for r in &mut rates {
+        r.judge(options, tests);
+    }
+    let breakdowns = match prevented {
+        Some(_) => vec![],
+        None => breakdown::breakdowns(b, a),
+    };
+    metrics.sort_by(|x, y| x.rank(&breakdowns).cmp(&y.rank(&breakdowns)));
+    rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
+    let settings = setting_changes(before, after);
+    let verdict = verdict::verdict(&parity, &metrics, &rates, &breakdowns, options);
+    Diff {
+        options: options.clone(),
+        before: b.iter().map(options::Recording::side).collect(),
+        after: a.iter().map(options::Recording::side).collect(),
+        verdict,
+        parity,
+        metrics,
+        rates,
+        breakdowns,
+        withheld,
+        settings,
+        tests,
+    }
+}
+
+/// Adjusts all p values together; how many there are.
+fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> usize {
+    let shifts = metrics.iter().flat_map(|m| &m.shifts).map(|s| s.p);
+    let p: Vec<f64> = shifts.chain(rates.iter().map(|r| r.p)).collect();
+    let mut adjusted = holm(&p).into_iter();
+    let of_metrics = metrics
+        .iter_mut()
+        .flat_map(|m| &mut m.shifts)
+        .map(|s| &mut s.p_adjusted);
+    for slot in of_metrics.chain(rates.iter_mut().map(|r| &mut r.p_adjusted)) {
+        *slot = adjusted.next().unwrap_or(1.0);
+    }
+    p.len()
+}
+
+fn setting_changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange> {
+    let of = |side: &[&Facts]| {
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in side.iter().flat_map(|f| &f.settings.0) {
+            let values = all.entry(name.clone()).or_default();
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        all
+    };
+    let (b, a) = (of(before), of(after));
+    // Without snapshots nothing is known of any setting.
+    if b.is_empty() || a.is_empty() {
+        return vec![];
+    }
+    let names: std::collections::BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+    let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
+    let change = |n: &String| SettingChange {
+        name: n.clone(),
+        before: text(&b, n),
+        after: text(&a, n),
+    };
+    names.into_iter().map(change).filter(|c| c.before != c.after).collect()
+}

@@ -1,0 +1,118 @@
+//! How to compare, with every threshold by name; and a recording with the part of it that is compared.
+
+use super::Side;
+use crate::facts::Facts;
+
+/// Chance of a false alarm in a whole comparison.
+pub const LEVEL: f64 = 0.05;
+/// Smallest change of a median that matters, as a part of what was before.
+pub const MEDIAN_RELATIVE: f64 = 0.10;
+/// The same of a p90 or p99: the tail varies more from run to run.
+pub const TAIL_RELATIVE: f64 = 0.25;
+/// Smallest change of a median duration that matters, ns.
+pub const MEDIAN_NS: i64 = 5_000;
+/// The same of a p90 or p99, ns.
+pub const TAIL_NS: i64 = 20_000;
+/// Smallest change of a size that matters, bytes.
+pub const BYTES: i64 = 64;
+/// Smallest change of events per unit that matters: one in a thousand.
+pub const EVENTS: f64 = 0.001;
+/// Smallest change of a share of time or of units that matters.
+pub const SHARE: f64 = 0.05;
+
+/// Part of a recording, ns since its start; half-open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Window {
+    /// First moment.
+    pub from_ns: i64,
+    /// First moment after it.
+    pub to_ns: i64,
+}
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct DiffOptions {
+    /// Chance of any false alarm in the comparison.
+    pub level: f64,
+    /// Smallest relative change of a median that is called a change.
+    pub median_relative: f64,
+    /// Smallest relative change of p90 and p99.
+    pub tail_relative: f64,
+    /// Smallest change of a median duration, ns.
+    pub median_ns: i64,
+    /// Smallest change of p90 and p99 of a duration, ns.
+    pub tail_ns: i64,
+    /// Smallest change of a size, bytes.
+    pub bytes: i64,
+    /// Smallest change of events per unit.
+    pub events: f64,
+    /// Smallest change of a share.
+    pub share: f64,
+    /// Resamples of each bootstrap.
+    pub draws: usize,
+    /// Only this part of every recording before.
+    pub before_window: Option<Window>,
+    /// Only this part of every recording after.
+    pub after_window: Option<Window>,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        DiffOptions {
+            level: LEVEL,
+            median_relative: MEDIAN_RELATIVE,
+            tail_relative: TAIL_RELATIVE,
+            median_ns: MEDIAN_NS,
+            tail_ns: TAIL_NS,
+            bytes: BYTES,
+            events: EVENTS,
+            share: SHARE,
+            draws: 400,
+            before_window: None,
+            after_window: None,
+        }
+    }
+}
+
+/// A recording and the part of it that counts, on the trace clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recording<'f> {
+    pub facts: &'f Facts,
+    pub from_ns: i64,
+    pub to_ns: i64,
+}
+
+impl<'f> Recording<'f> {
+    pub fn all(side: &[&'f Facts], window: Option<Window>) -> Vec<Recording<'f>> {
+        let of = |f: &&'f Facts| {
+            let (start, end) = (f.capture.start_ns.unwrap_or(0), f.capture.end_ns.unwrap_or(0));
+            let end = end.saturating_add(1);
+            let part = window.map_or((start, end), |w| {
+                (start.saturating_add(w.from_ns), start.saturating_add(w.to_ns).min(end))
+            });
+            Recording {
+                facts: f,
+                from_ns: part.0,
+                to_ns: part.1.max(part.0),
+            }
+        };
+        side.iter().map(of).collect()
+    }
+    pub fn has(&self, time_ns: i64) -> bool {
+        (self.from_ns..self.to_ns).contains(&time_ns)
+    }
+    pub fn duration_ns(&self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+    pub fn side(&self) -> Side {
+        let c = &self.facts.capture;
+        Side {
+            source: c.source.clone(),
+            hostname: c.hostname.clone(),
+            kernel_release: c.kernel_release.clone(),
+            duration_ns: self.duration_ns(),
+            events: c.total_events,
+            lost_events: c.lost_events,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
+
+mod rules;
+mod samples;

@@ -1,0 +1,272 @@
+//! The page and the terminal's table of `netmortem diff`: the same kinds of blocks as the report's, from a comparison.
+//!
+//! In: [`Diff`]. Out: a [`Document`] (HTML, PNGs) and a table of text. Must not compute or judge: every word of judgement is the
+//! analyzer's.
+//!
+//! ```text
+//! Diff -> verdict | comparable | changes (ECDFs over one another) | where (mean per unit by stage) | rates | settings | all -> Document
+//!      -> terminal table
+//! ```
+
+mod metrics;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+pub use terminal::terminal;
+
+use netmortem_analyzer::diff::{Diff, Level, Outcome, Rate, Side};
+
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Document, Section, Severity, Strip, Table};
+use crate::format;
+use crate::sections::shared::{self, strip};
+use crate::sections::verdict;
+
+/// Settings shown; the JSON has all.
+const SETTINGS: usize = 200;
+
+/// The whole page.
+#[must_use]
+pub fn document(diff: &Diff) -> Document {
+    let sections = [
+        Some(verdict_section(diff)),
+        Some(parity(diff)),
+        metrics::changes(diff),
+        metrics::breakdowns(diff),
+        Some(rates(diff)),
+        Some(settings(diff)),
+        Some(metrics::all(diff)),
+        Some(method(diff)),
+    ];
+    Document {
+        title: Text::from(format!("{} compared with {}", names(&diff.after), names(&diff.before))),
+        subtitle: Text::from(format!("before: {} · after: {}", side(&diff.before), side(&diff.after))),
+        sections: sections.into_iter().flatten().collect(),
+        footer: Text::from(concat!(
+            "Made by netmortem ",
+            env!("CARGO_PKG_VERSION"),
+            " from the recordings alone."
+        )),
+    }
+}
+
+fn names(side: &[Side]) -> String {
+    let name = |s: &Side| {
+        let last = s.source.trim_end_matches('/').rsplit('/').next().unwrap_or(&s.source);
+        Text::name(last).as_str().to_owned()
+    };
+    match side {
+        [one] => name(one),
+        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+        [] => "nothing".into(),
+    }
+}
+
+fn side(side: &[Side]) -> String {
+    let events: u64 = side.iter().map(|s| s.events).fold(0, u64::saturating_add);
+    let ns: i64 = side.iter().map(|s| s.duration_ns).fold(0, i64::saturating_add);
+    let kernel = side.first().map_or("", |s| s.kernel_release.as_str());
+    let kernel = if kernel.is_empty() {
+        String::new()
+    } else {
+        format!(", Linux {kernel}")
+    };
+    format!("{}, {} events{kernel}", format::duration(ns), format::count(events))
+}
+
+/// How an outcome is meant.
+pub(super) fn severity(outcome: Outcome) -> Severity {
+    match outcome {
+        Outcome::Worse => Severity::Bad,
+        Outcome::Better | Outcome::Same => Severity::Good,
+        Outcome::Changed => Severity::Notice,
+        Outcome::NotComparable => Severity::Unknown,
+    }
+}
+
+fn verdict_section(diff: &Diff) -> Section {
+    let mut blocks = vec![strip(severity(diff.verdict.outcome), diff.verdict.sentence.clone())];
+    blocks.extend(diff.verdict.lines.iter().map(|(outcome, line)| {
+        Block::Strip(Strip {
+            severity: severity(*outcome),
+            sentence: line.clone().into(),
+            detail: None,
+            see: None,
+        })
+    }));
+    Section {
+        id: verdict::ID,
+        title: "Verdict".into(),
+        lead: Text::default(),
+        blocks,
+    }
+}
+
+fn parity(diff: &Diff) -> Section {
+    let word = |l: Level| match l {
+        Level::Prevents => Cell::Badge(Severity::Unknown, "prevents".into()),
+        Level::Differs => Cell::Badge(Severity::Notice, "differs".into()),
+        Level::Same => Cell::Badge(Severity::Good, "alike".into()),
+    };
+    let rows = diff.parity.iter().map(|c| {
+        vec![
+            Cell::Text(c.what.into()),
+            Cell::Text(c.before.clone().into()),
+            Cell::Text(c.after.clone().into()),
+            word(c.level),
+            Cell::Text(c.sentence.clone().into()),
+        ]
+    });
+    let table = Table {
+        caption: "What makes the two sides comparable".into(),
+        columns: ["looked at", "before", "after", "verdict", "what it means"]
+            .map(Column::text)
+            .into(),
+        rows: rows.collect(),
+        note: None,
+    };
+    let differs = diff.parity.iter().filter(|c| c.level != Level::Same).count();
+    let lead = match differs {
+        0 => "Alike in all that was looked at.".to_owned(),
+        n => format!("{n} of {} things looked at differ.", diff.parity.len()),
+    };
+    let mut blocks = vec![Block::Table(table)];
+    if !diff.withheld.is_empty() {
+        let items = diff
+            .withheld
+            .iter()
+            .map(|w| Text::from(format!("{}: {}", w.metric, w.because)));
+        blocks.push(Block::Details {
+            summary: Text::from(format!(
+                "Not compared: {}",
+                shared::counted(diff.withheld.len() as u64, "metric")
+            )),
+            blocks: vec![Block::List(items.collect())],
+        });
+    }
+    Section {
+        id: "comparable",
+        title: "Are they comparable?".into(),
+        lead: lead.into(),
+        blocks,
+    }
+}
+
+fn rates(diff: &Diff) -> Section {
+    let side = |m: &netmortem_analyzer::diff::Measured| {
+        let (low, high) = (format::percent(m.interval.0), format::percent(m.interval.1));
+        Cell::Text(format!("{} ({low} to {high})", format::percent(m.value)).into())
+    };
+    let row = |r: &Rate| {
+        vec![
+            Cell::Code(Text::name(&r.metric)),
+            side(&r.before),
+            side(&r.after),
+            Cell::Fraction(r.minimum_detectable),
+            Cell::Number(r.p_adjusted),
+            Cell::Badge(severity(r.outcome), r.outcome.word().into()),
+            Cell::Text(r.meaning.clone().into()),
+        ]
+    };
+    let columns = vec![
+        Column::text("rate"),
+        Column::text("before (95 % interval)"),
+        Column::text("after (95 % interval)"),
+        Column::number("would be seen from"),
+        Column::number("adjusted p"),
+        Column::text("verdict"),
+        Column::text("what it is"),
+    ];
+    let changed = diff.rates.iter().filter(|r| r.outcome != Outcome::Same).count();
+    let lead = match (diff.rates.len(), changed) {
+        (0, _) => "Nothing to count on both sides.".to_owned(),
+        (n, 0) => format!("No difference found in {n} rates."),
+        (n, c) => format!("{c} of {n} rates changed."),
+    };
+    let table = Table {
+        caption: "Drops, retransmissions, limits, softirq time".into(),
+        columns,
+        rows: diff.rates.iter().map(row).collect(),
+        note: None,
+    };
+    Section {
+        id: "rates",
+        title: "Drops, retransmissions and shares".into(),
+        lead: lead.into(),
+        blocks: if diff.rates.is_empty() {
+            vec![]
+        } else {
+            vec![Block::Table(table)]
+        },
+    }
+}
+
+fn settings(diff: &Diff) -> Section {
+    let value = |v: &str| match v.is_empty() {
+        true => Cell::Unknown,
+        false => Cell::Code(Text::name(v)),
+    };
+    let rows = diff.settings.iter().take(SETTINGS);
+    let table = Table {
+        caption: "Settings that differ".into(),
+        columns: ["setting", "before", "after"].map(Column::text).into(),
+        rows: rows
+            .map(|s| vec![Cell::Code(Text::name(&s.name)), value(&s.before), value(&s.after)])
+            .collect(),
+        note: (diff.settings.len() > SETTINGS)
+            .then(|| Text::from(format!("{SETTINGS} of {} shown; --json has all.", diff.settings.len()))),
+    };
+    let lead = match diff.settings.len() {
+        0 => "No difference in what both sides recorded of kernel, sysctls, devices and qdiscs.".to_owned(),
+        n => format!(
+            "{} differ. They are not proof of anything: look at those near what changed.",
+            shared::counted(n as u64, "setting")
+        ),
+    };
+    Section {
+        id: "settings",
+        title: "Configuration and kernel".into(),
+        lead: lead.into(),
+        blocks: if diff.settings.is_empty() {
+            vec![]
+        } else {
+            vec![Block::Table(table)]
+        },
+    }
+}
+
+fn method(diff: &Diff) -> Section {
+    let o = &diff.options;
+    let items = [
+        format!(
+            "A change is called when its p value, adjusted for all {} tests of this comparison (Holm), is at most {}, it is at least the \
+             threshold of its kind, and the interval of a quantile's shift leaves 0 out.",
+            diff.tests, o.level
+        ),
+        format!(
+            "Thresholds: medians {} and {}, p90 and p99 {} and {}, events {} in 1000, shares {}.",
+            format::percent(o.median_relative),
+            format::duration(o.median_ns),
+            format::percent(o.tail_relative),
+            format::duration(o.tail_ns),
+            format::significant(o.events * 1e3),
+            format::percent(o.share)
+        ),
+        format!(
+            "Packets of one burst are not independent: intervals come from {} resamples of blocks of time (or of recordings, with \
+             several a side), p values from how blocks of 1/40, 1/20 and 1/10 of the recording differ, the least certain of the three.",
+            o.draws
+        ),
+        "Only certain and strong rows count, and only whole units; what was left out is counted.".to_owned(),
+        "With one recording a side, what varies only between recordings cannot be told from a change: compare groups \
+         (--before A1 A2 A3 --after B1 B2 B3)."
+            .to_owned(),
+    ];
+    Section {
+        id: "method",
+        title: "Method".into(),
+        lead: Text::default(),
+        blocks: vec![Block::List(items.into_iter().map(Text::from).collect())],
+    }
+}

@@ -1,0 +1,129 @@
+//! The planted changes. A new one is an entry of [`ALL`] and its function.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Plant;
+use super::scenes::{Two, datagrams, rpc, stream, stream_over};
+use crate::burner::Burner;
+use crate::recording::Recorder;
+
+/// Every plant, in the order in which they take turns.
+pub const ALL: &[Plant] = &[
+    Plant {
+        name: "reader_50us",
+        what: "the server computes 50 us before it reads",
+        names: &["rx.reader_running"],
+        play: |dir, planted, recorder| {
+            let two = Two::new()?;
+            let session = recorder.start(dir, "16M")?;
+            rpc(&two, 1_500, Duration::from_micros(if planted { 50 } else { 0 }))?;
+            session.finish()
+        },
+    },
+    Plant {
+        name: "protocol_50us",
+        what: "packet filters on the receiving device compute about 50 us for each request",
+        names: &["rx.protocol", "rx.batch_wait"],
+        play: filters,
+    },
+    Plant {
+        name: "qdisc_doubled",
+        what: "a token bucket of half the rate: packets wait twice as long in it",
+        names: &["device.qdisc[va]", "tx_udp.qdisc"],
+        play: bucket,
+    },
+    Plant {
+        name: "loss_1_percent",
+        what: "one packet in a hundred is dropped in the receiving namespace",
+        names: &["drops.NETFILTER_DROP", "tcp.retransmits", "tx.met_recovery"],
+        play: loss,
+    },
+    Plant {
+        name: "coalescing",
+        what: "gro_flush_timeout of 200 us with deferred interrupts on the receiving device",
+        names: &["rx.gro", "rx.unit", "rx.met_gro", "poll.work"],
+        play: coalescing,
+    },
+    Plant {
+        name: "offload_off",
+        what: "the sender's device has no segmentation offload any more",
+        names: &["device.frame[va]"],
+        play: offload,
+    },
+];
+
+fn filters(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+    let two = Two::new()?;
+    // Both sides have a tap, so that both ways of a packet are the same; only one computes.
+    let burner = Burner::new(&two.b, "vb", if planted { filters_for(50_000)? } else { 0 })?;
+    let session = recorder.start(dir, "16M")?;
+    rpc(&two, 1_500, Duration::ZERO)?;
+    session.finish()?;
+    drop(burner);
+    Ok(())
+}
+
+/// How many filters cost about `ns`: a filter's computing is 2,000 divisions, which take what they take on this machine.
+fn filters_for(ns: i64) -> anyhow::Result<usize> {
+    let divide = |rounds: u64| {
+        let start = crate::sys::now_ns();
+        let mut x = 0u64;
+        for n in 0..rounds {
+            x = x.wrapping_add(std::hint::black_box(u64::from(u32::MAX) + n) / std::hint::black_box(3));
+        }
+        std::hint::black_box(x);
+        (crate::sys::now_ns() - start).max(1)
+    };
+    let fastest = (0..20).map(|_| divide(2_000)).min().unwrap_or(1);
+    Ok(usize::try_from(ns / fastest)?.clamp(2, 40))
+}
+
+fn bucket(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+    let two = Two::new()?;
+    let rate = if planted { 20 } else { 40 };
+    two.a.tc(&format!(
+        "qdisc replace dev va root tbf rate {rate}mbit burst 1600 limit 100000"
+    ))?;
+    let session = recorder.start(dir, "16M")?;
+    datagrams(&two, 500)?;
+    session.finish()
+}
+
+fn loss(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+    let two = Two::new()?;
+    if planted {
+        two.b.exec("nft add table ip lab")?;
+        two.b
+            .exec("nft add chain ip lab in { type filter hook input priority 0 ; }")?;
+        two.b.exec("nft add rule ip lab in numgen random mod 100 == 0 drop")?;
+    }
+    let session = recorder.start(dir, "16M")?;
+    stream(&two, 4_000, 1_000, Duration::from_micros(300))?;
+    session.finish()
+}
+
+fn coalescing(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+    let two = Two::new()?;
+    two.a.offloads("va", "tso off gso off")?;
+    two.b.offloads("vb", "gro on")?;
+    let session = recorder.start(dir, "16M")?;
+    let (client, server) = two.connect(7103)?;
+    if planted {
+        // After the handshake: it would be held, too.
+        two.b.sysfs("/sys/class/net/vb/napi_defer_hard_irqs", "2")?;
+        two.b.sysfs("/sys/class/net/vb/gro_flush_timeout", "200000")?;
+    }
+    stream_over(&two, &client, &server, 800, 6_000, Duration::from_millis(1))?;
+    session.finish()
+}
+
+fn offload(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+    let two = Two::new()?;
+    if planted {
+        two.a.offloads("va", "tso off gso off")?;
+    }
+    let session = recorder.start(dir, "16M")?;
+    stream(&two, 800, 12_000, Duration::from_millis(1))?;
+    session.finish()
+}
