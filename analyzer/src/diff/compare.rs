@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::breakdown::{Breakdown, contribution};
-use super::metrics::{Table, Unit, Values, Which, table};
+use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{Withheld, parity};
@@ -32,7 +32,7 @@ const POWER_Z: f64 = 0.841_621;
 pub struct Shift {
     /// 50, 90, 99.
     pub percent: u64,
-    /// Before, in the metric's unit.
+    /// Before, ns.
     pub before: i64,
     /// After.
     pub after: i64,
@@ -83,25 +83,18 @@ impl Metric {
     /// Calls each shift what it is.
     pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
         for s in &mut self.shifts {
-            let (relative, absolute) = match (self.which.unit, s.percent) {
-                (Unit::Ns, 50) => (o.median_relative, o.median_ns),
-                (Unit::Ns, _) => (o.tail_relative, o.tail_ns),
-                (Unit::Bytes, _) => (o.tail_relative, o.bytes),
-                (Unit::Packets, _) => (o.tail_relative, 1),
+            let (relative, absolute) = match s.percent {
+                50 => (o.median_relative, o.median_ns),
+                _ => (o.tail_relative, o.tail_ns),
             };
             s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
             let t = t_quantile_two_sided(o.level / tests.max(1) as f64, s.df);
             s.minimum_detectable = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
             let sure = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
-            s.outcome = match (
-                sure && s.shift.saturating_abs() >= s.threshold,
-                self.which.unit,
-                s.shift > 0,
-            ) {
-                (false, _, _) => Outcome::Same,
-                (true, Unit::Ns, true) => Outcome::Worse,
-                (true, Unit::Ns, false) => Outcome::Better,
-                (true, _, _) => Outcome::Changed,
+            s.outcome = match (sure && s.shift.saturating_abs() >= s.threshold, s.shift > 0) {
+                (false, _) => Outcome::Same,
+                (true, true) => Outcome::Worse,
+                (true, false) => Outcome::Better,
             };
         }
         self.outcome = self.shifts.iter().map(|s| s.outcome).min().unwrap_or(Outcome::Same);

@@ -1,4 +1,4 @@
-//! Which durations and sizes are compared, and their values: one list, from the tables' rows.
+//! Which durations are compared, and their values: one list, from the tables' rows.
 //!
 //! Only certain and strong rows count, and only whole ones: what was under way when the recording began or ended, or near a
 //! loss, is left out and counted.
@@ -12,18 +12,6 @@ use crate::reconstruct::transmit::stages::Stage as TxStage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::stat::At;
 
-/// What a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Nanoseconds: more is worse.
-    Ns,
-    /// Bytes: neither more nor less is worse.
-    Bytes,
-    /// Packets: neither.
-    Packets,
-}
-
 /// Names one metric.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct Which {
@@ -33,17 +21,14 @@ pub struct Which {
     pub stage: &'static str,
     /// Device, when it is of one device only.
     pub dev: Option<String>,
-    /// Its unit.
-    pub unit: Unit,
 }
 
 impl Which {
-    fn new(ledger: &'static str, stage: &'static str, unit: Unit) -> Which {
+    fn new(ledger: &'static str, stage: &'static str) -> Which {
         Which {
             ledger,
             stage,
             dev: None,
-            unit,
         }
     }
     fn of_dev(mut self, dev: &str) -> Which {
@@ -59,7 +44,7 @@ impl Which {
     }
     /// Whether it is a part of a ledger that sums, not the whole of one or a thing of its own.
     pub fn is_stage(&self) -> bool {
-        matches!(self.ledger, "rx" | "tx" | "tx_udp") && !matches!(self.stage, "total" | "rcvq" | "unit")
+        matches!(self.ledger, "rx" | "tx" | "tx_udp") && !matches!(self.stage, "total" | "rcvq")
     }
     /// What it is, for a person.
     pub fn meaning(&self) -> String {
@@ -78,15 +63,12 @@ impl Which {
         let text = match (self.ledger, self.stage) {
             ("rx", "total") => Some("first event of a received unit to the end of its read"),
             ("rx", "rcvq") => Some("residence in the receive queue"),
-            ("rx", "unit") => Some("payload of a received unit after GRO"),
             ("tx" | "tx_udp", "total") => Some("first event of what was sent to its last"),
             (_, "unattributed") => Some("in no stage: no event tells more"),
             ("rx", _) => rx(),
             ("tx" | "tx_udp", _) => tx(),
             ("device", "qdisc") => Some("in the queueing discipline, every packet of the device"),
-            ("device", "frame") => Some("frame given to the driver, before segmentation by the device"),
             ("poll", "duration") => Some("one NAPI poll"),
-            ("poll", "work") => Some("packets received by one NAPI poll"),
             ("softirq", "wait") => Some("NET_RX raised until it ran"),
             ("softirq", "run") => Some("one run of NET_RX"),
             ("lifetime", _) => Some("first to last event of an skb of this class"),
@@ -183,13 +165,13 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
     softirqs(&mut f);
     let facts = of.facts;
     for s in facts.skbs.iter().filter(|s| s.confidence.is_solid()) {
-        let which = Which::new("lifetime", s.class.word(), Unit::Ns);
+        let which = Which::new("lifetime", s.class.word());
         match s.life_ns() {
             Some(ns) => f.put(&which, s.birth_ns, Some(ns)),
             None => f.exclude(&which, s.birth_ns),
         }
     }
-    let srtt = Which::new("tcp", "srtt", Unit::Ns);
+    let srtt = Which::new("tcp", "srtt");
     for s in facts.tcp_samples.iter().filter(|s| s.srtt_us > 0) {
         f.put(&srtt, s.time_ns, Some(i64::from(s.srtt_us) * 1_000));
     }
@@ -199,11 +181,10 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
 fn receive(f: &mut Filling<'_, '_>) {
     let facts = f.of.facts;
     let devs: BTreeSet<_> = facts.rx.iter().map(|r| r.dev).collect();
-    let total = Which::new("rx", "total", Unit::Ns);
-    let stages = RxStage::ALL.map(|s| (s, Which::new("rx", s.name(), Unit::Ns)));
-    let rest = Which::new("rx", "unattributed", Unit::Ns);
-    let rcvq = Which::new("rx", "rcvq", Unit::Ns);
-    let unit = Which::new("rx", "unit", Unit::Bytes);
+    let total = Which::new("rx", "total");
+    let stages = RxStage::ALL.map(|s| (s, Which::new("rx", s.name())));
+    let rest = Which::new("rx", "unattributed");
+    let rcvq = Which::new("rx", "rcvq");
     for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
         if !rx_counts(r) {
             f.exclude(&total, r.start_ns);
@@ -218,23 +199,22 @@ fn receive(f: &mut Filling<'_, '_>) {
         }
         f.put(&rest, r.start_ns, Some(r.unattributed_ns));
         f.put(&rcvq, r.start_ns, r.rcvq_ns);
-        f.put(&unit, r.start_ns, r.bytes.map(i64::from));
     }
 }
 
 fn transmit(f: &mut Filling<'_, '_>) {
     for r in &f.of.facts.tx {
         let Some(ledger) = tx_ledger(r) else { continue };
-        let total = Which::new(ledger, "total", Unit::Ns);
+        let total = Which::new(ledger, "total");
         if tx_counts(r).is_none() {
             f.exclude(&total, r.start_ns);
             continue;
         }
         f.put(&total, r.start_ns, Some(r.total_ns));
         for s in TxStage::ALL {
-            f.put(&Which::new(ledger, s.name(), Unit::Ns), r.start_ns, r.stage(s));
+            f.put(&Which::new(ledger, s.name()), r.start_ns, r.stage(s));
         }
-        let rest = Which::new(ledger, "unattributed", Unit::Ns);
+        let rest = Which::new(ledger, "unattributed");
         f.put(&rest, r.start_ns, Some(r.unattributed_ns));
     }
 }
@@ -242,9 +222,7 @@ fn transmit(f: &mut Filling<'_, '_>) {
 fn devices(f: &mut Filling<'_, '_>) {
     for p in f.of.facts.xmits.iter().filter(|p| p.parent.is_none()) {
         let dev = p.dev.text();
-        let frame = Which::new("device", "frame", Unit::Bytes).of_dev(&dev);
-        f.put(&frame, p.first_ns(), p.bytes.map(i64::from));
-        let qdisc = Which::new("device", "qdisc", Unit::Ns).of_dev(&dev);
+        let qdisc = Which::new("device", "qdisc").of_dev(&dev);
         match p.confidence.is_solid() {
             true => f.put(&qdisc, p.first_ns(), p.qdisc_ns),
             false => f.exclude(&qdisc, p.first_ns()),
@@ -254,22 +232,15 @@ fn devices(f: &mut Filling<'_, '_>) {
 
 fn softirqs(f: &mut Filling<'_, '_>) {
     let facts = f.of.facts;
-    let (wait, run) = (
-        Which::new("softirq", "wait", Unit::Ns),
-        Which::new("softirq", "run", Unit::Ns),
-    );
+    let (wait, run) = (Which::new("softirq", "wait"), Which::new("softirq", "run"));
     for s in facts.softirqs.iter().filter(|s| s.vec == NET_RX) {
         let solid = s.confidence.is_solid();
         f.put(&wait, s.start_ns, s.raise_ns.filter(|_| solid).map(|t| s.start_ns - t));
         f.put(&run, s.start_ns, s.end_ns.filter(|_| solid).map(|t| t - s.start_ns));
     }
-    let (duration, work) = (
-        Which::new("poll", "duration", Unit::Ns),
-        Which::new("poll", "work", Unit::Packets),
-    );
+    let duration = Which::new("poll", "duration");
     for p in &facts.polls {
         let solid = p.confidence.is_solid();
         f.put(&duration, p.end_ns, p.start_ns.filter(|_| solid).map(|t| p.end_ns - t));
-        f.put(&work, p.end_ns, p.work.map(i64::from));
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! Facts of each side -> parity: comparable? what is withheld
-//!                    -> metrics (durations, sizes) -> quantiles: shift, block bootstrap, tail shares by clusters ─┐
-//!                    -> rates (drops, retransmits, shares of time) by clusters ──────────────────────────────────┴-> Holm
+//!                    -> metrics (durations)        -> quantiles: shift, block bootstrap, tail shares by clusters ─┐
+//!                    -> rates (drops, retransmits, sizes, shares of time) by clusters ───────────────────────────┴-> Holm
 //!                    -> breakdown (mean per unit by stage), settings                                             -> verdict
 //! ```
 //!
@@ -19,6 +19,7 @@
 
 mod breakdown;
 mod compare;
+mod counted;
 mod metrics;
 mod options;
 mod parity;
@@ -30,10 +31,10 @@ mod verdict;
 
 pub use breakdown::{Breakdown, Part};
 pub use compare::{Metric, Shift};
-pub use metrics::{Unit, Which};
+pub use metrics::Which;
 pub use options::{DiffOptions, Window};
 pub use parity::{Check, Level};
-pub use rates::{Measured, Rate};
+pub use rates::{Kind, Measured, Rate};
 pub use rules::Rules;
 pub use verdict::{Outcome, Verdict};
 
@@ -92,9 +93,9 @@ pub struct Diff {
     pub verdict: Verdict,
     /// What makes the sides comparable, or not.
     pub parity: Vec<Check>,
-    /// Durations and sizes, changed ones first.
+    /// Durations, changed ones first.
     pub metrics: Vec<Metric>,
-    /// Events per unit and shares of time, changed ones first.
+    /// Events and bytes per unit and shares of time, changed ones first.
     pub rates: Vec<Rate>,
     /// Mean time per unit by stage, of each ledger.
     pub breakdowns: Vec<Breakdown>,

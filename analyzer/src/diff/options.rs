@@ -13,11 +13,11 @@ pub const TAIL_RELATIVE: f64 = 0.25;
 pub const MEDIAN_NS: i64 = 5_000;
 /// The same of a p90 or p99, ns.
 pub const TAIL_NS: i64 = 20_000;
-/// Smallest change of a size that matters, bytes.
-pub const BYTES: i64 = 64;
 /// Smallest change of events per unit that matters: one in a thousand.
 pub const EVENTS: f64 = 0.001;
-/// Smallest change of a share of time or of units that matters.
+/// Smallest change of the part of the units that meet a stage: one in two hundred.
+pub const UNITS: f64 = 0.005;
+/// Smallest change of a share of time that matters.
 pub const SHARE: f64 = 0.05;
 
 /// Part of a recording, ns since its start; half-open.
@@ -36,17 +36,17 @@ pub struct DiffOptions {
     pub level: f64,
     /// Smallest relative change of a median that is called a change.
     pub median_relative: f64,
-    /// Smallest relative change of p90 and p99.
+    /// Smallest relative change of p90 and p99, and of mean sizes.
     pub tail_relative: f64,
     /// Smallest change of a median duration, ns.
     pub median_ns: i64,
     /// Smallest change of p90 and p99 of a duration, ns.
     pub tail_ns: i64,
-    /// Smallest change of a size, bytes.
-    pub bytes: i64,
     /// Smallest change of events per unit.
     pub events: f64,
-    /// Smallest change of a share.
+    /// Smallest change of the part of the units that meet a stage.
+    pub units: f64,
+    /// Smallest change of a share of time.
     pub share: f64,
     /// Resamples of each bootstrap.
     pub draws: usize,
@@ -64,8 +64,8 @@ impl Default for DiffOptions {
             tail_relative: TAIL_RELATIVE,
             median_ns: MEDIAN_NS,
             tail_ns: TAIL_NS,
-            bytes: BYTES,
             events: EVENTS,
+            units: UNITS,
             share: SHARE,
             draws: 400,
             before_window: None,

@@ -4,53 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::compare::{BLOCKS, POWER};
-use super::metrics::{rx_counts, tx_counts};
+pub use super::counted::Kind;
+use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{Withheld, parity};
-use crate::reconstruct::receive::tables::Stage as RxStage;
-use crate::reconstruct::skb::tables::SkbClass;
-use crate::reconstruct::softirq::tables::NET_RX;
-use crate::reconstruct::tcp::tables::RetransmitClass;
-use crate::reconstruct::transmit::stages::Stage as TxStage;
-use crate::stat::{Cluster, Compared, Floor, Ratio, block_of, compare, t_quantile_two_sided};
-use crate::table::Cell;
-
-/// Stages of which it matters how many units meet them, receive side; whether more is worse.
-const MET_RX: [(RxStage, bool); 3] = [
-    (RxStage::Backlog, true),
-    (RxStage::OutOfOrder, true),
-    (RxStage::Gro, false),
-];
-/// The same of TCP segments sent.
-const MET_TX: [TxStage; 5] = [
-    TxStage::Sndbuf,
-    TxStage::Recovery,
-    TxStage::Neighbour,
-    TxStage::Bql,
-    TxStage::Ring,
-];
-/// What may limit a TCP sender.
-const LIMITS: [TxStage; 6] = [
-    TxStage::Sndbuf,
-    TxStage::Rwnd,
-    TxStage::Cwnd,
-    TxStage::Nagle,
-    TxStage::Pacing,
-    TxStage::Tsq,
-];
-
-/// What is divided by what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Events per unit.
-    Events,
-    /// Part of the units.
-    Units,
-    /// Part of the time.
-    Time,
-}
+use crate::stat::{Cluster, Compared, Floor, Ratio, compare, t_quantile_two_sided};
 
 /// One side.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -102,7 +61,9 @@ impl Rate {
     pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
         self.threshold = match self.kind {
             Kind::Events => o.events,
-            Kind::Units | Kind::Time => o.share,
+            Kind::Units => o.units,
+            Kind::Time => o.share,
+            Kind::Size => o.tail_relative * self.before.value,
         };
         let z = -t_quantile_one_sided(POWER);
         let t = t_quantile_two_sided(o.level / tests.max(1) as f64, self.df);
@@ -120,183 +81,6 @@ impl Rate {
 /// Normal quantile of a probability above one half.
 fn t_quantile_one_sided(p: f64) -> f64 {
     t_quantile_two_sided(2.0 * (1.0 - p), 1e6)
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    metric: String,
-    meaning: &'static str,
-    kind: Kind,
-    more_is_worse: bool,
-    needs: &'static [&'static str],
-}
-
-impl Key {
-    fn new(metric: String, meaning: &'static str, kind: Kind, more_is_worse: bool) -> Key {
-        Key {
-            metric,
-            meaning,
-            kind,
-            more_is_worse,
-            needs: &[],
-        }
-    }
-    fn needs(mut self, events: &'static [&'static str]) -> Key {
-        self.needs = events;
-        self
-    }
-}
-
-/// One recording: numerators by block of each rate, and which exposure each has.
-#[derive(Default)]
-struct Counted {
-    of: BTreeMap<Key, Vec<f64>>,
-    out_of: BTreeMap<Key, Exposure>,
-    exposures: BTreeMap<Exposure, Vec<f64>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Exposure {
-    Skbs,
-    Segments,
-    RxUnits,
-    SegmentTime,
-    CpuTime,
-}
-
-const FINEST: usize = BLOCKS[0];
-
-fn add(slots: &mut Vec<f64>, block: usize, v: f64) {
-    slots.resize(FINEST, 0.0);
-    if let Some(slot) = slots.get_mut(block) {
-        *slot += v;
-    }
-}
-
-impl Counted {
-    fn count(&mut self, key: Key, per: Exposure, block: usize, v: f64) {
-        self.out_of.insert(key.clone(), per);
-        add(self.of.entry(key).or_default(), block, v);
-    }
-    fn expose(&mut self, what: Exposure, block: usize, v: f64) {
-        add(self.exposures.entry(what).or_default(), block, v);
-    }
-    fn clusters(&self, key: &Key, per: Exposure, blocks: usize) -> Vec<Cluster> {
-        let none = vec![0.0; FINEST];
-        let (y, n) = (
-            self.of.get(key).unwrap_or(&none),
-            self.exposures.get(&per).unwrap_or(&none),
-        );
-        let width = FINEST / blocks.max(1);
-        let sum = |v: &[f64]| -> Vec<f64> { v.chunks(width.max(1)).map(|c| c.iter().sum()).collect() };
-        sum(y).into_iter().zip(sum(n)).map(|(y, n)| Cluster { y, n }).collect()
-    }
-}
-
-fn counted(r: &Recording<'_>) -> Counted {
-    let mut out = Counted::default();
-    let f = r.facts;
-    let block = |t: i64| {
-        r.has(t)
-            .then(|| block_of(t, r.from_ns, r.to_ns.saturating_sub(1), FINEST))
-    };
-    for s in f.skbs.iter().filter(|s| s.class != SkbClass::Tap) {
-        if let Some(b) = block(s.birth_ns) {
-            out.expose(Exposure::Skbs, b, 1.0);
-        }
-    }
-    let drop = |what: String| {
-        Key::new(
-            what,
-            "packets dropped that healthy kernels do not drop, per skb",
-            Kind::Events,
-            true,
-        )
-        .needs(&["skb:kfree_skb"])
-    };
-    for d in f.drops.iter().filter(|d| d.expected != Some(true)) {
-        let Some(b) = block(d.time_ns) else { continue };
-        let reason = match (f.names.drop_reason(d.reason), f.names.location(d.location)) {
-            (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
-            _ => "unknown".into(),
-        };
-        out.count(drop(format!("drops.{reason}")), Exposure::Skbs, b, 1.0);
-    }
-    receive(r, &mut out, block);
-    transmit(r, &mut out, block);
-    let key = || {
-        Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])
-    };
-    let cpus = f64::from(f.capture.cpus.max(1));
-    for b in 0..FINEST {
-        out.expose(Exposure::CpuTime, b, r.duration_ns() as f64 * cpus / FINEST as f64);
-    }
-    for s in f.softirqs.iter().filter(|s| s.vec == NET_RX) {
-        if let (Some(b), Some(end)) = (block(s.start_ns), s.end_ns) {
-            out.count(key(), Exposure::CpuTime, b, (end - s.start_ns) as f64);
-        }
-    }
-    out
-}
-
-fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.rx.iter().filter(|x| rx_counts(x)) {
-        let Some(b) = block(row.start_ns) else { continue };
-        out.expose(Exposure::RxUnits, b, 1.0);
-        for (s, worse) in MET_RX {
-            let met = row.stage(s).is_some_and(|ns| ns > 0);
-            let key = Key::new(
-                format!("rx.met_{}", s.name()),
-                "received units that met this stage",
-                Kind::Units,
-                worse,
-            );
-            out.count(key, Exposure::RxUnits, b, f64::from(u8::from(met)));
-        }
-    }
-}
-
-fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.tx.iter().filter(|x| tx_counts(x) == Some("tx")) {
-        let Some(b) = block(row.start_ns) else { continue };
-        out.expose(Exposure::Segments, b, 1.0);
-        out.expose(Exposure::SegmentTime, b, row.total_ns as f64);
-        for s in MET_TX {
-            let met = row.stage(s).is_some_and(|ns| ns > 0);
-            let key = Key::new(
-                format!("tx.met_{}", s.name()),
-                "segments that met this stage",
-                Kind::Units,
-                true,
-            );
-            out.count(key, Exposure::Segments, b, f64::from(u8::from(met)));
-        }
-        for s in LIMITS {
-            let meaning = "part of the time of sent segments, send call to ACK";
-            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false);
-            out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
-        }
-    }
-    let key = |name: &str, meaning| {
-        Key::new(format!("tcp.{name}"), meaning, Kind::Events, true).needs(&["tcp:tcp_retransmit_skb"])
-    };
-    for t in &r.facts.retransmits {
-        let Some(b) = block(t.time_ns) else { continue };
-        out.count(
-            key("retransmits", "segments sent again, per segment"),
-            Exposure::Segments,
-            b,
-            1.0,
-        );
-        if t.class == RetransmitClass::Rto {
-            out.count(
-                key("rto", "retransmission timeouts, per segment"),
-                Exposure::Segments,
-                b,
-                1.0,
-            );
-        }
-    }
 }
 
 /// Compares every rate that one side has.
@@ -333,7 +117,7 @@ fn rate(key: &Key, per: Exposure, before: &[Counted], after: &[Counted], o: &Dif
     let floor = match key.kind {
         Kind::Events => Floor::Events,
         Kind::Units => Floor::Share,
-        Kind::Time => Floor::None,
+        Kind::Time | Kind::Size => Floor::None,
     };
     let at = |cut: usize| {
         let clusters =

@@ -2,7 +2,6 @@
 
 use super::breakdown::Breakdown;
 use super::compare::{Metric, Shift};
-use super::metrics::Unit;
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::rates::{Kind, Rate};
@@ -103,7 +102,7 @@ pub(super) fn verdict(
     };
     let sentence = match outcome {
         Outcome::Same => sentence,
-        _ => format!("{sentence} The chance that this says anything of two recordings of the same is {percent:.0} %."),
+        _ => format!("{sentence} Chance of a false alarm: at most {percent:.0} % for what varies inside a recording."),
     };
     lines.truncate(LINES);
     Verdict {
@@ -138,15 +137,6 @@ fn seen(metrics: &[Metric]) -> String {
     }
 }
 
-/// A value in the unit of its metric.
-pub fn value(v: i64, unit: Unit) -> String {
-    match unit {
-        Unit::Ns => duration(v),
-        Unit::Bytes => format!("{v} bytes"),
-        Unit::Packets => format!("{v} packets"),
-    }
-}
-
 fn relative(s: &Shift) -> String {
     match s.before {
         0 => String::new(),
@@ -157,15 +147,14 @@ fn relative(s: &Shift) -> String {
 /// `rx.poll_wait p50 3.10 µs -> 52.3 µs (+49.2 µs, +1587 %); adds 50.1 µs to the mean rx of 61.2 µs`.
 fn metric_line(m: &Metric, breakdowns: &[Breakdown]) -> Option<String> {
     let s = m.telling()?;
-    let unit = m.which.unit;
     let sign = if s.shift > 0 { "+" } else { "" };
     let mut line = format!(
         "{} p{} {} -> {} ({sign}{}{})",
         m.metric,
         s.percent,
-        value(s.before, unit),
-        value(s.after, unit),
-        value(s.shift, unit),
+        duration(s.before),
+        duration(s.after),
+        duration(s.shift),
         relative(s)
     );
     let ledger = breakdowns
@@ -187,6 +176,7 @@ fn rate_line(r: &Rate) -> String {
         Kind::Events => format!("{:.2} in 1000", v * 1e3),
         Kind::Units => format!("{:.1} % of units", v * 100.0),
         Kind::Time => format!("{:.1} % of the time", v * 100.0),
+        Kind::Size => format!("{v:.1}"),
     };
     format!("{} {} -> {}", r.metric, text(r.before.value), text(r.after.value))
 }

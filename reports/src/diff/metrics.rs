@@ -1,6 +1,6 @@
 //! Metrics as tables and charts: the changed ones with their ECDFs over one another, the ledgers by stage, and all.
 
-use netmortem_analyzer::diff::{Breakdown, Diff, Metric, Outcome, Shift, Unit};
+use netmortem_analyzer::diff::{Breakdown, Diff, Metric, Outcome, Shift};
 
 use super::severity;
 use crate::chart::{self, ChartSpec, Division, EcdfCurve, EcdfPlot, Plot, Size, Tone};
@@ -12,27 +12,26 @@ use crate::sections::shared;
 /// Charts at most.
 const CHARTS: usize = 12;
 
-fn value(v: i64, unit: Unit) -> Cell {
-    match unit {
-        Unit::Ns => Cell::Text(format::duration(v).into()),
-        Unit::Bytes | Unit::Packets => Cell::Text(format::signed(v).into()),
-    }
+fn value(v: i64) -> Cell {
+    Cell::Text(format::duration(v).into())
 }
 
 fn row(m: &Metric, s: &Shift) -> Vec<Cell> {
-    let unit = m.which.unit;
-    let text = |v: i64| match value(v, unit) {
-        Cell::Text(t) => t.as_str().to_owned(),
-        _ => String::new(),
-    };
     vec![
         Cell::Code(Text::name(&m.metric)),
         Cell::Text(format!("p{}", s.percent).into()),
-        value(s.before, unit),
-        value(s.after, unit),
-        value(s.shift, unit),
-        Cell::Text(format!("{} to {}", text(s.interval.0), text(s.interval.1)).into()),
-        value(s.minimum_detectable, unit),
+        value(s.before),
+        value(s.after),
+        value(s.shift),
+        Cell::Text(
+            format!(
+                "{} to {}",
+                format::duration(s.interval.0),
+                format::duration(s.interval.1)
+            )
+            .into(),
+        ),
+        value(s.minimum_detectable),
         Cell::Number(s.p_adjusted),
         Cell::Number(m.cliffs_delta),
         Cell::Badge(severity(s.outcome), s.outcome.word().into()),
@@ -78,7 +77,7 @@ pub(super) fn changes(diff: &Diff) -> Option<Section> {
         id: "changes",
         title: "What changed".into(),
         lead: Text::from(format!(
-            "{} of {} durations and sizes.",
+            "{} of {} durations.",
             format::count(changed.len() as u64),
             format::count(diff.metrics.len() as u64)
         )),
@@ -92,15 +91,10 @@ fn ecdfs(m: &Metric) -> Figure {
         tone,
         points: d.ecdf.clone(),
     };
-    let (unit, label, division) = match m.which.unit {
-        Unit::Ns => (chart::Unit::Nanoseconds, "time, log scale", Division::Log),
-        Unit::Bytes => (chart::Unit::Bytes, "bytes, log scale", Division::Log),
-        Unit::Packets => (chart::Unit::Count, "packets", Division::Linear),
-    };
     let plot = EcdfPlot {
-        label: label.into(),
-        unit,
-        division,
+        label: "time, log scale".into(),
+        unit: chart::Unit::Nanoseconds,
+        division: Division::Log,
         curves: vec![
             curve("before", Tone::Blue, &m.before),
             curve("after", Tone::Orange, &m.after),

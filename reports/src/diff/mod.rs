@@ -15,7 +15,7 @@ mod tests;
 
 pub use terminal::terminal;
 
-use netmortem_analyzer::diff::{Diff, Level, Outcome, Rate, Side};
+use netmortem_analyzer::diff::{Diff, Kind, Level, Measured, Outcome, Rate, Side};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Document, Section, Severity, Strip, Table};
@@ -153,17 +153,25 @@ fn parity(diff: &Diff) -> Section {
     }
 }
 
+fn rate(kind: Kind, v: f64) -> String {
+    match kind {
+        Kind::Events => format!("{} in 1000", format::significant(v * 1e3)),
+        Kind::Units | Kind::Time => format::percent(v),
+        Kind::Size => format::significant(v),
+    }
+}
+
 fn rates(diff: &Diff) -> Section {
-    let side = |m: &netmortem_analyzer::diff::Measured| {
-        let (low, high) = (format::percent(m.interval.0), format::percent(m.interval.1));
-        Cell::Text(format!("{} ({low} to {high})", format::percent(m.value)).into())
+    let side = |kind: Kind, m: &Measured| {
+        let (low, high) = (rate(kind, m.interval.0), rate(kind, m.interval.1));
+        Cell::Text(format!("{} ({low} to {high})", rate(kind, m.value)).into())
     };
     let row = |r: &Rate| {
         vec![
             Cell::Code(Text::name(&r.metric)),
-            side(&r.before),
-            side(&r.after),
-            Cell::Fraction(r.minimum_detectable),
+            side(r.kind, &r.before),
+            side(r.kind, &r.after),
+            Cell::Text(rate(r.kind, r.minimum_detectable).into()),
             Cell::Number(r.p_adjusted),
             Cell::Badge(severity(r.outcome), r.outcome.word().into()),
             Cell::Text(r.meaning.clone().into()),
@@ -185,14 +193,14 @@ fn rates(diff: &Diff) -> Section {
         (n, c) => format!("{c} of {n} rates changed."),
     };
     let table = Table {
-        caption: "Drops, retransmissions, limits, softirq time".into(),
+        caption: "Drops, retransmissions, sizes, limits, softirq time".into(),
         columns,
         rows: diff.rates.iter().map(row).collect(),
         note: None,
     };
     Section {
         id: "rates",
-        title: "Drops, retransmissions and shares".into(),
+        title: "Drops, retransmissions, sizes and shares".into(),
         lead: lead.into(),
         blocks: if diff.rates.is_empty() {
             vec![]
@@ -245,12 +253,15 @@ fn method(diff: &Diff) -> Section {
             diff.tests, o.level
         ),
         format!(
-            "Thresholds: medians {} and {}, p90 and p99 {} and {}, events {} in 1000, shares {}.",
+            "Thresholds: medians {} and {}, p90 and p99 {} and {}, mean sizes {}, events {} in 1000, units that meet a \
+             stage {}, shares of time {}.",
             format::percent(o.median_relative),
             format::duration(o.median_ns),
             format::percent(o.tail_relative),
             format::duration(o.tail_ns),
+            format::percent(o.tail_relative),
             format::significant(o.events * 1e3),
+            format::percent(o.units),
             format::percent(o.share)
         ),
         format!(

@@ -1,6 +1,6 @@
 //! The totals and what changed as a table for a terminal.
 
-use netmortem_analyzer::diff::{Diff, Metric, Outcome, Unit};
+use netmortem_analyzer::diff::{Diff, Metric, Outcome};
 
 use crate::clean::Text;
 use crate::format;
@@ -51,11 +51,7 @@ pub fn terminal(diff: &Diff, colors: Colors) -> String {
 }
 
 fn row(m: &Metric) -> (Outcome, Vec<String>) {
-    let value = |v: i64| match m.which.unit {
-        Unit::Ns => format::duration(v),
-        Unit::Bytes => format!("{} B", format::signed(v)),
-        Unit::Packets => format::signed(v),
-    };
+    let value = format::duration;
     let of = |percent: u64| m.shifts.iter().find(|s| s.percent == percent);
     let text = |percent: u64, after: bool| {
         let s = of(percent).map(|s| if after { s.after } else { s.before });

@@ -6,6 +6,7 @@ mod behaviour;
 mod browser;
 mod contract;
 mod schema;
+mod diff;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Plant;
-use super::scenes::{Two, datagrams, rpc, stream, stream_over};
+use super::scenes::{Two, datagrams, rpc, stream, unpushed};
 use crate::burner::Burner;
 use crate::recording::Recorder;
 
@@ -41,21 +41,20 @@ pub const ALL: &[Plant] = &[
     },
     Plant {
         name: "coalescing",
-        what: "gro_flush_timeout of 200 us with deferred interrupts on the receiving device",
-        names: &["rx.gro", "rx.unit", "rx.met_gro", "poll.work"],
+        what: "gro_flush_timeout of 200 us with deferred interrupts: GRO holds what is not pushed",
+        names: &["rx.gro"],
         play: coalescing,
     },
     Plant {
         name: "offload_off",
         what: "the sender's device has no segmentation offload any more",
-        names: &["device.frame[va]"],
+        names: &["device.frame_bytes[va]"],
         play: offload,
     },
 ];
 
 fn filters(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
     let two = Two::new()?;
-    // Both sides have a tap, so that both ways of a packet are the same; only one computes.
     let burner = Burner::new(&two.b, "vb", if planted { filters_for(50_000)? } else { 0 })?;
     let session = recorder.start(dir, "16M")?;
     rpc(&two, 1_500, Duration::ZERO)?;
@@ -114,7 +113,8 @@ fn coalescing(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<
         two.b.sysfs("/sys/class/net/vb/napi_defer_hard_irqs", "2")?;
         two.b.sysfs("/sys/class/net/vb/gro_flush_timeout", "200000")?;
     }
-    stream_over(&two, &client, &server, 800, 6_000, Duration::from_millis(1))?;
+    // One full segment, not pushed: more is to come.
+    unpushed(&two, &client, &server, 1_000)?;
     session.finish()
 }
 

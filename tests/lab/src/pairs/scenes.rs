@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
+use rustix::net::{SendFlags, send};
+
 use crate::actors::{Place, burn, join, readable, spawn, tcp_pair};
 use crate::net::{Netns, veth};
 use crate::sys::now_ns;
@@ -99,17 +101,26 @@ pub fn datagrams(two: &Two, bursts: usize) -> anyhow::Result<()> {
 /// `count` messages of `bytes` every `every` over one TCP connection, one way.
 pub fn stream(two: &Two, count: usize, bytes: usize, every: Duration) -> anyhow::Result<()> {
     let (client, server) = two.connect(7102)?;
-    stream_over(two, &client, &server, count, bytes, every)
+    flow(two, &client, &server, (count, bytes, every), SendFlags::empty())
 }
 
-/// The same over a connection that is there.
-pub fn stream_over(
+/// `count` full segments, one every millisecond, without PSH: GRO may hold each.
+pub fn unpushed(two: &Two, client: &TcpStream, server: &TcpStream, count: usize) -> anyhow::Result<()> {
+    flow(
+        two,
+        client,
+        server,
+        (count, 1_448, Duration::from_millis(1)),
+        SendFlags::MORE,
+    )
+}
+
+fn flow(
     two: &Two,
     client: &TcpStream,
     server: &TcpStream,
-    count: usize,
-    bytes: usize,
-    every: Duration,
+    (count, bytes, every): (usize, usize, Duration),
+    flags: SendFlags,
 ) -> anyhow::Result<()> {
     std::thread::scope(|s| {
         let reading = spawn(s, "lab-reader", &two.b, Place::ahead(1), || {
@@ -124,10 +135,12 @@ pub fn stream_over(
         })?;
         let sending = spawn(s, "lab-sender", &two.a, Place::ahead(0), || {
             let (message, start) = (vec![4u8; bytes], now_ns());
-            let mut client = client;
             for n in 0..count as i64 {
                 until(start + n * every.as_nanos() as i64);
-                client.write_all(&message)?;
+                let mut at = 0;
+                while let Some(rest) = message.get(at..).filter(|r| !r.is_empty()) {
+                    at += send(client, rest, flags)?;
+                }
             }
             Ok(())
         })?;

@@ -1,0 +1,91 @@
+//! `netmortem diff`: exit codes, outputs, rules.
+
+use serde_json::Value;
+
+use crate::{netmortem, rpc, run, sample, tempdir};
+
+#[test]
+fn a_recording_is_no_worse_than_itself_and_all_outputs_are_written() {
+    let dir = tempdir("diff");
+    let of = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (page, json, pics) = (of("d.html"), of("d.json"), of("pics"));
+    let out = run(&["diff", &rpc(), &rpc(), "-o", &page, "--json", &json, "--png", &pics]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(0), "{told}");
+    assert!(out.stdout.is_empty());
+    assert!(
+        told.contains("No difference found.") && told.contains("rx.total"),
+        "{told}"
+    );
+    assert!(std::fs::read_to_string(&page).unwrap().contains("No difference found."));
+    let d: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(d["netmortem_diff"], 1);
+    assert_eq!(d["verdict"]["outcome"], "same");
+    assert_eq!(d["failed"], Value::Array(vec![]));
+    let first = &d["metrics"][0]["shifts"][0];
+    for key in [
+        "before",
+        "after",
+        "shift",
+        "interval",
+        "p_adjusted",
+        "threshold",
+        "minimum_detectable",
+        "outcome",
+    ] {
+        assert!(!first[key].is_null(), "{key}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn worse_is_exit_code_3_and_rules_choose() {
+    // Another load on another path: much differs, in both directions.
+    let (a, b) = (rpc(), sample("sawtooth/sawtooth.nmb"));
+    let code = |extra: &[&str]| {
+        let out = run(&[&["diff", &a, &b, "-o", "/dev/null"], extra].concat());
+        (out.status.code().unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (worse, told) = code(&[]);
+    assert_eq!(worse, 3, "{told}");
+    assert!(told.contains("failed   worse") && told.contains("tx.total"), "{told}");
+    assert_eq!(code(&["--fail-on", "tx.total>10%"]).0, 3);
+    assert_eq!(code(&["--fail-on", "incomparable"]).0, 0);
+    let (usage, told) = code(&["--fail-on", "rx.p98>10%"]);
+    assert!(usage == 2 && told.contains("p50, p90 and p99"), "{told}");
+}
+
+#[test]
+fn wrong_use_is_explained() {
+    for (args, says) in [
+        (vec!["diff", "a"], "BEFORE"),
+        (vec!["diff", "--before", "a"], "--after"),
+        (vec!["diff", "a", "b", "--before-time", "3s..1s"], "before it begins"),
+        (vec!["diff", "a", "b", "--level", "2"], "between 0 and 1"),
+    ] {
+        let out = netmortem(&args).output().unwrap();
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.code() == Some(2) && told.contains(says), "{args:?}: {told}");
+    }
+    let out = run(&["diff", &rpc(), "/no/such.nmb"]);
+    assert_eq!(out.status.code(), Some(1));
+    let over = run(&["diff", &rpc(), &rpc(), "-o", &rpc()]);
+    assert!(String::from_utf8(over.stderr).unwrap().contains("would be overwritten"));
+}
+
+#[test]
+fn halves_of_one_recording_by_time() {
+    let out = run(&[
+        "diff",
+        &rpc(),
+        &rpc(),
+        "--before-time",
+        "..0.5s",
+        "--after-time",
+        "500ms..",
+        "-o",
+        "/dev/null",
+    ]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(0) && told.contains("before: 500"), "{told}");
+}

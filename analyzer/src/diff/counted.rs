@@ -1,0 +1,256 @@
+//! What is counted in each block of time, and out of how much: the list of all rates, from the tables' rows.
+
+use std::collections::BTreeMap;
+
+use super::compare::BLOCKS;
+use super::metrics::{rx_counts, tx_counts};
+use super::options::Recording;
+use crate::name::Name;
+use crate::reconstruct::receive::tables::Stage as RxStage;
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::softirq::tables::NET_RX;
+use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::transmit::stages::Stage as TxStage;
+use crate::stat::{Cluster, block_of};
+use crate::table::Cell;
+
+/// Stages of which it matters how many units meet them, receive side; whether more is worse.
+const MET_RX: [(RxStage, bool); 3] = [
+    (RxStage::Backlog, true),
+    (RxStage::OutOfOrder, true),
+    (RxStage::Gro, false),
+];
+/// The same of TCP segments sent.
+const MET_TX: [TxStage; 5] = [
+    TxStage::Sndbuf,
+    TxStage::Recovery,
+    TxStage::Neighbour,
+    TxStage::Bql,
+    TxStage::Ring,
+];
+/// What may limit a TCP sender.
+const LIMITS: [TxStage; 6] = [
+    TxStage::Sndbuf,
+    TxStage::Rwnd,
+    TxStage::Cwnd,
+    TxStage::Nagle,
+    TxStage::Pacing,
+    TxStage::Tsq,
+];
+
+/// What is divided by what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Events per unit.
+    Events,
+    /// Part of the units.
+    Units,
+    /// Part of the time.
+    Time,
+    /// Bytes or packets per unit.
+    Size,
+}
+
+/// One rate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub metric: String,
+    pub meaning: &'static str,
+    pub kind: Kind,
+    pub more_is_worse: bool,
+    pub needs: &'static [&'static str],
+}
+
+impl Key {
+    fn new(metric: String, meaning: &'static str, kind: Kind, more_is_worse: bool) -> Key {
+        Key {
+            metric,
+            meaning,
+            kind,
+            more_is_worse,
+            needs: &[],
+        }
+    }
+    fn needs(mut self, events: &'static [&'static str]) -> Key {
+        self.needs = events;
+        self
+    }
+}
+
+/// One recording: numerators by block of each rate, and which exposure each has.
+#[derive(Default)]
+pub(super) struct Counted {
+    of: BTreeMap<Key, Vec<f64>>,
+    pub out_of: BTreeMap<Key, Exposure>,
+    exposures: BTreeMap<Exposure, Vec<f64>>,
+}
+
+/// Out of how much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Exposure {
+    Skbs,
+    Segments,
+    RxUnits,
+    SegmentTime,
+    CpuTime,
+    Polls,
+    Frames(Name),
+}
+
+const FINEST: usize = BLOCKS[0];
+
+fn add(slots: &mut Vec<f64>, block: usize, v: f64) {
+    slots.resize(FINEST, 0.0);
+    if let Some(slot) = slots.get_mut(block) {
+        *slot += v;
+    }
+}
+
+impl Counted {
+    fn count(&mut self, key: Key, per: Exposure, block: usize, v: f64) {
+        self.out_of.insert(key.clone(), per);
+        add(self.of.entry(key).or_default(), block, v);
+    }
+    fn expose(&mut self, what: Exposure, block: usize, v: f64) {
+        add(self.exposures.entry(what).or_default(), block, v);
+    }
+    pub fn clusters(&self, key: &Key, per: Exposure, blocks: usize) -> Vec<Cluster> {
+        let none = vec![0.0; FINEST];
+        let (y, n) = (
+            self.of.get(key).unwrap_or(&none),
+            self.exposures.get(&per).unwrap_or(&none),
+        );
+        let width = FINEST / blocks.max(1);
+        let sum = |v: &[f64]| -> Vec<f64> { v.chunks(width.max(1)).map(|c| c.iter().sum()).collect() };
+        sum(y).into_iter().zip(sum(n)).map(|(y, n)| Cluster { y, n }).collect()
+    }
+}
+
+/// Counts in one recording.
+pub(super) fn counted(r: &Recording<'_>) -> Counted {
+    let mut out = Counted::default();
+    let f = r.facts;
+    let block = |t: i64| {
+        r.has(t)
+            .then(|| block_of(t, r.from_ns, r.to_ns.saturating_sub(1), FINEST))
+    };
+    for s in f.skbs.iter().filter(|s| s.class != SkbClass::Tap) {
+        if let Some(b) = block(s.birth_ns) {
+            out.expose(Exposure::Skbs, b, 1.0);
+        }
+    }
+    let drop = |what: String| {
+        Key::new(
+            what,
+            "packets dropped that healthy kernels do not drop, per skb",
+            Kind::Events,
+            true,
+        )
+        .needs(&["skb:kfree_skb"])
+    };
+    for d in f.drops.iter().filter(|d| d.expected != Some(true)) {
+        let Some(b) = block(d.time_ns) else { continue };
+        let reason = match (f.names.drop_reason(d.reason), f.names.location(d.location)) {
+            (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
+            _ => "unknown".into(),
+        };
+        out.count(drop(format!("drops.{reason}")), Exposure::Skbs, b, 1.0);
+    }
+    receive(r, &mut out, block);
+    transmit(r, &mut out, block);
+    sizes(r, &mut out, block);
+    let key = || {
+        Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])
+    };
+    let cpus = f64::from(f.capture.cpus.max(1));
+    for b in 0..FINEST {
+        out.expose(Exposure::CpuTime, b, r.duration_ns() as f64 * cpus / FINEST as f64);
+    }
+    for s in f.softirqs.iter().filter(|s| s.vec == NET_RX) {
+        if let (Some(b), Some(end)) = (block(s.start_ns), s.end_ns) {
+            out.count(key(), Exposure::CpuTime, b, (end - s.start_ns) as f64);
+        }
+    }
+    out
+}
+
+fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    for row in r.facts.rx.iter().filter(|x| rx_counts(x)) {
+        let Some(b) = block(row.start_ns) else { continue };
+        out.expose(Exposure::RxUnits, b, 1.0);
+        for (s, worse) in MET_RX {
+            let met = row.stage(s).is_some_and(|ns| ns > 0);
+            let key = Key::new(
+                format!("rx.met_{}", s.name()),
+                "received units that met this stage",
+                Kind::Units,
+                worse,
+            );
+            out.count(key, Exposure::RxUnits, b, f64::from(u8::from(met)));
+        }
+    }
+}
+
+fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    for row in r.facts.tx.iter().filter(|x| tx_counts(x) == Some("tx")) {
+        let Some(b) = block(row.start_ns) else { continue };
+        out.expose(Exposure::Segments, b, 1.0);
+        out.expose(Exposure::SegmentTime, b, row.total_ns as f64);
+        for s in MET_TX {
+            let met = row.stage(s).is_some_and(|ns| ns > 0);
+            let key = Key::new(
+                format!("tx.met_{}", s.name()),
+                "segments that met this stage",
+                Kind::Units,
+                true,
+            );
+            out.count(key, Exposure::Segments, b, f64::from(u8::from(met)));
+        }
+        for s in LIMITS {
+            let meaning = "part of the time of sent segments, send call to ACK";
+            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false);
+            out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
+        }
+    }
+    let key = |name: &str, meaning| {
+        Key::new(format!("tcp.{name}"), meaning, Kind::Events, true).needs(&["tcp:tcp_retransmit_skb"])
+    };
+    for t in &r.facts.retransmits {
+        let Some(b) = block(t.time_ns) else { continue };
+        out.count(
+            key("retransmits", "segments sent again, per skb"),
+            Exposure::Skbs,
+            b,
+            1.0,
+        );
+        if t.class == RetransmitClass::Rto {
+            out.count(key("rto", "retransmission timeouts, per skb"), Exposure::Skbs, b, 1.0);
+        }
+    }
+}
+
+fn sizes(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    let size = |name: String, meaning| Key::new(name, meaning, Kind::Size, false);
+    for row in r.facts.rx.iter().filter(|x| rx_counts(x)) {
+        if let (Some(b), Some(bytes)) = (block(row.start_ns), row.bytes) {
+            let key = size("rx.unit_bytes".into(), "payload bytes of a received unit, after GRO");
+            out.count(key, Exposure::RxUnits, b, f64::from(bytes));
+        }
+    }
+    for p in r.facts.polls.iter() {
+        if let (Some(b), Some(work)) = (block(p.end_ns), p.work) {
+            out.expose(Exposure::Polls, b, 1.0);
+            let key = size("poll.packets".into(), "packets received by one NAPI poll").needs(&["napi:napi_poll"]);
+            out.count(key, Exposure::Polls, b, f64::from(work));
+        }
+    }
+    for p in r.facts.xmits.iter().filter(|p| p.started_ns.is_some()) {
+        if let (Some(b), Some(bytes)) = (block(p.first_ns()), p.bytes) {
+            out.expose(Exposure::Frames(p.dev), b, 1.0);
+            let name = format!("device.frame_bytes[{}]", p.dev.text());
+            let key = size(name, "bytes of a frame given to the driver");
+            out.count(key, Exposure::Frames(p.dev), b, f64::from(bytes));
+        }
+    }
+}
