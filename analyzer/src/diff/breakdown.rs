@@ -76,7 +76,12 @@ pub(super) fn breakdowns(before: &[Recording<'_>], after: &[Recording<'_>]) -> V
     let rx = |side: &[Recording<'_>]| {
         let mut sum = Sum::default();
         for r in side {
-            for row in r.facts.rx.iter().filter(|x| rx_counts(x) && r.has(x.start_ns)) {
+            for row in r
+                .facts
+                .rx
+                .iter()
+                .filter(|x| rx_counts(x) && r.has(x.start_ns) && r.on(x.dev))
+            {
                 let stages = RxStage::ALL.iter().map(|s| row.stage(*s));
                 sum.add(row.total_ns, stages.chain([Some(row.unattributed_ns)]));
             }
@@ -87,7 +92,13 @@ pub(super) fn breakdowns(before: &[Recording<'_>], after: &[Recording<'_>]) -> V
         let mut sum = Sum::default();
         for r in side {
             let counted = |x: &&crate::reconstruct::transmit::tables::TxRow| tx_counts(x) == Some(ledger);
-            for row in r.facts.tx.iter().filter(counted).filter(|x| r.has(x.start_ns)) {
+            for row in r
+                .facts
+                .tx
+                .iter()
+                .filter(counted)
+                .filter(|x| r.has(x.start_ns) && r.on(x.dev))
+            {
                 let stages = TxStage::ALL.iter().map(|s| row.stage(*s));
                 sum.add(row.total_ns, stages.chain([Some(row.unattributed_ns)]));
             }

@@ -48,6 +48,8 @@ pub struct Shift {
     pub threshold: i64,
     /// A change of at least this would have been called in 8 of 10 comparisons.
     pub minimum_detectable: i64,
+    /// Whether it is significant and its interval leaves 0 out, whatever its size.
+    pub significant: bool,
     /// What is said of it.
     pub outcome: Outcome,
     #[serde(skip)]
@@ -90,8 +92,8 @@ impl Metric {
             s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
             let t = t_quantile_two_sided(o.level / tests.max(1) as f64, s.df);
             s.minimum_detectable = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
-            let sure = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
-            s.outcome = match (sure && s.shift.saturating_abs() >= s.threshold, s.shift > 0) {
+            s.significant = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
+            s.outcome = match (s.significant && s.shift.saturating_abs() >= s.threshold, s.shift > 0) {
                 (false, _) => Outcome::Same,
                 (true, true) => Outcome::Worse,
                 (true, false) => Outcome::Better,
@@ -227,6 +229,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             p_adjusted: 1.0,
             threshold: 0,
             minimum_detectable: 0,
+            significant: false,
             outcome: Outcome::Same,
             error: spread(&moved),
             df: tail.df,

@@ -1,15 +1,16 @@
 //! What is counted in each block of time, and out of how much: the list of all rates, from the tables' rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
 use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::Stage as RxStage;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::softirq::tables::NET_RX;
-use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::stages::Stage as TxStage;
 use crate::stat::{Cluster, block_of};
 use crate::table::Cell;
@@ -135,7 +136,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
         r.has(t)
             .then(|| block_of(t, r.from_ns, r.to_ns.saturating_sub(1), FINEST))
     };
-    for s in f.skbs.iter().filter(|s| s.class != SkbClass::Tap) {
+    for s in f.skbs.iter().filter(|s| s.class != SkbClass::Tap && r.on(s.dev)) {
         if let Some(b) = block(s.birth_ns) {
             out.expose(Exposure::Skbs, b, 1.0);
         }
@@ -149,7 +150,8 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
         )
         .needs(&["skb:kfree_skb"])
     };
-    for d in f.drops.iter().filter(|d| d.expected != Some(true)) {
+    let here = |d: &DropRow| d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
+    for d in f.drops.iter().filter(|d| here(d)) {
         let Some(b) = block(d.time_ns) else { continue };
         let reason = match (f.names.drop_reason(d.reason), f.names.location(d.location)) {
             (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
@@ -167,7 +169,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     for b in 0..FINEST {
         out.expose(Exposure::CpuTime, b, r.duration_ns() as f64 * cpus / FINEST as f64);
     }
-    for s in f.softirqs.iter().filter(|s| s.vec == NET_RX) {
+    for s in f.softirqs.iter().filter(|s| s.vec == NET_RX && r.devices.is_empty()) {
         if let (Some(b), Some(end)) = (block(s.start_ns), s.end_ns) {
             out.count(key(), Exposure::CpuTime, b, (end - s.start_ns) as f64);
         }
@@ -176,7 +178,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
 }
 
 fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.rx.iter().filter(|x| rx_counts(x)) {
+    for row in r.facts.rx.iter().filter(|x| rx_counts(x) && r.on(x.dev)) {
         let Some(b) = block(row.start_ns) else { continue };
         out.expose(Exposure::RxUnits, b, 1.0);
         for (s, worse) in MET_RX {
@@ -193,7 +195,7 @@ fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<u
 }
 
 fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.tx.iter().filter(|x| tx_counts(x) == Some("tx")) {
+    for row in r.facts.tx.iter().filter(|x| tx_counts(x) == Some("tx") && r.on(x.dev)) {
         let Some(b) = block(row.start_ns) else { continue };
         out.expose(Exposure::Segments, b, 1.0);
         out.expose(Exposure::SegmentTime, b, row.total_ns as f64);
@@ -216,7 +218,16 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
     let key = |name: &str, meaning| {
         Key::new(format!("tcp.{name}"), meaning, Kind::Events, true).needs(&["tcp:tcp_retransmit_skb"])
     };
-    for t in &r.facts.retransmits {
+    // Of a connection of these devices, or of none known.
+    let here: BTreeSet<_> = r
+        .facts
+        .tx
+        .iter()
+        .filter(|x| r.on(x.dev))
+        .filter_map(|x| x.connection)
+        .collect();
+    let counts = |t: &RetransmitRow| r.devices.is_empty() || t.connection.is_none_or(|c| here.contains(&c));
+    for t in r.facts.retransmits.iter().filter(|t| counts(t)) {
         let Some(b) = block(t.time_ns) else { continue };
         out.count(
             key("retransmits", "segments sent again, per skb"),
@@ -232,20 +243,20 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
 
 fn sizes(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
     let size = |name: String, meaning| Key::new(name, meaning, Kind::Size, false);
-    for row in r.facts.rx.iter().filter(|x| rx_counts(x)) {
+    for row in r.facts.rx.iter().filter(|x| rx_counts(x) && r.on(x.dev)) {
         if let (Some(b), Some(bytes)) = (block(row.start_ns), row.bytes) {
             let key = size("rx.unit_bytes".into(), "payload bytes of a received unit, after GRO");
             out.count(key, Exposure::RxUnits, b, f64::from(bytes));
         }
     }
-    for p in r.facts.polls.iter() {
+    for p in r.facts.polls.iter().filter(|p| r.on(p.dev)) {
         if let (Some(b), Some(work)) = (block(p.end_ns), p.work) {
             out.expose(Exposure::Polls, b, 1.0);
             let key = size("poll.packets".into(), "packets received by one NAPI poll").needs(&["napi:napi_poll"]);
             out.count(key, Exposure::Polls, b, f64::from(work));
         }
     }
-    for p in r.facts.xmits.iter().filter(|p| p.started_ns.is_some()) {
+    for p in r.facts.xmits.iter().filter(|p| p.started_ns.is_some() && r.on(p.dev)) {
         if let (Some(b), Some(bytes)) = (block(p.first_ns()), p.bytes) {
             out.expose(Exposure::Frames(p.dev), b, 1.0);
             let name = format!("device.frame_bytes[{}]", p.dev.text());

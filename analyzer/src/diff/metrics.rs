@@ -8,9 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::options::Recording;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
 use crate::reconstruct::softirq::tables::NET_RX;
+use crate::reconstruct::tcp::tables::SampleRow;
 use crate::reconstruct::transmit::stages::Stage as TxStage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::stat::At;
+
+/// Most devices whose receive stages are compared one by one.
+const DEVICES: usize = 4;
 
 /// Names one metric.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -162,9 +166,11 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
     receive(&mut f);
     transmit(&mut f);
     devices(&mut f);
-    softirqs(&mut f);
+    if of.devices.is_empty() {
+        softirqs(&mut f);
+    }
     let facts = of.facts;
-    for s in facts.skbs.iter().filter(|s| s.confidence.is_solid()) {
+    for s in facts.skbs.iter().filter(|s| s.confidence.is_solid() && of.on(s.dev)) {
         let which = Which::new("lifetime", s.class.word());
         match s.life_ns() {
             Some(ns) => f.put(&which, s.birth_ns, Some(ns)),
@@ -172,7 +178,11 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
         }
     }
     let srtt = Which::new("tcp", "srtt");
-    for s in facts.tcp_samples.iter().filter(|s| s.srtt_us > 0) {
+    let rx = facts.rx.iter().filter(|r| of.on(r.dev)).filter_map(|r| r.connection);
+    let tx = facts.tx.iter().filter(|r| of.on(r.dev)).filter_map(|r| r.connection);
+    let here: BTreeSet<_> = rx.chain(tx).collect();
+    let counts = |s: &&SampleRow| s.srtt_us > 0 && (of.devices.is_empty() || here.contains(&s.connection));
+    for s in facts.tcp_samples.iter().filter(counts) {
         f.put(&srtt, s.time_ns, Some(i64::from(s.srtt_us) * 1_000));
     }
     f.out
@@ -180,22 +190,27 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
 
 fn receive(f: &mut Filling<'_, '_>) {
     let facts = f.of.facts;
-    let devs: BTreeSet<_> = facts.rx.iter().map(|r| r.dev).collect();
+    let of = f.of;
+    let devs: BTreeSet<_> = facts.rx.iter().map(|r| r.dev).filter(|d| of.on(*d)).collect();
+    let by_dev = (2..=DEVICES).contains(&devs.len());
     let total = Which::new("rx", "total");
     let stages = RxStage::ALL.map(|s| (s, Which::new("rx", s.name())));
     let rest = Which::new("rx", "unattributed");
     let rcvq = Which::new("rx", "rcvq");
-    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
+    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol && of.on(r.dev)) {
         if !rx_counts(r) {
             f.exclude(&total, r.start_ns);
             continue;
         }
         f.put(&total, r.start_ns, Some(r.total_ns));
-        if devs.len() > 1 {
+        if by_dev {
             f.put(&total.clone().of_dev(&r.dev.text()), r.start_ns, Some(r.total_ns));
         }
         for (s, which) in &stages {
             f.put(which, r.start_ns, r.stage(*s));
+            if by_dev {
+                f.put(&which.clone().of_dev(&r.dev.text()), r.start_ns, r.stage(*s));
+            }
         }
         f.put(&rest, r.start_ns, Some(r.unattributed_ns));
         f.put(&rcvq, r.start_ns, r.rcvq_ns);
@@ -203,7 +218,8 @@ fn receive(f: &mut Filling<'_, '_>) {
 }
 
 fn transmit(f: &mut Filling<'_, '_>) {
-    for r in &f.of.facts.tx {
+    let of = f.of;
+    for r in of.facts.tx.iter().filter(|r| of.on(r.dev)) {
         let Some(ledger) = tx_ledger(r) else { continue };
         let total = Which::new(ledger, "total");
         if tx_counts(r).is_none() {
@@ -220,7 +236,8 @@ fn transmit(f: &mut Filling<'_, '_>) {
 }
 
 fn devices(f: &mut Filling<'_, '_>) {
-    for p in f.of.facts.xmits.iter().filter(|p| p.parent.is_none()) {
+    let of = f.of;
+    for p in of.facts.xmits.iter().filter(|p| p.parent.is_none() && of.on(p.dev)) {
         let dev = p.dev.text();
         let qdisc = Which::new("device", "qdisc").of_dev(&dev);
         match p.confidence.is_solid() {

@@ -110,8 +110,8 @@ pub struct Diff {
 /// Compares two groups of recordings; usually one of each.
 pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Diff {
     let sides = (
-        options::Recording::all(before, options.before_window),
-        options::Recording::all(after, options.after_window),
+        options::Recording::all(before, &options.devices, options.before_window),
+        options::Recording::all(after, &options.devices, options.after_window),
     );
     let (b, a) = (&sides.0[..], &sides.1[..]);
     let parity = parity::checks(b, a);

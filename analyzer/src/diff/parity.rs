@@ -186,14 +186,14 @@ fn mix(side: &[Recording<'_>], by_dev: bool) -> Mix {
         let f = r.facts;
         let rx =
             f.rx.iter()
-                .filter(|x| r.has(x.start_ns) && x.end != RxEnd::Protocol)
+                .filter(|x| r.sees(x.start_ns, x.dev) && x.end != RxEnd::Protocol)
                 .map(|x| {
                     let kind = if x.connection.is_some() { "tcp" } else { "other" };
                     ("received", kind, x.dev, x.bytes)
                 });
         let tx =
             f.tx.iter()
-                .filter(|x| r.has(x.start_ns))
+                .filter(|x| r.sees(x.start_ns, x.dev))
                 .map(|x| ("sent", x.kind.word(), x.dev, x.bytes));
         for (way, kind, dev, bytes) in rx.chain(tx) {
             let key = if by_dev {
@@ -255,8 +255,8 @@ fn load(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
     let of = |side: &[Recording<'_>]| {
         let (mut bytes, mut units) = (0u64, 0u64);
         for r in side {
-            let here = r.facts.rx.iter().filter(|x| r.has(x.start_ns)).map(|x| x.bytes);
-            let tx = r.facts.tx.iter().filter(|x| r.has(x.start_ns)).map(|x| x.bytes);
+            let here = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
+            let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
             for n in here.chain(tx) {
                 bytes = bytes.saturating_add(n.unwrap_or(0).into());
                 units += 1;
@@ -285,7 +285,7 @@ fn sizes(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
     let of = |side: &[Recording<'_>]| {
         let mut all: Vec<u32> = vec![];
         for r in side {
-            let tx = r.facts.tx.iter().filter(|x| r.has(x.start_ns));
+            let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev));
             all.extend(tx.filter_map(|x| x.bytes).filter(|n| *n > 0));
         }
         all.sort_unstable();

@@ -47,6 +47,8 @@ pub struct Rate {
     pub threshold: f64,
     /// A difference of at least this would have been called in 8 of 10 comparisons.
     pub minimum_detectable: f64,
+    /// Whether it is significant, whatever its size.
+    pub significant: bool,
     /// What is said of it.
     pub outcome: Outcome,
     #[serde(skip)]
@@ -58,17 +60,22 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Whether more of it is worse; else it is neither.
+    pub fn is_worse_when_more(&self) -> bool {
+        self.more_is_worse
+    }
     pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
         self.threshold = match self.kind {
             Kind::Events => o.events,
             Kind::Units => o.units,
             Kind::Time => o.share,
-            Kind::Size => o.tail_relative * self.before.value,
+            Kind::Size => o.size_relative * self.before.value,
         };
         let z = -t_quantile_one_sided(POWER);
         let t = t_quantile_two_sided(o.level / tests.max(1) as f64, self.df);
         self.minimum_detectable = ((t - z) * self.error).max(self.threshold);
-        let changed = self.p_adjusted <= o.level && self.difference.abs() >= self.threshold;
+        self.significant = self.p_adjusted <= o.level;
+        let changed = self.significant && self.difference.abs() >= self.threshold;
         self.outcome = match (changed, self.more_is_worse, self.difference > 0.0) {
             (false, _, _) => Outcome::Same,
             (true, false, _) => Outcome::Changed,
@@ -138,6 +145,7 @@ fn rate(key: &Key, per: Exposure, before: &[Counted], after: &[Counted], o: &Dif
         p_adjusted: 1.0,
         threshold: o.events,
         minimum_detectable: 0.0,
+        significant: false,
         outcome: Outcome::Same,
         more_is_worse: key.more_is_worse,
         error: least.error,

@@ -9,7 +9,8 @@
 //! rx.p99>10%           p99 of a metric of the ledger is worse, and by more than this
 //! tx.qdisc.p50>200us   in time
 //! ```
-//! A rule never makes a change out of noise: what is not significant fails nothing.
+//! A size in a rule stands in for the practical threshold. A rule never makes a change out of noise: what is not significant
+//! fails nothing.
 
 use super::{Diff, Metric, Outcome, Rate};
 
@@ -167,19 +168,18 @@ fn named(metric: &str, rule: &str) -> bool {
 
 fn is_worse(m: &Metric, percent: Option<u64>, least: Option<Least>) -> bool {
     let asked = m.shifts.iter().filter(|s| percent.is_none_or(|p| s.percent == p));
-    let mut worse = asked.filter(|s| s.outcome == Outcome::Worse);
-    worse.any(|s| match least {
-        None => true,
+    let mut asked = asked.filter(|s| s.significant && s.shift > 0);
+    asked.any(|s| match least {
+        None => s.outcome == Outcome::Worse,
         Some(Least::Ns(ns)) => s.shift > ns,
         Some(Least::Relative(r)) => s.shift as f64 > r * s.before.unsigned_abs() as f64,
     })
 }
 
 fn rate_is_worse(r: &Rate, least: Option<Least>) -> bool {
-    r.outcome == Outcome::Worse
-        && match least {
-            None => true,
-            Some(Least::Relative(by)) => r.difference > by * r.before.value,
-            Some(Least::Ns(_)) => false,
-        }
+    match least {
+        None => r.outcome == Outcome::Worse,
+        Some(Least::Relative(by)) => r.significant && r.is_worse_when_more() && r.difference > by * r.before.value,
+        Some(Least::Ns(_)) => false,
+    }
 }

@@ -259,7 +259,7 @@ fn method(diff: &Diff) -> Section {
             format::duration(o.median_ns),
             format::percent(o.tail_relative),
             format::duration(o.tail_ns),
-            format::percent(o.tail_relative),
+            format::percent(o.size_relative),
             format::significant(o.events * 1e3),
             format::percent(o.units),
             format::percent(o.share)

@@ -23,7 +23,8 @@ Examples:
                                                                  one recording before and after a moment
 
 Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: rx,
-tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails.
+tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
+in a rule stands in for the practical threshold of the comparison.
 Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be read or written.";
 
 /// Arguments.
@@ -57,6 +58,9 @@ pub struct Args {
     /// Only this part of the recordings after
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     after_time: Option<Window>,
+    /// Only traffic of these devices; softirq figures, which belong to none, are left out then
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    dev: Vec<String>,
     /// Chance of a false alarm in the whole comparison
     #[arg(long, value_name = "P", default_value = "0.05", value_parser = level)]
     level: f64,
@@ -134,7 +138,11 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         level: args.level,
         before_window: args.before_time,
         after_window: args.after_time,
-        ..DiffOptions::default()
+        devices: args.dev.clone(),
+        ..match b.len() > 1 && a.len() > 1 {
+            true => DiffOptions::groups(),
+            false => DiffOptions::default(),
+        }
     };
     let of = compare(&b.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &options);
     let failed = args.fail_on.broken(&of);

@@ -38,6 +38,7 @@ fn worse(metric: &str, percent: u64) -> Diff {
     let m = d.metrics.iter_mut().find(|m| m.metric == metric).unwrap();
     let s = m.shifts.iter_mut().find(|s| s.percent == percent).unwrap();
     (s.before, s.after, s.shift, s.outcome) = (1_000, 1_300, 300, Outcome::Worse);
+    s.significant = true;
     m.outcome = Outcome::Worse;
     d.verdict.outcome = Outcome::Worse;
     d

@@ -45,7 +45,8 @@ fn pair(name: String, plant: Option<&Plant>, d: &Diff) -> Pair {
     let said = said(d);
     let names = |of: &String| {
         let metric = of.split(' ').next().unwrap_or("");
-        plant.is_some_and(|p| p.names.contains(&metric))
+        let any_dev = metric.split('[').next().unwrap_or("");
+        plant.is_some_and(|p| p.names.contains(&metric) || p.names.contains(&any_dev))
     };
     Pair {
         name,
@@ -64,7 +65,11 @@ fn pair(name: String, plant: Option<&Plant>, d: &Diff) -> Pair {
 /// halves of every recording.
 pub fn judge(out: &Path) -> Table {
     let mut table = Table::default();
-    let options = DiffOptions::default();
+    // Others use the machine too: only the scenes' own devices.
+    let options = DiffOptions {
+        devices: vec!["va".into(), "vb".into()],
+        ..DiffOptions::default()
+    };
     let mut compared = |name: String, plant: Option<&Plant>, b: &Facts, a: &Facts, o: &DiffOptions| {
         table.0.push(pair(name, plant, &compare(&[b], &[a], o)));
     };
@@ -92,7 +97,7 @@ pub fn judge(out: &Path) -> Table {
                         from_ns: middle,
                         to_ns: to + 1,
                     }),
-                    ..DiffOptions::default()
+                    ..options.clone()
                 };
                 compared(format!("{} {n} {side}, halves", plant.name), None, f, f, &halves);
             }
@@ -123,7 +128,10 @@ pub fn judge(out: &Path) -> Table {
 /// First and last packet, ns since the start of the recording.
 fn traffic(f: &Facts) -> Option<(i64, i64)> {
     let start = f.capture.start_ns?;
-    let times = || f.rx.iter().map(|r| r.start_ns);
+    let times = || {
+        let ours = f.rx.iter().filter(|r| matches!(r.dev.bytes(), b"va" | b"vb"));
+        ours.map(|r| r.start_ns)
+    };
     Some((times().min()? - start, times().max()? - start))
 }
 
