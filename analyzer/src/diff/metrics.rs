@@ -148,7 +148,8 @@ pub(super) fn rx_counts(r: &RxRow) -> bool {
 
 /// The transmit ledger that a row's time counts in.
 pub(super) fn tx_counts(r: &TxRow) -> Option<&'static str> {
-    let whole = matches!(r.end, TxEnd::Acked | TxEnd::Completed | TxEnd::Sent) && r.confidence.is_solid();
+    let ended = matches!(r.end, TxEnd::Acked | TxEnd::Completed | TxEnd::Sent);
+    let whole = ended && r.censored.is_none() && r.confidence.is_solid();
     tx_ledger(r).filter(|_| whole)
 }
 
