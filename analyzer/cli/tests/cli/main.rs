@@ -5,8 +5,8 @@ mod batch;
 mod behaviour;
 mod browser;
 mod contract;
-mod schema;
 mod diff;
+mod schema;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
