@@ -158,7 +158,7 @@ fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<Con
     for c in connections {
         let Some(s) = streams.get(&c.connection) else { continue };
         let expected = s.arrived.saturating_sub(s.dropped);
-        let read = c.bytes_read.unwrap_or(s.taken + s.strange);
+        let read = c.bytes_read.unwrap_or(s.copied);
         let found = read + s.waiting;
         if expected == 0 && found == 0 {
             continue;

@@ -96,7 +96,10 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
             at = at.wrapping_add(of(stage));
             *begin = at;
         }
-        let [first, readable] = observer.before_on_cpu(r.cpu, [r.start_ns, queued]);
+        // While it was held it was on no CPU: what these did then is not its own.
+        let held = of(Stage::Backlog).wrapping_add(of(Stage::OutOfOrder));
+        let came = queued.wrapping_sub(held).max(r.start_ns);
+        let [first, readable] = observer.before_on_cpu(r.cpu, [r.start_ns, came]);
         let on_cpu = observer.before_on_cpu(r.cpu, begins);
         // The states of the reader alternate: what it ran is found by its thread.
         let copied = taken.wrapping_add(of(Stage::Copy));

@@ -4,7 +4,7 @@ use crate::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::Trace;
 use crate::name::Name;
-use crate::reconstruct::receive::tables::Stage;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 use crate::reconstruct::transmit::Stage as TxStage;
 use crate::reconstruct::transmit::stages::StageTimes;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
@@ -106,6 +106,28 @@ fn a_unit_costs_the_events_on_its_way() {
     );
     assert_eq!((protocol.ns, protocol.events, protocol.marked()), (600, 1, false));
     assert!(batch.marked());
+}
+
+/// A segment held behind a hole for 200 us, in which its CPU records 400 events: none of them is on its way.
+#[test]
+fn what_a_cpu_does_while_a_unit_is_held_costs_it_nothing() {
+    let c = spaced(3_000, 500, 500).capture();
+    let t = Trace::read(&c, &Default::default());
+    let o = Observer::new(&t);
+    let of = |held: Option<i64>| {
+        let mut row = RxRow {
+            start_ns: T as i64,
+            total_ns: 2_000 + held.unwrap_or(0),
+            end: RxEnd::Queued,
+            ..RxRow::default()
+        };
+        row.stages.set(Stage::Protocol, Some(2_000));
+        row.stages.set(Stage::OutOfOrder, held);
+        let mut rows = [row];
+        super::receive(&o, &mut rows);
+        rows[0].observer_ns
+    };
+    assert_eq!(of(Some(200_000)), of(None));
 }
 
 /// A segment's send call ran 2 us, then it waited 1 ms for the window while its thread did other things: those events are not

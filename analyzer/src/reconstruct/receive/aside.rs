@@ -127,8 +127,10 @@ impl Ledger<'_> {
             (a, b) => a == b,
         };
         let payload = |u: &Unit| u.recv_len.and_then(|l| l.checked_sub(look.header)).filter(|b| *b > 0);
-        let waits =
-            |u: &Unit| u.aside && u.unclaimed && u.key.is_none() && of_flow(u) && u.recv.is_some_and(|t| t <= e.ts);
+        // A socket processes in order: what came before its last is through.
+        let since = self.through.get(&c).copied().unwrap_or(i64::MIN);
+        let fresh = |u: &Unit| u.recv.is_some_and(|t| t > since && t <= e.ts);
+        let waits = |u: &Unit| u.aside && u.unclaimed && u.key.is_none() && of_flow(u) && fresh(u);
         let after = head.and_then(|id| self.units.get(id)?.recv);
         let mut of: Vec<(UnitId, u32)> = self
             .aside

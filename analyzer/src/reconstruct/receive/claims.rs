@@ -142,6 +142,12 @@ impl Ledger<'_> {
                 bytes = bytes.saturating_add(1 << 16);
             }
         }
+        let last = merged.as_ref().and_then(|r| r.units.last().copied()).unwrap_or(id);
+        let received = self.units.get(last).and_then(|u| u.recv);
+        if let (Some(c), Some(t)) = (connection, received) {
+            self.through.insert(c, t);
+        }
+        let Some(u) = self.units.get_mut(id) else { return };
         (u.proto, u.backlog, u.connection, u.unclaimed) = (Some(e.ts), backlog, connection, false);
         (u.bytes, u.left) = (Some(bytes), bytes);
         u.link(link);

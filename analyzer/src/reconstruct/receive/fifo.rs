@@ -45,6 +45,8 @@ pub struct StreamBytes {
     pub waiting: u64,
     /// Read, but never seen to arrive (handshake and closing states have no probe; before the recording).
     pub strange: u64,
+    /// What copies, and reads without them, took, whatever it was of.
+    pub copied: u64,
     /// Events were lost, or the recording did not begin with the stream: arrived and read need not agree.
     pub cut: bool,
 }
@@ -295,6 +297,7 @@ impl Fifo {
             if let Some(u) = units.get_mut(*id) {
                 u.place = None;
                 self.bytes.taken += u64::from(u.left);
+                self.bytes.copied += u64::from(u.left);
                 u.left = 0;
             }
         }

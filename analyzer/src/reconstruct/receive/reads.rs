@@ -162,6 +162,7 @@ impl Ledger<'_> {
             };
             let Some(fifo) = self.fifos.get_mut(&key) else { continue };
             touched = Some(key);
+            fifo.bytes.copied += u64::from(c.bytes);
             // The copy is of an skb that is not among those waiting: older than the recording, or one without a probe
             // (the handshake, a closing state). Its bytes are none of theirs.
             let takes = match c.unit {

@@ -1,5 +1,6 @@
 //! The receive ledger on recordings written by hand. Every test checks that every row sums.
 
+mod aside;
 mod fifo;
 mod old_kernels;
 mod order;

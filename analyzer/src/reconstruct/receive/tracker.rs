@@ -87,6 +87,8 @@ pub(super) struct Ledger<'f> {
     pub(super) aside: VecDeque<UnitId>,
     /// What sockets' packets look like.
     pub(super) looks: FxHashMap<ConnectionId, Look>,
+    /// When what sockets processed last was received.
+    pub(super) through: FxHashMap<ConnectionId, i64>,
     /// Units taken for read because a later one was, on kernels that do not say which were held.
     pub(super) passed: Vec<UnitId>,
     /// Events were lost: sockets may hold what was not seen to arrive.
@@ -233,6 +235,7 @@ impl Ledger<'_> {
                     dropped: of.dropped + bytes.dropped,
                     waiting: of.waiting + bytes.waiting,
                     strange: of.strange + bytes.strange,
+                    copied: of.copied + bytes.copied,
                     cut: of.cut || bytes.cut || lost.is_some(),
                 };
             }

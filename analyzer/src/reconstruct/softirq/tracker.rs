@@ -5,7 +5,9 @@ use super::tables::{Blame, NET_RX, SoftirqRow};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
-use crate::reconstruct::context::{BH_OFF, Cpu, Edge, Ksoftirqd, Point, Run, RunBy, SOFTIRQ, Wait, Who, between};
+use crate::reconstruct::context::{
+    BH_OFF, Cpu, Doing, Edge, Ksoftirqd, Point, Run, RunBy, SOFTIRQ, Wait, Who, between,
+};
 use crate::reconstruct::dispatch::Tracker;
 
 /// From the last event of an interrupt, or of the run before, to the entry of a run that follows at once.
@@ -102,7 +104,11 @@ impl OnCpu {
         if is_entry {
             to.edge = Edge::SoftirqEntry;
         }
-        let doing = between(&self.state, &last, &to);
+        let doing = match between(&self.state, &last, &to) {
+            // Another thread runs and no sched_switch told: when it began to, and what ran until then, is not known.
+            Doing::Task(_) | Doing::Idle | Doing::BhOff(_) if last.pid != e.pid => Doing::Unknown,
+            doing => doing,
+        };
         let ns = e.ts.wrapping_sub(last.ts);
         for w in self.waits.iter_mut().flatten() {
             w.add(doing, ns, self.ksoftirqd);

@@ -77,6 +77,21 @@ fn behind_a_task_with_bottom_halves_off() {
     );
 }
 
+/// The CPU left idle and no sched_switch told (a guest's second CPU): who ran in between is not known, and nobody is blamed.
+#[test]
+fn an_untold_switch_blames_nobody() {
+    let mut s = script();
+    switch(&mut s, 0, (4, "iperf3", 1), (0, "swapper/0"));
+    soft(&mut s, 100, 0, Ctx::Task(0), "raise", 3);
+    // 5 us idle, then another thread's events.
+    s.ev(T + 5_100, 0, Ctx::Task(0), "skb:consume_skb", &[]);
+    s.ev(T + 90_000, 0, Ctx::Task(9), "skb:consume_skb", &[]);
+    soft(&mut s, 91_000, 0, Ctx::Soft(9), "entry", 3);
+    let r = &rows(&s)[0];
+    assert_eq!(parts(r), [("task", 1_000), ("idle", 5_000), ("unknown", 84_900)]);
+    assert_eq!(r.blame.unwrap().text(), "unknown");
+}
+
 /// Raised by the task itself inside a section with bottom halves off (a loopback transmit).
 #[test]
 fn raised_by_the_task_that_runs_it() {
