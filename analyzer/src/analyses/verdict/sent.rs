@@ -120,6 +120,13 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         ),
         false => String::new(),
     };
+    // Then no wait of the sender's has a name.
+    let queued = t.starts.get("queue").copied().unwrap_or(0);
+    let blind = queued.saturating_mul(2) > t.acked;
+    let by = match blind {
+        true => format!("; what held most of them before their queue is not known{by}"),
+        false => by,
+    };
     let in_none = of_whole(pick(&t.unattributed, sure).sum_ns) >= UNTOLD_SHARE;
     let stuck = t.open_at_least_ns.is_some_and(|ns| ns >= OPEN_NOTICE_NS);
     // Where send calls were not recorded, what was before the device is not known.
@@ -135,6 +142,6 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    let notice = held || in_none || stuck || !sure;
+    let notice = held || in_none || stuck || blind || !sure;
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

@@ -106,7 +106,9 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     (
         Tone::Notice,
         format!(
-            "{n} TCP segments were retransmitted on {sockets} sockets: {}{most}.",
+            "{} of one or more segments on {}: {}{most}.",
+            counted(n, "TCP retransmission", "TCP retransmissions"),
+            counted(sockets as u64, "socket", "sockets"),
             by.join(", ")
         ),
     )

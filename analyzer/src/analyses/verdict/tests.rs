@@ -1,3 +1,5 @@
+mod absent;
+
 use super::sentences::{self, duration};
 use super::{Line, Tone, received};
 use crate::analyses::drops::{Drops, Group};

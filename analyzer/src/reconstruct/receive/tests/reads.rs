@@ -114,6 +114,7 @@ fn coalesced_skbs_are_told() {
     let bytes: Vec<_> = found.streams.values().copied().collect();
     let expect = crate::reconstruct::receive::StreamBytes {
         arrived: 3_000,
+        copied: 3_000,
         taken: 3_000,
         ..Default::default()
     };
