@@ -134,6 +134,7 @@ fn run(profile: Profile, path: &Path, started: &Path) -> Summary {
         duration: Some(ROUND + Duration::from_millis(500)),
         profile,
         filters: Filters::default(),
+        extra_kprobes: false,
         pcap: Default::default(),
         buffer_kib: Some(128 << 10),
         max_buffers_kib: Some(1 << 20),

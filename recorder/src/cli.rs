@@ -53,6 +53,9 @@ pub struct RecordArgs {
     /// Only events on these CPUs (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpu: Option<CpuList>,
+    /// Record more than the kernel's own events: kprobes is a few probes in TCP and in name resolution, where the kernel has them
+    #[arg(long, value_name = "WHAT", value_parser = ["kprobes"])]
+    pub extra: Vec<String>,
     /// Record packets of this interface, too (eth0, or netns:web/eth0 in a network namespace); repeat for several
     #[arg(long, value_name = "IF", value_delimiter = ',', conflicts_with = "flight")]
     pub pcap: Vec<TapSpec>,
@@ -139,6 +142,7 @@ impl RecordArgs {
                 devs: self.dev.clone(),
                 cpus: self.cpu.clone().map(|c| c.0).unwrap_or_default(),
             },
+            extra_kprobes: self.extra.iter().any(|e| e == "kprobes"),
             pcap: PcapOptions {
                 taps: self.pcap.clone(),
                 snaplen: self.snaplen,

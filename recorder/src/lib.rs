@@ -27,6 +27,7 @@ mod pcap;
 mod permissions;
 mod plan;
 mod prepare;
+mod probes;
 mod record;
 mod signals;
 mod snapshot;

@@ -70,6 +70,8 @@ pub struct RecordOptions {
     pub profile: Profile,
     /// Which of them: ports, interfaces, CPUs.
     pub filters: Filters,
+    /// Probes of our own besides (`probes/`).
+    pub extra_kprobes: bool,
     /// Interfaces whose packets are recorded, too.
     pub pcap: PcapOptions,
     /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`].

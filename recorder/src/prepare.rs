@@ -21,7 +21,7 @@ pub fn prepare(
 ) -> Result<Manifest, RecordError> {
     let mut notes: Vec<String> = removed
         .iter()
-        .map(|r| format!("removed tracing instance {r}, left by a recorder that was killed"))
+        .map(|r| format!("removed tracing instance or probe {r}, left by a recorder that was killed"))
         .collect();
     notes.extend(permissions::notes(host::are_hidden(symbols)));
     let clock = instance.set_clock()?;

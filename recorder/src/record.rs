@@ -17,6 +17,7 @@ use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
 use crate::prepare::{prepare, write_texts};
+use crate::probes::{self, Probes};
 use crate::signals::Signals;
 use crate::watch::watch;
 use crate::{clock, host, output, pcap, snapshot, tracefs};
@@ -81,9 +82,17 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
     let tracefs = tracefs::find()?;
-    let (instance, removed) = Instance::create(&tracefs)?;
+    // Dropped after the instance, which has them enabled.
+    let mut probes = Probes::new(&tracefs);
+    let (instance, mut removed) = Instance::create(&tracefs)?;
+    removed.extend(probes::remove_stale(&tracefs));
     let symbols = host::text_symbols();
     let mut manifest = prepare(&instance, options, &symbols, removed)?;
+    if options.extra_kprobes {
+        let (events, absent) = probes.enable(&instance);
+        manifest.plan.events.extend(events);
+        manifest.plan.absent.extend(absent);
+    }
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 

@@ -9,6 +9,7 @@ mod host_faults;
 mod kernel_state;
 mod live;
 mod packets;
+mod probes;
 mod profiles;
 mod pure;
 mod reading;

@@ -37,6 +37,7 @@ use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
 use crate::prepare::prepare;
+use crate::probes::{self, Probes};
 use crate::record::{Summary, Tracing};
 use crate::signals::Signals;
 use crate::snapshot::second;
@@ -113,9 +114,17 @@ pub fn flight(
     let mut signals = Signals::take();
     signals.take_usr1();
     let tracefs = tracefs::find()?;
-    let (instance, removed) = Instance::create(&tracefs)?;
+    // Dropped after the instance, which has them enabled.
+    let mut probes = Probes::new(&tracefs);
+    let (instance, mut removed) = Instance::create(&tracefs)?;
+    removed.extend(probes::remove_stale(&tracefs));
     let symbols = host::text_symbols();
-    let manifest = prepare(&instance, options, &symbols, removed)?;
+    let mut manifest = prepare(&instance, options, &symbols, removed)?;
+    if options.extra_kprobes {
+        let (events, absent) = probes.enable(&instance);
+        manifest.plan.events.extend(events);
+        manifest.plan.absent.extend(absent);
+    }
     let drops = DropWatch::create(&tracefs, &reasons(flight))?;
     let first = second::take();
     let counters = Counters::of(&first);

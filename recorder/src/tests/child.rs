@@ -41,6 +41,7 @@ fn child_recorder() {
     if let Ok(capabilities) = std::env::var("NETMORTEM_TEST_CAPABILITIES") {
         become_nobody(&capabilities);
     }
+    o.extra_kprobes = std::env::var_os("NETMORTEM_TEST_EXTRA").is_some();
     let eat = std::env::var_os("NETMORTEM_TEST_EAT");
     let mut eaten: Vec<Vec<u8>> = Vec::new();
     let done = record(&o, &mut |_| {

@@ -40,6 +40,7 @@ pub fn options(path: &Path) -> RecordOptions {
         duration: None,
         profile: Profile::Full,
         filters: Filters::default(),
+        extra_kprobes: false,
         pcap: Default::default(),
         buffer_kib: None,
         max_buffers_kib: None,

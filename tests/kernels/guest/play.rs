@@ -24,7 +24,41 @@ pub fn play(dir: &Path) -> anyhow::Result<()> {
         let done = record(dir, "hotplug.nmb", &["-b", "16M", "--"]).args(words).status()?;
         ensure!(done.success(), "recording while a CPU goes: {done}");
     }
+    if std::env::var_os("NETMORTEM_GUEST_HOTPLUG").is_some() {
+        squeezed(dir)?;
+    }
     Ok(std::fs::write(dir.join("after.state"), state())?)
+}
+
+/// A flight that waits for a time squeeze, and a budget so small that every receive softirq ends with work left.
+fn squeezed(dir: &Path) -> anyhow::Result<()> {
+    const BUDGET: &str = "/proc/sys/net/core/netdev_budget";
+    let budget = std::fs::read_to_string(BUDGET)?;
+    let flight = [
+        "--profile",
+        "drops",
+        "--flight",
+        "--on",
+        "time-squeeze",
+        "--max-bundles",
+        "1",
+        "--after",
+        "100ms",
+        "-d",
+        "40s",
+    ];
+    let mut child = record(dir, "squeeze.nmb", &flight).spawn()?;
+    let started = Instant::now();
+    let written = dir.join("squeeze-000001.nmb");
+    std::fs::write(BUDGET, "1")?;
+    while child.try_wait()?.is_none() && started.elapsed() < Duration::from_secs(45) {
+        super::traffic::loopback(Duration::from_millis(200))?;
+    }
+    std::fs::write(BUDGET, budget)?;
+    child.kill()?;
+    child.wait()?;
+    ensure!(written.exists(), "no time squeeze was seen");
+    Ok(())
 }
 
 /// A recorder of ours, as a program of its own.
@@ -53,7 +87,7 @@ fn recorded(link: &Link, dir: &Path) -> anyhow::Result<()> {
     counters("before")?;
     let me = std::env::current_exe()?;
     let [client, server, _] = &link.0;
-    let mut recorder = record(dir, "traffic.nmb", &["-b", "32M", "--"]);
+    let mut recorder = record(dir, "traffic.nmb", &["-b", "32M", "--extra", "kprobes", "--"]);
     recorder.arg(me).args(["traffic", client, server]).arg(dir);
     let done = recorder.status()?;
     ensure!(
@@ -66,7 +100,9 @@ fn recorded(link: &Link, dir: &Path) -> anyhow::Result<()> {
 /// A recorder is killed while it writes; what the next one says.
 fn killed(dir: &Path) -> anyhow::Result<()> {
     let path = dir.join("killed.nmb");
-    let mut child = record(dir, "killed.nmb", &[]).stderr(Stdio::null()).spawn()?;
+    let mut child = record(dir, "killed.nmb", &["--extra", "kprobes"])
+        .stderr(Stdio::null())
+        .spawn()?;
     let name = format!("netmortem-{}-0", child.id());
     let written = || {
         netmortem_formats::open_path(&path)

@@ -77,7 +77,7 @@ pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
 }
 
 /// Sends over loopback for so long.
-fn loopback(time: Duration) -> anyhow::Result<()> {
+pub fn loopback(time: Duration) -> anyhow::Result<()> {
     let started = Instant::now();
     while started.elapsed() < time {
         let listener = TcpListener::bind("127.0.0.1:0")?;
