@@ -110,6 +110,10 @@ def ask(seconds):
     print(json.dumps({"round trips/s": n / seconds, "p50 us": took[n // 2] / 1e3, "p99 us": took[n * 99 // 100] / 1e3}))
 
 
+class Refused(Exception):
+    """A recorder that does not run here, and what it says."""
+
+
 class Recorder:
     """Starts on entering, has ended on leaving; what it says of itself is then in the fields."""
 
@@ -131,7 +135,7 @@ class Recorder:
             time.sleep(0.3)
             if self.child.poll() is not None:
                 self.said.seek(0)
-                raise SystemExit(f"{self.argv}: {self.said.read()}")
+                raise Refused(self.said.read().strip().replace("\n", "; ") or "it ended at once")
         return self
 
     def __exit__(self, *_):
@@ -279,9 +283,17 @@ def main():
         for load, run in loads.items():
             got = {name: [] for name in recorders}
             for _ in range(OPTIONS.rounds):
-                for name, kind in recorders.items():
-                    with kind(events, folder) as r:
-                        result = run(OPTIONS.seconds)
+                for name, kind in list(recorders.items()):
+                    try:
+                        with kind(events, folder) as r:
+                            result = run(OPTIONS.seconds)
+                    except Refused as why:
+                        print(f"without {name}: {why}")
+                        recorders.pop(name)
+                        got.pop(name)
+                        if os.path.isdir(f"{TRACING}/instances/{ID}"):
+                            os.rmdir(f"{TRACING}/instances/{ID}")
+                        continue
                     seconds = OPTIONS.seconds
                     rate = r.events / seconds if r.events is not None else None
                     each = r.size / r.events if r.size and r.events else None
