@@ -41,12 +41,8 @@ const KERNEL: [(&str, &str, &str); 3] = [
         "tcp_add_backlog",
         "sk=sk skb=skb backlog=sk->sk_backlog.len rmem=sk->sk_backlog.rmem_alloc.counter rcvbuf=sk->sk_rcvbuf",
     ),
-    // TCP tries to send: whether Nagle may hold it back.
-    (
-        "write_xmit",
-        "tcp_write_xmit",
-        "sk=sk mss=mss_now nonagle=nonagle push_one=push_one",
-    ),
+    // TCP is told to send what it has: whether Nagle may hold it back. (Not tcp_write_xmit: compilers put it into its callers.)
+    ("push", "__tcp_push_pending_frames", "sk=sk mss=cur_mss nonagle=nonagle"),
 ];
 /// Name resolution in libc: its call and its return. Of no names: they may be private.
 const RESOLVER: &str = "getaddrinfo";

@@ -47,7 +47,7 @@ fn probes_are_recorded_where_the_kernel_has_them() {
     };
     // One connection; others of this machine may connect, too.
     assert!(count("accept_queue").is_none_or(|n| n >= 1));
-    assert!(count("write_xmit").is_none_or(|n| n >= 1));
+    assert!(count("push").is_none_or(|n| n >= 1));
     count("backlog");
     for name in ["getaddrinfo", "getaddrinfo_return"] {
         let n = count(name);
