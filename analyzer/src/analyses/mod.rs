@@ -80,6 +80,11 @@ pub fn answer(facts: &Facts) -> Answers {
     let drops = drops::answer(facts);
     let tcp = tcp::answer(facts);
     let verdict = verdict::answer(&quality, &receive, &transmit, &napi, &drops, &tcp);
+    // Each reads the rows once; none needs another.
+    let (exemplars, (over_time, breakdown)) = rayon::join(
+        || exemplars::answer(facts),
+        || rayon::join(|| overtime::answer(facts), || breakdown::answer(facts)),
+    );
     Answers {
         quality,
         verdict,
@@ -89,9 +94,9 @@ pub fn answer(facts: &Facts) -> Answers {
         napi,
         drops,
         tcp,
-        exemplars: exemplars::answer(facts),
-        over_time: overtime::answer(facts),
-        breakdown: breakdown::answer(facts),
+        exemplars,
+        over_time,
+        breakdown,
         unknown: facts.unknown.clone(),
     }
 }
