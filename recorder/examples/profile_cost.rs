@@ -136,6 +136,7 @@ fn run(profile: Profile, path: &Path, started: &Path) -> Summary {
         filters: Filters::default(),
         extra_kprobes: false,
         pcap: Default::default(),
+        perf: Default::default(),
         buffer_kib: Some(128 << 10),
         max_buffers_kib: Some(1 << 20),
         max_bytes: None,

@@ -11,6 +11,7 @@ use crate::error::RecordError;
 use crate::flight::{FLIGHT_BUFFER_KIB, FlightEvent, FlightOptions, On, flight};
 use crate::options::{Output, Profile, RecordOptions};
 use crate::pcap::{PcapOptions, TapSpec};
+use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
 use crate::record::{Progress, Summary, record};
 
@@ -26,6 +27,7 @@ pub const EXAMPLES: &str = "Examples:
   netmortem-record --flight --on 'retransmits>100/s' --on drop:SOCKET_RCVBUFF -o /var/lib/netmortem/
                                                 stay in memory; write 10 s before and 5 s after each trigger";
 
+const BACKENDS: [&str; 3] = ["auto", "ftrace", "perf"];
 const PROFILES: [&str; 6] = ["drops", "lean", "tcp", "rx", "tx", "full"];
 
 /// CPU numbers, in order.
@@ -59,6 +61,15 @@ pub struct RecordArgs {
     /// Record packets of this interface, too (eth0, or netns:web/eth0 in a network namespace); repeat for several
     #[arg(long, value_name = "IF", value_delimiter = ',', conflicts_with = "flight")]
     pub pcap: Vec<TapSpec>,
+    /// How events are recorded: ftrace (a tracing instance), perf (perf_event_open), or auto: ftrace where an instance can be made
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = BACKENDS)]
+    pub backend: String,
+    /// Only what tasks of this cgroup do (a folder, or a path below /sys/fs/cgroup); by perf
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["flight", "dry_run"])]
+    pub cgroup: Option<PathBuf>,
+    /// Only what this process, and what it starts, does; repeat for several; by perf
+    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = ["flight", "dry_run", "cgroup"])]
+    pub pid: Vec<u32>,
     /// Bytes to keep of each packet, payload included; 0 keeps all [default: the headers, no payload]
     #[arg(long, value_name = "BYTES", requires = "pcap")]
     pub snaplen: Option<u32>,
@@ -148,6 +159,11 @@ impl RecordArgs {
                 snaplen: self.snaplen,
                 ring_kib: self.pcap_buffer,
             },
+            perf: PerfOptions {
+                backend: Backend::parse(&self.backend).unwrap_or_default(),
+                cgroup: self.cgroup.clone(),
+                pids: self.pid.clone(),
+            },
             buffer_kib: self.buffer_size.or(self.flight.then_some(FLIGHT_BUFFER_KIB)),
             max_buffers_kib: self.max_buffers,
             max_bytes: self.max_bytes,
@@ -160,6 +176,11 @@ impl RecordArgs {
 
 /// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
 pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
+    if (args.flight || args.dry_run) && args.backend == "perf" {
+        return Err(RecordError::Perf {
+            because: "--flight and --dry-run need a tracing instance: they do not work with --backend perf".to_owned(),
+        });
+    }
     if args.dry_run {
         let mut forecast = dry_run(&args.options())?;
         if args.flight && args.duration.is_none() && args.command.is_empty() {

@@ -102,6 +102,12 @@ pub enum RecordError {
         /// The system's error.
         source: io::Error,
     },
+    /// The perf backend cannot be used, or not so.
+    #[error("{because}")]
+    Perf {
+        /// Why not, and what to do.
+        because: String,
+    },
     /// An interface of `--pcap` cannot be recorded.
     #[error("--pcap {tap}: {because}")]
     Packets {

@@ -7,6 +7,7 @@
 //! ```text
 //! plan -> Instance (events enabled, tracing_on 0) -> manifest, texts, snapshots/start -> tracing_on 1 -> CMD
 //!            per CPU: trace_pipe_raw -splice-> pipe -> batch of whole sub-buffers -> zstd -> member
+//!            or, with the perf backend, per CPU: mapped ring -> batch of whole records -> zstd -> member
 //!            per interface of --pcap: AF_PACKET ring -> headers -> pcapng section -> zstd -> member
 //! stop -> tracing_on 0 -> rest of every CPU -> snapshots/end, stats -> end.json -> instance removed
 //! ```
@@ -24,6 +25,7 @@ mod limits;
 mod options;
 mod output;
 mod pcap;
+mod perf;
 mod permissions;
 mod plan;
 mod prepare;
@@ -42,5 +44,6 @@ pub use flight::{FlightEvent, FlightOptions, FlightSummary, On};
 pub use limits::Limits;
 pub use options::{Output, Profile, RecordOptions};
 pub use pcap::{PcapOptions, TapSpec};
+pub use perf::{Backend, PerfOptions};
 pub use plan::Filters;
 pub use record::{Progress, Summary, record};

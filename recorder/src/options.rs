@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::pcap::PcapOptions;
+use crate::perf::PerfOptions;
 use crate::plan::Filters;
 
 /// Where the bundle goes.
@@ -74,6 +75,8 @@ pub struct RecordOptions {
     pub extra_kprobes: bool,
     /// Interfaces whose packets are recorded, too.
     pub pcap: PcapOptions,
+    /// Which backend, and what only perf can do.
+    pub perf: PerfOptions,
     /// Ring buffer per CPU, KiB; `None` is [`DEFAULT_BUFFER_KIB`].
     pub buffer_kib: Option<u64>,
     /// All ring buffers together, KiB; `None` is an eighth of the available memory.

@@ -80,6 +80,7 @@ pub fn prepare(
         plan: Plan {
             profile: options.profile.name().to_owned(),
             instance: instance.name().to_owned(),
+            perf: None,
             buffer_bytes_per_cpu: granted_kib.saturating_mul(1024),
             sub_buffer_bytes: u32::try_from(sub_buffer_bytes).unwrap_or(0),
             cpus: online,
@@ -101,7 +102,7 @@ fn first_number(text: &str) -> Option<u64> {
 pub fn write_texts(
     writer: &mut BundleWriter<Sink>,
     tracefs: &Path,
-    instance: &Instance,
+    events: &Path,
     manifest: &Manifest,
     symbols: &[u8],
 ) -> io::Result<()> {
@@ -111,7 +112,7 @@ pub fn write_texts(
         (bundle::HEADER_EVENT, "events/header_event"),
         (bundle::PRINTK_FORMATS, "printk_formats"),
     ] {
-        if let Some(text) = read(instance.join(file)).or_else(|| read(tracefs.join(file))) {
+        if let Some(text) = read(events.join(file)).or_else(|| read(tracefs.join(file))) {
             writer.append(name, &text)?;
         }
     }
@@ -119,7 +120,7 @@ pub fn write_texts(
         let Some((system, name)) = event.name.split_once(':') else {
             continue;
         };
-        if let Some(text) = read(instance.join(&format!("events/{system}/{name}/format"))) {
+        if let Some(text) = read(events.join(format!("events/{system}/{name}/format"))) {
             writer.append(&bundle::event_format_name(system, name), &text)?;
         }
     }

@@ -16,6 +16,7 @@ use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
+use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
 use crate::probes::{self, Probes};
 use crate::signals::Signals;
@@ -84,7 +85,10 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let tracefs = tracefs::find()?;
     // Dropped after the instance, which has them enabled.
     let mut probes = Probes::new(&tracefs);
-    let (instance, mut removed) = Instance::create(&tracefs)?;
+    let (instance, mut removed) = match perf::choose(options, &tracefs)? {
+        Chosen::Ftrace(instance, removed) => (instance, removed),
+        Chosen::Perf(because) => return record_perf(options, &tracefs, because, cpu_before_ns, &signals, tell),
+    };
     removed.extend(probes::remove_stale(&tracefs));
     let symbols = host::text_symbols();
     let mut manifest = prepare(&instance, options, &symbols, removed)?;
@@ -102,7 +106,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         source,
     };
     let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
-    write_texts(&mut writer, &tracefs, &instance, &manifest, &symbols).map_err(out_error)?;
+    write_texts(&mut writer, &tracefs, &instance.join(""), &manifest, &symbols).map_err(out_error)?;
     drop(symbols);
     let mut problems = snapshot::take(SnapshotWhen::Start, &mut |what, t| {
         writer.append_snapshot(what, SnapshotWhen::Start, t)

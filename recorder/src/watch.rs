@@ -140,7 +140,7 @@ pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Sto
 
 /// Writes into the bundle unless a drain thread holds it: one that waits for the reader of a pipe must not keep this loop
 /// from seeing Ctrl-C. What is skipped is read again soon.
-fn write(
+pub fn write(
     shared: &Shared,
     f: impl FnOnce(&mut netmortem_formats::bundle::BundleWriter<crate::drain::Sink>) -> io::Result<()>,
 ) -> Result<(), RecordError> {

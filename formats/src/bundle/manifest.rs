@@ -103,6 +103,9 @@ pub struct Plan {
     /// Name of the private tracing instance.
     #[serde(default)]
     pub instance: String,
+    /// How events were recorded, when not into a tracing instance: `perf`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perf: Option<PlannedPerf>,
     /// Ring buffer per CPU, bytes.
     #[serde(default)]
     pub buffer_bytes_per_cpu: u64,
@@ -125,6 +128,23 @@ pub struct Plan {
     /// Interfaces whose packets are recorded (`packets/N/` are those of number N, from 0).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<PlannedTap>,
+}
+
+/// The perf backend: `perf/cpuN/` members hold records instead of sub-buffers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedPerf {
+    /// `perf_event_attr.sample_type` of all events; `sample_id_all` is set.
+    #[serde(default)]
+    pub sample_type: u64,
+    /// Only what tasks of this cgroup did (its folder); empty means no such limit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cgroup: String,
+    /// Only what these processes, and what they started, did; empty means no such limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
+    /// Why this backend.
+    #[serde(default)]
+    pub because: String,
 }
 
 /// An interface whose packets are recorded, through an AF_PACKET socket.

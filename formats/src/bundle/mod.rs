@@ -8,6 +8,7 @@
 //! | header 512 | manifest.json, padded to 512 |            always first
 //! | header 512 | header_page ... |                         texts that describe the events: written before tracing starts
 //! | header 512 | trace/cpu0/000001.pages.zst | ...         appended as produced; each one zstd frame of whole sub-buffers
+//! | header 512 | perf/cpu0/000001.records.zst | ...       or, of the perf backend: whole records of one CPU's ring
 //! | header 512 | packets/0/000001.pcapng.zst | ...        packets of an interface, each one zstd frame of a pcapng section
 //! | header 512 | seconds/000001.zst | ...                 texts of the host while it ran, one zstd frame each
 //! | header 512 | snapshots/net/netstat/end ... |
@@ -24,6 +25,7 @@ mod reader;
 mod seconds;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod verify;
 mod writer;
 
@@ -32,11 +34,11 @@ use crate::open::Descriptor;
 pub use flight::{Flight, FlightCpu, FlightEnd, Trigger};
 pub use manifest::{
     AbsentEvent, Clocks, CommandEnd, End, FORMAT_VERSION, Machine, Manifest, MemberDigest, Plan, PlannedEvent,
-    PlannedTap, RecorderEnd, RecorderInfo, TapEnd,
+    PlannedPerf, PlannedTap, RecorderEnd, RecorderInfo, TapEnd,
 };
 pub use names::{
     HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PacketsName, PagesName, SAVED_CMDLINES, TASKS,
-    event_format_name, packets_name, pages_name, parse_packets_name, seconds_name, snapshot_name,
+    event_format_name, packets_name, pages_name, parse_packets_name, records_name, seconds_name, snapshot_name,
 };
 pub use seconds::{Second, seconds};
 pub use verify::verify;

@@ -44,6 +44,20 @@ pub fn parse_pages_name(name: &str) -> Option<PagesName> {
     })
 }
 
+/// `perf/cpu0/000001.records.zst`.
+pub fn records_name(n: PagesName) -> String {
+    format!("perf/cpu{}/{:06}.records.zst", n.cpu, n.sequence)
+}
+
+/// The inverse of [`records_name`].
+pub fn parse_records_name(name: &str) -> Option<PagesName> {
+    let (cpu, file) = name.strip_prefix("perf/cpu")?.split_once('/')?;
+    Some(PagesName {
+        cpu: digits(cpu)?.try_into().ok()?,
+        sequence: digits(file.strip_suffix(".records.zst")?)?,
+    })
+}
+
 /// Tap (place in the manifest's `plan.packets`) and sequence number (from 1) of a `packets/N/NNNNNN.pcapng.zst` member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketsName {

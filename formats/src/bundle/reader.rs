@@ -2,12 +2,14 @@
 //! something is missing: what is missing becomes a [`Problem`]. It fails only on a format version it does not know.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
 use super::layout::{self, TarMember, WalkEnd};
 use super::manifest::{End, FORMAT_VERSION, Manifest};
 use super::names::{self, PagesName};
+use super::texts::{comms, snapshot_text};
 use crate::bytes::Bytes;
 use crate::bytes_decode::decode;
 use crate::capture::{Capture, Chunk, ClockPair, Coding, Member, MemberId, Problem, Snapshot, SnapshotWhen, Stream};
@@ -15,13 +17,11 @@ use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::event_format::EventFormat;
 use crate::item::Locus;
 use crate::kallsyms::Kallsyms;
+use crate::perf_data::RecordLayout;
 use crate::sub_buffer::PageLayout;
 
 /// A JSON member above this is not read (a value tree takes many times its text).
 const MAX_JSON_BYTES: usize = 64 << 20;
-
-/// All decompressed snapshots together.
-const MAX_SNAPSHOT_BYTES: u64 = 128 << 20;
 
 /// Whether the input starts with a tar header for `manifest.json`.
 pub fn sniff(b: &[u8]) -> bool {
@@ -91,6 +91,7 @@ struct Parts {
     /// Bytes of their texts so far.
     snapshot_bytes: u64,
     pages: BTreeMap<u32, Vec<(u64, Pages)>>,
+    perf: BTreeMap<u32, Vec<(u64, Pages)>>,
     problems: Vec<Problem>,
 }
 
@@ -122,17 +123,20 @@ impl Parts {
             .and_then(|(a, b)| file.get(a..b))
             .unwrap_or(&[]);
         let cut = m.stated_size != data.len() as u64;
-        if let Some(PagesName { cpu, sequence }) = names::parse_pages_name(&m.name) {
+        let (of_pages, of_perf) = (names::parse_pages_name(&m.name), names::parse_records_name(&m.name));
+        if let Some(PagesName { cpu, sequence }) = of_pages.or(of_perf) {
             let size = zstd::zstd_safe::get_frame_content_size(data).ok().flatten();
             let chunk = Chunk {
                 member: id,
                 range: m.range.clone(),
                 coding: Coding::Zstd { size },
             };
-            self.pages
-                .entry(cpu)
-                .or_default()
-                .push((sequence, Pages { chunk, cut }));
+            let members = if of_perf.is_some() {
+                &mut self.perf
+            } else {
+                &mut self.pages
+            };
+            members.entry(cpu).or_default().push((sequence, Pages { chunk, cut }));
             return Ok(());
         }
         if cut {
@@ -320,80 +324,75 @@ impl Parts {
     }
 
     fn streams(&mut self, layout: Option<PageLayout>) -> Vec<Stream> {
-        let Some(page) = layout else { return Vec::new() };
-        let plan = self.manifest.as_ref().map(|m| m.plan.clone()).unwrap_or_default();
-        let clock = self
-            .manifest
-            .as_ref()
-            .map(|m| m.clocks.trace_clock.clone())
-            .unwrap_or_default();
-        let mut pages = std::mem::take(&mut self.pages);
+        let manifest = self.manifest.clone().unwrap_or_default();
+        let (plan, clock) = (manifest.plan, manifest.clocks.trace_clock);
+        let endian = manifest.machine.endian;
+        let (mut pages, mut perf) = (std::mem::take(&mut self.pages), std::mem::take(&mut self.perf));
+        let sample_type = plan.perf.as_ref().map(|p| p.sample_type);
         // A CPU that was drained and had nothing is a stream too: it is covered, and silent.
         for cpu in &plan.cpus {
-            pages.entry(*cpu).or_default();
+            let members = if sample_type.is_some() { &mut perf } else { &mut pages };
+            members.entry(*cpu).or_default();
         }
+        let records = sample_type.and_then(|t| RecordLayout::uniform(t, endian)).map(Arc::new);
+        if records.is_none() && !perf.is_empty() {
+            self.whole(
+                "manifest.json does not say how the records of perf/ are laid out: none of them can be read".into(),
+            );
+        }
+        let of_pages = layout.map(|page| (page, None, "trace", pages));
+        let of_perf = records.map(|r| (PageLayout::none(endian), Some(r), "perf", perf));
         let mut streams = Vec::new();
-        for (cpu, members) in pages {
-            let mut chunks = Vec::new();
-            let mut expected = 1u64;
-            for (sequence, Pages { mut chunk, cut }) in members {
-                if sequence != expected {
-                    self.whole(format!(
-                        "trace/cpu{cpu}: member {sequence} where {expected} was due; what lies between is lost"
-                    ));
-                }
-                expected = sequence.saturating_add(1);
-                if cut {
-                    let (have, id) = (chunk.range.end.saturating_sub(chunk.range.start), chunk.member);
-                    chunk.coding = Coding::ZstdPrefix { unit: page.size };
-                    let locus = Locus {
-                        member: id,
-                        stream: cpu,
-                        offset: chunk.range.start,
-                    };
-                    let name = names::pages_name(PagesName { cpu, sequence });
-                    self.problems.push(Problem {
-                        error: Some(FormatError::new(FormatErrorKind::Truncated, "bundle member", locus)),
-                        message: format!(
-                            "{name}: cut after {have} bytes; the whole sub-buffers before the cut are read, what CPU {cpu} recorded after them is lost"
-                        ),
-                        member: name,
-                    });
-                }
-                chunks.push(chunk);
+        for (page, perf, folder, members) in of_pages.into_iter().chain(of_perf) {
+            for (cpu, members) in members {
+                streams.push(Stream {
+                    instance: plan.instance.clone(),
+                    cpu,
+                    page,
+                    perf: perf.clone(),
+                    clock: clock.clone(),
+                    chunks: self.chunks(folder, cpu, page, members),
+                });
             }
-            streams.push(Stream {
-                instance: plan.instance.clone(),
-                cpu,
-                page,
-                perf: None,
-                clock: clock.clone(),
-                chunks,
-            });
         }
         streams
     }
-}
 
-/// A snapshot's text; all texts together take at most [`MAX_SNAPSHOT_BYTES`] when they are compressed.
-fn snapshot_text(data: &[u8], coded: bool, before: u64, locus: Locus) -> Result<Vec<u8>, FormatError> {
-    if !coded {
-        return Ok(data.to_vec());
+    /// The chunks of a CPU; says which are missing or cut.
+    fn chunks(&mut self, folder: &str, cpu: u32, page: PageLayout, members: Vec<(u64, Pages)>) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut expected = 1u64;
+        for (sequence, Pages { mut chunk, cut }) in members {
+            if sequence != expected {
+                self.whole(format!(
+                    "{folder}/cpu{cpu}: member {sequence} where {expected} was due; what lies between is lost"
+                ));
+            }
+            expected = sequence.saturating_add(1);
+            if cut {
+                let (have, id) = (chunk.range.end.saturating_sub(chunk.range.start), chunk.member);
+                let name = PagesName { cpu, sequence };
+                // Records of perf are of any multiple of 8 bytes.
+                let (unit, what, name) = match folder {
+                    "perf" => (8, "records", names::records_name(name)),
+                    _ => (page.size, "sub-buffers", names::pages_name(name)),
+                };
+                chunk.coding = Coding::ZstdPrefix { unit };
+                let locus = Locus {
+                    member: id,
+                    stream: cpu,
+                    offset: chunk.range.start,
+                };
+                self.problems.push(Problem {
+                    error: Some(FormatError::new(FormatErrorKind::Truncated, "bundle member", locus)),
+                    message: format!(
+                        "{name}: cut after {have} bytes; the whole {what} before the cut are read, what CPU {cpu} recorded after them is lost"
+                    ),
+                    member: name,
+                });
+            }
+            chunks.push(chunk);
+        }
+        chunks
     }
-    let stated = zstd::zstd_safe::get_frame_content_size(data).ok().flatten();
-    let need = stated.unwrap_or(u64::MAX).saturating_add(before);
-    if need > MAX_SNAPSHOT_BYTES {
-        let error = FormatError::new(FormatErrorKind::TooLarge, "snapshots", locus);
-        return Err(error.sizes(need, MAX_SNAPSHOT_BYTES, Limit::Configured));
-    }
-    Ok(decode(data, Coding::Zstd { size: stated }, locus)?.into_owned())
-}
-
-/// `pid comm` lines.
-fn comms(text: &[u8]) -> Vec<(i32, String)> {
-    let lines = String::from_utf8_lossy(text);
-    let pairs = lines.lines().filter_map(|l| l.split_once(' '));
-    pairs
-        .filter_map(|(pid, comm)| Some((pid.parse().ok()?, comm.to_owned())))
-        .collect()
 }

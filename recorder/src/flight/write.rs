@@ -41,7 +41,7 @@ impl Flying<'_> {
         let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
         let (sink, _, patience) = output::open(&Output::File(path.clone()))?;
         let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
-        write_texts(&mut writer, self.tracefs, self.instance, &manifest, &[]).map_err(out_error)?;
+        write_texts(&mut writer, self.tracefs, &self.instance.join(""), &manifest, &[]).map_err(out_error)?;
         if !self.symbols.1.is_empty() {
             writer.append(self.symbols.0, &self.symbols.1).map_err(out_error)?;
         }

@@ -7,6 +7,7 @@ mod filters;
 mod profiles;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use netmortem_formats::bundle::{AbsentEvent, PlannedEvent};
 
@@ -37,9 +38,31 @@ pub struct Enabled {
     pub absent: Vec<AbsentEvent>,
 }
 
-/// Enables the profile in the instance (tracing stays off). `symbols` is the text of /proc/kallsyms.
+/// Where events are enabled.
+pub trait Target {
+    /// The folder that holds `events/`.
+    fn root(&self) -> PathBuf;
+    /// Sets the filter of the event in this folder below it; false when the kernel refuses.
+    fn set_filter(&self, folder: &str, filter: &str) -> bool;
+    /// Enables the event in this folder.
+    fn enable(&self, folder: &str) -> Result<(), RecordError>;
+}
+
+impl Target for Instance {
+    fn root(&self) -> PathBuf {
+        self.join("")
+    }
+    fn set_filter(&self, folder: &str, filter: &str) -> bool {
+        self.write(&format!("{folder}/filter"), filter).is_ok()
+    }
+    fn enable(&self, folder: &str) -> Result<(), RecordError> {
+        self.write(&format!("{folder}/enable"), "1")
+    }
+}
+
+/// Enables the profile there (tracing stays off). `symbols` is the text of /proc/kallsyms.
 pub fn enable(
-    instance: &Instance,
+    target: &dyn Target,
     profile: Profile,
     filters: &Filters,
     symbols: &[u8],
@@ -48,7 +71,8 @@ pub fn enable(
     let symbols = lines_with(symbols, wanted().filter_map(|w| w.function).flat_map(|(_, f)| f));
     let interfaces = filters.interfaces()?;
     let mut plan = Planning {
-        instance,
+        target,
+        root: target.root(),
         symbols,
         filters,
         interfaces,
@@ -66,7 +90,8 @@ pub fn enable(
 
 /// What enabling needs on its way.
 struct Planning<'a> {
-    instance: &'a Instance,
+    target: &'a dyn Target,
+    root: PathBuf,
     symbols: String,
     filters: &'a Filters,
     interfaces: Vec<(u32, String)>,
@@ -76,7 +101,7 @@ struct Planning<'a> {
 
 impl Planning<'_> {
     fn group(&mut self, w: &Wanted) -> Result<(), RecordError> {
-        let folder = self.instance.join("events").join(w.system);
+        let folder = self.root.join("events").join(w.system);
         let mut names: Vec<String> = w.names.iter().map(|n| (*n).to_owned()).collect();
         if w.system == "syscalls" {
             if !folder.is_dir() {
@@ -109,13 +134,15 @@ impl Planning<'_> {
     fn event(&mut self, w: &Wanted, event: &str) -> Result<(), RecordError> {
         let name = format!("{}:{event}", w.system);
         let folder = format!("events/{}/{event}", w.system);
-        if !self.instance.join(&folder).is_dir() {
+        if !self.root.join(&folder).is_dir() {
             self.absent(&name, "not on this kernel");
             return Ok(());
         }
         let format = match self.filters.is_empty() {
             true => String::new(),
-            false => self.instance.read(&format!("{folder}/format"))?,
+            false => {
+                String::from_utf8_lossy(&crate::tracefs::read(&self.root.join(&folder).join("format"))?).into_owned()
+            }
         };
         let asked = self.filters.of_event(w.system, &format, &self.interfaces);
         let filter = match w.function {
@@ -129,7 +156,7 @@ impl Planning<'_> {
                 return Ok(());
             }
         };
-        match self.instance.write(&format!("{folder}/enable"), "1") {
+        match self.target.enable(&folder) {
             Ok(()) => self.out.events.push(PlannedEvent { name, filter }),
             Err(e @ (RecordError::NoPermission { .. } | RecordError::ReadOnly { .. })) => return Err(e),
             Err(e) => self.absent(&name, &e.to_string()),
@@ -149,7 +176,7 @@ impl Planning<'_> {
         if candidates.is_empty() {
             return Ok(String::new());
         }
-        let set = |f: &&String| self.instance.write(&format!("{folder}/filter"), f).is_ok();
+        let set = |f: &&String| self.target.set_filter(folder, f);
         let first = candidates.iter().find(set);
         first
             .cloned()

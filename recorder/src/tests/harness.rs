@@ -42,6 +42,7 @@ pub fn options(path: &Path) -> RecordOptions {
         filters: Filters::default(),
         extra_kprobes: false,
         pcap: Default::default(),
+        perf: Default::default(),
         buffer_kib: None,
         max_buffers_kib: None,
         max_bytes: None,

@@ -1,0 +1,32 @@
+//! Texts in members: snapshots and names of tasks.
+
+use crate::bytes_decode::decode;
+use crate::capture::Coding;
+use crate::error::{FormatError, FormatErrorKind, Limit};
+use crate::item::Locus;
+
+/// All decompressed snapshots together.
+const MAX_SNAPSHOT_BYTES: u64 = 128 << 20;
+
+/// A snapshot's text; all texts together take at most [`MAX_SNAPSHOT_BYTES`] when they are compressed.
+pub(super) fn snapshot_text(data: &[u8], coded: bool, before: u64, locus: Locus) -> Result<Vec<u8>, FormatError> {
+    if !coded {
+        return Ok(data.to_vec());
+    }
+    let stated = zstd::zstd_safe::get_frame_content_size(data).ok().flatten();
+    let need = stated.unwrap_or(u64::MAX).saturating_add(before);
+    if need > MAX_SNAPSHOT_BYTES {
+        let error = FormatError::new(FormatErrorKind::TooLarge, "snapshots", locus);
+        return Err(error.sizes(need, MAX_SNAPSHOT_BYTES, Limit::Configured));
+    }
+    Ok(decode(data, Coding::Zstd { size: stated }, locus)?.into_owned())
+}
+
+/// `pid comm` lines.
+pub(super) fn comms(text: &[u8]) -> Vec<(i32, String)> {
+    let lines = String::from_utf8_lossy(text);
+    let pairs = lines.lines().filter_map(|l| l.split_once(' '));
+    pairs
+        .filter_map(|(pid, comm)| Some((pid.parse().ok()?, comm.to_owned())))
+        .collect()
+}

@@ -1,0 +1,305 @@
+//! One recording by perf. Read `record_perf`: it is the order of things.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::{
+    self, BundleWriter, Clocks, End, Manifest, Plan, PlannedPerf, RecorderEnd, RecorderInfo,
+};
+use netmortem_formats::{CpuStats, SnapshotWhen};
+
+use super::drain::{Drained, Rings};
+use super::events::{self, OnCpu, Scope, Wanted};
+use super::sys::SAMPLE_TYPE;
+use crate::command::Command;
+use crate::drain::Shared;
+use crate::error::RecordError;
+use crate::limits::Limits;
+use crate::options::{Output, RecordOptions};
+use crate::plan::{self, Enabled};
+use crate::prepare::write_texts;
+use crate::record::{Progress, Summary, judge, lost_events};
+use crate::signals::Signals;
+use crate::snapshot::{self, second};
+use crate::watch::{CpuShare, Stopped, over, over_cpu};
+use crate::{clock, host, limits, output, pcap, permissions};
+
+/// How often it looks for a reason to stop.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the bundle is flushed, progress is told and the cost is looked at.
+const TELL: Duration = Duration::from_secs(1);
+/// How often all clocks are read together.
+const CLOCKS: Duration = Duration::from_secs(5);
+
+/// Records. `because` says why this backend was chosen.
+pub fn record_perf(
+    options: &RecordOptions,
+    tracefs: &Path,
+    because: String,
+    cpu_before_ns: u64,
+    signals: &Signals,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Summary, RecordError> {
+    let symbols = host::text_symbols();
+    let wanted = Wanted::new(tracefs);
+    let enabled = plan::enable(&wanted, options.profile, &options.filters, &symbols)?;
+    let scope = Scope::of(&options.perf)?;
+    let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
+    let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
+    let opened = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    let taps = pcap::Taps::open(options, &mut manifest.notes)?;
+    manifest.plan.packets = taps.plan();
+
+    let (sink, path, patience) = output::open(&options.output)?;
+    let out_error = |source| RecordError::Output {
+        path: path.clone().unwrap_or_else(|| "-".into()),
+        source,
+    };
+    let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
+    write_texts(&mut writer, tracefs, tracefs, &manifest, &symbols).map_err(out_error)?;
+    drop(symbols);
+    let mut problems = snapshot::take(SnapshotWhen::Start, &mut |what, t| {
+        writer.append_snapshot(what, SnapshotWhen::Start, t)
+    })
+    .map_err(out_error)?;
+    writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
+
+    let shared = Arc::new(Shared::new(writer, patience)?);
+    let (mut cpus, mut rings) = (Vec::new(), Vec::new());
+    for (on, ring) in opened {
+        rings.push((on.cpu, ring));
+        cpus.push(on);
+    }
+    let rings = Rings::start(rings, &shared)?;
+    let taps = taps.start(&shared)?;
+    let started = Instant::now();
+    switch(&cpus, true)?;
+    let mut command = match options.command.is_empty() {
+        true => None,
+        false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
+    };
+    let limits = Limits::of(options, manifest.machine.cpus_online.len());
+    let stopped = watch(&limits, signals, (&shared, &rings, &taps), &mut command, started, tell)?;
+    switch(&cpus, false)?;
+    let clock_at_end = clock::clock_pair();
+    let elapsed = started.elapsed();
+    // A reader of a pipe is waited for no longer.
+    shared.stop();
+    let packets = taps.finish()?;
+    let drained = rings.finish()?;
+    let command = command.map(|c| c.end());
+    let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
+    let shared = Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })?;
+    let mut writer = shared.into_writer();
+    problems.extend(
+        snapshot::take(SnapshotWhen::End, &mut |what, t| {
+            writer.append_snapshot(what, SnapshotWhen::End, t)
+        })
+        .map_err(out_error)?,
+    );
+    let cpu_stats = stats(&cpus, &drained, &scope, &mut problems);
+    let mut notes = manifest.notes.clone();
+    problems.extend(stopped.sentence);
+    judge(&cpu_stats, &mut problems);
+    problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
+    notes.extend(problems.iter().cloned());
+    let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
+    let (events, lost) = (sum(|s| s.read_events), sum(lost_events));
+    let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
+    let end = End {
+        stop_reason: stopped.reason.clone(),
+        clock: clock_at_end,
+        cpu_stats,
+        packets: packets.clone(),
+        command: command.clone(),
+        recorder: RecorderEnd { cpu_ns, ring_bytes },
+        flight: None,
+        problems,
+        members: Vec::new(),
+    };
+    let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;
+    let plan = &manifest.plan;
+    Ok(Summary {
+        path,
+        elapsed,
+        stop_reason: stopped.reason,
+        events,
+        lost,
+        ring_bytes,
+        bundle_bytes,
+        cpu_ns,
+        enabled: plan.events.len(),
+        absent: plan.absent.len(),
+        packets,
+        command,
+        notes,
+    })
+}
+
+fn manifest(
+    options: &RecordOptions,
+    enabled: Enabled,
+    scope: &Scope,
+    because: String,
+    symbols: &[u8],
+) -> Result<Manifest, RecordError> {
+    let machine = host::machine();
+    let filters = &options.filters;
+    if let Some(cpu) = filters.cpus.iter().find(|c| !machine.cpus_online.contains(c)) {
+        return Err(RecordError::NoCpu { cpu: *cpu });
+    }
+    let wanted = |c: &u32| filters.cpus.is_empty() || filters.cpus.contains(c);
+    let cpus: Vec<u32> = machine.cpus_online.iter().copied().filter(wanted).collect();
+    let mut notes = vec![format!("recorded by perf: {because}")];
+    notes.extend(permissions::notes(host::are_hidden(symbols)));
+    notes.extend(filters.notes(&enabled.events));
+    if options.extra_kprobes {
+        notes.push("--extra kprobes needs a tracing instance: none are recorded".to_owned());
+    }
+    if !matches!(scope, Scope::All) {
+        notes.push(
+            "only events of the chosen tasks: what interrupts did for them while others ran is missing, so that a packet's path \
+             has holes"
+                .to_owned(),
+        );
+    }
+    let kib = limits::buffer_kib(options, cpus.len() as u64, &mut notes);
+    let page = rustix::param::page_size() as u64;
+    // The kernel takes powers of two of pages; never more than what was asked for.
+    let pages = (kib.saturating_mul(1024) / page).max(1);
+    let pages = 1u64 << pages.ilog2();
+    Ok(Manifest {
+        format_version: bundle::FORMAT_VERSION,
+        recorder: RecorderInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: options.command_line.clone(),
+            pid: std::process::id(),
+            command: options
+                .command
+                .iter()
+                .map(|c| c.to_string_lossy().into_owned())
+                .collect(),
+        },
+        host: host::host(u32::try_from(machine.cpus_online.len()).unwrap_or(u32::MAX)),
+        machine,
+        clocks: Clocks {
+            trace_clock: "mono".to_owned(),
+            start: clock::clock_pair(),
+        },
+        plan: Plan {
+            profile: options.profile.name().to_owned(),
+            perf: Some(PlannedPerf {
+                sample_type: SAMPLE_TYPE,
+                cgroup: match scope {
+                    Scope::Cgroup(_, path) => path.display().to_string(),
+                    _ => String::new(),
+                },
+                pids: options.perf.pids.clone(),
+                because,
+            }),
+            buffer_bytes_per_cpu: pages.saturating_mul(page),
+            cpus,
+            filters: filters.texts(),
+            events: enabled.events,
+            absent: enabled.absent,
+            ..Plan::default()
+        },
+        flight: None,
+        notes,
+    })
+}
+
+/// All events on, or off.
+fn switch(cpus: &[OnCpu], on: bool) -> Result<(), RecordError> {
+    for event in cpus.iter().flat_map(|c| &c.events) {
+        let done = if on { event.enable() } else { event.disable() };
+        done.map_err(|source| RecordError::System {
+            doing: "switching an event of perf",
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// What the rings gave and what the kernel says besides: it counts for each event what found no room, also after the last
+/// record that did.
+fn stats(cpus: &[OnCpu], drained: &[(u32, Drained)], scope: &Scope, problems: &mut Vec<String>) -> Vec<CpuStats> {
+    let mut out = Vec::new();
+    for (on, (cpu, d)) in cpus.iter().zip(drained) {
+        let counts: Vec<(u64, Option<u64>)> = on.events.iter().filter_map(|e| e.counts().ok()).collect();
+        let seen: u64 = counts.iter().map(|c| c.0).sum();
+        let lost: Option<u64> = counts.iter().map(|c| c.1).sum();
+        let lost = lost.unwrap_or(0).max(d.lost);
+        // What a thread's children did is in its rings and its counts, but not in its losses.
+        if matches!(scope, Scope::All) && counts.len() == on.events.len() && seen != d.samples + lost {
+            problems.push(format!(
+                "CPU {cpu}: the kernel counted {seen} events; {} are in the bundle and {lost} were lost",
+                d.samples
+            ));
+        }
+        out.push(CpuStats {
+            cpu: *cpu,
+            overrun: lost,
+            read_events: d.samples,
+            bytes: 0,
+            ..CpuStats::default()
+        });
+    }
+    out
+}
+
+/// Waits for a reason to stop.
+fn watch(
+    limits: &Limits,
+    signals: &Signals,
+    (shared, rings, taps): (&Shared, &Rings, &pcap::Running),
+    command: &mut Option<Command>,
+    started: Instant,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Stopped, RecordError> {
+    let (mut told, mut clocks) = (started, started);
+    let mut cpu = CpuShare::new(started);
+    let mut seconds = second::Pace::new(started);
+    loop {
+        let bundle_bytes = shared.bundle_bytes.load(Ordering::Relaxed);
+        if let Some(name) = signals.received() {
+            return Ok(Stopped::because(name));
+        }
+        if command.as_mut().is_some_and(|c| c.has_ended()) {
+            return Ok(Stopped::because("command"));
+        }
+        if rings.one_has_ended() || taps.one_has_failed() {
+            // It will say why when it is joined.
+            return Ok(Stopped::because("error"));
+        }
+        if let Some(stopped) = over(limits, started.elapsed(), bundle_bytes) {
+            return Ok(stopped);
+        }
+        if clocks.elapsed() >= CLOCKS {
+            clocks = Instant::now();
+            let pair = clock::clock_pair();
+            crate::watch::write(shared, |w| w.append_clock_pair(&pair))?;
+        }
+        if seconds.is_due(Instant::now()) {
+            let now = second::take();
+            crate::watch::write(shared, |w| w.append_second(&now))?;
+        }
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            crate::watch::write(shared, |w| w.flush())?;
+            tell(&Progress {
+                elapsed: started.elapsed(),
+                bundle_bytes,
+                ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
+                lost: rings.lost.load(Ordering::Relaxed),
+            });
+            if let Some(stopped) = over_cpu(limits, &mut cpu) {
+                return Ok(stopped);
+            }
+        }
+        let left = limits.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
+        std::thread::sleep(TICK.min(left));
+    }
+}
