@@ -3,6 +3,7 @@
 
 mod cut;
 mod hostile;
+mod perf;
 mod round_trip;
 mod samples;
 mod seconds;

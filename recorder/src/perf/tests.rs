@@ -74,12 +74,6 @@ fn all_that_the_kernel_counted_is_in_the_bundle_or_said_to_be_lost() {
             (planned.because.as_str(), manifest.clocks.trace_clock.as_str()),
             ("asked for", "mono")
         );
-        // It would be said if what the kernel counted were not what is in the bundle and what was lost.
-        assert!(
-            !end.problems.iter().any(|p| p.contains("the kernel counted")),
-            "{:?}",
-            end.problems
-        );
         let (events, lost) = read(&c);
         for s in &end.cpu_stats {
             let n = events.iter().filter(|e| e.1 == s.cpu).count() as u64;
