@@ -7,6 +7,8 @@
 pub mod analyses;
 pub mod confidence;
 pub mod diff;
+pub mod explain;
+pub mod export;
 pub mod facts;
 pub mod fleet;
 pub mod ingest;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{batch, check, completions, diff, inspect, man, query, record, report, show};
+use crate::commands::{batch, check, completions, convert, diff, explain, inspect, man, query, record, report, show};
 use crate::terminal::Color;
 
 const EXAMPLES: &str = "\
@@ -58,6 +58,10 @@ pub enum Command {
     Query(query::Args),
     /// What could be read, what was lost where: is this recording fit to judge?
     Check(check::Args),
+    /// From an id in the report to its rows, its events and their bytes
+    Explain(explain::Args),
+    /// The recording in another form: Perfetto trace, Parquet tables, a cut or redacted bundle
+    Convert(convert::Args),
     /// Records as they lie in the file: byte offset, event, fields
     Inspect(inspect::Args),
     /// Print a completion script for a shell

@@ -13,6 +13,8 @@ pub const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// End of options.
 pub const OPT_ENDOFOPT: u16 = 0;
+/// A text for people.
+pub const OPT_COMMENT: u16 = 1;
 /// Hardware or software that wrote the section.
 pub const SHB_USERAPPL: u16 = 4;
 /// Operating system of the host.

@@ -13,6 +13,7 @@
 //! bundle   packets/N/NNNNNN.pcapng.zst     each member a section of its own: SHB IDB EPB... ISB
 //! ```
 
+mod annotated;
 mod layout;
 mod options;
 mod reader;
@@ -28,6 +29,7 @@ use crate::error::FormatError;
 use crate::kallsyms::Kallsyms;
 use crate::open::Descriptor;
 
+pub use annotated::{AnnotatedInterface, annotated_head, annotated_packet};
 pub use reader::{Interface, Item, Items, RawPacket, Resolution, Statistics, items};
 pub use summary::{Tap, taps};
 pub use writer::{Direction, Reception, SectionHead, SectionWriter};

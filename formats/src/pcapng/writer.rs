@@ -153,12 +153,12 @@ impl SectionWriter {
     }
 }
 
-fn padding_of(length: usize) -> usize {
+pub(super) fn padding_of(length: usize) -> usize {
     length.wrapping_neg() & 3
 }
 
 /// Type, length, body, length; the parts of the body together are a multiple of four bytes.
-fn block(out: &mut Vec<u8>, block_type: u32, parts: &[&[u8]]) {
+pub(super) fn block(out: &mut Vec<u8>, block_type: u32, parts: &[&[u8]]) {
     let body = parts.iter().fold(0usize, |n, p| n.saturating_add(p.len()));
     let length = u32::try_from(body.saturating_add(12)).unwrap_or(u32::MAX).to_le_bytes();
     out.extend(block_type.to_le_bytes());
@@ -169,7 +169,7 @@ fn block(out: &mut Vec<u8>, block_type: u32, parts: &[&[u8]]) {
     out.extend(length);
 }
 
-fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+pub(super) fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = value.get(..usize::from(u16::MAX)).unwrap_or(value);
     if value.is_empty() {
         return;
@@ -180,7 +180,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     out.resize(out.len().saturating_add(padding_of(value.len())), 0);
 }
 
-fn end_of_options(out: &mut Vec<u8>) {
+pub(super) fn end_of_options(out: &mut Vec<u8>) {
     out.extend(layout::OPT_ENDOFOPT.to_le_bytes());
     out.extend([0; 2]);
 }

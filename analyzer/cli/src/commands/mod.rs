@@ -7,7 +7,9 @@
 pub mod batch;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod diff;
+pub mod explain;
 pub mod inspect;
 pub mod man;
 pub mod query;
@@ -28,6 +30,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Show(a) => show::run(a, &cli.global),
         Command::Query(a) => query::run(a, &cli.global),
         Command::Check(a) => check::run(a, &cli.global),
+        Command::Explain(a) => explain::run(a),
+        Command::Convert(a) => convert::run(a),
         Command::Inspect(a) => inspect::run(a),
         Command::Completions(a) => completions::run(a),
         Command::Man(a) => man::run(a),

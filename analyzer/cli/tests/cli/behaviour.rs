@@ -197,6 +197,8 @@ fn every_help_ends_with_examples_and_every_command_is_in_the_manual() {
         "show",
         "query",
         "check",
+        "explain",
+        "convert",
         "inspect",
         "completions",
         "man",

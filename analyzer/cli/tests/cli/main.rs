@@ -6,6 +6,7 @@ mod behaviour;
 mod browser;
 mod contract;
 mod diff;
+mod evidence;
 mod schema;
 
 use std::path::PathBuf;

@@ -74,7 +74,7 @@ impl Lines<'_, '_> {
         } else {
             write!(out, "{ts} CPU {cpu} {}+{:#x} {}", self.place(), r.offset, clean(&name))?;
             for f in fields {
-                write!(out, " {}={}", clean(&f.name), f.value(r.payload))?;
+                write!(out, " {}={}", clean(&f.name), clean(&f.value(r.payload).to_string()))?;
             }
             writeln!(out)?;
         }

@@ -5,15 +5,14 @@
 //! ```
 //! It must not merge, reconstruct or leave anything out: losses and errors are lines too.
 
-mod fields;
 mod lines;
 
 use std::path::PathBuf;
 
+use netmortem_analyzer::explain::fields::FieldReader;
 use netmortem_analyzer::ingest::TraceClock;
 use netmortem_formats::{Capture, Endian, EventFormat};
 
-use self::fields::FieldReader;
 use self::lines::Lines;
 use crate::{Outcome, input, output};
 

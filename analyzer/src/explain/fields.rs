@@ -1,13 +1,12 @@
-//! Any field of any event as a value, from its format alone.
+//! Any field of any event as a value, from its format alone: `inspect` and `explain` print the same.
 
 use std::fmt;
 
 use netmortem_formats::event_format::{BytesAccess, FieldFormat, FieldKind, IntAccess, StrAccess, ValueTable};
 use netmortem_formats::{Endian, EventFormat};
 
-use crate::output::clean;
-
 /// Reads one field.
+#[derive(Debug)]
 pub struct FieldReader {
     /// The field's name.
     pub name: String,
@@ -16,6 +15,7 @@ pub struct FieldReader {
     names: Option<ValueTable>,
 }
 
+#[derive(Debug)]
 enum Access {
     Signed(IntAccess),
     Unsigned(IntAccess),
@@ -26,6 +26,7 @@ enum Access {
 }
 
 /// A value.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Signed, and its name.
     Signed(i64, Option<String>),
@@ -100,16 +101,17 @@ impl Value {
     }
 }
 
+/// May hold anything the recorded host wrote: who prints it on a terminal cleans it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Signed(v, None) => write!(f, "{v}"),
             Value::Unsigned(v, None) => write!(f, "{v}"),
-            Value::Signed(v, Some(n)) => write!(f, "{v}({})", clean(n)),
-            Value::Unsigned(v, Some(n)) => write!(f, "{v}({})", clean(n)),
+            Value::Signed(v, Some(n)) => write!(f, "{v}({n})"),
+            Value::Unsigned(v, Some(n)) => write!(f, "{v}({n})"),
             Value::Pointer(v) => write!(f, "{v:#x}"),
-            Value::Text(s) if s.contains([' ', '=', '"']) || s.is_empty() => write!(f, "\"{}\"", clean(s)),
-            Value::Text(s) => write!(f, "{}", clean(s)),
+            Value::Text(s) if s.contains([' ', '=', '"']) || s.is_empty() => write!(f, "\"{s}\""),
+            Value::Text(s) => write!(f, "{s}"),
             Value::Bytes(b) => b.iter().try_for_each(|b| write!(f, "{b:02x}")),
             Value::Cut => write!(f, "(cut)"),
         }

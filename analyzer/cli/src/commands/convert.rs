@@ -1,0 +1,242 @@
+//! `netmortem convert`: a recording, or its facts, in another form.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use netmortem_analyzer::export::bundle::{Change, RewriteError, rewrite};
+use netmortem_analyzer::export::packets::{self, PacketsError};
+use netmortem_analyzer::export::perfetto;
+use netmortem_analyzer::ingest::Options;
+
+use crate::failure::failure;
+use crate::output;
+use crate::{Outcome, input};
+
+const EXAMPLES: &str = "\
+Examples:
+  netmortem convert incident.nmb -o incident.perfetto-trace   open it at ui.perfetto.dev (nothing is uploaded)
+  netmortem convert incident.nmb -o tables/ --to parquet      one Parquet file for each table
+  netmortem convert incident.nmb -o packets.pcapng            recorded with --pcap: wireshark shows where each packet waited
+  netmortem convert incident.nmb --time 1s..3s -o slice.nmb   these two seconds, for the ticket
+  netmortem convert incident.nmb --redact -o public.nmb       pseudonyms for names and addresses; findings stay
+
+Without --to the name of OUT says the form: .perfetto-trace or .pftrace is perfetto, .pcapng and .nmb are themselves; a name that ends in /, or a folder, is parquet.
+A time counts from the first event; either side may be missing. There is no cut by flow or device: events that tell where a packet waited name neither.";
+
+/// Into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum To {
+    /// A folder with a Parquet file for each table.
+    Parquet,
+    /// A trace for ui.perfetto.dev: CPUs, polls, arrows from skb to reader, cwnd.
+    Perfetto,
+    /// The bundle's packets, each with where it waited as its comment.
+    Pcapng,
+    /// A bundle: cut (--time), with pseudonyms (--redact), or only written anew.
+    Bundle,
+}
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A bundle (.nmb) or trace.dat; - is standard input
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Into what [default: what the name of OUT says]
+    #[arg(long, value_enum, value_name = "FORM")]
+    to: Option<To>,
+    /// Only this time of a bundle, like 1s..3s, ..500ms or 2s.. since its first event
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    time: Option<(Option<u64>, Option<u64>)>,
+    /// Pseudonyms for names of tasks and devices and for addresses, the same ones everywhere
+    #[arg(long)]
+    redact: bool,
+}
+
+/// Converts.
+pub fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let form = form(args)?;
+    if form != To::Bundle && (args.time.is_some() || args.redact) {
+        return Err(failure(
+            "--time and --redact make another bundle",
+            "write one first (-o slice.nmb), then convert that",
+        ));
+    }
+    match form {
+        To::Bundle => bundle(args),
+        To::Pcapng => pcapng(args),
+        To::Parquet => parquet(args),
+        To::Perfetto => trace(args),
+    }
+}
+
+fn form(args: &Args) -> anyhow::Result<To> {
+    if let Some(to) = args.to {
+        return Ok(to);
+    }
+    let out = &args.output;
+    let name = out.to_string_lossy();
+    match out.extension().and_then(|e| e.to_str()) {
+        _ if name.ends_with('/') || out.is_dir() => Ok(To::Parquet),
+        Some("nmb") => Ok(To::Bundle),
+        Some("pcapng") => Ok(To::Pcapng),
+        Some("perfetto-trace" | "pftrace") => Ok(To::Perfetto),
+        _ => Err(failure(
+            format!("the name {name} does not say what to write"),
+            "add --to parquet, --to perfetto, --to pcapng or --to bundle",
+        )),
+    }
+}
+
+fn parquet(args: &Args) -> anyhow::Result<Outcome> {
+    let folder = &args.output;
+    if folder.as_os_str() == "-" {
+        return Err(failure(
+            "tables are a folder, not a stream",
+            "name a folder: -o tables/",
+        ));
+    }
+    // Made before the long run: what cannot be written is told at once.
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let facts = input::facts(&args.input)?;
+    for table in facts.tables() {
+        let path = folder.join(format!("{}.parquet", table.name()));
+        output::distinct(&args.input, &[&path])?;
+        let mut out = create(&path)?;
+        netmortem_frames::to_parquet(table.as_ref(), &mut out)?;
+        out.flush()?;
+        say(&format!("{}: {} rows", path.display(), table.len()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn trace(args: &Args) -> anyhow::Result<Outcome> {
+    output::distinct(&args.input, &[&args.output])?;
+    let capture = input::open(&args.input)?;
+    let facts = input::facts_of(&capture);
+    let mut out = output::writer(Some(&args.output))?;
+    let w = perfetto::write(&facts, &capture, &mut out)?;
+    out.flush()?;
+    say(&format!(
+        "{} received and {} sent packets, {} softirq runs, {} polls, {} TCP samples, {} drops, {} retransmissions, {} gaps: open it at ui.perfetto.dev",
+        w.received, w.sent, w.softirqs, w.polls, w.samples, w.drops, w.retransmits, w.gaps
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
+    output::distinct(&args.input, &[&args.output])?;
+    let capture = input::open(&args.input)?;
+    let has = |m: &netmortem_formats::Member| m.name.starts_with("packets/");
+    if !capture.members.iter().any(has) {
+        let none = PacketsError::NoPackets.to_string();
+        return Err(failure(
+            none,
+            "record them beside the events: netmortem record --pcap eth0",
+        ));
+    }
+    let facts = input::facts_of(&capture);
+    let mut out = output::writer(Some(&args.output))?;
+    let w = packets::write(&facts, &capture, &mut out).map_err(|e| match e {
+        PacketsError::Io(e) => e.into(),
+        e => failure(e.to_string(), "`netmortem check INPUT` prints what was recorded"),
+    })?;
+    out.flush()?;
+    say(&format!(
+        "{} packets: {} matched with the kernel's events (of these {} by their socket, too), {} not because several events fit, {} because none does",
+        w.packets,
+        w.certain + w.strong,
+        w.certain,
+        w.ambiguous,
+        w.unmatched
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn bundle(args: &Args) -> anyhow::Result<Outcome> {
+    output::distinct(&args.input, &[&args.output])?;
+    let capture = input::open(&args.input)?;
+    let mut change = Change {
+        window: None,
+        redact: args.redact,
+    };
+    if let Some((from, to)) = args.time {
+        let info = netmortem_analyzer::ingest::check(&capture, &Options::default());
+        let start = info.start_ns.and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
+        let at = |since: u64| start.saturating_add(since);
+        change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
+    }
+    let out = output::writer(Some(&args.output))?;
+    let done = rewrite(&capture, &change, out).map(|(_, done)| done);
+    let done = done.map_err(|e| match e {
+        RewriteError::Io(e) => e.into(),
+        RewriteError::Empty => failure(
+            e.to_string(),
+            "`netmortem check INPUT` prints when it begins and how long it is",
+        ),
+        RewriteError::NotABundle(_) | RewriteError::NoManifest => {
+            failure(e.to_string(), "record with `netmortem record`")
+        }
+    })?;
+    say(&format!(
+        "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",
+        done.events,
+        done.cut_before,
+        done.cut_after,
+        done.names,
+        done.addresses,
+        done.left_out.len()
+    ))?;
+    Ok(Outcome::Done)
+}
+
+/// `1s..3s`, in ns.
+fn window(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
+    let (from, to) = text.split_once("..").ok_or("two times with .. between, like 1s..3s")?;
+    let (from, to) = (moment(from)?, moment(to)?);
+    if from.zip(to).is_some_and(|(a, b)| a > b) {
+        return Err("the first time is later than the second".into());
+    }
+    Ok((from, to))
+}
+
+/// `1s`, `1.5s`, `20ms`, `7us`, `3ns` in ns; empty: no end on that side.
+fn moment(text: &str) -> Result<Option<u64>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || format!("`{text}` is no time: a number and s, ms, us or ns, like 1.5s");
+    let cut = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(cut);
+    let digits = match unit {
+        "s" => 9,
+        "ms" => 6,
+        "us" => 3,
+        "ns" => 0,
+        _ => return Err(wrong()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !plain(whole) || !plain(part) || part.len() > digits {
+        return Err(wrong());
+    }
+    let zeros = "0".repeat(digits - part.len());
+    format!("{whole}{part}{zeros}").parse().map(Some).map_err(|_| wrong())
+}
+
+fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(BufWriter::with_capacity(1 << 16, file))
+}
+
+fn say(line: &str) -> std::io::Result<()> {
+    writeln!(std::io::stderr(), "{line}")
+}

@@ -1,0 +1,182 @@
+//! `netmortem explain`: from an id that the report or a table printed to its rows, its waits, its events and their bytes.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use netmortem_analyzer::Facts;
+use netmortem_analyzer::explain::{EVENTS, EventLine, Explainer, Explanation, Id, Ledger, Row};
+use netmortem_analyzer::ingest::Options;
+use netmortem_reports::format::{duration, utc};
+
+use crate::failure::failure;
+use crate::output::{self, clean};
+use crate::{Outcome, input};
+
+const EXAMPLES: &str = "\
+Examples:
+  netmortem explain incident.nmb rx:1234            a received unit: where its time went, and the events that say so
+  netmortem explain incident.nmb skb:1234 drop:0    an skb's whole life; the first row of the view drops
+  netmortem explain incident.nmb tx:77 --json | jq '.[0].events[].place'
+
+An ID is skb:N, rx:N, tx:N (N is skb_id), conn:N (connection), or drop:N, retransmit:N, softirq:N, poll:N (the row's place in its view, from 0).
+Each event ends with where it lies: member+offset, as `netmortem inspect` prints it. The waits of a unit sum to its total; one told `within` an interval took its time somewhere in it.";
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A bundle (.nmb) or trace.dat; - is standard input
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+    /// What to explain, like skb:123, rx:45, conn:3
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// List at most this many events for each
+    #[arg(long, value_name = "N", default_value_t = EVENTS)]
+    limit: usize,
+    /// One JSON array, an object for each ID
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains.
+pub fn run(args: &Args) -> anyhow::Result<Outcome> {
+    // Mistakes in ids are told before the recording is read.
+    let ids: Result<Vec<Id>, String> = args.ids.iter().map(|i| i.parse()).collect();
+    let ids = ids.map_err(|what| {
+        failure(
+            what,
+            "the report prints ids; `netmortem show VIEW INPUT` lists rows with theirs",
+        )
+    })?;
+    let capture = input::open(&args.input)?;
+    let facts = input::facts_of(&capture);
+    let explainer = Explainer::new(&capture, &Options::default());
+    let mut told: Vec<Explanation> = vec![];
+    for id in ids {
+        let one = explainer.explain(&facts, id, args.limit);
+        told.push(one.map_err(|e| failure(e.what, e.next))?);
+    }
+    let mut out = output::writer(None)?;
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &told)?;
+        writeln!(out)?;
+    } else {
+        for (i, e) in told.iter().enumerate() {
+            if i > 0 {
+                writeln!(out)?;
+            }
+            write(e, &facts, &mut out)?;
+        }
+    }
+    out.flush()?;
+    Ok(Outcome::Done)
+}
+
+fn write(e: &Explanation, facts: &Facts, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{}: {}", e.id, clean(&e.summary))?;
+    for l in &e.ledgers {
+        ledger(l, facts, out)?;
+    }
+    for r in &e.rows {
+        row(r, out)?;
+    }
+    if !e.lineage.is_empty() {
+        writeln!(out, "\nlineage")?;
+        for l in &e.lineage {
+            let bytes = l.bytes.map_or_else(String::new, |b| format!(", {b} bytes"));
+            writeln!(
+                out,
+                "  {} {} by {} ({}{bytes}, bytes add up: {}), {}",
+                l.is, l.skb, l.kind, l.rule, l.conserved, l.confidence
+            )?;
+        }
+        if e.lineage_left_out > 0 {
+            writeln!(out, "  and {} more: netmortem show lineage", e.lineage_left_out)?;
+        }
+    }
+    writeln!(out, "\nevents ({})", e.events.len())?;
+    e.events.iter().try_for_each(|line| event(line, out))?;
+    if e.events_left_out > 0 {
+        writeln!(out, "  and {} more: --limit N", e.events_left_out)?;
+    }
+    if !e.related.is_empty() {
+        writeln!(out, "\nsee also: {}", e.related.join(" "))?;
+    }
+    e.notes.iter().try_for_each(|n| writeln!(out, "note: {}", clean(n)))
+}
+
+fn ledger(l: &Ledger, facts: &Facts, out: &mut dyn Write) -> std::io::Result<()> {
+    let when = facts
+        .capture
+        .realtime_offset_ns
+        .map_or_else(String::new, |o| format!(", {}", stamp(l.start_ns.saturating_add(o))));
+    writeln!(
+        out,
+        "\nwaits of {}: {} from {} ns on{when}; {}",
+        l.id,
+        duration(l.total_ns),
+        l.start_ns,
+        l.confidence
+    )?;
+    for s in &l.steps {
+        let since = |t: i64| signed(t.wrapping_sub(l.start_ns));
+        let how = if s.exact { "from  " } else { "within" };
+        writeln!(
+            out,
+            "  {:<14} {:>12}  {how} {:>12} to {:>12}  {}",
+            s.stage,
+            duration(s.ns),
+            since(s.from_ns),
+            since(s.to_ns),
+            s.meaning
+        )?;
+    }
+    let sum = l.steps.iter().fold(0i64, |sum, s| sum.wrapping_add(s.ns));
+    writeln!(out, "  {:<14} {:>12}  = {} ns", "sum", duration(sum), sum)
+}
+
+fn row(r: &Row, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "\n{} row {}", r.view, r.place)?;
+    let mut unknown = vec![];
+    for c in &r.cells {
+        match &c.value {
+            None => unknown.push(c.name),
+            Some(v) => writeln!(out, "  {:<22} {} {}", c.name, clean(&v.to_string()), c.unit)?,
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  empty: {}", unknown.join(", "))
+}
+
+fn event(e: &EventLine, out: &mut dyn Write) -> std::io::Result<()> {
+    write!(out, "  {:>12} {}", signed(e.since_ns), e.time_ns)?;
+    if let Some(t) = e.realtime_ns {
+        write!(out, " {}", stamp(t))?;
+    }
+    write!(out, " CPU {} {}/{} {}", e.cpu, e.context, e.pid, clean(&e.event))?;
+    if let Some(skb) = &e.skb {
+        write!(out, " [{skb}]")?;
+    }
+    for (name, value) in &e.fields {
+        write!(out, " {}={}", clean(name), clean(value))?;
+    }
+    writeln!(out, "  {}", clean(&e.place.text()).replace(' ', "_"))
+}
+
+/// A moment of CLOCK_REALTIME to the nanosecond.
+fn stamp(ns: i64) -> String {
+    let seconds = utc(ns);
+    let seconds = seconds.strip_suffix(" UTC").unwrap_or(&seconds);
+    format!("{seconds}.{:09} UTC", ns.rem_euclid(1_000_000_000))
+}
+
+/// A difference of times with its sign.
+fn signed(ns: i64) -> String {
+    match ns {
+        0.. => format!("+{}", duration(ns)),
+        _ => format!("-{}", duration(ns.wrapping_neg())),
+    }
+}

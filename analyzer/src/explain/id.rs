@@ -1,0 +1,109 @@
+//! Ids as the report prints them: `skb:123`, `rx:45`, `conn:3`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What an id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A row of `skbs`, by `skb_id`.
+    Skb,
+    /// Rows of `rx`, by `skb_id`.
+    Rx,
+    /// Rows of `tx`, by `skb_id`.
+    Tx,
+    /// A row of `connections`, by `connection`.
+    Conn,
+    /// A row of `drops`, by its place from 0.
+    Drop,
+    /// A row of `retransmits`, by its place from 0.
+    Retransmit,
+    /// A row of `softirqs`, by its place from 0.
+    Softirq,
+    /// A row of `polls`, by its place from 0.
+    Poll,
+}
+
+impl Kind {
+    /// All.
+    pub const ALL: [Kind; 8] = [
+        Kind::Skb,
+        Kind::Rx,
+        Kind::Tx,
+        Kind::Conn,
+        Kind::Drop,
+        Kind::Retransmit,
+        Kind::Softirq,
+        Kind::Poll,
+    ];
+    /// The word before the colon.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Skb => "skb",
+            Kind::Rx => "rx",
+            Kind::Tx => "tx",
+            Kind::Conn => "conn",
+            Kind::Drop => "drop",
+            Kind::Retransmit => "retransmit",
+            Kind::Softirq => "softirq",
+            Kind::Poll => "poll",
+        }
+    }
+    /// The view whose rows it names.
+    pub fn view(self) -> &'static str {
+        match self {
+            Kind::Skb => "skbs",
+            Kind::Rx => "rx",
+            Kind::Tx => "tx",
+            Kind::Conn => "connections",
+            Kind::Drop => "drops",
+            Kind::Retransmit => "retransmits",
+            Kind::Softirq => "softirqs",
+            Kind::Poll => "polls",
+        }
+    }
+}
+
+/// An id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id {
+    /// What it names.
+    pub kind: Kind,
+    /// Which.
+    pub number: u32,
+}
+
+impl Id {
+    /// An id.
+    pub fn new(kind: Kind, number: u32) -> Id {
+        Id { kind, number }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind.word(), self.number)
+    }
+}
+
+impl FromStr for Id {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Id, String> {
+        let known = || {
+            let words: Vec<String> = Kind::ALL.iter().map(|k| format!("{}:N", k.word())).collect();
+            format!("an id is one of {}; for example skb:123", words.join(", "))
+        };
+        let (word, number) = s
+            .split_once(':')
+            .ok_or_else(|| format!("`{s}` is no id: {}", known()))?;
+        let kind = Kind::ALL.into_iter().find(|k| k.word() == word);
+        let kind = kind.ok_or_else(|| format!("`{word}` is no kind of id: {}", known()))?;
+        let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        let number = number.parse().ok().filter(|_| plain);
+        let number =
+            number.ok_or_else(|| format!("`{s}`: what follows the colon is no number; for example {word}:12"))?;
+        Ok(Id { kind, number })
+    }
+}

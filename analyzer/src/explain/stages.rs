@@ -1,0 +1,209 @@
+//! Where on the time line the waits of a ledger's row lie. The rows keep durations; their ends are put back here.
+//!
+//! A row is cut where its own columns and events say (`netif_receive_skb`, readable, the read; queued, the last sending, the
+//! ACK). Waits between two cuts that come one after the other and fill the whole piece have exact ends. Waits that take
+//! turns (a reader that slept and ran, windows that filled and opened), and waits of a piece in which some time is in no
+//! stage, are told with the piece they lie in: `exact` is false then, and `ns` is still exact.
+
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as Rx};
+use crate::reconstruct::transmit::Stage as Tx;
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+
+/// A wait of a row.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Step {
+    /// Stage name, or `unattributed`.
+    pub stage: &'static str,
+    /// What passes in it.
+    pub meaning: &'static str,
+    /// ns.
+    pub ns: i64,
+    /// Begin, trace clock.
+    pub from_ns: i64,
+    /// End, trace clock.
+    pub to_ns: i64,
+    /// True: it is all of the time from `from_ns` to `to_ns`. False: it lies between them, in one piece or several.
+    pub exact: bool,
+}
+
+/// A piece of a row: from, to, whether its stages come one after the other, and these.
+struct Piece {
+    from: i64,
+    to: i64,
+    ordered: bool,
+    stages: Vec<(&'static str, &'static str, i64)>,
+}
+
+const REST: &str = "in no stage: no event tells more";
+
+impl Piece {
+    fn sum(&self) -> i64 {
+        self.stages.iter().fold(0i64, |sum, s| sum.wrapping_add(s.2))
+    }
+    fn fits(&self) -> bool {
+        let room = self.to.checked_sub(self.from).filter(|r| *r >= 0);
+        self.stages.iter().all(|s| s.2 >= 0) && room.is_some_and(|r| self.sum() <= r)
+    }
+    fn steps(self, out: &mut Vec<Step>) {
+        let rest = self.to.wrapping_sub(self.from).wrapping_sub(self.sum());
+        let told = self.stages.iter().filter(|s| s.2 != 0).count();
+        let whole = rest == 0 && (self.ordered || told <= 1);
+        let mut at = self.from;
+        for (stage, meaning, ns) in self.stages {
+            let (from_ns, to_ns) = match whole {
+                true => (at, at.wrapping_add(ns)),
+                false => (self.from, self.to),
+            };
+            at = at.wrapping_add(ns);
+            out.push(Step {
+                stage,
+                meaning,
+                ns,
+                from_ns,
+                to_ns,
+                exact: whole,
+            });
+        }
+        if rest != 0 {
+            out.push(Step {
+                stage: "unattributed",
+                meaning: REST,
+                ns: rest,
+                from_ns: self.from,
+                to_ns: self.to,
+                exact: told == 0,
+            });
+        }
+    }
+}
+
+/// Steps of the pieces; when one does not hold its stages (clock error, damage), of the whole row in one.
+fn lay(pieces: Vec<Piece>, (start, end): (i64, i64)) -> Vec<Step> {
+    let mut out = vec![];
+    if pieces.iter().all(Piece::fits) {
+        pieces.into_iter().for_each(|p| p.steps(&mut out));
+    } else {
+        let stages = pieces.into_iter().flat_map(|p| p.stages).collect();
+        let one = Piece {
+            from: start,
+            to: end,
+            ordered: false,
+            stages,
+        };
+        one.steps(&mut out);
+    }
+    out
+}
+
+/// Steps of a received unit. `received`: its `netif_receive_skb`, when seen. They sum to `total_ns`.
+pub fn receive(r: &RxRow, received: Option<i64>) -> Vec<Step> {
+    let end = r.start_ns.wrapping_add(r.total_ns);
+    let of = |all: &[Rx]| {
+        let known = all.iter().filter_map(|s| Some((s.name(), s.meaning(), r.stage(*s)?)));
+        known.collect::<Vec<_>>()
+    };
+    let piece = |from, to, ordered, all: &[Rx]| Piece {
+        from,
+        to,
+        ordered,
+        stages: of(all),
+    };
+    let arrival = [Rx::Irq, Rx::SoftirqWait, Rx::Rps, Rx::PollWait, Rx::Gro];
+    let protocol = [Rx::BatchWait, Rx::Protocol, Rx::Backlog, Rx::OutOfOrder, Rx::Ready];
+    let reader = [
+        Rx::ReaderAsleep,
+        Rx::Wakeup,
+        Rx::IdleExit,
+        Rx::RunQueue,
+        Rx::ReaderRunning,
+    ];
+    let known = |s: Rx| r.stage(s).unwrap_or(0);
+    let read = r.end == RxEnd::Read;
+    let taken = match read {
+        true => end.wrapping_sub(known(Rx::Copy)).wrapping_sub(known(Rx::Return)),
+        false => end,
+    };
+    let queued = match (read, r.rcvq_ns) {
+        (true, Some(ns)) => taken.wrapping_sub(ns),
+        _ => taken,
+    };
+    let mut pieces = vec![];
+    // Steered packets pass GRO before they wait; theirs is not the order of the columns.
+    let ordered = r.stage(Rx::Rps).is_none() || r.stage(Rx::Gro).is_none();
+    // A backlogged packet waits for the softirq and then for the poll; GRO of loopback comes in neither.
+    match received.filter(|t| (r.start_ns..=queued).contains(t)) {
+        Some(t) => {
+            pieces.push(piece(r.start_ns, t, ordered, &arrival));
+            pieces.push(piece(t, queued, true, &protocol));
+        }
+        None => {
+            let both: Vec<Rx> = arrival.into_iter().chain(protocol).collect();
+            pieces.push(piece(r.start_ns, queued, ordered, &both));
+        }
+    }
+    if read {
+        pieces.push(piece(queued, taken, false, &reader));
+        pieces.push(piece(taken, end, true, &[Rx::Copy, Rx::Return]));
+    }
+    lay(pieces, (r.start_ns, end))
+}
+
+/// Steps of a sent segment; they sum to `total_ns`.
+pub fn transmit(r: &TxRow) -> Vec<Step> {
+    let end = r.start_ns.wrapping_add(r.total_ns);
+    let sender = [
+        Tx::Sndbuf,
+        Tx::Send,
+        Tx::Rwnd,
+        Tx::Cwnd,
+        Tx::Nagle,
+        Tx::Tsq,
+        Tx::Neighbour,
+    ];
+    let pacing = [Tx::Pacing, Tx::PacingSlip];
+    let device = [Tx::Qdisc, Tx::Bql, Tx::Ring, Tx::Driver];
+    let of = |all: &[Tx]| {
+        let known = all.iter().filter_map(|s| Some((s.name(), s.meaning(), r.stage(*s)?)));
+        known.collect::<Vec<_>>()
+    };
+    let known = |s: Tx| r.stage(s).unwrap_or(0);
+    let last_queue = r.t_sched_ns.wrapping_add(known(Tx::Recovery));
+    let done = match r.end {
+        TxEnd::Acked | TxEnd::Completed => end.wrapping_sub(known(Tx::Network)).wrapping_sub(known(Tx::Completion)),
+        _ => end,
+    };
+    let arrange = |before: bool| {
+        let (mut first, mut then) = (of(&sender), of(&device));
+        let paced = of(&pacing);
+        // Pacing is TCP's, in the write queue, or that of fq, in the qdisc.
+        if before {
+            first.extend(paced);
+        } else {
+            then.splice(0..0, paced);
+        }
+        let piece = |from, to, ordered, stages| Piece {
+            from,
+            to,
+            ordered,
+            stages,
+        };
+        vec![
+            piece(r.start_ns, r.t_sched_ns, false, first),
+            piece(r.t_sched_ns, last_queue, true, of(&[Tx::Recovery])),
+            // A queue that was stopped and went on takes turns with the qdisc.
+            piece(
+                last_queue,
+                done,
+                r.stage(Tx::Bql).or(r.stage(Tx::Ring)).is_none() && before,
+                then,
+            ),
+            piece(done, end, true, of(&[Tx::Completion, Tx::Network])),
+        ]
+    };
+    let pieces = arrange(true);
+    let pieces = match pieces.iter().all(Piece::fits) {
+        true => pieces,
+        false => arrange(false),
+    };
+    lay(pieces, (r.start_ns, end))
+}

@@ -1,0 +1,192 @@
+//! A connection, a drop, a retransmission, a softirq run, a poll.
+
+use super::{Id, Kind, Story, Why, places};
+use crate::analyses::verdict::{counted, duration};
+use crate::explain::rows::rows;
+use crate::facts::ConnectionId;
+
+/// Events that rows of these kinds are told by.
+const DROP: [&str; 1] = ["kfree_skb"];
+const SOFTIRQ: [&str; 3] = ["softirq_raise", "softirq_entry", "softirq_exit"];
+const POLL: [&str; 1] = ["napi_poll"];
+pub(super) const SAMPLES: [&str; 5] = [
+    "tcp_probe",
+    "tcp_cong_state_set",
+    "inet_sock_set_state",
+    "tcp_retransmit_skb",
+    "tcp_retransmit_synack",
+];
+
+impl Story<'_, '_> {
+    pub(super) fn connection(&mut self, n: usize) -> Option<()> {
+        let f = self.facts;
+        let c = f.connections.get(n)?;
+        let id = ConnectionId(n as u32);
+        self.summary = format!(
+            "TCP socket {}: {} in, {} out, {}, {}; confidence {}.",
+            crate::analyses::tcp::label(c),
+            counted(c.bytes_in, "byte", "bytes"),
+            counted(c.bytes_out, "byte", "bytes"),
+            c.retransmits.map_or_else(
+                || "retransmissions not recorded".into(),
+                |r| counted(r, "retransmission", "retransmissions")
+            ),
+            counted(c.samples, "sample", "samples"),
+            c.confidence.word()
+        );
+        self.rows.extend(rows(f, "connections", &[n]));
+        let balances = places(&f.balances, |b| b.connection == Some(id));
+        self.rows.extend(rows(f, "balances", &balances));
+        let sent_again = places(&f.retransmits, |r| r.connection == Some(id));
+        self.wanted.since = c.first_ns;
+        self.wanted.moments_are = Some(Why::Row);
+        let times = f.tcp_samples.iter().filter(|s| s.connection == id).map(|s| s.time_ns);
+        let states = f.tcp_states.iter().filter(|s| s.connection == id).map(|s| s.time_ns);
+        let retransmits = sent_again.iter().filter_map(|i| Some(f.retransmits.get(*i)?.time_ns));
+        for t in times.chain(states).chain(retransmits) {
+            self.wanted.moments.insert(t, &SAMPLES);
+        }
+        let worst_rx =
+            f.rx.iter()
+                .filter(|r| r.connection == Some(id))
+                .max_by_key(|r| (r.total_ns, r.skb_id));
+        let worst_tx =
+            f.tx.iter()
+                .filter(|r| r.connection == Some(id))
+                .max_by_key(|r| (r.total_ns, r.skb_id));
+        self.related.extend(worst_rx.map(|r| Id::new(Kind::Rx, r.skb_id.0)));
+        self.related.extend(worst_tx.map(|r| Id::new(Kind::Tx, r.skb_id.0)));
+        self.related
+            .extend(sent_again.iter().take(10).map(|i| Id::new(Kind::Retransmit, *i as u32)));
+        Some(())
+    }
+
+    pub(super) fn dropped(&mut self, n: usize) -> Option<()> {
+        let f = self.facts;
+        let d = f.drops.get(n)?;
+        let all = rows(f, "drops", &[n]);
+        let cell = |name: &str| {
+            let cells = all.iter().flat_map(|r| &r.cells);
+            let value = cells.filter(|c| c.name == name).find_map(|c| c.value.as_ref());
+            value.map_or_else(|| "not recorded".into(), ToString::to_string)
+        };
+        self.summary = format!(
+            "skb freed as dropped on CPU {}: reason {}, by {}; expected: {} ({}); confidence {}.",
+            d.cpu,
+            cell("reason"),
+            cell("location"),
+            d.expected.map_or("not known", |e| if e { "yes" } else { "no" }),
+            d.why,
+            d.confidence.word()
+        );
+        self.rows.extend(all);
+        self.wanted.since = d.time_ns;
+        self.wanted.moments.insert(d.time_ns, &DROP);
+        self.wanted.moments_are = Some(Why::Row);
+        match d.skb_id {
+            None => self
+                .notes
+                .push("no life was open at its address: what it was before is not recorded".into()),
+            Some(skb) => {
+                self.wanted.skbs.push(skb);
+                self.rows.extend(rows(f, "skbs", &[skb.0 as usize]));
+                self.related.push(Id::new(Kind::Skb, skb.0));
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn retransmit(&mut self, n: usize) -> Option<()> {
+        let f = self.facts;
+        let r = f.retransmits.get(n)?;
+        self.summary = format!(
+            "Sent again because of {}, {}; confidence {}.",
+            r.class.word(),
+            r.bytes
+                .map_or_else(|| "a frame of unknown size".into(), |b| format!("a frame of {b} bytes")),
+            r.confidence.word()
+        );
+        self.rows.extend(rows(f, "retransmits", &[n]));
+        self.wanted.since = r.time_ns;
+        self.wanted.positions.push(r.index);
+        self.related.extend(r.connection.map(|c| Id::new(Kind::Conn, c.0)));
+        // The event names the original; what was sent for it are its companions and copies.
+        if let Some(original) = self.explainer.identity.of(r.index) {
+            self.wanted.skbs.push(original);
+            self.related.push(Id::new(Kind::Skb, original.0));
+            let of = f.tx.iter().filter(|t| t.original == Some(original));
+            self.related.extend(of.map(|t| Id::new(Kind::Tx, t.skb_id.0)));
+            let sent = f.lineage.iter().filter(|l| l.parent == original);
+            self.wanted.skbs.extend(sent.map(|l| l.child));
+        } else {
+            self.notes.push("the event names no skb that is known".into());
+        }
+        Some(())
+    }
+
+    pub(super) fn softirq(&mut self, n: usize) -> Option<()> {
+        let f = self.facts;
+        let r = f.softirqs.get(n)?;
+        let vector = crate::reconstruct::softirq::tables::VECTORS.get(r.vec as usize);
+        let vector = vector.map_or_else(|| format!("vector {}", r.vec), ToString::to_string);
+        let ran = r.end_ns.map(|e| e.wrapping_sub(r.start_ns));
+        let waited = r.raise_ns.map(|t| r.start_ns.wrapping_sub(t));
+        let or_unknown = |ns: Option<i64>| ns.map_or_else(|| "an unknown time".into(), duration);
+        self.summary = format!(
+            "{vector} softirq on CPU {}, run by {}: waited {}, ran {}{}; confidence {}.",
+            r.cpu,
+            r.run_by.word(),
+            or_unknown(waited),
+            or_unknown(ran),
+            r.blame.map_or_else(String::new, |b| format!(
+                "; its CPU was busy longest with {} ({})",
+                b.text(),
+                duration(b.ns)
+            )),
+            r.confidence.word()
+        );
+        self.rows.extend(rows(f, "softirqs", &[n]));
+        self.wanted.since = r.raise_ns.unwrap_or(r.start_ns);
+        for t in [r.raise_ns, Some(r.start_ns), r.end_ns].into_iter().flatten() {
+            self.wanted.moments.insert(t, &SOFTIRQ);
+        }
+        let (from, to) = (self.wanted.since, r.end_ns.unwrap_or(r.start_ns));
+        self.wanted.cpus.push((r.cpu, from, to));
+        let polls = places(&f.polls, |p| p.cpu == r.cpu && (r.start_ns..=to).contains(&p.end_ns));
+        self.related
+            .extend(polls.iter().map(|p| Id::new(Kind::Poll, *p as u32)));
+        Some(())
+    }
+
+    pub(super) fn poll(&mut self, n: usize) -> Option<()> {
+        let f = self.facts;
+        let r = f.polls.get(n)?;
+        let of = r.work.zip(r.budget).map_or_else(
+            || "an unknown number of packets".into(),
+            |(w, b)| format!("{w} packets of at most {b}"),
+        );
+        self.summary = format!(
+            "NAPI poll of {} on CPU {}, run by {}: {of}, {}; confidence {}.",
+            r.dev.text(),
+            r.cpu,
+            r.run_by.word(),
+            r.start_ns.map_or_else(
+                || "its begin was not seen".into(),
+                |s| format!("{} long", duration(r.end_ns.wrapping_sub(s)))
+            ),
+            r.confidence.word()
+        );
+        self.rows.extend(rows(f, "polls", &[n]));
+        let from = r.start_ns.unwrap_or(r.end_ns);
+        self.wanted.since = from;
+        self.wanted.moments.insert(r.end_ns, &POLL);
+        let to = r.flush_end_ns.unwrap_or(r.end_ns).max(r.end_ns);
+        self.wanted.cpus.push((r.cpu, from, to));
+        let run = places(&f.softirqs, |s| {
+            s.cpu == r.cpu && s.start_ns <= from && s.end_ns.is_some_and(|e| e >= r.end_ns)
+        });
+        self.related
+            .extend(run.iter().map(|s| Id::new(Kind::Softirq, *s as u32)));
+        Some(())
+    }
+}

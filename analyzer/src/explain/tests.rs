@@ -1,0 +1,206 @@
+use std::collections::BTreeMap;
+
+use netmortem_formats::sub_buffer::sub_buffers;
+use netmortem_formats::{Capture, Locus, StreamItem};
+
+use super::{Explainer, Explanation, Id, Kind, Why};
+use crate::analyses;
+use crate::facts::Facts;
+use crate::ingest::TraceClock;
+use crate::reconstruct::skb::tables::SkbClass;
+
+fn open(path: &str) -> Capture {
+    let file = format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"));
+    netmortem_formats::open_path(file.as_ref()).unwrap().unwrap()
+}
+
+/// (CPU, byte of the chunk in the file, offset in it) of every record, with its time and event id: read without the
+/// explainer or the merge.
+fn records(capture: &Capture) -> BTreeMap<(u32, u64, u32), (i64, u16)> {
+    let clock = TraceClock::of(capture);
+    let mut out = BTreeMap::new();
+    for s in &capture.streams {
+        for c in &s.chunks {
+            let bytes = capture.chunk_bytes(c).unwrap();
+            for sub in sub_buffers(s.page, &bytes, Locus::default()) {
+                for item in sub.unwrap().records(s.page, Locus::default()) {
+                    if let Ok(StreamItem::Record(r)) = item {
+                        let id = s.page.endian.u16(r.payload, 0).unwrap();
+                        out.insert((s.cpu, c.range.start, r.offset), (clock.ns(r.ts), id));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn explained(e: &Explainer<'_>, f: &Facts, id: &str) -> Explanation {
+    e.explain(f, id.parse().unwrap(), super::EVENTS).unwrap()
+}
+
+#[test]
+fn ids_are_read_as_they_are_written() {
+    for kind in Kind::ALL {
+        let id = Id::new(kind, 45);
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+    let wrong = |s: &str| s.parse::<Id>().unwrap_err();
+    assert!(wrong("45").contains("for example skb:123"));
+    assert!(wrong("packet:1").contains("`packet` is no kind of id"));
+    for s in ["skb:", "skb:+1", "skb:-1", "skb:1x", "skb:4294967296"] {
+        assert!(wrong(s).contains("no number"), "{s}");
+    }
+}
+
+/// Every exemplar of the sample: waits sum, exact ones follow each other, and each event lies where it is said to.
+#[test]
+fn exemplars_are_explained_down_to_their_bytes() {
+    let (mut exact, mut within, mut placed) = (0, 0, 0);
+    for path in ["rpc/rpc.nmb", "tracedat-loopback/trace.dat"] {
+        let capture = open(path);
+        let records = records(&capture);
+        let facts = crate::analyze(&capture, &Default::default());
+        let explainer = Explainer::new(&capture, &Default::default());
+        let answers = analyses::answer(&facts);
+        let all = answers.exemplars.receive.iter().chain(&answers.exemplars.transmit);
+        let mut ids: Vec<&str> = all
+            .flat_map(|s| [&s.worst, &s.p99, &s.median])
+            .map(|x| x.id.as_str())
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert!(ids.len() >= 20, "{path} {}", ids.len());
+        for id in ids {
+            let x = explained(&explainer, &facts, id);
+            let [ledger] = x.ledgers.as_slice() else {
+                panic!("{id} {:?}", x.ledgers)
+            };
+            let sum: i64 = ledger.steps.iter().map(|s| s.ns).sum();
+            assert_eq!(sum, ledger.total_ns, "{path} {id}");
+            let end = ledger.start_ns + ledger.total_ns;
+            for s in &ledger.steps {
+                assert!(
+                    ledger.start_ns <= s.from_ns && s.from_ns <= s.to_ns && s.to_ns <= end,
+                    "{id} {s:?}"
+                );
+                assert!(s.ns <= s.to_ns - s.from_ns, "{id} {s:?}");
+                if s.exact {
+                    assert_eq!(s.to_ns - s.from_ns, s.ns, "{id} {s:?}");
+                    exact += 1;
+                } else {
+                    within += 1;
+                }
+            }
+            // Both ends of the row, and of each exact stage, are events that are listed.
+            let at = |t: i64| x.events.iter().any(|e| e.time_ns == t);
+            assert!(at(ledger.start_ns) && at(end), "{path} {id}");
+            for s in ledger.steps.iter().filter(|s| s.exact && s.stage != "unattributed") {
+                assert!(at(s.from_ns) && at(s.to_ns), "{path} {id} {s:?}");
+            }
+            for e in &x.events {
+                let key = (u32::from(e.cpu), e.place.chunk_at, e.place.offset);
+                let (ts, kind) = records[&key];
+                let name = capture.event_formats.iter().find(|f| f.id == kind).unwrap().key();
+                assert_eq!((ts, &name), (e.time_ns, &e.event), "{path} {id}");
+                placed += 1;
+            }
+        }
+    }
+    assert!(exact > 300 && placed > 1_000, "{exact} {within} {placed}");
+}
+
+/// What an skb is told to be the subject of names its address, wherever the event has one, and covers its life.
+#[test]
+fn events_of_an_skb_name_its_address() {
+    let capture = open("rpc/rpc.nmb");
+    let facts = crate::analyze(&capture, &Default::default());
+    let explainer = Explainer::new(&capture, &Default::default());
+    let mut named = 0;
+    for r in facts.skbs.iter().step_by(7) {
+        let x = explained(&explainer, &facts, &format!("skb:{}", r.skb_id.0));
+        let id = x.id.as_str();
+        let own: Vec<_> = x
+            .events
+            .iter()
+            .filter(|e| e.why == Why::Skb && e.skb.as_deref() == Some(id))
+            .collect();
+        // An original may be told by its companion's event alone, which then names the companion.
+        assert!(x.events.iter().any(|e| e.time_ns == r.birth_ns), "{id}");
+        if r.class != SkbClass::TxOriginal {
+            assert_eq!(own.first().map(|e| e.time_ns), Some(r.birth_ns), "{id}");
+        }
+        // A driver's call and a GRO entry end after what they were given may have been freed.
+        // The memory of what was read may be returned later (deferred free).
+        let ends = [
+            "skb:consume_skb",
+            "skb:kfree_skb",
+            "net:net_dev_xmit",
+            "net:napi_gro_receive_exit",
+            "net:napi_gro_frags_exit",
+        ];
+        let late = own.iter().filter(|e| e.time_ns > r.last_ns);
+        assert!(late.into_iter().all(|e| ends.contains(&e.event.as_str())), "{id}");
+        for e in own {
+            let field = |n: &str| e.fields.iter().find(|f| f.0 == n).map(|f| f.1.as_str());
+            let address = field("skbaddr").or(field("skb_addr"));
+            // The clone of an original is queued at another address than the one that is told.
+            if let Some(a) = address {
+                assert_eq!(a, format!("{:#x}", r.skbaddr), "{id} {}", e.event);
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 500, "{named}");
+}
+
+/// Rows that are one event: the event is listed as theirs, with the fields that the row was made from.
+#[test]
+fn drops_retransmits_and_runs_lead_to_their_events() {
+    let capture = open("sawtooth/sawtooth.nmb");
+    let facts = crate::analyze(&capture, &Default::default());
+    let explainer = Explainer::new(&capture, &Default::default());
+    let own = |id: &str, name: &str, at: i64| {
+        let x = explained(&explainer, &facts, id);
+        let found = x.events.iter().find(|e| e.time_ns == at && e.event == name);
+        found.unwrap_or_else(|| panic!("{id}: no {name} at {at}")).clone()
+    };
+    for (i, d) in facts.drops.iter().enumerate().step_by(facts.drops.len() / 10 + 1) {
+        let e = own(&format!("drop:{i}"), "skb:kfree_skb", d.time_ns);
+        assert_eq!(e.skb, d.skb_id.map(|s| format!("skb:{}", s.0)));
+    }
+    for (i, r) in facts
+        .retransmits
+        .iter()
+        .enumerate()
+        .step_by(facts.retransmits.len() / 10 + 1)
+    {
+        own(&format!("retransmit:{i}"), "tcp:tcp_retransmit_skb", r.time_ns);
+    }
+    for (i, s) in facts.softirqs.iter().enumerate().step_by(facts.softirqs.len() / 10 + 1) {
+        own(&format!("softirq:{i}"), "irq:softirq_entry", s.start_ns);
+    }
+    for (i, p) in facts.polls.iter().enumerate().step_by(facts.polls.len() / 10 + 1) {
+        own(&format!("poll:{i}"), "napi:napi_poll", p.end_ns);
+    }
+    let c = explained(&explainer, &facts, "conn:0");
+    let of = facts.tcp_samples.iter().filter(|s| s.connection.0 == 0).count();
+    assert!(c.events.len() as u64 + c.events_left_out >= of as u64 && of > 0);
+}
+
+#[test]
+fn an_id_without_a_row_is_told_with_what_there_is() {
+    let capture = open("rpc/rpc.nmb");
+    let facts = crate::analyze(&capture, &Default::default());
+    let explainer = Explainer::new(&capture, &Default::default());
+    let wrong = |id: &str| explainer.explain(&facts, id.parse().unwrap(), 10).unwrap_err();
+    let last = facts.skbs.len() - 1;
+    assert!(wrong("skb:99999999").what.contains(&format!("skb:0 to skb:{last}")));
+    let (rx, all) = (&facts.rx, &facts.skbs);
+    let none = all.iter().find(|s| rx.iter().all(|r| r.skb_id != s.skb_id)).unwrap();
+    let said = wrong(&format!("rx:{}", none.skb_id.0));
+    assert!(said.what.contains("has no row in the view rx") && said.next.contains("show rx"));
+    let nothing = Facts::empty();
+    let said = explainer.explain(&nothing, "drop:0".parse().unwrap(), 10).unwrap_err();
+    assert!(said.what.contains("has no row"));
+}

@@ -1,0 +1,241 @@
+//! Members beside the events: which stay, and what becomes of them.
+
+use std::io::Write;
+
+use netmortem_formats::bundle::{
+    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PagesEncoder, SAVED_CMDLINES,
+};
+use netmortem_formats::bytes_decode::decode;
+use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
+
+use super::names::Names;
+use super::{Change, Done, RewriteError, texts};
+
+/// Members in the order of a bundle: before the events, and after them.
+#[derive(Default)]
+pub struct Texts {
+    pub before: Vec<(String, Vec<u8>)>,
+    pub after: Vec<(String, Vec<u8>)>,
+}
+
+/// Texts that are of the host, not of a time: they stay in a cut bundle when read at the end.
+const NAMES_AT_END: [&str; 1] = ["tasks"];
+/// States that events go on from: true at the begin of the recording, not of the window.
+const STATES: [&str; 1] = ["sockets"];
+/// Counters: of all of the recording.
+const COUNTERS: [&str; 17] = [
+    "net/snmp",
+    "net/netstat",
+    "net/snmp6",
+    "net/softnet_stat",
+    "net/dev",
+    "net/sockstat",
+    "net/sockstat6",
+    "net/protocols",
+    "net/ptype",
+    "net/route",
+    "net/arp",
+    "interrupts",
+    "softirqs",
+    "stat",
+    "loadavg",
+    "meminfo",
+    "nics",
+];
+
+/// What becomes of all members but the manifest, the events and the end.
+pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut Done) -> Texts {
+    let mut out = Texts::default();
+    for m in &capture.members {
+        let range = usize::try_from(m.range.start)
+            .ok()
+            .zip(usize::try_from(m.range.end).ok());
+        let data = range.and_then(|(a, b)| capture.bytes.get(a..b)).unwrap_or_default();
+        let name = m.name.as_str();
+        if name == MANIFEST || name == "end.json" || name.starts_with("trace/") {
+            continue;
+        }
+        let at_end = name == SAVED_CMDLINES || name.ends_with("/end") || name.ends_with("/end.zst");
+        let kept = match member(name, data, change, names) {
+            Some(kept) => kept,
+            None => {
+                done.left_out.push(name.to_owned());
+                continue;
+            }
+        };
+        let side = if at_end { &mut out.after } else { &mut out.before };
+        side.push(kept);
+    }
+    out
+}
+
+fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option<(String, Vec<u8>)> {
+    let as_is = || Some((name.to_owned(), data.to_vec()));
+    let describes = [KALLSYMS, PRINTK_FORMATS, "header_page", "header_event"].contains(&name);
+    if describes || name.starts_with("events/") || name.starts_with("clocks/") {
+        return as_is();
+    }
+    if name == SAVED_CMDLINES {
+        return match change.redact {
+            true => Some((name.to_owned(), texts::cmdlines(names, data))),
+            false => as_is(),
+        };
+    }
+    let Some((what, when, coded)) = snapshot(name) else {
+        // Packets, seconds, and what later recorders add. Seconds and packets are of all of the recording and numbered
+        // without holes, and packets are the addresses themselves.
+        return match change.redact || change.window.is_some() {
+            true => None,
+            false => as_is(),
+        };
+    };
+    if change.window.is_some() {
+        let whole = what
+            .strip_prefix("netns/")
+            .and_then(|r| r.split_once('/'))
+            .map_or(what, |r| r.1);
+        let stays = match when {
+            SnapshotWhen::End => NAMES_AT_END.contains(&whole),
+            SnapshotWhen::Start => !STATES.contains(&whole) && !COUNTERS.contains(&whole),
+        };
+        if !stays {
+            return None;
+        }
+    }
+    if !change.redact {
+        return as_is();
+    }
+    let text = match coded {
+        false => data.to_vec(),
+        true => {
+            let size = Coding::Zstd { size: None };
+            decode(data, size, Locus::default()).ok()?.into_owned()
+        }
+    };
+    let text = texts::redact(names, what, &text)?;
+    match coded {
+        false => Some((name.to_owned(), text)),
+        true => Some((name.to_owned(), PagesEncoder::new(3).ok()?.encode(&text).ok()?)),
+    }
+}
+
+/// What, when, and whether it is compressed.
+fn snapshot(name: &str) -> Option<(&str, SnapshotWhen, bool)> {
+    let (what, file) = name.strip_prefix("snapshots/")?.rsplit_once('/')?;
+    Some(match file {
+        "start" => (what, SnapshotWhen::Start, false),
+        "end" => (what, SnapshotWhen::End, false),
+        "start.zst" => (what, SnapshotWhen::Start, true),
+        "end.zst" => (what, SnapshotWhen::End, true),
+        _ => return None,
+    })
+}
+
+/// The manifest with its notes.
+pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut Names, done: &Done) -> Manifest {
+    if change.redact {
+        m.recorder.command_line = vec!["(redacted)".into()];
+        m.recorder.command = m.recorder.command.iter().take(1).map(|_| "(redacted)".into()).collect();
+        m.host.hostname = "host".into();
+        m.machine.boot_id = String::new();
+        let asked = |f: &String| match f.split_once(' ') {
+            Some(("port" | "cpu", _)) => f.clone(),
+            Some(("dev", dev)) => format!("dev {}", String::from_utf8_lossy(&names.dev(dev.as_bytes()))),
+            _ => "(redacted)".into(),
+        };
+        m.plan.filters = m.plan.filters.iter().map(asked).collect();
+        for e in m.plan.events.iter_mut().filter(|e| e.filter.contains('"')) {
+            e.filter = "(redacted)".into();
+        }
+        for a in m.plan.absent.iter_mut() {
+            a.because = "(redacted)".into();
+        }
+        // What was waited for is kept; what was seen then may name tasks and addresses.
+        if let Some(f) = &mut m.flight {
+            f.trigger.sentence = "(redacted)".into();
+            f.trigger.evidence = vec![];
+            f.on = f.on.iter().map(|_| "(redacted)".into()).collect();
+            f.trigger.on = "(redacted)".into();
+        }
+        let notes = m.notes.len();
+        m.notes = match notes {
+            0 => vec![],
+            n => vec![format!(
+                "{n} notes of the recorder were left out of this redacted bundle"
+            )],
+        };
+    }
+    // Their members are not in it.
+    if change.redact || change.window.is_some() {
+        m.plan.packets = vec![];
+    }
+    let source = match change.redact {
+        true => "another bundle".to_owned(),
+        false => capture.source.rsplit('/').next().unwrap_or_default().to_owned(),
+    };
+    if let Some((from, to)) = change.window {
+        m.notes.push(format!(
+            "This is a cut from {source}: {} events from {from} to {to} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording.",
+            done.events, m.clocks.trace_clock, done.cut_before, done.cut_after
+        ));
+        if let Some(f) = &mut m.flight {
+            f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
+        }
+    }
+    if change.redact {
+        m.notes.push(format!(
+            "Names of tasks and devices and addresses in this bundle are pseudonyms: the same name has the same one everywhere. Loopback, multicast and broadcast addresses, ports and numbers are the host's. {} events without a format were emptied.",
+            done.emptied
+        ));
+    }
+    if !done.left_out.is_empty() {
+        m.notes.push(format!(
+            "{} members of the original were left out, because they are not of this time or may hold names and addresses: {}",
+            done.left_out.len(),
+            shortened(&done.left_out)
+        ));
+    }
+    m
+}
+
+fn shortened(of: &[String]) -> String {
+    let first: Vec<&str> = of.iter().take(12).map(String::as_str).collect();
+    let more = of.len().saturating_sub(first.len());
+    match more {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
+    }
+}
+
+/// The end.
+pub fn end(mut e: End, change: &Change, cpu_stats: Vec<CpuStats>, ring_bytes: u64) -> End {
+    e.packets = vec![];
+    if change.window.is_some() {
+        e.cpu_stats = cpu_stats;
+        e.recorder.ring_bytes = ring_bytes;
+        e.flight = None;
+        e.stop_reason = format!("cut ({})", e.stop_reason);
+    }
+    if change.redact {
+        e.problems = match e.problems.len() {
+            0 => vec![],
+            n => vec![format!(
+                "{n} sentences of the recorder were left out of this redacted bundle"
+            )],
+        };
+    }
+    e
+}
+
+/// A bundle whose original had no end.
+pub fn unfinished<W: Write>(writer: BundleWriter<W>, done: &mut Done) -> Result<W, RewriteError> {
+    let problem = "the bundle that this one was made of had no end.json: its recording was cut short".to_owned();
+    let end = End {
+        stop_reason: "unknown".into(),
+        problems: vec![problem],
+        ..End::default()
+    };
+    let (out, bytes) = writer.finish(end)?;
+    done.bytes = bytes;
+    Ok(out)
+}

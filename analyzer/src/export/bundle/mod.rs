@@ -1,0 +1,254 @@
+//! A bundle written anew: cut to a window of time, or with pseudonyms for names and addresses, or both.
+//!
+//! In: an opened bundle. Out: a bundle. Every sub-buffer is decoded and encoded again, so nothing is in the new file that is
+//! no record in it. Must not change a time, an order, or anything of a record that stays but names and addresses.
+//!
+//! ```text
+//! trace/cpuN   records -> in the window? -> names and addresses replaced -> sub-buffers -> trace/cpuN/000001...
+//! texts        known layout: replaced; not known: left out of a redacted bundle
+//! manifest     where it comes from, what was cut, what was replaced: `notes`
+//! ```
+//! A cut bundle is what a recording begun and ended at the window's ends would be: the analysis sees its ends as censoring.
+//! Counters of the host that were read over all of the recording are left out of it, because they are not of the window;
+//! so are states of sockets, which are older than it. A cut by flow or device is not offered: the events that tell where a
+//! packet waited (interrupts, softirqs, polls, the scheduler, frees) name neither, and the life of an skb ends when its
+//! address is used again, often by another flow.
+
+mod members;
+mod names;
+mod pages;
+mod payload;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::io::{self, Write};
+
+use netmortem_formats::bundle::{BundleWriter, End, Manifest, PagesEncoder, PagesName};
+use netmortem_formats::sub_buffer::sub_buffers;
+use netmortem_formats::{Capture, CpuStats, Locus, Stream, StreamItem};
+
+use self::names::Names;
+use self::pages::PageWriter;
+use self::payload::Payloads;
+
+/// Bytes of sub-buffers in a member.
+const MEMBER_BYTES: usize = 512 << 10;
+
+/// What is to be done.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// First and last moment that stays, in units of the recorded clock.
+    pub window: Option<(u64, u64)>,
+    /// Replace names and addresses.
+    pub redact: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Done {
+    /// Events in the new bundle.
+    pub events: u64,
+    /// Events before the window.
+    pub cut_before: u64,
+    /// Events after it.
+    pub cut_after: u64,
+    /// Names with a pseudonym.
+    pub names: usize,
+    /// Addresses with a pseudonym.
+    pub addresses: usize,
+    /// Events without a format, emptied.
+    pub emptied: u64,
+    /// Members that were left out.
+    pub left_out: Vec<String>,
+    /// Bytes of the new bundle.
+    pub bytes: u64,
+}
+
+/// Why not.
+#[derive(Debug, thiserror::Error)]
+pub enum RewriteError {
+    /// Not a bundle.
+    #[error("only a bundle (.nmb) can be cut or redacted: this is {0}")]
+    NotABundle(&'static str),
+    /// Its manifest cannot be read.
+    #[error(
+        "its manifest.json cannot be read: what was recorded is not known, so nothing can be left out with certainty"
+    )]
+    NoManifest,
+    /// The window holds no event.
+    #[error("no event of the recording lies in that time")]
+    Empty,
+    /// Writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// One CPU, written anew.
+struct Cpu {
+    cpu: u32,
+    frames: Vec<Vec<u8>>,
+    events: u64,
+    lost: u64,
+    ring_bytes: u64,
+}
+
+/// Writes the bundle anew.
+pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(W, Done), RewriteError> {
+    if capture.format != "bundle" {
+        return Err(RewriteError::NotABundle(capture.format));
+    }
+    let manifest = capture.manifest.clone();
+    let manifest: Manifest = manifest
+        .and_then(|m| serde_json::from_value(m).ok())
+        .ok_or(RewriteError::NoManifest)?;
+    let end: Option<End> = capture.end.clone().and_then(|e| serde_json::from_value(e).ok());
+    let mut names = Names::default();
+    let payloads = change.redact.then(|| Payloads::of(capture));
+    let mut done = Done::default();
+    let mut cpus = vec![];
+    for stream in &capture.streams {
+        cpus.push(cpu(capture, stream, change, payloads.as_ref(), &mut names, &mut done)?);
+    }
+    if done.events == 0 {
+        return Err(RewriteError::Empty);
+    }
+    // Texts first, into memory: the manifest is written before them and says what was left out.
+    let mut texts = members::texts(capture, change, &mut names, &mut done);
+    let manifest = members::manifest(manifest, capture, change, &mut names, &done);
+    let mut writer = BundleWriter::new(out, &manifest)?;
+    texts.before.drain(..).try_for_each(|(n, b)| writer.append(&n, &b))?;
+    for c in &cpus {
+        for (i, frame) in c.frames.iter().enumerate() {
+            let name = PagesName {
+                cpu: c.cpu,
+                sequence: i as u64 + 1,
+            };
+            writer.append_pages(name, frame)?;
+        }
+    }
+    texts.after.drain(..).try_for_each(|(n, b)| writer.append(&n, &b))?;
+    let counted: Vec<CpuStats> = cpus.iter().map(stats).collect();
+    let ring_bytes = cpus.iter().map(|c| c.ring_bytes).sum();
+    let out = match end {
+        // Without an end the original was cut; the new one says so, too.
+        None => members::unfinished(writer, &mut done)?,
+        Some(end) => {
+            let end = members::end(end, change, counted, ring_bytes);
+            let (out, bytes) = writer.finish(end)?;
+            done.bytes = bytes;
+            out
+        }
+    };
+    (done.names, done.addresses) = names.counts();
+    Ok((out, done))
+}
+
+fn stats(c: &Cpu) -> CpuStats {
+    CpuStats {
+        cpu: c.cpu,
+        overrun: c.lost,
+        read_events: c.events,
+        ..CpuStats::default()
+    }
+}
+
+fn cpu(
+    capture: &Capture,
+    stream: &Stream,
+    change: &Change,
+    payloads: Option<&Payloads>,
+    names: &mut Names,
+    done: &mut Done,
+) -> Result<Cpu, RewriteError> {
+    let (from, to) = change.window.unwrap_or((0, u64::MAX));
+    let mut writer = PageWriter::new(stream.page);
+    let mut encoder = PagesEncoder::new(3)?;
+    let mut c = Cpu {
+        cpu: stream.cpu,
+        frames: vec![],
+        events: 0,
+        lost: 0,
+        ring_bytes: 0,
+    };
+    let locus = Locus::default();
+    // A loss is of the window when it may reach into it.
+    let mut pending: Option<Option<u64>> = None;
+    let mut last: Option<u64> = None;
+    let mut scratch = vec![];
+    let lose = |pending: &mut Option<Option<u64>>, n: Option<u64>| {
+        *pending = Some(match *pending {
+            None => n,
+            Some(before) => before.zip(n).map(|(a, b)| a.saturating_add(b)),
+        });
+    };
+    for chunk in &stream.chunks {
+        let Ok(bytes) = capture.chunk_bytes(chunk) else {
+            lose(&mut pending, None);
+            continue;
+        };
+        for sub in sub_buffers(stream.page, &bytes, locus) {
+            let Ok(sub) = sub else {
+                lose(&mut pending, None);
+                continue;
+            };
+            for item in sub.records(stream.page, locus) {
+                let r = match item {
+                    Ok(StreamItem::Record(r)) => r,
+                    Ok(StreamItem::Lost(l)) => {
+                        lose(&mut pending, l.count);
+                        continue;
+                    }
+                    Err(_) => {
+                        lose(&mut pending, None);
+                        continue;
+                    }
+                };
+                let before = last.replace(r.ts);
+                if let Some(n) = pending.take()
+                    && r.ts >= from
+                    && before.is_none_or(|b| b <= to)
+                {
+                    writer.lost(n);
+                    c.lost = c.lost.saturating_add(n.unwrap_or(0));
+                }
+                if r.ts < from {
+                    done.cut_before += 1;
+                    continue;
+                }
+                if r.ts > to {
+                    done.cut_after += 1;
+                    continue;
+                }
+                scratch.clear();
+                scratch.extend_from_slice(r.payload);
+                if let Some(p) = payloads
+                    && !p.redact(names, &mut scratch)
+                {
+                    done.emptied += 1;
+                }
+                if writer.record(r.ts, &scratch) {
+                    c.events += 1;
+                } else {
+                    writer.lost(Some(1));
+                }
+                if writer.len() >= MEMBER_BYTES {
+                    let pages = writer.take();
+                    c.ring_bytes += pages.len() as u64;
+                    c.frames.push(encoder.encode(&pages)?);
+                }
+            }
+        }
+    }
+    if let Some(n) = pending.filter(|_| last.is_none_or(|l| l <= to)) {
+        writer.lost(n);
+        c.lost = c.lost.saturating_add(n.unwrap_or(0));
+    }
+    let pages = writer.finish();
+    if !pages.is_empty() {
+        c.ring_bytes += pages.len() as u64;
+        c.frames.push(encoder.encode(&pages)?);
+    }
+    done.events += c.events;
+    Ok(c)
+}

@@ -1,0 +1,153 @@
+//! Names and addresses in the payload of an event, replaced where they stand. What is not known to be harmless is emptied.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use netmortem_formats::event_format::{BytesAccess, FieldKind};
+use netmortem_formats::sockaddr::{AF_INET, AF_INET6};
+use netmortem_formats::{Capture, Endian, EventFormat};
+use rustc_hash::FxHashMap;
+
+use super::names::Names;
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Task,
+    Dev,
+    Other,
+    Address4,
+    Address6,
+    SockAddr,
+    /// Not known: bytes become 0.
+    Anything,
+}
+
+/// Fields to replace, by event id.
+pub struct Payloads {
+    by_id: FxHashMap<u16, Vec<(Holds, BytesAccess)>>,
+    endian: Endian,
+}
+
+impl Payloads {
+    /// Of all events that the capture describes.
+    pub fn of(capture: &Capture) -> Payloads {
+        let mut by_id = FxHashMap::default();
+        for f in &capture.event_formats {
+            let fields = f.fields.iter().filter_map(|x| {
+                let access = BytesAccess::bind(f, &x.name, capture.endian)?;
+                Some((holds(f, &x.name, x.size, x.kind)?, access))
+            });
+            by_id.entry(f.id).or_insert_with(|| fields.collect::<Vec<_>>());
+        }
+        Payloads {
+            by_id,
+            endian: capture.endian,
+        }
+    }
+
+    /// Replaces; false: the event has no format, and all behind its common fields was emptied.
+    pub fn redact(&self, names: &mut Names, payload: &mut [u8]) -> bool {
+        let id = self.endian.u16(payload, 0).unwrap_or(0);
+        let Some(fields) = self.by_id.get(&id) else {
+            payload.iter_mut().skip(8).for_each(|b| *b = 0);
+            return false;
+        };
+        for (holds, access) in fields {
+            let Some(found) = access.bytes(payload) else { continue };
+            // Where it lies in the payload.
+            let at = (found.as_ptr() as usize).wrapping_sub(payload.as_ptr() as usize);
+            let Some(bytes) = payload.get_mut(at..at + found.len()) else {
+                continue;
+            };
+            replace(*holds, names, bytes, self.endian);
+        }
+        true
+    }
+}
+
+fn holds(f: &EventFormat, name: &str, size: u32, kind: FieldKind) -> Option<Holds> {
+    let text = match kind {
+        FieldKind::Array { text, .. } | FieldKind::DataLoc { text } | FieldKind::RelLoc { text } => text,
+        FieldKind::Int => return None,
+        _ => return Some(Holds::Anything),
+    };
+    if text {
+        let network = ["net", "napi", "qdisc", "neigh", "xdp", "skb", "fib", "bridge"].contains(&f.system.as_str());
+        return match name {
+            // Kinds of qdiscs and drivers' names are the kernel's words, not the host's.
+            "kind" | "driver" => None,
+            n if n.ends_with("comm") => Some(Holds::Task),
+            "dev" | "dev_name" | "name" if network => Some(Holds::Dev),
+            "name" if f.system == "irq" => Some(Holds::Other),
+            _ => Some(Holds::Anything),
+        };
+    }
+    let address = ["saddr", "daddr", "src", "dst", "gw4", "primary_key4"].contains(&name);
+    match (kind, size) {
+        (_, 4) if address => Some(Holds::Address4),
+        (_, 28) if address => Some(Holds::SockAddr),
+        (_, 16) if name.ends_with("_v6") || ["gw6", "primary_key6", "src", "dst"].contains(&name) => {
+            Some(Holds::Address6)
+        }
+        // Arrays of longs: arguments of system calls.
+        (FieldKind::Array { size: 4.., .. }, _) => None,
+        _ => Some(Holds::Anything),
+    }
+}
+
+fn replace(holds: Holds, names: &mut Names, bytes: &mut [u8], endian: Endian) {
+    match holds {
+        Holds::Task | Holds::Dev | Holds::Other => {
+            let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+            let name = bytes.get(..end).unwrap_or_default().to_vec();
+            let new = match holds {
+                Holds::Task => names.task(&name),
+                Holds::Dev => names.dev(&name),
+                _ => names.other(&name),
+            };
+            // What stands behind a name may be left of a longer one.
+            bytes.fill(0);
+            for (to, from) in bytes.iter_mut().zip(new.iter().take(end)) {
+                *to = *from;
+            }
+        }
+        Holds::Address4 => v4(names, bytes),
+        Holds::Address6 => v6(names, bytes),
+        Holds::SockAddr => {
+            let family = endian.u16(bytes, 0);
+            // Behind an IPv4 address, and in a family that is none, nothing is meant.
+            let (keep, end) = match family {
+                Some(AF_INET) => (4, 8),
+                Some(AF_INET6) => (8, 24),
+                _ => (0, 0),
+            };
+            match family {
+                Some(AF_INET) => v4(names, bytes.get_mut(keep..end).unwrap_or_default()),
+                Some(AF_INET6) => {
+                    v6(names, bytes.get_mut(keep..end).unwrap_or_default());
+                }
+                _ => {}
+            }
+            bytes.iter_mut().skip(end).for_each(|b| *b = 0);
+        }
+        Holds::Anything => bytes.fill(0),
+    }
+}
+
+fn v4(names: &mut Names, bytes: &mut [u8]) {
+    let Some(octets) = bytes.first_chunk::<4>().copied() else {
+        return bytes.fill(0);
+    };
+    if let (IpAddr::V4(new), Some(to)) = (names.ip(Ipv4Addr::from(octets).into()), bytes.first_chunk_mut::<4>()) {
+        *to = new.octets();
+    }
+}
+
+fn v6(names: &mut Names, bytes: &mut [u8]) {
+    let Some(octets) = bytes.first_chunk::<16>().copied() else {
+        return bytes.fill(0);
+    };
+    if let (IpAddr::V6(new), Some(to)) = (names.ip(Ipv6Addr::from(octets).into()), bytes.first_chunk_mut::<16>()) {
+        *to = new.octets();
+    }
+}

@@ -1,0 +1,134 @@
+//! Texts of the host with names and addresses replaced. Only texts whose layout is known are kept: what is not listed here
+//! is left out of a redacted bundle.
+
+use super::names::Names;
+
+/// Texts that hold numbers and the kernel's own words only.
+const HARMLESS: [&str; 11] = [
+    "net/snmp",
+    "net/netstat",
+    "net/snmp6",
+    "net/softnet_stat",
+    "net/sockstat",
+    "net/sockstat6",
+    "softirqs",
+    "stat",
+    "qdiscs",
+    "classes",
+    "irq_affinity",
+];
+/// Keys of `links` that hold numbers and the kernel's own words.
+const LINK_KEYS: [&str; 18] = [
+    "netns",
+    "ifindex",
+    "type",
+    "flags",
+    "mtu",
+    "qdisc",
+    "kind",
+    "master",
+    "link",
+    "link_netnsid",
+    "tx_queues",
+    "rx_queues",
+    "txqlen",
+    "operstate",
+    "gso_max_size",
+    "gso_max_segs",
+    "gro_max_size",
+    "num_tx_queues",
+];
+
+/// A snapshot's text redacted; `None`: it is left out.
+pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
+    // Of another namespace: `netns/<inode>/net/snmp`.
+    let what = what
+        .strip_prefix("netns/")
+        .and_then(|r| r.split_once('/'))
+        .map_or(what, |r| r.1);
+    if HARMLESS.contains(&what) || what.starts_with("sys/net/") {
+        return Some(text.to_vec());
+    }
+    let lines = text.split(|b| *b == b'\n').filter(|l| !l.is_empty());
+    let mut out = vec![];
+    for line in lines {
+        let new = match what {
+            "tasks" => words(line, 2, |rest| names.task(rest)),
+            "interfaces" => interface(names, line),
+            "links" => pairs(line, |key, value| match key {
+                "name" => Some(names.dev(value)),
+                k if LINK_KEYS.contains(&k) => Some(value.to_vec()),
+                _ => None,
+            }),
+            "sockets" => pairs(line, |key, value| match key {
+                "src" | "dst" => Some(names.socket(&String::from_utf8_lossy(value)).into_bytes()),
+                _ => Some(value.to_vec()),
+            }),
+            "namespaces" => pairs(line, |key, value| match key {
+                "name" => Some(names.other(value)),
+                _ => Some(value.to_vec()),
+            }),
+            _ => return None,
+        };
+        out.extend(new);
+        out.push(b'\n');
+    }
+    Some(out)
+}
+
+/// `pid comm` lines.
+pub fn cmdlines(names: &mut Names, text: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    for line in text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+        out.extend(words(line, 1, |rest| names.task(rest)));
+        out.push(b'\n');
+    }
+    out
+}
+
+/// At most `keep` first words as they are, if they are numbers; the rest of the line replaced.
+fn words(line: &[u8], keep: usize, mut replace: impl FnMut(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let (mut out, mut rest) = (vec![], line);
+    for _ in 0..keep {
+        let Some(end) = rest.iter().position(|b| *b == b' ') else {
+            break;
+        };
+        let (word, after) = rest.split_at(end);
+        if !word.iter().all(u8::is_ascii_digit) {
+            break;
+        }
+        out.extend(word);
+        out.push(b' ');
+        rest = after.get(1..).unwrap_or_default();
+    }
+    out.extend(replace(rest));
+    out
+}
+
+/// `ifindex name mtu ...`.
+fn interface(names: &mut Names, line: &[u8]) -> Vec<u8> {
+    let parts = line.split(|b| *b == b' ').enumerate();
+    let new: Vec<Vec<u8>> = parts
+        .map(|(i, w)| match i {
+            1 => names.dev(w),
+            _ => w.to_vec(),
+        })
+        .collect();
+    new.join(&b' ')
+}
+
+/// `key=value` words; `None`: the word is left out.
+fn pairs(line: &[u8], mut replace: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
+    let mut out: Vec<Vec<u8>> = vec![];
+    for word in line.split(|b| *b == b' ') {
+        let Some(at) = word.iter().position(|b| *b == b'=') else {
+            continue;
+        };
+        let (key, value) = word.split_at(at);
+        let key_text = String::from_utf8_lossy(key);
+        if let Some(new) = replace(&key_text, value.get(1..).unwrap_or_default()) {
+            out.push([key, b"=", &new].concat());
+        }
+    }
+    out.join(&b' ')
+}
