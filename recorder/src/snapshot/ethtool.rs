@@ -42,7 +42,7 @@ impl Ethtool {
         ifr.ifr_ifru.ifru_data = data.as_mut_ptr().cast();
         // SAFETY: `ifr` is valid for the call and its name ends with NUL; its pointer is to `data`, which lives across the
         // call and is larger than what any command used here writes (see SLACK_BYTES).
-        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SIOCETHTOOL, &mut ifr) };
+        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SIOCETHTOOL as _, &mut ifr) };
         if done < 0 {
             return Err(io::Error::last_os_error());
         }
