@@ -202,7 +202,7 @@ fn raise_limit(needed: u64) -> Result<(), RecordError> {
         return Ok(());
     }
     limit.current = limit.maximum;
-    let raised = setrlimit(Resource::Nofile, limit.clone()).is_ok();
+    let raised = setrlimit(Resource::Nofile, limit).is_ok();
     match limit.maximum {
         Some(hard) if hard < needed || !raised => Err(RecordError::Perf {
             because: format!(

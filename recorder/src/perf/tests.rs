@@ -17,6 +17,9 @@ use crate::tests::kernel_state::{assert_restored, kernel_state};
 /// One event: time, CPU, payload.
 type Event = (u64, u32, Vec<u8>);
 
+/// Times and fields in order, by CPU and event.
+type Sequences = BTreeMap<(u32, String), Vec<(u64, Vec<u8>)>>;
+
 /// All events, and by CPU the losses in the streams.
 fn read(c: &Capture) -> (Vec<Event>, BTreeMap<u32, u64>) {
     let (mut events, mut lost) = (Vec::new(), BTreeMap::new());
@@ -257,8 +260,8 @@ fn what_cannot_be_is_refused_with_a_reason() {
 
 /// Events as both backends hold them alike: field by field, because holes hold anything, and without flags and preemption
 /// depth, which count the tracer's own.
-fn sequences(c: &Capture) -> BTreeMap<(u32, String), Vec<(u64, Vec<u8>)>> {
-    let mut out: BTreeMap<_, Vec<_>> = BTreeMap::new();
+fn sequences(c: &Capture) -> Sequences {
+    let mut out = Sequences::new();
     let (mut events, lost) = read(c);
     assert!(lost.is_empty(), "{lost:?}");
     events.sort_by_key(|e| e.0);
