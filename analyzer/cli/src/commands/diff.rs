@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     after_time: Option<Window>,
     /// Only traffic of these devices; softirq figures, which belong to none, are left out then
-    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     dev: Vec<String>,
     /// Chance of a false alarm in the whole comparison
     #[arg(long, value_name = "P", default_value = "0.05", value_parser = level)]
