@@ -139,7 +139,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         Some(_) => vec![],
         None => breakdown::breakdowns(b, a),
     };
-    metrics.sort_by(|x, y| x.rank(&breakdowns).cmp(&y.rank(&breakdowns)));
+    metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let settings = setting_changes(before, after);
     let verdict = verdict::verdict(&parity, &metrics, &rates, &breakdowns, options);
