@@ -14,6 +14,7 @@ use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
 use crate::record::{Progress, Summary, record};
+use crate::units::{self, CpuList};
 
 /// Shown at the end of `--help`.
 pub const EXAMPLES: &str = "Examples:
@@ -30,10 +31,6 @@ pub const EXAMPLES: &str = "Examples:
 const BACKENDS: [&str; 3] = ["auto", "ftrace", "perf"];
 const PROFILES: [&str; 6] = ["drops", "lean", "tcp", "rx", "tx", "full"];
 
-/// CPU numbers, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CpuList(pub Vec<u32>);
-
 /// Arguments of a recording.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RecordArgs {
@@ -41,7 +38,7 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(short, long, value_name = "TIME", value_parser = units::parse_duration)]
     pub duration: Option<Duration>,
     /// Which events to record, from the cheapest: drops, lean (at most 12 per request and response), tcp, rx, tx, full
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = PROFILES)]
@@ -53,7 +50,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub dev: Vec<String>,
     /// Only events on these CPUs (0-3,8)
-    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    #[arg(long, value_name = "LIST", value_parser = units::parse_cpus)]
     pub cpu: Option<CpuList>,
     /// Record more than the kernel's own events: kprobes is a few probes in TCP and in name resolution, where the kernel has them
     #[arg(long, value_name = "WHAT", value_parser = ["kprobes"])]
@@ -74,16 +71,16 @@ pub struct RecordArgs {
     #[arg(long, value_name = "BYTES", requires = "pcap")]
     pub snaplen: Option<u32>,
     /// Ring of each interface of --pcap in KiB, or with a suffix [default: 8M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_kib, requires = "pcap")]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_kib, requires = "pcap")]
     pub pcap_buffer: Option<u64>,
     /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
-    #[arg(short, long, value_name = "SIZE", value_parser = parse_kib)]
+    #[arg(short, long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub buffer_size: Option<u64>,
     /// Kernel memory of all ring buffers together (100M, 1G) [default: an eighth of the available memory]
-    #[arg(long, value_name = "SIZE", value_parser = parse_kib)]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub max_buffers: Option<u64>,
     /// Stop when the bundle has grown to this size (500M, 2G) [default: 4G or half of the free disk; none with -o -]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
     pub max_bytes: Option<u64>,
     /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, at least 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..))]
@@ -110,16 +107,16 @@ pub struct FlightArgs {
     #[arg(long, value_name = "SPEC", requires = "flight", value_parser = On::parse)]
     pub on: Vec<On>,
     /// What lies this long before the trigger is written, as far as the ring buffers reach back
-    #[arg(long, value_name = "TIME", requires = "flight", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "10s", value_parser = units::parse_duration)]
     pub before: Duration,
     /// ... and what lies this long after it
-    #[arg(long, value_name = "TIME", requires = "flight", default_value = "5s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "5s", value_parser = units::parse_duration)]
     pub after: Duration,
     /// End after so many bundles
     #[arg(long, value_name = "N", requires = "flight", default_value = "10", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_bundles: u64,
     /// A trigger that comes sooner than this after the last one is only counted
-    #[arg(long, value_name = "TIME", requires = "flight", default_value = "60s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "flight", default_value = "60s", value_parser = units::parse_duration)]
     pub every: Duration,
 }
 
@@ -356,68 +353,4 @@ fn utc(secs: i64) -> String {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     let (h, m, s) = (rest / 3_600, rest / 60 % 60, rest % 60);
     format!("{year:04}{month:02}{day:02}T{h:02}{m:02}{s:02}Z")
-}
-
-/// A number and its unit.
-fn split_unit(s: &str) -> Result<(f64, &str), String> {
-    let at = s.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(s.len());
-    let (number, unit) = s.split_at(at);
-    let value: f64 = number
-        .parse()
-        .map_err(|_| format!("{s:?} does not start with a number"))?;
-    Ok((value, unit.trim()))
-}
-
-fn parse_duration(s: &str) -> Result<Duration, String> {
-    let (value, unit) = split_unit(s)?;
-    let factor = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        _ => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
-    };
-    Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
-}
-
-/// More CPUs than any machine has; a longer list is a mistake.
-const MAX_CPU: u32 = 8191;
-
-fn parse_cpus(s: &str) -> Result<CpuList, String> {
-    let bad = || format!("{s:?} is not a list of CPUs like 0-3,8");
-    let mut cpus = Vec::new();
-    for part in s.split(',') {
-        let (a, b) = part.split_once('-').unwrap_or((part, part));
-        let (a, b): (u32, u32) = a.parse().ok().zip(b.parse().ok()).ok_or_else(bad)?;
-        if a > b || b > MAX_CPU {
-            return Err(bad());
-        }
-        cpus.extend(a..=b);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(CpuList(cpus))
-}
-
-fn bytes_of(s: &str, bare: f64) -> Result<u64, String> {
-    let (value, unit) = split_unit(s)?;
-    let factor = match unit.trim_end_matches("iB").trim_end_matches('B') {
-        "" => bare,
-        "k" | "K" => 1024.0,
-        "M" => 1024.0 * 1024.0,
-        "G" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(format!("unknown unit {unit:?}; use K, M or G")),
-    };
-    Ok((value * factor) as u64)
-}
-
-fn parse_bytes(s: &str) -> Result<u64, String> {
-    bytes_of(s, 1.0)
-}
-
-fn parse_kib(s: &str) -> Result<u64, String> {
-    match bytes_of(s, 1024.0)? >> 10 {
-        kib @ 8.. => Ok(kib),
-        _ => Err("a ring buffer of less than 8 KiB holds nothing".into()),
-    }
 }

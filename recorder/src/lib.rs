@@ -36,6 +36,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tracefs;
+pub mod units;
 mod watch;
 
 pub use dry_run::{Forecast, dry_run};

@@ -1,5 +1,7 @@
 //! Drawing in logical pixels on any plotters backend. `scale` backend pixels make one logical pixel, so the same drawing gives an SVG
 //! with half-pixel precision and a bitmap of any resolution.
+//!
+//! Long because it is every shape that a chart may draw, each a few lines.
 
 use std::fmt;
 
