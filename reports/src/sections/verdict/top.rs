@@ -169,9 +169,18 @@ pub fn trust(quality: &Quality) -> Block {
                 Some(_) => Severity::Notice,
             },
             "Clock error bar",
-            format::or_unknown(clocks.error_ns, format::duration),
+            // No effect before its cause does not mean no error: then the bound is what is known.
+            match (clocks.error_ns, clocks.bound_ns) {
+                (Some(0), Some(ns)) => format!("at most {}", format::duration(ns)),
+                (Some(0), None) => "none seen".to_owned(),
+                (ns, _) => format::or_unknown(ns, format::duration),
+            },
             match (clocks.error_ns, clocks.bound_ns) {
                 (None, _) => "nothing to compare the CPUs' clocks by".to_owned(),
+                (Some(0), Some(_)) => format!(
+                    "between CPUs; no effect before its cause in {} pairs",
+                    format::count(clocks.pairs)
+                ),
                 (_, None) => "between CPUs; bounded on one side only".to_owned(),
                 (_, Some(ns)) => format!("between CPUs; at most {} apart", format::duration(ns)),
             },
