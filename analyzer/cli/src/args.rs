@@ -15,8 +15,8 @@ Examples:
   netmortem show drops incident.nmb                one table of it
   netmortem batch incidents/ -o out                all recordings of a folder, ranked
 
-INPUT is a bundle (.nmb), a trace.dat of trace-cmd, or - for standard input.
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done and the answer is bad (--strict).";
+INPUT is a bundle (.nmb), a trace.dat of trace-cmd, a perf.data of perf record, or - for standard input.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done and the answer is bad (diff, --strict).";
 
 /// Flight recorder and postmortem analyzer for the Linux network stack.
 #[derive(Debug, Parser)]

@@ -52,9 +52,24 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
     })
 }
 
+/// Opens `path`, which must have events of the kernel and not only packets.
+pub fn open_events(path: &Path) -> anyhow::Result<Capture> {
+    let capture = open(path)?;
+    if ["pcap", "pcapng"].contains(&capture.format) {
+        return Err(failure(
+            format!(
+                "{} has packets, and no event of the kernel: there is nothing to reconstruct",
+                path.display()
+            ),
+            "`netmortem check` counts its packets; `netmortem record --pcap IF` records both",
+        ));
+    }
+    Ok(capture)
+}
+
 /// Opens `path` and analyzes it, with a progress bar.
 pub fn facts(path: &Path) -> anyhow::Result<Facts> {
-    Ok(facts_of(&open(path)?))
+    Ok(facts_of(&open_events(path)?))
 }
 
 /// Analyzes, with a progress bar.

@@ -105,16 +105,17 @@ fn stage(name: &str, of: &[(&Summary, &Stage)]) -> FleetStage {
         *bin = bin.saturating_add(*count);
     }
     let bins: Bins = sum.into_iter().map(|((lo, hi), n)| (lo, hi, n)).collect();
+    let max_ns = of.iter().filter_map(|(_, s)| s.max_ns).max().unwrap_or(0);
     let largest = of.iter().filter_map(|(s, stage)| Some((stage.p99_ns?, &s.name)));
     FleetStage {
         name: name.to_owned(),
         recordings: of.len(),
         n: of.iter().fold(0, |n, (_, s)| n.saturating_add(s.n)),
         sum_ns: of.iter().fold(0, |n, (_, s)| n.saturating_add(s.sum_ns)),
-        p50_ns: quantile(&bins, 50),
-        p90_ns: quantile(&bins, 90),
-        p99_ns: quantile(&bins, 99),
-        max_ns: of.iter().filter_map(|(_, s)| s.max_ns).max().unwrap_or(0),
+        p50_ns: quantile(&bins, 50).min(max_ns),
+        p90_ns: quantile(&bins, 90).min(max_ns),
+        p99_ns: quantile(&bins, 99).min(max_ns),
+        max_ns,
         worst: largest.max().map(|(ns, name)| (name.clone(), ns)),
         bins,
     }

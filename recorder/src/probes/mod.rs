@@ -29,10 +29,10 @@ const GROUP: &str = "netmortem_";
 
 /// Name, function, fields. Functions of net/ipv4/{inet_connection_sock,tcp_ipv4,tcp_output}.c.
 const KERNEL: [(&str, &str, &str); 3] = [
-    // A connection is ready to be accepted: how many wait before it.
+    // A connection is ready to be accepted: how many wait before it. (Not inet_csk_reqsk_queue_add: compilers may put it into its caller.)
     (
         "accept_queue",
-        "inet_csk_reqsk_queue_add",
+        "inet_csk_complete_hashdance",
         "sk=sk waiting=sk->sk_ack_backlog limit=sk->sk_max_ack_backlog",
     ),
     // A segment comes while the socket is in use: what waits in its backlog and in its receive queue, bytes.

@@ -73,7 +73,10 @@ fn lead(stages: &[FleetStage]) -> Text {
     );
     if let (Some(most), true) = (most, total.sum_ns > 0) {
         let share = format::percent(most.sum_ns as f64 / total.sum_ns as f64);
-        lead.push_str(&format!("; most of the time ({share}) went to {}", most.name));
+        lead.push_str(&format!(
+            "; the largest part of the time ({share}) went to {}",
+            most.name
+        ));
     }
     Text::from(lead + ".")
 }

@@ -25,7 +25,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Print everything as JSON

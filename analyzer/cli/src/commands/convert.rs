@@ -43,7 +43,7 @@ pub enum To {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Where to write; - is standard output

@@ -25,7 +25,7 @@ Each event ends with where it lies: member+offset, as `netmortem inspect` prints
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// What to explain, like skb:123, rx:45, conn:3

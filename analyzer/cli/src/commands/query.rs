@@ -23,7 +23,7 @@ order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input; or the folder a batch wrote
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input; or the folder a batch wrote
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// One SELECT statement

@@ -23,7 +23,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Where to write; - is standard output [default: report.html, of md standard output]
@@ -77,7 +77,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         .collect();
     output::distinct(&args.input, &outputs)?;
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
-    let capture = input::open(&args.input)?;
+    let capture = input::open_events(&args.input)?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
     let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;

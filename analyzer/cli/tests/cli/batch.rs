@@ -167,9 +167,12 @@ fn too_little_memory_and_wrong_words_are_told() {
     told(&["batch", &dir, "-o", &out, "--memory", "50M"]);
     let bad = index(&out)["bad"].to_string();
     assert!(bad.contains("MiB of memory and --memory allows 50"), "{bad}");
+    // A name that promises a recording is told when it is none.
+    std::fs::write(format!("{dir}/garbage.nmb"), "not at all").unwrap();
     // With enough of it they are analyzed: why they could not be read has gone.
     told(&["batch", &dir, "-o", &out]);
     assert_eq!(names(&index(&out), "ranked").len(), 3);
+    assert_eq!(names(&index(&out), "bad"), ["empty.nmb", "garbage.nmb", "stub.nmb"]);
     let (code, why) = failed(&["batch", "/nonexistent", "-o", &out]);
     assert_eq!(code, 1);
     assert!(why.contains("/nonexistent") && why.contains("next:"), "{why}");
@@ -181,4 +184,43 @@ fn too_little_memory_and_wrong_words_are_told() {
             .code(),
         Some(2)
     );
+}
+
+#[test]
+fn three_files_of_one_name_are_three_recordings() {
+    let f = Folder::new("names");
+    let out = f.at("out");
+    let files = ["a", "b", "c"].map(|d| {
+        std::fs::create_dir_all(f.at(d)).unwrap();
+        std::fs::copy(sample("rpc/rpc.nmb"), f.at(&format!("{d}/x.nmb"))).unwrap();
+        f.at(&format!("{d}/x.nmb"))
+    });
+    let [a, b, c] = &files;
+    told(&["batch", a, b, c, "-o", &out, "--no-dataset", "--no-reports"]);
+    let names = names(&index(&out), "ranked");
+    assert_eq!(names.len(), 3, "{names:?}");
+    for file in &files {
+        assert!(names.contains(&file.trim_start_matches('/').to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn packets_alone_make_no_report() {
+    let f = Folder::new("pcap");
+    let pcap = f.at("x.pcap");
+    std::fs::write(
+        &pcap,
+        [
+            0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0,
+        ],
+    )
+    .unwrap();
+    for args in [vec!["report", &pcap, "-o", "/dev/null"], vec!["show", "rx", &pcap]] {
+        let (code, why) = failed(&args);
+        assert_eq!(code, 1);
+        assert!(
+            why.contains("no event of the kernel") && why.contains("--pcap"),
+            "{why}"
+        );
+    }
 }

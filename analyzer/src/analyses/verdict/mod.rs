@@ -8,6 +8,7 @@ use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
+use crate::ingest::CaptureInfo;
 
 mod received;
 mod sent;
@@ -99,12 +100,40 @@ pub fn answer(
             Outcome::Unknown(r) => Err(r),
         }
     }
+    // Figures of many units stand when few events are missing.
+    let figures = |of: (Tone, String)| match quality.level {
+        Level::Bad => minding(of, &quality.capture),
+        Level::Good | Level::Degraded => of,
+    };
     vec![
         trust,
-        line("receive", get(receive).map(received::receive)),
-        line("transmit", get(transmit).map(sent::transmit)),
-        line("drops", get(drops).map(sentences::drops)),
-        line("tcp", get(tcp).map(sentences::tcp)),
-        line("napi", get(napi).map(sentences::napi)),
+        line("receive", get(receive).map(|r| figures(received::receive(r)))),
+        line("transmit", get(transmit).map(|t| figures(sent::transmit(t)))),
+        line(
+            "drops",
+            get(drops).map(|d| minding(sentences::drops(d), &quality.capture)),
+        ),
+        line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
+        line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
     ]
+}
+
+/// What was lost may have told otherwise: nothing is good that rests on not having seen something.
+fn minding((tone, sentence): (Tone, String), capture: &CaptureInfo) -> (Tone, String) {
+    let used = capture.streams.iter().filter(|s| s.used);
+    let (known, unknown) = used.fold((0u64, 0u64), |(known, unknown), s| {
+        let known = known.saturating_add(s.lost_events);
+        (known, unknown.saturating_add(s.losses_of_unknown_size))
+    });
+    if tone != Tone::Ok || known == 0 && unknown == 0 {
+        return (tone, sentence);
+    }
+    let lost = match known {
+        0 => "events were".to_owned(),
+        n => counted(n, "event was", "events were"),
+    };
+    let seen = sentence.trim_end_matches('.');
+    let sentence =
+        format!("Among what was recorded: {seen}; but {lost} lost, and what they would have told is not known.");
+    (Tone::Notice, sentence)
 }

@@ -232,3 +232,23 @@ fn what_was_not_recorded_is_not_called_absent() {
     f.capture.events.clear();
     assert_eq!(tones(&f), (Tone::Unknown, false));
 }
+
+/// The lossy sample of perf: seven of eight events are lost, so nothing that rests on not having seen something is good.
+#[test]
+fn a_lossy_recording_acquits_nobody() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../sample-data/perf-loopback/mixed.pipe.zst"
+    );
+    let bytes = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let capture = netmortem_formats::open_bytes("mixed", netmortem_formats::Bytes::Owned(bytes)).unwrap();
+    let facts = crate::analyze(&capture, &Default::default());
+    let verdict = crate::analyses::answer(&facts).verdict;
+    let good: Vec<_> = verdict.iter().filter(|l| l.tone == Tone::Ok).collect();
+    assert!(good.is_empty(), "{good:?}");
+    let drops = verdict.iter().find(|l| l.subject == "drops").unwrap();
+    assert!(drops.sentence.contains("9006 events were lost"), "{}", drops.sentence);
+    // Without a loss the same words are good.
+    let said = || (Tone::Ok, "No packet was dropped.".to_owned());
+    assert_eq!(super::minding(said(), &Default::default()), said());
+}

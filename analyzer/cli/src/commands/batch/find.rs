@@ -1,5 +1,6 @@
 //! Which files a batch is about, and what each is called.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::UNIX_EPOCH;
@@ -88,18 +89,36 @@ pub fn all(inputs: &[PathBuf], out: &Path, shard: Option<Shard>) -> anyhow::Resu
     }
     found.files.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     found.files.dedup_by(|a, b| a.path == b.path);
-    // Two files of one name would be one recording: the path as given tells them apart.
-    for i in 1..found.files.len() {
-        let twin = found
-            .files
-            .get(i - 1)
-            .is_some_and(|a| found.files.get(i).is_some_and(|b| a.name == b.name));
-        if let (true, Some(f)) = (twin, found.files.get_mut(i)) {
+    tell_apart(&mut found.files);
+    found.files.retain(|f| shard.is_none_or(|s| s.has(&f.name)));
+    Ok(found)
+}
+
+/// Two files of one name would be one recording: their paths as given tell them apart, and a number where these cannot.
+fn tell_apart(files: &mut [File]) {
+    let shared = |files: &[File]| -> Vec<bool> {
+        let mut n: BTreeMap<&str, usize> = BTreeMap::new();
+        for f in files {
+            *n.entry(&f.name).or_default() += 1;
+        }
+        files
+            .iter()
+            .map(|f| n.get(f.name.as_str()).is_some_and(|n| *n > 1))
+            .collect()
+    };
+    let twins = shared(files);
+    for (f, shared) in files.iter_mut().zip(twins) {
+        if shared {
             f.name = shown(&f.path);
         }
     }
-    found.files.retain(|f| shard.is_none_or(|s| s.has(&f.name)));
-    Ok(found)
+    // Names that are not UTF-8 may still look alike.
+    let twins = shared(files);
+    for (i, (f, shared)) in files.iter_mut().zip(twins).enumerate() {
+        if shared {
+            f.name = format!("{} ({i})", f.name);
+        }
+    }
 }
 
 fn shown(path: &Path) -> String {

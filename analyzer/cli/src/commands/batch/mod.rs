@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use netmortem_analyzer::analyses::verdict::Tone;
 
 use self::budget::Budget;
 use self::find::{Found, Shard};
@@ -130,11 +131,12 @@ fn work(args: &Args, store: &Store, found: &Found) -> anyhow::Result<Tally> {
     let bar = bar(todo.len() as u64);
     let jobs = args.jobs.map_or_else(cpus, std::num::NonZeroUsize::get).min(todo.len());
     let queue = Mutex::new(todo.into_iter());
-    let done = Mutex::new((tally, None));
+    let done: Mutex<(Tally, Option<anyhow::Error>)> = Mutex::new((tally, None));
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
-                loop {
+                // Not while another worker has met a full disk.
+                while done.lock().is_ok_and(|d| d.1.is_none()) {
                     let next = queue.lock().ok().and_then(|mut q| q.next());
                     let Some(file) = next else { break };
                     let outcome = one::analyze(file, store, &budget, args.wanted());
@@ -196,7 +198,8 @@ fn tell(args: &Args, found: &Found, tally: &Tally, index: &store::Index, took: D
         writeln!(err, "  cannot be read: {}: {}", clean(&bad.name), clean(&bad.because))?;
     }
     for s in index.fleet.ranked.iter().take(3) {
-        let worst = s.verdict.iter().find(|l| store::is_trouble(l.tone));
+        let of = |tone| s.verdict.iter().find(|l| l.tone == tone);
+        let worst = of(Tone::Bad).or_else(|| of(Tone::Notice));
         let what = worst.map_or("nothing wrong was found", |l| &l.sentence);
         writeln!(err, "  {}: {}", clean(&s.name), clean(what))?;
     }

@@ -29,12 +29,20 @@ pub struct Wanted {
 /// Analyzes one file.
 pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> Outcome {
     let bad = |because: String| Outcome::Bad { because };
+    // By its name it should be one.
+    let named = ["nmb", "dat", "data"]
+        .iter()
+        .any(|e| file.path.extension().is_some_and(|x| x == *e));
     if file.bytes == 0 {
-        return bad("it is empty".to_owned());
+        return if named {
+            bad("it is empty".to_owned())
+        } else {
+            Outcome::NoRecording
+        };
     }
     let capture = match open_path(&file.path) {
         Err(e) => return bad(e.to_string()),
-        Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return Outcome::NoRecording,
+        Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && !named => return Outcome::NoRecording,
         Ok(Err(e)) => return bad(e.to_string()),
         Ok(Ok(c)) => c,
     };

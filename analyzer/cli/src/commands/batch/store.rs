@@ -12,7 +12,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use netmortem_analyzer::analyses::verdict::Tone;
 use netmortem_analyzer::fleet::{self, Fleet, Summary};
 use netmortem_reports::{batch, html};
 use serde::{Deserialize, Serialize};
@@ -185,11 +184,6 @@ impl Store {
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Whether a line of this tone is worth the terminal.
-pub fn is_trouble(tone: Tone) -> bool {
-    matches!(tone, Tone::Bad | Tone::Notice)
-}
 
 fn read(path: &Path) -> Option<Entry> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()

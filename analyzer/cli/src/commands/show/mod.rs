@@ -34,7 +34,7 @@ pub struct Args {
     /// Which table: see --list
     #[arg(value_name = "VIEW", required_unless_present = "list")]
     view: Option<String>,
-    /// A bundle (.nmb) or trace.dat; - is standard input
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT", required_unless_present = "list")]
     input: Option<PathBuf>,
     /// List every table with its columns, units and meaning (with VIEW: that one)
