@@ -72,6 +72,8 @@ pub(super) fn read(file: &[u8]) -> Result<Header, FormatError> {
     let stated_end = data_at.saturating_add(data_size);
     let end = if unfinished { file_len } else { stated_end.min(file_len) };
     let (mut attrs, mut bad_attrs) = (Vec::new(), 0u64);
+    // Ids of two attributes do not share bytes: all together are no more than the file.
+    let mut id_bytes = file_len;
     let entries = attrs_size.checked_div(attr_size).unwrap_or(0);
     for i in 0..entries {
         let at = attrs_at.saturating_add(i.saturating_mul(attr_size));
@@ -81,7 +83,7 @@ pub(super) fn read(file: &[u8]) -> Result<Header, FormatError> {
             bad_attrs = bad_attrs.saturating_add(entries.saturating_sub(i));
             break;
         };
-        match attr(file, entry, endian) {
+        match attr(file, entry, endian, &mut id_bytes) {
             Some(a) => attrs.push(a),
             None => bad_attrs = bad_attrs.saturating_add(1),
         }
@@ -121,12 +123,15 @@ fn is_set(words: &[u64; 4], bit: u32) -> bool {
     word.checked_shr(bit & 63).unwrap_or(0) & 1 == 1
 }
 
-/// An entry of the attribute section: the attribute, and in the last 16 bytes where its ids are.
-fn attr(file: &[u8], entry: &[u8], endian: Endian) -> Option<Attr> {
+/// An entry of the attribute section: the attribute, and in the last 16 bytes where its ids are. `left` is how many
+/// bytes of ids may still be read.
+fn attr(file: &[u8], entry: &[u8], endian: Endian, left: &mut u64) -> Option<Attr> {
     let split = entry.len().checked_sub(16)?;
     let mut attr = Attr::parse(entry.get(..split)?, endian)?;
     let (at, size) = (endian.u64(entry, split)?, endian.u64(entry, split.checked_add(8)?)?);
-    attr.ids = ids(slice(file, at, size)?, endian);
+    let ids_of = slice(file, at, size)?;
+    *left = left.checked_sub(size)?;
+    attr.ids = ids(ids_of, endian);
     Some(attr)
 }
 

@@ -1,6 +1,6 @@
 //! Opens a file: what it says of itself, and which of its bytes are records of which CPU.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::compressed;
@@ -314,7 +314,10 @@ fn lost_at_end(
 
 /// What a bundle's manifest would say of it: the command and the events that were enabled.
 fn manifest(about: &Description, formats: &[crate::event_format::EventFormat]) -> Option<serde_json::Value> {
-    let name = |id: u64| formats.iter().find(|f| u64::from(f.id) == id).map(|f| f.key());
+    // Both are as many as the file likes. Of two formats with one id the first counts.
+    let by_id: HashMap<u64, &crate::event_format::EventFormat> =
+        formats.iter().rev().map(|f| (u64::from(f.id), f)).collect();
+    let name = |id: u64| by_id.get(&id).map(|f| f.key());
     let mut ids: Vec<u64> = about.attrs.iter().filter(|a| a.is_usable()).map(|a| a.config).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -1,5 +1,6 @@
 //! How the records of one recording are laid out, and what one record is.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::layout::*;
@@ -115,7 +116,7 @@ impl Attr {
 }
 
 /// An [`Attr`] with its offsets resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Shape {
     usable: bool,
     time_at: usize,
@@ -180,14 +181,15 @@ impl RecordLayout {
     /// From the attributes of a recording. Several attributes of different layout need an id in every sample, at one place.
     pub fn new(attrs: &[Attr], endian: Endian) -> Result<RecordLayout, Ambiguous> {
         let mut shapes: Vec<Shape> = Vec::new();
+        let mut known: HashMap<Shape, u32> = HashMap::new();
         let mut by_id = Vec::new();
         for a in attrs {
             let shape = Shape::new(a);
-            let index = shapes.iter().position(|s| *s == shape).unwrap_or(shapes.len());
-            if index == shapes.len() {
+            let next = u32::try_from(shapes.len()).unwrap_or(u32::MAX);
+            let index = *known.entry(shape.clone()).or_insert(next);
+            if index == next {
                 shapes.push(shape);
             }
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
             by_id.extend(a.ids.iter().map(|id| (*id, index)));
         }
         by_id.sort_unstable();

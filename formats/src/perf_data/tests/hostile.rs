@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use super::super::layout::*;
+use super::super::sample::{Attr, Kind, RecordLayout};
 use super::writer::{self, TestAttr, payload, record};
 use super::*;
 use crate::Endian;
@@ -97,4 +98,70 @@ fn what_swells_is_stopped() {
     let c = open(writer::file(e, &[a], &records));
     assert!(!c.complete && c.bytes.len() <= 65 << 20, "{}", c.bytes.len());
     assert!(messages(&c).contains("TooLarge"), "{}", messages(&c));
+}
+
+/// Many attributes that each call all of the file their ids: no more ids are read than the file has bytes.
+#[test]
+fn ids_are_no_more_than_the_file() {
+    let e = Endian::Little;
+    let a = TestAttr::tracepoint(USUAL, &[1]);
+    let records: Vec<_> = (0..20u32)
+        .map(|n| writer::sample(e, &a, 1, u64::from(n), 0, &payload(e, n)))
+        .collect();
+    let mut file = writer::file(e, &[a.clone()], &records);
+    let (at, entries) = (file.len(), 1500);
+    let whole = at + entries * 112;
+    for _ in 0..entries {
+        file.extend(a.bytes(e));
+        file.extend(0u64.to_le_bytes());
+        file.extend((whole as u64).to_le_bytes());
+    }
+    assert_eq!(file.len(), whole);
+    file[16..24].copy_from_slice(&112u64.to_le_bytes());
+    file[24..32].copy_from_slice(&(at as u64).to_le_bytes());
+    file[32..40].copy_from_slice(&(entries as u64 * 112).to_le_bytes());
+    let header = super::super::header::read(&file).unwrap();
+    let ids: usize = header.attrs.iter().map(|a| a.ids.len()).sum();
+    assert_eq!((header.attrs.len(), header.bad_attrs), (1, 1499));
+    assert_eq!(ids, whole / 8);
+    let c = open(file);
+    assert!(
+        messages(&c).contains("1499 attributes of events cannot be read"),
+        "{}",
+        messages(&c)
+    );
+    assert_eq!(read(&c).events.len(), 20);
+}
+
+/// As many layouts as attributes: each is found by its id. Compared one with another this would take minutes.
+#[test]
+fn many_layouts() {
+    let e = Endian::Little;
+    let count = 200_000u64;
+    let of = |n: u64| {
+        let mut a = TestAttr::tracepoint(USUAL | SAMPLE_READ, &[n]);
+        // Bits that mean nothing make another layout.
+        a.read_format = FORMAT_ID | n << 8;
+        a
+    };
+    let attrs: Vec<Attr> = (0..count)
+        .map(|n| {
+            let mut attr = Attr::parse(&of(n).bytes(e), e).unwrap();
+            attr.ids = vec![n];
+            if n % 2 == 1 {
+                attr.kind = 0;
+            }
+            attr
+        })
+        .collect();
+    let layout = RecordLayout::new(&attrs, e).unwrap();
+    for id in [0, 1, 77_776, 77_777, count - 2, count - 1, count] {
+        let record = writer::sample(e, &of(id), id, 5, 3, &payload(e, 9));
+        let kind = layout.classify(RECORD_SAMPLE, &record[8..]);
+        match (id, id % 2) {
+            (200_000, _) => assert_eq!(kind, Kind::Unknown),
+            (_, 1) => assert_eq!(kind, Kind::Ignored),
+            _ => assert!(matches!(kind, Kind::Sample { ts: 5, cpu: 3, .. }), "{id}: {kind:?}"),
+        }
+    }
 }
