@@ -121,7 +121,7 @@ fn trace(args: &Args) -> anyhow::Result<Outcome> {
     output::distinct(&args.input, &[&args.output])?;
     let capture = input::open(&args.input)?;
     let facts = input::facts_of(&capture);
-    let mut out = output::writer(Some(&args.output))?;
+    let mut out = output::private_writer(&args.output)?;
     let w = perfetto::write(&facts, &capture, &mut out)?;
     out.flush()?;
     say(&format!(
@@ -143,7 +143,7 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
         ));
     }
     let facts = input::facts_of(&capture);
-    let mut out = output::writer(Some(&args.output))?;
+    let mut out = output::private_writer(&args.output)?;
     let w = packets::write(&facts, &capture, &mut out).map_err(|e| match e {
         PacketsError::Io(e) => e.into(),
         e => failure(e.to_string(), "`netmortem check INPUT` prints what was recorded"),
@@ -173,7 +173,7 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         let at = |since: u64| start.saturating_add(since);
         change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
     }
-    let out = output::writer(Some(&args.output))?;
+    let out = output::private_writer(&args.output)?;
     let done = rewrite(&capture, &change, out).map(|(_, done)| done);
     let done = done.map_err(|e| match e {
         RewriteError::Io(e) => e.into(),
@@ -233,7 +233,7 @@ fn moment(text: &str) -> Result<Option<u64>, String> {
 }
 
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = output::private_file(path)?;
     Ok(BufWriter::with_capacity(1 << 16, file))
 }
 

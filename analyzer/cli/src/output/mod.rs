@@ -14,8 +14,9 @@ mod targets;
 mod tests;
 mod text;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufWriter, IsTerminal, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::Context;
@@ -47,6 +48,28 @@ pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
             Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
         }
     }
+}
+
+/// As [`writer`], of a file that only its owner may read.
+pub fn private_writer(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+    match path.as_os_str() == "-" {
+        true => writer(None),
+        false => Ok(Box::new(BufWriter::with_capacity(1 << 16, private_file(path)?))),
+    }
+}
+
+/// A new file with mode 0600, as the recorder makes its own: what is made of a recording tells as much of the host.
+pub fn private_file(path: &Path) -> anyhow::Result<File> {
+    let make = || {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        // A file that existed keeps its mode unless told otherwise; a pipe or a device is not ours to change.
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        Ok::<File, std::io::Error>(file)
+    };
+    make().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Whether `path` (none or `-`: standard output) is a terminal.

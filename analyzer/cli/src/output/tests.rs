@@ -125,3 +125,21 @@ fn digits_are_grouped() {
     let grouped: Vec<String> = [0, 999, 1_000, 12_345_678].into_iter().map(group_digits).collect();
     assert_eq!(grouped, ["0", "999", "1,000", "12,345,678"]);
 }
+
+/// What is made of a recording is its owner's alone, also where a file of that name was there before.
+#[test]
+fn private_files() {
+    let folder = std::env::temp_dir().join(format!("netmortem-private-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (new, old) = (folder.join("new"), folder.join("old"));
+    std::fs::write(&old, "what was there").unwrap();
+    std::fs::set_permissions(&old, Permissions::from_mode(0o666)).unwrap();
+    for path in [&new, &old] {
+        let mut out = private_writer(path).unwrap();
+        out.write_all(b"made").unwrap();
+        out.flush().unwrap();
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read(path).unwrap(), b"made");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
