@@ -104,11 +104,11 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         .ok_or(RewriteError::NoManifest)?;
     let end: Option<End> = capture.end.clone().and_then(|e| serde_json::from_value(e).ok());
     let mut names = Names::default();
-    let payloads = change.redact.then(|| Payloads::of(capture));
+    let mut payloads = change.redact.then(|| Payloads::of(capture));
     let mut done = Done::default();
     let mut cpus = vec![];
     for stream in &capture.streams {
-        cpus.push(cpu(capture, stream, change, payloads.as_ref(), &mut names, &mut done)?);
+        cpus.push(cpu(capture, stream, change, payloads.as_mut(), &mut names, &mut done)?);
     }
     if done.events == 0 {
         return Err(RewriteError::Empty);
@@ -157,7 +157,7 @@ fn cpu(
     capture: &Capture,
     stream: &Stream,
     change: &Change,
-    payloads: Option<&Payloads>,
+    mut payloads: Option<&mut Payloads>,
     names: &mut Names,
     done: &mut Done,
 ) -> Result<Cpu, RewriteError> {
@@ -222,7 +222,7 @@ fn cpu(
                 }
                 scratch.clear();
                 scratch.extend_from_slice(r.payload);
-                if let Some(p) = payloads
+                if let Some(p) = payloads.as_deref_mut()
                     && !p.redact(names, &mut scratch)
                 {
                     done.emptied += 1;

@@ -1,5 +1,7 @@
-//! Names and addresses in the payload of an event, replaced where they stand. What is not known to be harmless is emptied.
+//! Names and addresses in the payload of an event, replaced where they stand. What is not known to be harmless is emptied, and so
+//! is what is in no field: holes of the struct and its end are not written by the kernel and hold bytes of older records.
 
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netmortem_formats::event_format::{BytesAccess, FieldKind};
@@ -18,14 +20,89 @@ enum Holds {
     Address4,
     Address6,
     SockAddr,
+    /// A word of the kernel: kept up to its NUL.
+    Word,
     /// Not known: bytes become 0.
     Anything,
 }
 
 /// Fields to replace, by event id.
 pub struct Payloads {
-    by_id: FxHashMap<u16, Vec<(Holds, BytesAccess)>>,
+    by_id: FxHashMap<u16, Layout>,
     endian: Endian,
+    /// Places of pointed fields of the payload at hand; kept to not allocate for each.
+    pointed: Vec<(usize, usize)>,
+}
+
+/// Where the fields of an event are.
+struct Layout {
+    replaced: Vec<(Holds, BytesAccess)>,
+    /// Begin and end of every field of fixed place and size, common ones too, by their begin.
+    fixed: Vec<(usize, usize)>,
+    /// Fields whose bytes are where the record says, or run to its end.
+    pointed: Vec<BytesAccess>,
+}
+
+impl Layout {
+    fn of(f: &EventFormat, endian: Endian) -> Layout {
+        let bind = |name: &str| BytesAccess::bind(f, name, endian);
+        let replaced = f
+            .fields
+            .iter()
+            .filter_map(|x| Some((holds(f, &x.name, x.size, x.kind)?, bind(&x.name)?)));
+        let all = || f.common.iter().chain(&f.fields);
+        let place = |offset: u32, size: u32| (offset as usize, (offset as usize).saturating_add(size as usize));
+        // The id is what the payload is read by, whatever the format says of it.
+        let mut fixed = vec![(0, 2)];
+        fixed.extend(all().map(|x| place(x.offset, x.size)));
+        fixed.sort_unstable();
+        let moves = |kind: FieldKind, size: u32| match kind {
+            FieldKind::DataLoc { .. } | FieldKind::RelLoc { .. } => true,
+            FieldKind::Array { .. } => size == 0,
+            _ => false,
+        };
+        let pointed = all().filter(|x| moves(x.kind, x.size)).filter_map(|x| bind(&x.name));
+        Layout {
+            replaced: replaced.collect(),
+            fixed,
+            pointed: pointed.collect(),
+        }
+    }
+
+    /// Empties all that is in no field.
+    fn empty_holes(&self, payload: &mut [u8], pointed: &mut Vec<(usize, usize)>) {
+        pointed.clear();
+        pointed.extend(self.pointed.iter().filter_map(|a| {
+            let (at, len) = place(payload, a.bytes(payload)?);
+            Some((at, at.saturating_add(len)))
+        }));
+        pointed.sort_unstable();
+        let (mut fixed, mut moved) = (self.fixed.iter().peekable(), pointed.iter().peekable());
+        let (mut done, whole) = (0, payload.len());
+        loop {
+            let next = match (fixed.peek(), moved.peek()) {
+                (Some(a), Some(b)) if b < a => moved.next(),
+                (Some(_), _) => fixed.next(),
+                (None, _) => moved.next(),
+            };
+            // A field that leaves the payload is not read, and not replaced: it covers nothing.
+            let Some((begin, end)) = next.copied() else { break };
+            if end > whole {
+                continue;
+            }
+            if let Some(hole) = payload.get_mut(done..begin) {
+                hole.fill(0);
+            }
+            done = done.max(end);
+        }
+        payload.iter_mut().skip(done).for_each(|b| *b = 0);
+    }
+}
+
+/// Begin and length of a part of the payload.
+fn place(payload: &[u8], part: &[u8]) -> (usize, usize) {
+    let at = (part.as_ptr() as usize).wrapping_sub(payload.as_ptr() as usize);
+    (at, part.len())
 }
 
 impl Payloads {
@@ -33,30 +110,29 @@ impl Payloads {
     pub fn of(capture: &Capture) -> Payloads {
         let mut by_id = FxHashMap::default();
         for f in &capture.event_formats {
-            let fields = f.fields.iter().filter_map(|x| {
-                let access = BytesAccess::bind(f, &x.name, capture.endian)?;
-                Some((holds(f, &x.name, x.size, x.kind)?, access))
-            });
-            by_id.entry(f.id).or_insert_with(|| fields.collect::<Vec<_>>());
+            by_id.entry(f.id).or_insert_with(|| Layout::of(f, capture.endian));
         }
         Payloads {
             by_id,
             endian: capture.endian,
+            pointed: vec![],
         }
     }
 
     /// Replaces; false: the event has no format, and all behind its common fields was emptied.
-    pub fn redact(&self, names: &mut Names, payload: &mut [u8]) -> bool {
+    pub fn redact(&mut self, names: &mut Names, payload: &mut [u8]) -> bool {
         let id = self.endian.u16(payload, 0).unwrap_or(0);
-        let Some(fields) = self.by_id.get(&id) else {
+        let Some(layout) = self.by_id.get(&id) else {
             payload.iter_mut().skip(8).for_each(|b| *b = 0);
             return false;
         };
-        for (holds, access) in fields {
+        let mut pointed = mem::take(&mut self.pointed);
+        layout.empty_holes(payload, &mut pointed);
+        self.pointed = pointed;
+        for (holds, access) in &layout.replaced {
             let Some(found) = access.bytes(payload) else { continue };
-            // Where it lies in the payload.
-            let at = (found.as_ptr() as usize).wrapping_sub(payload.as_ptr() as usize);
-            let Some(bytes) = payload.get_mut(at..at + found.len()) else {
+            let (at, len) = place(payload, found);
+            let Some(bytes) = payload.get_mut(at..at + len) else {
                 continue;
             };
             replace(*holds, names, bytes, self.endian);
@@ -75,7 +151,7 @@ fn holds(f: &EventFormat, name: &str, size: u32, kind: FieldKind) -> Option<Hold
         let network = ["net", "napi", "qdisc", "neigh", "xdp", "skb", "fib", "bridge"].contains(&f.system.as_str());
         return match name {
             // Kinds of qdiscs and drivers' names are the kernel's words, not the host's.
-            "kind" | "driver" => None,
+            "kind" | "driver" => Some(Holds::Word),
             n if n.ends_with("comm") => Some(Holds::Task),
             "dev" | "dev_name" | "name" if network => Some(Holds::Dev),
             "name" if f.system == "irq" => Some(Holds::Other),
@@ -128,6 +204,10 @@ fn replace(holds: Holds, names: &mut Names, bytes: &mut [u8], endian: Endian) {
                 }
                 _ => {}
             }
+            bytes.iter_mut().skip(end).for_each(|b| *b = 0);
+        }
+        Holds::Word => {
+            let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
             bytes.iter_mut().skip(end).for_each(|b| *b = 0);
         }
         Holds::Anything => bytes.fill(0),

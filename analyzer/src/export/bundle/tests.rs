@@ -1,3 +1,5 @@
+mod holes;
+
 use std::collections::BTreeMap;
 
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
