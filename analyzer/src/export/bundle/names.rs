@@ -1,7 +1,7 @@
 //! Pseudonyms: the same name is the same pseudonym everywhere, different names are different ones.
 //!
 //! A pseudonym is never longer than the name, so that it fits where the kernel put the name. Kept as they are: loopback,
-//! unspecified, multicast and broadcast addresses, ports, and the parts of kernel threads' names that the analysis reads
+//! unspecified, multicast (but the host's part of solicited-node ones) and broadcast addresses, ports, and the parts of kernel threads' names that the analysis reads
 //! (`ksoftirqd/0`, `napi/<device>-<n>`), with a device in them replaced.
 
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ pub struct Names {
     next: [u64; 3],
     v4: BTreeMap<Ipv4Addr, Ipv4Addr>,
     v6: BTreeMap<Ipv6Addr, Ipv6Addr>,
+    /// Last three bytes of solicited-node addresses.
+    solicited: BTreeMap<[u8; 3], [u8; 3]>,
 }
 
 /// Threads of the kernel whose names say nothing of a host.
@@ -56,7 +58,10 @@ impl Names {
             return name.to_vec();
         }
         if let Some(rest) = name.strip_prefix(b"napi/") {
-            let cut = rest.iter().rposition(|b| *b == b'-').unwrap_or(rest.len());
+            // The kernel's tail is a number; another one is part of the device's name.
+            let cut = rest.iter().rposition(|b| *b == b'-');
+            let cut = cut.filter(|at| rest.get(at + 1..).is_some_and(number));
+            let cut = cut.unwrap_or(rest.len());
             let (dev, tail) = rest.split_at(cut);
             return [b"napi/".to_vec(), self.dev(dev), tail.to_vec()].concat();
         }
@@ -125,6 +130,14 @@ impl Names {
     }
 
     fn v6(&mut self, a: Ipv6Addr) -> Ipv6Addr {
+        // ff02::1:ffXX:XXXX (RFC 4291, 2.7.1) ends as the unicast address that is asked for does.
+        let [head @ .., x, y, z] = a.octets();
+        if head == [0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff] {
+            // From the last one down, so that it is not taken for the end of another pseudonym. All ends have one.
+            let [_, p, q, r] = (0x00ff_ffff_u32.wrapping_sub(self.solicited.len() as u32)).to_be_bytes();
+            let [p, q, r] = *self.solicited.entry([x, y, z]).or_insert([p, q, r]);
+            return Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(p), u16::from_be_bytes([q, r]));
+        }
         if a.is_loopback() || a.is_unspecified() || a.is_multicast() {
             return a;
         }
@@ -147,7 +160,7 @@ impl Names {
 
     /// Names and addresses that have a pseudonym: how many.
     pub fn counts(&self) -> (usize, usize) {
-        (self.names.len(), self.v4.len() + self.v6.len())
+        (self.names.len(), self.v4.len() + self.v6.len() + self.solicited.len())
     }
 }
 

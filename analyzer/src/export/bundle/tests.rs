@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
 use netmortem_formats::{Bytes, Capture, Endian, Locus, StreamItem, open_bytes};
 
+use super::names::Names;
 use super::pages::PageWriter;
 use super::{Change, Done, rewrite};
 use crate::facts::Facts;
@@ -274,4 +275,31 @@ fn difference(a: &Facts, b: &Facts) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// ff02::1:ffXX:XXXX: the end is a pseudonym, one for each; other multicast addresses stay.
+#[test]
+fn solicited_node_addresses() {
+    let mut names = Names::default();
+    let mut ip = |text: &str| names.ip(text.parse().unwrap()).to_string();
+    assert_eq!(ip("ff02::1:ff12:3456"), "ff02::1:ffff:ffff");
+    assert_eq!(ip("ff02::1:ff12:3457"), "ff02::1:ffff:fffe");
+    assert_eq!(ip("ff02::1:ff12:3456"), "ff02::1:ffff:ffff");
+    assert_eq!(ip("ff02::1"), "ff02::1");
+    assert_eq!(ip("ff02::1:2"), "ff02::1:2");
+    assert_eq!(ip("fe80::12:3456"), "2001:db8::1");
+    assert_eq!(names.counts().1, 3);
+}
+
+/// Of `napi/DEV-TAIL` only a number stays.
+#[test]
+fn threads_of_a_napi() {
+    let mut names = Names::default();
+    let mut task = |name: &str| String::from_utf8(names.task(name.as_bytes())).unwrap();
+    assert_eq!(task("napi/wlan7-8193"), "napi/d0-8193");
+    assert_eq!(task("napi/wlan7-12"), "napi/d0-12");
+    assert_eq!(task("napi/br-secret"), "napi/d1");
+    assert_eq!(task("napi/br-secret-3"), "napi/d1-3");
+    assert_eq!(task("napi/vm-db1"), "napi/d2");
+    assert_eq!(names.dev(b"br-secret"), b"d1");
 }
