@@ -184,6 +184,10 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         RewriteError::NotABundle(_) | RewriteError::NoManifest => {
             failure(e.to_string(), "record with `netmortem record`")
         }
+        RewriteError::OfPerf => failure(
+            e.to_string(),
+            "record into a tracing instance (--backend ftrace) what is to be cut or passed on",
+        ),
     })?;
     say(&format!(
         "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",

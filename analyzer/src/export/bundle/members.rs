@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use netmortem_formats::bundle::{
-    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PagesEncoder, SAVED_CMDLINES,
+    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PagesEncoder, PlannedPerf, SAVED_CMDLINES,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
@@ -150,6 +150,9 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         for a in m.plan.absent.iter_mut() {
             a.because = "(redacted)".into();
         }
+        if let Some(p) = &mut m.plan.perf {
+            redact_perf(p);
+        }
         // What was waited for is kept; what was seen then may name tasks and addresses.
         if let Some(f) = &mut m.flight {
             f.trigger.sentence = "(redacted)".into();
@@ -196,6 +199,16 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         ));
     }
     m
+}
+
+/// That there was a limit stays, whose it was does not: an empty limit would say that there was none.
+pub(super) fn redact_perf(p: &mut PlannedPerf) {
+    for text in [&mut p.cgroup, &mut p.because] {
+        if !text.is_empty() {
+            *text = "(redacted)".into();
+        }
+    }
+    p.pids.fill(0);
 }
 
 fn shortened(of: &[String]) -> String {

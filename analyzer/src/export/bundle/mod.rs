@@ -76,6 +76,9 @@ pub enum RewriteError {
         "its manifest.json cannot be read: what was recorded is not known, so nothing can be left out with certainty"
     )]
     NoManifest,
+    /// Its members are records of perf, not sub-buffers.
+    #[error("this bundle was recorded with perf events (--backend perf): such bundles cannot be cut or redacted yet")]
+    OfPerf,
     /// The window holds no event.
     #[error("no event of the recording lies in that time")]
     Empty,
@@ -102,6 +105,9 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
     let manifest: Manifest = manifest
         .and_then(|m| serde_json::from_value(m).ok())
         .ok_or(RewriteError::NoManifest)?;
+    if manifest.plan.perf.is_some() || capture.streams.iter().any(|s| s.perf.is_some()) {
+        return Err(RewriteError::OfPerf);
+    }
     let end: Option<End> = capture.end.clone().and_then(|e| serde_json::from_value(e).ok());
     let mut names = Names::default();
     let mut payloads = change.redact.then(|| Payloads::of(capture));

@@ -2,9 +2,11 @@ mod holes;
 
 use std::collections::BTreeMap;
 
+use netmortem_formats::bundle::PlannedPerf;
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
 use netmortem_formats::{Bytes, Capture, Endian, Locus, StreamItem, open_bytes};
 
+use super::members::redact_perf;
 use super::names::Names;
 use super::pages::PageWriter;
 use super::{Change, Done, rewrite};
@@ -275,6 +277,49 @@ fn difference(a: &Facts, b: &Facts) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Records of perf are no sub-buffers: refused in words, whatever was asked.
+#[test]
+fn bundles_of_perf_are_refused() {
+    let mut capture = open("rpc/rpc.nmb");
+    capture.manifest.as_mut().unwrap()["plan"]["perf"] = serde_json::json!({ "sample_type": 1 });
+    let redact = Change {
+        window: None,
+        redact: true,
+    };
+    let cut = Change {
+        window: Some((0, 1)),
+        redact: false,
+    };
+    for change in [redact, cut, Change::default()] {
+        let error = rewrite(&capture, &change, vec![]).unwrap_err().to_string();
+        assert!(
+            error.contains("perf events") && error.contains("cannot be cut or redacted yet"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn plans_of_perf_name_no_one() {
+    let mut p = PlannedPerf {
+        sample_type: 7,
+        cgroup: "/sys/fs/cgroup/shop.slice".into(),
+        pids: vec![4711, 4712],
+        because: "tracefs of shop cannot be written".into(),
+    };
+    redact_perf(&mut p);
+    let redacted = PlannedPerf {
+        sample_type: 7,
+        cgroup: "(redacted)".into(),
+        pids: vec![0, 0],
+        because: "(redacted)".into(),
+    };
+    assert_eq!(p, redacted);
+    let mut none = PlannedPerf::default();
+    redact_perf(&mut none);
+    assert_eq!(none, PlannedPerf::default());
 }
 
 /// ff02::1:ffXX:XXXX: the end is a pseudonym, one for each; other multicast addresses stay.
