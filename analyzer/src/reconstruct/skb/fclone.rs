@@ -8,7 +8,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::FxHashMap;
 
-use crate::ingest::Trace;
+use crate::ingest::{Event, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
 /// Smallest and largest plausible sizeof(struct sk_buff).
@@ -86,13 +86,23 @@ struct Learn {
     queued: FxHashMap<u64, u64>,
     frames: u64,
     highest: u64,
-    /// Last frame queued on each CPU: position, address.
-    last: Vec<(u32, u64)>,
+    /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
+    /// receives before the queueing returns, and what answers is queued on the same CPU.
+    last: FxHashMap<i64, (u32, u64)>,
     /// Frames that a retransmit was told of right after, and how far above the original they lay.
     resent: Vec<(u32, u64)>,
 }
 
 impl Tracker for Learn {}
+
+/// The thread, or below 0 the CPU in interrupts.
+fn context(e: &Event<'_>) -> i64 {
+    if e.in_task() {
+        e.pid.into()
+    } else {
+        -1 - i64::from(e.cpu)
+    }
+}
 
 /// Reads the trace once for the addresses alone.
 pub fn layout(trace: &Trace<'_>) -> Layout {
@@ -104,20 +114,14 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
     });
     let tells = routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, e, p| {
         t.originals.insert(p.skbaddr);
-        if let Some((index, addr)) = t.last.get(usize::from(e.cpu)).filter(|_| p.err.unwrap_or(0) == 0) {
+        if let Some((index, addr)) = t.last.get(&context(e)).filter(|_| p.err.unwrap_or(0) == 0) {
             t.resent.push((*index, addr.wrapping_sub(p.skbaddr)));
         }
     });
     routes.on::<NetifReceiveSkb<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
     routes.on::<NapiGroReceiveEntry<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
-        let cpu = usize::from(e.cpu);
-        if t.last.len() <= cpu {
-            t.last.resize(cpu + 1, (u32::MAX, 0));
-        }
-        if let Some(last) = t.last.get_mut(cpu) {
-            *last = (e.index, p.skbaddr);
-        }
+        t.last.insert(context(e), (e.index, p.skbaddr));
         t.highest = t.highest.max(p.skbaddr);
         t.frames += 1;
         *t.queued.entry(p.skbaddr % STRIDE).or_insert(0) += 1;

@@ -8,6 +8,7 @@ use crate::testing::{Ctx, FCLONE, N, S, Script};
 mod censored;
 mod fair_queue;
 mod old_kernels;
+mod same_host;
 mod udp;
 mod waits;
 

@@ -29,7 +29,7 @@ const TSQ: [&str; 2] = ["tcp_tsq_workfn", "tcp_tasklet_func"];
 #[derive(Debug, Clone, Default)]
 struct Soft {
     cause: Option<(Cause, Option<ConnectionId>)>,
-    /// The packet queued last on this CPU.
+    /// The packet queued last on this CPU outside of tasks.
     last: Option<u32>,
     /// Packets that a neighbour's answer releases now, in order, and the thread in which; -1: none, a softirq.
     releasing: VecDeque<Parked>,
@@ -59,6 +59,9 @@ pub(super) struct Transmits<'f> {
     /// Functions of work items and tasklets: whether they are of TCP small queues.
     functions: FxHashMap<u64, bool>,
     cpus: Vec<Soft>,
+    /// The packet each thread queued last, outside of interrupts. A device of this host (veth, loopback) receives before the
+    /// queueing returns, so the softirq's packets come between a thread's packet and what the thread says of it.
+    last_of: FxHashMap<i32, u32>,
     /// Packets between queue and the end of their driver function.
     open: FxHashMap<SkbId, u32>,
     /// Sockets of TCP originals, by life.
@@ -75,6 +78,7 @@ pub(super) struct Transmits<'f> {
 impl Tracker for Transmits<'_> {
     fn gap(&mut self, _: &GapRow) {
         self.cpus.clear();
+        self.last_of.clear();
         self.sends.threads.clear();
         self.parked.clear();
         self.open.clear();
@@ -101,6 +105,7 @@ impl<'f> Transmits<'f> {
             descriptors: None,
             packets: vec![],
             cpus: vec![],
+            last_of: FxHashMap::default(),
             open: FxHashMap::default(),
             originals: FxHashMap::default(),
             parked: FxHashMap::default(),
@@ -273,7 +278,11 @@ impl<'f> Transmits<'f> {
         }
         self.packets.push(p);
         self.open.insert(id, at);
-        self.cpu(e.cpu).last = Some(at);
+        if e.in_task() {
+            self.last_of.insert(e.pid, at);
+        } else {
+            self.cpu(e.cpu).last = Some(at);
+        }
     }
 
     fn packet_of(&mut self, e: &Event<'_>) -> Option<&mut Packet> {
@@ -323,11 +332,15 @@ impl<'f> Transmits<'f> {
                 .map(|_| self.retransmit_at as u32);
         }
         let d = self.identity.fclone_distance;
-        let Some(p) = self.cpu(e.cpu).last.and_then(|at| self.packets.get_mut(at as usize)) else {
+        let last = match e.in_task() {
+            true => self.last_of.get(&e.pid).copied(),
+            false => self.cpu(e.cpu).last,
+        };
+        let Some(p) = last.and_then(|at| self.packets.get_mut(at as usize)) else {
             return;
         };
         let clone = d.is_some_and(|d| p.addr == original.wrapping_add(d));
-        // A copy has an address of its own: it was queued last on this CPU.
+        // A copy has an address of its own: it was queued last in this context.
         if p.retransmit.is_some() || (failed && !clone) {
             return;
         }
