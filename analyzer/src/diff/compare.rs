@@ -46,8 +46,9 @@ pub struct Shift {
     pub p_adjusted: f64,
     /// Smallest shift that is called a change.
     pub threshold: i64,
-    /// A change of at least this would have been called in 8 of 10 comparisons.
-    pub minimum_detectable: i64,
+    /// A change of at least this would have been called in 8 of 10 comparisons; `None`: not known, as the shift itself is larger
+    /// and yet not significant.
+    pub minimum_detectable: Option<i64>,
     /// Whether it is significant and its interval leaves 0 out, whatever its size.
     pub significant: bool,
     /// What is said of it.
@@ -56,6 +57,14 @@ pub struct Shift {
     error: f64,
     #[serde(skip)]
     df: f64,
+}
+
+impl Shift {
+    /// The word in tables: of what is not called a change, also why.
+    pub fn word(&self) -> &'static str {
+        self.outcome
+            .word_of(self.significant, self.minimum_detectable.is_none())
+    }
 }
 
 /// One metric on both sides.
@@ -91,8 +100,9 @@ impl Metric {
             };
             s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
             let t = t_quantile_two_sided(o.level / tests.max(1) as f64, s.df);
-            s.minimum_detectable = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
             s.significant = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
+            let seen_from = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
+            s.minimum_detectable = (s.significant || s.shift.saturating_abs() <= seen_from).then_some(seen_from);
             s.outcome = match (s.significant && s.shift.saturating_abs() >= s.threshold, s.shift > 0) {
                 (false, _) => Outcome::Same,
                 (true, true) => Outcome::Worse,
@@ -100,6 +110,12 @@ impl Metric {
             };
         }
         self.outcome = self.shifts.iter().map(|s| s.outcome).min().unwrap_or(Outcome::Same);
+    }
+    /// The word in tables, of all percentiles.
+    pub fn word(&self) -> &'static str {
+        let significant = self.shifts.iter().any(|s| s.significant);
+        let uncertain = self.shifts.iter().any(|s| s.minimum_detectable.is_none());
+        self.outcome.word_of(significant, uncertain)
     }
     /// Worse ones first; of these the stages that say where; of these the one that adds most to its ledger.
     pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, bool, i64, String) {
@@ -131,7 +147,8 @@ pub(super) fn metrics(
 ) -> Vec<Metric> {
     let tables = |side: &[Recording<'_>]| -> Vec<Table> { side.par_iter().map(table).collect() };
     let (b, a) = (tables(before), tables(after));
-    let names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
+    let mut names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
+    names.retain(|which| !is_of_one_device(which, &b, &a));
     let starts = parity::other_starts(before, after);
     let one = |which: &&Which| -> Result<Metric, Withheld> {
         let because = |because: String| Withheld {
@@ -159,7 +176,35 @@ pub(super) fn metrics(
             Err(w) => withheld.push(w),
         }
     }
+    // Stages are parts of a total: where the totals cannot be compared, neither can they.
+    out.retain(|m| {
+        let Some(total) = withheld_total(m.which.ledger, withheld) else {
+            return true;
+        };
+        withheld.push(Withheld {
+            metric: m.metric.clone(),
+            because: format!("{total} is not compared"),
+        });
+        false
+    });
     out
+}
+
+/// The total of a ledger, when it is withheld.
+pub(super) fn withheld_total(ledger: &str, withheld: &[Withheld]) -> Option<String> {
+    let total = format!("{ledger}.total");
+    withheld.iter().any(|w| w.metric == total).then_some(total)
+}
+
+/// Whether a metric of one device has the same values as the metric of all devices: that would be told twice.
+fn is_of_one_device(which: &Which, before: &[Table], after: &[Table]) -> bool {
+    let all = Which {
+        dev: None,
+        ..which.clone()
+    };
+    let count = |side: &[Table], w: &Which| side.iter().filter_map(|t| t.get(w)).map(|v| v.at.len()).sum::<usize>();
+    let same = |side: &[Table]| count(side, which) == count(side, &all);
+    which.dev.is_some() && same(before) && same(after)
 }
 
 fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOptions) -> Result<Metric, String> {
@@ -228,7 +273,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             p: tail.p,
             p_adjusted: 1.0,
             threshold: 0,
-            minimum_detectable: 0,
+            minimum_detectable: None,
             significant: false,
             outcome: Outcome::Same,
             error: spread(&moved),

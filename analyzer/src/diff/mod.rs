@@ -32,11 +32,11 @@ mod verdict;
 pub use breakdown::{Breakdown, Part};
 pub use compare::{Metric, Shift};
 pub use metrics::Which;
-pub use options::{DiffOptions, Window};
+pub use options::{DiffOptions, Window, devices, empty_window};
 pub use parity::{Check, Level};
 pub use rates::{Kind, Measured, Rate};
 pub use rules::Rules;
-pub use verdict::{Outcome, Verdict};
+pub use verdict::{ENOUGH, Outcome, Verdict};
 
 use std::collections::BTreeMap;
 
@@ -135,14 +135,23 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for r in &mut rates {
         r.judge(options, tests);
     }
-    let breakdowns = match prevented {
+    let mut breakdowns = match prevented {
         Some(_) => vec![],
         None => breakdown::breakdowns(b, a),
     };
+    breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let settings = setting_changes(before, after);
-    let verdict = verdict::verdict(&parity, &metrics, &rates, &breakdowns, options);
+    let verdict = verdict::Judged {
+        parity: &parity,
+        metrics: &metrics,
+        rates: &rates,
+        breakdowns: &breakdowns,
+        recordings: (b.len(), a.len()),
+        options,
+    }
+    .verdict();
     Diff {
         options: options.clone(),
         before: b.iter().map(options::Recording::side).collect(),

@@ -1,5 +1,7 @@
 //! How to compare, with every threshold by name; and a recording with the part of it that is compared.
 
+use std::collections::BTreeSet;
+
 use super::Side;
 use crate::facts::Facts;
 use crate::name::Name;
@@ -107,6 +109,29 @@ impl Default for DiffOptions {
             after_window: None,
         }
     }
+}
+
+/// Devices with traffic in any of these recordings: what [`DiffOptions::devices`] can name.
+pub fn devices(of: &[&Facts]) -> BTreeSet<String> {
+    let each = of.iter().flat_map(|f| {
+        let rows = f.rx.iter().map(|r| r.dev).chain(f.tx.iter().map(|r| r.dev));
+        rows.chain(f.xmits.iter().map(|x| x.dev))
+            .chain(f.skbs.iter().map(|s| s.dev))
+            .collect::<BTreeSet<Name>>()
+    });
+    let named = each.filter(|d| !d.is_empty());
+    named.map(|d| d.text().into_owned()).collect()
+}
+
+/// The first recording of a side that has no moment inside the window, and its length, ns.
+pub fn empty_window(side: &[&Facts], window: Option<Window>) -> Option<(String, i64)> {
+    window?;
+    let whole = Recording::all(side, &[], None);
+    let parts = Recording::all(side, &[], window);
+    let mut empty = whole.iter().zip(&parts).filter(|(_, part)| part.duration_ns() == 0);
+    empty
+        .next()
+        .map(|(w, _)| (w.facts.capture.source.clone(), w.duration_ns()))
 }
 
 /// A recording and the part of it that counts, on the trace clock.

@@ -45,8 +45,9 @@ pub struct Rate {
     pub p_adjusted: f64,
     /// Smallest difference that is called a change.
     pub threshold: f64,
-    /// A difference of at least this would have been called in 8 of 10 comparisons.
-    pub minimum_detectable: f64,
+    /// A difference of at least this would have been called in 8 of 10 comparisons; `None`: not known, as the difference itself is
+    /// larger and yet not significant.
+    pub minimum_detectable: Option<f64>,
     /// Whether it is significant, whatever its size.
     pub significant: bool,
     /// What is said of it.
@@ -60,6 +61,11 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// The word in tables: of what is not called a change, also why.
+    pub fn word(&self) -> &'static str {
+        self.outcome
+            .word_of(self.significant, self.minimum_detectable.is_none())
+    }
     /// Whether more of it is worse; else it is neither.
     pub fn is_worse_when_more(&self) -> bool {
         self.more_is_worse
@@ -73,8 +79,9 @@ impl Rate {
         };
         let z = -t_quantile_one_sided(POWER);
         let t = t_quantile_two_sided(o.level / tests.max(1) as f64, self.df);
-        self.minimum_detectable = ((t - z) * self.error).max(self.threshold);
         self.significant = self.p_adjusted <= o.level;
+        let seen_from = ((t - z) * self.error).max(self.threshold);
+        self.minimum_detectable = (self.significant || self.difference.abs() <= seen_from).then_some(seen_from);
         let changed = self.significant && self.difference.abs() >= self.threshold;
         self.outcome = match (changed, self.more_is_worse, self.difference > 0.0) {
             (false, _, _) => Outcome::Same,
@@ -102,6 +109,16 @@ pub(super) fn rates(
     let keys: BTreeMap<Key, Exposure> = b.iter().chain(&a).flat_map(|c| c.out_of.clone()).collect();
     let mut out = vec![];
     for (key, per) in keys {
+        // A share of the totals' time says nothing where the totals cannot be compared.
+        if per == Exposure::SegmentTime
+            && let Some(total) = super::compare::withheld_total("tx", withheld)
+        {
+            withheld.push(Withheld {
+                metric: key.metric,
+                because: format!("{total} is not compared"),
+            });
+            continue;
+        }
         if let Some(because) = parity::not_recorded(before, after, key.needs) {
             withheld.push(Withheld {
                 metric: key.metric,
@@ -144,7 +161,7 @@ fn rate(key: &Key, per: Exposure, before: &[Counted], after: &[Counted], o: &Dif
         p: least.p,
         p_adjusted: 1.0,
         threshold: o.events,
-        minimum_detectable: 0.0,
+        minimum_detectable: None,
         significant: false,
         outcome: Outcome::Same,
         more_is_worse: key.more_is_worse,

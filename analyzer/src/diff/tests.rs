@@ -1,4 +1,5 @@
 //! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
 
 mod rules;
+mod said;
 mod samples;

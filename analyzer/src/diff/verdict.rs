@@ -5,7 +5,7 @@ use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::rates::{Kind, Rate};
-use crate::analyses::verdict::duration;
+use crate::analyses::verdict::{counted, duration};
 
 /// What is said of a metric, or of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -34,6 +34,14 @@ impl Outcome {
             Outcome::NotComparable => "not comparable",
         }
     }
+    /// The same; of what is not called a change, whether it is too small to matter or not known.
+    pub(super) fn word_of(self, significant: bool, uncertain: bool) -> &'static str {
+        match (self, significant, uncertain) {
+            (Outcome::Same, _, true) => "not certain",
+            (Outcome::Same, true, _) => "below the threshold",
+            _ => self.word(),
+        }
+    }
 }
 
 /// The answer.
@@ -43,97 +51,214 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// In a sentence.
     pub sentence: String,
+    /// No difference found, and yet no good news: too few recordings a side, no total, or totals of which it is not certain.
+    pub reserved: bool,
     /// What it rests on: a line for each change, the largest first.
     pub lines: Vec<(Outcome, String)>,
 }
 
 /// Lines at most.
 const LINES: usize = 12;
+/// Recordings a side below which groups show only large changes (docs/diff.md).
+pub const ENOUGH: usize = 6;
+/// Rates that a verdict of no difference names.
+const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
+/// Of these at most.
+const NAMED_MOST: usize = 4;
 
-/// Judges.
-pub(super) fn verdict(
-    parity: &[Check],
-    metrics: &[Metric],
-    rates: &[Rate],
-    breakdowns: &[Breakdown],
-    options: &DiffOptions,
-) -> Verdict {
-    if let Some(c) = parity.iter().find(|c| c.level == Level::Prevents) {
-        return Verdict {
-            outcome: Outcome::NotComparable,
-            sentence: format!("Not comparable. {}", c.sentence),
-            lines: vec![],
+/// What there is to judge.
+pub(super) struct Judged<'d> {
+    pub parity: &'d [Check],
+    pub metrics: &'d [Metric],
+    pub rates: &'d [Rate],
+    pub breakdowns: &'d [Breakdown],
+    /// Recordings before and after.
+    pub recordings: (usize, usize),
+    pub options: &'d DiffOptions,
+}
+
+impl Judged<'_> {
+    /// Judges.
+    pub fn verdict(&self) -> Verdict {
+        if let Some(c) = self.parity.iter().find(|c| c.level == Level::Prevents) {
+            return incomparable(&c.sentence);
+        }
+        if self.metrics.is_empty() && self.rates.is_empty() {
+            return incomparable("No metric has enough values on both sides.");
+        }
+        let mut lines: Vec<(Outcome, String)> = vec![];
+        let of_rates = self.rates.iter().filter(|r| r.outcome != Outcome::Same);
+        lines.extend(of_rates.map(|r| (r.outcome, rate_line(r))));
+        let of_metrics = self.metrics.iter().filter(|m| m.outcome != Outcome::Same);
+        lines.extend(of_metrics.filter_map(|m| Some((m.outcome, metric_line(m, self.breakdowns)?))));
+        lines.sort_by_key(|l| l.0);
+        let only = match self.metrics.len() {
+            0 => format!(
+                "Only {} could be compared, no duration.",
+                counted(self.rates.len() as u64, "rate", "rates")
+            ),
+            _ => String::new(),
         };
-    }
-    if metrics.is_empty() && rates.is_empty() {
-        return Verdict {
-            outcome: Outcome::NotComparable,
-            sentence: "Not comparable. No metric has enough values on both sides.".into(),
-            lines: vec![],
+        if lines.is_empty() && self.metrics.is_empty() {
+            return incomparable(&only);
+        }
+        let count = |o: Outcome| lines.iter().filter(|l| l.0 == o).count();
+        let (worse, better, changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        let (outcome, first) = match (worse, better, changed) {
+            (0, 0, 0) => (Outcome::Same, "No difference found.".to_owned()),
+            (0, 0, n) => (
+                Outcome::Changed,
+                format!("Changed in {n} of what was measured, neither better nor worse by itself."),
+            ),
+            (0, n, _) => (
+                Outcome::Better,
+                format!("Better in {n} of what was measured, worse in none."),
+            ),
+            (n, 0, _) => (
+                Outcome::Worse,
+                format!("Worse in {n} of what was measured, better in none."),
+            ),
+            (n, m, _) => (
+                Outcome::Worse,
+                format!("Worse in {n} of what was measured, better in {m}."),
+            ),
         };
+        let (few, uncertain) = (self.few(), self.uncertain());
+        let rest = match outcome {
+            Outcome::Same => vec![few.clone(), seen(self.metrics, self.rates), uncertain.clone()],
+            _ => vec![only, self.mind(), self.false_alarm()],
+        };
+        let said = std::iter::once(first).chain(rest).filter(|t| !t.is_empty());
+        let sentence = said.collect::<Vec<_>>().join(" ");
+        lines.truncate(LINES);
+        Verdict {
+            outcome,
+            sentence,
+            reserved: outcome == Outcome::Same
+                && !(few.is_empty() && uncertain.is_empty() && self.metrics.iter().any(is_total)),
+            lines,
+        }
     }
-    let mut lines: Vec<(Outcome, String)> = vec![];
-    let of_rates = rates.iter().filter(|r| r.outcome != Outcome::Same);
-    lines.extend(of_rates.map(|r| (r.outcome, rate_line(r))));
-    let of_metrics = metrics.iter().filter(|m| m.outcome != Outcome::Same);
-    lines.extend(of_metrics.filter_map(|m| Some((m.outcome, metric_line(m, breakdowns)?))));
-    lines.sort_by_key(|l| l.0);
-    let count = |o: Outcome| lines.iter().filter(|l| l.0 == o).count();
-    let (worse, better, changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
-    let percent = options.level * 100.0;
-    let (outcome, sentence) = match (worse, better, changed) {
-        (0, 0, 0) => (Outcome::Same, format!("No difference found. {}", seen(metrics))),
-        (0, 0, n) => (
-            Outcome::Changed,
-            format!("Changed in {n} of what was measured, neither better nor worse by itself."),
-        ),
-        (0, n, _) => (
-            Outcome::Better,
-            format!("Better in {n} of what was measured, worse in none."),
-        ),
-        (n, 0, _) => (
-            Outcome::Worse,
-            format!("Worse in {n} of what was measured, better in none."),
-        ),
-        (n, m, _) => (
-            Outcome::Worse,
-            format!("Worse in {n} of what was measured, better in {m}."),
-        ),
-    };
-    let sentence = match outcome {
-        Outcome::Same => sentence,
-        _ => format!("{sentence} Chance of a false alarm: at most {percent:.0} % for what varies inside a recording."),
-    };
-    lines.truncate(LINES);
-    Verdict {
-        outcome,
-        sentence,
-        lines,
+
+    fn groups(&self) -> bool {
+        self.recordings.0 > 1 && self.recordings.1 > 1
+    }
+
+    /// What small groups cannot show.
+    fn few(&self) -> String {
+        let side = match self.recordings {
+            (b, a) if !self.groups() || b.min(a) >= ENOUGH => return String::new(),
+            (b, a) if b == a => b.to_string(),
+            (b, a) => format!("{b} and {a}"),
+        };
+        format!(
+            "{side} a side show only large changes; what is not found here may show in pairs or in {ENOUGH} a side."
+        )
+    }
+
+    /// Totals that moved by more than chance seemed to allow, and yet not certainly.
+    fn uncertain(&self) -> String {
+        let totals = self.metrics.iter().filter(|m| is_total(m));
+        let of = |m: &Metric| {
+            let s = m.shifts.iter().find(|s| s.minimum_detectable.is_none())?;
+            Some(format!("{} p{} {}", m.metric, s.percent, signed(s.shift)))
+        };
+        let all: Vec<String> = totals.filter_map(of).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!("Not certain: {}.", all.join(", ")),
+        }
+    }
+
+    /// What else differs between the sides and may be the cause.
+    fn mind(&self) -> String {
+        let notices = self.parity.iter().filter(|c| c.level == Level::Differs);
+        // These say that something is amiss, not that the sides differ.
+        let (amiss, differ): (Vec<&Check>, Vec<&Check>) =
+            notices.partition(|c| matches!(c.what, "recordings" | "events lost" | "time compared"));
+        let names: Vec<&str> = differ
+            .iter()
+            .map(|c| c.what.split(',').next().unwrap_or(c.what))
+            .collect();
+        let mut said: Vec<String> = vec![];
+        if !names.is_empty() {
+            let one = matches!(names.as_slice(), [name] if !name.ends_with('s'));
+            let differ = if one { "differs" } else { "differ" };
+            said.push(format!("Mind: {} {differ}.", names.join(", ")));
+        }
+        said.extend(amiss.iter().map(|c| c.sentence.clone()));
+        said.join(" ")
+    }
+
+    fn false_alarm(&self) -> String {
+        let varies = match self.groups() {
+            true => "varies between recordings of a side",
+            false => "varies inside a recording",
+        };
+        let percent = self.options.level * 100.0;
+        format!("Chance of a false alarm: at most {percent:.0} % for what {varies}.")
     }
 }
 
-/// The smallest changes that would have been seen, of the totals.
-fn seen(metrics: &[Metric]) -> String {
-    let totals = metrics
-        .iter()
-        .filter(|m| m.which.stage == "total" && m.which.dev.is_none());
-    let text = |m: &Metric| {
+fn incomparable(why: &str) -> Verdict {
+    Verdict {
+        outcome: Outcome::NotComparable,
+        sentence: format!("Not comparable. {why}"),
+        reserved: false,
+        lines: vec![],
+    }
+}
+
+fn is_total(m: &Metric) -> bool {
+    m.which.stage == "total" && m.which.dev.is_none()
+}
+
+/// The smallest changes that would have been seen, of the totals, retransmissions and drops.
+fn seen(metrics: &[Metric], rates: &[Rate]) -> String {
+    let of_total = |m: &Metric| {
         let s = m.shifts.first()?;
-        let part = 100.0 * s.minimum_detectable as f64 / s.before.unsigned_abs().max(1) as f64;
+        let least = s.minimum_detectable?;
+        let part = 100.0 * least as f64 / s.before.unsigned_abs().max(1) as f64;
         Some(format!(
             "{} p{} by {} ({part:.0} %)",
             m.metric,
             s.percent,
-            duration(s.minimum_detectable)
+            duration(least)
         ))
     };
-    let all: Vec<String> = totals.filter_map(text).collect();
+    let of_rate = |r: &Rate| {
+        let least = r.minimum_detectable?;
+        Some(format!("{} by {}", r.metric, amount(r.kind, least)))
+    };
+    let totals = metrics.iter().filter(|m| is_total(m)).filter_map(of_total);
+    let named = rates.iter().filter(|r| NAMED.iter().any(|n| r.metric.starts_with(n)));
+    let all: Vec<String> = totals.chain(named.filter_map(of_rate).take(NAMED_MOST)).collect();
     match all.is_empty() {
         true => "There is no total to say how small a change would have been seen; see each metric.".into(),
         false => format!(
             "A change would have been seen in 8 of 10 cases from: {}.",
             all.join(", ")
         ),
+    }
+}
+
+/// With its sign.
+fn signed(ns: i64) -> String {
+    let size = duration(i64::try_from(ns.unsigned_abs()).unwrap_or(i64::MAX));
+    format!("{}{size}", if ns < 0 { "\u{2212}" } else { "+" })
+}
+
+/// What a stage has to do with the change of its ledger's mean: a share of it, where it is one.
+pub(super) fn share(part_ns: f64, whole_ns: f64, ledger: &str) -> String {
+    let (part, whole) = (part_ns as i64, whole_ns as i64);
+    let is_share = part.signum() == whole.signum() && part.unsigned_abs() <= whole.unsigned_abs();
+    match is_share {
+        true => format!(
+            "{} of the {} that the mean {ledger} changed by",
+            signed(part),
+            signed(whole)
+        ),
+        false => format!("its mean {}, the mean {ledger} {}", signed(part), signed(whole)),
     }
 }
 
@@ -161,22 +286,21 @@ fn metric_line(m: &Metric, breakdowns: &[Breakdown]) -> Option<String> {
         .iter()
         .find(|b| b.ledger == m.which.ledger && m.which.is_stage());
     if let Some((b, part)) = ledger.and_then(|b| Some((b, b.parts.iter().find(|p| p.stage == m.which.stage)?))) {
-        line += &format!(
-            "; {} of the {} that the mean {} changed by",
-            duration(part.added_ns() as i64),
-            duration((b.after_ns - b.before_ns) as i64),
-            b.ledger
-        );
+        line += &format!("; {}", share(part.added_ns(), b.after_ns - b.before_ns, b.ledger));
     }
     Some(line)
 }
 
-fn rate_line(r: &Rate) -> String {
-    let text = |v: f64| match r.kind {
+fn amount(kind: Kind, v: f64) -> String {
+    match kind {
         Kind::Events => format!("{:.2} in 1000", v * 1e3),
         Kind::Units => format!("{:.1} % of units", v * 100.0),
         Kind::Time => format!("{:.1} % of the time", v * 100.0),
         Kind::Size => format!("{v:.1}"),
-    };
+    }
+}
+
+fn rate_line(r: &Rate) -> String {
+    let text = |v: f64| amount(r.kind, v);
     format!("{} {} -> {}", r.metric, text(r.before.value), text(r.after.value))
 }

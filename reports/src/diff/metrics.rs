@@ -2,7 +2,7 @@
 
 use netmortem_analyzer::diff::{Breakdown, Diff, Metric, Outcome, Shift};
 
-use super::severity;
+use super::badge;
 use crate::chart::{self, ChartSpec, Division, EcdfCurve, EcdfPlot, Plot, Size, Tone};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Table};
@@ -31,10 +31,10 @@ fn row(m: &Metric, s: &Shift) -> Vec<Cell> {
             )
             .into(),
         ),
-        value(s.minimum_detectable),
+        s.minimum_detectable.map_or(Cell::Unknown, value),
         Cell::Number(s.p_adjusted),
         Cell::Number(m.cliffs_delta),
-        Cell::Badge(severity(s.outcome), s.outcome.word().into()),
+        badge(s.outcome, s.word(), s.minimum_detectable.is_some()),
     ]
 }
 

@@ -40,7 +40,11 @@ pub fn document(diff: &Diff) -> Document {
         Some(method(diff)),
     ];
     Document {
-        title: Text::from(format!("{} compared with {}", names(&diff.after), names(&diff.before))),
+        title: Text::from(format!(
+            "{} compared with {}",
+            names(&diff.after, &diff.before),
+            names(&diff.before, &diff.after)
+        )),
         subtitle: Text::from(format!("before: {} · after: {}", side(&diff.before), side(&diff.after))),
         sections: sections.into_iter().flatten().collect(),
         footer: Text::from(concat!(
@@ -51,15 +55,25 @@ pub fn document(diff: &Diff) -> Document {
     }
 }
 
-fn names(side: &[Side]) -> String {
-    let name = |s: &Side| {
-        let last = s.source.trim_end_matches('/').rsplit('/').next().unwrap_or(&s.source);
-        Text::name(last).as_str().to_owned()
-    };
-    match side {
-        [one] => name(one),
-        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
-        [] => "nothing".into(),
+/// What a side is called: the shortest end of its first path that the other side's has not.
+fn names(side: &[Side], other: &[Side]) -> String {
+    let path = |of: &[Side]| of.first().map_or(String::new(), |s| s.source.clone());
+    let name = Text::name(tail(&path(side), &path(other))).as_str().to_owned();
+    match side.len() {
+        0 => "nothing".into(),
+        1 => name,
+        n => format!("{name} and {} more", n - 1),
+    }
+}
+
+/// The shortest end of `path`, whole parts, in which it differs from `other`; the last part when nothing differs.
+fn tail<'p>(path: &'p str, other: &str) -> &'p str {
+    let (path, other) = (path.trim_end_matches('/'), other.trim_end_matches('/'));
+    let alike = path.rsplit('/').zip(other.rsplit('/')).take_while(|(p, o)| p == o);
+    let parts = if path == other { 1 } else { alike.count() + 1 };
+    match path.rmatch_indices('/').nth(parts - 1) {
+        Some((at, _)) => path.get(at + 1..).unwrap_or(path),
+        None => path,
     }
 }
 
@@ -85,8 +99,21 @@ pub(super) fn severity(outcome: Outcome) -> Severity {
     }
 }
 
+/// A cell of judgement; nothing is said for good or bad of what is not certain.
+pub(super) fn badge(outcome: Outcome, word: &str, seen_from_known: bool) -> Cell {
+    let tone = match seen_from_known {
+        true => severity(outcome),
+        false => Severity::Unknown,
+    };
+    Cell::Badge(tone, word.into())
+}
+
 fn verdict_section(diff: &Diff) -> Section {
-    let mut blocks = vec![strip(severity(diff.verdict.outcome), diff.verdict.sentence.clone())];
+    let tone = match diff.verdict.reserved {
+        true => Severity::Notice,
+        false => severity(diff.verdict.outcome),
+    };
+    let mut blocks = vec![strip(tone, diff.verdict.sentence.clone())];
     blocks.extend(diff.verdict.lines.iter().map(|(outcome, line)| {
         Block::Strip(Strip {
             severity: severity(*outcome),
@@ -171,9 +198,10 @@ fn rates(diff: &Diff) -> Section {
             Cell::Code(Text::name(&r.metric)),
             side(r.kind, &r.before),
             side(r.kind, &r.after),
-            Cell::Text(rate(r.kind, r.minimum_detectable).into()),
+            r.minimum_detectable
+                .map_or(Cell::Unknown, |v| Cell::Text(rate(r.kind, v).into())),
             Cell::Number(r.p_adjusted),
-            Cell::Badge(severity(r.outcome), r.outcome.word().into()),
+            badge(r.outcome, r.word(), r.minimum_detectable.is_some()),
             Cell::Text(r.meaning.clone().into()),
         ]
     };
@@ -246,6 +274,30 @@ fn settings(diff: &Diff) -> Section {
 
 fn method(diff: &Diff) -> Section {
     let o = &diff.options;
+    let (before, after) = (diff.before.len(), diff.after.len());
+    let groups = before > 1 && after > 1;
+    let unit = match groups {
+        true => format!(
+            "Packets of one burst are not independent: the recording is the unit, {before} before and {after} after. Intervals come \
+             from {} resamples of recordings, p values from how the recordings of a side differ.",
+            o.draws
+        ),
+        false => format!(
+            "Packets of one burst are not independent: intervals come from {} resamples of blocks of time, p values from how \
+             blocks of 1/40, 1/20 and 1/10 of the recording differ, the least certain of the three.",
+            o.draws
+        ),
+    };
+    let between = match groups {
+        true => format!(
+            "What varies between recordings is measured; of few recordings only roughly, so that below {} a side only large changes \
+             are found.",
+            netmortem_analyzer::diff::ENOUGH
+        ),
+        false => "With one recording on a side, what varies only between recordings cannot be told from a change: compare groups \
+                  (--before A1 A2 A3 --after B1 B2 B3)."
+            .to_owned(),
+    };
     let items = [
         format!(
             "A change is called when its p value, adjusted for all {} tests of this comparison (Holm), is at most {}, it is at least the \
@@ -264,15 +316,9 @@ fn method(diff: &Diff) -> Section {
             format::percent(o.units),
             format::percent(o.share)
         ),
-        format!(
-            "Packets of one burst are not independent: intervals come from {} resamples of blocks of time (or of recordings, with \
-             several a side), p values from how blocks of 1/40, 1/20 and 1/10 of the recording differ, the least certain of the three.",
-            o.draws
-        ),
+        unit,
         "Only certain and strong rows count, and only whole units; what was left out is counted.".to_owned(),
-        "With one recording a side, what varies only between recordings cannot be told from a change: compare groups \
-         (--before A1 A2 A3 --after B1 B2 B3)."
-            .to_owned(),
+        between,
     ];
     Section {
         id: "method",

@@ -57,7 +57,7 @@ fn row(m: &Metric) -> (Outcome, Vec<String>) {
         let s = of(percent).map(|s| if after { s.after } else { s.before });
         s.map_or_else(|| format::UNKNOWN.to_owned(), value)
     };
-    let seen = of(50).map_or_else(|| format::UNKNOWN.to_owned(), |s| value(s.minimum_detectable));
+    let seen = format::or_unknown(of(50).and_then(|s| s.minimum_detectable), value);
     let cells = vec![
         Text::name(&m.metric).as_str().to_owned(),
         text(50, false),
@@ -65,7 +65,7 @@ fn row(m: &Metric) -> (Outcome, Vec<String>) {
         text(99, false),
         text(99, true),
         seen,
-        m.outcome.word().to_owned(),
+        m.word().to_owned(),
     ];
     (m.outcome, cells)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use netmortem_analyzer::Facts;
-use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Window, compare};
+use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Window, compare, devices, empty_window};
 use netmortem_reports::{Colors, diff, html, text, write_pngs};
 
 use crate::args::Global;
@@ -130,10 +130,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     // Opened before the outputs: what cannot be read should not empty the page of yesterday.
     let open = |paths: &[PathBuf]| paths.iter().map(|p| input::open(p)).collect::<anyhow::Result<Vec<_>>>();
     let (b, a) = (open(&before)?, open(&after)?);
-    let mut page = output::writer(Some(&args.output))?;
-    let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
     let facts = |side: &[netmortem_formats::Capture]| -> Vec<Facts> { side.iter().map(input::facts_of).collect() };
     let (b, a) = (facts(&b), facts(&a));
+    let (b, a): (Vec<&Facts>, Vec<&Facts>) = (b.iter().collect(), a.iter().collect());
+    selects_something(args, &b, &a)?;
+    let mut page = output::writer(Some(&args.output))?;
+    let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
     let options = DiffOptions {
         level: args.level,
         before_window: args.before_time,
@@ -144,7 +146,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             false => DiffOptions::default(),
         }
     };
-    let of = compare(&b.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &options);
+    let of = compare(&b, &a, &options);
     let failed = args.fail_on.broken(&of);
     let document = diff::document(&of);
     page.write_all(html(&document).as_bytes())
@@ -189,6 +191,30 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         true => Outcome::Done,
         false => Outcome::Bad,
     })
+}
+
+/// Whether `--dev` and the windows leave anything: a name mistyped is no comparison that could not be made.
+fn selects_something(args: &Args, b: &[&Facts], a: &[&Facts]) -> anyhow::Result<()> {
+    let known = devices(&[b, a].concat());
+    if let Some(dev) = args.dev.iter().find(|d| !known.contains(*d)) {
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        return Err(failure(
+            format!("--dev {dev}: no recording has traffic of this device"),
+            format!("name one or more of: {}", list.join(", ")),
+        ));
+    }
+    for (option, side, window) in [
+        ("--before-time", b, args.before_time),
+        ("--after-time", a, args.after_time),
+    ] {
+        if let Some((source, ns)) = empty_window(side, window) {
+            return Err(failure(
+                format!("{option}: nothing of {source} lies in this window"),
+                format!("it is {:.3} s long; times count from its start", ns as f64 / 1e9),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn cannot(path: &Path) -> String {
