@@ -108,7 +108,7 @@ fn ids_are_no_more_than_the_file() {
     let records: Vec<_> = (0..20u32)
         .map(|n| writer::sample(e, &a, 1, u64::from(n), 0, &payload(e, n)))
         .collect();
-    let mut file = writer::file(e, &[a.clone()], &records);
+    let mut file = writer::file(e, std::slice::from_ref(&a), &records);
     let (at, entries) = (file.len(), 1500);
     let whole = at + entries * 112;
     for _ in 0..entries {
