@@ -31,12 +31,23 @@ fn enter(name: &str) -> anyhow::Result<()> {
     )?)
 }
 
-/// Sends, and writes what was sent as `name value` lines.
+/// The counters of this thread's namespace, into `DIR/WHO.WHEN`.
+fn counters(dir: &Path, who: &str, when: &str) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for file in ["snmp", "netstat"] {
+        text += &std::fs::read_to_string(format!("/proc/thread-self/net/{file}"))?;
+    }
+    Ok(std::fs::write(dir.join(format!("{who}.{when}")), text)?)
+}
+
+/// Sends, and writes what was sent as `name value` lines. The counters `first` and `last` are of a time that is recorded from
+/// end to end, those `before` and `after` (`play.rs`) of one that has the whole recording in it.
 pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
     let (ready, is_ready) = mpsc::channel();
     std::thread::scope(|s| {
         let served = s.spawn(move || -> anyhow::Result<u64> {
             enter(server)?;
+            counters(dir, "server", "first")?;
             // Refused by a full socket: nobody reads it.
             let full = UdpSocket::bind("127.0.0.1:0")?;
             let from = UdpSocket::bind("127.0.0.1:0")?;
@@ -52,9 +63,11 @@ pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
                 read += stream.read_to_end(&mut got)? as u64;
                 stream.write_all(&[1])?;
             }
+            counters(dir, "server", "last")?;
             Ok(read)
         });
         enter(client)?;
+        counters(dir, "client", "first")?;
         let port = is_ready.recv().context("the server did not start")?;
         let udp = UdpSocket::bind("0.0.0.0:0")?;
         for _ in 0..TO_CLOSED_PORT {
@@ -68,6 +81,7 @@ pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
             stream.shutdown(std::net::Shutdown::Write)?;
             anyhow::ensure!(stream.read(&mut [0])? == 1, "no answer");
         }
+        counters(dir, "client", "last")?;
         let read = served.join().map_err(|_| anyhow::anyhow!("the server died"))??;
         anyhow::ensure!(read == CONNECTIONS * BYTES_EACH, "{read} bytes read");
         let truth =
