@@ -18,6 +18,7 @@ mod command;
 mod drain;
 mod dry_run;
 mod error;
+mod finish;
 pub mod flight;
 mod host;
 mod instance;

@@ -61,16 +61,7 @@ pub fn prepare(
     let online: Vec<u32> = cpus.iter().copied().filter(wanted).collect();
     Ok(Manifest {
         format_version: bundle::FORMAT_VERSION,
-        recorder: RecorderInfo {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: options.command_line.clone(),
-            pid: std::process::id(),
-            command: options
-                .command
-                .iter()
-                .map(|c| c.to_string_lossy().into_owned())
-                .collect(),
-        },
+        recorder: recorder_info(options),
         host: host::host(u32::try_from(cpus.len()).unwrap_or(u32::MAX)),
         machine,
         clocks: Clocks {
@@ -92,6 +83,20 @@ pub fn prepare(
         flight: None,
         notes,
     })
+}
+
+/// Who records, and what it was asked for.
+pub fn recorder_info(options: &RecordOptions) -> RecorderInfo {
+    RecorderInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: options.command_line.clone(),
+        pid: std::process::id(),
+        command: options
+            .command
+            .iter()
+            .map(|c| c.to_string_lossy().into_owned())
+            .collect(),
+    }
 }
 
 fn first_number(text: &str) -> Option<u64> {

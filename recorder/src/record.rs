@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, End, RecorderEnd, TapEnd};
+use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, TapEnd};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 use rustix::fs::OFlags;
 
 use crate::command::Command;
 use crate::drain::{CpuDrain, Drains, Shared};
 use crate::error::RecordError;
+use crate::finish::{Ended, finish};
 use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
@@ -20,7 +21,7 @@ use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
 use crate::probes::{self, Probes};
 use crate::signals::Signals;
-use crate::watch::watch;
+use crate::watch::{Watched, watch};
 use crate::{clock, host, output, pcap, snapshot, tracefs};
 
 /// A recording under way.
@@ -128,15 +129,13 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     };
 
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
-    let stopped = watch(
-        &limits,
-        &signals,
-        &instance,
-        (&drains, &taps),
-        &mut command,
-        started,
-        tell,
-    )?;
+    let watched = Watched {
+        shared: drains.shared(),
+        taps: &taps,
+        one_has_ended: &|| drains.one_has_ended(),
+        lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
+    };
+    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell)?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -156,44 +155,20 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let cmdlines = tracefs::read(&tracefs.join("saved_cmdlines")).unwrap_or_default();
     writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
     let cpu_stats = stats(&instance, &online)?;
-    let mut notes = manifest.notes.clone();
-    problems.extend(stopped.sentence);
-    judge(&cpu_stats, &mut problems);
-    problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
-    notes.extend(problems.iter().cloned());
-    let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
-    let (events, lost) = (sum(|s| s.read_events), sum(lost_events));
-    let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
-    let end = End {
-        stop_reason: stopped.reason.clone(),
+    let ended = Ended {
+        elapsed,
+        stopped,
         clock: clock_at_end,
         cpu_stats,
-        packets: packets.clone(),
-        command: command.clone(),
-        recorder: RecorderEnd { cpu_ns, ring_bytes },
-        flight: None,
-        problems,
-        members: Vec::new(),
-    };
-    let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;
-    let plan = &manifest.plan;
-    let (enabled, absent) = (plan.events.len(), plan.absent.len());
-    instance.remove()?;
-    Ok(Summary {
-        path,
-        elapsed,
-        stop_reason: stopped.reason,
-        events,
-        lost,
         ring_bytes,
-        bundle_bytes,
-        cpu_ns,
-        enabled,
-        absent,
         packets,
         command,
-        notes,
-    })
+        cpu_before_ns,
+        problems,
+    };
+    let summary = finish(writer, path, &manifest, ended)?;
+    instance.remove()?;
+    Ok(summary)
 }
 
 /// Tracing is on while this lives.

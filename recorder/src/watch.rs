@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::command::Command;
-use crate::drain::{Drains, Shared};
+use crate::drain::Shared;
 use crate::error::RecordError;
-use crate::instance::Instance;
 use crate::limits::Limits;
-use crate::record::{Progress, lost_events, stats};
+use crate::record::Progress;
 use crate::signals::Signals;
 use crate::snapshot::second;
 use crate::{clock, limits, pcap};
@@ -43,21 +42,32 @@ impl Stopped {
     }
 }
 
+/// What a backend shows the loop.
+pub struct Watched<'a> {
+    /// The bundle.
+    pub shared: &'a Shared,
+    /// The taps.
+    pub taps: &'a pcap::Running,
+    /// Whether a thread that reads events has ended, which it does by itself only on an error.
+    pub one_has_ended: &'a dyn Fn() -> bool,
+    /// Events lost so far, all CPUs.
+    pub lost: &'a dyn Fn() -> Result<u64, RecordError>,
+}
+
 /// Waits for a reason to stop. `command` ends the recording when it ends.
 pub fn watch(
     limits: &Limits,
     signals: &Signals,
-    instance: &Instance,
-    (drains, taps): (&Drains, &pcap::Running),
+    watched: &Watched<'_>,
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Stopped, RecordError> {
+    let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
     let mut cpu = CpuShare::new(started);
     let mut seconds = second::Pace::new(started);
     loop {
-        let shared = drains.shared();
         let bundle_bytes = shared.bundle_bytes.load(Ordering::Relaxed);
         if let Some(name) = signals.received() {
             return Ok(Stopped::because(name));
@@ -65,7 +75,7 @@ pub fn watch(
         if command.as_mut().is_some_and(|c| c.has_ended()) {
             return Ok(Stopped::because("command"));
         }
-        if drains.one_has_ended() || taps.one_has_failed() {
+        if (watched.one_has_ended)() || watched.taps.one_has_failed() {
             // It will say why when it is joined.
             return Ok(Stopped::because("error"));
         }
@@ -84,12 +94,11 @@ pub fn watch(
         if told.elapsed() >= TELL {
             told = Instant::now();
             write(shared, |w| w.flush())?;
-            let stats = stats(instance, &[])?;
             tell(&Progress {
                 elapsed: started.elapsed(),
                 bundle_bytes,
                 ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
-                lost: stats.iter().map(lost_events).sum(),
+                lost: (watched.lost)()?,
             });
             if let Some(stopped) = over_cpu(limits, &mut cpu) {
                 return Ok(stopped);

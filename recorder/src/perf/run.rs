@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use netmortem_formats::bundle::{
-    self, BundleWriter, Clocks, End, Manifest, Plan, PlannedPerf, RecorderEnd, RecorderInfo,
-};
+use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, Plan, PlannedPerf};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 
 use super::drain::{Drained, Rings};
@@ -16,22 +14,15 @@ use super::sys::SAMPLE_TYPE;
 use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
+use crate::finish::{Ended, finish};
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
 use crate::plan::{self, Enabled};
-use crate::prepare::write_texts;
-use crate::record::{Progress, Summary, judge, lost_events};
+use crate::prepare::{recorder_info, write_texts};
+use crate::record::{Progress, Summary};
 use crate::signals::Signals;
-use crate::snapshot::{self, second};
-use crate::watch::{CpuShare, Stopped, over, over_cpu};
-use crate::{clock, host, limits, output, pcap, permissions};
-
-/// How often it looks for a reason to stop.
-const TICK: Duration = Duration::from_millis(50);
-/// How often the bundle is flushed, progress is told and the cost is looked at.
-const TELL: Duration = Duration::from_secs(1);
-/// How often all clocks are read together.
-const CLOCKS: Duration = Duration::from_secs(5);
+use crate::watch::{Watched, watch};
+use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
 /// Records. `because` says why this backend was chosen.
 pub fn record_perf(
@@ -81,7 +72,13 @@ pub fn record_perf(
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
-    let stopped = watch(&limits, signals, (&shared, &rings, &taps), &mut command, started, tell)?;
+    let watched = Watched {
+        shared: &shared,
+        taps: &taps,
+        one_has_ended: &|| rings.one_has_ended(),
+        lost: &|| Ok(rings.lost.load(Ordering::Relaxed)),
+    };
+    let stopped = watch(&limits, signals, &watched, &mut command, started, tell)?;
     switch(&cpus, false)?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -100,42 +97,18 @@ pub fn record_perf(
         .map_err(out_error)?,
     );
     let cpu_stats = stats(&cpus, &drained, &scope, &mut problems);
-    let mut notes = manifest.notes.clone();
-    problems.extend(stopped.sentence);
-    judge(&cpu_stats, &mut problems);
-    problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
-    notes.extend(problems.iter().cloned());
-    let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
-    let (events, lost) = (sum(|s| s.read_events), sum(lost_events));
-    let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
-    let end = End {
-        stop_reason: stopped.reason.clone(),
+    let ended = Ended {
+        elapsed,
+        stopped,
         clock: clock_at_end,
         cpu_stats,
-        packets: packets.clone(),
-        command: command.clone(),
-        recorder: RecorderEnd { cpu_ns, ring_bytes },
-        flight: None,
-        problems,
-        members: Vec::new(),
-    };
-    let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;
-    let plan = &manifest.plan;
-    Ok(Summary {
-        path,
-        elapsed,
-        stop_reason: stopped.reason,
-        events,
-        lost,
         ring_bytes,
-        bundle_bytes,
-        cpu_ns,
-        enabled: plan.events.len(),
-        absent: plan.absent.len(),
         packets,
         command,
-        notes,
-    })
+        cpu_before_ns,
+        problems,
+    };
+    finish(writer, path, &manifest, ended)
 }
 
 fn manifest(
@@ -172,16 +145,7 @@ fn manifest(
     let pages = 1u64 << pages.ilog2();
     Ok(Manifest {
         format_version: bundle::FORMAT_VERSION,
-        recorder: RecorderInfo {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: options.command_line.clone(),
-            pid: std::process::id(),
-            command: options
-                .command
-                .iter()
-                .map(|c| c.to_string_lossy().into_owned())
-                .collect(),
-        },
+        recorder: recorder_info(options),
         host: host::host(u32::try_from(machine.cpus_online.len()).unwrap_or(u32::MAX)),
         machine,
         clocks: Clocks {
@@ -254,58 +218,4 @@ fn stats(cpus: &[OnCpu], drained: &[(u32, Drained)], scope: &Scope, problems: &m
         });
     }
     out
-}
-
-/// Waits for a reason to stop.
-fn watch(
-    limits: &Limits,
-    signals: &Signals,
-    (shared, rings, taps): (&Shared, &Rings, &pcap::Running),
-    command: &mut Option<Command>,
-    started: Instant,
-    tell: &mut dyn FnMut(&Progress),
-) -> Result<Stopped, RecordError> {
-    let (mut told, mut clocks) = (started, started);
-    let mut cpu = CpuShare::new(started);
-    let mut seconds = second::Pace::new(started);
-    loop {
-        let bundle_bytes = shared.bundle_bytes.load(Ordering::Relaxed);
-        if let Some(name) = signals.received() {
-            return Ok(Stopped::because(name));
-        }
-        if command.as_mut().is_some_and(|c| c.has_ended()) {
-            return Ok(Stopped::because("command"));
-        }
-        if rings.one_has_ended() || taps.one_has_failed() {
-            // It will say why when it is joined.
-            return Ok(Stopped::because("error"));
-        }
-        if let Some(stopped) = over(limits, started.elapsed(), bundle_bytes) {
-            return Ok(stopped);
-        }
-        if clocks.elapsed() >= CLOCKS {
-            clocks = Instant::now();
-            let pair = clock::clock_pair();
-            crate::watch::write(shared, |w| w.append_clock_pair(&pair))?;
-        }
-        if seconds.is_due(Instant::now()) {
-            let now = second::take();
-            crate::watch::write(shared, |w| w.append_second(&now))?;
-        }
-        if told.elapsed() >= TELL {
-            told = Instant::now();
-            crate::watch::write(shared, |w| w.flush())?;
-            tell(&Progress {
-                elapsed: started.elapsed(),
-                bundle_bytes,
-                ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
-                lost: rings.lost.load(Ordering::Relaxed),
-            });
-            if let Some(stopped) = over_cpu(limits, &mut cpu) {
-                return Ok(stopped);
-            }
-        }
-        let left = limits.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
-        std::thread::sleep(TICK.min(left));
-    }
 }
