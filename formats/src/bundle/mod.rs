@@ -37,8 +37,9 @@ pub use manifest::{
     PlannedPerf, PlannedTap, RecorderEnd, RecorderInfo, TapEnd,
 };
 pub use names::{
-    HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PacketsName, PagesName, SAVED_CMDLINES, TASKS,
-    event_format_name, packets_name, pages_name, parse_packets_name, records_name, seconds_name, snapshot_name,
+    HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PROC_COUNTERS, PacketsName, PagesName,
+    SAVED_CMDLINES, TASKS, event_format_name, packets_name, pages_name, parse_packets_name, records_name, seconds_name,
+    snapshot_name,
 };
 pub use seconds::{Second, seconds};
 pub use verify::verify;

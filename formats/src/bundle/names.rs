@@ -17,6 +17,27 @@ pub const PRINTK_FORMATS: &str = "printk_formats";
 /// Text symbols of /proc/kallsyms, one zstd frame.
 pub const KALLSYMS: &str = "kallsyms.zst";
 
+/// Counters of the host that are read at the start and at the end: snapshots of this name, paths below /proc.
+pub const PROC_COUNTERS: [&str; 17] = [
+    "net/snmp",
+    "net/netstat",
+    "net/snmp6",
+    "net/softnet_stat",
+    "net/dev",
+    "net/sockstat",
+    "net/sockstat6",
+    "net/protocols",
+    "net/ptype",
+    "net/route",
+    "net/arp",
+    "interrupts",
+    "softirqs",
+    "stat",
+    "loadavg",
+    "meminfo",
+    "schedstat",
+];
+
 /// Snapshot of all threads that existed: `tid tgid comm` lines.
 pub const TASKS: &str = "tasks";
 

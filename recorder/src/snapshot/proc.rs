@@ -4,29 +4,9 @@ use std::io;
 use std::path::Path;
 
 use netmortem_formats::SnapshotWhen;
+use netmortem_formats::bundle::PROC_COUNTERS;
 
 use crate::tracefs::read_file;
-
-/// Counters: both times. Paths below /proc.
-const COUNTERS: [&str; 17] = [
-    "net/snmp",
-    "net/netstat",
-    "net/snmp6",
-    "net/softnet_stat",
-    "net/dev",
-    "net/sockstat",
-    "net/sockstat6",
-    "net/protocols",
-    "net/ptype",
-    "net/route",
-    "net/arp",
-    "interrupts",
-    "softirqs",
-    "stat",
-    "loadavg",
-    "meminfo",
-    "schedstat",
-];
 
 /// Settings: at the start only. Paths below /proc. Not `cmdline`: people put secrets there. `sysctl` has these and many
 /// more; as members of their own they are what a reader of format version 1 knows.
@@ -60,7 +40,7 @@ const OF_NAMESPACE: [&str; 6] = ["snmp", "netstat", "snmp6", "dev", "sockstat", 
 /// Hands over what exists.
 pub fn take(when: SnapshotWhen, put: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let settings: &[&str] = if when == SnapshotWhen::Start { &SETTINGS } else { &[] };
-    for what in COUNTERS.iter().chain(settings) {
+    for what in PROC_COUNTERS.iter().chain(settings) {
         if let Ok(text) = read_file(&Path::new("/proc").join(what)) {
             put(what, &text)?;
         }

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use netmortem_formats::bundle::{
-    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PagesEncoder, PlannedPerf, SAVED_CMDLINES,
+    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder, PlannedPerf,
+    SAVED_CMDLINES,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
@@ -22,26 +23,8 @@ pub struct Texts {
 const NAMES_AT_END: [&str; 1] = ["tasks"];
 /// States that events go on from: true at the begin of the recording, not of the window.
 const STATES: [&str; 1] = ["sockets"];
-/// Counters: of all of the recording.
-const COUNTERS: [&str; 17] = [
-    "net/snmp",
-    "net/netstat",
-    "net/snmp6",
-    "net/softnet_stat",
-    "net/dev",
-    "net/sockstat",
-    "net/sockstat6",
-    "net/protocols",
-    "net/ptype",
-    "net/route",
-    "net/arp",
-    "interrupts",
-    "softirqs",
-    "stat",
-    "loadavg",
-    "meminfo",
-    "nics",
-];
+/// Counters that are not of /proc: like those, of all of the recording.
+const COUNTERS: [&str; 1] = ["nics"];
 
 /// What becomes of all members but the manifest, the events and the end.
 pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut Done) -> Texts {
@@ -96,7 +79,7 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
             .map_or(what, |r| r.1);
         let stays = match when {
             SnapshotWhen::End => NAMES_AT_END.contains(&whole),
-            SnapshotWhen::Start => !STATES.contains(&whole) && !COUNTERS.contains(&whole),
+            SnapshotWhen::Start => ![&STATES[..], &COUNTERS, &PROC_COUNTERS].concat().contains(&whole),
         };
         if !stays {
             return None;
