@@ -3,8 +3,10 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters, Swatch};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::frame::{self, Frame};
+use crate::chart::legend::Swatch;
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{BarRow, Bars, Division, Unit};
 use crate::chart::theme::Tone;
 use crate::format;

@@ -1,7 +1,5 @@
 //! Drawing in logical pixels on any plotters backend. `scale` backend pixels make one logical pixel, so the same drawing gives an SVG
 //! with half-pixel precision and a bitmap of any resolution.
-//!
-//! Long because it is every shape that a chart may draw, each a few lines.
 
 use std::fmt;
 
@@ -9,9 +7,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
 use plotters_backend::{BackendColor, BackendStyle, DrawingBackend, DrawingErrorKind};
 
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::ChartSpec;
 use crate::chart::{font, theme};
-use crate::clean::Text;
 
 /// Why a chart could not be drawn.
 #[derive(Debug)]
@@ -42,12 +40,6 @@ pub const GROUP: char = '\u{1}';
 /// Between the parts of such a mark.
 pub const FIELD: char = '\u{2}';
 
-/// Ordinary letters, logical pixels per em (more exactly: per line, as plotters counts).
-pub const FONT: f64 = 13.5;
-/// Axis labels and notes.
-pub const SMALL: f64 = 12.5;
-const TITLE: f64 = 16.0;
-
 /// Where a text was placed, logical pixels: for the tests that nothing is clipped and nothing overlaps.
 #[derive(Clone, Debug)]
 pub struct TextBox {
@@ -55,53 +47,6 @@ pub struct TextBox {
     pub text: String,
     /// Left, top, right, bottom.
     pub edges: (f64, f64, f64, f64),
-}
-
-/// Horizontal alignment to the given x.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
-    /// Starts there.
-    Start,
-    /// Is centred there.
-    Middle,
-    /// Ends there.
-    End,
-}
-
-/// Size, weight and colour of letters.
-#[derive(Clone, Copy)]
-pub struct Letters {
-    /// Logical pixels.
-    pub size: f64,
-    /// Heavier.
-    pub bold: bool,
-    /// Colour.
-    pub color: BackendColor,
-}
-
-impl Letters {
-    /// Ordinary text.
-    pub const NORMAL: Self = Self {
-        size: FONT,
-        bold: false,
-        color: theme::INK,
-    };
-    /// Axis labels and notes.
-    pub const NOTE: Self = Self {
-        size: SMALL,
-        bold: false,
-        color: theme::MUTED,
-    };
-    const TITLE: Self = Self {
-        size: TITLE,
-        bold: true,
-        color: theme::INK,
-    };
-
-    /// The same in another colour.
-    pub const fn colored(self, color: BackendColor) -> Self {
-        Self { color, ..self }
-    }
 }
 
 struct Stroke {
@@ -365,54 +310,4 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         let kept: String = chars.iter().take(fits).collect();
         format!("{}…", kept.trim_end())
     }
-
-    /// A name as [`Self::legend`] at `x` writes it: series are known to the script by it.
-    pub fn legend_name(&self, name: &str, x: f64) -> String {
-        self.fit(name, Letters::NOTE, (self.width - 8.0 - x - 26.0).min(240.0))
-    }
-
-    /// A row of swatches with names, from `x` to the right edge; returns the height used (0 without entries).
-    pub fn legend(&mut self, x: f64, y: f64, entries: &[(Text, Swatch)]) -> Result<f64, ChartError> {
-        const ROW: f64 = 19.0;
-        let (mut at, mut row) = (x, y + ROW / 2.0);
-        let right = self.width - 8.0;
-        for (name, swatch) in entries {
-            let name = self.legend_name(name.as_str(), x);
-            let width = 22.0 + self.text_width(&name, Letters::NOTE);
-            if at > x && at + width > right {
-                at = x;
-                row += ROW;
-            }
-            self.open("lg", &[("n", &name)])?;
-            match swatch {
-                Swatch::Box(color) => self.rect((at, row - 5.0), (at + 12.0, row + 5.0), *color)?,
-                Swatch::Bold(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 3.5)?,
-                Swatch::Line(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 2.0)?,
-                Swatch::Dashed(color) => self.dashes(&[(at, row), (at + 17.0, row)], *color, 2.0)?,
-                Swatch::Dot(color) => self.dot((at + 8.0, row), 3.5, *color)?,
-                Swatch::Tick(color) => self.rect((at + 7.0, row - 6.0), (at + 9.0, row + 6.0), *color)?,
-            }
-            self.text(at + 21.0, row, Align::Start, Letters::NOTE, &name)?;
-            self.close()?;
-            at += width + 16.0;
-        }
-        Ok(if entries.is_empty() { 0.0 } else { row - y + ROW / 2.0 })
-    }
-}
-
-/// What stands before a name in a legend.
-#[derive(Clone, Copy)]
-pub enum Swatch {
-    /// A filled box.
-    Box(BackendColor),
-    /// A line.
-    Line(BackendColor),
-    /// A thick line.
-    Bold(BackendColor),
-    /// A dashed line.
-    Dashed(BackendColor),
-    /// A dot.
-    Dot(BackendColor),
-    /// An upright bar.
-    Tick(BackendColor),
 }

@@ -3,8 +3,9 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::frame::{self, Frame};
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Distribution, Division, Size, Unit};
 use crate::chart::theme;
 use crate::format;

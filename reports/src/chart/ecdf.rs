@@ -3,9 +3,10 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Canvas, ChartError, Swatch};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::distribution::steps;
 use crate::chart::frame::{self, Frame};
+use crate::chart::legend::Swatch;
 use crate::chart::spec::{Division, EcdfPlot, Size, Unit};
 
 const LEGEND_ROW: u32 = 19;

@@ -3,7 +3,8 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters};
+use crate::chart::canvas::{Canvas, ChartError};
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::Unit;
 use crate::chart::theme;
 

@@ -4,8 +4,9 @@
 use plotters_backend::{BackendColor, DrawingBackend};
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::frame::{self, Frame};
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Division, Heat, Unit};
 use crate::chart::theme::{self, Tone};
 use crate::format;

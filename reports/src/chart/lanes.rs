@@ -4,8 +4,10 @@
 use plotters_backend::{BackendColor, DrawingBackend};
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters, Swatch};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::frame::{self, Frame};
+use crate::chart::legend::Swatch;
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Lane, Span, TimeSeries};
 use crate::chart::theme::{self, Tone};
 use crate::clean::Text;

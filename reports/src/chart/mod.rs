@@ -18,6 +18,8 @@ pub(crate) mod font;
 mod frame;
 mod heat;
 mod lanes;
+mod legend;
+mod letters;
 mod spec;
 mod svg;
 mod theme;

@@ -4,10 +4,12 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters, Swatch};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::decimate::decimate;
 use crate::chart::frame::{self, Frame};
 use crate::chart::lanes;
+use crate::chart::legend::Swatch;
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Division, Line, Panel, Shape, Stroke, TimeSeries, Unit};
 use crate::chart::theme;
 use crate::clean::Text;

@@ -4,8 +4,10 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Align, Canvas, ChartError, Letters, Swatch};
+use crate::chart::canvas::{Canvas, ChartError};
 use crate::chart::frame::{self, Frame};
+use crate::chart::legend::Swatch;
+use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Division, Stage, Unit, Waterfall};
 use crate::chart::theme;
 use crate::format;

@@ -3,7 +3,7 @@
 //! Percentiles are those of the certain and strong units; the table gives all units beside them. Shares are of the summed time, so they
 //! add up. A stage of which the recording itself is a large part carries a star: its size says little.
 
-use netmortem_analyzer::analyses::receive::StageTimes;
+use netmortem_analyzer::analyses::waits::StageTimes;
 use netmortem_analyzer::reconstruct::observer::tables::{MARKED_SHARE, ObserverRow};
 
 use super::shared::{compared, durations, figure, quantile_cells, quantile_columns, words};
