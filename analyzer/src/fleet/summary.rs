@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Facts;
 use crate::analyses::Answers;
-use crate::analyses::receive::StageTimes;
 use crate::analyses::verdict::Tone;
+use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.

@@ -1,6 +1,6 @@
 use super::{Exemplars, StageExemplars, answer};
 use crate::Confidence::{self, Certain, Strong, Weak};
-use crate::analyses::{self, receive};
+use crate::analyses::{self, waits};
 use crate::facts::{Facts, SkbId};
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 
@@ -75,7 +75,7 @@ fn exemplars_are_the_printed_percentiles() {
         let capture = netmortem_formats::open_path(file.as_ref()).unwrap().unwrap();
         let facts = crate::analyze(&capture, &Default::default());
         let a = analyses::answer(&facts);
-        let mut check = |of: &[StageExemplars], printed: &[&receive::StageTimes]| {
+        let mut check = |of: &[StageExemplars], printed: &[&waits::StageTimes]| {
             for p in printed.iter().filter(|p| p.solid.n > 0) {
                 let e = stage(of, p.stage);
                 assert_eq!(e.n, p.solid.n, "{path} {}", p.stage);

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::analyses::waits::{StageTimes, UNTOLD, times};
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
@@ -27,24 +28,6 @@ const TOLD_BY: [&[&str]; 3] = [
 
 /// How many worst units are kept as examples.
 pub const EXAMPLES: usize = 10;
-
-/// What time in no stage is called.
-pub const UNTOLD: &str = "in no stage: no event tells more";
-
-/// A stage and its times.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct StageTimes {
-    /// Name; the column is `stage_<name>_ns`.
-    pub stage: &'static str,
-    /// What passes in it.
-    pub meaning: &'static str,
-    /// Certain and strong units.
-    pub solid: Distribution,
-    /// All units.
-    pub all: Distribution,
-    /// Share of the summed time of all read units that was spent here.
-    pub share: f64,
-}
 
 /// A unit worth looking at.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -103,37 +86,6 @@ pub struct Receive {
     pub worst: Vec<Example>,
     /// Why units, or their reads, are missing: events that nothing says were recorded.
     pub lacks: Vec<String>,
-}
-
-fn times(
-    stage: &'static str,
-    meaning: &'static str,
-    rows: &[&RxRow],
-    whole_ns: i64,
-    get: impl Fn(&RxRow) -> Option<i64>,
-) -> StageTimes {
-    let pick = |solid: bool| {
-        let of: Vec<Option<i64>> = rows
-            .iter()
-            .filter(|r| !solid || r.confidence.is_solid())
-            .map(|r| get(r))
-            .collect();
-        let unknown = of.iter().filter(|v| v.is_none()).count() as u64;
-        Distribution::of(of.into_iter().flatten().collect(), unknown)
-    };
-    let (solid, all) = (pick(true), pick(false));
-    let share = if whole_ns > 0 {
-        all.sum_ns as f64 / whole_ns as f64
-    } else {
-        0.0
-    };
-    StageTimes {
-        stage,
-        meaning,
-        solid,
-        all,
-        share,
-    }
 }
 
 /// Asks.

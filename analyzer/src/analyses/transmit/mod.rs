@@ -8,8 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyses::receive::{StageTimes, UNTOLD};
-use crate::analyses::waits::{Top, top};
+use crate::analyses::waits::{StageTimes, Top, UNTOLD, times, top};
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::facts::{Facts, Reason};
 use crate::reconstruct::receive::tables::Censored;
@@ -127,42 +126,6 @@ impl Transmit {
     pub fn most_held(&self) -> Option<&Sender> {
         let held = self.connections.iter().filter(|c| c.held_ns > 0);
         held.max_by_key(|c| (c.held_ns, std::cmp::Reverse(c.connection)))
-    }
-}
-
-fn times(
-    stage: &'static str,
-    meaning: &'static str,
-    rows: &[&TxRow],
-    whole_ns: i64,
-    get: impl Fn(&TxRow) -> Option<i64>,
-) -> StageTimes {
-    let pick = |solid: bool| {
-        let of = rows
-            .iter()
-            .filter(|r| !solid || r.confidence.is_solid())
-            .map(|r| get(r));
-        let (mut values, mut unknown) = (vec![], 0);
-        for v in of {
-            match v {
-                Some(v) => values.push(v),
-                None => unknown += 1,
-            }
-        }
-        Distribution::of(values, unknown)
-    };
-    let (solid, all) = (pick(true), pick(false));
-    let share = if whole_ns > 0 {
-        all.sum_ns as f64 / whole_ns as f64
-    } else {
-        0.0
-    };
-    StageTimes {
-        stage,
-        meaning,
-        solid,
-        all,
-        share,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
-use crate::analyses::receive::StageTimes;
 use crate::analyses::tcp::Tcp;
+use crate::analyses::waits::StageTimes;
 use crate::facts::Reason;
 use crate::stat::Distribution;
 

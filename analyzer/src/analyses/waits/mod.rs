@@ -1,4 +1,4 @@
-//! Which wait held a row, or a set of rows, of a ledger up the most. The verdict and the rigs of `tests/lab` ask the same
+//! The waits of a ledger's rows: the times of each (`times.rs`), and which held a row, or a set of rows, up the most. The verdict and the rigs of `tests/lab` ask the same
 //! function: what is tested is what is said.
 //!
 //! In: rows of `rx` or `tx`. Out: the top wait, time in no stage competing as `unattributed`. Must not see events, and must
@@ -15,6 +15,9 @@ use crate::reconstruct::transmit::tables::TxRow;
 
 #[cfg(test)]
 mod tests;
+mod times;
+
+pub use times::{StageTimes, UNTOLD, times};
 
 /// The name under which time in no stage competes.
 pub const UNATTRIBUTED: &str = "unattributed";

@@ -57,12 +57,15 @@ impl FromStr for Shard {
 impl Shard {
     /// Whether a recording of this name is in the part. By name alone, so that machines need not agree on what others have.
     pub fn has(self, name: &str) -> bool {
-        // FNV-1a: the same on every machine and in every version.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-        });
-        hash % self.of == self.part - 1
+        number(name) % self.of == self.part - 1
     }
+}
+
+/// A number of a name: FNV-1a, the same on every machine and in every version.
+pub fn number(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// All files of `inputs`, without what lies in `out`.

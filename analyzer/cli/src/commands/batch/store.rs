@@ -16,7 +16,7 @@ use netmortem_analyzer::fleet::{self, Fleet, Summary};
 use netmortem_reports::{batch, html};
 use serde::{Deserialize, Serialize};
 
-use super::find::File;
+use super::find::{File, number};
 use super::one::{Wanted, whole};
 
 /// File names are at most 255 bytes on every file system in use; `.html.part` is added.
@@ -204,13 +204,10 @@ pub fn encoded(name: &str) -> String {
         out.replace_range(..1, "%2E");
     }
     if out.len() > MAX_NAME {
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-        });
         let end = out.split_off(out.len() - (MAX_NAME - 20));
         // Not in the middle of a %XX.
         let end = end.trim_start_matches(|c: char| c != '%' && c != '.' && c != '-' && c != '_');
-        return format!("{hash:016x}-{end}");
+        return format!("{:016x}-{end}", number(name));
     }
     out
 }

@@ -11,8 +11,8 @@ use crate::testing::rewrite::{Fate, rewritten, thinned};
 use crate::testing::tcp::SOCK;
 use crate::testing::{N, Script};
 
-#[test]
-fn what_no_ack_ended_lasted_until_the_recording_ended() {
+/// Two segments, the first at the time that is returned, that nothing has acknowledged yet.
+fn two_unanswered() -> (Sender, u64) {
     let mut s = Sender::new(&[]);
     requests(&mut s, 100_000, 3);
     let t = BASE + 1_000_000;
@@ -22,6 +22,12 @@ fn what_no_ack_ended_lasted_until_the_recording_ended() {
         s.segment(t + i * 10_000 + 1000, TASK, 200);
         s.leave(t + i * 10_000 + 2000, 200);
     }
+    (s, t)
+}
+
+#[test]
+fn what_no_ack_ended_lasted_until_the_recording_ended() {
+    let (mut s, t) = two_unanswered();
     // The last event of the recording is of nobody here.
     s.s.ev(t + 900_000, 1, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
     let f = s.facts();
@@ -35,15 +41,7 @@ fn what_no_ack_ended_lasted_until_the_recording_ended() {
 /// A probe shows the socket before its own segment: that may have been the ACK, and no later probe says so.
 #[test]
 fn the_last_probe_ends_what_is_known() {
-    let mut s = Sender::new(&[]);
-    requests(&mut s, 100_000, 3);
-    let t = BASE + 1_000_000;
-    for i in 0..2 {
-        s.enter(t + i * 10_000);
-        s.round(t + i * 10_000 + 100, 200);
-        s.segment(t + i * 10_000 + 1000, TASK, 200);
-        s.leave(t + i * 10_000 + 2000, 200);
-    }
+    let (mut s, t) = two_unanswered();
     s.probe(t + 300_000, 400, &[]);
     s.s.ev(t + 900_000, 1, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
     let f = s.facts();
@@ -54,15 +52,7 @@ fn the_last_probe_ends_what_is_known() {
 /// No probe tells of ACKs outside ESTABLISHED.
 #[test]
 fn a_closing_socket_is_known_until_it_closes() {
-    let mut s = Sender::new(&[]);
-    requests(&mut s, 100_000, 3);
-    let t = BASE + 1_000_000;
-    for i in 0..2 {
-        s.enter(t + i * 10_000);
-        s.round(t + i * 10_000 + 100, 200);
-        s.segment(t + i * 10_000 + 1000, TASK, 200);
-        s.leave(t + i * 10_000 + 2000, 200);
-    }
+    let (mut s, t) = two_unanswered();
     SOCK.state(&mut s.s, t + 50_000, 0, TASK, 1, 4);
     s.s.ev(t + 900_000, 1, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
     let f = s.facts();
