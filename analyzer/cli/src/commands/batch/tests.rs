@@ -1,4 +1,4 @@
-//! Names, parts and memory. Whole batches are run in `tests/cli`.
+//! Names, parts and memory. Whole batches are run in `analyzer/cli/tests/cli`.
 
 use std::time::Duration;
 
