@@ -187,17 +187,27 @@ impl Tap {
                     std::thread::sleep(Duration::from_millis(250));
                 }
             }
-            // It is taken down first, and away a little later, which the socket is not told.
-            if open && self.down && self.socket.interface_is_gone() {
-                self.note("the interface is gone; its packets up to then are recorded".to_owned());
-                open = false;
-            }
+            open = open && !self.has_gone();
+        }
+        // What happened since the last look.
+        if open {
+            self.judge_error();
+            open = !self.has_gone();
         }
         if open && self.down {
             self.note("the interface was down for a while".to_owned());
         }
         self.finish(shared)?;
         Ok(std::mem::take(&mut self.end))
+    }
+
+    /// An interface is taken down first, and away a little later, which the socket is not told.
+    fn has_gone(&mut self) -> bool {
+        let gone = self.down && self.socket.interface_is_gone();
+        if gone {
+            self.note("the interface is gone; its packets up to then are recorded".to_owned());
+        }
+        gone
     }
 
     /// The interface went down, or another error waits at the socket.

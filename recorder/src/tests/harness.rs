@@ -65,6 +65,28 @@ pub fn open(path: &Path) -> (Capture, Manifest, End) {
     (c, manifest, end)
 }
 
+/// Does `work` in a thread that only this CPU runs, and what it starts; `None` when this process may not use that CPU.
+pub fn on_cpu<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|s| {
+        let pinned = s.spawn(|| {
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(usize::try_from(cpu).unwrap());
+            let set = rustix::thread::sched_setaffinity(None, &set);
+            set.is_ok().then(work)
+        });
+        pinned.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
+    })
+}
+
+/// Datagrams that the kernel did not give this IPv4 socket, which is full: the last column of its line in /proc/net/udp.
+pub fn refused_by(socket: &std::net::UdpSocket) -> u64 {
+    let local = format!(":{:04X}", socket.local_addr().unwrap().port());
+    let text = std::fs::read_to_string("/proc/thread-self/net/udp").unwrap();
+    let mut lines = text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|w| w.get(1).is_some_and(|a| a.ends_with(&local))).unwrap();
+    line.last().unwrap().parse().unwrap()
+}
+
 /// Sends `bytes` over loopback TCP inside this process.
 pub fn transfer(bytes: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -77,10 +99,13 @@ pub fn transfer(bytes: usize) {
     assert_eq!(got.len(), bytes);
 }
 
+/// Longest wait for what must come: a machine may stand still for seconds.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 pub fn wait_for(what: &str, mut f: impl FnMut() -> bool) {
     let started = Instant::now();
     while !f() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(started.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

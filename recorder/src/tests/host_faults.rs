@@ -55,7 +55,8 @@ fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     let state = kernel_state(&root);
     let path = disk.0.join("x.nmb");
     let mut o = options(&path);
-    // Symbols and settings alone are about a megabyte.
+    // Symbols and settings alone are about a megabyte; what waits in the buffers when it stops must find room, too.
+    o.buffer_kib = Some(1024);
     o.command = sh("exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(summary.stop_reason, "max_bytes");

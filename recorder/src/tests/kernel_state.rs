@@ -1,17 +1,19 @@
 //! What a recording must leave as it was.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::harness::PATIENCE;
 use crate::tracefs;
 
 /// What of the kernel a recording could have changed: global tracing, settings, and where this process is. Other tests'
 /// instances come and go: only ours count.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct KernelState {
     tracing: Vec<String>,
     events_enabled: Vec<PathBuf>,
     instances: Vec<String>,
-    sysctl: Vec<String>,
+    sysctl: BTreeMap<String, String>,
     namespaces: Vec<PathBuf>,
 }
 
@@ -46,7 +48,11 @@ pub fn kernel_state(root: &Path) -> KernelState {
     // Numbers that move by themselves.
     let moves = |l: &&str| l.contains("conntrack_count") || l.contains("_orphans") || l.contains("child_ehash");
     let sysctl = crate::snapshot::settings::sysctl();
-    let sysctl = sysctl.lines().filter(|l| !moves(l)).map(str::to_owned).collect();
+    let pair = |l: &str| {
+        l.split_once('=')
+            .map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned()))
+    };
+    let sysctl = sysctl.lines().filter(|l| !moves(l)).filter_map(pair).collect();
     let link = |n: &str| std::fs::read_link(format!("/proc/self/ns/{n}")).unwrap();
     KernelState {
         tracing: files.iter().filter_map(text).collect(),
@@ -61,10 +67,19 @@ pub fn kernel_state(root: &Path) -> KernelState {
 /// different counts.
 pub fn assert_restored(root: &Path, before: &KernelState) {
     let started = std::time::Instant::now();
-    while kernel_state(root) != *before && started.elapsed() < std::time::Duration::from_secs(20) {
+    let now = loop {
+        let mut now = kernel_state(root);
+        // Interfaces of others, and their settings, come and go.
+        now.sysctl.retain(|k, _| before.sysctl.contains_key(k));
+        let mut before = before.clone();
+        before.sysctl.retain(|k, _| now.sysctl.contains_key(k));
+        assert!(before.sysctl.len() > 100, "{}", before.sysctl.len());
+        if now == before || started.elapsed() > PATIENCE {
+            break (now, before);
+        }
         std::thread::sleep(std::time::Duration::from_millis(200));
-    }
-    assert_eq!(&kernel_state(root), before);
+    };
+    assert_eq!(now.0, now.1);
 }
 
 pub fn instances_of(root: &Path, pid: u32) -> Vec<String> {

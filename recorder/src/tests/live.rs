@@ -13,7 +13,7 @@ use netmortem_formats::{SnapshotWhen, open_path};
 use super::flight::mono;
 use super::harness::{open, options, scratch, sh, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
-use super::reading::{Totals, payloads, timestamps, totals};
+use super::reading::{Totals, assert_between, payloads, totals};
 use crate::RecordError;
 use crate::record::record;
 
@@ -26,6 +26,8 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     // The shell's exit status must arrive in end.json; bash opens the TCP connection to our own listener.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    // A socket that is there at the start and at the end.
+    let _other = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = std::thread::spawn(move || {
         let mut got = Vec::new();
         listener.accept().unwrap().0.read_to_end(&mut got).unwrap();
@@ -97,9 +99,7 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     let copied = payloads(&c, format.id).iter().map(|p| len.u64(p).unwrap()).sum::<u64>();
     assert!(copied >= 3_000_000, "{copied}");
     // Timestamps lie between the clock pairs around them.
-    let (first, last) = (manifest.clocks.start.monotonic_ns, end.clock.monotonic_ns);
-    // The clocks are read when tracing is off; a probe that was running then has its time a moment later.
-    assert!(timestamps(&c).all(|t| (first..=last + 20_000_000).contains(&t)));
+    assert_between(&c, manifest.clocks.start.monotonic_ns, end.clock.monotonic_ns);
     std::fs::remove_file(path).unwrap();
 }
 
@@ -109,11 +109,16 @@ fn a_storm_in_a_small_buffer_loses_exactly_what_is_said() {
     let path = scratch("storm");
     let mut o = options(&path);
     o.buffer_kib = Some(64);
-    // Two system-call loops per CPU: faster than 64 KiB buffers can be drained.
-    o.command = sh("for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null & done; wait");
-    let summary = record(&o, &mut |_| {}).unwrap();
+    // System-call loops are faster than 64 KiB buffers can be drained, unless nobody lets them run.
+    let storm = |dds: u32| {
+        o.command = sh(&format!(
+            "for i in $(seq {dds}); do dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null & done; wait"
+        ));
+        record(&o, &mut |_| {}).unwrap()
+    };
+    let summary = [4, 8, 16].into_iter().map(storm).find(|s| s.lost > 0);
+    let summary = summary.expect("all storms were too weak to test loss");
     let (c, _, end) = open(&path);
-    assert!(summary.lost > 0, "the storm was too weak to test loss");
     assert_eq!(
         summary.lost,
         end.cpu_stats
@@ -193,6 +198,12 @@ fn a_recorder_that_costs_too_much_stops_and_says_so() {
 #[test]
 fn counters_are_read_every_second() {
     let Some(_one) = tracefs_or_skip() else { return };
+    // A machine that stood still had no second, or no transfer, to tell of.
+    assert!((0..5).any(|_| seconds_hold()), "the machine was too slow for this test");
+}
+
+/// Records for four seconds and a half; whether there were two readings or more, and a transfer before the last of them.
+fn seconds_hold() -> bool {
     let path = scratch("seconds");
     let mut o = options(&path);
     o.duration = Some(Duration::from_millis(4500));
@@ -218,8 +229,8 @@ fn counters_are_read_every_second() {
     });
     let (c, manifest, end) = open(&path);
     let all: Vec<Second> = seconds(&c).map(Result::unwrap).collect();
-    // A busy machine may skip some, and never adds one.
-    assert!((2..=4).contains(&all.len()), "{}", all.len());
+    // A busy machine may skip some, and never adds one: number n is not before second n.
+    assert!(!all.is_empty());
     let in_segs = |text: &[u8]| -> u64 {
         let text = String::from_utf8_lossy(text).into_owned();
         let mut tcp = text.lines().filter_map(|l| l.strip_prefix("Tcp: "));
@@ -257,9 +268,8 @@ fn counters_are_read_every_second() {
             "{ended} transfers, {times:?} {counts:?}"
         );
     }
-    let before_last = transferred.iter().filter(|e| **e <= times[all.len()]).count();
-    assert!(before_last > 0, "the machine was too slow for this test");
     std::fs::remove_file(path).unwrap();
+    all.len() >= 2 && transferred.iter().any(|e| *e <= times[all.len()])
 }
 
 #[test]

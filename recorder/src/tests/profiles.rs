@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::IntAccess;
 
-use super::harness::{options, record_while, scratch, tracefs_or_skip, wait_for};
+use super::harness::{on_cpu, options, record_while, scratch, tracefs_or_skip, wait_for};
 use super::reading::{each_record, payloads};
 use crate::options::{Profile, RecordOptions};
 use crate::plan::{Filters, cpu_mask};
@@ -53,6 +53,23 @@ fn rpc_on(listener: TcpListener, n: u32) -> ([u32; 2], u16) {
     ([tid(), server.join().unwrap()], port)
 }
 
+/// `n` requests and responses of one byte over loopback, both sides in this thread: no pace but its own.
+fn alone(n: u32) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut c = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut s, _) = listener.accept().unwrap();
+    for end in [&c, &s] {
+        end.set_nodelay(true).unwrap();
+    }
+    let mut byte = [0];
+    for _ in 0..n {
+        c.write_all(&byte).unwrap();
+        s.read_exact(&mut byte).unwrap();
+        s.write_all(&byte).unwrap();
+        c.read_exact(&mut byte).unwrap();
+    }
+}
+
 fn events_of(c: &Capture, tids: [u32; 2]) -> f64 {
     let mut n = 0u32;
     each_record(c, |_, p| {
@@ -82,9 +99,10 @@ fn lean_is_at_most_twelve_events_for_a_request_and_its_response() {
         let copies = copies
             .iter()
             .filter(|p| c.endian.u32(p, 4).is_some_and(|t| tids.contains(&t)));
-        // Each of both directions is probed when it arrives (in anybody's name), and copied by its reader.
+        // Each of both directions is probed when it arrives (in anybody's name), and copied by its reader. The first request may
+        // overtake the end of the handshake on another CPU: then it comes with it, unprobed.
         let (all, copies) = (2 * TRIPS as usize, copies.count());
-        assert!(probes >= all && copies >= all, "{probes} {copies}");
+        assert!(probes + 1 >= all && copies >= all, "{probes} {copies}");
         if least <= 12.0 {
             break;
         }
@@ -154,7 +172,8 @@ fn ports_and_interfaces_are_filtered_by_the_kernel() {
     let probes = payloads(&c, probe.id);
     // Loss would be of whichever events were oldest: it says nothing about filters.
     let lost: u64 = c.cpu_stats.iter().map(|s| s.overrun + s.dropped_events).sum();
-    assert!(probes.len() >= 100 || lost > 0, "{}", probes.len());
+    // The first may overtake the end of the handshake, and comes with it.
+    assert!(probes.len() >= 99 || lost > 0, "{}", probes.len());
     for p in &probes {
         assert!([sport.u64(p), dport.u64(p)].contains(&Some(u64::from(port))));
     }
@@ -190,11 +209,18 @@ fn only_the_cpus_asked_for_are_recorded() {
     };
     let mut o = options(Path::new("-"));
     o.filters.cpus = vec![cpu];
+    // On this CPU, and on another whose events are not wanted.
+    let mut used = None;
     let c = record_gone(&mut o, || {
-        rpc(300);
+        on_cpu(crate::host::cpus_online()[0], || rpc(300));
+        used = on_cpu(cpu, || rpc(300));
     });
     assert_eq!(c.cpu_stats.iter().map(|s| s.cpu).collect::<Vec<_>>(), [cpu]);
-    assert!(c.cpu_stats[0].read_events > 0);
+    match used {
+        // At least a segment each way.
+        Some(_) => assert!(c.cpu_stats[0].read_events > 600, "{:?}", c.cpu_stats),
+        None => println!("skipped: the events of CPU {cpu}: this process may not use it"),
+    }
     o.filters.cpus = vec![8000];
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::NoCpu { cpu: 8000 })));
     o.filters = Filters {
@@ -216,7 +242,7 @@ fn a_dry_run_counts_and_writes_nothing() {
     let (forecast, trips) = std::thread::scope(|s| {
         s.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                rpc(200);
+                alone(200);
                 count.fetch_add(200, Ordering::Relaxed);
             }
         });
@@ -227,13 +253,14 @@ fn a_dry_run_counts_and_writes_nothing() {
             // More trips than counted were made, because setting up takes its time.
             (f, count.load(Ordering::Relaxed) - before + 200)
         };
-        let others = |(f, trips): &(Result<crate::Forecast, RecordError>, u64)| {
-            f.as_ref().is_ok_and(|f| f.events > 12 * trips + 20_000)
+        let void = |(f, trips): &(Result<crate::Forecast, RecordError>, u64)| {
+            f.as_ref()
+                .is_ok_and(|f| f.events > 12 * trips + 20_000 || f.events < 10_000)
         };
-        // Others may send meanwhile: of three, one is of little but our traffic.
+        // Others may send meanwhile, or keep us from sending: of five, one is of our traffic and little else.
         let mut got = tried();
-        for _ in 0..2 {
-            if others(&got) {
+        for _ in 0..4 {
+            if void(&got) {
                 got = tried();
             }
         }

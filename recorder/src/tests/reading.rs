@@ -78,6 +78,20 @@ pub fn payloads(c: &Capture, id: u16) -> Vec<Vec<u8>> {
     out
 }
 
+/// Asserts that all events lie between `first` and `last`. `last` was read when tracing was off: a probe that was running then
+/// has its time a moment later, in each context of a CPU (task, softirq, interrupt, NMI) one.
+pub fn assert_between(c: &Capture, first: i64, last: i64) {
+    let mut late = BTreeMap::<u32, u32>::new();
+    each_record_of(c, &mut |cpu, ts, _| {
+        let at = i64::try_from(ts).unwrap();
+        assert!(at >= first, "CPU {cpu}: {} ns too early", first - at);
+        if at > last {
+            *late.entry(cpu).or_default() += 1;
+        }
+    });
+    assert!(late.values().all(|n| *n <= 4), "{late:?} are later than the end");
+}
+
 pub fn timestamps(c: &Capture) -> impl Iterator<Item = i64> {
     let mut out = Vec::new();
     each_record(c, |ts, _| out.push(i64::try_from(ts).unwrap()));

@@ -3,9 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::child::ARGS;
-use super::harness::{open, tracefs_or_skip, transfer, wait_for};
+use super::harness::{open, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
 use crate::permissions::{is_whole, locked_down};
 
@@ -92,16 +93,19 @@ fn capabilities_without_root_record_and_say_what_is_missing() {
         ),
     ] {
         let out = folder.join("x.nmb");
-        let traffic = std::thread::spawn({
-            let out = out.clone();
-            move || {
-                wait_for("no bundle", || out.exists());
-                transfer(1_000_000);
-            }
+        // All the time: when its events are on nobody is told.
+        let over = AtomicBool::new(false);
+        let done = std::thread::scope(|s| {
+            s.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    transfer(100_000);
+                }
+            });
+            let done = recorded("", &out, Some(capabilities));
+            over.store(true, Ordering::Relaxed);
+            done
         });
-        let done = recorded("", &out, Some(capabilities));
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        traffic.join().unwrap();
         let (c, manifest, end) = open(&out);
         assert!(c.complete, "{:?}", c.problems);
         assert!(
