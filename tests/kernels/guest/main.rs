@@ -7,6 +7,7 @@
 //! netmortem-guest hotplug DIR       takes CPU 1 away and gives it back under traffic, and says when in DIR/hotplug
 //! ```
 
+mod counters;
 mod play;
 mod traffic;
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Of the server's end of the link.
@@ -104,6 +104,17 @@ pub fn loopback(time: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The same, by a thread that only this CPU runs.
+fn loopback_on(cpu: usize, time: Duration) -> anyhow::Result<()> {
+    let pinned = std::thread::spawn(move || {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        sched_setaffinity(None, &set)?;
+        loopback(time)
+    });
+    pinned.join().map_err(|_| anyhow::anyhow!("the sender died"))?
+}
+
 /// CPU 1 goes and comes while there is traffic; writes `gone <ns>` and `back <ns>` (CLOCK_MONOTONIC).
 pub fn hotplug(dir: &Path) -> anyhow::Result<()> {
     const SWITCH: &str = "/sys/devices/system/cpu/cpu1/online";
@@ -111,14 +122,18 @@ pub fn hotplug(dir: &Path) -> anyhow::Result<()> {
         let t = clock_gettime(ClockId::Monotonic);
         t.tv_sec * 1_000_000_000 + t.tv_nsec
     };
-    let part = Duration::from_millis(700);
-    loopback(part)?;
+    let part = Duration::from_millis(500);
+    for cpu in [0, 1] {
+        loopback_on(cpu, part)?;
+    }
     std::fs::write(SWITCH, "0")?;
     let gone = now();
-    loopback(part)?;
+    loopback_on(0, part)?;
     let back = now();
     std::fs::write(SWITCH, "1")?;
-    loopback(2 * part)?;
+    for cpu in [0, 1] {
+        loopback_on(cpu, part)?;
+    }
     Ok(std::fs::write(
         dir.join("hotplug"),
         format!("gone {gone}\nback {back}\n"),
