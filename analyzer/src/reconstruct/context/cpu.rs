@@ -155,4 +155,9 @@ impl Cpus {
         // The resize above made the place; clippy's indexing rule is for input-driven code, this is not.
         &mut self.0[at]
     }
+    /// Whether the softirq run that a CPU is in began then.
+    pub fn in_run(&self, cpu: u16, start: Option<i64>) -> bool {
+        let now = self.0.get(usize::from(cpu)).and_then(|c| c.run).map(|r| r.start);
+        start.is_some() && now == start
+    }
 }

@@ -66,7 +66,7 @@ impl Ledger<'_> {
     }
 
     /// The NET_RX run that an event is in.
-    fn net_rx(&mut self, e: &Event<'_>) -> Option<Run> {
+    pub(super) fn net_rx(&mut self, e: &Event<'_>) -> Option<Run> {
         let run = self.cpus.at(e.cpu).run;
         run.filter(|r| r.vec == NET_RX && e.in_softirq())
     }

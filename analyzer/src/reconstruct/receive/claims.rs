@@ -57,9 +57,13 @@ impl Ledger<'_> {
         self.forget(e);
     }
 
-    /// Units received in this burst that nobody claimed, still alive.
+    /// Units received in this burst that nobody claimed, still alive. A run that is not over may have been held up for as
+    /// long as its CPU was (a guest's is, by its host).
     fn candidates(&mut self, e: &Event<'_>, fits: impl Fn(&Unit) -> bool) -> Vec<UnitId> {
-        let fits = |u: &Unit| u.unclaimed && u.recv.is_some_and(|t| e.ts - t <= RUN_NS) && fits(u);
+        let run = self.net_rx(e).map(|r| r.start);
+        let same_run = |u: &Unit| run.is_some() && u.recv_softirq == run;
+        let in_burst = |u: &Unit| same_run(u) || u.recv.is_some_and(|t| e.ts - t <= RUN_NS);
+        let fits = |u: &Unit| u.unclaimed && in_burst(u) && fits(u);
         let of = std::mem::take(&mut self.state(e.cpu).unclaimed);
         let found = of
             .iter()

@@ -178,6 +178,14 @@ impl Ledger<'_> {
         let over = |id: &SkbId| self.identity.life(*id).is_none_or(|l| l.last_ns < before);
         let ended: Vec<(SkbId, UnitId)> = self.open.iter().filter(|o| over(o.0)).map(|o| (*o.0, *o.1)).collect();
         for (skb, unit) in ended {
+            // What is being processed is not over, however long its CPU was held up.
+            if self
+                .units
+                .get(unit)
+                .is_some_and(|u| u.unclaimed && !u.aside && self.cpus.in_run(u.cpu, u.recv_softirq))
+            {
+                continue;
+            }
             self.open.remove(&skb);
             self.lapse(unit);
         }

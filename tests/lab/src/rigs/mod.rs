@@ -19,6 +19,7 @@ use crate::truth::{Case, Socket, Truth};
 mod backlog;
 mod bridge_tap;
 mod copy;
+mod duplicates;
 mod gro_hold;
 pub mod late;
 mod late_datagrams;
@@ -58,6 +59,7 @@ pub const ALL: &[Rig] = &[
     bridge_tap::RIG,
     backlog::RIG,
     out_of_order::RIG,
+    duplicates::RIG,
     slow_reader::CALLS,
     slow_reader::URING,
     run_queue::RIG,
