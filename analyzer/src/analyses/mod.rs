@@ -2,7 +2,9 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, receive, transmit, lifetimes, napi, drops, tcp, exemplars, overtime, breakdown -> verdict (reads the other answers) -> Answers
+//! Facts -> quality, lifetimes, napi, drops, tcp                                        \
+//! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
+//!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
@@ -16,6 +18,7 @@ pub mod quality;
 pub mod receive;
 pub mod tcp;
 pub mod transmit;
+pub mod units;
 pub mod verdict;
 pub mod waits;
 
@@ -70,21 +73,31 @@ pub struct Answers {
     pub unknown: Vec<Reason>,
 }
 
-/// Asks every question.
+/// Asks every question. Each reads the tables by itself; what none of the others says is asked at the same time.
 pub fn answer(facts: &Facts) -> Answers {
-    let quality = quality::answer(facts);
-    let receive = receive::answer(facts);
-    let transmit = transmit::answer(facts);
-    let lifetimes = lifetimes::answer(facts);
-    let napi = napi::answer(facts);
+    let of_units = || {
+        let ledgers = units::Ledgers::of(facts);
+        let (rx, tx) = (&ledgers.rx, &ledgers.tx);
+        let paths = || rayon::join(|| receive::answer(facts, rx), || transmit::answer(facts, tx));
+        let kept = || exemplars::answer(facts, &ledgers);
+        let shares = || {
+            rayon::join(
+                || overtime::answer(facts, &ledgers),
+                || breakdown::answer(facts, &ledgers),
+            )
+        };
+        rayon::join(paths, || rayon::join(kept, shares))
+    };
+    let of_rows = || {
+        let host = || rayon::join(|| napi::answer(facts), || tcp::answer(facts));
+        let lives = || rayon::join(|| lifetimes::answer(facts), || quality::answer(facts));
+        rayon::join(host, lives)
+    };
     let drops = drops::answer(facts);
-    let tcp = tcp::answer(facts);
+    let (of_units, of_rows) = rayon::join(of_units, of_rows);
+    let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
+    let ((napi, tcp), (lifetimes, quality)) = of_rows;
     let verdict = verdict::answer(&quality, &receive, &transmit, &napi, &drops, &tcp);
-    // Each reads the rows once; none needs another.
-    let (exemplars, (over_time, breakdown)) = rayon::join(
-        || exemplars::answer(facts),
-        || rayon::join(|| overtime::answer(facts), || breakdown::answer(facts)),
-    );
     Answers {
         quality,
         verdict,

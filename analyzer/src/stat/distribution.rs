@@ -37,9 +37,13 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Sums up `values` (any order; sorted in place).
+    /// Sums up `values`, in any order.
     pub fn of(mut values: Vec<i64>, unknown: u64) -> Distribution {
-        values.sort_unstable();
+        super::sort_by_key(&mut values, |v| *v);
+        Distribution::of_sorted(&values, unknown)
+    }
+    /// Sums up values in ascending order.
+    pub fn of_sorted(values: &[i64], unknown: u64) -> Distribution {
         let n = values.len();
         if n == 0 {
             return Distribution {
@@ -52,12 +56,12 @@ impl Distribution {
             unknown,
             sum_ns: values.iter().fold(0, |sum, v| sum.saturating_add(*v)),
             min_ns: values.first().copied(),
-            p50_ns: quantile(&values, 50),
-            p90_ns: quantile(&values, 90),
-            p99_ns: quantile(&values, 99),
+            p50_ns: quantile(values, 50),
+            p90_ns: quantile(values, 90),
+            p99_ns: quantile(values, 99),
             max_ns: values.last().copied(),
-            histogram: histogram(&values),
-            ecdf: ecdf(&values),
+            histogram: histogram(values),
+            ecdf: ecdf(values),
         }
     }
 }
@@ -66,6 +70,12 @@ impl Distribution {
 fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
+}
+
+/// Nearest-rank percentile of values in any order, which are moved about; the same as of a [`Distribution`] of them.
+pub fn nearest_rank(values: &mut [i64], percent: usize) -> Option<i64> {
+    let rank = (values.len() * percent).div_ceil(100).max(1) - 1;
+    (rank < values.len()).then(|| *values.select_nth_unstable(rank).1)
 }
 
 /// The bin a value falls in.

@@ -10,6 +10,7 @@
 mod blocks;
 mod distribution;
 mod effect;
+mod radix;
 mod ratio;
 mod several;
 mod special;
@@ -17,8 +18,9 @@ mod special;
 mod tests;
 
 pub use blocks::{At, Blocked, SplitMix64, block_of};
-pub use distribution::{Bin, Distribution};
+pub use distribution::{Bin, Distribution, nearest_rank};
 pub use effect::cliffs_delta;
+pub use radix::sort_by_key;
 pub use ratio::{Cluster, Compared, Floor, Ratio, compare};
 pub use several::holm;
 pub use special::{t_quantile_two_sided, t_two_sided};

@@ -207,3 +207,38 @@ fn few_events_are_judged_as_poisson() {
     assert!(compare(&side(&[]), &side(&[4; 12]), Floor::Events).p > 0.05);
     assert!(Ratio::of(&[Cluster { y: 1.0, n: 1.0 }]).is_none());
 }
+
+/// By digits as by comparing, and what has the same key keeps its order; keys from one digit to all 64 bits.
+#[test]
+fn digits_sort_as_comparing_does() {
+    for bits in [1, 8, 11, 12, 30, 44, 45, 64] {
+        for n in [0, 1, 2, 1023, 1024, 5000] {
+            let mut random = SplitMix64::seeded([bits]);
+            let key = |r: u64| ((r >> (64 - bits)) as i64).wrapping_sub(1000);
+            let pairs: Vec<(i64, usize)> = (0..n).map(|i| (key(random.next()), i)).collect();
+            let (mut by_digits, mut compared) = (pairs.clone(), pairs);
+            sort_by_key(&mut by_digits, |p| p.0);
+            compared.sort_by_key(|p| p.0);
+            assert_eq!(by_digits, compared, "{bits} bits, {n} values");
+        }
+    }
+    let mut ends = [i64::MAX, 0, i64::MIN].repeat(500);
+    sort_by_key(&mut ends, |v| *v);
+    assert!(ends.is_sorted());
+}
+
+#[test]
+fn nearest_rank_is_the_quantile_of_a_distribution() {
+    assert_eq!(nearest_rank(&mut [], 50), None);
+    for n in [1, 2, 10, 99, 100, 101, 1000] {
+        let v = pseudo(n);
+        for percent in [50, 99, 100] {
+            let expected = quantile_by_counting(&v, percent as u64);
+            assert_eq!(
+                nearest_rank(&mut v.clone(), percent),
+                Some(expected),
+                "n {n} p {percent}"
+            );
+        }
+    }
+}

@@ -5,17 +5,15 @@
 //! or acknowledged TCP with payload; whole; certain or strong). Groups with the most summed time are kept, [`GROUPS`] of each
 //! kind; what was left out is counted. Must not see events.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap;
 
-use crate::analyses::waits::{self, Waits};
-use crate::facts::{Facts, SkbId};
+use crate::analyses::units::Ledgers;
+use crate::facts::Facts;
 use crate::name::Name;
-use crate::reconstruct::receive::tables::RxEnd;
-use crate::reconstruct::transmit::tables::{TxEnd, TxKind};
-use crate::stat::Distribution;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::stat::nearest_rank;
 
+mod kinds;
 #[cfg(test)]
 mod tests;
 
@@ -102,68 +100,14 @@ pub struct Way {
 }
 
 /// Asks.
-pub fn answer(facts: &Facts) -> Breakdown {
-    let read = |r: &&_| {
-        let r: &crate::reconstruct::receive::tables::RxRow = r;
-        r.end == RxEnd::Read && r.censored.is_none() && r.confidence.is_solid()
-    };
-    let rx: Vec<_> = facts.rx.iter().filter(read).collect();
-    let tx: Vec<_> = facts
-        .tx
-        .iter()
-        .filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked && r.confidence.is_solid())
-        .collect();
-    let named = |name: Name| name.text().into_owned();
-    let connection = |id: Option<crate::ConnectionId>| id.map_or_else(String::new, |c| format!("conn:{}", c.0));
+pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Breakdown {
+    let kinds = || rayon::join(|| kinds::kinds(&ledgers.rx), || kinds::kinds(&ledgers.tx));
+    let ((receive, transmit), (queues, ways)) = rayon::join(kinds, || rayon::join(|| queues(facts), || ways(facts)));
     Breakdown {
-        receive: vec![
-            kind("device", &rx, |r| r.dev, named),
-            kind("CPU", &rx, |r| r.cpu, |cpu| cpu.to_string()),
-            kind("process", &rx, |r| r.task, named),
-            kind("connection", &rx, |r| r.connection, connection),
-        ],
-        transmit: vec![
-            kind("device", &tx, |r| r.dev, named),
-            kind("CPU", &tx, |r| r.cpu, |cpu| cpu.to_string()),
-            kind("process", &tx, |r| r.task, named),
-            kind("connection", &tx, |r| r.connection, connection),
-        ],
-        queues: queues(facts),
-        ways: ways(facts),
-    }
-}
-
-fn kind<R: Waits, K: Ord + Copy>(
-    by: &'static str,
-    rows: &[&R],
-    key: impl Fn(&R) -> K,
-    name: impl Fn(K) -> String,
-) -> Kind {
-    let mut of: BTreeMap<K, Vec<&R>> = BTreeMap::new();
-    for row in rows {
-        of.entry(key(row)).or_default().push(row);
-    }
-    let sum = |rows: &[&R]| rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns()));
-    let whole = sum(rows);
-    let mut order: Vec<(i64, K, Vec<&R>)> = of.into_iter().map(|(k, rows)| (sum(&rows), k, rows)).collect();
-    order.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let others = order.len().saturating_sub(GROUPS) as u64;
-    let group = |(sum, key, rows): (i64, K, Vec<&R>)| {
-        let times = Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0);
-        Group {
-            name: name(key),
-            n: times.n,
-            p50_ns: times.p50_ns,
-            p99_ns: times.p99_ns,
-            max_ns: times.max_ns,
-            share: if whole > 0 { sum as f64 / whole as f64 } else { 0.0 },
-            top: waits::top(rows.iter().copied()).map(|top| (top.stage, top.share)),
-        }
-    };
-    Kind {
-        by,
-        groups: order.into_iter().take(GROUPS).map(group).collect(),
-        others,
+        receive,
+        transmit,
+        queues,
+        ways,
     }
 }
 
@@ -211,29 +155,50 @@ fn queues(facts: &Facts) -> Vec<Queue> {
 /// Kind, device and CPU of a step.
 type Step = (&'static str, Name, u16);
 
-fn ways(facts: &Facts) -> Vec<Way> {
-    let mut last: FxHashMap<SkbId, (Step, i64)> = FxHashMap::default();
-    let mut between: FxHashMap<(Step, Step), Vec<i64>> = FxHashMap::default();
-    for hop in &facts.hops {
-        let here: Step = (hop.kind, hop.dev, hop.cpu);
-        if let Some((from, at)) = last.insert(hop.skb_id, (here, hop.time_ns)) {
+/// Steps of one place after steps of another: ns between.
+type Between = FxHashMap<(u32, u32), Vec<i64>>;
+
+/// Every step once, and what lay between two of them.
+fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
+    let mut numbers: FxHashMap<Step, u32> = FxHashMap::default();
+    let mut steps: Vec<Step> = vec![];
+    // The last step of every life, by its number.
+    let lives = hops.iter().map(|h| h.skb_id.0 as usize + 1).max().unwrap_or(0);
+    let mut last: Vec<Option<(u32, i64)>> = vec![None; lives];
+    let mut between = Between::default();
+    for hop in hops {
+        let step: Step = (hop.kind, hop.dev, hop.cpu);
+        let here = *numbers.entry(step).or_insert_with(|| {
+            steps.push(step);
+            (steps.len() - 1) as u32
+        });
+        let Some(slot) = last.get_mut(hop.skb_id.0 as usize) else {
+            continue;
+        };
+        if let Some((from, at)) = slot.replace((here, hop.time_ns)) {
             between.entry((from, here)).or_default().push(hop.time_ns - at);
         }
     }
+    (steps, between)
+}
+
+fn ways(facts: &Facts) -> Vec<Way> {
+    let (steps, between) = between(&facts.hops);
+    let step = |nth: u32| steps.get(nth as usize).copied();
     let shown = |step: &Step| format!("{} {}", step.0, step.1.text());
     let mut all: Vec<Way> = between
         .into_iter()
-        .map(|((from, to), times)| {
-            let times = Distribution::of(times, 0);
-            Way {
+        .filter_map(|((from, to), mut times)| {
+            let (from, to) = (step(from)?, step(to)?);
+            Some(Way {
                 from: shown(&from),
                 from_cpu: from.2,
                 to: shown(&to),
                 to_cpu: to.2,
-                packets: times.n,
-                p50_ns: times.p50_ns,
-                p99_ns: times.p99_ns,
-            }
+                packets: times.len() as u64,
+                p50_ns: nearest_rank(&mut times, 50),
+                p99_ns: nearest_rank(&mut times, 99),
+            })
         })
         .collect();
     all.sort_by(|a, b| {

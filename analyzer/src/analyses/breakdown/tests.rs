@@ -1,8 +1,12 @@
 use super::*;
 use crate::Confidence;
-use crate::facts::ConnectionId;
-use crate::reconstruct::receive::tables::{RxRow, Stage};
+use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 use crate::reconstruct::skb::tables::HopRow;
+
+fn answer(facts: &Facts) -> Breakdown {
+    super::answer(facts, &Ledgers::of(facts))
+}
 
 fn unit(n: u32, cpu: u16, task: &str, copy_ns: i64) -> RxRow {
     let mut row = RxRow {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
 use crate::table::Cell;
@@ -50,6 +52,13 @@ pub struct Drops {
 /// Reason, place, device, expected, why.
 type Key = (String, String, String, Option<bool>, &'static str);
 
+/// How many, the first and the last.
+type Count = (u64, i64, i64);
+
+fn add(sum: &mut Count, of: Count) {
+    *sum = (sum.0 + of.0, sum.1.min(of.1), sum.2.max(of.2));
+}
+
 fn text(c: Cell<'_>) -> String {
     match c {
         Cell::Str(s) => s.into_owned(),
@@ -62,17 +71,18 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
     if !facts.capture.events.contains_key("skb:kfree_skb") && facts.unknown.iter().any(|r| r.subject == "drops") {
         return Outcome::Unknown(reasons(facts, "drops", "kfree_skb was not recorded"));
     }
-    let mut by: BTreeMap<Key, (u64, i64, i64)> = BTreeMap::new();
+    let mut by_number: FxHashMap<_, Count> = FxHashMap::default();
     for d in &facts.drops {
-        let key = (
-            text(facts.names.drop_reason(d.reason)),
-            text(facts.names.location(d.location)),
-            d.dev.text().into_owned(),
-            d.expected,
-            d.why,
-        );
-        let e = by.entry(key).or_insert((0, d.time_ns, d.time_ns));
-        *e = (e.0 + 1, e.1.min(d.time_ns), e.2.max(d.time_ns));
+        let one = (1, d.time_ns, d.time_ns);
+        let key = (d.reason, d.location, d.dev, d.expected, d.why);
+        by_number.entry(key).and_modify(|of| add(of, one)).or_insert(one);
+    }
+    // Different numbers may have one name.
+    let mut by: BTreeMap<Key, Count> = BTreeMap::new();
+    for ((reason, location, dev, expected, why), of) in by_number {
+        let (reason, location) = (facts.names.drop_reason(reason), facts.names.location(location));
+        let key = (text(reason), text(location), dev.text().into_owned(), expected, why);
+        by.entry(key).and_modify(|sum| add(sum, of)).or_insert(of);
     }
     let mut groups: Vec<Group> = by
         .into_iter()

@@ -7,21 +7,18 @@
 //! recording, same exemplars. `total` and `unattributed` are stages here. Must not see events.
 //!
 //! ```text
-//! rows -> solid, whole -> per stage: times known -> nearest rank 100, 99, 50 -> smallest id with that time -> Exemplar
+//! units (solid, whole) -> per stage: its distribution's max, p99, p50 -> smallest id with that time -> Exemplar
 //! ```
 
-use crate::analyses::waits::{UNATTRIBUTED, Waits};
-use crate::facts::{ConnectionId, Facts, SkbId};
-use crate::name::Name;
-use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
-use crate::reconstruct::transmit;
-use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use rayon::prelude::*;
+
+use crate::analyses::units::{Column, Ledgers, Place, Unit, Units};
+use crate::facts::Facts;
 
 #[cfg(test)]
 mod tests;
 
-/// The name under which whole times are listed.
-pub const TOTAL: &str = "total";
+pub use crate::analyses::units::TOTAL;
 
 /// Exemplars of both ledgers.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -89,119 +86,57 @@ pub struct StageNs {
     pub ns: i64,
 }
 
-/// What an exemplar says of its row besides the waits.
-trait Unit: Waits {
-    /// Word before the id.
-    const KIND: &'static str;
-    fn skb(&self) -> SkbId;
-    fn start_ns(&self) -> i64;
-    fn place(&self) -> (Name, Name, u16);
-    fn connection(&self) -> Option<ConnectionId>;
-    fn bytes(&self) -> Option<u32>;
-}
-
-impl Unit for RxRow {
-    const KIND: &'static str = "rx";
-    fn skb(&self) -> SkbId {
-        self.skb_id
-    }
-    fn start_ns(&self) -> i64 {
-        self.start_ns
-    }
-    fn place(&self) -> (Name, Name, u16) {
-        (self.dev, self.task, self.cpu)
-    }
-    fn connection(&self) -> Option<ConnectionId> {
-        self.connection
-    }
-    fn bytes(&self) -> Option<u32> {
-        self.bytes
-    }
-}
-
-impl Unit for TxRow {
-    const KIND: &'static str = "tx";
-    fn skb(&self) -> SkbId {
-        self.skb_id
-    }
-    fn start_ns(&self) -> i64 {
-        self.start_ns
-    }
-    fn place(&self) -> (Name, Name, u16) {
-        (self.dev, self.task, self.cpu)
-    }
-    fn connection(&self) -> Option<ConnectionId> {
-        self.connection
-    }
-    fn bytes(&self) -> Option<u32> {
-        self.bytes
-    }
-}
-
 /// Asks.
-pub fn answer(facts: &Facts) -> Exemplars {
-    let read = |r: &&RxRow| r.end == RxEnd::Read && r.censored.is_none() && r.confidence.is_solid();
-    let rx: Vec<&RxRow> = facts.rx.iter().filter(read).collect();
-    let whole = |r: &TxRow| r.end == TxEnd::Acked && r.censored.is_none();
-    let acked = |r: &&TxRow| r.kind == TxKind::Tcp && whole(r) && r.confidence.is_solid();
-    let tx: Vec<&TxRow> = facts.tx.iter().filter(acked).collect();
+pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Exemplars {
     let realtime = facts.capture.realtime_offset_ns;
     Exemplars {
-        receive: of_ledger(&rx, &Stage::ALL, Stage::name, |r, s| r.stage(s), realtime),
-        transmit: of_ledger(
-            &tx,
-            &transmit::Stage::ALL,
-            transmit::Stage::name,
-            |r, s| r.stage(s),
-            realtime,
-        ),
+        receive: of_ledger(&ledgers.rx, realtime),
+        transmit: of_ledger(&ledgers.tx, realtime),
     }
 }
 
-fn of_ledger<R: Unit, S: Copy>(
-    rows: &[&R],
-    stages: &[S],
-    name: fn(S) -> &'static str,
-    get: impl Fn(&R, S) -> Option<i64>,
-    realtime: Option<i64>,
-) -> Vec<StageExemplars> {
-    let total = of_stage(rows, TOTAL, |r| Some(r.total_ns()), realtime);
-    let each = stages.iter().map(|&s| of_stage(rows, name(s), |r| get(r, s), realtime));
-    let rest = of_stage(rows, UNATTRIBUTED, |r| Some(r.unattributed_ns()), realtime);
-    std::iter::once(total)
-        .chain(each)
-        .chain(std::iter::once(rest))
-        .flatten()
-        .collect()
+fn of_ledger<R: Unit>(units: &Units<'_, R>, realtime: Option<i64>) -> Vec<StageExemplars> {
+    let columns: Vec<_> = units.columns().collect();
+    let each = columns.into_par_iter().map(|(times, column)| {
+        let of = &times.solid;
+        let [worst, p99, median] = found(units, column, [of.max_ns?, of.p99_ns?, of.p50_ns?])
+            .map(|row| row.map(|(row, ns)| exemplar(row, ns, realtime)));
+        Some(StageExemplars {
+            stage: times.stage,
+            n: of.n,
+            worst: worst?,
+            p99: p99?,
+            median: median?,
+        })
+    });
+    each.flatten_iter().collect()
 }
 
-fn of_stage<R: Unit>(
-    rows: &[&R],
-    stage: &'static str,
-    get: impl Fn(&R) -> Option<i64>,
-    realtime: Option<i64>,
-) -> Option<StageExemplars> {
-    let known = rows.iter().enumerate().filter_map(|(i, r)| Some((get(r)?, r.skb(), i)));
-    let mut known: Vec<(i64, SkbId, usize)> = known.collect();
-    let n = known.len();
-    let mut at = |percent: usize| {
-        // Nearest rank, as in `stat::Distribution`.
-        let rank = (n * percent).div_ceil(100).max(1) - 1;
-        let ns = known.get(rank).is_some().then(|| known.select_nth_unstable(rank).1.0)?;
-        let (_, _, i) = known.iter().filter(|k| k.0 == ns).min_by_key(|k| (k.1, k.2))?;
-        Some(exemplar(*rows.get(*i)?, ns, realtime))
-    };
-    Some(StageExemplars {
-        stage,
-        n: n as u64,
-        worst: at(100)?,
-        p99: at(99)?,
-        median: at(50)?,
-    })
+/// For each time the unit that has it and the smallest id.
+fn found<'f, R: Unit>(units: &Units<'f, R>, column: Column<'_>, ns: [i64; 3]) -> [Option<(&'f R, i64)>; 3] {
+    let rows = units.solid();
+    let mut best = [None; 3];
+    for (nth, is) in column.known() {
+        for (wanted, best) in ns.iter().zip(&mut best) {
+            if is == *wanted {
+                let skb = rows.get(nth).map(|r| r.skb());
+                if best.is_none_or(|of| (skb, nth) < of) {
+                    *best = Some((skb, nth));
+                }
+            }
+        }
+    }
+    let mut wanted = ns.into_iter();
+    best.map(|of| Some((*rows.get(of?.1)?, wanted.next()?)))
 }
 
 fn exemplar<R: Unit>(r: &R, ns: i64, realtime: Option<i64>) -> Exemplar {
-    let (dev, task, cpu) = r.place();
+    let Place {
+        dev,
+        cpu,
+        task,
+        connection,
+    } = r.place();
     Exemplar {
         id: format!("{}:{}", R::KIND, r.skb().0),
         skb: format!("skb:{}", r.skb().0),
@@ -213,7 +148,7 @@ fn exemplar<R: Unit>(r: &R, ns: i64, realtime: Option<i64>) -> Exemplar {
         start_realtime_ns: realtime.map(|o| r.start_ns().saturating_add(o)),
         dev: dev.text().into_owned(),
         task: task.text().into_owned(),
-        connection: r.connection().map(|c| format!("conn:{}", c.0)),
+        connection: connection.map(|c| format!("conn:{}", c.0)),
         bytes: r.bytes(),
         cpu,
         confidence: r.confidence().word(),

@@ -1,8 +1,13 @@
-use super::{Exemplars, StageExemplars, answer};
+use super::{Exemplars, StageExemplars};
 use crate::Confidence::{self, Certain, Strong, Weak};
+use crate::analyses::units::Ledgers;
 use crate::analyses::{self, waits};
 use crate::facts::{Facts, SkbId};
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
+
+fn answer(facts: &Facts) -> Exemplars {
+    super::answer(facts, &Ledgers::of(facts))
+}
 
 fn unit(n: u32, copy_ns: i64, confidence: Confidence) -> RxRow {
     let mut row = RxRow {

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
-use crate::reconstruct::skb::tables::SkbClass;
+use crate::name::Name;
+use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::stat::Distribution;
 
 #[cfg(test)]
@@ -48,12 +52,12 @@ pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
         solid: Vec<i64>,
         all: Vec<i64>,
         unknown: (u64, u64),
-        deaths: BTreeMap<&'static str, u64>,
+        deaths: BTreeMap<DeathKind, u64>,
     }
-    let mut groups: BTreeMap<(SkbClass, crate::name::Name), Acc> = BTreeMap::new();
+    let mut groups: FxHashMap<(SkbClass, Name), Acc> = FxHashMap::default();
     for s in &facts.skbs {
         let a = groups.entry((s.class, s.dev)).or_default();
-        *a.deaths.entry(s.death_kind.word()).or_insert(0) += 1;
+        *a.deaths.entry(s.death_kind).or_insert(0) += 1;
         let solid = s.confidence.is_solid();
         match s.life_ns() {
             Some(v) => {
@@ -68,19 +72,19 @@ pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
             }
         }
     }
+    let mut groups: Vec<((SkbClass, Name), Acc)> = groups.into_iter().collect();
+    groups.sort_unstable_by_key(|(key, _)| *key);
     let groups: Vec<Group> = groups
-        .into_iter()
+        .into_par_iter()
         .map(|((class, dev), a)| Group {
             class: class.word(),
             dev: dev.text().into_owned(),
             solid: Distribution::of(a.solid, a.unknown.0),
             all: Distribution::of(a.all, a.unknown.1),
-            deaths: a.deaths,
+            deaths: a.deaths.into_iter().map(|(kind, n)| (kind.word(), n)).collect(),
         })
         .collect();
-    let mut addresses: Vec<u64> = facts.skbs.iter().map(|s| s.skbaddr).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
+    let addresses: FxHashSet<u64> = facts.skbs.iter().map(|s| s.skbaddr).collect();
     Outcome::Findings(Lifetimes {
         lives: facts.skbs.len() as u64,
         measured: groups.iter().map(|g| g.all.n).sum(),

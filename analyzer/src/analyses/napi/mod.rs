@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
-use crate::reconstruct::context::Part;
+use crate::reconstruct::context::{PARTS, Part, RunBy};
 use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{NET_RX, VECTORS};
 use crate::stat::Distribution;
@@ -81,9 +83,10 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     if facts.polls.is_empty() && facts.softirqs.is_empty() {
         return Outcome::Unknown(reasons(facts, "polls", "no NAPI poll and no softirq was recorded"));
     }
+    let (devices, cpus) = rayon::join(|| devices(facts), || cpus(facts));
     Outcome::Findings(Napi {
-        devices: devices(facts),
-        cpus: cpus(facts),
+        devices,
+        cpus,
         squeezes: squeezes(facts),
     })
 }
@@ -145,7 +148,8 @@ fn devices(facts: &Facts) -> Vec<DevicePolls> {
     }
     let finish = |(mut d, work, durations): Acc| {
         d.work = work.into_iter().collect();
-        d.duration = Distribution::of(durations.clone(), d.polls - durations.len() as u64);
+        let unknown = d.polls - durations.len() as u64;
+        d.duration = Distribution::of(durations, unknown);
         d
     };
     by.into_values().map(finish).collect()
@@ -157,8 +161,8 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         runs: u64,
         run: Vec<i64>,
         wait: Vec<i64>,
-        runners: BTreeMap<&'static str, u64>,
-        waited_for: BTreeMap<&'static str, i64>,
+        runners: BTreeMap<RunBy, u64>,
+        waited_for: [i64; PARTS],
     }
     let mut by: BTreeMap<(u16, u32), Acc> = BTreeMap::new();
     for s in &facts.softirqs {
@@ -166,15 +170,13 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         a.runs += 1;
         a.run.extend(s.end_ns.map(|e| e - s.start_ns));
         a.wait.extend(s.raise_ns.map(|r| s.start_ns - r));
-        for (part, ns) in Part::ALL.into_iter().zip(s.wait.into_iter().flatten()) {
-            if ns != 0 {
-                let sum = a.waited_for.entry(part.word()).or_insert(0);
-                *sum = sum.saturating_add(ns);
-            }
+        for (sum, ns) in a.waited_for.iter_mut().zip(s.wait.into_iter().flatten()) {
+            *sum = sum.saturating_add(ns);
         }
-        *a.runners.entry(s.run_by.word()).or_insert(0) += 1;
+        *a.runners.entry(s.run_by).or_insert(0) += 1;
     }
-    by.into_iter()
+    let by: Vec<((u16, u32), Acc)> = by.into_iter().collect();
+    by.into_par_iter()
         .map(|((cpu, vec), a)| {
             let (no_end, no_raise) = (a.runs - a.run.len() as u64, a.runs - a.wait.len() as u64);
             let run = Distribution::of(a.run, no_end);
@@ -189,9 +191,15 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
                 },
                 wait: Distribution::of(a.wait, no_raise),
                 run,
-                runners: a.runners,
-                waited_for: a.waited_for,
+                runners: a.runners.into_iter().map(|(by, n)| (by.word(), n)).collect(),
+                waited_for: waited_for(a.waited_for),
             }
         })
         .collect()
+}
+
+/// The parts that had any time.
+fn waited_for(ns: [i64; PARTS]) -> BTreeMap<&'static str, i64> {
+    let parts = Part::ALL.into_iter().map(Part::word).zip(ns);
+    parts.filter(|(_, ns)| *ns != 0).collect()
 }

@@ -12,10 +12,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::analyses::units::Ledgers;
 use crate::facts::Facts;
-use crate::reconstruct::receive::tables::{RxEnd, Stage};
+use crate::reconstruct::receive::tables::Stage;
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind};
+use crate::stat::sort_by_key;
 
 #[cfg(test)]
 mod tests;
@@ -79,7 +81,7 @@ pub struct Busy {
 }
 
 /// Asks.
-pub fn answer(facts: &Facts) -> OverTime {
+pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
     let Some(start) = facts.capture.start_ns else {
         return OverTime::default();
     };
@@ -87,30 +89,47 @@ pub fn answer(facts: &Facts) -> OverTime {
         start,
         bin_ns: (facts.capture.duration_ns / BINS as i64 + 1).max(1),
     };
-    let read = facts.rx.iter().filter(|r| r.end == RxEnd::Read && r.censored.is_none());
-    let acked = || {
-        let rows = facts.tx.iter();
-        rows.filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked)
+    let received = || {
+        let read = ledgers.rx.rows();
+        let queued = read.iter().filter_map(|r| {
+            let left = r.start_ns.saturating_add(r.total_ns) - r.stage(Stage::Return).unwrap_or(0);
+            Some((left.saturating_sub(r.rcvq_ns?), left, r.bytes?))
+        });
+        (
+            time.heat(read.iter().map(|r| (r.start_ns, r.total_ns))),
+            time.most(queued),
+        )
     };
-    let queued = read.clone().filter_map(|r| {
-        let left = r.start_ns.saturating_add(r.total_ns) - r.stage(Stage::Return).unwrap_or(0);
-        Some((left.saturating_sub(r.rcvq_ns?), left, r.bytes?))
-    });
-    let flying = acked().filter_map(|r| Some((r.t_sched_ns, r.start_ns.saturating_add(r.total_ns), r.bytes?)));
-    let joined_ns = time.joined(facts);
+    let sent = || {
+        let acked = || {
+            let rows = facts.tx.iter();
+            rows.filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked)
+        };
+        let flying = acked().filter_map(|r| Some((r.t_sched_ns, r.start_ns.saturating_add(r.total_ns), r.bytes?)));
+        (time.heat(acked().map(|r| (r.start_ns, r.total_ns))), time.most(flying))
+    };
+    let busy = || {
+        let joined_ns = time.joined(facts);
+        (joined_ns, time.busy(facts, joined_ns))
+    };
+    let (((receive, receive_queue), (transmit, unacknowledged)), (joined_ns, softirqs)) =
+        rayon::join(|| rayon::join(received, sent), busy);
     OverTime {
         bin_ns: time.bin_ns,
         joined_ns,
-        receive: time.heat(read.map(|r| (r.start_ns, r.total_ns))),
-        transmit: time.heat(acked().map(|r| (r.start_ns, r.total_ns))),
-        softirqs: time.busy(facts, joined_ns),
-        receive_queue: time.most(queued),
-        unacknowledged: time.most(flying),
+        receive,
+        transmit,
+        softirqs,
+        receive_queue,
+        unacknowledged,
     }
 }
 
 /// Share of each bin, and stretches.
 type Covered = (Vec<f64>, Vec<(i64, i64)>);
+
+/// When bytes came, or left.
+type Moved = Vec<(i64, u32)>;
 
 struct Time {
     start: i64,
@@ -124,17 +143,22 @@ impl Time {
     }
 
     fn heat(&self, rows: impl Iterator<Item = (i64, i64)>) -> Vec<HeatCell> {
-        let mut cells: BTreeMap<(usize, u32), u64> = BTreeMap::new();
+        let edges = edges();
+        let mut counts = vec![0u64; BINS * ROWS];
         for (start, total) in rows {
-            *cells.entry((self.bin(start), half_octave(total))).or_insert(0) += 1;
+            let cell = self.bin(start) * ROWS + half_octave(total, &edges);
+            if let Some(count) = counts.get_mut(cell) {
+                *count += 1;
+            }
         }
-        let cell = |((bin, row), count): ((usize, u32), u64)| HeatCell {
-            bin: bin as u32,
-            lo_ns: edge(row),
-            hi_ns: edge(row + 1),
+        let cell = |(at, count): (usize, u64)| HeatCell {
+            bin: (at / ROWS) as u32,
+            lo_ns: edge(at % ROWS),
+            hi_ns: edge(at % ROWS + 1),
             count,
         };
-        cells.into_iter().map(cell).collect()
+        let filled = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        filled.map(cell).collect()
     }
 
     fn joined(&self, facts: &Facts) -> i64 {
@@ -186,16 +210,26 @@ impl Time {
 
     /// The largest sum of bytes of each bin, of units that were there from a moment to another.
     fn most(&self, units: impl Iterator<Item = (i64, i64, u32)>) -> Vec<u64> {
-        // At the same moment what leaves goes first.
-        let mut changes: Vec<(i64, i64)> = vec![];
-        for (from, to, bytes) in units.filter(|(from, to, _)| from <= to) {
-            changes.push((from, i64::from(bytes)));
-            changes.push((to, -i64::from(bytes)));
-        }
-        if changes.is_empty() {
+        let (mut came, mut left): (Moved, Moved) = units
+            .filter(|(from, to, _)| from <= to)
+            .map(|(from, to, bytes)| ((from, bytes), (to, bytes)))
+            .unzip();
+        if came.is_empty() {
             return vec![];
         }
-        changes.sort_unstable();
+        sort_by_key(&mut came, |c| c.0);
+        sort_by_key(&mut left, |c| c.0);
+        let mut came = came.into_iter().peekable();
+        let mut left = left.into_iter().peekable();
+        let changes = std::iter::from_fn(|| {
+            // At the same moment what leaves goes first.
+            let leaves = match (left.peek(), came.peek()) {
+                (Some(left), Some(came)) => left.0 <= came.0,
+                (left, _) => left.is_some(),
+            };
+            let (time, bytes) = if leaves { left.next() } else { came.next() }?;
+            Some((time, if leaves { -i64::from(bytes) } else { i64::from(bytes) }))
+        });
         let mut bins = vec![0u64; BINS];
         let (mut now, mut at) = (0i64, 0usize);
         for (time, change) in changes {
@@ -215,17 +249,25 @@ impl Time {
     }
 }
 
+/// Rows of half an octave: one below 1 ns, then two for each of 63 octaves.
+const ROWS: usize = 127;
+
+fn edges() -> [i64; ROWS + 1] {
+    std::array::from_fn(edge)
+}
+
 /// Row of half an octave: 0 below 1 ns, else 1 + 2 log2, rounded down.
-fn half_octave(ns: i64) -> u32 {
+fn half_octave(ns: i64, edges: &[i64; ROWS + 1]) -> usize {
     if ns < 1 {
         return 0;
     }
-    let octave = 63 - ns.leading_zeros();
-    1 + 2 * octave + u32::from(ns >= edge(2 + 2 * octave))
+    let octave = 63 - ns.leading_zeros() as usize;
+    let half = edges.get(2 + 2 * octave).is_some_and(|edge| ns >= *edge);
+    1 + 2 * octave + usize::from(half)
 }
 
 /// Smallest value of a row: powers of two, and these times the square root of two, in whole ns.
-fn edge(row: u32) -> i64 {
+fn edge(row: usize) -> i64 {
     let Some(half) = row.checked_sub(1) else { return 0 };
     let octave = half / 2;
     if octave >= 62 {

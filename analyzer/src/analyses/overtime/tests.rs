@@ -1,10 +1,14 @@
 use super::*;
 use crate::name::Name;
 use crate::reconstruct::context::RunBy;
-use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
 /// A recording of 2.4 s from 1000 on: bins of 10 ms and a nanosecond.
+fn answer(facts: &Facts) -> OverTime {
+    super::answer(facts, &Ledgers::of(facts))
+}
+
 fn facts() -> Facts {
     let mut f = Facts::empty();
     f.capture.start_ns = Some(1_000);
@@ -45,13 +49,20 @@ fn run(cpu: u16, vec: u32, from: i64, to: i64) -> SoftirqRow {
 #[test]
 fn rows_are_half_octaves() {
     for ns in (0..5_000).chain([i64::MAX / 4, i64::MAX]) {
-        let row = half_octave(ns);
+        let row = half_octave(ns, &edges());
         assert!(
             edge(row) <= ns && (ns < edge(row + 1) || edge(row + 1) == i64::MAX),
             "{ns} in {row}"
         );
     }
-    assert_eq!([half_octave(1), half_octave(2), half_octave(1024)], [1, 3, 21]);
+    assert_eq!(
+        [
+            half_octave(1, &edges()),
+            half_octave(2, &edges()),
+            half_octave(1024, &edges())
+        ],
+        [1, 3, 21]
+    );
     assert_eq!((edge(21), edge(22), edge(23)), (1024, 1449, 2048));
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::Confidence;
 use crate::facts::Facts;
 use crate::reconstruct::balances::tables::BalanceKind;
@@ -74,19 +76,27 @@ pub(super) fn balances(facts: &Facts) -> Vec<Balance> {
 }
 
 pub(super) fn links(facts: &Facts) -> Vec<Links> {
-    let mut by: BTreeMap<LineageKind, Links> = BTreeMap::new();
+    // Few kinds, many edges.
+    let mut counts: FxHashMap<(LineageKind, Confidence, Conserved), u64> = FxHashMap::default();
     for r in &facts.lineage {
-        let of = by.entry(r.kind).or_insert_with(|| Links {
-            kind: r.kind.word(),
+        *counts.entry((r.kind, r.confidence, r.conserved)).or_insert(0) += 1;
+    }
+    let mut by: BTreeMap<LineageKind, Links> = BTreeMap::new();
+    for ((kind, confidence, conserved), n) in counts {
+        let of = by.entry(kind).or_insert_with(|| Links {
+            kind: kind.word(),
             edges: 0,
             by_confidence: BTreeMap::new(),
             not_conserved: 0,
             not_comparable: 0,
         });
-        of.edges += 1;
-        *of.by_confidence.entry(r.confidence.word()).or_insert(0) += 1;
-        of.not_conserved += u64::from(r.conserved == Conserved::No);
-        of.not_comparable += u64::from(r.conserved == Conserved::Unknown);
+        of.edges += n;
+        *of.by_confidence.entry(confidence.word()).or_insert(0) += n;
+        match conserved {
+            Conserved::No => of.not_conserved += n,
+            Conserved::Unknown => of.not_comparable += n,
+            _ => {}
+        }
     }
     by.into_values().collect()
 }

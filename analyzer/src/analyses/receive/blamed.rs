@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
+use crate::name::Name;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::{RxRow, Stage};
 
@@ -28,30 +31,37 @@ pub struct Blamed {
 
 /// Of read units; in the order of the path, then most time first.
 pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
-    let mut by: BTreeMap<(&'static str, &'static str, String), (u64, i64)> = BTreeMap::new();
-    let mut add = |stage: Stage, ns: i64, part: &'static str, who: String| {
-        let (units, sum) = by.entry((stage.name(), part, who)).or_default();
+    let mut by: FxHashMap<(Stage, Part, Name), (u64, i64)> = FxHashMap::default();
+    let mut add = |stage: Stage, ns: i64, part: Part, who: Name| {
+        let (units, sum) = by.entry((stage, part, who)).or_default();
         *units += 1;
         *sum = sum.saturating_add(ns);
     };
     for r in read {
         for stage in [Stage::SoftirqWait, Stage::Rps] {
             if let Some(ns) = r.stage(stage) {
-                let (part, who) = r.softirq_blame.map_or((Part::Unknown.word(), String::new()), |b| {
-                    (b.part.word(), b.who.text().into_owned())
-                });
+                let blame = r.softirq_blame;
+                let (part, who) = blame.map_or((Part::Unknown, Name::default()), |b| (b.part, b.who));
                 add(stage, ns, part, who);
             }
         }
         if let Some(ns) = r.stage(Stage::RunQueue) {
-            let (part, who) = match r.run_queue_task.is_empty() {
-                true => (Part::Unknown.word(), String::new()),
-                false => (Part::Task.word(), r.run_queue_task.text().into_owned()),
+            let part = match r.run_queue_task.is_empty() {
+                true => Part::Unknown,
+                false => Part::Task,
             };
-            add(Stage::RunQueue, ns, part, who);
+            add(Stage::RunQueue, ns, part, r.run_queue_task);
         }
     }
-    let mut all: Vec<Blamed> = by
+    // Names may differ and read the same.
+    let mut texts: BTreeMap<(&'static str, &'static str, String), (u64, i64)> = BTreeMap::new();
+    for ((stage, part, who), (units, ns)) in by {
+        let of = texts
+            .entry((stage.name(), part.word(), who.text().into_owned()))
+            .or_default();
+        *of = (of.0 + units, of.1.saturating_add(ns));
+    }
+    let mut all: Vec<Blamed> = texts
         .into_iter()
         .map(|((stage, part, who), (units, ns))| Blamed {
             stage,

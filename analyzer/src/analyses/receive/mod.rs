@@ -7,9 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyses::waits::{StageTimes, UNTOLD, times};
+use crate::Confidence;
+use crate::analyses::units::{Place, Units};
+use crate::analyses::waits::StageTimes;
 use crate::analyses::{Outcome, not_recorded, reasons};
-use crate::facts::Facts;
+use crate::facts::{Facts, SkbId};
+use crate::name::Name;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
@@ -89,72 +92,86 @@ pub struct Receive {
 }
 
 /// Asks.
-pub fn answer(facts: &Facts) -> Outcome<Receive> {
+pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
     if facts.rx.is_empty() {
         let none = lacks(facts).into_iter().next();
         let none = none.unwrap_or_else(|| "no packet was delivered to a socket in this recording".into());
         return Outcome::Unknown(reasons(facts, "rx", &none));
     }
-    let whole_read = |r: &&RxRow| r.end == RxEnd::Read && r.censored.is_none();
-    let read: Vec<&RxRow> = facts.rx.iter().filter(whole_read).collect();
-    let mut excluded = BTreeMap::new();
-    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
-        let why = match r.censored {
-            Some(Censored::Start) => "censored_start",
-            Some(Censored::Loss) => "loss",
-            Some(Censored::End) => "censored_end",
-            None if r.end == RxEnd::Queued => "censored_end",
-            None if !r.confidence.is_solid() => "not_solid",
-            None => continue,
-        };
-        *excluded.entry(why).or_insert(0) += 1;
-    }
-    let whole = read.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns));
-    let count = |e: RxEnd| facts.rx.iter().filter(|r| r.end == e).count() as u64;
-    let mut by_confidence = BTreeMap::new();
-    let mut dev: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    let mut task: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for r in &facts.rx {
-        *by_confidence.entry(r.confidence.word()).or_insert(0) += 1;
-    }
-    for r in read.iter().filter(|r| r.confidence.is_solid()) {
-        dev.entry(r.dev.text().into_owned()).or_default().push(r.total_ns);
-        task.entry(r.task.text().into_owned()).or_default().push(r.total_ns);
-    }
-    let dists = |m: BTreeMap<String, Vec<i64>>| m.into_iter().map(|(k, v)| (k, Distribution::of(v, 0))).collect();
+    let counts = Counts::of(&facts.rx);
+    let rcvq = "socket readable to the copy of its last byte";
     Outcome::Findings(Receive {
-        read: read.len() as u64,
-        protocol_only: count(RxEnd::Protocol),
-        queued: count(RxEnd::Queued),
-        unread_at_least_ns: facts
-            .rx
-            .iter()
-            .filter(|r| r.end == RxEnd::Queued && r.censored == Some(Censored::End))
-            .filter_map(|r| r.at_least_ns)
-            .max(),
-        excluded,
-        by_confidence,
-        total: times("total", "first event to the end of the read", &read, whole, |r| {
-            Some(r.total_ns)
-        }),
-        stages: Stage::ALL
-            .iter()
-            .map(|&s| times(s.name(), s.meaning(), &read, whole, |r| r.stage(s)))
-            .collect(),
-        unattributed: times("unattributed", UNTOLD, &read, whole, |r| Some(r.unattributed_ns)),
-        rcvq: times(
-            "rcvq",
-            "socket readable to the copy of its last byte",
-            &read,
-            whole,
-            |r| r.rcvq_ns,
-        ),
-        by_dev: dists(dev),
-        by_task: dists(task),
-        blamed: blamed::blamed(&read),
-        worst: worst(&read),
+        read: units.rows().len() as u64,
+        protocol_only: counts.protocol,
+        queued: counts.queued,
+        unread_at_least_ns: counts.unread_at_least_ns,
+        excluded: counts.excluded,
+        by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
+        total: units.total(),
+        stages: units.stages(),
+        unattributed: units.unattributed(),
+        rcvq: units.times("rcvq", rcvq, |r| r.rcvq_ns),
+        by_dev: totals(units, |p| p.dev),
+        by_task: totals(units, |p| p.task),
+        blamed: blamed::blamed(units.rows()),
+        worst: worst(units.rows()),
         lacks: lacks(facts),
     })
+}
+
+/// What is counted of all rows.
+#[derive(Default)]
+struct Counts {
+    protocol: u64,
+    queued: u64,
+    unread_at_least_ns: Option<i64>,
+    excluded: BTreeMap<&'static str, u64>,
+    by_confidence: BTreeMap<Confidence, u64>,
+}
+
+impl Counts {
+    fn of(rows: &[RxRow]) -> Counts {
+        let mut counts = Counts::default();
+        for r in rows {
+            *counts.by_confidence.entry(r.confidence).or_insert(0) += 1;
+            counts.protocol += u64::from(r.end == RxEnd::Protocol);
+            counts.queued += u64::from(r.end == RxEnd::Queued);
+            if r.end == RxEnd::Queued && r.censored == Some(Censored::End) {
+                counts.unread_at_least_ns = counts.unread_at_least_ns.max(r.at_least_ns);
+            }
+            let why = match r.censored {
+                _ if r.end == RxEnd::Protocol => continue,
+                Some(Censored::Start) => "censored_start",
+                Some(Censored::Loss) => "loss",
+                Some(Censored::End) => "censored_end",
+                None if r.end == RxEnd::Queued => "censored_end",
+                None if !r.confidence.is_solid() => "not_solid",
+                None => continue,
+            };
+            *counts.excluded.entry(why).or_insert(0) += 1;
+        }
+        counts
+    }
+}
+
+/// Whole times of solid units by a name of their places.
+fn totals(units: &Units<'_, RxRow>, name: impl Fn(&Place) -> Name) -> BTreeMap<String, Distribution> {
+    let (places, at) = units.places();
+    let names: Vec<Name> = places.iter().map(name).collect();
+    let mut distinct: Vec<String> = names.iter().map(|n| n.text().into_owned()).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let nth = |name: &Name| distinct.binary_search_by(|d| d.as_str().cmp(&name.text())).unwrap_or(0);
+    let of_place: Vec<usize> = names.iter().map(nth).collect();
+    let mut values: Vec<Vec<i64>> = vec![vec![]; distinct.len()];
+    for (r, place) in units.solid().iter().zip(at) {
+        let of = of_place.get(*place as usize).and_then(|nth| values.get_mut(*nth));
+        if let Some(of) = of {
+            of.push(r.total_ns);
+        }
+    }
+    let all = distinct.into_iter().zip(values);
+    all.map(|(name, values)| (name, Distribution::of(values, 0))).collect()
 }
 
 /// Events of which one at least says what arrived, and of which one at least says what was read; nobody enabled them.
@@ -168,8 +185,16 @@ fn lacks(facts: &Facts) -> Vec<String> {
 }
 
 fn worst(read: &[&RxRow]) -> Vec<Example> {
-    let mut order: Vec<&RxRow> = read.to_vec();
-    order.sort_by_key(|r| (std::cmp::Reverse(r.total_ns), r.skb_id));
+    let mut order: Vec<(std::cmp::Reverse<i64>, SkbId, usize)> = read
+        .iter()
+        .enumerate()
+        .map(|(nth, r)| (std::cmp::Reverse(r.total_ns), r.skb_id, nth))
+        .collect();
+    if order.len() > EXAMPLES {
+        order.select_nth_unstable(EXAMPLES);
+        order.truncate(EXAMPLES);
+    }
+    order.sort_unstable();
     let example = |r: &&RxRow| {
         let top = Stage::ALL.iter().filter_map(|s| Some((r.stage(*s)?, s.name())));
         let (top_ns, top_stage) = top
@@ -187,5 +212,9 @@ fn worst(read: &[&RxRow]) -> Vec<Example> {
             confidence: r.confidence.word(),
         }
     };
-    order.iter().take(EXAMPLES).map(example).collect()
+    order
+        .iter()
+        .filter_map(|(_, _, nth)| read.get(*nth))
+        .map(example)
+        .collect()
 }

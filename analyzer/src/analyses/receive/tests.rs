@@ -1,9 +1,14 @@
-use super::{BLAMED, EXAMPLES, answer};
+use super::{BLAMED, EXAMPLES, Receive};
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
+use crate::analyses::units::Units;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, RxStart, Stage, StageTimes};
+
+fn answer(facts: &Facts) -> Outcome<Receive> {
+    super::answer(facts, &Units::of(&facts.rx))
+}
 
 fn unit(n: u32, end: RxEnd, of: &[(Stage, i64)], unattributed_ns: i64, confidence: Confidence) -> RxRow {
     let mut stages = StageTimes::default();

@@ -1,6 +1,7 @@
-use super::answer;
+use super::Transmit;
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
+use crate::analyses::units::Units;
 use crate::facts::{ConnectionId, Facts, Reason, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::Censored;
@@ -8,6 +9,10 @@ use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::stages::StageTimes;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
+
+fn answer(facts: &Facts) -> Outcome<Transmit> {
+    super::answer(facts, &Units::of(&facts.tx))
+}
 
 fn segment(n: u32, end: TxEnd, of: &[(Stage, i64)], confidence: Confidence) -> TxRow {
     let mut stages = StageTimes::default();

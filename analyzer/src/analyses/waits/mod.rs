@@ -1,4 +1,4 @@
-//! The waits of a ledger's rows: the times of each (`times.rs`), and which held a row, or a set of rows, up the most. The verdict and the rigs of `tests/lab` ask the same
+//! The waits of a ledger's rows: which held a row, or a set of rows, up the most. The verdict and the rigs of `tests/lab` ask the same
 //! function: what is tested is what is said.
 //!
 //! In: rows of `rx` or `tx`. Out: the top wait, time in no stage competing as `unattributed`. Must not see events, and must
@@ -17,26 +17,38 @@ use crate::reconstruct::transmit::tables::TxRow;
 mod tests;
 mod times;
 
-pub use times::{StageTimes, UNTOLD, times};
+pub use times::{StageTimes, UNTOLD};
 
 /// The name under which time in no stage competes.
 pub const UNATTRIBUTED: &str = "unattributed";
 
 /// A row of a ledger: waits that sum to its total.
 pub trait Waits {
-    /// The stages that are known, by name in the order of the path, and their ns.
-    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)>;
+    /// Stages of the path.
+    const STAGES: usize;
+    /// Name of the nth stage on the path.
+    fn stage_name(nth: usize) -> &'static str;
+    /// ns in the nth stage; `None`: did not happen, or not known.
+    fn stage_ns(&self, nth: usize) -> Option<i64>;
     /// ns in no stage.
     fn unattributed_ns(&self) -> i64;
     /// ns from start to end.
     fn total_ns(&self) -> i64;
     /// Least of the row's links.
     fn confidence(&self) -> Confidence;
+    /// The stages that are known, by name in the order of the path, and their ns.
+    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
+        (0..Self::STAGES).filter_map(|nth| Some((Self::stage_name(nth), self.stage_ns(nth)?)))
+    }
 }
 
 impl Waits for RxRow {
-    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
-        Stage::ALL.iter().filter_map(|&s| Some((s.name(), self.stage(s)?)))
+    const STAGES: usize = Stage::ALL.len();
+    fn stage_name(nth: usize) -> &'static str {
+        Stage::ALL.get(nth).map_or("", |s| s.name())
+    }
+    fn stage_ns(&self, nth: usize) -> Option<i64> {
+        self.stage(*Stage::ALL.get(nth)?)
     }
     fn unattributed_ns(&self) -> i64 {
         self.unattributed_ns
@@ -50,9 +62,12 @@ impl Waits for RxRow {
 }
 
 impl Waits for TxRow {
-    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
-        let all = transmit::Stage::ALL.iter();
-        all.filter_map(|&s| Some((s.name(), self.stage(s)?)))
+    const STAGES: usize = transmit::Stage::ALL.len();
+    fn stage_name(nth: usize) -> &'static str {
+        transmit::Stage::ALL.get(nth).map_or("", |s| s.name())
+    }
+    fn stage_ns(&self, nth: usize) -> Option<i64> {
+        self.stage(*transmit::Stage::ALL.get(nth)?)
     }
     fn unattributed_ns(&self) -> i64 {
         self.unattributed_ns
@@ -119,27 +134,22 @@ impl Sum {
 
 /// The stage that holds most of the time of `rows`; `None` when there is no row or no time in them.
 pub fn top<'r, R: Waits + 'r>(rows: impl IntoIterator<Item = &'r R>) -> Option<Top> {
-    let mut sums: Vec<(&'static str, Sum)> = vec![];
+    let mut sums = vec![Sum::default(); R::STAGES];
     let (mut whole, mut rest) = (0i64, Sum::default());
     for row in rows {
         let confidence = row.confidence();
         whole = whole.saturating_add(row.total_ns());
         rest.add(row.unattributed_ns(), confidence);
-        for (name, ns) in row.stages() {
-            match sums.iter_mut().find(|(n, _)| *n == name) {
-                Some((_, sum)) => sum.add(ns, confidence),
-                None => {
-                    let mut sum = Sum::default();
-                    sum.add(ns, confidence);
-                    sums.push((name, sum));
-                }
+        for (nth, sum) in sums.iter_mut().enumerate() {
+            if let Some(ns) = row.stage_ns(nth) {
+                sum.add(ns, confidence);
             }
         }
     }
-    sums.push((UNATTRIBUTED, rest));
+    let named = sums.into_iter().enumerate().map(|(nth, sum)| (R::stage_name(nth), sum));
     // Not `max_by_key`: of equals it takes the last.
-    let (stage, sum) = sums
-        .into_iter()
+    let (stage, sum) = named
+        .chain([(UNATTRIBUTED, rest)])
         .reduce(|best, s| if s.1.ns > best.1.ns { s } else { best })?;
     (sum.ns > 0 && whole > 0).then(|| Top {
         stage,

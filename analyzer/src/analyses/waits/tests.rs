@@ -1,11 +1,17 @@
 use super::{Top, UNATTRIBUTED, Waits, top};
 use crate::Confidence::{self, Certain, Strong, Unknown, Weak};
 
+const PATH: [&str; 4] = ["irq", "gro", "run_queue", "copy"];
+
 struct Row(Vec<(&'static str, i64)>, i64, Confidence);
 
 impl Waits for Row {
-    fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
-        self.0.iter().copied()
+    const STAGES: usize = PATH.len();
+    fn stage_name(nth: usize) -> &'static str {
+        PATH[nth]
+    }
+    fn stage_ns(&self, nth: usize) -> Option<i64> {
+        self.0.iter().find(|s| s.0 == PATH[nth]).map(|s| s.1)
     }
     fn unattributed_ns(&self) -> i64 {
         self.1

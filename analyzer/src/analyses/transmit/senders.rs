@@ -1,0 +1,150 @@
+//! The connections that sent, most segments first, and the round trip by remote address.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::HELD;
+use crate::analyses::units::Unit;
+use crate::analyses::waits::{Top, top};
+use crate::facts::Facts;
+use crate::reconstruct::receive::tables::Censored;
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use crate::stat::Distribution;
+
+/// Connections kept: those with most segments.
+pub const CONNECTIONS: usize = 100;
+/// Waits of a sender, before the device has the segment.
+const SENDER: [Stage; 9] = [
+    Stage::Sndbuf,
+    Stage::Send,
+    Stage::Rwnd,
+    Stage::Cwnd,
+    Stage::Nagle,
+    Stage::Pacing,
+    Stage::PacingSlip,
+    Stage::Tsq,
+    Stage::Neighbour,
+];
+
+/// A connection that sent.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Sender {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Segments with payload.
+    pub segments: u64,
+    /// Their payload, bytes.
+    pub bytes: u64,
+    /// Times they, or parts of them, were sent again.
+    pub retransmits: u64,
+    /// The wait that held most of the acknowledged segments' time.
+    pub top: Option<Top>,
+    /// ns that its acknowledged segments were held, waits of one another's overlapping.
+    pub held_ns: i64,
+    /// The wait that was most of that.
+    pub held_by: Option<&'static str>,
+    /// What held it back: share of all time before the device, by wait; largest first.
+    pub limiters: Vec<(&'static str, f64)>,
+    /// Device to ACK, of solid segments never sent again.
+    pub rtt: Distribution,
+}
+
+/// Rows of a connection, by its number.
+type Rows<'f> = (u32, Vec<&'f TxRow>);
+
+/// Those kept, and distributions by address.
+pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribution>) {
+    let mut all = by_connection(facts);
+    all.sort_unstable_by_key(|(c, _)| *c);
+    let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for (c, rows) in &all {
+        if let Some(host) = facts.connections.get(*c as usize).and_then(|c| c.daddr) {
+            let rtts = rows.iter().filter_map(|r| round_trip(r));
+            hosts.entry(host.to_string()).or_default().extend(rtts);
+        }
+    }
+    all.sort_by_key(|(c, rows)| (std::cmp::Reverse(rows.len()), *c));
+    all.truncate(CONNECTIONS);
+    let kept = all.par_iter().map(|(c, rows)| sender(facts, *c, rows)).collect();
+    let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
+    let hosts: Vec<(String, Vec<i64>)> = hosts.into_iter().collect();
+    (kept, hosts.into_par_iter().map(of_host).collect())
+}
+
+fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
+    let mut nth: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut all: Vec<Rows<'_>> = vec![];
+    for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+        let Some(c) = r.connection else { continue };
+        let nth = *nth.entry(c.0).or_insert_with(|| {
+            all.push((c.0, vec![]));
+            all.len() - 1
+        });
+        if let Some((_, rows)) = all.get_mut(nth) {
+            rows.push(r);
+        }
+    }
+    all
+}
+
+fn sender(facts: &Facts, connection: u32, rows: &[&TxRow]) -> Sender {
+    let row = facts.connections.get(connection as usize);
+    let mut held = [0i64; HELD.len()];
+    let mut before = [0i64; SENDER.len()];
+    let (mut bytes, mut retransmits) = (0, 0);
+    let mut rtts = vec![];
+    let mut whole = vec![];
+    for r in rows {
+        bytes += r.bytes.map_or(0, u64::from);
+        retransmits += u64::from(r.retransmits);
+        rtts.extend(round_trip(r));
+        add(&mut before, &SENDER, r);
+        if r.is_whole() {
+            add(&mut held, &HELD, r);
+            whole.push(*r);
+        }
+    }
+    let most = HELD.iter().zip(held).rev().max_by_key(|s| s.1);
+    Sender {
+        held_ns: held.into_iter().fold(0i64, i64::saturating_add),
+        held_by: most.filter(|s| s.1 > 0).map(|s| s.0.name()),
+        connection,
+        label: row.map_or_else(String::new, crate::analyses::tcp::label),
+        segments: rows.len() as u64,
+        bytes,
+        retransmits,
+        top: top(whole),
+        limiters: limiters(before),
+        rtt: Distribution::of(rtts, 0),
+    }
+}
+
+/// Adds a row's waits to their sums.
+fn add(sums: &mut [i64], stages: &[Stage], r: &TxRow) {
+    for (sum, stage) in sums.iter_mut().zip(stages) {
+        *sum = sum.saturating_add(r.stage(*stage).unwrap_or(0));
+    }
+}
+
+/// Device to ACK, where it is one transmission's.
+fn round_trip(r: &TxRow) -> Option<i64> {
+    let whole = r.end == TxEnd::Acked && r.censored != Some(Censored::Loss);
+    let solid = whole && r.retransmits == 0 && r.confidence.is_solid();
+    r.stage(Stage::Network)
+        .filter(|_| solid)
+        .map(|ns| ns.saturating_add(r.stage(Stage::Completion).unwrap_or(0)))
+}
+
+/// Shares of the time before the device, by the sums of its waits.
+fn limiters(sums: [i64; SENDER.len()]) -> Vec<(&'static str, f64)> {
+    let whole = sums.iter().fold(0i64, |a, ns| a.saturating_add(*ns));
+    let of = SENDER.iter().zip(sums).filter(|s| s.1 > 0 && whole > 0);
+    let mut shares: Vec<(&'static str, f64)> = of.map(|(s, ns)| (s.name(), ns as f64 / whole as f64)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
