@@ -30,11 +30,16 @@ pub fn kernel_state(root: &Path) -> KernelState {
         "kprobe_events",
         "uprobe_events",
     ];
+    // Probes of another recorder that is at work: `p:netmortem_<pid>/name ...`.
+    let of_others = |line: &str| {
+        let pid = line.split_once(":netmortem_").and_then(|(_, l)| l.split('/').next());
+        pid.is_some_and(|p| p != std::process::id().to_string() && Path::new("/proc").join(p).exists())
+    };
     let text = |f: &&str| {
-        Some(format!(
-            "{f}: {}",
-            String::from_utf8_lossy(&tracefs::read(&root.join(f)).ok()?)
-        ))
+        let text = tracefs::read(&root.join(f)).ok()?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let kept: Vec<&str> = text.lines().filter(|l| !of_others(l)).collect();
+        Some(format!("{f}: {}", kept.join("\n")))
     };
     let mut events_enabled = Vec::new();
     for system in ["skb", "net", "tcp", "sock", "timer", "sched", "irq", "syscalls"] {

@@ -1,6 +1,6 @@
 //! The recorder against this kernel: totals against the kernel's own statistics, and nothing left behind.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,11 +29,15 @@ fn a_transfer_is_recorded_to_the_last_event_and_the_kernel_is_as_before() {
     // A socket that is there at the start and at the end.
     let _other = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = std::thread::spawn(move || {
-        let mut got = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut got).unwrap();
+        let (mut client, _) = listener.accept().unwrap();
+        let mut got = vec![0; 3_000_000];
+        client.read_exact(&mut got).unwrap();
+        client.write_all(&[1]).unwrap();
         got.len()
     });
-    let send = format!("head -c 3000000 /dev/zero > /dev/tcp/127.0.0.1/{port}; exit 3");
+    // It waits for the answer: socket buffers may hold all that it sends, and its end ends the recording.
+    let send =
+        format!("exec 3<> /dev/tcp/127.0.0.1/{port}; head -c 3000000 /dev/zero >&3; head -c 1 <&3 > /dev/null; exit 3");
     o.command = ["bash", "-c", &send].map(Into::into).to_vec();
     // The reader may be kept off the CPU for long: this much is not overwritten meanwhile.
     o.buffer_kib = Some(64 << 10);
