@@ -4,6 +4,7 @@
 //! cargo run --release -p netmortem-reports --example report -- FILE             seconds of each step, as JSON
 //! cargo run --release -p netmortem-reports --example report -- --parts FILE     and of each question and section, one after the other
 //! cargo run --release -p netmortem-reports --example report -- --digest FILE    a hash of each answer and of the page, no times
+//! cargo run --release -p netmortem-reports --example report -- --write PAGE.html DIR FILE    the page, and every chart as PNGs
 //! ```
 //!
 //! Two builds whose digests are equal say the same of one file.
@@ -22,10 +23,15 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    let (mut out, mut pictures) = (None, None);
     let (flag, file) = match words.as_slice() {
         [file] => ("", file),
+        [flag, page, dir, file] if flag == "--write" => {
+            (out, pictures) = (Some(page), Some(dir));
+            ("", file)
+        }
         [flag, file] if flag == "--parts" || flag == "--digest" => (flag.as_str(), file),
-        _ => return Err("usage: report [--parts|--digest] FILE".into()),
+        _ => return Err("usage: report [--parts|--digest|--write PAGE DIR] FILE".into()),
     };
     let mut steps = Steps::default();
     let capture = steps.time("open", || netmortem_formats::open_path(Path::new(file)))??;
@@ -36,6 +42,12 @@ fn main() -> Result<(), Failure> {
     let answers = steps.time("answer", || analyses::answer(&facts));
     let document = steps.time("document", || sections::document(&facts, &answers));
     let page = steps.time("html", || html(&document));
+    if let Some(path) = out {
+        std::fs::write(path, &page)?;
+    }
+    if let Some(dir) = pictures {
+        netmortem_reports::write_pngs(&document, Path::new(dir))?;
+    }
     match flag {
         "--digest" => digests(&answers, &page)?,
         _ => println!("{}", Value::Object(steps.seconds)),

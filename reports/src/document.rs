@@ -4,6 +4,9 @@ use crate::chart::ChartSpec;
 use crate::clean::Text;
 use crate::format::{self, TimeUnit};
 
+/// Stands for the recording in a command, where its name is not known or cannot be typed.
+pub const INPUT: &str = "INPUT";
+
 /// The whole report.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -15,6 +18,16 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// The last line of the page: which program made it.
     pub footer: Text,
+    /// What commands call the recording, quoted for a shell; `None`: `INPUT`.
+    pub input: Option<Text>,
+}
+
+impl Document {
+    /// What commands call the recording.
+    #[must_use]
+    pub fn input(&self) -> &str {
+        self.input.as_ref().map_or(INPUT, Text::as_str)
+    }
 }
 
 /// One question answered.

@@ -12,6 +12,7 @@
 pub mod batch;
 pub mod chart;
 pub mod clean;
+mod commands;
 pub mod diff;
 pub mod document;
 pub mod format;

@@ -48,6 +48,7 @@ pub fn document(
             env!("CARGO_PKG_VERSION"),
             " batch; every recording's own page says how its figures came about."
         )),
+        input: None,
     }
 }
 

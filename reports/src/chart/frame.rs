@@ -105,7 +105,7 @@ pub fn x_title<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, title:
     canvas.text(frame.right, frame.bottom + 31.0, Align::End, Letters::NOTE, &title)
 }
 
-/// Horizontal grid lines and their labels left of the frame.
+/// Horizontal grid lines where there is a label, with the labels left of the frame; short marks at minor ticks.
 pub fn y_axis<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     frame: Frame,
@@ -115,10 +115,13 @@ pub fn y_axis<DB: DrawingBackend>(
 ) -> Result<(), ChartError> {
     for tick in axis.ticks(unit, room) {
         let y = axis.px(tick.value);
+        let Some(label) = tick.label else {
+            // Lines at every one of them would hatch a panel of several decades.
+            canvas.line(&[(frame.left - 3.0, y), (frame.left, y)], theme::AXIS, 1.0)?;
+            continue;
+        };
         canvas.line(&[(frame.left, y), (frame.right, y)], theme::GRID, 1.0)?;
-        if let Some(label) = tick.label {
-            canvas.text(frame.left - 6.0, y, Align::End, Letters::NOTE, &label)?;
-        }
+        canvas.text(frame.left - 6.0, y, Align::End, Letters::NOTE, &label)?;
     }
     Ok(())
 }

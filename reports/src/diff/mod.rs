@@ -52,6 +52,7 @@ pub fn document(diff: &Diff) -> Document {
             env!("CARGO_PKG_VERSION"),
             " from the recordings alone."
         )),
+        input: None,
     }
 }
 

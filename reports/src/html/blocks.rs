@@ -11,7 +11,7 @@ pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
         Block::Paragraph(text) => markup! { p { (text.as_str()) } },
         Block::List(items) => markup! { ul { @for item in items { li { (item.as_str()) } } } },
         Block::Strip(strip) => strip_markup(strip),
-        Block::Table(data) => table::table(data, &mut page.anchors),
+        Block::Table(data) => table::table(data, page),
         Block::Figure(figure) => figure_markup(section, figure, page),
         Block::Figures(figures) => {
             let drawn: Vec<Markup> = figures

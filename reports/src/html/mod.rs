@@ -3,7 +3,7 @@
 //! ```text
 //! Document --maud--> <head> CSP, style  <nav> contents  <section> per section: lead, blocks (blocks.rs, table.rs)  <script>
 //! ```
-//! The page is whole without its script (`page.js`), which adds zoom, hover values, sorting, filtering and copying. The
+//! The page is whole without its script (`script/`), which adds zoom, hover values, sorting, filtering and copying. The
 //! Content-Security-Policy forbids everything but the inline style and, by its hash, this one script, so that even text that should escape
 //! its escaping could not act. All text comes as [`crate::clean::Text`] and is escaped by maud; the only unescaped parts are the SVG of
 //! `chart::svg` (escaped there), the style and the script.
@@ -19,7 +19,13 @@ use crate::chart;
 use crate::document::{Document, Section};
 
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("page.js");
+/// One script in four files: each is a part of the function that the first opens and the last ends.
+const SCRIPT: &str = concat!(
+    include_str!("script/base.js"),
+    include_str!("script/charts.js"),
+    include_str!("script/tables.js"),
+    include_str!("script/begin.js")
+);
 
 /// Nothing but the inline style and the one script.
 fn policy() -> String {
@@ -58,6 +64,8 @@ struct Page {
     pictures: std::vec::IntoIter<Result<String, chart::ChartError>>,
     /// Anchors of rows.
     anchors: table::Anchors,
+    /// What commands call the recording.
+    input: String,
 }
 
 /// The whole page.
@@ -71,6 +79,7 @@ pub fn html(document: &Document) -> String {
     let mut state = Page {
         pictures: drawn.into_iter(),
         anchors: table::Anchors::new(),
+        input: document.input().to_owned(),
     };
     let sections: Vec<Markup> = document
         .sections
@@ -89,7 +98,7 @@ pub fn html(document: &Document) -> String {
                 title { (document.title.as_str()) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
+            body data-input=(document.input()) {
                 a.skip href="#content" { "Skip to the report" }
                 div.page {
                     header {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use maud::{Markup, html as markup};
 
+use super::Page;
 use super::blocks::class;
 use crate::clean::Text;
 use crate::document::{Cell, Column, ColumnKind, Table};
@@ -16,17 +17,21 @@ const SHORT: usize = 30;
 /// Anchors that rows have taken: one per id on a page.
 pub type Anchors = HashSet<String>;
 
-pub fn table(table: &Table, anchors: &mut Anchors) -> Markup {
+pub fn table(table: &Table, page: &mut Page) -> Markup {
     let units = table.time_units();
     let unit = |at: usize| units.get(at).copied().flatten();
-    let rows: Vec<(Option<String>, &Vec<Cell>)> = table.rows.iter().map(|row| (anchor(row, anchors), row)).collect();
+    let rows: Vec<(Option<String>, &Vec<Cell>)> = table
+        .rows
+        .iter()
+        .map(|row| (anchor(row, &mut page.anchors), row))
+        .collect();
     markup! {
         div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
                 thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, unit(at))) } } }
                 tbody { @for (id, row) in rows { tr id=[id] {
-                    @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at))) }
+                    @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at), &page.input)) }
                 } } }
             }
         }
@@ -61,7 +66,7 @@ fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
     }
 }
 
-fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>) -> Markup {
+fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &str) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
     let shown = cell.shown(unit);
     let long = shown.chars().count() > SHORT;
@@ -81,7 +86,7 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>) -> Markup 
         td class=(classes) data-v=[value] {
             @match cell {
                 Cell::Code(_) => code { (shown) },
-                Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain INPUT " (id.as_str()) } { (shown) },
+                Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain " (input) " " (id.as_str()) } { (shown) },
                 Cell::Link { href, .. } => a href=(href) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
                 _ => (shown),

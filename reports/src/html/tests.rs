@@ -11,7 +11,7 @@ fn page() -> String {
 #[test]
 fn the_policy_forbids_everything_but_the_inline_style_and_the_one_script() {
     let page = page();
-    // `openssl dgst -sha256 -binary page.js | base64` of the script as it stands in the page.
+    // `openssl dgst -sha256 -binary script.js | base64` of the script as it stands in the page.
     let (before, rest) = page.split_once("<script>").unwrap();
     let (script, after) = rest.split_once("</script>").unwrap();
     assert_eq!(script, SCRIPT);

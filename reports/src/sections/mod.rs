@@ -120,7 +120,7 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
         Some(format::duration(capture.duration_ns)),
         when.map(|when| format!("from {when}")),
     ];
-    Document {
+    let mut document = Document {
         title: Text::from(format!("Postmortem of {}", file_name(&capture.source))),
         subtitle: Text::from(parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")),
         sections: SECTIONS.iter().map(|registered| (registered.build)(&input)).collect(),
@@ -129,7 +129,10 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
             env!("CARGO_PKG_VERSION"),
             " from the recording alone; times are since the start of the recording."
         )),
-    }
+        input: None,
+    };
+    crate::commands::name(&mut document, &capture.source);
+    document
 }
 
 /// The last part of a path; the whole path stands among the facts on the recording.

@@ -27,6 +27,7 @@ fn strips_and_paths_one_per_line() {
             ],
         }],
         footer: "".into(),
+        input: None,
     };
     let expected =
         "incident.nmb\n30.0 s\nbad      Readers are late.\n         n = 12\ngood     No loss.\nwrote    report.html\n";

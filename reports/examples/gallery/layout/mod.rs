@@ -156,6 +156,7 @@ pub fn document() -> Document {
             tcp::hostile(),
         ],
         footer: "netmortem 0.1.0 · layout gallery, not a measurement".into(),
+        input: None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Drops: which frees lost a packet, why and where; the frees that healthy kernels do are shown apart. In: `Answers::drops`. That nothing tells
 //! whether a free lost a packet is its own answer, not "lost" and not "expected".
 
+mod rows;
+
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::drops::{Drops, Group};
 
@@ -71,6 +73,7 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
     if !drops.groups.is_empty() {
         blocks.push(Block::Table(table(input, &drops.groups)));
     }
+    blocks.extend(rows::lost(input));
     blocks.push(Block::Code(vec!["netmortem show drops INPUT --format csv".into()]));
     blocks
 }

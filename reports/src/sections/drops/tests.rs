@@ -65,3 +65,36 @@ fn no_loss_is_good_only_when_nothing_is_unclear() {
     facts.drops.retain(|row| row.expected == Some(true));
     assert_eq!(severity(&built(&facts)), Severity::Good);
 }
+
+/// What `explain` takes is the place in the view; what healthy kernels free is not listed.
+#[test]
+fn single_frees_have_their_ids() {
+    let mut facts = fixture::facts();
+    facts.drops.swap(0, 2); // the expected one first
+    let section = built(&facts);
+    let table = tables(&section)[1];
+    let rows: Vec<(&Cell, &Cell, &Cell)> = table.rows.iter().map(|row| (&row[0], &row[1], &row[2])).collect();
+    assert_eq!(
+        rows,
+        [
+            (
+                &Cell::Id("drop:1".into()),
+                &Cell::At(4_990_000_000),
+                &Cell::Text("lost".into())
+            ),
+            (
+                &Cell::Id("drop:2".into()),
+                &Cell::At(2_490_000_000),
+                &Cell::Text("lost".into())
+            ),
+            (
+                &Cell::Id("drop:3".into()),
+                &Cell::At(1_100_000_000),
+                &Cell::Text("unclear".into())
+            ),
+        ]
+    );
+    assert_eq!(table.note, None);
+    facts.drops.retain(|row| row.expected == Some(true));
+    assert_eq!(tables(&built(&facts)).len(), 1);
+}

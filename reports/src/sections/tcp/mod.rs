@@ -6,6 +6,7 @@
 //! ```
 //! The lines come as runs that end where samples end; nothing is drawn from one run to the next.
 
+mod retransmits;
 mod sawtooth;
 
 use netmortem_analyzer::analyses::Outcome;
@@ -73,6 +74,7 @@ fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
         });
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
+    blocks.extend(retransmits::one_by_one(input));
     blocks.push(Block::Code(vec![
         "netmortem show connections INPUT --format csv".into(),
         "netmortem show tcp_samples INPUT --format csv".into(),

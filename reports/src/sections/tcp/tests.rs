@@ -112,3 +112,34 @@ fn every_connection_is_in_the_table_with_its_classes() {
         "1 socket; 3 segments were retransmitted (2 fast, 1 rto), the class of 3 is certain or strong."
     );
 }
+
+#[test]
+fn every_retransmit_has_its_id() {
+    let section = built();
+    let table = tables(&section)
+        .into_iter()
+        .find(|table| table.caption.as_str() == "Segments sent again")
+        .unwrap();
+    let rows: Vec<(&Cell, &Cell, &Cell)> = table.rows.iter().map(|row| (&row[0], &row[1], &row[3])).collect();
+    assert_eq!(
+        rows,
+        [
+            (
+                &Cell::Id("retransmit:0".into()),
+                &Cell::At(2_505_000_000),
+                &Cell::Text("fast".into())
+            ),
+            (
+                &Cell::Id("retransmit:1".into()),
+                &Cell::At(5_004_000_000),
+                &Cell::Text("fast".into())
+            ),
+            (
+                &Cell::Id("retransmit:2".into()),
+                &Cell::At(9_001_000_000),
+                &Cell::Text("rto".into())
+            ),
+        ]
+    );
+    assert_eq!(table.rows[0][2], Cell::Id("conn:0".into()));
+}

@@ -1,0 +1,65 @@
+//! Commands that a page shows name the recording that it was made of: they can be pasted as they stand, in the folder where
+//! the report was asked for. Sections write `INPUT`; here it becomes the file's name, quoted for a shell. It stays `INPUT` where
+//! the recording was read from a pipe, and where its name has what a page must not show as it is (control characters).
+//!
+//! ```text
+//! Document whose blocks say `netmortem show rx INPUT`, path --name()--> `netmortem show rx 'a b.nmb'`; Document::input for ids
+//! ```
+
+use crate::clean::Text;
+use crate::document::{Block, Document, INPUT};
+
+/// Longest path that is written into commands, in characters.
+const LONGEST: usize = 200;
+
+/// Puts the file's name into every command.
+pub fn name(document: &mut Document, source: &str) {
+    let Some(input) = quoted(source) else { return };
+    for section in &mut document.sections {
+        blocks(&mut section.blocks, input.as_str());
+    }
+    document.input = Some(input);
+}
+
+fn blocks(of: &mut [Block], input: &str) {
+    for block in of {
+        match block {
+            Block::Code(lines) => lines.iter_mut().for_each(|line| put(line, input)),
+            Block::Table(table) => table.note.iter_mut().for_each(|note| put(note, input)),
+            Block::Details { blocks: inside, .. } => blocks(inside, input),
+            _ => {}
+        }
+    }
+}
+
+/// What stands for the input is its own word, behind a command.
+fn put(text: &mut Text, input: &str) {
+    let Some((before, after)) = text.as_str().split_once(INPUT) else {
+        return;
+    };
+    if before.contains("netmortem ") && before.ends_with(' ') && (after.is_empty() || after.starts_with(' ')) {
+        *text = Text::from(format!("{before}{input}{after}"));
+    }
+}
+
+/// As a word of a POSIX shell; `None` when that cannot be done in plain sight.
+fn quoted(source: &str) -> Option<Text> {
+    let shown = Text::from(source);
+    let plain = shown.as_str() == source && !source.contains(char::REPLACEMENT_CHARACTER);
+    if source.is_empty() || source == "-" || !plain || source.chars().count() > LONGEST {
+        return None;
+    }
+    // A name that begins with a hyphen would be an option.
+    let path = match source.starts_with('-') {
+        true => format!("./{source}"),
+        false => source.to_owned(),
+    };
+    let bare = |c: char| c.is_ascii_alphanumeric() || "._/+:,@%-".contains(c);
+    Some(match path.chars().all(bare) {
+        true => path.into(),
+        false => format!("'{}'", path.replace('\'', "'\\''")).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests;
