@@ -9,10 +9,12 @@ use clap::ValueEnum;
 use netmortem_analyzer::export::bundle::{Change, RewriteError, rewrite};
 use netmortem_analyzer::export::packets::{self, PacketsError};
 use netmortem_analyzer::export::perfetto;
+use netmortem_analyzer::export::slice::{self, Compared, Cut, Flow, SliceError, Subject};
 use netmortem_analyzer::ingest::Options;
+use netmortem_formats::Capture;
 
-use crate::failure::failure;
-use crate::output;
+use crate::failure::{failure, usage};
+use crate::output::{self, clean};
 use crate::{Outcome, input};
 
 const EXAMPLES: &str = "\
@@ -21,10 +23,12 @@ Examples:
   netmortem convert incident.nmb -o tables/ --to parquet      one Parquet file for each table
   netmortem convert incident.nmb -o packets.pcapng            recorded with --pcap: wireshark shows where each packet waited
   netmortem convert incident.nmb --time 1s..3s -o slice.nmb   these two seconds, for the ticket
+  netmortem convert incident.nmb --flow 10.0.0.1:443 -o slice.nmb   without what is of other flows
   netmortem convert incident.nmb --redact -o public.nmb       pseudonyms for names and addresses; findings stay
 
 Without --to the name of OUT says the form: .perfetto-trace or .pftrace is perfetto, .pcapng and .nmb are themselves; a name that ends in /, or a folder, is parquet.
-A time counts from the first event; either side may be missing. There is no cut by flow or device: events that tell where a packet waited name neither.";
+A time counts from the first event; either side may be missing. A FLOW is conn:3 (`show connections`), a port, an end, or two ends (10.0.0.1:443-10.0.0.2:5000).
+What is not proven to be of another flow or device stays, as does all that tells where a packet waited; the slice's notes say what was cut.";
 
 /// Into what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +59,12 @@ pub struct Args {
     /// Only this time of a bundle, like 1s..3s, ..500ms or 2s.. since its first event
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     time: Option<(Option<u64>, Option<u64>)>,
+    /// Of a bundle, without what is proven to be of other flows; repeat for several
+    #[arg(long, value_name = "FLOW", value_delimiter = ',')]
+    flow: Vec<Flow>,
+    /// Of a bundle, without packets that passed other devices only; repeat for several
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    dev: Vec<String>,
     /// Pseudonyms for names of tasks and devices and for addresses, the same ones everywhere
     #[arg(long)]
     redact: bool,
@@ -63,9 +73,10 @@ pub struct Args {
 /// Converts.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let form = form(args)?;
-    if form != To::Bundle && (args.time.is_some() || args.redact) {
-        return Err(failure(
-            "--time and --redact make another bundle",
+    let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
+    if form != To::Bundle && changed {
+        return Err(usage(
+            "--time, --flow, --dev and --redact make another bundle",
             "write one first (-o slice.nmb), then convert that",
         ));
     }
@@ -88,7 +99,7 @@ fn form(args: &Args) -> anyhow::Result<To> {
         Some("nmb") => Ok(To::Bundle),
         Some("pcapng") => Ok(To::Pcapng),
         Some("perfetto-trace" | "pftrace") => Ok(To::Perfetto),
-        _ => Err(failure(
+        _ => Err(usage(
             format!("the name {name} does not say what to write"),
             "add --to parquet, --to perfetto, --to pcapng or --to bundle",
         )),
@@ -98,10 +109,7 @@ fn form(args: &Args) -> anyhow::Result<To> {
 fn parquet(args: &Args) -> anyhow::Result<Outcome> {
     let folder = &args.output;
     if folder.as_os_str() == "-" {
-        return Err(failure(
-            "tables are a folder, not a stream",
-            "name a folder: -o tables/",
-        ));
+        return Err(usage("tables are a folder, not a stream", "name a folder: -o tables/"));
     }
     // Made before the long run: what cannot be written is told at once.
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -164,9 +172,31 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     output::distinct(&args.input, &[&args.output])?;
     let capture = input::open(&args.input)?;
     let mut change = Change {
-        window: None,
         redact: args.redact,
+        ..Change::default()
     };
+    let subject = Subject {
+        flows: args.flow.clone(),
+        devs: args.dev.clone(),
+    };
+    let sliced = subject != Subject::default() && can_be_rewritten(&capture)?;
+    let before = sliced.then(|| input::facts_of(&capture));
+    let mut same = Compared::default();
+    if let Some(facts) = &before {
+        let (cut, compared) = slice::cut(&capture, facts, &subject).map_err(|e| match e {
+            SliceError::Rewrite(e) => told(e),
+            SliceError::Nothing(what) => {
+                let input = output::quoted(&args.input);
+                failure(
+                    what,
+                    format!(
+                        "`netmortem show connections {input}` and `netmortem show hops {input}` list what there is"
+                    ),
+                )
+            }
+        })?;
+        (change.cut, same) = (Some(cut), compared);
+    }
     if let Some((from, to)) = args.time {
         let info = netmortem_analyzer::ingest::check(&capture, &Options::default());
         let start = info.start_ns.and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
@@ -175,7 +205,25 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     }
     let out = output::private_writer(&args.output)?;
     let done = rewrite(&capture, &change, out).map(|(_, done)| done);
-    let done = done.map_err(|e| match e {
+    let done = done.map_err(told)?;
+    say(&format!(
+        "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",
+        done.events,
+        done.cut_before,
+        done.cut_after,
+        done.names,
+        done.addresses,
+        done.left_out.len()
+    ))?;
+    if let Some(cut) = &change.cut {
+        say(&others(cut, done.cut_others.values().sum()))?;
+        say(&compared(same))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn told(e: RewriteError) -> anyhow::Error {
+    match e {
         RewriteError::Io(e) => e.into(),
         RewriteError::Empty => failure(
             e.to_string(),
@@ -188,17 +236,40 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
             e.to_string(),
             "record into a tracing instance (--backend ftrace) what is to be cut or passed on",
         ),
-    })?;
-    say(&format!(
-        "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",
-        done.events,
-        done.cut_before,
-        done.cut_after,
-        done.names,
-        done.addresses,
-        done.left_out.len()
-    ))?;
-    Ok(Outcome::Done)
+    }
+}
+
+/// Refused before the long run.
+fn can_be_rewritten(capture: &Capture) -> anyhow::Result<bool> {
+    match capture.format {
+        "bundle" => Ok(true),
+        format => Err(failure(
+            RewriteError::NotABundle(format).to_string(),
+            "record with `netmortem record`",
+        )),
+    }
+}
+
+fn others(cut: &Cut, events: u64) -> String {
+    format!(
+        "of other flows or devices than {}: {events} events cut; packets: {} kept as asked for, {} of others because it waited with them, {} because it is not known whose they are; {} cut",
+        clean(&cut.of),
+        cut.own,
+        cut.context,
+        cut.unknown,
+        cut.others
+    )
+}
+
+/// Whether the rows of what was asked for are those of the original, without a cut in time.
+fn compared(same: Compared) -> String {
+    let Compared { rx, tx, different } = same;
+    match different {
+        0 => format!("its {rx} rows of rx and {tx} of tx are the same in the slice, but for ids and observer_ns"),
+        n => format!(
+            "{n} of its {rx} rows of rx and {tx} of tx are not the same in the slice: do not conclude from it, use --time alone"
+        ),
+    }
 }
 
 /// `1s..3s`, in ns.

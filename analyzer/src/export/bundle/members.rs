@@ -1,5 +1,6 @@
 //! Members beside the events: which stay, and what becomes of them.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use netmortem_formats::bundle::{
@@ -66,8 +67,9 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     }
     let Some((what, when, coded)) = snapshot(name) else {
         // Packets, seconds, and what later recorders add. Seconds and packets are of all of the recording and numbered
-        // without holes, and packets are the addresses themselves.
-        return match change.redact || change.window.is_some() {
+        // without holes, and packets are the addresses themselves, of all flows.
+        let packets = change.cut.is_some() && name.starts_with("packets/");
+        return match change.redact || change.window.is_some() || packets {
             true => None,
             false => as_is(),
         };
@@ -152,7 +154,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         };
     }
     // Their members are not in it.
-    if change.redact || change.window.is_some() {
+    if change.redact || change.window.is_some() || change.cut.is_some() {
         m.plan.packets = vec![];
     }
     let source = match change.redact {
@@ -167,6 +169,22 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         if let Some(f) = &mut m.flight {
             f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
         }
+    }
+    if let Some(cut) = &change.cut {
+        let all: u64 = done.cut_others.values().sum();
+        let of = match change.redact {
+            // What was asked for may be an address or the name of a device.
+            true => "the flow or device that was asked for",
+            false => &cut.of,
+        };
+        m.notes.push(format!(
+            "This is a cut from {source} to {of}: {all} events that are proven to be of other flows or devices were cut ({}). Interrupts, softirqs, polls, the scheduler, timers and system calls are whole. Packets in it (lives of sk_buffs): {} of what was asked for, {} of others that it waited with, {} not known whose; {} of others were cut. Nothing is to be concluded of others.",
+            by_name(&done.cut_others),
+            cut.own,
+            cut.context,
+            cut.unknown,
+            cut.others
+        ));
     }
     if change.redact {
         m.notes.push(format!(
@@ -194,6 +212,14 @@ pub(super) fn redact_perf(p: &mut PlannedPerf) {
     p.pids.fill(0);
 }
 
+fn by_name(of: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> = of.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    match each.is_empty() {
+        true => "none".to_owned(),
+        false => each.join(", "),
+    }
+}
+
 fn shortened(of: &[String]) -> String {
     let first: Vec<&str> = of.iter().take(12).map(String::as_str).collect();
     let more = of.len().saturating_sub(first.len());
@@ -206,10 +232,10 @@ fn shortened(of: &[String]) -> String {
 /// The end.
 pub fn end(mut e: End, change: &Change, cpu_stats: Vec<CpuStats>, ring_bytes: u64) -> End {
     e.packets = vec![];
-    if change.window.is_some() {
+    if change.window.is_some() || change.cut.is_some() {
         e.cpu_stats = cpu_stats;
         e.recorder.ring_bytes = ring_bytes;
-        e.flight = None;
+        e.flight = e.flight.filter(|_| change.window.is_none());
         e.stop_reason = format!("cut ({})", e.stop_reason);
     }
     if change.redact {

@@ -1,18 +1,17 @@
-//! A bundle written anew: cut to a window of time, or with pseudonyms for names and addresses, or both.
+//! A bundle written anew: cut to a window of time, to flows and devices, or with pseudonyms for names and addresses, or all.
 //!
 //! In: an opened bundle. Out: a bundle. Every sub-buffer is decoded and encoded again, so nothing is in the new file that is
 //! no record in it. Must not change a time, an order, or anything of a record that stays but names and addresses.
 //!
 //! ```text
-//! trace/cpuN   records -> in the window? -> names and addresses replaced -> sub-buffers -> trace/cpuN/000001...
+//! trace/cpuN   records -> in the window? -> proven to be of others (export::slice)? -> names and addresses replaced -> sub-buffers -> trace/cpuN/000001...
 //! texts        known layout: replaced; not known: left out of a redacted bundle
 //! manifest     where it comes from, what was cut, what was replaced: `notes`
 //! ```
 //! A cut bundle is what a recording begun and ended at the window's ends would be: the analysis sees its ends as censoring.
 //! Counters of the host that were read over all of the recording are left out of it, because they are not of the window;
-//! so are states of sockets, which are older than it. A cut by flow or device is not offered: the events that tell where a
-//! packet waited (interrupts, softirqs, polls, the scheduler, frees) name neither, and the life of an skb ends when its
-//! address is used again, often by another flow.
+//! so are states of sockets, which are older than it. A cut by flow or device has the whole
+//! time, so counters of the host stay in it.
 
 mod members;
 mod names;
@@ -22,15 +21,17 @@ mod payload;
 mod tests;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use netmortem_formats::bundle::{BundleWriter, End, Manifest, PagesEncoder, PagesName};
 use netmortem_formats::sub_buffer::sub_buffers;
-use netmortem_formats::{Capture, CpuStats, Locus, Stream, StreamItem};
+use netmortem_formats::{Capture, CpuStats, Locus, StreamItem};
 
 use self::names::Names;
 use self::pages::PageWriter;
 use self::payload::Payloads;
+use super::slice::Cut;
 
 /// Bytes of sub-buffers in a member.
 const MEMBER_BYTES: usize = 512 << 10;
@@ -40,6 +41,8 @@ const MEMBER_BYTES: usize = 512 << 10;
 pub struct Change {
     /// First and last moment that stays, in units of the recorded clock.
     pub window: Option<(u64, u64)>,
+    /// Events that are left out, because they are of other flows or devices.
+    pub cut: Option<Cut>,
     /// Replace names and addresses.
     pub redact: bool,
 }
@@ -53,6 +56,8 @@ pub struct Done {
     pub cut_before: u64,
     /// Events after it.
     pub cut_after: u64,
+    /// Events in it that are of other flows or devices, by `system:name`.
+    pub cut_others: BTreeMap<String, u64>,
     /// Names with a pseudonym.
     pub names: usize,
     /// Addresses with a pseudonym.
@@ -94,6 +99,8 @@ struct Cpu {
     events: u64,
     lost: u64,
     ring_bytes: u64,
+    /// Events of others that were left out, by id.
+    others: BTreeMap<u16, u64>,
 }
 
 /// Writes the bundle anew.
@@ -113,8 +120,13 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
     let mut payloads = change.redact.then(|| Payloads::of(capture));
     let mut done = Done::default();
     let mut cpus = vec![];
-    for stream in &capture.streams {
-        cpus.push(cpu(capture, stream, change, payloads.as_mut(), &mut names, &mut done)?);
+    for stream in 0..capture.streams.len() {
+        cpus.extend(cpu(capture, stream, change, payloads.as_mut(), &mut names, &mut done)?);
+    }
+    for (id, n) in cpus.iter().flat_map(|c| &c.others) {
+        let format = capture.event_formats.iter().find(|f| f.id == *id);
+        let name = format.map_or_else(|| format!("id:{id}"), |f| f.key());
+        *done.cut_others.entry(name).or_default() += n;
     }
     if done.events == 0 {
         return Err(RewriteError::Empty);
@@ -161,12 +173,15 @@ fn stats(c: &Cpu) -> CpuStats {
 
 fn cpu(
     capture: &Capture,
-    stream: &Stream,
+    at: usize,
     change: &Change,
     mut payloads: Option<&mut Payloads>,
     names: &mut Names,
     done: &mut Done,
-) -> Result<Cpu, RewriteError> {
+) -> Result<Option<Cpu>, RewriteError> {
+    let Some(stream) = capture.streams.get(at) else {
+        return Ok(None);
+    };
     let (from, to) = change.window.unwrap_or((0, u64::MAX));
     let mut writer = PageWriter::new(stream.page);
     let mut encoder = PagesEncoder::new(3)?;
@@ -176,6 +191,7 @@ fn cpu(
         events: 0,
         lost: 0,
         ring_bytes: 0,
+        others: BTreeMap::new(),
     };
     let locus = Locus::default();
     // A loss is of the window when it may reach into it.
@@ -188,7 +204,7 @@ fn cpu(
             Some(before) => before.zip(n).map(|(a, b)| a.saturating_add(b)),
         });
     };
-    for chunk in &stream.chunks {
+    for (nth, chunk) in stream.chunks.iter().enumerate() {
         let Ok(bytes) = capture.chunk_bytes(chunk) else {
             lose(&mut pending, None);
             continue;
@@ -226,6 +242,11 @@ fn cpu(
                     done.cut_after += 1;
                     continue;
                 }
+                if change.cut.as_ref().is_some_and(|cut| cut.drops(at, nth, r.offset)) {
+                    let id = stream.page.endian.u16(r.payload, 0).unwrap_or(0);
+                    *c.others.entry(id).or_default() += 1;
+                    continue;
+                }
                 scratch.clear();
                 scratch.extend_from_slice(r.payload);
                 if let Some(p) = payloads.as_deref_mut()
@@ -256,5 +277,5 @@ fn cpu(
         c.frames.push(encoder.encode(&pages)?);
     }
     done.events += c.events;
-    Ok(c)
+    Ok(Some(c))
 }

@@ -126,6 +126,7 @@ fn a_cut_holds_its_window() {
     let (from, to) = (start + (end - start) / 3, start + (end - start) / 3 * 2);
     let change = Change {
         window: Some((from, to)),
+        cut: None,
         redact: false,
     };
     let (new, done, _) = changed(&capture, &change);
@@ -158,6 +159,7 @@ fn a_cut_holds_its_window() {
     assert!(told.contains("This is a cut from sawtooth.nmb"), "{told}");
     let none = Change {
         window: Some((end + 1, end + 2)),
+        cut: None,
         redact: false,
     };
     assert!(
@@ -175,6 +177,7 @@ fn a_redacted_bundle_says_the_same_of_others() {
         let capture = open(path);
         let change = Change {
             window: None,
+            cut: None,
             redact: true,
         };
         let (new, done, bytes) = changed(&capture, &change);
@@ -286,10 +289,12 @@ fn bundles_of_perf_are_refused() {
     capture.manifest.as_mut().unwrap()["plan"]["perf"] = serde_json::json!({ "sample_type": 1 });
     let redact = Change {
         window: None,
+        cut: None,
         redact: true,
     };
     let cut = Change {
         window: Some((0, 1)),
+        cut: None,
         redact: false,
     };
     for change in [redact, cut, Change::default()] {
