@@ -38,7 +38,7 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
-    #[arg(short, long, value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(short, long, value_name = "TIME", value_parser = units::parse_length)]
     pub duration: Option<Duration>,
     /// Which events to record, from the cheapest: drops, lean (at most 12 per request and response), tcp, rx, tx, full
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = PROFILES)]

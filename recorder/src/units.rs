@@ -29,6 +29,14 @@ pub fn parse_duration(s: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
 }
 
+/// A duration that is not 0.
+pub fn parse_length(s: &str) -> Result<Duration, String> {
+    match parse_duration(s)? {
+        Duration::ZERO => Err("nothing can be recorded in no time".to_owned()),
+        d => Ok(d),
+    }
+}
+
 /// More CPUs than any machine has; a longer list is a mistake.
 const MAX_CPU: u32 = 8191;
 

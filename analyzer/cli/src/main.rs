@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Err(e) if failure::is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             failure::print(&e, cli.global.color);
-            ExitCode::FAILURE
+            ExitCode::from(failure::code(&e))
         }
     }
 }

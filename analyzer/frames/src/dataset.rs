@@ -8,27 +8,23 @@ use polars_io::SerReader;
 use polars_io::parquet::read::ParquetReader;
 
 use crate::FramesError;
-use crate::query::{CHANGES, words};
+use crate::query::{CHANGES, no_view, words};
 use crate::rows::Rows;
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement are read.
 pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
     let tables = folders(dataset)?;
+    let verb = words(sql).next().unwrap_or_default();
+    if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
+        return Err(FramesError::NoSelect);
+    }
     let named: Vec<&(String, PathBuf)> = tables
         .iter()
         .filter(|(name, _)| words(sql).any(|w| w == name))
         .collect();
     if named.is_empty() {
-        let views = tables
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
-        return Err(FramesError::NoView { views });
-    }
-    let verb = words(sql).next().unwrap_or_default();
-    if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
-        return Err(FramesError::NoSelect);
+        let names: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(no_view(sql, &names));
     }
     let mut context = SQLContext::new();
     let mut help = vec![];

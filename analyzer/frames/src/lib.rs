@@ -19,7 +19,7 @@ mod tests;
 
 pub use dataset::query_dataset;
 pub use parquet::{rows_to_parquet, to_parquet};
-pub use query::query;
+pub use query::{near, query};
 pub use rows::{Rows, RowsColumn};
 
 /// Why a query or an export has no result.
@@ -40,8 +40,10 @@ pub enum FramesError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// The query names no view.
-    #[error("the query names no view; views: {views}")]
+    #[error("{asked}the query names no view; views: {views}")]
     NoView {
+        /// What it names instead, with views that are alike; empty or a sentence.
+        asked: String,
         /// Names of all views.
         views: String,
     },

@@ -12,15 +12,15 @@ pub(crate) const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
 pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
-    let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
-    if named.is_empty() {
-        let views = tables.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
-        return Err(FramesError::NoView { views });
-    }
     // The engine would run these on tables that are gone when it returns, and say nothing.
     let verb = words(sql).next().unwrap_or_default();
     if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
         return Err(FramesError::NoSelect);
+    }
+    let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
+    if named.is_empty() {
+        let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
+        return Err(no_view(sql, &names));
     }
     let mut context = SQLContext::new();
     for t in &named {
@@ -31,6 +31,49 @@ pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> 
         message: e.to_string(),
         help: help(&named),
     })
+}
+
+/// That no view is named, with those that may have been meant.
+pub(crate) fn no_view(sql: &str, views: &[&str]) -> FramesError {
+    let from = words(sql).skip_while(|w| !w.eq_ignore_ascii_case("from")).nth(1);
+    let asked = from.map_or_else(String::new, |name| {
+        let near = near(name, views);
+        match near.is_empty() {
+            true => format!("there is no view {name}; "),
+            false => format!("there is no view {name}: did you mean {}? ", near.join(" or ")),
+        }
+    });
+    FramesError::NoView {
+        asked,
+        views: views.join(", "),
+    }
+}
+
+/// Those names that `name` may have been meant for: they begin alike, one holds the other, or few letters differ.
+#[must_use]
+pub fn near<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let name = name.to_ascii_lowercase();
+    let alike = |n: &str| {
+        let begin = n.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        begin >= 4
+            || (name.len() >= 3 && n.contains(&name))
+            || name.contains(n)
+            || distance(n, &name) <= 2.min(name.len() / 2)
+    };
+    names.iter().copied().filter(|n| alike(n)).take(4).collect()
+}
+
+/// Letters to insert, leave out or replace (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.bytes().enumerate() {
+            next.push((row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
 }
 
 /// Words of a statement; what is inside a string literal counts too, which only loads a table too many.

@@ -126,3 +126,39 @@ fn files_are_not_reachable_from_a_query() {
         assert!(query(&[&Demo("a")], &sql).is_err(), "{call} reached a file");
     }
 }
+
+#[test]
+fn a_view_that_is_not_there_is_told_with_those_like_it() {
+    let views = [
+        "skbs",
+        "rx",
+        "drops",
+        "tcp_samples",
+        "tcp_states",
+        "connections",
+        "retransmits",
+    ];
+    for (name, meant) in [
+        ("drop", &["drops"][..]),
+        ("Drops", &["drops"]),
+        ("skb", &["skbs"]),
+        ("tcp", &["tcp_samples", "tcp_states"]),
+        ("connection", &["connections"]),
+        ("retransmit", &["retransmits"]),
+        ("sbks", &["skbs"]),
+        ("foo", &[]),
+    ] {
+        assert_eq!(near(name, &views), meant, "{name}");
+    }
+    let rows = query(
+        &[&Demo("drops") as &dyn FactTable],
+        "select * from drop where bytes > 1",
+    );
+    let told = rows.map(|_| ()).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "there is no view drop: did you mean drops? the query names no view; views: drops"
+    );
+    let changes = query(&[&Demo("drops") as &dyn FactTable], "DROP TABLE nothing");
+    assert!(matches!(changes, Err(FramesError::NoSelect)));
+}

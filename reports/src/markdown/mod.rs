@@ -136,8 +136,10 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
+            // Trackers look for mentions and numbers of issues in what is shown, not in what was written: a character
+            // without width keeps what follows apart.
+            '@' => out.push_str("&#64;&#8203;"),
+            '#' => out.push_str("&#35;&#8203;"),
             c => out.push(c),
         }
     }

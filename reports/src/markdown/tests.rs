@@ -40,7 +40,7 @@ fn every_table_row_has_as_many_cells_as_its_heading() {
 fn markup_of_hostile_names_is_text() {
     assert_eq!(
         escaped("<script>*a*|`x` @all #1 [l](u)"),
-        "&lt;script&gt;\\*a\\*\\|\\`x\\` &#64;all &#35;1 \\[l\\](u)"
+        "&lt;script&gt;\\*a\\*\\|\\`x\\` &#64;&#8203;all &#35;&#8203;1 \\[l\\](u)"
     );
     let text = built();
     assert!(!text.contains("<b>") && !text.contains("<script"), "{text}");

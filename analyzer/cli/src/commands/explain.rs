@@ -8,7 +8,7 @@ use netmortem_analyzer::explain::{EVENTS, EventLine, Explainer, Explanation, Id,
 use netmortem_analyzer::ingest::Options;
 use netmortem_reports::format::{duration, utc};
 
-use crate::failure::failure;
+use crate::failure::{failure, usage};
 use crate::output::{self, clean};
 use crate::{Outcome, input};
 
@@ -44,18 +44,20 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     // Mistakes in ids are told before the recording is read.
     let ids: Result<Vec<Id>, String> = args.ids.iter().map(|i| i.parse()).collect();
     let ids = ids.map_err(|what| {
-        failure(
+        usage(
             what,
             "the report prints ids; `netmortem show VIEW INPUT` lists rows with theirs",
         )
     })?;
-    let capture = input::open(&args.input)?;
+    // As it can be typed again.
+    let input = output::quoted(&args.input);
+    let capture = input::open_events(&args.input)?;
     let facts = input::facts_of(&capture);
     let explainer = Explainer::new(&capture, &Options::default());
     let mut told: Vec<Explanation> = vec![];
     for id in ids {
         let one = explainer.explain(&facts, id, args.limit);
-        told.push(one.map_err(|e| failure(e.what, e.next))?);
+        told.push(one.map_err(|e| failure(e.what, e.next.replace("INPUT", &input)))?);
     }
     let mut out = output::writer(None)?;
     if args.json {
@@ -66,14 +68,14 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
             if i > 0 {
                 writeln!(out)?;
             }
-            write(e, &facts, &mut out)?;
+            write(e, &facts, &input, &mut out)?;
         }
     }
     out.flush()?;
     Ok(Outcome::Done)
 }
 
-fn write(e: &Explanation, facts: &Facts, out: &mut dyn Write) -> std::io::Result<()> {
+fn write(e: &Explanation, facts: &Facts, input: &str, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}: {}", e.id, clean(&e.summary))?;
     for l in &e.ledgers {
         ledger(l, facts, out)?;
@@ -92,16 +94,22 @@ fn write(e: &Explanation, facts: &Facts, out: &mut dyn Write) -> std::io::Result
             )?;
         }
         if e.lineage_left_out > 0 {
-            writeln!(out, "  and {} more: netmortem show lineage", e.lineage_left_out)?;
+            let left_out = e.lineage_left_out;
+            writeln!(out, "  and {left_out} more: netmortem show lineage {input}")?;
         }
     }
     writeln!(out, "\nevents ({})", e.events.len())?;
     e.events.iter().try_for_each(|line| event(line, out))?;
     if e.events_left_out > 0 {
-        writeln!(out, "  and {} more: --limit N", e.events_left_out)?;
+        let (left_out, id) = (e.events_left_out, &e.id);
+        let all = left_out.saturating_add(e.events.len() as u64);
+        writeln!(
+            out,
+            "  and {left_out} more: netmortem explain {input} {id} --limit {all}"
+        )?;
     }
     if !e.related.is_empty() {
-        writeln!(out, "\nsee also: {}", e.related.join(" "))?;
+        writeln!(out, "\nsee also: netmortem explain {input} {}", e.related.join(" "))?;
     }
     e.notes.iter().try_for_each(|n| writeln!(out, "note: {}", clean(n)))
 }

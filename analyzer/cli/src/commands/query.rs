@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use netmortem_analyzer::table::FactTable;
 
 use crate::args::Global;
-use crate::failure::failure;
+use crate::failure::{failure, usage};
 use crate::output::{self, Format, Look, Sheet};
 use crate::{Outcome, input, terminal};
+use netmortem_frames::FramesError;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,10 +54,18 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     };
     let rows = rows.map_err(|e| {
-        failure(
-            e.to_string(),
-            "`netmortem show --list` names the tables and their columns",
-        )
+        let next = "`netmortem show --list` names the tables and their columns";
+        match e {
+            FramesError::NoSelect => usage(
+                e.to_string(),
+                format!(
+                    "ask with SELECT: netmortem query {} 'SELECT * FROM drops LIMIT 10'",
+                    output::quoted(&args.input)
+                ),
+            ),
+            FramesError::NoView { .. } | FramesError::Query { .. } => usage(e.to_string(), next),
+            e => failure(e.to_string(), next),
+        }
     })?;
     let mut out = output::writer(args.output.as_deref())?;
     if args.format == Format::Parquet {

@@ -50,6 +50,16 @@ pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     }
 }
 
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", clean(&text).replace('\'', "'\\''")),
+    }
+}
+
 /// As [`writer`], of a file that only its owner may read.
 pub fn private_writer(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     match path.as_os_str() == "-" {

@@ -143,3 +143,12 @@ fn private_files() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn paths_are_quoted_for_a_shell() {
+    let quoted = |p: &str| super::quoted(p.as_ref());
+    assert_eq!(quoted("/tmp/a-1.nmb"), "/tmp/a-1.nmb");
+    assert_eq!(quoted("my file.nmb"), "'my file.nmb'");
+    assert_eq!(quoted("it's"), "'it'\\''s'");
+    assert_eq!(quoted("a;b$(c)"), "'a;b$(c)'");
+}

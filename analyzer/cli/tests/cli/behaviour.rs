@@ -96,19 +96,36 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[test]
 fn failures_say_what_where_and_what_next() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    for (args, what) in [
-        (vec!["check", "/nonexistent.nmb"], "/nonexistent.nmb"),
-        (vec!["check", manifest], "Cargo.toml is not a recording"),
-        (vec!["report", "/", "-o", "/dev/null"], "cannot read /"),
-        (vec!["show", "drop", &rpc()], "no table drop"),
-        (vec!["show", "drops", &rpc(), "--filter", "speed>1"], "speed"),
-        (vec!["query", &rpc(), "SELECT nothing FROM drops"], "columns of drops"),
-        (vec!["query", &rpc(), "SELECT 1"], "names no view"),
-        (vec!["query", &rpc(), "DROP TABLE drops"], "only SELECT"),
-        (vec!["inspect", &rpc(), "--cpu", "9"], "no CPU 9"),
+    for (expected, args, what) in [
+        (1, vec!["check", "/nonexistent.nmb"], "/nonexistent.nmb"),
+        (1, vec!["check", manifest], "Cargo.toml is not a recording"),
+        (1, vec!["report", "/", "-o", "/dev/null"], "cannot read /"),
+        (1, vec!["inspect", &rpc(), "--cpu", "9"], "no CPU 9"),
+        (1, vec!["explain", &rpc(), "conn:99"], "conn:0 to conn:1"),
+        // What no recording could answer.
+        (2, vec!["show", "drop", &rpc()], "no table drop; did you mean drops?"),
+        (2, vec!["show", "drops", &rpc(), "--filter", "speed>1"], "speed"),
+        (
+            2,
+            vec!["query", &rpc(), "SELECT nothing FROM drops"],
+            "columns of drops",
+        ),
+        (
+            2,
+            vec!["query", &rpc(), "SELECT * FROM drop"],
+            "no view drop: did you mean drops?",
+        ),
+        (2, vec!["query", &rpc(), "SELECT 1"], "names no view"),
+        (2, vec!["query", &rpc(), "DROP TABLE drops"], "only SELECT"),
+        (2, vec!["explain", &rpc(), "foo:1"], "`foo` is no kind of id"),
+        (
+            2,
+            vec!["convert", &rpc(), "-o", "foo.xyz"],
+            "does not say what to write",
+        ),
     ] {
         let (code, told) = failed(&args);
-        assert_eq!(code, 1, "{args:?}");
+        assert_eq!(code, expected, "{args:?}: {told}");
         assert!(
             told.starts_with("netmortem: ") && told.contains(what),
             "{args:?}: {told}"
@@ -121,6 +138,8 @@ fn failures_say_what_where_and_what_next() {
         &["show"],
         &["check"],
         &["check", "x", "--threads", "0"],
+        &["record", "-d", "0s"],
+        &["record", "-d", "0"],
     ] {
         assert_eq!(run(args).status.code(), Some(2), "{args:?}");
     }

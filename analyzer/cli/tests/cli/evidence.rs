@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{failed, json, rpc, run, stdout, tempdir};
+use crate::{failed, json, rpc, run, sample, stdout, tempdir};
 
 /// Every event that an exemplar is explained by is the record that `inspect` prints at that place.
 #[test]
@@ -84,5 +84,97 @@ fn a_slice_can_be_checked_and_reported() {
             .iter()
             .all(|c| c["saddr"].as_str().unwrap().starts_with("240."))
     );
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// A slice of a flow: a bundle like any other, with a note of what was cut; the program says whether the flow's rows are the same.
+#[test]
+fn a_slice_of_a_flow_says_what_was_cut() {
+    let dir = tempdir("convert-flow");
+    let (slice, input) = (dir.join("slice.nmb"), sample("kernel-6.1/netem.nmb"));
+    let slice = slice.to_str().unwrap();
+    let out = run(&["convert", &input, "--flow", "10.5.0.2:5201-10.5.0.1:51818", "-o", slice]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.success() && out.stdout.is_empty(), "{told}");
+    assert!(
+        told.contains("its 25 rows of rx and 24 of tx are the same in the slice, but for ids and observer_ns"),
+        "{told}"
+    );
+    let events = |path: &str| {
+        let check = json(&["check", "--json", path]);
+        assert_eq!((&check["complete"], &check["lost_events"]), (&true.into(), &0.into()));
+        check["total_events"].as_u64().unwrap()
+    };
+    let cut = events(&input) - events(slice);
+    assert!(cut > 1_500, "{cut}");
+    assert!(
+        told.contains(&format!(
+            "than flow 10.5.0.2:5201-10.5.0.1:51818: {cut} events cut; packets: "
+        )),
+        "{told}"
+    );
+    // By a device and with pseudonyms: what was asked for is not in the note.
+    let hidden = dir.join("hidden.nmb");
+    let hidden = hidden.to_str().unwrap();
+    let args = ["--flow", "conn:0", "--dev", "va,vb", "--redact", "--time", "..1s"];
+    assert!(
+        run(&[&["convert", &input, "-o", hidden][..], &args].concat())
+            .status
+            .success()
+    );
+    let bytes = std::fs::read(hidden).unwrap();
+    let note = b"to the flow or device that was asked for: ";
+    assert!(bytes.windows(note.len()).any(|w| w == note));
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn what_cannot_be_sliced_is_told() {
+    let dir = tempdir("convert-flow-wrong");
+    let to = dir.join("x.nmb").to_str().unwrap().to_owned();
+    let wrong = |input: &str, args: &[&str]| {
+        let out = run(&[&["convert", input, "-o", &to][..], args].concat());
+        (out.status.code().unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    for (args, code, what) in [
+        (&["--flow", "bad"][..], 2, "`bad` is no flow: conn:3, a port like :443"),
+        (
+            &["--flow", "conn:7"],
+            1,
+            "there is no conn:7: connections are conn:0 to conn:1",
+        ),
+        (
+            &["--flow", ":1"],
+            1,
+            "no connection is :1; there are: conn:0 10.78.1.1:41276-10.78.1.2:7000",
+        ),
+        (&["--dev", "eth9"], 1, "no packet passed a device eth9; devices are: "),
+    ] {
+        let (got, told) = wrong(&rpc(), args);
+        assert!(got == code && told.contains(what), "{args:?}: {got} {told}");
+    }
+    assert!(!std::fs::exists(&to).unwrap(), "nothing was cut, and something written");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// Commands that are printed can be typed again.
+#[test]
+fn explain_prints_commands_with_the_name_of_the_file() {
+    let dir = tempdir("explain name");
+    let file = dir.join("my incident.nmb");
+    std::fs::copy(rpc(), &file).unwrap();
+    let file = file.to_str().unwrap();
+    let told = stdout(&["explain", file, "conn:0", "--limit", "3"]);
+    let more = told.lines().find_map(|l| l.split_once(" more: ")).unwrap().1;
+    let words: Vec<&str> = more.split(' ').collect();
+    assert!(
+        more.starts_with(&format!("netmortem explain '{file}' conn:0 --limit ")),
+        "{more}"
+    );
+    let all = stdout(&["explain", file, "conn:0", "--limit", words.last().unwrap()]);
+    assert!(all.contains(&format!("\nevents ({})\n", words.last().unwrap())) && !all.contains(" more: "));
+    assert!(told.contains(&format!("\nsee also: netmortem explain '{file}' ")));
+    let (code, told) = failed(&["explain", file, "drop:99999"]);
+    assert!(code == 1 && told.contains(&format!("'{file}'")), "{told}");
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -11,6 +11,9 @@ const BASE: u64 = 48 << 20;
 /// zstd makes ring buffers this much smaller, where a chunk does not say its size.
 const UNTOLD_RATIO: u64 = 16;
 
+/// Ring-buffer bytes of a compressed perf.data, in bytes of its file: opening it decompresses it.
+const PERF_RATIO: u64 = 16;
+
 /// Bytes that recordings at work may need together.
 pub struct Budget {
     whole: u64,
@@ -56,6 +59,30 @@ impl Drop for Share<'_> {
             *used = used.saturating_sub(self.bytes);
         }
         self.budget.freed.notify_all();
+    }
+}
+
+impl Share<'_> {
+    /// Gives back what is above `bytes`. False: it is less than that, and nothing was given back.
+    pub fn shrink(&mut self, bytes: u64) -> bool {
+        let Some(spare) = self.bytes.checked_sub(bytes) else {
+            return false;
+        };
+        if let Ok(mut used) = self.budget.used.lock() {
+            *used = used.saturating_sub(spare);
+        }
+        self.bytes = bytes;
+        self.budget.freed.notify_all();
+        true
+    }
+}
+
+/// What opening a file alone may take, bytes, by its first ones. A bundle or a trace.dat is mapped; a perf.data may be
+/// compressed, and is decompressed when it is opened.
+pub fn to_open(head: &[u8], file_bytes: u64) -> u64 {
+    match head {
+        b"PERFILE2" | b"2ELIFREP" => BASE.saturating_add(file_bytes.saturating_mul(PERF_RATIO)),
+        _ => 0,
     }
 }
 

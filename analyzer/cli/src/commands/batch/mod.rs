@@ -90,7 +90,7 @@ struct Tally {
 /// Analyzes what is new, then makes the index.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let began = Instant::now();
-    let store = Store::open(&args.output)?;
+    let store = Store::open(&args.output, args.wanted())?;
     let found = find::all(&args.inputs, &args.output, args.shard)?;
     if !args.inputs.is_empty() && found.files.is_empty() && args.shard.is_none() {
         return Err(failure(

@@ -1,7 +1,7 @@
 //! One recording of a batch: opened, analyzed, written. Whatever goes wrong is its outcome.
 
 use std::fs::File as StdFile;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -40,19 +40,27 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
             Outcome::NoRecording
         };
     }
-    let capture = match open_path(&file.path) {
-        Err(e) => return bad(e.to_string()),
-        Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && !named => return Outcome::NoRecording,
-        Ok(Err(e)) => return bad(e.to_string()),
-        Ok(Ok(c)) => c,
-    };
-    let needed = budget::estimate(&capture);
-    let Some(_share) = budget.take(needed) else {
-        return bad(format!(
-            "it needs about {} MiB of memory and --memory allows {}",
-            needed >> 20,
-            budget.whole() >> 20
-        ));
+    // Who waits for memory holds none: else two could wait for each other.
+    let mut ask = budget::to_open(&head(&file.path), file.bytes).min(budget.whole());
+    let (_share, capture) = loop {
+        let Some(mut share) = budget.take(ask) else {
+            return bad(format!(
+                "it needs about {} MiB of memory and --memory allows {}",
+                ask >> 20,
+                budget.whole() >> 20
+            ));
+        };
+        let capture = match open_path(&file.path) {
+            Err(e) => return bad(e.to_string()),
+            Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && !named => return Outcome::NoRecording,
+            Ok(Err(e)) => return bad(e.to_string()),
+            Ok(Ok(c)) => c,
+        };
+        let needed = budget::estimate(&capture);
+        if share.shrink(needed) {
+            break (share, capture);
+        }
+        ask = needed; // and it is opened again
     };
     // A defect of ours that one recording uncovers must not take the answers about the others away.
     let done = catch_unwind(AssertUnwindSafe(|| {
@@ -70,6 +78,15 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
         Ok(Err(e)) => bad(format!("its results cannot be written: {e:#}")),
         Err(_) => bad("the analysis failed: please report this recording as a defect of netmortem".to_owned()),
     }
+}
+
+/// The first bytes of a file; fewer when it cannot be read, which opening it tells.
+fn head(path: &Path) -> Vec<u8> {
+    let mut head = vec![];
+    if let Ok(file) = StdFile::open(path) {
+        let _ = file.take(8).read_to_end(&mut head);
+    }
+    head
 }
 
 /// Why there is nothing to rank.

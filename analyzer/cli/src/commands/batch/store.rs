@@ -79,9 +79,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes what is missing of it.
-    pub fn open(root: &Path) -> anyhow::Result<Store> {
-        for dir in ["reports", "dataset", "state"] {
+    /// Makes what is missing of it and will be written to.
+    pub fn open(root: &Path, wanted: Wanted) -> anyhow::Result<Store> {
+        let dirs = [("reports", wanted.report), ("dataset", wanted.dataset), ("state", true)];
+        for (dir, _) in dirs.iter().filter(|d| d.1) {
             let dir = root.join(dir);
             std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
         }

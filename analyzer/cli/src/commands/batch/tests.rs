@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::budget::{Budget, size};
+use super::budget::{Budget, size, to_open};
 use super::find::Shard;
 use super::store::encoded;
 
@@ -59,4 +59,20 @@ fn who_asks_for_what_is_not_free_waits_for_it() {
         drop(first);
         assert!(got.recv_timeout(Duration::from_secs(20)).unwrap());
     });
+}
+
+/// A compressed perf.data grows when it is opened: its share is taken before, and what is too much given back.
+#[test]
+fn a_share_is_taken_before_opening_and_made_smaller() {
+    assert_eq!(to_open(b"netmorte", 1 << 20), 0);
+    for head in [b"PERFILE2", b"2ELIFREP"] {
+        assert!(to_open(head, 1 << 20) >= 16 << 20);
+    }
+    let budget = Budget::new(100);
+    let mut first = budget.take(80).unwrap();
+    assert!(!first.shrink(81));
+    assert!(first.shrink(30));
+    let second = budget.take(70).unwrap();
+    drop((first, second));
+    assert!(budget.take(100).is_some());
 }

@@ -12,7 +12,7 @@ use netmortem_analyzer::table::{Cell, ColumnInfo, FactTable};
 
 use self::filter::Filter;
 use crate::args::Global;
-use crate::failure::failure;
+use crate::failure::{failure, usage};
 use crate::output::{self, Format, Look, Sheet};
 use crate::{Outcome, input, terminal};
 
@@ -116,8 +116,13 @@ fn find<'t, 'f>(tables: &'t [Box<dyn FactTable + 'f>], name: &str) -> anyhow::Re
         .map(|t| t.as_ref())
         .ok_or_else(|| {
             let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
-            failure(
-                format!("there is no table {name}"),
+            let near = netmortem_frames::near(name, &names);
+            let meant = match near.is_empty() {
+                true => String::new(),
+                false => format!("; did you mean {}?", near.join(" or ")),
+            };
+            usage(
+                format!("there is no table {name}{meant}"),
                 format!("one of: {}", names.join(", ")),
             )
         })
@@ -146,7 +151,7 @@ fn columns(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<usize>
 
 fn no_such(table: &dyn FactTable, what: String) -> anyhow::Error {
     let names: Vec<&str> = table.columns().iter().map(|c| c.name).collect();
-    failure(what, format!("columns of {}: {}", table.name(), names.join(", ")))
+    usage(what, format!("columns of {}: {}", table.name(), names.join(", ")))
 }
 
 /// Chosen rows and columns of a table.
