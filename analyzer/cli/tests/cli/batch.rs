@@ -126,7 +126,7 @@ fn the_dataset_answers_as_the_recordings_do() {
         "SELECT b.bundle FROM bundles AS b JOIN skbs AS s ON b.bundle = s.bundle GROUP BY b.bundle ORDER BY b.bundle";
     assert_eq!(stdout(&["query", &out, joined, "--format", "csv"]).lines().count(), 4);
     let (code, why) = failed(&["query", &out, "SELECT * FROM nothing"]);
-    assert_eq!(code, 1);
+    assert_eq!(code, 2);
     assert!(why.contains("bundles"), "{why}");
 }
 

@@ -177,7 +177,11 @@ fn losses_stay() {
     let (bytes, _) = rewrite(&capture, &change, vec![]).unwrap();
     let after = facts(&open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap());
     assert_eq!(after.capture.lost_events, before.capture.lost_events);
-    let lost = |f: &Facts| -> Vec<_> { f.gaps.iter().map(|g| (g.cpu, g.lost_events)).collect() };
+    // What is cut at the end of a bundle without an end is a sentence in the slice.
+    let lost = |f: &Facts| -> Vec<_> {
+        let gaps = f.gaps.iter().filter(|g| g.cause == "overrun");
+        gaps.map(|g| (g.cpu, g.lost_events)).collect()
+    };
     assert_eq!(lost(&after), lost(&before));
 }
 
