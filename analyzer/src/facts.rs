@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use netmortem_formats::event_format::ValueTable;
 
+use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
@@ -116,6 +117,8 @@ pub struct Facts {
     pub retransmits: Vec<RetransmitRow>,
     /// View `drops`.
     pub drops: Vec<DropRow>,
+    /// View `counters`.
+    pub counters: Vec<CounterRow>,
     /// What could not be answered, and why.
     pub unknown: Vec<Reason>,
     /// Names.
@@ -215,6 +218,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &COUNTERS,
+                rows: &self.counters,
+                names,
+            }),
+            Box::new(Typed {
                 def: &crate::ingest::GAPS,
                 rows: &self.gaps,
                 names,
@@ -243,6 +251,7 @@ impl Facts {
             softirqs: vec![],
             polls: vec![],
             softnet: Counted::default(),
+            counters: vec![],
             clock_skew: vec![],
             observer: vec![],
             event_cost_ns: None,

@@ -6,6 +6,7 @@
 
 pub mod analyses;
 pub mod confidence;
+pub mod counters;
 pub mod diff;
 pub mod explain;
 pub mod export;

@@ -2,13 +2,14 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, lifetimes, napi, drops, tcp                                        \
+//! Facts -> quality, lifetimes, napi, drops, counters, tcp                              \
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
 pub mod breakdown;
+pub mod counters;
 pub mod drops;
 pub mod exemplars;
 pub mod lifetimes;
@@ -61,6 +62,8 @@ pub struct Answers {
     pub napi: Outcome<napi::Napi>,
     /// What was dropped, why, and does it matter?
     pub drops: Outcome<drops::Drops>,
+    /// What did the kernel's own counters say?
+    pub counters: Outcome<counters::Counters>,
     /// How did TCP connections do?
     pub tcp: Outcome<tcp::Tcp>,
     /// Which units show each stage best?
@@ -94,10 +97,11 @@ pub fn answer(facts: &Facts) -> Answers {
         rayon::join(host, lives)
     };
     let drops = drops::answer(facts);
+    let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
     let ((napi, tcp), (lifetimes, quality)) = of_rows;
-    let verdict = verdict::answer(&quality, &receive, &transmit, &napi, &drops, &tcp);
+    let verdict = verdict::answer(&quality, &receive, &transmit, &napi, (&drops, &counters), &tcp);
     Answers {
         quality,
         verdict,
@@ -106,6 +110,7 @@ pub fn answer(facts: &Facts) -> Answers {
         lifetimes,
         napi,
         drops,
+        counters,
         tcp,
         exemplars,
         over_time,

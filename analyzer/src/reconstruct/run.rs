@@ -192,6 +192,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         retransmits: tcp.retransmits,
         drops,
         unknown,
+        counters: crate::counters::of(capture),
         settings: crate::settings::Settings::of(capture),
         names: Names {
             locations,

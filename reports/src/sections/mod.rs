@@ -6,6 +6,7 @@
 //! A section chooses and words; it computes no statistic (those come in [`Answers`]) and draws nothing. Adding one is a folder, a `mod`
 //! line and a line in [`SECTIONS`]; a test walks the folders.
 
+pub mod counters;
 pub mod drops;
 mod exemplars;
 mod ledger;
@@ -55,7 +56,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 11] = [
+pub static SECTIONS: [Registered; 12] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
@@ -91,6 +92,10 @@ pub static SECTIONS: [Registered; 11] = [
     Registered {
         folder: "tcp",
         build: tcp::section,
+    },
+    Registered {
+        folder: "counters",
+        build: counters::section,
     },
     Registered {
         folder: "quality",

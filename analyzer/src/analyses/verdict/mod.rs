@@ -1,6 +1,7 @@
 //! Six lines a tired engineer reads first: trust, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
 
 use crate::analyses::Outcome;
+use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::quality::{Level, Quality};
@@ -69,7 +70,7 @@ pub fn answer(
     receive: &Outcome<Receive>,
     transmit: &Outcome<Transmit>,
     napi: &Outcome<Napi>,
-    drops: &Outcome<Drops>,
+    (drops, counters): (&Outcome<Drops>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
     let tone = match quality.level {
@@ -111,7 +112,8 @@ pub fn answer(
         line("transmit", get(transmit).map(|t| figures(sent::transmit(t)))),
         line(
             "drops",
-            get(drops).map(|d| minding(sentences::drops(d), &quality.capture)),
+            get(drops)
+                .map(|d| sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counters.findings())),
         ),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
         line("napi", get(napi).map(|n| figures(sentences::napi(n)))),

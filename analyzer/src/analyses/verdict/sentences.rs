@@ -1,6 +1,7 @@
 //! The fixed list of verdict sentences: all but those of the two ledgers.
 
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::tcp::Tcp;
@@ -80,6 +81,23 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             (Tone::Bad, s)
         }
     }
+}
+
+/// What network cards and drivers say that they lost has no event: it is no drop of the stack, and no less lost.
+pub(super) fn with_the_card((tone, sentence): (Tone, String), counters: Option<&Counters>) -> (Tone, String) {
+    let lost: Vec<_> = counters.into_iter().flat_map(Counters::lost_before_events).collect();
+    let Some(most) = lost.first() else {
+        return (tone, sentence);
+    };
+    let more = match lost.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {} more", counted(n as u64, "counter", "counters")),
+    };
+    let sentence = format!(
+        "{sentence} Where no event tells: {} of {} rose by {}{more}.",
+        most.name, most.of, most.rise
+    );
+    (Tone::Bad, sentence)
 }
 
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {

@@ -1,0 +1,233 @@
+//! What did the kernel's own counters say, and do the events agree? In: view `counters`, `drops`, `retransmits`. Out: the counters that rose and
+//! mean that something was lost, short or wrong; and comparisons of a counter with the events that should have told the same.
+//!
+//! Method: a rise is the difference of two snapshots that enclose the recording. So a counter may have risen by more than the events show
+//! (before the first or after the last event), never by less, when no namespace was made, gone or left out meanwhile. Limit: rises before
+//! a loss of events and after it are one number.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::Outcome;
+use crate::counters::tables::CounterRow;
+use crate::facts::{Facts, Reason};
+use crate::table::Cell;
+
+mod meanings;
+#[cfg(test)]
+mod tests;
+
+pub use meanings::Meaning;
+
+/// A counter that rose.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Rise {
+    /// What a rise of it means.
+    pub meaning: Meaning,
+    /// Which text it is from.
+    pub source: &'static str,
+    /// Device, CPU or qdisc; empty for a whole namespace.
+    pub of: String,
+    /// Network namespaces (inodes) in which it rose.
+    pub netns: Vec<u64>,
+    /// Its name.
+    pub name: String,
+    /// By how much, all namespaces.
+    pub rise: u64,
+    /// One sentence; empty where the name says it.
+    pub says: &'static str,
+}
+
+/// How a counter and the events of the same thing compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agreement {
+    /// Equal.
+    Equal,
+    /// The counter rose by more: some were outside of the recording, in a lost part of it, or one event stands for several.
+    MoreCounted,
+    /// The events show more: a namespace was not read, was made or went meanwhile.
+    MoreSeen,
+}
+
+/// A counter beside the events.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Check {
+    /// Counters that were added up.
+    pub counters: &'static str,
+    /// Events that tell the same.
+    pub events: &'static str,
+    /// Rise.
+    pub counted: u64,
+    /// Events.
+    pub seen: u64,
+    /// How they compare.
+    pub agreement: Agreement,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Counters {
+    /// Counters that are in both snapshots.
+    pub compared: u64,
+    /// Counters that rose.
+    pub rose: u64,
+    /// Those whose rise means something, the worst and largest first.
+    pub rises: Vec<Rise>,
+    /// Counters beside events.
+    pub checks: Vec<Check>,
+}
+
+impl Counters {
+    /// Rises that say that packets were lost where no event tells: in a network card or its driver.
+    pub fn lost_before_events(&self) -> impl Iterator<Item = &Rise> {
+        self.rises.iter().filter(|r| r.meaning == Meaning::LostUnseen)
+    }
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Counters> {
+    let rises: Vec<(&CounterRow, u64)> = facts.counters.iter().filter_map(|r| Some((r, r.rise()?))).collect();
+    if rises.is_empty() {
+        return Outcome::Unknown(vec![Reason {
+            subject: "counters",
+            because: "the recording has no counters of the kernel from before and after it: only a bundle has, and only when it was not cut off".into(),
+        }]);
+    }
+    let mut by: BTreeMap<(&'static str, &str, &str), (u64, Vec<u64>)> = BTreeMap::new();
+    for (row, rise) in rises.iter().filter(|(_, rise)| *rise > 0) {
+        let (sum, spaces) = by.entry((row.source, &row.of, &row.name)).or_default();
+        *sum = sum.saturating_add(*rise);
+        spaces.extend(row.netns);
+    }
+    let meant = |(&(source, of, name), (rise, netns)): (&(&'static str, &str, &str), &(u64, Vec<u64>))| {
+        let (meaning, says) = meanings::of(source, name)?;
+        Some(Rise {
+            meaning,
+            source,
+            of: of.to_owned(),
+            netns: netns.clone(),
+            name: name.to_owned(),
+            rise: *rise,
+            says,
+        })
+    };
+    let mut meaningful: Vec<Rise> = by.iter().filter_map(meant).collect();
+    meaningful.sort_by(|a, b| {
+        (a.meaning, std::cmp::Reverse(a.rise), &a.name, &a.of).cmp(&(
+            b.meaning,
+            std::cmp::Reverse(b.rise),
+            &b.name,
+            &b.of,
+        ))
+    });
+    Outcome::Findings(Counters {
+        compared: rises.len() as u64,
+        rose: rises.iter().filter(|(_, rise)| *rise > 0).count() as u64,
+        rises: meaningful,
+        checks: checks(facts, &rises),
+    })
+}
+
+/// What is compared: source and names of counters, the event that has to be recorded, how many of it were seen.
+struct Pair {
+    counters: &'static str,
+    events: &'static str,
+    key: &'static str,
+    is: fn(&CounterRow) -> bool,
+    /// Counted by the same counter, and told by no event.
+    less: fn(&CounterRow) -> bool,
+    seen: fn(&Facts) -> u64,
+}
+
+const PAIRS: [Pair; 4] = [
+    Pair {
+        counters: "TcpRetransSegs - TcpExtTCPRetransFail",
+        events: "segments of tcp_retransmit_skb and tcp_retransmit_synack",
+        key: "tcp:tcp_retransmit_skb",
+        is: |r| r.source == "snmp" && r.name == "TcpRetransSegs",
+        less: |r| r.name == "TcpExtTCPRetransFail",
+        seen: |f| f.retransmits.len() as u64,
+    },
+    Pair {
+        counters: "Udp(6)RcvbufErrors + Udp(6)MemErrors",
+        events: "udp_fail_queue_rcv_skb",
+        key: "udp:udp_fail_queue_rcv_skb",
+        is: |r| {
+            matches!(
+                r.name.as_str(),
+                "UdpRcvbufErrors" | "Udp6RcvbufErrors" | "UdpMemErrors" | "Udp6MemErrors"
+            )
+        },
+        less: |_| false,
+        seen: |f| f.capture.events.get("udp:udp_fail_queue_rcv_skb").copied().unwrap_or(0),
+    },
+    Pair {
+        counters: "softnet_stat dropped",
+        events: "kfree_skb for CPU_BACKLOG",
+        key: "skb:kfree_skb",
+        is: |r| r.source == "softnet" && r.name == "dropped",
+        less: |_| false,
+        seen: |f| freed_for(f, &["CPU_BACKLOG"]),
+    },
+    Pair {
+        counters: "drops of root qdiscs",
+        events: "kfree_skb for QDISC_…, FQ_…",
+        key: "skb:kfree_skb",
+        is: |r| r.source == "qdisc" && r.name == "drops" && r.of.ends_with(" root"),
+        less: |_| false,
+        seen: |f| {
+            freed_for(
+                f,
+                &[
+                    "QDISC_DROP",
+                    "QDISC_OVERLIMIT",
+                    "QDISC_CONGESTED",
+                    "CAKE_FLOOD",
+                    "FQ_BAND_LIMIT",
+                    "FQ_HORIZON_LIMIT",
+                    "FQ_FLOW_LIMIT",
+                ],
+            )
+        },
+    },
+];
+
+/// Frees for one of these reasons, by the recording's own table.
+fn freed_for(facts: &Facts, reasons: &[&str]) -> u64 {
+    let named = |reason| match facts.names.drop_reason(reason) {
+        Cell::Str(name) => reasons.contains(&name.as_ref()),
+        _ => false,
+    };
+    facts.drops.iter().filter(|d| named(d.reason)).count() as u64
+}
+
+fn checks(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Check> {
+    let reasons_told = facts.names.drop_reasons.is_some();
+    let asked = |p: &&Pair| facts.capture.recorded(p.key) && (p.key != "skb:kfree_skb" || reasons_told);
+    let check = |p: &Pair| {
+        let sum = |of: fn(&CounterRow) -> bool| {
+            rises
+                .iter()
+                .filter(|(r, _)| of(r))
+                .map(|(_, rise)| *rise)
+                .fold(0, u64::saturating_add)
+        };
+        if !rises.iter().any(|(r, _)| (p.is)(r)) {
+            return None;
+        }
+        let (counted, seen) = (sum(p.is).saturating_sub(sum(p.less)), (p.seen)(facts));
+        let agreement = match counted.cmp(&seen) {
+            std::cmp::Ordering::Equal => Agreement::Equal,
+            std::cmp::Ordering::Greater => Agreement::MoreCounted,
+            std::cmp::Ordering::Less => Agreement::MoreSeen,
+        };
+        Some(Check {
+            counters: p.counters,
+            events: p.events,
+            counted,
+            seen,
+            agreement,
+        })
+    };
+    PAIRS.iter().filter(asked).filter_map(check).collect()
+}

@@ -1,0 +1,113 @@
+use super::*;
+use crate::counters::tables::CounterRow;
+use crate::ingest::CaptureInfo;
+
+/// Kernels 6.18 and 6.1.
+const BUNDLES: [&str; 3] = ["rpc/rpc.nmb", "sawtooth/sawtooth.nmb", "kernel-6.1/netem.nmb"];
+
+fn row(source: &'static str, netns: u64, of: &str, name: &str, start: u64, end: u64) -> CounterRow {
+    CounterRow {
+        source,
+        netns: Some(netns),
+        of: of.into(),
+        name: name.into(),
+        start: Some(start),
+        end: Some(end),
+    }
+}
+
+fn asked(counters: Vec<CounterRow>) -> Counters {
+    let facts = Facts {
+        counters,
+        ..Facts::empty()
+    };
+    answer(&facts).findings().unwrap().clone()
+}
+
+#[test]
+fn what_a_card_lost_comes_first_and_what_is_well_is_not_named() {
+    let found = asked(vec![
+        row("snmp", 7, "", "TcpOutSegs", 0, 9_000),
+        row("netstat", 7, "", "TcpExtListenOverflows", 5, 8),
+        row("netstat", 9, "", "TcpExtListenOverflows", 0, 1),
+        row("netstat", 9, "", "TcpExtTCPTimeouts", 0, 50),
+        row("nic", 7, "eth0", "rx_missed_errors", 10, 12),
+        row("nic", 7, "eth0", "rx_steer_missed_packets", 10, 12),
+        row("nic", 7, "eth0", "rx_xdp_drop", 10, 12),
+        row("snmp6", 7, "", "Udp6RcvbufErrors", 0, 2),
+        row("netstat", 7, "", "TcpExtListenDrops", 8, 8),
+    ]);
+    let told: Vec<_> = found
+        .rises
+        .iter()
+        .map(|r| (r.meaning, r.name.as_str(), r.rise, r.netns.as_slice()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Meaning::LostUnseen, "rx_missed_errors", 2, &[7][..]),
+            (Meaning::Lost, "TcpExtListenOverflows", 4, &[7, 9]),
+            (Meaning::Lost, "Udp6RcvbufErrors", 2, &[7]),
+            (Meaning::Sign, "TcpExtTCPTimeouts", 50, &[9]),
+        ]
+    );
+    assert_eq!((found.compared, found.rose), (9, 8));
+    assert_eq!(found.lost_before_events().count(), 1);
+}
+
+#[test]
+fn without_two_snapshots_there_is_no_answer() {
+    let mut only_start = row("snmp", 7, "", "TcpRetransSegs", 3, 0);
+    only_start.end = None;
+    for counters in [vec![], vec![only_start]] {
+        let facts = Facts {
+            counters,
+            ..Facts::empty()
+        };
+        assert!(matches!(answer(&facts), Outcome::Unknown(r) if r.len() == 1));
+    }
+}
+
+#[test]
+fn a_counter_is_compared_only_where_its_event_was_recorded() {
+    let of = |events: &[(&str, u64)], counted: u64| {
+        let facts = Facts {
+            capture: CaptureInfo {
+                events: events.iter().map(|(k, n)| (k.to_string(), *n)).collect(),
+                ..Facts::empty().capture
+            },
+            counters: vec![row("snmp", 7, "", "UdpRcvbufErrors", 10, 10 + counted)],
+            ..Facts::empty()
+        };
+        answer(&facts).findings().unwrap().checks.clone()
+    };
+    assert_eq!(of(&[], 3), []);
+    let key = "udp:udp_fail_queue_rcv_skb";
+    let agreement = |counted| of(&[(key, 3)], counted)[0].agreement;
+    assert_eq!(agreement(3), Agreement::Equal);
+    assert_eq!(agreement(5), Agreement::MoreCounted);
+    assert_eq!(agreement(2), Agreement::MoreSeen);
+    // kfree_skb without a table of reasons says nothing of why.
+    assert_eq!(of(&[("skb:kfree_skb", 3)], 3), []);
+}
+
+#[test]
+fn every_counter_of_the_list_is_one_the_kernel_has() {
+    // The names of a real 6.18, 6.12 or 6.1: those that are listed exist in one of the samples' texts.
+    let mut known = std::collections::BTreeSet::new();
+    for sample in BUNDLES {
+        for s in &crate::tests::sample(sample).snapshots {
+            let text = String::from_utf8_lossy(&s.text);
+            for line in text
+                .lines()
+                .filter(|_| matches!(s.what.as_str(), "net/snmp" | "net/netstat"))
+            {
+                if let Some((group, names)) = line.split_once(": ") {
+                    known.extend(names.split(' ').map(|n| format!("{group}{n}")));
+                }
+            }
+        }
+    }
+    let unknown: Vec<_> = meanings::names().filter(|n| !known.contains(*n)).collect();
+    assert_eq!(unknown, Vec::<&str>::new());
+}

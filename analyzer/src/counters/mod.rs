@@ -1,0 +1,56 @@
+//! What the kernel itself counted while the recording ran: the snapshots before and after it, read and subtracted.
+//!
+//! In: the texts that the recorder saved (`net/snmp`, `netns/<inode>/net/netstat`, `qdiscs` …). Out: rows of the view `counters`.
+//! It must not say what a rise means (`analyses/counters` does) and not guess: a counter that is in one snapshot only, or fell, has no rise.
+//! Sources: proc_net(5), Documentation/networking/{snmp_counter,statistics}.rst, net/core/net-procfs.c (softnet_stat), rtnetlink(7).
+//!
+//! ```text
+//! Snapshot at the start, at the end -> read (one reader for each kind of text) -> (source, namespace, of what, name) -> value
+//!                                   -> pairs of both -> CounterRow
+//! ```
+
+use std::collections::BTreeMap;
+
+use netmortem_formats::Capture;
+use netmortem_formats::capture::SnapshotWhen;
+
+mod read;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+
+use read::{Key, Names};
+use tables::CounterRow;
+
+/// Most counters kept: a hostile file may hold any number.
+const MOST: usize = 200_000;
+
+/// The counters of a capture, in the order of their names; those that are 0 in both snapshots are left out.
+pub fn of(capture: &Capture) -> Vec<CounterRow> {
+    let names = Names::of(capture);
+    let mut found: BTreeMap<Key, [Option<u64>; 2]> = BTreeMap::new();
+    for s in &capture.snapshots {
+        let at = match s.when {
+            SnapshotWhen::Start => 0,
+            SnapshotWhen::End => 1,
+        };
+        let text = String::from_utf8_lossy(&s.text);
+        read::text(&s.what, &text, &names, &mut |key, value| {
+            if found.len() < MOST || found.contains_key(&key) {
+                // Two of one name add up, as the queues of a card do.
+                let slot = &mut found.entry(key).or_default()[at];
+                *slot = Some(slot.unwrap_or(0).saturating_add(value));
+            }
+        });
+    }
+    let row = |(key, [start, end]): (Key, [Option<u64>; 2])| CounterRow {
+        source: key.source,
+        netns: key.netns,
+        of: key.of,
+        name: key.name,
+        start,
+        end,
+    };
+    let told = |r: &CounterRow| r.start.unwrap_or(0) != 0 || r.end.unwrap_or(0) != 0;
+    found.into_iter().map(row).filter(told).collect()
+}

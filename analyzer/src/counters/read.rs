@@ -1,0 +1,230 @@
+//! One reader for each kind of text. A line that does not look as it should is passed over: it has no counter.
+
+use std::collections::BTreeMap;
+
+use netmortem_formats::Capture;
+
+/// Names longer than this are cut: the kernel's have at most 32 characters, a driver's own 32.
+const LONGEST_NAME: usize = 64;
+
+/// What tells one counter from all others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub source: &'static str,
+    pub netns: Option<u64>,
+    pub of: String,
+    pub name: String,
+}
+
+/// What the recorded host calls its namespaces and devices.
+#[derive(Debug, Default)]
+pub struct Names {
+    own: Option<u64>,
+    devices: BTreeMap<(u64, u64), String>,
+}
+
+impl Names {
+    /// From the snapshots `namespaces` and `links`.
+    pub fn of(capture: &Capture) -> Names {
+        let mut names = Names::default();
+        for s in &capture.snapshots {
+            let text = String::from_utf8_lossy(&s.text);
+            for line in text.lines() {
+                match s.what.as_str() {
+                    "namespaces" if field(line, "own") == Some("yes") => {
+                        names.own = number(line, "netns").or(names.own)
+                    }
+                    "links" => {
+                        if let (Some(n), Some(i), Some(d)) =
+                            (number(line, "netns"), number(line, "ifindex"), field(line, "name"))
+                        {
+                            names.devices.insert((n, i), short(d));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        names
+    }
+}
+
+fn fields(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.split_ascii_whitespace().filter_map(|w| w.split_once('='))
+}
+
+fn field<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    fields(line).find(|(k, _)| *k == key).map(|(_, v)| v)
+}
+
+fn number(line: &str, key: &str) -> Option<u64> {
+    field(line, key)?.parse().ok()
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(LONGEST_NAME).collect()
+}
+
+/// Reads the text of a snapshot, if it has counters.
+pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)) {
+    let (netns, what) = match what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {
+        Some((inode, rest)) => (inode.parse().ok(), rest),
+        None => (names.own, what),
+    };
+    let mut of = |source, netns, of: &str, name: &str, value| {
+        let key = Key {
+            source,
+            netns,
+            of: short(of),
+            name: short(name),
+        };
+        put(key, value);
+    };
+    match what {
+        "net/snmp" => two_lines(text, &mut |name, value| of("snmp", netns, "", name, value)),
+        "net/netstat" => two_lines(text, &mut |name, value| of("netstat", netns, "", name, value)),
+        "net/snmp6" => {
+            let pairs = text.lines().filter_map(|l| name_and_value(l.split_ascii_whitespace()));
+            for (name, value) in pairs.filter(|(n, _)| n.bytes().all(|b| b.is_ascii_alphanumeric())) {
+                of("snmp6", netns, "", name, value);
+            }
+        }
+        "net/sockstat" | "net/sockstat6" => sockstat(text, &mut |name, value| of("sockstat", netns, "", name, value)),
+        "net/softnet_stat" => softnet(text, &mut |cpu, name, value| of("softnet", None, cpu, name, value)),
+        "net/dev" => dev(text, &mut |dev, name, value| of("dev", netns, dev, name, value)),
+        "qdiscs" => {
+            for line in text.lines() {
+                let netns = number(line, "netns");
+                let dev = netns.zip(number(line, "ifindex")).and_then(|k| names.devices.get(&k));
+                let (Some(dev), Some(kind)) = (dev, field(line, "kind")) else {
+                    continue;
+                };
+                // The root's counters hold those of the qdiscs below it.
+                let root = field(line, "parent") == Some("0xffffffff");
+                let place = if root {
+                    "root".to_owned()
+                } else {
+                    field(line, "handle").unwrap_or("").to_owned()
+                };
+                for (name, value) in QDISC.iter().filter_map(|k| Some((k, number(line, k)?))) {
+                    of("qdisc", netns, &format!("{dev} {kind} {place}"), name, value);
+                }
+            }
+        }
+        "nics" => {
+            for line in text.lines().filter(|l| field(l, "group") == Some("stats")) {
+                let Some(dev) = field(line, "dev") else { continue };
+                for (name, value) in fields(line).filter(|(k, _)| !["netns", "ifindex", "dev", "group"].contains(k)) {
+                    if let Ok(value) = value.parse() {
+                        of("nic", number(line, "netns"), dev, name, value);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+const QDISC: [&str; 7] = [
+    "bytes",
+    "packets",
+    "drops",
+    "overlimits",
+    "requeues",
+    "qlen",
+    "backlog_bytes",
+];
+
+fn name_and_value<'l>(mut words: impl Iterator<Item = &'l str>) -> Option<(&'l str, u64)> {
+    Some((words.next()?, words.next()?.parse().ok()?))
+}
+
+/// `Tcp: RtoAlgorithm …` above `Tcp: 1 …`. Negative values are settings (TcpMaxConn), and no counters.
+fn two_lines(text: &str, put: &mut dyn FnMut(&str, u64)) {
+    let mut lines = text.lines();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let (Some((group, names)), Some((same, values))) = (names.split_once(": "), values.split_once(": ")) else {
+            continue;
+        };
+        if group != same {
+            continue;
+        }
+        for (name, value) in names.split(' ').zip(values.split(' ')) {
+            let setting = group == "Tcp" && name.starts_with("Rto")
+                || group == "Ip" && matches!(name, "Forwarding" | "DefaultTTL");
+            if let Some(value) = value.parse().ok().filter(|_| !setting) {
+                put(&format!("{group}{name}"), value);
+            }
+        }
+    }
+}
+
+/// `TCP: inuse 5 orphan 0 …`.
+fn sockstat(text: &str, put: &mut dyn FnMut(&str, u64)) {
+    for line in text.lines() {
+        let Some((group, rest)) = line.split_once(": ") else {
+            continue;
+        };
+        let mut words = rest.split_ascii_whitespace();
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            if let Ok(value) = value.parse() {
+                put(&format!("{group} {name}"), value);
+            }
+        }
+    }
+}
+
+/// Columns that count, in all kernels that have them; the others are states, or always 0.
+const SOFTNET: [(usize, &str); 5] = [
+    (0, "processed"),
+    (1, "dropped"),
+    (2, "time_squeeze"),
+    (9, "received_rps"),
+    (10, "flow_limit_count"),
+];
+/// Column of the CPU's number, since 5.14.
+const SOFTNET_CPU: usize = 12;
+
+fn softnet(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
+    for (at, line) in text.lines().enumerate() {
+        let column = |n| u64::from_str_radix(line.split_ascii_whitespace().nth(n)?, 16).ok();
+        let cpu = column(SOFTNET_CPU).unwrap_or(at as u64);
+        for (name, value) in SOFTNET.iter().filter_map(|(n, name)| Some((name, column(*n)?))) {
+            put(&format!("CPU {cpu}"), name, value);
+        }
+    }
+}
+
+/// Columns of /proc/net/dev, as `ip -s link` would name them.
+const DEV: [&str; 16] = [
+    "rx_bytes",
+    "rx_packets",
+    "rx_errors",
+    "rx_dropped",
+    "rx_fifo_errors",
+    "rx_frame_errors",
+    "rx_compressed",
+    "rx_multicast",
+    "tx_bytes",
+    "tx_packets",
+    "tx_errors",
+    "tx_dropped",
+    "tx_fifo_errors",
+    "tx_collisions",
+    "tx_carrier_errors",
+    "tx_compressed",
+];
+
+fn dev(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
+    // Two lines of headings.
+    for line in text.lines().skip(2) {
+        let Some((dev, values)) = line.rsplit_once(':') else {
+            continue;
+        };
+        for (name, value) in DEV.iter().zip(values.split_ascii_whitespace()) {
+            if let Ok(value) = value.parse() {
+                put(dev.trim(), name, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Rows of the view `counters`.
+
+use crate::table::{Cell, TableDef, col};
+
+/// A counter of the kernel, before and after the recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterRow {
+    /// Which text: `snmp`, `netstat`, `snmp6`, `sockstat`, `softnet`, `dev`, `qdisc`, `nic`.
+    pub source: &'static str,
+    /// Network namespace (inode), when it is of one and known.
+    pub netns: Option<u64>,
+    /// Device, CPU or qdisc; empty when it is of the whole namespace.
+    pub of: String,
+    /// As `nstat`, `ip -s link`, `tc -s qdisc` or `ethtool -S` name it.
+    pub name: String,
+    /// Before the recording.
+    pub start: Option<u64>,
+    /// After it.
+    pub end: Option<u64>,
+}
+
+/// What holds a state and not a sum: these go up and down.
+fn is_gauge(r: &CounterRow) -> bool {
+    r.source == "sockstat" || matches!(r.name.as_str(), "TcpCurrEstab" | "qlen" | "backlog_bytes")
+}
+
+impl CounterRow {
+    /// By how much it rose. `None` for what is no counter, is in one snapshot only, or fell (set back with its device).
+    pub fn rise(&self) -> Option<u64> {
+        let (start, end) = self.start.zip(self.end).filter(|_| !is_gauge(self))?;
+        // softnet_stat prints 32 bits of its counters.
+        let wraps = self.source == "softnet" && end < start && start <= u64::from(u32::MAX);
+        match wraps {
+            true => end.checked_add(1 << 32)?.checked_sub(start),
+            false => end.checked_sub(start),
+        }
+    }
+}
+
+/// The view.
+pub static COUNTERS: TableDef<CounterRow> = TableDef {
+    name: "counters",
+    meaning: "one row per counter of the kernel that is not 0, from the snapshots before and after the recording; they enclose it, so a rise may \
+              be larger than what the events show",
+    columns: &[
+        col!(
+            "source",
+            "",
+            Str,
+            "text it is from: snmp, netstat, snmp6, sockstat, softnet, dev, qdisc, nic",
+            |r, _| { Cell::str(r.source) }
+        ),
+        col!(
+            "netns",
+            "id",
+            U64,
+            "network namespace (inode); empty when it is of the whole host or not known",
+            |r, _| { r.netns.into() }
+        ),
+        col!(
+            "of",
+            "",
+            Str,
+            "device, CPU or qdisc; empty when it is of the whole namespace",
+            |r, _| Cell::str(r.of.as_str())
+        ),
+        col!(
+            "name",
+            "",
+            Str,
+            "as nstat, ip -s link, tc -s qdisc or ethtool -S name it",
+            |r, _| Cell::str(r.name.as_str())
+        ),
+        col!(
+            "start",
+            "count",
+            U64,
+            "before the recording; empty when it was not there",
+            |r, _| r.start.into()
+        ),
+        col!(
+            "end",
+            "count",
+            U64,
+            "after the recording; empty when it was not there",
+            |r, _| r.end.into()
+        ),
+        col!(
+            "rise",
+            "count",
+            U64,
+            "end - start; empty for a state (sockets in use), for what is in one snapshot only, and for what fell",
+            |r, _| { r.rise().into() }
+        ),
+    ],
+};

@@ -1,0 +1,192 @@
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use netmortem_formats::capture::Snapshot;
+use netmortem_formats::capture::SnapshotWhen::{self, End, Start};
+
+use super::tables::{COUNTERS, CounterRow};
+use super::*;
+
+fn capture(texts: &[(&str, SnapshotWhen, &str)]) -> Capture {
+    let mut c = crate::testing::Script::new("6.18.44", &[]).capture();
+    let of = |(what, when, text): &(&str, SnapshotWhen, &str)| Snapshot {
+        what: what.to_string(),
+        when: *when,
+        text: text.as_bytes().to_vec(),
+    };
+    c.snapshots = texts.iter().map(of).collect();
+    c
+}
+
+fn rise(rows: &[CounterRow], of: &str, name: &str) -> Option<u64> {
+    let mut found = rows.iter().filter(|r| r.of == of && r.name == name);
+    let row = found.next().unwrap_or_else(|| panic!("no {of} {name} in {rows:?}"));
+    assert_eq!(found.next(), None);
+    row.rise()
+}
+
+/// `nstat` reads the same texts of real recordings: every name it prints is ours, with its value.
+#[test]
+fn names_and_values_are_those_of_nstat() {
+    if Command::new("nstat").arg("-V").output().is_err() {
+        println!("skipped: nstat is not installed");
+        return;
+    }
+    let dir = std::env::temp_dir().join(format!("netmortem-counters-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    for sample in ["rpc/rpc.nmb", "kernel-6.1/netem.nmb", "tracedat-loopback/trace.dat"] {
+        let c = crate::tests::sample(sample);
+        let rows = of(&c);
+        let mut nstat = Command::new("nstat");
+        nstat.args(["-a", "-s", "-z", "--json"]);
+        let mut found = 0;
+        for (what, variable) in [
+            ("net/snmp", "PROC_NET_SNMP"),
+            ("net/netstat", "PROC_NET_NETSTAT"),
+            ("net/snmp6", "PROC_NET_SNMP6"),
+        ] {
+            let path = dir.join(what.replace('/', "_"));
+            let text = c
+                .snapshots
+                .iter()
+                .find(|s| s.what == what && s.when == End)
+                .map(|s| s.text.clone());
+            found += usize::from(text.is_some());
+            std::fs::write(&path, text.unwrap_or_default()).unwrap();
+            nstat.env(variable, path);
+        }
+        // A trace.dat has no snapshots.
+        assert!(found >= 2 || rows.is_empty(), "{sample}: {found}");
+        if found < 2 {
+            continue;
+        }
+        let out = nstat.output().unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        let truth: BTreeMap<String, u64> = serde_json::from_value(said["kernel"].clone()).unwrap();
+        let is_net = |r: &&CounterRow| matches!(r.source, "snmp" | "netstat" | "snmp6");
+        let ours: BTreeMap<String, u64> = rows
+            .iter()
+            .filter(is_net)
+            .filter_map(|r| Some((r.name.clone(), r.end?)))
+            .collect();
+        assert!(truth.len() > 200, "{sample}: {}", truth.len());
+        for (name, value) in truth.iter().filter(|(_, v)| **v != 0) {
+            let setting =
+                name.starts_with("TcpRto") || matches!(name.as_str(), "IpForwarding" | "IpDefaultTTL" | "TcpMaxConn");
+            assert!(
+                setting || ours.get(name) == Some(value),
+                "{sample}: {name}: {value}, {:?}",
+                ours.get(name)
+            );
+        }
+        for (name, value) in ours.iter().filter(|(_, v)| **v != 0) {
+            assert_eq!(truth.get(name), Some(value), "{sample}: {name}");
+        }
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_rise_needs_both_snapshots_and_a_counter() {
+    let snmp = |established: u64, again: u64| {
+        format!("Tcp: CurrEstab RetransSegs OutRsts MaxConn\nTcp: {established} {again} 0 -1\n")
+    };
+    let c = capture(&[
+        ("namespaces", Start, "netns=7 own=yes pids=1\nnetns=9 own=no pids=1\n"),
+        ("net/snmp", Start, &snmp(4, 10)),
+        ("net/snmp", End, &snmp(9, 12)),
+        ("netns/9/net/snmp", Start, &snmp(0, 50)),
+        ("netns/9/net/snmp", End, &snmp(0, 20)),
+        ("netns/8/net/snmp", End, &snmp(0, 5)),
+    ]);
+    let rows = of(&c);
+    let told: Vec<_> = rows
+        .iter()
+        .map(|r| (r.netns, r.name.as_str(), r.start, r.end, r.rise()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some(7), "TcpCurrEstab", Some(4), Some(9), None),
+            (Some(7), "TcpRetransSegs", Some(10), Some(12), Some(2)),
+            // Made meanwhile: whether it was 0 before is not known. Set back: neither is how often.
+            (Some(8), "TcpRetransSegs", None, Some(5), None),
+            (Some(9), "TcpRetransSegs", Some(50), Some(20), None),
+        ]
+    );
+}
+
+#[test]
+fn softnet_is_by_cpu_and_wraps_at_32_bits() {
+    let line = |processed: u32, dropped: u32, squeezed: u32, cpu: u32| {
+        format!(
+            "{processed:08x} {dropped:08x} {squeezed:08x} 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000 0000ffff {cpu:08x} 00000000 00000000\n"
+        )
+    };
+    let start = line(u32::MAX, 0, 57, 0) + &line(1, 5, 3, 2);
+    let end = line(9, 0, 59, 0) + &line(4, 8, 3, 2);
+    let rows = of(&capture(&[
+        ("net/softnet_stat", Start, &start),
+        ("net/softnet_stat", End, &end),
+    ]));
+    assert_eq!(rise(&rows, "CPU 0", "processed"), Some(10));
+    assert_eq!(rise(&rows, "CPU 0", "time_squeeze"), Some(2));
+    // CPU 1 is offline: the second line is CPU 2's.
+    assert_eq!(rise(&rows, "CPU 2", "dropped"), Some(3));
+    assert_eq!(rise(&rows, "CPU 2", "received_rps"), Some(0));
+}
+
+#[test]
+fn devices_qdiscs_and_cards_are_named_by_what_they_are() {
+    let dev = |missed: u64| {
+        format!("Inter-| Receive | Transmit\n face |bytes\n  eth0: 100 7 1 0 {missed} 0 0 2 50 3 0 4 0 0 0 0\n")
+    };
+    let qdisc = |drops: u64| {
+        format!(
+            "netns=7 ifindex=2 kind=tbf handle=0x80010000 parent=0xffffffff bytes=9 packets=1 drops={drops} overlimits=3\n\
+             netns=7 ifindex=2 kind=bfifo handle=0x00000000 parent=0x80010001 bytes=9 packets=1 drops={drops}\n"
+        )
+    };
+    let nic =
+        |missed: u64| format!("netns=7 ifindex=2 dev=eth0 group=stats rx_missed_errors={missed} rx_queue_0_drops=0\n");
+    let links = "netns=7 ifindex=2 name=eth0 mtu=1400\n";
+    let rows = of(&capture(&[
+        ("links", Start, links),
+        ("net/dev", Start, &dev(3)),
+        ("net/dev", End, &dev(8)),
+        ("qdiscs", Start, &qdisc(5)),
+        ("qdiscs", End, &qdisc(6)),
+        ("nics", Start, &nic(3)),
+        ("nics", End, &nic(8)),
+    ]));
+    assert_eq!(rise(&rows, "eth0", "rx_fifo_errors"), Some(5));
+    assert_eq!(rise(&rows, "eth0", "tx_dropped"), Some(0));
+    assert_eq!(rise(&rows, "eth0 tbf root", "drops"), Some(1));
+    assert_eq!(rise(&rows, "eth0 bfifo 0x00000000", "drops"), Some(1));
+    assert_eq!(rise(&rows, "eth0", "rx_missed_errors"), Some(5));
+    assert!(!rows.iter().any(|r| r.name == "rx_queue_0_drops"), "0 in both");
+}
+
+#[test]
+fn what_is_no_counter_text_has_no_counter() {
+    let odd = "Tcp: A B\nUdp: 1 2\nTcp: A\n\u{0}: :\n: \n=\nnetns=x ifindex=2 kind=tbf\n";
+    for what in [
+        "net/snmp",
+        "net/netstat",
+        "net/snmp6",
+        "net/sockstat",
+        "net/softnet_stat",
+        "net/dev",
+        "qdiscs",
+        "nics",
+        "netns//net/snmp",
+    ] {
+        let rows = of(&capture(&[(what, Start, odd), (what, End, odd)]));
+        assert_eq!(rows, [], "{what}");
+    }
+    // A name as long as a hostile file likes is cut.
+    let long = format!("{} 5\n", "x".repeat(100_000));
+    let rows = of(&capture(&[("net/snmp6", Start, &long)]));
+    assert_eq!(rows[0].name.len(), 64);
+    assert_eq!(COUNTERS.name, "counters");
+}

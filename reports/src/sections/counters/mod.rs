@@ -1,0 +1,136 @@
+//! The kernel's own counters: which rose in the recorded time and mean something, and whether the events agree with them.
+//! In: `Answers::counters`. It knows no counter by name: what a rise means is the analysis's.
+
+use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::counters::{Agreement, Check, Counters, Meaning, Rise};
+
+use super::shared::{counted, name_cell, strip, truncation, unanswered};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Section, Severity, Table};
+use crate::format;
+use crate::sections::Input;
+
+const ID: &str = "counters";
+const TITLE: &str = "The kernel's own counters";
+/// Rows of the table of rises.
+const ROWS: usize = 60;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    match &input.answers.counters {
+        Outcome::Unknown(reasons) => unanswered(ID, TITLE, reasons),
+        Outcome::Findings(counters) => Section {
+            id: ID,
+            title: TITLE.into(),
+            lead: lead(counters),
+            blocks: blocks(counters),
+        },
+    }
+}
+
+fn lead(counters: &Counters) -> Text {
+    Text::from(format!(
+        "Of {} read before and after the recording {} rose, {} of them one that tells of loss, shortage or trouble. The two readings enclose the \
+         recording: a rise may be larger than what the events show.",
+        counted(counters.compared, "counter"),
+        format::count(counters.rose),
+        format::count(counters.rises.len() as u64),
+    ))
+}
+
+fn blocks(counters: &Counters) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if counters.rises.is_empty() {
+        blocks.push(strip(
+            Severity::Good,
+            "No counter that tells of loss, shortage or trouble rose.".to_owned(),
+        ));
+    } else {
+        blocks.push(Block::Table(rises(&counters.rises)));
+    }
+    if !counters.checks.is_empty() {
+        blocks.push(Block::Table(checks(&counters.checks)));
+    }
+    blocks.push(Block::Code(vec![
+        "netmortem show counters INPUT --filter 'rise > 0'".into(),
+    ]));
+    blocks
+}
+
+fn rises(rises: &[Rise]) -> Table {
+    let row = |rise: &Rise| {
+        let badge = match rise.meaning {
+            Meaning::LostUnseen => Cell::Badge(Severity::Bad, "lost, no event".into()),
+            Meaning::Lost => Cell::Badge(Severity::Bad, "lost".into()),
+            Meaning::Short => Cell::Badge(Severity::Notice, "short".into()),
+            Meaning::Sign => Cell::Badge(Severity::Info, "sign".into()),
+        };
+        let spaces: Vec<String> = rise.netns.iter().take(3).map(u64::to_string).collect();
+        let more = if rise.netns.len() > 3 { ", …" } else { "" };
+        vec![
+            badge,
+            name_cell(&rise.name),
+            name_cell(&rise.of),
+            Cell::Text(Text::from(spaces.join(", ") + more)),
+            Cell::Count(rise.rise),
+            Cell::Text(rise.says.into()),
+        ]
+    };
+    Table {
+        caption: "Counters that rose and mean something".into(),
+        columns: vec![
+            Column::text(""),
+            Column::text("counter"),
+            Column::text("of"),
+            Column::text("network namespace"),
+            Column::number("rise"),
+            Column::text("what it says"),
+        ],
+        rows: rises.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            rises.len().min(ROWS),
+            rises.len(),
+            "the worst first, then by rise",
+            "show counters INPUT",
+        ),
+    }
+}
+
+fn checks(checks: &[Check]) -> Table {
+    let row = |check: &Check| {
+        let (severity, word) = match check.agreement {
+            Agreement::Equal => (Severity::Good, "equal"),
+            Agreement::MoreCounted => (
+                Severity::Notice,
+                "more counted: outside of the recording, lost, or several for one event",
+            ),
+            Agreement::MoreSeen => (
+                Severity::Notice,
+                "more seen: a namespace was not read, or came or went meanwhile",
+            ),
+        };
+        vec![
+            Cell::Text(check.counters.into()),
+            Cell::Count(check.counted),
+            Cell::Text(check.events.into()),
+            Cell::Count(check.seen),
+            Cell::Badge(severity, word.into()),
+        ]
+    };
+    Table {
+        caption: "Counters beside the events that tell the same".into(),
+        columns: vec![
+            Column::text("counters"),
+            Column::number("rise"),
+            Column::text("events"),
+            Column::number("seen"),
+            Column::text("they are"),
+        ],
+        rows: checks.iter().map(row).collect(),
+        note: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
