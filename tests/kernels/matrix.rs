@@ -187,6 +187,24 @@ fn judge(dir: &Path, series: Option<&str>) {
             "{reason}: {seen} of {counted}"
         );
     }
+    // The recorder's own snapshots of the counters enclose the recording, as `before` and `after` enclose both.
+    let risen = |name: &str| -> u64 {
+        let of = facts.counters.iter().filter(|r| r.name == name);
+        of.filter_map(netmortem_analyzer::counters::tables::CounterRow::rise)
+            .sum()
+    };
+    for (name, truth) in [("UdpNoPorts", no_ports), ("UdpRcvbufErrors", full)] {
+        let risen = risen(name);
+        assert!(
+            risen == truth || (!alone && risen > truth),
+            "{name}: {risen} of {truth}"
+        );
+    }
+    let risen = risen("TcpRetransSegs");
+    assert!(
+        again_within <= risen && (risen <= again || !alone),
+        "{again_within} <= {risen} <= {again}"
+    );
     let server: Vec<_> = facts.connections.iter().filter(|c| c.sport == port).collect();
     let client: Vec<_> = facts.connections.iter().filter(|c| c.dport == port).collect();
     let connections = truth["connections"] as usize;
