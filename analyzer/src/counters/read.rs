@@ -187,7 +187,12 @@ const SOFTNET_CPU: usize = 12;
 
 fn softnet(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
     for (at, line) in text.lines().enumerate() {
-        let column = |n| u64::from_str_radix(line.split_ascii_whitespace().nth(n)?, 16).ok();
+        // Nine columns of eight hexadecimal digits at least, since 2.6.
+        let columns: Vec<&str> = line.split_ascii_whitespace().take(32).collect();
+        if columns.len() < 9 || columns.iter().any(|c| c.len() != 8) {
+            continue;
+        }
+        let column = |n: usize| u64::from_str_radix(columns.get(n)?, 16).ok();
         let cpu = column(SOFTNET_CPU).unwrap_or(at as u64);
         for (name, value) in SOFTNET.iter().filter_map(|(n, name)| Some((name, column(*n)?))) {
             put(&format!("CPU {cpu}"), name, value);
