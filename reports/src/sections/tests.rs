@@ -70,6 +70,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "placement",
             "drops",
             "tcp",
+            "counters",
             "quality",
             "method"
         ]

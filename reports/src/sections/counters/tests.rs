@@ -16,10 +16,11 @@ fn row(source: &'static str, of: &str, name: &str, rise: u64) -> CounterRow {
 }
 
 fn built(counters: Vec<CounterRow>) -> Section {
-    let facts = netmortem_analyzer::Facts {
+    let mut facts = netmortem_analyzer::Facts {
         counters,
         ..fixture::facts()
     };
+    facts.capture.events.insert("tcp:tcp_retransmit_skb".into(), facts.retransmits.len() as u64);
     let answers = fixture::answers(&facts);
     section(&Input {
         facts: &facts,
