@@ -9,7 +9,7 @@ use netmortem_formats::CpuStats;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::RecordError;
-use crate::tracefs;
+use crate::{hist, tracefs};
 
 const PREFIX: &str = "netmortem-";
 
@@ -138,9 +138,12 @@ pub fn parse_stats(instance: &str, cpu: u32, text: &str) -> CpuStats {
     }
 }
 
-/// An instance stays busy for a moment after its last reader closed.
+/// An instance stays busy for a moment after its last reader closed, and as long as it has histogram triggers with variables.
 fn remove_instance(path: &Path) -> io::Result<()> {
     let mut result = fs::remove_dir(path);
+    if result.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::ResourceBusy) {
+        hist::remove_all(path);
+    }
     for _ in 0..100 {
         match &result {
             Err(e) if e.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(Duration::from_millis(20)),

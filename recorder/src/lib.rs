@@ -20,6 +20,7 @@ mod dry_run;
 mod error;
 mod finish;
 pub mod flight;
+mod hist;
 mod host;
 mod instance;
 mod limits;

@@ -16,15 +16,16 @@ fn split_unit(s: &str) -> Result<(f64, &str), String> {
     Ok((value, unit.trim()))
 }
 
-/// A time as `500ms`, `30s`, `5m` or `1h`; a bare number is seconds.
+/// A time as `100us`, `500ms`, `30s`, `5m` or `1h`; a bare number is seconds.
 pub fn parse_duration(s: &str) -> Result<Duration, String> {
     let (value, unit) = split_unit(s)?;
     let factor = match unit {
+        "us" => 1e-6,
         "ms" => 1e-3,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3_600.0,
-        _ => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
+        _ => return Err(format!("unknown unit {unit:?}; use us, ms, s, m or h")),
     };
     Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
 }

@@ -8,6 +8,8 @@
 
 #[path = "guest/counters.rs"]
 mod counters;
+#[path = "delays.rs"]
+mod delays;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +66,7 @@ fn under(series: &str) {
     let boot = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab/boot-kernel");
     let out = folder(series);
     let mut c = Command::new(boot);
-    c.args(["-t", "240", "-p", GUEST, series]).arg(&out);
+    c.args(["-t", "240", "-p", GUEST, "-p", "chrt", series]).arg(&out);
     c.args(["env", "NETMORTEM_GUEST_HOTPLUG=1", "netmortem-guest", "play", "/out"]);
     let done = c.output().unwrap();
     let told = String::from_utf8_lossy(&done.stderr);
@@ -247,6 +249,10 @@ fn judge(dir: &Path, series: Option<&str>) {
             (trigger.on.as_str(), grown.parse().ok()),
             ("time-squeeze", trigger.count)
         );
+    }
+    if dir.join("softirq-000001.nmb").exists() {
+        delays::late_softirq(dir);
+        delays::late_reads(dir);
     }
     if dir.join("hotplug.nmb").exists() {
         went_and_came(dir);

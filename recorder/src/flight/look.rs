@@ -40,6 +40,9 @@ impl Flying<'_> {
         if Instant::now() >= self.due {
             let before = self.second();
             seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before)));
+            if let Some(d) = self.delays.as_mut().filter(|_| seen.is_none()) {
+                seen = d.fired(&self.flight.on)?;
+            }
         }
         Ok(seen)
     }
@@ -103,7 +106,8 @@ impl Flying<'_> {
     }
 }
 
-fn trigger(on: String, sentence: String) -> Trigger {
+/// One that was noticed now.
+pub(super) fn trigger(on: String, sentence: String) -> Trigger {
     Trigger {
         on,
         clock: clock::clock_pair(),

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!          every second: /proc/net -> counters -> rate > limit?   drop_watch: one filtered event   SIGUSR1   exit of CMD
+//!                 delays: the kernel's histograms -> longest >= limit?
 //!                                           |
 //! armed (rings overwrite their oldest) -> trigger -> manifest, texts, seconds of before -> `after` passes
 //!    ^                                                        -> tracing_on 0 -> all rings, cut to the window -> reset
@@ -16,6 +17,7 @@
 
 mod counters;
 mod cut;
+mod delays;
 mod drop_watch;
 mod look;
 mod names;
@@ -45,10 +47,11 @@ use crate::watch::{CpuShare, Stopped, over, over_cpu};
 use crate::{clock, host, tracefs};
 
 use counters::Counters;
+use delays::Delays;
 use drop_watch::DropWatch;
 
 pub use cut::Cut;
-pub use spec::{FORMS, On, OnKind, Rate};
+pub use spec::{DelayOf, FORMS, On, OnKind, Rate};
 
 /// Ring buffer per CPU when none is asked for, KiB: nobody reads it meanwhile, so it has to hold all of `before`.
 pub const FLIGHT_BUFFER_KIB: u64 = 32 << 10;
@@ -126,6 +129,7 @@ pub fn flight(
         manifest.plan.absent.extend(absent);
     }
     let drops = DropWatch::create(&tracefs, &reasons(flight))?;
+    let delays = Delays::create(&tracefs, &flight.on)?;
     let first = second::take();
     let counters = Counters::of(&first);
     check(flight, options, &counters)?;
@@ -151,6 +155,7 @@ pub fn flight(
         layout,
         symbols: (KALLSYMS, encoded.unwrap_or_default()),
         drops,
+        delays,
         command: None,
         history: [first].into(),
         counters,
@@ -168,6 +173,9 @@ pub fn flight(
     let tracing = Tracing::on(&instance)?;
     flying.armed = clock::clock_pair();
     if let Some(d) = &mut flying.drops {
+        d.arm()?;
+    }
+    if let Some(d) = &mut flying.delays {
         d.arm()?;
     }
     if !options.command.is_empty() {
@@ -229,6 +237,7 @@ struct Flying<'a> {
     /// Compressed once: at a trigger the host has other things to do.
     symbols: (&'static str, Vec<u8>),
     drops: Option<DropWatch>,
+    delays: Option<Delays>,
     command: Option<Command>,
     /// Texts of `before`, the oldest first.
     history: VecDeque<Second>,
@@ -279,6 +288,9 @@ impl Flying<'_> {
                 return Ok(Stopped::because("command"));
             }
             let idle = self.last.is_none_or(|t| t.elapsed() >= self.flight.every);
+            if let Some(d) = self.delays.as_mut().filter(|_| idle) {
+                d.arm()?;
+            }
             let left = self
                 .limits
                 .duration

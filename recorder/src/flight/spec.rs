@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::units;
+
 /// One `--on`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct On {
@@ -28,11 +30,27 @@ pub enum OnKind {
         /// As the kernel names it (`SOCKET_RCVBUFF`).
         reason: String,
     },
+    /// A time between two events that the kernel measures itself (`delays.rs`).
+    Delay {
+        /// Which.
+        of: DelayOf,
+        /// From this on, us.
+        at_least_us: u64,
+    },
     /// The command exits so; `None` is any status but 0.
     Exit {
         /// Status; 128 + n when signal n killed it.
         code: Option<i32>,
     },
+}
+
+/// A time between two events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DelayOf {
+    /// From the raise of NET_RX to its entry, on one CPU.
+    Softirq,
+    /// From data ready on a TCP socket until a read of it returns.
+    Read,
 }
 
 /// A sum of counters of the recorder's network namespace and of all CPUs. Which: `counters.rs`.
@@ -54,7 +72,7 @@ pub enum Rate {
 
 /// The forms, for messages.
 pub const FORMS: &str = "signal, retransmits>N/s, drops>N/s, drop:REASON, rto[>N/s], zero-window[>N/s], time-squeeze[>N/s], \
-                         counter:NAME>N/s, exit:CODE, exit:nonzero";
+                         counter:NAME>N/s, softirq-delay=TIME, read-wait=TIME, exit:CODE, exit:nonzero";
 
 impl On {
     /// Parses a SPEC.
@@ -67,6 +85,22 @@ impl On {
             ),
             None => (spec.trim(), None),
         };
+        if let (Some((name, time)), None) = (what.split_once('='), limit) {
+            let of = match name {
+                "softirq-delay" => DelayOf::Softirq,
+                "read-wait" => DelayOf::Read,
+                _ => return Err(bad("no such trigger")),
+            };
+            let time = units::parse_duration(time).map_err(|e| bad(&e))?;
+            let at_least_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+            if at_least_us == 0 {
+                return Err(bad("the time is at least 1us"));
+            }
+            return Ok(On {
+                spec: spec.to_owned(),
+                kind: OnKind::Delay { of, at_least_us },
+            });
+        }
         let rate = |of, per_s| OnKind::Rate { of, per_s };
         let needed = || limit.ok_or_else(|| bad("it needs a limit >N/s"));
         let kind = match what.split_once(':').unwrap_or((what, "")) {

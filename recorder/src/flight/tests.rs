@@ -6,7 +6,8 @@ use netmortem_formats::{ClockPair, Endian};
 
 use super::counters::Counters;
 use super::drop_watch::number_of;
-use super::{Cut, On, OnKind, Rate, names};
+use super::{Cut, DelayOf, On, OnKind, Rate, names};
+use crate::hist::{Hist, Max};
 
 #[test]
 fn every_form_of_a_trigger_parses_and_others_are_refused() {
@@ -27,7 +28,17 @@ fn every_form_of_a_trigger_parses_and_others_are_refused() {
     assert_eq!(kind("drop:SKB_DROP_REASON_SOCKET_RCVBUFF"), drop);
     assert_eq!(kind("exit:3"), OnKind::Exit { code: Some(3) });
     assert_eq!(kind("exit:nonzero"), OnKind::Exit { code: None });
+    let delay = |of, at_least_us| OnKind::Delay { of, at_least_us };
+    assert_eq!(kind("softirq-delay=1ms"), delay(DelayOf::Softirq, 1_000));
+    assert_eq!(kind("softirq-delay=250us"), delay(DelayOf::Softirq, 250));
+    assert_eq!(kind("read-wait=1.5s"), delay(DelayOf::Read, 1_500_000));
     for bad in [
+        "softirq-delay",
+        "softirq-delay=",
+        "softirq-delay=0",
+        "read-wait=5 weeks",
+        "read-wait=1ms>2/s",
+        "write-wait=1ms",
         "",
         "retransmits",
         "drops>x/s",
@@ -177,4 +188,49 @@ fn a_reason_has_the_number_of_this_kernel() {
     assert_eq!(number_of(format, "SOCKET_RCVBUFF"), Some(6));
     assert_eq!(number_of(format, "SOCKET"), None);
     assert_eq!(number_of("print fmt: \"x\", REC->reason", "SOCKET_RCVBUFF"), None);
+}
+
+#[test]
+fn a_histogram_says_the_longest_of_each_key() {
+    // As Linux 6.12 prints two histograms of one event.
+    let text = "# event histogram
+#
+# trigger info: hist:keys=sk:vals=hitcount:nm_read=common_timestamp.usecs:sort=hitcount:size=2048:clock=mono if protocol==6 [active]
+#
+
+{ sk: 18394490452576820288 } hitcount:          1
+{ sk: 18394490452576924160 } hitcount:         25
+
+Totals:
+    Hits: 26
+    Entries: 2
+    Dropped: 3
+
+
+# event histogram
+#
+# trigger info: hist:keys=sk:vals=hitcount:nm_wait=common_timestamp.usecs-$nm_ready:sort=hitcount:size=2048:clock=mono:onmax($nm_wait).save(common_pid) if protocol==6 [active]
+#
+
+{ sk: 18394490452576924160 } hitcount:          3
+\tmax:     124159  common_pid:        212
+{ sk: 18394490452576924161 } hitcount:          1
+\tmax:         12  common_pid:          0
+
+Totals:
+    Hits: 3
+    Entries: 1
+    Dropped: 4
+";
+    let max = |key, max, pid| Max {
+        key,
+        max,
+        pid: Some(pid),
+    };
+    let maxima = vec![
+        max(18394490452576924160, 124_159, 212),
+        max(18394490452576924161, 12, 0),
+    ];
+    assert_eq!(Hist::parse(text), Hist { maxima, dropped: 7 });
+    assert_eq!(Hist::parse("max: 7\nDropped: x\n{ broken"), Hist::default());
 }

@@ -10,7 +10,7 @@ use netmortem_formats::bundle::{
 };
 use netmortem_formats::{CpuStats, SnapshotWhen};
 
-use super::{Counters, Cut, Flying, names};
+use super::{Counters, Cut, Delays, Flying, names};
 use crate::drain::{Drains, Shared, Sink};
 use crate::error::RecordError;
 use crate::options::Output;
@@ -151,6 +151,7 @@ impl Flying<'_> {
         }
         m.notes
             .push(format!("written because {} (--on {})", trigger.sentence, trigger.on));
+        m.notes.extend(self.delays.as_ref().and_then(Delays::note));
         m.flight = Some(Flight {
             on: self.flight.on.iter().map(|on| on.spec.clone()).collect(),
             before_ns,

@@ -395,6 +395,16 @@ fn what_cannot_work_is_refused_before_it_flies() {
             .to_string();
         assert!(e.starts_with(&format!("--on {on}: ")) && e.contains(says), "{e}");
     }
+    if !root.join("events/irq/softirq_entry/hist").exists() {
+        for on in ["softirq-delay=1ms", "read-wait=100ms"] {
+            let e = flight(&folder.options(), &flying(&[on]), &mut |_| {});
+            let e = e.unwrap_err().to_string();
+            assert!(
+                e.starts_with(&format!("--on {on}: ")) && e.contains("CONFIG_HIST_TRIGGERS"),
+                "{e}"
+            );
+        }
+    }
     let mut o = folder.options();
     o.output = crate::Output::Stdout;
     assert!(flight(&o, &flying(&[]), &mut |_| {}).is_err());

@@ -5,9 +5,13 @@
 //! netmortem-guest record ARGS...    is `netmortem-record ARGS...`
 //! netmortem-guest traffic C S DIR   sends from namespace C to namespace S, and says what in DIR/truth
 //! netmortem-guest hotplug DIR       takes CPU 1 away and gives it back under traffic, and says when in DIR/hotplug
+//! netmortem-guest delays DIR            only the flights of delays.rs
+//! netmortem-guest loopback              sends over loopback for half a second
+//! netmortem-guest burn                  takes half of a CPU
 //! ```
 
 mod counters;
+mod delays;
 mod play;
 mod traffic;
 
@@ -30,6 +34,12 @@ fn main() -> anyhow::Result<()> {
         )?),
         ["traffic", client, server, dir] => traffic::traffic(client, server, dir.as_ref()),
         ["hotplug", dir] => traffic::hotplug(dir.as_ref()),
-        _ => anyhow::bail!("one of: play, record, traffic, hotplug"),
+        ["delays", dir] => delays::delays(dir.as_ref()),
+        ["loopback"] => delays::some(),
+        ["burn"] => {
+            delays::burn();
+            Ok(())
+        }
+        _ => anyhow::bail!("one of: play, record, traffic, hotplug, delays, loopback, burn"),
     }
 }

@@ -8,7 +8,8 @@ use anyhow::{Context, ensure};
 
 use super::traffic::SERVER;
 
-const TRACING: &str = "/sys/kernel/tracing";
+/// The mount.
+pub const TRACING: &str = "/sys/kernel/tracing";
 
 /// Plays all; every file that it leaves in `dir` is read by `matrix.rs`.
 pub fn play(dir: &Path) -> anyhow::Result<()> {
@@ -26,6 +27,7 @@ pub fn play(dir: &Path) -> anyhow::Result<()> {
     }
     if std::env::var_os("NETMORTEM_GUEST_HOTPLUG").is_some() {
         squeezed(dir)?;
+        super::delays::delays(dir)?;
     }
     // Others of this machine may use the global trace, or change a setting, for a moment.
     let (before, started) = (std::fs::read_to_string(dir.join("before.state"))?, Instant::now());
@@ -70,7 +72,7 @@ fn squeezed(dir: &Path) -> anyhow::Result<()> {
 }
 
 /// A recorder of ours, as a program of its own.
-fn record(dir: &Path, name: &str, args: &[&str]) -> Command {
+pub fn record(dir: &Path, name: &str, args: &[&str]) -> Command {
     // Where it cannot be told what this program is, starting it says so.
     let mut c = Command::new(std::env::current_exe().unwrap_or_default());
     c.arg("record").arg("-o").arg(dir.join(name)).args(args);
@@ -134,7 +136,8 @@ fn killed(dir: &Path) -> anyhow::Result<()> {
     Ok(std::fs::write(dir.join("next.said"), next.stderr)?)
 }
 
-fn until(child: &mut Child, what: &str, mut done: impl FnMut() -> bool) -> anyhow::Result<()> {
+/// Waits for it while the child lives.
+pub fn until(child: &mut Child, what: &str, mut done: impl FnMut() -> bool) -> anyhow::Result<()> {
     let started = Instant::now();
     while !done() {
         if started.elapsed() > Duration::from_secs(40) || child.try_wait()?.is_some() {

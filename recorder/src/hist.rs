@@ -1,0 +1,110 @@
+//! Histogram triggers: the kernel itself keeps times of events by key in variables, subtracts, and holds the largest
+//! difference for each key; nothing is written to a ring buffer.
+//!
+//! In: an instance of ours, trigger texts. Out: the triggers set and removed, what a `hist` file says. Must not touch a
+//! trigger outside an instance of ours. Follows Documentation/trace/histogram.rst.
+//!
+//! ```text
+//! hist:keys=K:at=common_timestamp.usecs                     first event: table K -> at
+//! hist:keys=K:lat=common_timestamp.usecs-$at:onmax($lat)    second event: takes `at` away (a variable in an expression is
+//!                                                           read once), table K -> largest lat
+//! ```
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::RecordError;
+use crate::tracefs;
+
+/// Every event that ever gets a histogram trigger of ours: where leftovers are looked for.
+pub const EVENTS: [&str; 5] = [
+    "irq/softirq_raise",
+    "irq/softirq_entry",
+    "sock/sk_data_ready",
+    "sock/sock_recv_length",
+    "sock/inet_sock_set_state",
+];
+
+/// A file of an event in an instance.
+pub fn file(instance: &Path, event: &str, name: &str) -> PathBuf {
+    instance.join("events").join(event).join(name)
+}
+
+/// Adds a trigger to an event. Opened for appending: to truncate this file removes what is there.
+pub fn add(instance: &Path, event: &str, trigger: &str) -> Result<(), RecordError> {
+    let path = file(instance, event, "trigger");
+    let done = OpenOptions::new().append(true).open(&path);
+    done.and_then(|mut f| f.write_all(trigger.as_bytes()))
+        .map_err(|e| RecordError::tracefs("writing", path, e))
+}
+
+/// Removes all histogram triggers of [`EVENTS`] in an instance. One whose variable another uses is refused by the kernel
+/// until that other is gone, and until then the instance itself cannot be removed.
+pub fn remove_all(instance: &Path) {
+    // The longest chain of such uses is shorter.
+    for _ in 0..EVENTS.len() {
+        let mut left = false;
+        for event in EVENTS {
+            let text = tracefs::read_file(&file(instance, event, "trigger")).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            for line in text.lines().rev().filter(|l| l.starts_with("hist:")) {
+                left = true;
+                let spec = line.rsplit_once(" [").map_or(line, |(spec, _)| spec);
+                // Refused: the next round.
+                let _ = add(instance, event, &format!("!{spec}"));
+            }
+        }
+        if !left {
+            return;
+        }
+    }
+}
+
+/// The largest difference of one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Max {
+    /// The key's value: a CPU number, an address.
+    pub key: u64,
+    /// In the unit of the trigger.
+    pub max: u64,
+    /// The task in which it was seen (`save(common_pid)`); 0 is an idle CPU.
+    pub pid: Option<u64>,
+}
+
+/// What all histograms of one event say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hist {
+    /// Of each key of those with `onmax`, as they come.
+    pub maxima: Vec<Max>,
+    /// Events whose key found no place in a table.
+    pub dropped: u64,
+}
+
+impl Hist {
+    /// Reads the text of a `hist` file.
+    pub fn parse(text: &str) -> Hist {
+        let mut out = Hist::default();
+        let mut key = None;
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                // { common_cpu:          1 } hitcount:         20
+                Some("{") => key = words.nth(1).and_then(|w| w.parse().ok()),
+                // max:        672  common_pid:        186
+                Some("max:") => {
+                    let max = words.next().and_then(|w| w.parse().ok());
+                    let pid = words.skip_while(|w| *w != "common_pid:").nth(1);
+                    let pid = pid.and_then(|w| w.parse().ok());
+                    out.maxima.extend(key.zip(max).map(|(key, max)| Max { key, max, pid }));
+                }
+                Some("Dropped:") => {
+                    let n: u64 = words.next().and_then(|w| w.parse().ok()).unwrap_or(0);
+                    out.dropped = out.dropped.saturating_add(n);
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,146 @@
+//! Flights that wait for delays which the kernel measures itself, each with its plant.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+
+use super::play::{TRACING, record, until};
+use super::traffic::loopback;
+
+const BUDGET: &str = "/proc/sys/net/core/netdev_budget";
+/// The whole of one flight.
+const LONGEST: Duration = Duration::from_secs(45);
+
+/// Everything about delays.
+pub fn delays(dir: &Path) -> anyhow::Result<()> {
+    softirq(dir)?;
+    late_reads(dir)?;
+    killed(dir)
+}
+
+/// Waits for a late receive softirq. Every one ends with work left, so that ksoftirqd has to take over, and a thread of the
+/// first rank takes the CPU away from it for 4 ms at a time.
+fn softirq(dir: &Path) -> anyhow::Result<()> {
+    let budget = std::fs::read_to_string(BUDGET)?;
+    let words = "--profile rx -b 32M --flight --on softirq-delay=1ms --max-bundles 1 --before 30s --after 100ms -d 40s";
+    let words: Vec<&str> = words.split(' ').collect();
+    let me = std::env::current_exe()?;
+    std::fs::write(BUDGET, "1")?;
+    let mut burner = Command::new("chrt")
+        .args(["-f", "50", "taskset", "2"])
+        .args([me.as_os_str(), "burn".as_ref()])
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut flight = record(dir, "softirq.nmb", &words).spawn()?;
+    let started = Instant::now();
+    let mut traffic = || -> anyhow::Result<()> {
+        while flight.try_wait()?.is_none() && started.elapsed() < LONGEST {
+            let mut c = Command::new("taskset");
+            let done = c.args(["2".as_ref(), me.as_os_str(), "loopback".as_ref()]).status()?;
+            ensure!(done.success(), "loopback: {done}");
+        }
+        Ok(())
+    };
+    let done = traffic();
+    burner.kill()?;
+    burner.wait()?;
+    flight.kill()?;
+    flight.wait()?;
+    std::fs::write(BUDGET, budget)?;
+    ensure!(dir.join("softirq-000001.nmb").exists(), "no late softirq was seen");
+    done
+}
+
+/// Takes its CPU half of the time.
+pub fn burn() {
+    loop {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_millis(4) {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(Duration::from_millis(4));
+    }
+}
+
+/// Some traffic.
+pub fn some() -> anyhow::Result<()> {
+    loopback(Duration::from_millis(500))
+}
+
+/// Waits for late reads: of the first data of a connection, then of later data. Writes `late-reads`: phase and the shortest and
+/// longest that each planted wait can have been, us.
+fn late_reads(dir: &Path) -> anyhow::Result<()> {
+    let words = "--profile drops --flight --on read-wait=200ms --max-bundles 2 --every 0s --after 100ms -d 40s";
+    let words: Vec<&str> = words.split(' ').collect();
+    if !Path::new(TRACING).join("events/sock/sock_recv_length").exists() {
+        let refused = record(dir, "read.nmb", &words).output()?;
+        ensure!(!refused.status.success(), "a delay without its events was not refused");
+        return Ok(std::fs::write(dir.join("read.said"), refused.stderr)?);
+    }
+    let mut flight = record(dir, "read.nmb", &words).spawn()?;
+    let started = Instant::now();
+    let mut truth = format!("pid {}\n", std::process::id());
+    let trigger = format!(
+        "{TRACING}/instances/netmortem-{}-1/events/sock/sock_recv_length/trigger",
+        flight.id()
+    );
+    for phase in [1, 2] {
+        // The last that is set.
+        let armed = || std::fs::read_to_string(&trigger).is_ok_and(|t| t.contains("nm_wait_first"));
+        until(&mut flight, "no trigger is set", armed)?;
+        let written = dir.join(format!("read-00000{phase}.nmb"));
+        while !written.exists() && flight.try_wait()?.is_none() && started.elapsed() < LONGEST {
+            let (low, high) = late_read(phase == 2)?;
+            truth += &format!("{phase} {low} {high}\n");
+        }
+        ensure!(written.exists(), "no late read was seen");
+    }
+    let done = flight.wait()?;
+    ensure!(done.success(), "waiting for late reads: {done}");
+    Ok(std::fs::write(dir.join("late-reads"), truth)?)
+}
+
+/// A connection whose data waits for its reader for 300 ms; or the second data of one, after the first was read at once.
+/// Returns how long it waited at least and at most, us.
+fn late_read(second: bool) -> anyhow::Result<(u128, u128)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut client = TcpStream::connect(listener.local_addr()?)?;
+    let (mut server, _) = listener.accept()?;
+    let mut byte = [0];
+    if second {
+        client.write_all(&[1])?;
+        server.read_exact(&mut byte)?;
+    }
+    let sent = Instant::now();
+    client.write_all(&[2])?;
+    // A look is no read.
+    server.peek(&mut byte)?;
+    let ready = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    let low = ready.elapsed();
+    server.read_exact(&mut byte)?;
+    Ok((low.as_micros(), sent.elapsed().as_micros()))
+}
+
+/// A flight that is killed leaves triggers that keep its instance busy: the next recorder removes both.
+fn killed(dir: &Path) -> anyhow::Result<()> {
+    let words = ["--profile", "drops", "--flight", "--on", "softirq-delay=1h"];
+    let mut child = record(dir, "delay.nmb", &words).stderr(Stdio::null()).spawn()?;
+    let trigger = format!(
+        "{TRACING}/instances/netmortem-{}-1/events/irq/softirq_entry/trigger",
+        child.id()
+    );
+    let armed = || std::fs::read_to_string(&trigger).is_ok_and(|t| t.contains("onmax"));
+    until(&mut child, "no trigger is set", armed)?;
+    child.kill()?;
+    child.wait()?;
+    let next = record(dir, "after-delay.nmb", &["-d", "200ms"]).output()?;
+    ensure!(next.status.success(), "{}", String::from_utf8_lossy(&next.stderr));
+    let left = Path::new(&trigger).exists();
+    ensure!(!left, "the instance of a killed flight stays");
+    Ok(())
+}
