@@ -145,7 +145,8 @@ impl Delays {
     pub fn note(&self) -> Option<String> {
         let n = Some(self.full).filter(|n| *n > 0)?;
         Some(format!(
-            "the kernel's tables for softirq-delay and read-wait were full and begun anew {n} times: a delay may have been missed"
+            "the kernel's tables for softirq-delay and read-wait were begun anew {n} times (full, or clocks of two CPUs apart): a \
+             delay may have been missed"
         ))
     }
 }

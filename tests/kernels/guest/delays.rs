@@ -3,17 +3,15 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
-use super::play::{TRACING, record, until};
+use super::play::{TRACING, record};
 use super::traffic::loopback;
 
 const BUDGET: &str = "/proc/sys/net/core/netdev_budget";
-/// The whole of one flight.
-const LONGEST: Duration = Duration::from_secs(45);
 
 /// Everything about delays.
 pub fn delays(dir: &Path) -> anyhow::Result<()> {
@@ -22,37 +20,48 @@ pub fn delays(dir: &Path) -> anyhow::Result<()> {
     killed(dir)
 }
 
+/// Where the recorder of a child sets the last of its triggers.
+fn trigger(child: &Child, event: &str) -> String {
+    let pid = child.id();
+    format!("{TRACING}/instances/netmortem-{pid}-1/events/{event}/trigger")
+}
+
+/// Waits until a child has set it. How long that takes is the machine's affair, which ends the guest when it is too long.
+fn armed(child: &mut Child, event: &str, variable: &str) -> anyhow::Result<()> {
+    let path = trigger(child, event);
+    while !std::fs::read_to_string(&path).is_ok_and(|t| t.contains(variable)) {
+        ensure!(child.try_wait()?.is_none(), "no trigger was set");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
 /// Waits for a late receive softirq. Every one ends with work left, so that ksoftirqd has to take over, and a thread of the
 /// first rank takes the CPU away from it for 4 ms at a time.
 fn softirq(dir: &Path) -> anyhow::Result<()> {
     let budget = std::fs::read_to_string(BUDGET)?;
-    let words = "--profile rx -b 32M --flight --on softirq-delay=1ms --max-bundles 1 --before 30s --after 100ms -d 40s";
+    let words =
+        "--profile rx -b 32M --flight --on softirq-delay=1ms --max-bundles 1 --before 30s --after 100ms -d 100s";
     let words: Vec<&str> = words.split(' ').collect();
     let me = std::env::current_exe()?;
+    let mut flight = record(dir, "softirq.nmb", &words).spawn()?;
+    armed(&mut flight, "irq/softirq_entry", "nm_waited")?;
     std::fs::write(BUDGET, "1")?;
     let mut burner = Command::new("chrt")
         .args(["-f", "50", "taskset", "2"])
         .args([me.as_os_str(), "burn".as_ref()])
         .stderr(Stdio::null())
         .spawn()?;
-    let mut flight = record(dir, "softirq.nmb", &words).spawn()?;
-    let started = Instant::now();
-    let mut traffic = || -> anyhow::Result<()> {
-        while flight.try_wait()?.is_none() && started.elapsed() < LONGEST {
-            let mut c = Command::new("taskset");
-            let done = c.args(["2".as_ref(), me.as_os_str(), "loopback".as_ref()]).status()?;
-            ensure!(done.success(), "loopback: {done}");
-        }
-        Ok(())
-    };
-    let done = traffic();
+    while flight.try_wait()?.is_none() {
+        let mut c = Command::new("taskset");
+        let done = c.args(["2".as_ref(), me.as_os_str(), "loopback".as_ref()]).status()?;
+        ensure!(done.success(), "loopback: {done}");
+    }
     burner.kill()?;
     burner.wait()?;
-    flight.kill()?;
-    flight.wait()?;
     std::fs::write(BUDGET, budget)?;
     ensure!(dir.join("softirq-000001.nmb").exists(), "no late softirq was seen");
-    done
+    Ok(())
 }
 
 /// Takes its CPU half of the time.
@@ -74,7 +83,7 @@ pub fn some() -> anyhow::Result<()> {
 /// Waits for late reads: of the first data of a connection, then of later data. Writes `late-reads`: phase and the shortest and
 /// longest that each planted wait can have been, us.
 fn late_reads(dir: &Path) -> anyhow::Result<()> {
-    let words = "--profile drops --flight --on read-wait=200ms --max-bundles 2 --every 0s --after 100ms -d 40s";
+    let words = "--profile drops --flight --on read-wait=200ms --max-bundles 2 --every 0s --after 100ms -d 100s";
     let words: Vec<&str> = words.split(' ').collect();
     if !Path::new(TRACING).join("events/sock/sock_recv_length").exists() {
         let refused = record(dir, "read.nmb", &words).output()?;
@@ -82,18 +91,11 @@ fn late_reads(dir: &Path) -> anyhow::Result<()> {
         return Ok(std::fs::write(dir.join("read.said"), refused.stderr)?);
     }
     let mut flight = record(dir, "read.nmb", &words).spawn()?;
-    let started = Instant::now();
     let mut truth = format!("pid {}\n", std::process::id());
-    let trigger = format!(
-        "{TRACING}/instances/netmortem-{}-1/events/sock/sock_recv_length/trigger",
-        flight.id()
-    );
     for phase in [1, 2] {
-        // The last that is set.
-        let armed = || std::fs::read_to_string(&trigger).is_ok_and(|t| t.contains("nm_wait_first"));
-        until(&mut flight, "no trigger is set", armed)?;
+        armed(&mut flight, "sock/sock_recv_length", "nm_wait_first")?;
         let written = dir.join(format!("read-00000{phase}.nmb"));
-        while !written.exists() && flight.try_wait()?.is_none() && started.elapsed() < LONGEST {
+        while !written.exists() && flight.try_wait()?.is_none() {
             let (low, high) = late_read(phase == 2)?;
             truth += &format!("{phase} {low} {high}\n");
         }
@@ -130,12 +132,8 @@ fn late_read(second: bool) -> anyhow::Result<(u128, u128)> {
 fn killed(dir: &Path) -> anyhow::Result<()> {
     let words = ["--profile", "drops", "--flight", "--on", "softirq-delay=1h"];
     let mut child = record(dir, "delay.nmb", &words).stderr(Stdio::null()).spawn()?;
-    let trigger = format!(
-        "{TRACING}/instances/netmortem-{}-1/events/irq/softirq_entry/trigger",
-        child.id()
-    );
-    let armed = || std::fs::read_to_string(&trigger).is_ok_and(|t| t.contains("onmax"));
-    until(&mut child, "no trigger is set", armed)?;
+    let trigger = trigger(&child, "irq/softirq_entry");
+    armed(&mut child, "irq/softirq_entry", "onmax")?;
     child.kill()?;
     child.wait()?;
     let next = record(dir, "after-delay.nmb", &["-d", "200ms"]).output()?;

@@ -136,8 +136,7 @@ fn killed(dir: &Path) -> anyhow::Result<()> {
     Ok(std::fs::write(dir.join("next.said"), next.stderr)?)
 }
 
-/// Waits for it while the child lives.
-pub fn until(child: &mut Child, what: &str, mut done: impl FnMut() -> bool) -> anyhow::Result<()> {
+fn until(child: &mut Child, what: &str, mut done: impl FnMut() -> bool) -> anyhow::Result<()> {
     let started = Instant::now();
     while !done() {
         if started.elapsed() > Duration::from_secs(40) || child.try_wait()?.is_some() {
