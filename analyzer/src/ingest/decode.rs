@@ -197,17 +197,32 @@ fn decode_chunk<'c>(
 }
 
 /// Writes a chunk's records to their place: `out` has as many as decoding counted. The same walk as before, so cheap
-/// that it costs less than keeping records twice.
-pub fn fill(stream: &Stream, chunk: &Chunk, bytes: &[u8], block: u32, clock: &TraceClock, out: &mut [Rec]) {
+/// that it costs less than keeping records twice. Gives the thread (`pid` of a payload) that the first record names, and each
+/// other one with the number of the record from which on it is named.
+pub fn fill(
+    stream: &Stream,
+    chunk: &Chunk,
+    bytes: &[u8],
+    block: u32,
+    (clock, pid): (&TraceClock, impl Fn(&[u8]) -> i32),
+    out: &mut [Rec],
+) -> Vec<(u32, i32)> {
     let locus = Locus {
         member: chunk.member,
         stream: stream.cpu,
         offset: 0,
     };
-    let mut places = out.iter_mut();
+    let mut threads: Vec<(u32, i32)> = Vec::new();
+    let mut named = None;
+    let mut places = out.iter_mut().zip(0u32..);
     stream.for_each(bytes, locus, |item| {
         let Ok(StreamItem::Record(r)) = item else { return };
-        if let Some(place) = places.next() {
+        if let Some((place, nth)) = places.next() {
+            let pid = pid(r.payload);
+            if named != Some(pid) {
+                named = Some(pid);
+                threads.push((nth, pid));
+            }
             *place = Rec {
                 ts: clock.ns(r.ts),
                 block,
@@ -218,6 +233,7 @@ pub fn fill(stream: &Stream, chunk: &Chunk, bytes: &[u8], block: u32, clock: &Tr
             };
         }
     });
+    threads
 }
 
 struct Walk<'w, 'c> {

@@ -13,6 +13,7 @@ mod clock;
 mod decode;
 mod info;
 mod merge;
+mod payloads;
 mod schema;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -24,8 +25,9 @@ pub use clock::TraceClock;
 pub use decode::Rec;
 pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
 pub use merge::Merged;
+pub use payloads::Payloads;
 pub use schema::Schema;
-pub use trace::{Event, Trace};
+pub use trace::{Event, Stretch, Trace};
 
 /// How to read.
 pub struct Options<'p> {

@@ -1,6 +1,5 @@
 //! One capture, decoded and merged: the sequence that trackers read.
 
-use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
 
 use rayon::prelude::*;
@@ -13,7 +12,8 @@ use super::check::{self, Reading};
 use super::clock::TraceClock;
 use super::decode::{Keep, Rec, decode, fill};
 use super::info::{CaptureInfo, GapRow};
-use super::merge::{Merged, merge};
+use super::merge::{Merged, Piece, Source, merge};
+use super::payloads::Payloads;
 use super::schema::Schema;
 
 /// Events that are looked up together.
@@ -26,7 +26,9 @@ pub struct Trace<'c> {
     pub schema: Schema<'c>,
     /// All records of the used streams, in order.
     pub recs: Merged,
-    blocks: Vec<Cow<'c, [u8]>>,
+    payloads: Payloads<'c>,
+    /// Which threads the records name, by place.
+    pub stretches: Vec<Stretch>,
     /// Intervals of used streams whose events are missing, by time.
     pub gaps: Vec<GapRow>,
     /// What `check` says of the capture.
@@ -35,6 +37,17 @@ pub struct Trace<'c> {
     pub inversions: u64,
     /// Payloads shorter than their format says, once for each tracker that asked.
     pub short_payloads: AtomicU64,
+}
+
+/// Records of one stream, one behind the other, that name the same thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// `common_pid`; -1 when not recorded.
+    pub pid: i32,
+    /// Place of the first.
+    pub from: u32,
+    /// Place behind the last.
+    pub to: u32,
 }
 
 /// One event as trackers see it.
@@ -81,22 +94,35 @@ impl<'c> Trace<'c> {
         let schema = Schema::new(capture);
         let mut decoded = decode(capture, &clock, Keep::Bytes, options.progress);
         let Reading { info, gaps, inversions } = check::read(capture, &schema, &clock, &decoded);
-        let mut blocks = Vec::new();
+        let mut payloads = Payloads::default();
         let mut jobs = Vec::new();
-        let mut ends = Vec::new();
+        let mut sources: Vec<Source> = Vec::new();
         let mut total = 0usize;
         for ((of, stream), chunks) in info.streams.iter().zip(&capture.streams).zip(&mut decoded) {
+            let mut source = Source {
+                sorted: stream.perf.is_some(),
+                ..Source::default()
+            };
             for (c, chunk) in chunks.iter_mut().zip(&stream.chunks) {
-                let events = usize::try_from(c.events).unwrap_or(usize::MAX);
-                if of.used {
-                    jobs.push((stream, chunk, blocks.len() as u32, events));
-                    total = total.saturating_add(events);
-                }
-                // A place for every chunk, since records name blocks by number; what nothing will read is freed here.
                 let bytes = std::mem::take(&mut c.bytes);
-                blocks.push(if of.used { bytes } else { Cow::default() });
+                if !of.used {
+                    continue; // What nothing will read is freed here.
+                }
+                let events = usize::try_from(c.events).unwrap_or(usize::MAX);
+                let block = payloads.next();
+                jobs.push((stream, chunk, block, events));
+                total = total.saturating_add(events);
+                payloads.push(bytes);
+                if let Some((_, latest_ns)) = c.span.filter(|_| !source.sorted) {
+                    source.pieces.push(Piece {
+                        end: total,
+                        block,
+                        latest_ns,
+                    });
+                }
             }
-            ends.push(total);
+            source.end = total;
+            sources.push(source);
         }
         drop(decoded);
         // By all threads: it is they that wait for the memory.
@@ -108,45 +134,62 @@ impl<'c> Trace<'c> {
             places.push((job, here));
             rest = after;
         }
-        places.into_par_iter().for_each(|((stream, chunk, block, _), out)| {
-            let bytes = blocks.get(block as usize).map_or(&[][..], |b| b);
-            fill(stream, chunk, bytes, block, &clock, out);
+        let common = schema.common;
+        let pid = |payload: &[u8]| common.and_then(|c| c.read(payload)).and_then(|c| c.pid).unwrap_or(-1);
+        let named = places.into_par_iter().map(|((stream, chunk, block, events), out)| {
+            let bytes = payloads.block(block);
+            (events, fill(stream, chunk, bytes, block, (&clock, pid), out))
         });
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        for ((stream, from), to) in capture.streams.iter().zip(starts).zip(ends.iter().copied()) {
-            if let Some(of_perf) = records.get_mut(from..to).filter(|_| stream.perf.is_some()) {
+        let named: Vec<(usize, Vec<(u32, i32)>)> = named.collect();
+        let mut stretches = stretches(&named, &sources);
+        drop(named);
+        let starts = std::iter::once(0).chain(sources.iter().map(|s| s.end));
+        let mut moved = false;
+        for (source, from) in sources.iter().zip(starts).filter(|(s, _)| s.sorted) {
+            if let Some(of_perf) = records.get_mut(from..source.end) {
                 of_perf.sort_by_key(|r| r.ts);
+                moved = true;
             }
         }
-        let recs = merge(records, &ends);
-        Trace {
+        let recs = merge(records, &sources);
+        let mut trace = Trace {
             schema,
             recs,
-            blocks,
+            payloads,
+            stretches: Vec::new(),
             gaps,
             info,
             inversions,
             short_payloads: AtomicU64::new(0),
+        };
+        if moved {
+            stretches = trace.stretches_again(&sources);
         }
+        trace.stretches = stretches;
+        trace
     }
     /// The payload of a record.
     #[inline]
     pub fn payload(&self, r: &Rec) -> &[u8] {
-        let (at, len) = (r.offset as usize, r.len as usize);
-        self.blocks
-            .get(r.block as usize)
-            .and_then(|b| b.get(at..)?.get(..len))
-            .unwrap_or(&[])
+        self.payloads.of(r)
+    }
+    /// The bytes of all records, for a walk that may outlive those of the trace.
+    pub fn payloads(&self) -> Payloads<'c> {
+        self.payloads.clone()
+    }
+    /// From here on only who has asked for [`Trace::payloads`] reads what is in events: the trace itself has but records.
+    pub fn forget_payloads(&mut self) {
+        self.payloads = Payloads::default();
     }
     /// The event at a position.
     #[inline]
     pub fn event(&self, index: usize) -> Option<Event<'_>> {
         let r = self.recs.get(index)?;
-        Some(self.event_of(r, index as u32))
+        Some(self.event_of(&self.payloads, r, index as u32))
     }
     #[inline]
-    fn event_of(&self, r: &Rec, index: u32) -> Event<'_> {
-        let payload = self.payload(r);
+    fn event_of<'e>(&self, payloads: &'e Payloads<'c>, r: &Rec, index: u32) -> Event<'e> {
+        let payload = payloads.of(r);
         let common: Option<common::Common> = self.schema.common.as_ref().and_then(|c| c.read(payload));
         Event {
             ts: r.ts,
@@ -172,20 +215,48 @@ impl<'c> Trace<'c> {
     /// A record of a walk of one CPU as trackers see it.
     #[inline]
     pub fn alone(&self, r: &Rec) -> Event<'_> {
-        self.event_of(r, u32::MAX)
+        self.event_of(&self.payloads, r, u32::MAX)
     }
     /// The events whose kind `wanted` says, in order.
     pub fn events<'s>(&'s self, wanted: impl Fn(u16) -> bool + 's) -> impl Iterator<Item = Event<'s>> + 's {
-        let of = self.recs.only(wanted);
-        of.map(|(index, r)| self.event_of(r, index))
+        let of = self.recs.only(0, self.recs.len(), wanted);
+        of.map(|(index, r)| self.event_of(&self.payloads, r, index))
     }
     /// Hands over the events whose kind `wanted` says, in order, some at a time: the memory of all of them is waited for at
     /// once, not of each when its turn comes.
     #[inline]
-    pub fn some_at_once<'s>(&'s self, wanted: impl Fn(u16) -> bool, mut to: impl FnMut(&[Event<'s>])) {
-        let mut some: Vec<Event<'s>> = Vec::with_capacity(AT_ONCE);
-        for (index, r) in self.recs.only(wanted) {
-            some.push(self.event_of(r, index));
+    pub fn some_at_once(&self, wanted: impl Fn(u16) -> bool, mut to: impl FnMut(&[Event<'_>])) {
+        self.some_of(&self.payloads, 0, self.recs.len(), &wanted, &mut to);
+    }
+    /// The same for a walk that is the last to read `payloads`: it lets go of each block behind its last record.
+    #[inline]
+    pub fn some_at_last(
+        &self,
+        mut payloads: Payloads<'c>,
+        wanted: impl Fn(u16) -> bool,
+        mut to: impl FnMut(&[Event<'_>]),
+    ) {
+        let mut from = 0usize;
+        for (position, block) in self.recs.left() {
+            let end = (*position as usize).saturating_add(1);
+            self.some_of(&payloads, from, end, &wanted, &mut to);
+            payloads.leave(*block);
+            from = end;
+        }
+        self.some_of(&payloads, from, self.recs.len(), &wanted, &mut to);
+    }
+    #[inline]
+    fn some_of(
+        &self,
+        payloads: &Payloads<'c>,
+        from: usize,
+        end: usize,
+        wanted: &impl Fn(u16) -> bool,
+        to: &mut impl FnMut(&[Event<'_>]),
+    ) {
+        let mut some: Vec<Event<'_>> = Vec::with_capacity(AT_ONCE);
+        for (index, r) in self.recs.only(from, end, wanted) {
+            some.push(self.event_of(payloads, r, index));
             if some.len() == AT_ONCE {
                 to(&some);
                 some.clear();
@@ -193,4 +264,55 @@ impl<'c> Trace<'c> {
         }
         to(&some);
     }
+    /// Which threads the records name, found by reading them all: of streams whose records were moved.
+    fn stretches_again(&self, sources: &[Source]) -> Vec<Stretch> {
+        let starts = std::iter::once(0).chain(sources.iter().map(|s| s.end));
+        let streams = starts.zip(sources.iter().map(|s| s.end));
+        let threads = streams.map(|(from, to)| {
+            let mut named = None;
+            let places = (from..to).filter_map(|place| u32::try_from(place).ok());
+            let of = places.filter_map(|place| {
+                let pid = self.alone(self.recs.at(place)?).pid;
+                let nth = place.saturating_sub(u32::try_from(from).unwrap_or(u32::MAX));
+                (named.replace(pid) != Some(pid)).then_some((nth, pid))
+            });
+            (to.saturating_sub(from), of.collect())
+        });
+        stretches(&threads.collect::<Vec<_>>(), sources)
+    }
+}
+
+/// Joins what blocks say of their threads: of each its number of records, and from which on which thread is named.
+fn stretches(blocks: &[(usize, Vec<(u32, i32)>)], sources: &[Source]) -> Vec<Stretch> {
+    let mut all: Vec<Stretch> = Vec::with_capacity(blocks.iter().map(|b| b.1.len()).sum());
+    let mut ends = sources.iter().map(|s| s.end).peekable();
+    let mut fresh = true;
+    let mut base = 0usize;
+    let place = |base: usize, nth: u32| u32::try_from(base).unwrap_or(u32::MAX).saturating_add(nth);
+    for (events, threads) in blocks {
+        while ends.next_if(|end| *end <= base).is_some() {
+            fresh = true;
+        }
+        for (nth, pid) in threads {
+            let from = place(base, *nth);
+            let last = all.last_mut().filter(|_| !fresh);
+            if last.is_some_and(|l| l.pid == *pid) {
+                continue;
+            }
+            fresh = false;
+            if let Some(last) = all.last_mut() {
+                last.to = from;
+            }
+            all.push(Stretch {
+                pid: *pid,
+                from,
+                to: from,
+            });
+        }
+        base = base.saturating_add(*events);
+    }
+    if let Some(last) = all.last_mut() {
+        last.to = place(base, 0);
+    }
+    all
 }

@@ -13,26 +13,26 @@ use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
 /// Runs every tracker over the trace.
-pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
-    let comms = Comms::read(&trace, capture);
+pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // Two independent halves first, then what needs both.
-    let (mut identity, ((tcp, threads), ((softirqs, no_softirq), (polls, no_polls)))) = rayon::join(
+    let (mut identity, (comms, tcp, threads, (softirqs, no_softirq), polls)) = rayon::join(
         || skb::identify(&trace, capture),
         || {
-            let sockets = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
-            (sockets, {
-                let softirqs = softirq::run(&trace, capture, &comms);
-                let polls = napi::run(&trace, &softirqs.0, &comms);
-                (softirqs, polls)
-            })
+            let comms = Comms::read(&trace, capture);
+            let (tcp, threads) = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
+            let (softirqs, polls) = rayon::join(|| softirq::run(&trace, capture, &comms), || napi::walk(&trace));
+            (comms, tcp, threads, softirqs, polls)
         },
     );
+    let (polls, no_polls) = polls.rows(&softirqs, &comms);
     let reasons = trace
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
     let timers = Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses());
-    let (mut rx, ((drops, no_drops), clock_skew, mut lineage, passes, mut tx)) = rayon::join(
+    let (for_rx, for_others) = (trace.payloads(), trace.payloads());
+    trace.forget_payloads();
+    let ((rx, cost, mut observer), ((drops, no_drops), clock_skew, mut lineage, passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -40,7 +40,10 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
                 softirqs: &softirqs,
                 polls: &polls,
             };
-            receive::run(&trace, capture, &identity, &tcp, asks)
+            let mut rx = receive::run((&trace, for_rx), capture, &identity, &tcp, asks);
+            let cost = observer::Observer::new(&trace);
+            let of_rx = observer::receive(&cost, &mut rx.rows);
+            (rx, cost, of_rx)
         },
         || {
             let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
@@ -50,6 +53,7 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
             let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
             together(
                 &trace,
+                for_others,
                 &mut [&mut drops, &mut skew, &mut lineage, &mut passes, &mut sent],
             );
             let passes = passes.finish();
@@ -67,11 +71,12 @@ pub fn reconstruct(trace: Trace<'_>, capture: &Capture) -> Facts {
         },
     );
     identity.forget_events();
-    let cost = observer::Observer::new(&trace);
-    let mut observer = observer::receive(&cost, &mut rx.rows);
     observer.extend(observer::transmit(&cost, &mut tx.rows));
     let event_cost_ns = cost.per_event_ns();
     drop(cost);
+    // Giving the memory of millions of records back takes a while.
+    let recs = std::mem::take(&mut trace.recs);
+    rayon::spawn(move || drop(recs));
     // TX originals die when their last byte is acknowledged: silently.
     for r in &tx.rows {
         let original = r.original.or_else(|| identity.original_of(r.skb_id));

@@ -2,7 +2,7 @@
 //! it again. They stay strangers: none sees what another does.
 
 use super::{Gaps, Routes, Tracker};
-use crate::ingest::{Event, Trace};
+use crate::ingest::{Event, Payloads, Trace};
 
 /// A tracker in a walk.
 pub trait Party {
@@ -71,10 +71,11 @@ impl<T: Tracker, Out, F: FnOnce(T, Vec<String>) -> Out> Walk for Ready<'_, T, F>
     }
 }
 
-/// Walks the trace once for all parties.
-pub fn together(trace: &Trace<'_>, parties: &mut [&mut dyn Party]) {
+/// Walks the trace once for all parties, the last to read the payloads.
+pub fn together<'c>(trace: &Trace<'c>, payloads: Payloads<'c>, parties: &mut [&mut dyn Party]) {
     let wanted: Vec<bool> = (0..=u16::MAX).map(|k| parties.iter().any(|p| p.wants(k))).collect();
-    trace.some_at_once(
+    trace.some_at_last(
+        payloads,
         |kind| wanted.get(usize::from(kind)).copied().unwrap_or(false),
         |events| parties.iter_mut().for_each(|p| p.take(trace, events)),
     );

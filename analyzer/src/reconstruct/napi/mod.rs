@@ -20,4 +20,4 @@ mod tests;
 mod tracker;
 
 pub use lookup::Ran;
-pub use tracker::run;
+pub use tracker::walk;

@@ -115,8 +115,14 @@ impl OnCpu {
     }
 }
 
-/// Reads the trace; rows in order of end.
-pub fn run(trace: &Trace<'_>, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+/// Polls whose runner is not yet known.
+pub struct Walked {
+    rows: Vec<(PollRow, By)>,
+    missing: Vec<String>,
+}
+
+/// Reads the trace.
+pub fn walk(trace: &Trace<'_>) -> Walked {
     let routes = routes(trace);
     let per_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
         let mut t = OnCpu::default();
@@ -127,18 +133,28 @@ pub fn run(trace: &Trace<'_>, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<Po
         }
         t.rows
     });
-    let mut rows: Vec<(PollRow, By)> = per_cpu.collect::<Vec<_>>().into_iter().flatten().collect();
+    let mut rows: Vec<(PollRow, By)> = per_cpu.collect::<Vec<_>>().concat();
     rows.sort_by_key(|(r, _)| (r.end_ns, r.cpu));
-    let ran = Ran::new(softirqs, &[]);
-    let who = |(mut row, by): (PollRow, By)| {
-        row.run_by = match row.context {
-            PollContext::Softirq => ran.run_by(row.cpu, by.softirq, row.end_ns),
-            PollContext::Task => RunBy::of_task(comms.at(by.pid, row.end_ns).bytes(), row.budget),
-            PollContext::Unknown => RunBy::Unknown,
+    Walked {
+        rows,
+        missing: routes.missing,
+    }
+}
+
+impl Walked {
+    /// Rows in order of end.
+    pub fn rows(self, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+        let ran = Ran::new(softirqs, &[]);
+        let who = |(mut row, by): (PollRow, By)| {
+            row.run_by = match row.context {
+                PollContext::Softirq => ran.run_by(row.cpu, by.softirq, row.end_ns),
+                PollContext::Task => RunBy::of_task(comms.at(by.pid, row.end_ns).bytes(), row.budget),
+                PollContext::Unknown => RunBy::Unknown,
+            };
+            row
         };
-        row
-    };
-    (rows.into_iter().map(who).collect(), routes.missing)
+        (self.rows.into_iter().map(who).collect(), self.missing)
+    }
 }
 
 fn routes(trace: &Trace<'_>) -> Routes<OnCpu> {

@@ -35,7 +35,7 @@ use super::acks::Acks;
 use super::ledger::Asks;
 use super::tracker::{CROWDED, Ledger, Receive};
 use super::units::Units;
-use crate::ingest::Trace;
+use crate::ingest::{Payloads, Trace};
 use crate::name::Name;
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::Routes;
@@ -45,8 +45,14 @@ use crate::reconstruct::tcp::Tcp;
 /// System calls whose return ends a read of a socket.
 const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
 
-/// Reads the trace.
-pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp, asks: Asks<'_>) -> Receive {
+/// Reads the trace, the last to read the payloads.
+pub fn run<'c>(
+    (trace, payloads): (&Trace<'c>, Payloads<'c>),
+    capture: &Capture,
+    identity: &Identity,
+    tcp: &Tcp,
+    asks: Asks<'_>,
+) -> Receive {
     let s = &trace.schema;
     let mut t = Ledger {
         identity,
@@ -83,7 +89,7 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, identity: &Identity, tcp: &Tcp,
         out: Receive::default(),
     };
     let routes = routes(trace);
-    routes.run(trace, &mut t);
+    routes.run_last(trace, payloads, &mut t);
     t.out.missing = routes.missing;
     t.finish()
 }

@@ -32,6 +32,6 @@ use crate::reconstruct::dispatch::{Walk, together};
 pub fn of_capture(capture: &Capture, options: &Options<'_>) -> ClockError {
     let trace = Trace::read(capture, options);
     let mut pairs = walk(&trace);
-    together(&trace, &mut [&mut pairs]);
+    together(&trace, trace.payloads(), &mut [&mut pairs]);
     ClockError::of(&pairs.finish())
 }

@@ -12,20 +12,52 @@
 
 use super::states::Threads;
 use super::timeline::State;
-use crate::ingest::Trace;
+use crate::ingest::{Stretch, Trace};
 use crate::reconstruct::dispatch::{Gaps, Routes, Tracker};
 
-/// Reads the trace again, with every event.
+/// Reads the trace again, with every event; the payloads only of those that have a handler.
 pub fn read(trace: &Trace<'_>, routes: &Routes<Threads>) -> Threads {
     let mut threads = Threads::default();
     let mut gaps = Gaps::of(trace.gaps.iter().collect());
-    for e in trace.events(|_| true) {
-        gaps.until(e.ts, |g| threads.gap(g));
-        threads.seen(e.ts, e.cpu.into(), e.pid);
-        routes.feed(trace, &mut threads, &e);
+    let mut running = Running::default();
+    for (position, place) in trace.recs.places().enumerate() {
+        let Some(r) = trace.recs.at(place) else { continue };
+        gaps.until(r.ts, |g| threads.gap(g));
+        threads.seen(r.ts, r.cpu.into(), running.at(&trace.stretches, r.cpu, place));
+        if routes.wants(r.kind)
+            && let Some(e) = trace.event(position)
+        {
+            routes.feed(trace, &mut threads, &e);
+        }
     }
     gaps.rest(|g| threads.gap(g));
     threads
+}
+
+/// Where the records of each CPU are in the stretches.
+#[derive(Default)]
+struct Running(Vec<usize>);
+
+impl Running {
+    /// The thread that a record names; -1 when not recorded.
+    #[inline]
+    fn at(&mut self, stretches: &[Stretch], cpu: u16, place: u32) -> i32 {
+        let cpu = usize::from(cpu);
+        if self.0.len() <= cpu {
+            self.0.resize(cpu + 1, 0);
+        }
+        let Some(at) = self.0.get_mut(cpu) else { return -1 };
+        let holds = |s: &&Stretch| s.from <= place && place < s.to;
+        if let Some(s) = stretches.get(*at).filter(holds) {
+            return s.pid;
+        }
+        // The next one, unless several streams are of that CPU.
+        *at += 1;
+        if stretches.get(*at).is_none_or(|s| !holds(&s)) {
+            *at = stretches.partition_point(|s| s.to <= place);
+        }
+        stretches.get(*at).filter(holds).map_or(-1, |s| s.pid)
+    }
 }
 
 impl Threads {

@@ -101,7 +101,7 @@ fn coalesced_skbs_are_told() {
         softirqs: &[],
         polls: &[],
     };
-    let found = crate::reconstruct::receive::run(&trace, &c, &identity, &tcp, asks);
+    let found = crate::reconstruct::receive::run((&trace, trace.payloads()), &c, &identity, &tcp, asks);
     let edges: Vec<_> = found
         .coalesced
         .iter()
