@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bytes::Bytes;
+pub use crate::bytes_decode::Block;
 use crate::endian::Endian;
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::event_format::EventFormat;
@@ -289,6 +290,15 @@ pub const MAX_CHUNK_BYTES: u64 = 256 << 20;
 impl Capture {
     /// The decoded bytes of a chunk: borrowed when stored, else decompressed. Safe to call from many threads.
     pub fn chunk_bytes(&self, chunk: &Chunk) -> Result<Cow<'_, [u8]>, FormatError> {
+        let (coded, locus) = self.coded(chunk)?;
+        crate::bytes_decode::decode(coded, chunk.coding, locus)
+    }
+    /// The same for who keeps many chunks for a while.
+    pub fn chunk_block(&self, chunk: &Chunk) -> Result<Block<'_>, FormatError> {
+        let (coded, locus) = self.coded(chunk)?;
+        crate::bytes_decode::block(coded, chunk.coding, locus)
+    }
+    fn coded(&self, chunk: &Chunk) -> Result<(&[u8], Locus), FormatError> {
         let locus = Locus {
             member: chunk.member,
             stream: 0,
@@ -305,6 +315,6 @@ impl Capture {
                     Limit::File,
                 )
             })?;
-        crate::bytes_decode::decode(coded, chunk.coding, locus)
+        Ok((coded, locus))
     }
 }

@@ -1,8 +1,6 @@
 //! Decodes the chunks of a capture in parallel: bytes -> records with their time, and losses with their place.
 
-use std::borrow::Cow;
-
-use netmortem_formats::capture::MAX_CHUNK_BYTES;
+use netmortem_formats::capture::{Block, MAX_CHUNK_BYTES};
 use netmortem_formats::{Capture, Chunk, Coding, FormatError, FormatErrorKind, Locus, Stream, StreamItem};
 use rayon::prelude::*;
 
@@ -38,7 +36,7 @@ pub struct Loss {
 #[derive(Debug, Default)]
 pub struct DecodedChunk<'c> {
     /// Its bytes; empty when no kept record points into them.
-    pub bytes: Cow<'c, [u8]>,
+    pub bytes: Block<'c>,
     /// (event id, records), ascending.
     pub counts: Vec<(u16, u64)>,
     /// Losses in order.
@@ -158,7 +156,7 @@ fn decode_chunk<'c>(
     keep: Keep,
 ) -> DecodedChunk<'c> {
     let mut out = DecodedChunk::default();
-    let bytes = match capture.chunk_bytes(chunk) {
+    let bytes = match capture.chunk_block(chunk) {
         Ok(b) => b,
         Err(e) => {
             out.errors.push(e);
@@ -191,7 +189,7 @@ fn decode_chunk<'c>(
     out.bytes = match keep {
         // Bytes without a record are not kept: megabytes of nothing compress to almost none.
         Keep::Bytes if out.events > 0 => bytes,
-        Keep::Bytes | Keep::Counts => Cow::Owned(Vec::new()),
+        Keep::Bytes | Keep::Counts => Block::default(),
     };
     out
 }

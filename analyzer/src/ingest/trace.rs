@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use rayon::prelude::*;
 
 use netmortem_formats::Capture;
+use netmortem_formats::capture::Block;
 use netmortem_formats::tracepoints::common;
 
 use super::Options;
@@ -104,12 +105,14 @@ impl<'c> Trace<'c> {
                 ..Source::default()
             };
             for (c, chunk) in chunks.iter_mut().zip(&stream.chunks) {
+                // A place for every chunk, since records name blocks by number; what nothing will read is freed here.
                 let bytes = std::mem::take(&mut c.bytes);
+                let block = payloads.next();
                 if !of.used {
-                    continue; // What nothing will read is freed here.
+                    payloads.push(Block::default());
+                    continue;
                 }
                 let events = usize::try_from(c.events).unwrap_or(usize::MAX);
-                let block = payloads.next();
                 jobs.push((stream, chunk, block, events));
                 total = total.saturating_add(events);
                 payloads.push(bytes);
