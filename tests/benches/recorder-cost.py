@@ -19,7 +19,7 @@ a request): that is where the cost of the events falls, and other work of the ma
   perf           perf record -a, the same events, default buffers
   trace-cmd      trace-cmd record in an instance of its own, the same events, default buffers
 
-At the end `flight` and `floor`, with rings of the same size, take turns with round trips `--pairs` times: how much more CPU an
+At the end `flight` and `floor`, with rings of the same size, take turns with round trips of a second each `--pairs` times: how much more CPU an
 operation costs in the flight than in the floor beside it, median and quartiles; and the same of floor beside floor, which is the
 noise of that figure.
 
@@ -134,7 +134,8 @@ def udp(seconds):
 
 def rpc(seconds):
     out = json.loads(sh(f"{IP} netns exec {A} {sys.executable} {os.path.realpath(__file__)} --ask {seconds}"))
-    return out, out["round trips/s"] * seconds
+    client = out.pop("CPU s")
+    return out, out["round trips/s"] * seconds, client
 
 
 def http(seconds):
@@ -152,8 +153,8 @@ SERVERS = []  # Process ids of the servers.
 
 
 def workload_cpu():
-    """CPU seconds of the servers, of the clients that have ended, and of the kernel's threads that deliver packets."""
-    total = sum(os.times()[2:4])
+    """CPU seconds of the servers and the kernel's threads that deliver packets."""
+    total = 0.0
     threads = [p for p in os.listdir("/proc") if p.isdigit() and comm(p).startswith(("ksoftirqd/", "napi/"))]
     for pid in [*SERVERS, *threads]:
         try:
@@ -174,15 +175,18 @@ def comm(pid):
 
 def played(run, seconds):
     """What a workload says, and CPU us for each of its operations."""
-    before = workload_cpu()
-    result, operations = run(seconds)
-    return {**result, "CPU us/op": (workload_cpu() - before) * 1e6 / max(operations, 1)}
+    ended = lambda: sum(os.times()[2:4])
+    before, clients = workload_cpu(), ended()
+    result, operations, *client = run(seconds)
+    # What a client says of itself is without its start.
+    client = client[0] if client else ended() - clients
+    return {**result, "CPU us/op": (workload_cpu() - before + client) * 1e6 / max(operations, 1)}
 
 
 def ask(seconds):
     s = socket.create_connection(("10.95.0.2", 7001))
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    took, end = [], time.perf_counter_ns() + int(seconds * 1e9)
+    took, cpu, end = [], time.process_time(), time.perf_counter_ns() + int(seconds * 1e9)
     at = time.perf_counter_ns()
     while at < end:
         s.send(b"x")
@@ -190,9 +194,10 @@ def ask(seconds):
         now = time.perf_counter_ns()
         took.append(now - at)
         at = now
+    cpu = time.process_time() - cpu
     took.sort()
     n = len(took)
-    print(json.dumps({"round trips/s": n / seconds, "p50 us": took[n // 2] / 1e3, "p99 us": took[n * 99 // 100] / 1e3}))
+    print(json.dumps({"CPU s": cpu, "round trips/s": n / seconds, "p50 us": took[n // 2] / 1e3, "p99 us": took[n * 99 // 100] / 1e3}))
 
 
 class Refused(Exception):
@@ -278,7 +283,7 @@ class Netmortem(Recorder):
         self.argv = [*OPTIONS.recorder.split(), "--profile", OPTIONS.profile, "-o", self.file, *self.more]
 
     def started(self):
-        return tracing_on("netmortem-") and os.path.exists(self.file) and os.path.getsize(self.file) > 100_000
+        return tracing_on(f"netmortem-{self.child.pid}-") and os.path.exists(self.file) and os.path.getsize(self.file) > 100_000
 
     def read(self, said):
         with tarfile.open(self.file) as t:
@@ -300,7 +305,7 @@ class Flight(Netmortem):
     more = ("--flight", "--on", "retransmits>1000000/s")
 
     def started(self):
-        return tracing_on("netmortem-")
+        return tracing_on(f"netmortem-{self.child.pid}-")
 
     def read(self, said):
         pass
@@ -435,7 +440,7 @@ def turns(events, folder):
 
     def one(kind):
         with kind(events, folder):
-            return played(RUN[load], OPTIONS.seconds)["CPU us/op"]
+            return played(RUN[load], 1)["CPU us/op"]
 
     both = {"flight over floor": (Floor, SmallFlight), "floor over floor": (Floor, Floor)}
     more = {name: [] for name in both}

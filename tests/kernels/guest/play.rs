@@ -17,6 +17,7 @@ pub fn play(dir: &Path) -> anyhow::Result<()> {
     let link = Link::new()?;
     std::fs::write(dir.join("before.state"), state())?;
     recorded(&link, dir)?;
+    by_both(&link, &dir.join("both"))?;
     killed(dir)?;
     if std::env::var_os("NETMORTEM_GUEST_HOTPLUG").is_some() && std::fs::exists("/sys/devices/system/cpu/cpu1/online")?
     {
@@ -116,6 +117,30 @@ fn recorded(link: &Link, dir: &Path) -> anyhow::Result<()> {
     anyhow::bail!("five times nothing was dropped")
 }
 
+/// The same traffic, recorded by both backends at the same time; where perf is refused, `refused` says so.
+fn by_both(link: &Link, dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let me = std::env::current_exe()?;
+    let [client, server, _] = &link.0;
+    // Emulated machines are slow and small: the defaults would end a recording there, or shrink its buffers.
+    let limits = ["-b", "32M", "--max-cpu", "10000", "--max-buffers", "1G"];
+    let mut outer = record(dir, "ftrace.nmb", &limits);
+    let (inner, file) = (["record", "--backend", "perf"], dir.join("perf.nmb"));
+    outer.arg("--").arg(&me).args(inner).args(limits).arg("-o").arg(&file);
+    outer.arg("--").arg(&me).args(["traffic", client, server]).arg(dir);
+    let done = outer.output()?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if said.contains("perf_event_open") && !file.exists() {
+        return Ok(std::fs::write(dir.join("refused"), said.as_bytes())?);
+    }
+    ensure!(
+        done.status.success() && dir.join("truth").exists(),
+        "recording by both: {}: {said}",
+        done.status
+    );
+    Ok(())
+}
+
 /// A recorder is killed while it writes; what the next one says.
 fn killed(dir: &Path) -> anyhow::Result<()> {
     let path = dir.join("killed.nmb");
@@ -165,10 +190,17 @@ fn state() -> String {
         "events/enable",
     ] {
         let text = std::fs::read_to_string(Path::new(TRACING).join(file));
-        out += &format!("{file}: {}\n", text.unwrap_or_else(|e| e.to_string()));
+        let text = text.unwrap_or_else(|e| e.to_string());
+        // Of other recorders, which may be at work: `p:netmortem_<pid>/name ...`.
+        let of_others = |l: &&str| l.split_once(":netmortem_").is_some_and(|(_, l)| lives(l));
+        // 6.1 forgets after the first instance since boot that the global buffer is to grow when it is used.
+        let plain = |l| str::split(l, " (expanded:").next().unwrap_or_default();
+        let kept: Vec<&str> = text.lines().filter(|l| !of_others(l)).map(plain).collect();
+        out += &format!("{file}: {}\n", kept.join("\n"));
     }
-    let ours = |name: &String| name.starts_with("netmortem-");
-    out += &format!("instances: {:?}\n", names(&Path::new(TRACING).join("instances"), ours));
+    // What recorders left that are gone is left for good.
+    let left = |name: &String| name.strip_prefix("netmortem-").is_some_and(|n| !lives(n));
+    out += &format!("instances: {:?}\n", names(&Path::new(TRACING).join("instances"), left));
     for folder in ["core", "ipv4"] {
         let root = Path::new("/proc/sys/net").join(folder);
         // Sockets that wait to be forgotten come and go.
@@ -179,6 +211,12 @@ fn state() -> String {
         }
     }
     out
+}
+
+/// Whether there is a process with the number that a name begins with.
+fn lives(name: &str) -> bool {
+    let pid: String = name.chars().take_while(char::is_ascii_digit).collect();
+    !pid.is_empty() && Path::new("/proc").join(pid).exists()
 }
 
 fn names(folder: &Path, wanted: impl Fn(&String) -> bool) -> Vec<String> {

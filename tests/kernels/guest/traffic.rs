@@ -43,6 +43,7 @@ fn counters(dir: &Path, who: &str, when: &str) -> anyhow::Result<()> {
 /// Sends, and writes what was sent as `name value` lines. The counters `first` and `last` are of a time that is recorded from
 /// end to end, those `before` and `after` (`play.rs`) of one that has the whole recording in it.
 pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
+    let from = mono();
     let (ready, is_ready) = mpsc::channel();
     std::thread::scope(|s| {
         let served = s.spawn(move || -> anyhow::Result<u64> {
@@ -84,10 +85,18 @@ pub fn traffic(client: &str, server: &str, dir: &Path) -> anyhow::Result<()> {
         counters(dir, "client", "last")?;
         let read = served.join().map_err(|_| anyhow::anyhow!("the server died"))??;
         anyhow::ensure!(read == CONNECTIONS * BYTES_EACH, "{read} bytes read");
-        let truth =
-            format!("port {port}\nconnections {CONNECTIONS}\nbytes_read {read}\nto_closed_port {TO_CLOSED_PORT}\n");
+        let to = mono();
+        let truth = format!(
+            "port {port}\nconnections {CONNECTIONS}\nbytes_read {read}\nto_closed_port {TO_CLOSED_PORT}\nfrom {from}\nto {to}\n"
+        );
         Ok(std::fs::write(dir.join("truth"), truth)?)
     })
+}
+
+/// CLOCK_MONOTONIC, ns.
+fn mono() -> i64 {
+    let t = clock_gettime(ClockId::Monotonic);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
 /// Sends over loopback for so long.
@@ -118,18 +127,14 @@ fn loopback_on(cpu: usize, time: Duration) -> anyhow::Result<()> {
 /// CPU 1 goes and comes while there is traffic; writes `gone <ns>` and `back <ns>` (CLOCK_MONOTONIC).
 pub fn hotplug(dir: &Path) -> anyhow::Result<()> {
     const SWITCH: &str = "/sys/devices/system/cpu/cpu1/online";
-    let now = || {
-        let t = clock_gettime(ClockId::Monotonic);
-        t.tv_sec * 1_000_000_000 + t.tv_nsec
-    };
     let part = Duration::from_millis(500);
     for cpu in [0, 1] {
         loopback_on(cpu, part)?;
     }
     std::fs::write(SWITCH, "0")?;
-    let gone = now();
+    let gone = mono();
     loopback_on(0, part)?;
-    let back = now();
+    let back = mono();
     std::fs::write(SWITCH, "1")?;
     for cpu in [0, 1] {
         loopback_on(cpu, part)?;
