@@ -86,18 +86,34 @@ fn shorten(raw: &str, out: &mut String) {
             lines.next(); // </text>
             continue;
         }
-        let mut line = std::borrow::Cow::Borrowed(line);
-        if line.starts_with('<') {
-            for noise in NOISE {
-                // `fill="none"` goes only from polylines: the style sheet has it for them.
-                if line.contains(noise) && (noise != " fill=\"none\"" || line.starts_with("<polyline")) {
-                    line = std::borrow::Cow::Owned(line.replace(noise, ""));
-                }
-            }
+        match line.starts_with('<') {
+            true => without_noise(line, out),
+            false => out.push_str(line),
         }
-        out.push_str(&line);
         out.push('\n');
     }
+}
+
+fn without_noise(line: &str, out: &mut String) {
+    // `fill="none"` goes only from polylines: the style sheet has it for them.
+    let polyline = line.starts_with("<polyline");
+    let mut rest = line;
+    // Every attribute begins with a space.
+    while let Some(at) = rest.find(' ') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let noise = NOISE
+            .iter()
+            .find(|n| from.starts_with(**n) && (polyline || **n != " fill=\"none\""));
+        rest = match noise.and_then(|n| from.strip_prefix(n)) {
+            Some(after) => after,
+            None => {
+                out.push(' ');
+                from.strip_prefix(' ').unwrap_or_default()
+            }
+        };
+    }
+    out.push_str(rest);
 }
 
 /// A mark of [`Canvas::open`] or [`Canvas::close`] as a tag; the backend has escaped what is in it.

@@ -101,12 +101,14 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         )
     };
     let sent = || {
-        let acked = || {
-            let rows = facts.tx.iter();
-            rows.filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked)
-        };
-        let flying = acked().filter_map(|r| Some((r.t_sched_ns, r.start_ns.saturating_add(r.total_ns), r.bytes?)));
-        (time.heat(acked().map(|r| (r.start_ns, r.total_ns))), time.most(flying))
+        let whole = ledgers.tx.rows().iter().map(|r| (r.start_ns, r.total_ns));
+        // Bytes were under way also when their whole time is not known.
+        let acked = facts
+            .tx
+            .iter()
+            .filter(|r| r.kind == TxKind::Tcp && r.end == TxEnd::Acked);
+        let flying = acked.filter_map(|r| Some((r.t_sched_ns, r.start_ns.saturating_add(r.total_ns), r.bytes?)));
+        (time.heat(whole), time.most(flying))
     };
     let busy = || {
         let joined_ns = time.joined(facts);

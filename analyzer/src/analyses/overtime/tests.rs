@@ -4,11 +4,11 @@ use crate::reconstruct::context::RunBy;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
-/// A recording of 2.4 s from 1000 on: bins of 10 ms and a nanosecond.
 fn answer(facts: &Facts) -> OverTime {
     super::answer(facts, &Ledgers::of(facts))
 }
 
+/// A recording of 2.4 s from 1000 on: bins of 10 ms and a nanosecond.
 fn facts() -> Facts {
     let mut f = Facts::empty();
     f.capture.start_ns = Some(1_000);

@@ -54,23 +54,21 @@ pub struct Sender {
     pub rtt: Distribution,
 }
 
-/// Rows of a connection, by its number.
-type Rows<'f> = (u32, Vec<&'f TxRow>);
+/// Number of a connection, its rows, its round trips.
+type Rows<'f> = (u32, Vec<&'f TxRow>, Vec<i64>);
 
 /// Those kept, and distributions by address.
 pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribution>) {
     let mut all = by_connection(facts);
-    all.sort_unstable_by_key(|(c, _)| *c);
     let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for (c, rows) in &all {
+    for (c, _, rtts) in &all {
         if let Some(host) = facts.connections.get(*c as usize).and_then(|c| c.daddr) {
-            let rtts = rows.iter().filter_map(|r| round_trip(r));
             hosts.entry(host.to_string()).or_default().extend(rtts);
         }
     }
-    all.sort_by_key(|(c, rows)| (std::cmp::Reverse(rows.len()), *c));
+    all.sort_by_key(|(c, rows, _)| (std::cmp::Reverse(rows.len()), *c));
     all.truncate(CONNECTIONS);
-    let kept = all.par_iter().map(|(c, rows)| sender(facts, *c, rows)).collect();
+    let kept = all.into_par_iter().map(|of| sender(facts, of)).collect();
     let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
     let hosts: Vec<(String, Vec<i64>)> = hosts.into_iter().collect();
     (kept, hosts.into_par_iter().map(of_host).collect())
@@ -82,27 +80,26 @@ fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
     for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
         let Some(c) = r.connection else { continue };
         let nth = *nth.entry(c.0).or_insert_with(|| {
-            all.push((c.0, vec![]));
+            all.push((c.0, vec![], vec![]));
             all.len() - 1
         });
-        if let Some((_, rows)) = all.get_mut(nth) {
+        if let Some((_, rows, rtts)) = all.get_mut(nth) {
             rows.push(r);
+            rtts.extend(round_trip(r));
         }
     }
     all
 }
 
-fn sender(facts: &Facts, connection: u32, rows: &[&TxRow]) -> Sender {
+fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
     let row = facts.connections.get(connection as usize);
     let mut held = [0i64; HELD.len()];
     let mut before = [0i64; SENDER.len()];
     let (mut bytes, mut retransmits) = (0, 0);
-    let mut rtts = vec![];
     let mut whole = vec![];
-    for r in rows {
+    for r in &rows {
         bytes += r.bytes.map_or(0, u64::from);
         retransmits += u64::from(r.retransmits);
-        rtts.extend(round_trip(r));
         add(&mut before, &SENDER, r);
         if r.is_whole() {
             add(&mut held, &HELD, r);

@@ -238,3 +238,23 @@ fn the_line_says_where_the_time_starts() {
         "{some}"
     );
 }
+
+/// A segment whose beginning was not recorded has no whole time: it is in no percentile, no cell and no group. Its bytes were
+/// under way all the same.
+#[test]
+fn what_is_not_whole_is_in_no_percentile_cell_or_group() {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(0);
+    f.capture.duration_ns = 10_000;
+    let cut = TxRow {
+        censored: Some(Censored::Start),
+        ..segment(2, TxEnd::Acked, &[(Stage::Network, 5_000)], Certain)
+    };
+    f.tx = vec![segment(1, TxEnd::Acked, &[(Stage::Network, 50)], Certain), cut];
+    let a = crate::analyses::answer(&f);
+    let cells: u64 = a.over_time.transmit.iter().map(|c| c.count).sum();
+    let groups: Vec<u64> = a.breakdown.transmit.iter().map(|k| k.groups[0].n).collect();
+    let total = a.transmit.findings().unwrap().total.all.n;
+    assert_eq!((total, cells, groups), (1, 1, vec![1; 4]));
+    assert_eq!(a.over_time.unacknowledged.iter().max(), Some(&200));
+}
