@@ -102,14 +102,18 @@ pub fn overflow() -> Overflow {
         from.send_to(&[7; 500], to.local_addr().unwrap()).unwrap();
     }
     to.set_nonblocking(true).unwrap();
-    let (mut read, started) = (0, Instant::now());
-    // A full backlog may have dropped some before.
-    while read + refused_by(&to) < SENT && started.elapsed() < Duration::from_secs(1) {
+    let (mut read, mut refused, mut moved) = (0, 0, Instant::now());
+    // A full backlog may have dropped some before: then nothing more comes.
+    while read + refused < SENT && moved.elapsed() < Duration::from_secs(3) {
+        let before = read + refused;
         while to.recv(&mut [0; 500]).is_ok() {
             read += 1;
         }
+        refused = refused_by(&to);
+        if read + refused > before {
+            moved = Instant::now();
+        }
     }
-    let refused = refused_by(&to);
     assert!(refused >= 500, "the socket held {read} and refused {refused}");
     Overflow {
         from: at,
