@@ -8,6 +8,7 @@ use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
+use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
@@ -107,6 +108,8 @@ pub struct Facts {
     pub observer: Vec<ObserverRow>,
     /// ns that recording one event added, estimated; `None` when the recording does not tell.
     pub event_cost_ns: Option<i64>,
+    /// View `limiters`.
+    pub limiters: Vec<LimiterRow>,
     /// View `connections`.
     pub connections: Vec<ConnectionRow>,
     /// View `tcp_samples`.
@@ -193,6 +196,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &LIMITERS,
+                rows: &self.limiters,
+                names,
+            }),
+            Box::new(Typed {
                 def: &CONNECTIONS,
                 rows: &self.connections,
                 names,
@@ -255,6 +263,7 @@ impl Facts {
             clock_skew: vec![],
             observer: vec![],
             event_cost_ns: None,
+            limiters: vec![],
             connections: vec![],
             tcp_samples: vec![],
             tcp_states: vec![],

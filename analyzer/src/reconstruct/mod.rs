@@ -6,6 +6,7 @@
 //!        ├─ thread, comms (who ran, slept, was called what) ─────────────┼─ transmit (ledger)
 //!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
+//!        ├─ limiters (what held senders, by the kernel's own clocks too)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
@@ -15,6 +16,7 @@ pub mod comms;
 pub mod context;
 pub mod dispatch;
 pub mod drops;
+pub mod limiters;
 pub mod lineage;
 pub mod napi;
 pub mod observer;

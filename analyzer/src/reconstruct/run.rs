@@ -8,7 +8,7 @@ use super::comms::Comms;
 use super::dispatch::{Walk, together};
 use super::thread::Threads;
 use super::timers::Timers;
-use super::{balances, drops, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits};
+use super::{balances, drops, limiters, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -170,6 +170,14 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         lost,
         named,
     });
+    let limiters = limiters::compute(&limiters::Inputs {
+        capture,
+        connections: &connections,
+        states: &tcp.states,
+        tx: &tx.rows,
+        once: &tx.once,
+        lost,
+    });
     let sockets: FxHashMap<_, _> = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?))).collect();
     lineage.finish(&rx.coalesced, |head| {
         balances::unexplained(&balances, *sockets.get(&head)?)
@@ -191,6 +199,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         observer,
         event_cost_ns,
         balances,
+        limiters,
         connections,
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,

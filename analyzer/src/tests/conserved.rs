@@ -4,6 +4,7 @@ use crate::confidence::Confidence;
 use crate::facts::Facts;
 use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};
 use crate::reconstruct::lineage::tables::{Conserved, LineageKind};
+use crate::reconstruct::transmit::Stage;
 
 fn facts(path: &str) -> Facts {
     crate::analyze(&super::sample(path), &Default::default())
@@ -80,4 +81,16 @@ fn what_6_1_copied_is_what_arrived() {
     let lacks = 12_333_534 - 793 - b.bytes_found;
     assert!(lacks * 200 <= b.bytes_found, "{b:?}");
     assert!(b.unexplained_bytes * 200 <= b.bytes_expected, "{b:?}");
+}
+
+/// iperf3 writes far more than a segment at a time, so hardly anything of it waits for Nagle. (The time that an ACK's own
+/// processing took, on emulated CPUs, was once taken for such a wait: 11.8 s.)
+#[test]
+fn full_segments_of_6_1_do_not_wait_for_nagle() {
+    let f = facts("kernel-6.1/netem.nmb");
+    let bulk = largest(&f, BalanceKind::TxPayload).connection;
+    let rows = f.tx.iter().filter(|r| r.connection == bulk);
+    let held = |stage| rows.clone().filter_map(|r| r.stage(stage)).sum::<i64>();
+    let [nagle, cwnd] = [Stage::Nagle, Stage::Cwnd].map(held);
+    assert!(cwnd > 200_000_000_000 && nagle * 400 <= cwnd, "{nagle} of {cwnd} ns");
 }

@@ -13,6 +13,7 @@ use crate::analyses::units::Units;
 use crate::analyses::waits::StageTimes;
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::facts::{Facts, Reason};
+use crate::reconstruct::limiters::tables::LimiterRow;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
@@ -186,5 +187,22 @@ fn lacks(facts: &Facts) -> Vec<Reason> {
             .filter(|_| !told)
             .map(|because| Reason { subject: "tx", because }),
     );
+    of.extend(facts.limiters.iter().flat_map(|r| against_kernel(facts, r)));
     of
+}
+
+/// Where the kernel's own clocks say otherwise of what held a sender.
+fn against_kernel(facts: &Facts, r: &LimiterRow) -> Vec<Reason> {
+    let row = facts.connections.get(r.connection.0 as usize);
+    let label = row.map_or_else(String::new, crate::analyses::tcp::label);
+    let say = |(what, kernel, ours): (&str, i64, i64)| Reason {
+        subject: "tx",
+        because: format!(
+            "TCP_INFO counted {:.3} s of {what} for connection {} ({label}), this ledger {:.3} s (view limiters)",
+            kernel as f64 / 1e9,
+            r.connection.0,
+            ours as f64 / 1e9
+        ),
+    };
+    r.apart().into_iter().map(say).collect()
 }

@@ -333,6 +333,32 @@ fn originals_companions_and_copies() {
     assert_eq!(f.lineage[0].parent, f.lineage[4].parent);
 }
 
+/// Sent again in a task, as a copy, to a peer in this host: the peer's answer is queued on the same CPU before the event
+/// that tells of the copy.
+#[test]
+fn a_copy_is_told_though_the_peer_answers_first() {
+    let mut s = script(&[]);
+    for i in 0..40 {
+        named(&mut s, T + i * 100, A + 512 * i);
+        queue(&mut s, T + i * 100 + 50, A + 512 * i + FCLONE, 1514);
+    }
+    let (copy, answer) = (A + 65536, A + 65536 + 512);
+    let frame = |s: &mut Script, ts: u64, ctx: Ctx, addr: u64, len: u64| {
+        let v = [("skbaddr", N(addr)), ("len", N(len)), ("name", S("eth0"))];
+        s.ev(ts, 0, ctx, "net:net_dev_queue", &v);
+    };
+    frame(&mut s, T + 9000, Ctx::Task(7), copy, 1514);
+    frame(&mut s, T + 9100, Ctx::Soft(7), answer, 66);
+    resent(&mut s, T + 9200, A + 512);
+    let f = s.facts();
+    let again: Vec<_> = edges(&f)
+        .iter()
+        .filter(|e| e.0 == LineageKind::RetransmitCopy)
+        .map(|e| (e.2, e.3))
+        .collect();
+    assert_eq!(again, [(512, 65536)]);
+}
+
 /// With hashed pointers nothing is computed from addresses: no companion is claimed, and it is said.
 #[test]
 fn hashed_pointers_have_no_distance() {

@@ -42,12 +42,13 @@ pub struct Lineage {
 /// Share of a socket's bytes that may be unexplained before the order of its FIFO is doubted.
 const UNEXPLAINED: f64 = 0.005;
 
-/// The last frame queued on a CPU.
-#[derive(Debug, Clone, Copy)]
-struct Queued {
-    skb: SkbId,
-    pid: i32,
-    softirq: bool,
+/// The thread, or below 0 the CPU in interrupts.
+fn context(e: &Event<'_>) -> i64 {
+    if e.in_task() {
+        e.pid.into()
+    } else {
+        -1 - i64::from(e.cpu)
+    }
 }
 
 struct Edges<'f> {
@@ -58,7 +59,9 @@ struct Edges<'f> {
     splits: Splits,
     /// Frames queued and not yet handed to a driver: device and length.
     queued: FxHashMap<SkbId, (Name, u32)>,
-    last: Vec<Option<Queued>>,
+    /// The last frame queued in each context: a peer in this host may answer on the same CPU before the event that tells
+    /// what was sent again.
+    last: FxHashMap<i64, SkbId>,
     /// Copies that a capture let go of since the last frame of the CPU.
     taps: Vec<Vec<(i64, SkbId)>>,
     probe_at: usize,
@@ -89,7 +92,7 @@ pub fn walk<'f>(
         gro: Gro::default(),
         splits: Splits::default(),
         queued: FxHashMap::default(),
-        last: vec![],
+        last: FxHashMap::default(),
         taps: vec![],
         probe_at: 0,
         rows: vec![],
@@ -227,14 +230,7 @@ impl Edges<'_> {
         let Some(skb) = self.identity.of(e.index) else { return };
         self.queued.insert(skb, (Name::new(dev), len));
         self.splits.queued(e.cpu);
-        let queued = Queued {
-            skb,
-            pid: e.pid,
-            softirq: e.in_softirq(),
-        };
-        if let Some(s) = slot(&mut self.last, e.cpu) {
-            *s = Some(queued);
-        }
+        self.last.insert(context(e), skb);
     }
 
     fn start_xmit(&mut self, e: &Event<'_>, dev: &[u8], len: u32, transport: Option<u32>) {
@@ -298,26 +294,21 @@ impl Edges<'_> {
         let Some(original) = self.identity.of(e.index) else {
             return;
         };
-        let last = self.last.get(usize::from(e.cpu)).copied().flatten();
-        let Some(q) = last.filter(|q| q.pid == e.pid && q.softirq == e.in_softirq()) else {
+        // Its companion is told by its address.
+        let is_copy = |skb: &SkbId| self.class(*skb) == Some(SkbClass::TxOther);
+        let Some(copy) = self.last.get(&context(e)).copied().filter(is_copy) else {
             return;
         };
-        // Its companion is told by its address.
-        if self.class(q.skb) != Some(SkbClass::TxOther) {
-            return;
-        }
+        self.last.remove(&context(e));
         self.rows.push(LineageRow {
             ts_ns: e.ts,
             parent: original,
-            child: q.skb,
+            child: copy,
             kind: LineageKind::RetransmitCopy,
             rule: Rule::RetransmitFollows,
             bytes: None,
             conserved: Conserved::Unknown,
             confidence: Confidence::Strong,
         });
-        if let Some(s) = slot(&mut self.last, e.cpu) {
-            *s = None;
-        }
     }
 }

@@ -8,7 +8,8 @@ use super::bytes::Bytes;
 use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Segment, Shared, bare, build};
-use super::limits::{HELD, limits};
+use super::held::{HELD, Once};
+use super::limits::limits;
 use super::packet::Packet;
 use super::routes::Inputs;
 use super::sends::Call;
@@ -32,8 +33,12 @@ const UDP_HEADER: u32 = 8;
 /// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
 const WEAK_SHARE: i64 = 20;
 
-/// All rows, by start.
-pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Vec<TxRow> {
+/// All rows, by start, and what held each write queue.
+pub(super) fn rows(
+    mut t: Transmits<'_>,
+    inputs: &Inputs<'_>,
+    lost: &Lost,
+) -> (Vec<TxRow>, FxHashMap<ConnectionId, Once>) {
     let told = !t.sends.appends.is_empty();
     let calls = t.sends.calls;
     let mut flows: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
@@ -85,11 +90,13 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
         told,
         lost,
     };
-    let mut rows: Vec<TxRow> = flows
+    let of_flows: Vec<(Vec<TxRow>, Once)> = flows
         .par_iter()
         .zip(headers)
-        .flat_map_iter(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
+        .map(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
         .collect();
+    let once = flows.iter().zip(&of_flows).map(|(flow, of)| (flow.0, of.1)).collect();
+    let mut rows: Vec<TxRow> = of_flows.into_iter().flat_map(|of| of.0).collect();
     rows.extend(
         others
             .iter()
@@ -108,7 +115,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Ve
         }
     }
     rows.sort_by_cached_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
-    rows
+    (rows, once)
 }
 
 fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {
@@ -155,7 +162,7 @@ struct Ledger<'l> {
 }
 
 impl Ledger<'_> {
-    fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> Vec<TxRow> {
+    fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> (Vec<TxRow>, Once) {
         let flow = build(of, shared, header.or(shared.header));
         let bytes = Bytes::align(of, &flow, shared.packets);
         let limits = limits(of, &flow, &bytes, shared.packets);
@@ -220,7 +227,7 @@ impl Ledger<'_> {
         }
         let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
         rows.extend(control.map(|p| self.packet(p, header.is_some())));
-        rows
+        (rows, limits.once())
     }
 
     /// A row that begins with the packet's queue.

@@ -7,6 +7,7 @@
 
 use super::bytes::Bytes;
 use super::flow::{Flow, Of};
+use super::held::{Limits, Piece};
 use super::packet::{Cause, Packet};
 use super::stages::Stage;
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
@@ -14,72 +15,6 @@ use crate::reconstruct::timers::{Kind, What};
 
 /// Congestion states from which sending follows ACKs, not the window alone (`enum tcp_ca_state`).
 const CWR: i32 = 2;
-
-/// A piece of time in which the write queue was held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) from: i64,
-    pub(super) to: i64,
-    pub(super) stage: Stage,
-    pub(super) weak: bool,
-}
-
-/// Stages of pieces.
-pub(super) const HELD: [Stage; 6] = [
-    Stage::Rwnd,
-    Stage::Cwnd,
-    Stage::Nagle,
-    Stage::Pacing,
-    Stage::PacingSlip,
-    Stage::Tsq,
-];
-/// ns by [`HELD`], then ns of weak pieces.
-pub(super) type Sums = [i64; 7];
-
-/// All pieces of a socket, in order, and their sums.
-#[derive(Debug, Default)]
-pub(super) struct Limits {
-    pub(super) pieces: Vec<Piece>,
-    before: Vec<Sums>,
-    total: Sums,
-}
-
-impl Limits {
-    fn push(&mut self, from: i64, to: i64, stage: Stage, weak: bool) {
-        // Pieces do not overlap, whatever a damaged recording says.
-        let from = self.pieces.last().map_or(from, |p| from.max(p.to));
-        if to <= from {
-            return;
-        }
-        self.before.push(self.total);
-        add(&mut self.total, stage, to.saturating_sub(from), weak);
-        self.pieces.push(Piece { from, to, stage, weak });
-    }
-    /// Sums up to a time.
-    fn until(&self, t: i64) -> Sums {
-        let n = self.pieces.partition_point(|p| p.from < t);
-        let Some((i, p)) = n.checked_sub(1).and_then(|i| Some((i, self.pieces.get(i)?))) else {
-            return Sums::default();
-        };
-        let mut s = self.before.get(i).copied().unwrap_or_default();
-        add(&mut s, p.stage, t.min(p.to).saturating_sub(p.from), p.weak);
-        s
-    }
-    /// ns by wait inside `[from, to)`.
-    pub(super) fn over(&self, from: i64, to: i64) -> Sums {
-        let (a, b) = (self.until(from), self.until(to));
-        std::array::from_fn(|i| b[i].saturating_sub(a[i]))
-    }
-}
-
-fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
-    let at = HELD.iter().position(|h| *h == stage).unwrap_or(6);
-    for (i, slot) in s.iter_mut().enumerate() {
-        if i == at || (i == 6 && weak) {
-            *slot = slot.saturating_add(ns);
-        }
-    }
-}
 
 /// What may hold a segment that no window and no timer holds.
 #[derive(Debug, Clone, Copy)]
@@ -284,17 +219,12 @@ impl Walk<'_, '_> {
         match p.cause {
             Cause::Pace => push(last.0, last.1, Stage::PacingSlip),
             Cause::Tsq => push(last.0, last.1, Stage::Tsq),
-            Cause::Ack(_) => match named {
-                Some(stage) => push(last.0, last.1, stage),
-                None => open.push((
-                    last.0,
-                    last.1,
-                    Gate {
-                        small: true,
-                        guess: false,
-                        idle: false,
-                    },
-                )),
+            // What it did between its arrival and this transmission is its own work, and no wait: it belongs to what it
+            // ended. The segments after the first of its run waited for nothing.
+            Cause::Ack(_) => match (named, open.last().map(|o| o.2)) {
+                (Some(stage), _) => push(last.0, last.1, stage),
+                (None, Some(gate)) => open.push((last.0, last.1, gate)),
+                (None, None) => {}
             },
             Cause::WriteTimer => {
                 // The state since the last probe is what the next one shows.

@@ -24,6 +24,7 @@ mod ends;
 mod fair_queue;
 mod flow;
 mod headers;
+mod held;
 mod ledger;
 mod limits;
 mod packet;
@@ -36,5 +37,6 @@ mod tests;
 mod tracker;
 mod windows;
 
+pub use held::Once;
 pub use routes::{Inputs, Walked, walk};
 pub use stages::Stage;

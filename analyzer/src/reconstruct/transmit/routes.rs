@@ -24,12 +24,15 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use netmortem_formats::tracepoints::workqueue_execute_end::WorkqueueExecuteEnd;
 use netmortem_formats::tracepoints::workqueue_execute_start::WorkqueueExecuteStart;
+use rustc_hash::FxHashMap;
 
 use super::descriptors::{Descriptors, Use};
+use super::held::Once;
 use super::ledger;
 use super::sends::SEND_CALLS;
 use super::tables::TxRow;
 use super::tracker::Transmits;
+use crate::facts::ConnectionId;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
@@ -71,6 +74,8 @@ pub struct Inputs<'f> {
 pub struct Transmit {
     /// View `tx`, by start.
     pub rows: Vec<TxRow>,
+    /// What held each write queue, each moment counted once.
+    pub once: FxHashMap<ConnectionId, Once>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -105,8 +110,10 @@ pub fn walk<'f>(
 impl Walked<'_> {
     /// The rows.
     pub fn rows(self, inputs: &Inputs<'_>) -> Transmit {
+        let (rows, once) = ledger::rows(self.found, inputs, &self.lost);
         Transmit {
-            rows: ledger::rows(self.found, inputs, &self.lost),
+            rows,
+            once,
             missing: self.missing,
         }
     }

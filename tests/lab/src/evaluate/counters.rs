@@ -54,3 +54,26 @@ pub fn of_sockets(truth: &Truth, facts: &Facts) -> Vec<Oracle> {
     }
     vec![bytes, again]
 }
+
+/// What held senders, by the kernel's own clocks: the view `limiters`, whose tolerance is the larger of 5 % and 50 ms. Sockets
+/// that the snapshots do not tell are not compared.
+pub fn of_senders(facts: &Facts) -> Oracle {
+    let mut of = Oracle {
+        name: "busy and rwnd = tcpi_busy_time and tcpi_rwnd_limited",
+        ..Oracle::default()
+    };
+    let told = facts
+        .limiters
+        .iter()
+        .filter(|r| r.kernel.is_some() && r.because.is_empty());
+    for r in told {
+        let apart = r.apart();
+        for what in ["busy", "rwnd"] {
+            let wrong = apart.iter().find(|a| a.0 == what);
+            of.check(wrong.is_none(), || {
+                format!("connection {}: {wrong:?} (kernel, ledger)", r.connection.0)
+            });
+        }
+    }
+    of
+}

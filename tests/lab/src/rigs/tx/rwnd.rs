@@ -19,7 +19,8 @@ const HOLDS: [u64; 5] = [25, 36, 47, 58, 69];
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
     let session = bench.record(&line.a)?;
-    let mut limited_us = 0;
+    // They stay open, so that the snapshot at the end has the kernel's clocks.
+    let (mut limited_us, mut open) = (0, vec![]);
     for hold in HOLDS {
         let s = line.connect()?;
         // The reader is in its read by now: one byte takes it out, and it stays deaf.
@@ -41,6 +42,7 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let case = s.held(last, "rwnd", why)?;
         limited_us += i64::try_from(tcp_info(&s.socket)?.rwnd_limited_us)?;
         bench.plant(case);
+        open.push(s);
     }
     bench.truth.counters.insert("tcpi_rwnd_limited_us".into(), limited_us);
     bench.finish(session)

@@ -1,0 +1,85 @@
+//! Pieces of time in which a write queue was held, and their sums over any interval.
+
+use super::stages::Stage;
+
+/// A piece of time in which the write queue was held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) stage: Stage,
+    pub(super) weak: bool,
+}
+
+/// Stages of pieces.
+pub(super) const HELD: [Stage; 6] = [
+    Stage::Rwnd,
+    Stage::Cwnd,
+    Stage::Nagle,
+    Stage::Pacing,
+    Stage::PacingSlip,
+    Stage::Tsq,
+];
+/// ns by [`HELD`], then ns of weak pieces.
+pub(super) type Sums = [i64; 7];
+
+/// What held a write queue in the whole recording, each moment counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Once(Sums);
+
+impl Once {
+    /// ns of a wait of the write queue; 0 of others.
+    pub fn of(&self, stage: Stage) -> i64 {
+        let at = HELD.iter().position(|h| *h == stage);
+        at.and_then(|i| self.0.get(i)).copied().unwrap_or(0)
+    }
+}
+
+/// All pieces of a socket, in order, and their sums.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    pub(super) pieces: Vec<Piece>,
+    before: Vec<Sums>,
+    total: Sums,
+}
+
+impl Limits {
+    pub(super) fn push(&mut self, from: i64, to: i64, stage: Stage, weak: bool) {
+        // Pieces do not overlap, whatever a damaged recording says.
+        let from = self.pieces.last().map_or(from, |p| from.max(p.to));
+        if to <= from {
+            return;
+        }
+        self.before.push(self.total);
+        add(&mut self.total, stage, to.saturating_sub(from), weak);
+        self.pieces.push(Piece { from, to, stage, weak });
+    }
+    /// All of them.
+    pub(super) fn once(&self) -> Once {
+        Once(self.total)
+    }
+    /// Sums up to a time.
+    fn until(&self, t: i64) -> Sums {
+        let n = self.pieces.partition_point(|p| p.from < t);
+        let Some((i, p)) = n.checked_sub(1).and_then(|i| Some((i, self.pieces.get(i)?))) else {
+            return Sums::default();
+        };
+        let mut s = self.before.get(i).copied().unwrap_or_default();
+        add(&mut s, p.stage, t.min(p.to).saturating_sub(p.from), p.weak);
+        s
+    }
+    /// ns by wait inside `[from, to)`.
+    pub(super) fn over(&self, from: i64, to: i64) -> Sums {
+        let (a, b) = (self.until(from), self.until(to));
+        std::array::from_fn(|i| b[i].saturating_sub(a[i]))
+    }
+}
+
+fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
+    let at = HELD.iter().position(|h| *h == stage).unwrap_or(6);
+    for (i, slot) in s.iter_mut().enumerate() {
+        if i == at || (i == 6 && weak) {
+            *slot = slot.saturating_add(ns);
+        }
+    }
+}
