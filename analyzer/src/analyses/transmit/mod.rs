@@ -187,22 +187,20 @@ fn lacks(facts: &Facts) -> Vec<Reason> {
             .filter(|_| !told)
             .map(|because| Reason { subject: "tx", because }),
     );
-    of.extend(facts.limiters.iter().flat_map(|r| against_kernel(facts, r)));
+    of.extend(facts.limiters.iter().filter_map(|r| against_kernel(facts, r)));
     of
 }
 
-/// Where the kernel's own clocks say otherwise of what held a sender.
-fn against_kernel(facts: &Facts, r: &LimiterRow) -> Vec<Reason> {
+/// Where the kernel's own clock says otherwise of how long the peer's window held a sender.
+fn against_kernel(facts: &Facts, r: &LimiterRow) -> Option<Reason> {
+    let (kernel, ours) = r.apart()?;
     let row = facts.connections.get(r.connection.0 as usize);
     let label = row.map_or_else(String::new, crate::analyses::tcp::label);
-    let say = |(what, kernel, ours): (&str, i64, i64)| Reason {
-        subject: "tx",
-        because: format!(
-            "TCP_INFO counted {:.3} s of {what} for connection {} ({label}), this ledger {:.3} s (view limiters)",
-            kernel as f64 / 1e9,
-            r.connection.0,
-            ours as f64 / 1e9
-        ),
-    };
-    r.apart().into_iter().map(say).collect()
+    let because = format!(
+        "TCP_INFO counted {:.3} s of rwnd for connection {} ({label}), this ledger {:.3} s (view limiters)",
+        kernel as f64 / 1e9,
+        r.connection.0,
+        ours as f64 / 1e9
+    );
+    Some(Reason { subject: "tx", because })
 }

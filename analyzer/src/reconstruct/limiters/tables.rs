@@ -47,18 +47,13 @@ impl LimiterRow {
     pub fn busy_diff_ns(&self) -> Option<i64> {
         self.kernel.map(|k| self.busy_ns.wrapping_sub(k.busy_ns))
     }
-    /// Times that differ by more than one part in twenty and 50 ms: name, the kernel's, the ledger's, ns. Not asked where
-    /// the comparison is one-sided.
-    pub fn apart(&self) -> Vec<(&'static str, i64, i64)> {
-        let Some(k) = self.kernel.filter(|_| self.because.is_empty()) else {
-            return vec![];
-        };
-        let far = |(_, kernel, ours): &(&str, i64, i64)| {
-            let apart = kernel.saturating_sub(*ours).saturating_abs();
-            apart > LEAST_NS && apart > kernel.saturating_abs() / SHARE
-        };
-        let all = [("busy", k.busy_ns, self.busy_ns), ("rwnd", k.rwnd_ns, self.rwnd_ns)];
-        all.into_iter().filter(far).collect()
+    /// Time in the peer's window where the two differ by more than one part in twenty and 50 ms: the kernel's, the ledger's,
+    /// ns. Not asked where the comparison is one-sided. `busy` is not judged: the kernel begins it before the bytes are
+    /// copied, and waits shorter than a jiffy are many in it.
+    pub fn apart(&self) -> Option<(i64, i64)> {
+        let kernel = self.kernel.filter(|_| self.because.is_empty())?.rwnd_ns;
+        let apart = kernel.saturating_sub(self.rwnd_ns).saturating_abs();
+        (apart > LEAST_NS && apart > kernel.saturating_abs() / SHARE).then_some((kernel, self.rwnd_ns))
     }
 }
 

@@ -26,15 +26,17 @@ fn row(kernel: Option<(i64, i64)>, busy: i64, rwnd: i64, because: &'static str) 
 #[test]
 fn apart_is_more_than_both_limits() {
     const MS: i64 = 1_000_000;
-    let apart = |r: LimiterRow| r.apart().iter().map(|a| a.0).collect::<Vec<_>>();
+    let apart = |r: LimiterRow| r.apart();
     // 4 % of 3.6 s, then 6 %; 45 ms, then 51 ms of little.
-    assert_eq!(apart(row(Some((3_600 * MS, 0)), 3_744 * MS, 0, "")), [""; 0]);
-    assert_eq!(apart(row(Some((3_600 * MS, 0)), 3_816 * MS, 0, "")), ["busy"]);
-    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 49 * MS, "")), [""; 0]);
-    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 55 * MS, "")), ["rwnd"]);
-    // One-sided, or not told: nothing is claimed.
-    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 55 * MS, "open")), [""; 0]);
-    assert_eq!(apart(row(None, 9_000 * MS, 55 * MS, "")), [""; 0]);
+    assert_eq!(apart(row(Some((0, 3_600 * MS)), 0, 3_744 * MS, "")), None);
+    let far = (3_600 * MS, 3_816 * MS);
+    assert_eq!(apart(row(Some((0, far.0)), 0, far.1, "")), Some(far));
+    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 49 * MS, "")), None);
+    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 55 * MS, "")), Some((4 * MS, 55 * MS)));
+    // Busy is not judged; one-sided, or not told, nothing is claimed.
+    assert_eq!(apart(row(Some((0, 0)), 900 * MS, 0, "")), None);
+    assert_eq!(apart(row(Some((0, 4 * MS)), 0, 55 * MS, "open")), None);
+    assert_eq!(apart(row(None, 9_000 * MS, 55 * MS, "")), None);
     let r = row(Some((10, 4)), 12, 3, "");
     assert_eq!((r.busy_diff_ns(), r.rwnd_diff_ns()), (Some(2), Some(-1)));
 }

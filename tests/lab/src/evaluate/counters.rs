@@ -55,11 +55,12 @@ pub fn of_sockets(truth: &Truth, facts: &Facts) -> Vec<Oracle> {
     vec![bytes, again]
 }
 
-/// What held senders, by the kernel's own clocks: the view `limiters`, whose tolerance is the larger of 5 % and 50 ms. Sockets
-/// that the snapshots do not tell are not compared.
-pub fn of_senders(facts: &Facts) -> Oracle {
+/// Time in the peer's window by the kernel's own clock, where a rig plants it: the view `limiters`, whose tolerance is the
+/// larger of 5 % and 50 ms. Sockets that the snapshots do not tell are not compared.
+pub fn of_senders(truth: &Truth, facts: &Facts) -> Option<Oracle> {
+    truth.counters.get("tcpi_rwnd_limited_us")?;
     let mut of = Oracle {
-        name: "busy and rwnd = tcpi_busy_time and tcpi_rwnd_limited",
+        name: "rwnd = tcpi_rwnd_limited",
         ..Oracle::default()
     };
     let told = facts
@@ -68,12 +69,9 @@ pub fn of_senders(facts: &Facts) -> Oracle {
         .filter(|r| r.kernel.is_some() && r.because.is_empty());
     for r in told {
         let apart = r.apart();
-        for what in ["busy", "rwnd"] {
-            let wrong = apart.iter().find(|a| a.0 == what);
-            of.check(wrong.is_none(), || {
-                format!("connection {}: {wrong:?} (kernel, ledger)", r.connection.0)
-            });
-        }
+        of.check(apart.is_none(), || {
+            format!("connection {}: {apart:?} (kernel, ledger)", r.connection.0)
+        });
     }
-    of
+    (of.checked > 0).then_some(of)
 }

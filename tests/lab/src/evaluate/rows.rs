@@ -1,6 +1,8 @@
 //! Rows of a ledger as users see them: by the names of the columns.
 
 use netmortem_analyzer::analyses::waits::Waits;
+use netmortem_analyzer::reconstruct::receive::tables as receive;
+use netmortem_analyzer::reconstruct::transmit;
 use netmortem_analyzer::table::{Cell, FactTable};
 use netmortem_analyzer::{Confidence, Facts};
 
@@ -38,6 +40,16 @@ pub struct LedgerRow {
 }
 
 impl Waits for LedgerRow {
+    const STAGES: usize = receive::Stage::ALL.len() + transmit::Stage::ALL.len();
+    fn stage_name(nth: usize) -> &'static str {
+        let names = receive::Stage::ALL.iter().map(|s| s.name());
+        let mut names = names.chain(transmit::Stage::ALL.iter().map(|s| s.name()));
+        names.nth(nth).unwrap_or("")
+    }
+    fn stage_ns(&self, nth: usize) -> Option<i64> {
+        let name = Self::stage_name(nth);
+        self.stages.iter().find(|s| s.0 == name).map(|s| s.1)
+    }
     fn stages(&self) -> impl Iterator<Item = (&'static str, i64)> {
         self.stages.iter().copied()
     }
