@@ -1,7 +1,6 @@
 //! Flights against this kernel, with triggers that are planted: is the planted moment in the bundle, do before and after
 //! hold, does it arm again, does nothing stay behind.
 
-use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,9 +8,10 @@ use std::time::{Duration, Instant};
 use netmortem_formats::Capture;
 use netmortem_formats::bundle::{End, Flight, Manifest, Second, seconds};
 
-use super::harness::{PATIENCE, on_cpu, open, options, refused_by, sh, tracefs_or_skip, transfer};
+use super::harness::{PATIENCE, on_cpu, open, options, sh, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
-use super::reading::{assert_between, each_record, timestamps, totals};
+use super::overflow::overflow;
+use super::reading::{assert_between, timestamps, totals};
 use crate::clock::now_ns;
 use crate::flight::{FlightEvent, FlightOptions, FlightSummary, On, flight};
 use crate::options::{Profile, RecordOptions};
@@ -79,68 +79,6 @@ pub fn fly<T: Send>(
         });
         (summary.unwrap(), planter.join().unwrap())
     })
-}
-
-/// A UDP socket that was sent more than it holds.
-#[derive(Debug, Clone, Copy)]
-pub struct Overflow {
-    /// Before the first datagram, CLOCK_MONOTONIC ns.
-    from: i64,
-    /// After the kernel has counted the last.
-    to: i64,
-    /// What the socket refused, by its own count.
-    refused: u64,
-}
-
-/// Overflows a UDP socket, and waits until each datagram is in it or refused.
-pub fn overflow() -> Overflow {
-    const SENT: u64 = 2000;
-    let to = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let from = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let at = mono();
-    for _ in 0..SENT {
-        from.send_to(&[7; 500], to.local_addr().unwrap()).unwrap();
-    }
-    to.set_nonblocking(true).unwrap();
-    let (mut read, mut refused, mut moved) = (0, 0, Instant::now());
-    // A full backlog may have dropped some before: then nothing more comes.
-    while read + refused < SENT && moved.elapsed() < Duration::from_secs(3) {
-        let before = read + refused;
-        while to.recv(&mut [0; 500]).is_ok() {
-            read += 1;
-        }
-        refused = refused_by(&to);
-        if read + refused > before {
-            moved = Instant::now();
-        }
-    }
-    assert!(refused >= 500, "the socket held {read} and refused {refused}");
-    Overflow {
-        from: at,
-        to: mono(),
-        refused,
-    }
-}
-
-impl Overflow {
-    /// Whether all of it lies in the window of a flight.
-    fn is_in(&self, f: &Flight) -> bool {
-        let end = f.trigger.clock.monotonic_ns + i64::try_from(f.after_ns).unwrap();
-        f.window_start_ns <= self.from && self.to <= end
-    }
-
-    /// Asserts that every refusal is in a bundle.
-    fn assert_recorded(&self, c: &Capture) {
-        let format = c.event_formats.iter().find(|e| e.name == "kfree_skb").unwrap();
-        let mut dropped = 0u64;
-        each_record(c, |ts, p| {
-            let at = i64::try_from(ts).unwrap();
-            let mine = c.endian.u16(p, 0) == Some(format.id) && (self.from..=self.to).contains(&at);
-            dropped += u64::from(mine);
-        });
-        // Others may drop, too.
-        assert!(dropped >= self.refused, "{dropped} {self:?}");
-    }
 }
 
 pub fn flight_of(m: &Manifest) -> Flight {

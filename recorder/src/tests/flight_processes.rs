@@ -10,9 +10,10 @@ use netmortem_formats::Capture;
 use netmortem_formats::bundle::{End, Manifest, Second, seconds};
 use netmortem_formats::event_format::IntAccess;
 
-use super::flight::{Folder, flight_of, fly, flying, hold, mono, overflow};
+use super::flight::{Folder, flight_of, fly, flying, hold, mono};
 use super::harness::{open, tracefs_or_skip, tracing_is_on, transfer, wait_for};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
+use super::overflow::overflow;
 use super::reading::{each_record, payloads};
 use crate::flight::flight;
 
