@@ -71,7 +71,7 @@ impl Subject {
         let any = |e: &Ends| facts.connections.iter().any(|c| e.are_of(c));
         if let Some((flow, _)) = self.flows.iter().zip(ends).find(|(_, e)| !any(e)) {
             let of = facts.connections.iter().take(LISTED).map(|c| {
-                let ip = |a: Option<IpAddr>| a.map_or_else(|| "?".to_owned(), |a| bracketed(a));
+                let ip = |a: Option<IpAddr>| a.map_or_else(|| "?".to_owned(), bracketed);
                 format!(
                     "conn:{} {}:{}-{}:{}",
                     c.connection.0,
