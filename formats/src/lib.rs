@@ -18,6 +18,7 @@ pub mod endian;
 pub mod error;
 pub mod event_format;
 pub mod item;
+pub mod join;
 pub mod kallsyms;
 pub mod open;
 pub mod pcapng;

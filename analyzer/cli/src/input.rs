@@ -1,14 +1,15 @@
 //! Opens an INPUT, and says what to do when it cannot be opened.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::ingest::Options;
 use netmortem_analyzer::{Facts, analyze};
+use netmortem_formats::join::join;
 use netmortem_formats::open::FORMATS;
 use netmortem_formats::{Capture, FormatErrorKind, open_path};
 
-use crate::failure::failure;
+use crate::failure::{failure, usage};
 use crate::progress::Progress;
 
 /// Opens `path` (`-` is standard input).
@@ -52,19 +53,59 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
     })
 }
 
-/// Opens `path`, which must have events of the kernel and not only packets.
-pub fn open_events(path: &Path) -> anyhow::Result<Capture> {
-    let capture = open(path)?;
+/// Opens several recordings of one time as one: a bundle, and packets or bundles of the same boot. Packets whose file does not
+/// name their interface are given as `eth0=dump.pcap`.
+pub fn open_all(paths: &[PathBuf]) -> anyhow::Result<Capture> {
+    let opened: anyhow::Result<Vec<(Capture, Option<String>)>> = paths
+        .iter()
+        .map(|p| match device_of(p) {
+            Some((device, file)) => Ok((open(&file)?, Some(device))),
+            None => Ok((open(p)?, None)),
+        })
+        .collect();
+    let mut opened = opened?;
+    // The one with events first, wherever it stands.
+    let events = opened.iter().position(|(c, _)| c.format == "bundle").unwrap_or(0);
+    let (mut all, device) = opened.remove(events);
+    let next = "give one bundle, and packets (eth0=dump.pcap) or bundles of the same host and time";
+    if device.is_some() {
+        return Err(usage(format!("{} is not packets beside a bundle", all.source), next));
+    }
+    for (more, device) in opened {
+        all = join(all, &more, device.as_deref()).map_err(|e| failure(e.to_string(), next))?;
+    }
+    Ok(all)
+}
+
+/// The files of inputs that may name a device.
+pub fn file_of(path: &Path) -> PathBuf {
+    device_of(path).map_or_else(|| path.to_owned(), |(_, file)| file)
+}
+
+/// `eth0=dump.pcap`, where that is not the name of a file.
+fn device_of(path: &Path) -> Option<(String, PathBuf)> {
+    let (device, file) = path.to_str()?.split_once('=')?;
+    let named = !device.is_empty() && !device.contains('/') && !path.exists();
+    named.then(|| (device.to_owned(), PathBuf::from(file)))
+}
+
+/// That there are events of the kernel and not only packets.
+pub fn with_events(capture: Capture) -> anyhow::Result<Capture> {
     if ["pcap", "pcapng"].contains(&capture.format) {
         return Err(failure(
             format!(
                 "{} has packets, and no event of the kernel: there is nothing to reconstruct",
-                path.display()
+                capture.source
             ),
-            "`netmortem check` counts its packets; `netmortem record --pcap IF` records both",
+            "`netmortem check` counts its packets; give the bundle of the same time, too",
         ));
     }
     Ok(capture)
+}
+
+/// Opens `path`, which must have events of the kernel and not only packets.
+pub fn open_events(path: &Path) -> anyhow::Result<Capture> {
+    with_events(open(path)?)
 }
 
 /// Opens `path` and analyzes it, with a progress bar.

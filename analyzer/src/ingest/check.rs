@@ -258,16 +258,12 @@ fn flight(manifest: &Option<serde_json::Value>) -> Option<netmortem_formats::bun
     serde_json::from_value(told.clone()).ok()
 }
 
-/// The events that a bundle's manifest says were enabled.
+/// The events that a bundle's manifest says were enabled; none: it does not say (it was made of a trace.dat).
 fn enabled(manifest: &Option<serde_json::Value>) -> Option<Vec<String>> {
     let events = manifest.as_ref()?.pointer("/plan/events")?.as_array()?;
-    Some(
-        events
-            .iter()
-            .filter_map(|e| e.get("name")?.as_str())
-            .map(str::to_string)
-            .collect(),
-    )
+    let names = events.iter().filter_map(|e| e.get("name")?.as_str());
+    let names: Vec<String> = names.map(str::to_string).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 /// Wall clock minus trace clock, for clocks that the recorded pairs cover.

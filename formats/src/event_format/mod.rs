@@ -29,6 +29,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 mod value_table;
+mod write;
 
 pub use access::{BytesAccess, IntAccess, StrAccess};
 pub(crate) use parse::field_line;

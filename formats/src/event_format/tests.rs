@@ -7,3 +7,4 @@ mod oracle;
 mod speed;
 mod texts;
 mod value_table;
+mod write;

@@ -116,7 +116,7 @@ fn of_bundle(capture: &Capture) -> Vec<Tap> {
     for (n, (_, reading)) in by_tap {
         let planned = plan.get(n as usize);
         let mut of_tap = reading.finish();
-        if let (true, Some(p)) = (of_tap.iter().all(|t| t.name.is_empty()), planned) {
+        if let (true, Some(p)) = (of_tap.iter().all(|t| t.name.is_empty() && t.packets == 0), planned) {
             // Nothing was written before the cut.
             let problems = of_tap.into_iter().flat_map(|t| t.problems).collect();
             of_tap = vec![Tap {

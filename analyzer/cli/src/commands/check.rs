@@ -25,9 +25,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
-    #[arg(value_name = "INPUT")]
-    input: PathBuf,
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input. Of the same time and joined to a bundle: pcap, pcapng (of
+    /// eth0 when its file does not say so: eth0=dump.pcap), bundles of the same boot
+    #[arg(value_name = "INPUT", required = true)]
+    input: Vec<PathBuf>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -38,7 +39,7 @@ pub struct Args {
 
 /// Checks.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
-    let capture = input::open(&args.input)?;
+    let capture = input::open_all(&args.input)?;
     let progress = Progress::of_bytes(input::coded_bytes(&capture));
     let info = ingest::check(
         &capture,

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use netmortem_analyzer::export::bundle::{Change, RewriteError, rewrite};
+use netmortem_analyzer::export::bundle::{Change, RewriteError, import, rewrite};
 use netmortem_analyzer::export::packets::{self, PacketsError};
 use netmortem_analyzer::export::perfetto;
 use netmortem_analyzer::export::slice::{self, Compared, Cut, Flow, SliceError, Subject};
 use netmortem_analyzer::ingest::Options;
-use netmortem_formats::Capture;
+use netmortem_formats::{Bytes, Capture, open_bytes};
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
@@ -22,8 +22,10 @@ Examples:
   netmortem convert incident.nmb -o incident.perfetto-trace   open it at ui.perfetto.dev (nothing is uploaded)
   netmortem convert incident.nmb -o tables/ --to parquet      one Parquet file for each table
   netmortem convert incident.nmb -o packets.pcapng            recorded with --pcap: wireshark shows where each packet waited
+  netmortem convert incident.nmb eth0=dump.pcap -o packets.pcapng   the same for what tcpdump captured at that time
   netmortem convert incident.nmb --time 1s..3s -o slice.nmb   these two seconds, for the ticket
   netmortem convert incident.nmb --flow 10.0.0.1:443 -o slice.nmb   without what is of other flows
+  netmortem convert trace.dat -o incident.nmb                 what trace-cmd or perf recorded, as a bundle
   netmortem convert incident.nmb --redact -o public.nmb       pseudonyms for names and addresses; findings stay
 
 Without --to the name of OUT says the form: .perfetto-trace or .pftrace is perfetto, .pcapng and .nmb are themselves; a name that ends in /, or a folder, is parquet.
@@ -39,7 +41,7 @@ pub enum To {
     Perfetto,
     /// The bundle's packets, each with where it waited as its comment.
     Pcapng,
-    /// A bundle: cut (--time), with pseudonyms (--redact), or only written anew.
+    /// A bundle: cut (--time, --flow, --dev), with pseudonyms (--redact), made of a trace.dat or perf.data.
     Bundle,
 }
 
@@ -47,22 +49,23 @@ pub enum To {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
-    #[arg(value_name = "INPUT")]
-    input: PathBuf,
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input. Of the same time and joined to a bundle: pcap, pcapng (of
+    /// eth0 when its file does not say so: eth0=dump.pcap), bundles of the same boot
+    #[arg(value_name = "INPUT", required = true)]
+    input: Vec<PathBuf>,
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Into what [default: what the name of OUT says]
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<To>,
-    /// Only this time of a bundle, like 1s..3s, ..500ms or 2s.. since its first event
+    /// Only this time, like 1s..3s, ..500ms or 2s.. since its first event
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     time: Option<(Option<u64>, Option<u64>)>,
-    /// Of a bundle, without what is proven to be of other flows; repeat for several
+    /// Without what is proven to be of other flows; repeat for several
     #[arg(long, value_name = "FLOW", value_delimiter = ',')]
     flow: Vec<Flow>,
-    /// Of a bundle, without packets that passed other devices only; repeat for several
+    /// Without packets that passed other devices only; repeat for several
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dev: Vec<String>,
     /// Pseudonyms for names of tasks and devices and for addresses, the same ones everywhere
@@ -113,10 +116,10 @@ fn parquet(args: &Args) -> anyhow::Result<Outcome> {
     }
     // Made before the long run: what cannot be written is told at once.
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let facts = input::facts(&args.input)?;
+    let facts = input::facts_of(&input::with_events(input::open_all(&args.input)?)?);
     for table in facts.tables() {
         let path = folder.join(format!("{}.parquet", table.name()));
-        output::distinct(&args.input, &[&path])?;
+        output::distinct_from(&args.input, &[&path])?;
         let mut out = create(&path)?;
         netmortem_frames::to_parquet(table.as_ref(), &mut out)?;
         out.flush()?;
@@ -126,8 +129,8 @@ fn parquet(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn trace(args: &Args) -> anyhow::Result<Outcome> {
-    output::distinct(&args.input, &[&args.output])?;
-    let capture = input::open(&args.input)?;
+    output::distinct_from(&args.input, &[&args.output])?;
+    let capture = input::open_all(&args.input)?;
     let facts = input::facts_of(&capture);
     let mut out = output::private_writer(&args.output)?;
     let w = perfetto::write(&facts, &capture, &mut out)?;
@@ -140,8 +143,8 @@ fn trace(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
-    output::distinct(&args.input, &[&args.output])?;
-    let capture = input::open(&args.input)?;
+    output::distinct_from(&args.input, &[&args.output])?;
+    let capture = input::open_all(&args.input)?;
     let has = |m: &netmortem_formats::Member| m.name.starts_with("packets/");
     if !capture.members.iter().any(has) {
         let none = PacketsError::NoPackets.to_string();
@@ -169,8 +172,24 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn bundle(args: &Args) -> anyhow::Result<Outcome> {
-    output::distinct(&args.input, &[&args.output])?;
-    let capture = input::open(&args.input)?;
+    output::distinct_from(&args.input, &[&args.output])?;
+    let mut capture = input::with_events(input::open_all(&args.input)?)?;
+    let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
+    if capture.format != "bundle" {
+        if !changed {
+            return made(&capture, output::private_writer(&args.output)?);
+        }
+        // Made a bundle first, in memory, and changed then.
+        let (bytes, _) = import(&capture, vec![]).map_err(told)?;
+        let source = capture.source.clone();
+        drop(capture);
+        capture = open_bytes(&source, Bytes::Owned(bytes)).map_err(|e| {
+            failure(
+                e.to_string(),
+                "convert it without --time, --flow, --dev and --redact first",
+            )
+        })?;
+    }
     let mut change = Change {
         redact: args.redact,
         ..Change::default()
@@ -179,14 +198,13 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         flows: args.flow.clone(),
         devs: args.dev.clone(),
     };
-    let sliced = subject != Subject::default() && can_be_rewritten(&capture)?;
-    let before = sliced.then(|| input::facts_of(&capture));
+    let before = (subject != Subject::default()).then(|| input::facts_of(&capture));
     let mut same = Compared::default();
     if let Some(facts) = &before {
         let (cut, compared) = slice::cut(&capture, facts, &subject).map_err(|e| match e {
             SliceError::Rewrite(e) => told(e),
             SliceError::Nothing(what) => {
-                let input = output::quoted(&args.input);
+                let input = output::quoted(Path::new(&capture.source));
                 failure(
                     what,
                     format!(
@@ -229,9 +247,11 @@ fn told(e: RewriteError) -> anyhow::Error {
             e.to_string(),
             "`netmortem check INPUT` prints when it begins and how long it is",
         ),
-        RewriteError::NotABundle(_) | RewriteError::NoManifest => {
-            failure(e.to_string(), "record with `netmortem record`")
-        }
+        e @ (RewriteError::NotABundle(_)
+        | RewriteError::NoManifest
+        | RewriteError::NoEvents(_)
+        | RewriteError::Cycles
+        | RewriteError::Instances) => failure(e.to_string(), "record with `netmortem record`"),
         RewriteError::OfPerf => failure(
             e.to_string(),
             "record into a tracing instance (--backend ftrace) what is to be cut or passed on",
@@ -239,15 +259,16 @@ fn told(e: RewriteError) -> anyhow::Error {
     }
 }
 
-/// Refused before the long run.
-fn can_be_rewritten(capture: &Capture) -> anyhow::Result<bool> {
-    match capture.format {
-        "bundle" => Ok(true),
-        format => Err(failure(
-            RewriteError::NotABundle(format).to_string(),
-            "record with `netmortem record`",
-        )),
-    }
+/// A bundle of another tool's recording.
+fn made(capture: &Capture, out: Box<dyn Write>) -> anyhow::Result<Outcome> {
+    let (mut out, done) = import(capture, out).map_err(told)?;
+    out.flush()?;
+    let left_out = match done.left_out {
+        0 => String::new(),
+        n => format!(", {n} of other tracing instances left out"),
+    };
+    say(&format!("{} events, {} bytes{left_out}", done.events, done.bytes))?;
+    Ok(Outcome::Done)
 }
 
 fn others(cut: &Cut, events: u64) -> String {

@@ -15,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   netmortem report incident.nmb                                 writes report.html
   netmortem report incident.nmb -o ticket-4711.html --png pics  and every chart as a PNG
+  netmortem report incident.nmb eth0=dump.pcap                  with packets of the same time
   netmortem report trace.dat --json facts.json                  and the same facts for a program
   netmortem report incident.nmb --format md                     a summary for a ticket, as Markdown
   netmortem report incident.nmb -o - > report.html";
@@ -23,9 +24,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb), trace.dat or perf.data; - is standard input
-    #[arg(value_name = "INPUT")]
-    input: PathBuf,
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input. Of the same time and joined to a bundle: pcap, pcapng (of
+    /// eth0 when its file does not say so: eth0=dump.pcap), bundles of the same boot
+    #[arg(value_name = "INPUT", required = true)]
+    input: Vec<PathBuf>,
     /// Where to write; - is standard output [default: report.html, of md standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -75,9 +77,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         .flatten()
         .map(PathBuf::as_path)
         .collect();
-    output::distinct(&args.input, &outputs)?;
+    output::distinct_from(&args.input, &outputs)?;
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
-    let capture = input::open_events(&args.input)?;
+    let capture = input::with_events(input::open_all(&args.input)?)?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
     let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;

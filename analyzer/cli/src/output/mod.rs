@@ -23,7 +23,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 pub use sheet::Sheet;
-pub use targets::distinct;
+pub use targets::{distinct, distinct_from};
 pub use text::{Look, clean, clean_lines, group_digits};
 
 /// How a table is printed.

@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::failure;
 
+/// As [`distinct`], of several inputs.
+pub fn distinct_from(inputs: &[PathBuf], outputs: &[&Path]) -> anyhow::Result<()> {
+    inputs
+        .iter()
+        .try_for_each(|i| distinct(&crate::input::file_of(i), outputs))
+}
+
 /// What a path writes to.
 #[derive(PartialEq, Eq)]
 enum Target {

@@ -178,3 +178,90 @@ fn explain_prints_commands_with_the_name_of_the_file() {
     assert!(code == 1 && told.contains(&format!("'{file}'")), "{told}");
     std::fs::remove_dir_all(dir).unwrap();
 }
+
+/// What trace-cmd and perf recorded becomes a bundle with the same tables.
+#[test]
+fn a_foreign_recording_becomes_a_bundle_with_the_same_tables() {
+    let dir = tempdir("convert-foreign");
+    for (name, input) in [("t", "tracedat-loopback/trace.dat"), ("p", "perf-loopback/perf.data")] {
+        let (input, to) = (sample(input), dir.join(name).with_extension("nmb"));
+        let to = to.to_str().unwrap();
+        let out = run(&["convert", &input, "-o", to]);
+        let told = String::from_utf8(out.stderr).unwrap();
+        let check = json(&["check", "--json", to]);
+        assert!(
+            out.status.success() && told.starts_with(&format!("{} events, ", check["total_events"])),
+            "{told}"
+        );
+        assert_eq!(check["format"], "bundle");
+        for view in ["skbs", "rx", "tx", "softirqs", "gaps", "connections"] {
+            let of = |path: &str| stdout(&["show", view, path, "--format", "csv"]);
+            assert_eq!(of(&input), of(to), "{input} {view}");
+        }
+        let slice = dir.join("slice.nmb").to_str().unwrap().to_owned();
+        assert!(
+            run(&["convert", &input, "--time", "..500ms", "-o", &slice])
+                .status
+                .success()
+        );
+        assert!(json(&["check", "--json", &slice])["total_events"].as_u64() <= check["total_events"].as_u64());
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// Packets of another program, as an input beside the bundle.
+#[test]
+fn packets_of_another_program_are_joined_to_a_bundle() {
+    let dir = tempdir("join");
+    let pcap = dir.join("sender.pcap");
+    let out = std::process::Command::new("zstd")
+        .args(["-qdc", &sample("sawtooth/sender.pcap.zst")])
+        .output();
+    let Ok(out) = out else {
+        println!("skipped: no zstd here");
+        return;
+    };
+    std::fs::write(&pcap, out.stdout).unwrap();
+    let (bundle, pcap) = (sample("sawtooth/sawtooth.nmb"), pcap.to_str().unwrap());
+    let named = format!("va={pcap}");
+    let check = json(&["check", "--json", &named, &bundle]);
+    assert_eq!(
+        (&check["packets"][0]["name"], &check["format"]),
+        (&"va".into(), &"bundle".into())
+    );
+    assert_eq!(
+        check["total_events"],
+        json(&["check", "--json", &bundle])["total_events"]
+    );
+    let to = dir.join("out.pcapng");
+    let out = run(&["convert", &bundle, &named, "-o", to.to_str().unwrap()]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    let packets = check["packets"][0]["packets"].as_u64().unwrap();
+    assert!(
+        out.status.success() && told.starts_with(&format!("{packets} packets: ")),
+        "{told}"
+    );
+    let page = dir.join("r.html");
+    assert!(
+        run(&["report", &bundle, &named, "-o", page.to_str().unwrap()])
+            .status
+            .success()
+    );
+    for (other, why) in [
+        (sample("kernel-6.1/netem.nmb"), "different boots"),
+        (sample("rpc/rpc.nmb"), "is of another time"),
+        (bundle.clone(), "are the same recording"),
+        (
+            sample("tracedat-loopback/trace.dat"),
+            "only packets (pcap, pcapng) and bundles",
+        ),
+    ] {
+        let (code, told) = failed(&["check", &bundle, &other]);
+        assert!(code == 1 && told.contains(why) && told.contains("\n  next: "), "{told}");
+    }
+    let (code, told) = failed(&["check", &named, &sample("rpc/rpc.nmb")]);
+    assert!(code == 1 && told.contains("is of another time"), "{told}");
+    let (_, told) = failed(&["report", &bundle, &named, "-o", pcap]);
+    assert!(told.contains("is the recording"), "{told}");
+    std::fs::remove_dir_all(dir).unwrap();
+}

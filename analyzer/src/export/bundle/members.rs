@@ -68,8 +68,7 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     let Some((what, when, coded)) = snapshot(name) else {
         // Packets, seconds, and what later recorders add. Seconds and packets are of all of the recording and numbered
         // without holes, and packets are the addresses themselves, of all flows.
-        let packets = change.cut.is_some() && name.starts_with("packets/");
-        return match change.redact || change.window.is_some() || packets {
+        return match change.redact || change.window.is_some() || change.cut.is_some() {
             true => None,
             false => as_is(),
         };
@@ -86,6 +85,15 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
         if !stays {
             return None;
         }
+    }
+    // They count the events of all flows: what was cut would be missed.
+    let counts = |what: &str| COUNTERS.contains(&what) || PROC_COUNTERS.contains(&what);
+    let of = what
+        .strip_prefix("netns/")
+        .and_then(|r| r.split_once('/'))
+        .map_or(what, |r| r.1);
+    if change.cut.is_some() && counts(of) {
+        return None;
     }
     if !change.redact {
         return as_is();
@@ -194,7 +202,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     }
     if !done.left_out.is_empty() {
         m.notes.push(format!(
-            "{} members of the original were left out, because they are not of this time or may hold names and addresses: {}",
+            "{} members of the original were left out, because they are not of this time, count all flows, or may hold names and addresses: {}",
             done.left_out.len(),
             shortened(&done.left_out)
         ));

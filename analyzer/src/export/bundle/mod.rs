@@ -10,9 +10,10 @@
 //! ```
 //! A cut bundle is what a recording begun and ended at the window's ends would be: the analysis sees its ends as censoring.
 //! Counters of the host that were read over all of the recording are left out of it, because they are not of the window;
-//! so are states of sockets, which are older than it. A cut by flow or device has the whole
-//! time, so counters of the host stay in it.
+//! so are states of sockets, which are older than it. A cut by flow or device leaves out
+//! counters of the host, too: they count what was cut.
 
+mod foreign;
 mod members;
 mod names;
 mod pages;
@@ -28,6 +29,7 @@ use netmortem_formats::bundle::{BundleWriter, End, Manifest, PagesEncoder, Pages
 use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Capture, CpuStats, Locus, StreamItem};
 
+pub use self::foreign::{Imported, import};
 use self::names::Names;
 use self::pages::PageWriter;
 use self::payload::Payloads;
@@ -84,6 +86,15 @@ pub enum RewriteError {
     /// Its members are records of perf, not sub-buffers.
     #[error("this bundle was recorded with perf events (--backend perf): such bundles cannot be cut or redacted yet")]
     OfPerf,
+    /// Packets, or what is a bundle already.
+    #[error("only a trace.dat or a perf.data can be made a bundle: this is {0}")]
+    NoEvents(&'static str),
+    /// Its times are cycles.
+    #[error("its times are cycles of the processor (clock x86-tsc), which a bundle cannot have")]
+    Cycles,
+    /// A bundle has one ring buffer of each CPU.
+    #[error("it is several recordings joined: a bundle has one ring buffer for each CPU")]
+    Instances,
     /// The window holds no event.
     #[error("no event of the recording lies in that time")]
     Empty,
@@ -114,6 +125,11 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         .ok_or(RewriteError::NoManifest)?;
     if manifest.plan.perf.is_some() || capture.streams.iter().any(|s| s.perf.is_some()) {
         return Err(RewriteError::OfPerf);
+    }
+    let mut cpus_of: Vec<u32> = capture.streams.iter().map(|s| s.cpu).collect();
+    cpus_of.sort_unstable();
+    if cpus_of.windows(2).any(|w| w.first() == w.last()) {
+        return Err(RewriteError::Instances);
     }
     let end: Option<End> = capture.end.clone().and_then(|e| serde_json::from_value(e).ok());
     let mut names = Names::default();

@@ -1,3 +1,4 @@
+mod foreign;
 mod holes;
 
 use std::collections::BTreeMap;

@@ -18,6 +18,7 @@ mod sights;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use netmortem_formats::bundle::parse_packets_name;
@@ -68,7 +69,8 @@ pub enum PacketsError {
 struct Packet {
     interface: usize,
     realtime_ns: i64,
-    out: bool,
+    /// `None`: its file does not say.
+    out: Option<bool>,
     data: Vec<u8>,
     original_bytes: u32,
     flags: Option<u32>,
@@ -162,7 +164,7 @@ fn read(capture: &Capture) -> (Vec<AnnotatedInterface>, Vec<Packet>) {
                     packets.push(Packet {
                         interface: *at,
                         realtime_ns,
-                        out: p.flags.is_some_and(|f| f & 3 == 2),
+                        out: p.flags.and_then(direction),
                         data: p.data.to_vec(),
                         original_bytes: p.original_bytes,
                         flags: p.flags,
@@ -175,6 +177,29 @@ fn read(capture: &Capture) -> (Vec<AnnotatedInterface>, Vec<Packet>) {
         }
     }
     (interfaces, packets)
+}
+
+/// Whether a packet was sent, by `epb_flags`; `None`: not told, as by what tcpdump writes.
+fn direction(flags: u32) -> Option<bool> {
+    match flags & 3 {
+        1 => Some(false),
+        2 => Some(true),
+        _ => None,
+    }
+}
+
+/// What a packet is whose direction is not told: it is taken when one direction alone has a sight for it.
+fn either(sent: Match, received: Match) -> (bool, Match) {
+    let count = |m: Match| match m {
+        Match::None => 0,
+        Match::One(..) => 1,
+        Match::Several(n) => n,
+    };
+    match (sent, received) {
+        (Match::None, other) => (false, other),
+        (other, Match::None) => (true, other),
+        (a, b) => (false, Match::Several(count(a).saturating_add(count(b)))),
+    }
 }
 
 /// Trace clock of a moment of CLOCK_REALTIME, by the nearest clock pair.
@@ -213,11 +238,15 @@ fn comment(
     let stories = Stories::of(facts);
     for (at, i) in interfaces.iter().enumerate() {
         let doubt = doubtful(capture, &i.name);
+        let none = vec![];
+        let of_way = |out: bool| sights.get(&(Name::new(i.name.as_bytes()), out)).unwrap_or(&none);
+        // By packet: what it is as one sent, and as one received.
+        let mut found: BTreeMap<usize, [Option<Match>; 2]> = BTreeMap::new();
         for out in [false, true] {
             let of: Vec<usize> = packets
                 .iter()
                 .enumerate()
-                .filter(|(_, p)| p.interface == at && p.out == out)
+                .filter(|(_, p)| p.interface == at && p.out.is_none_or(|o| o == out))
                 .map(|(k, _)| k)
                 .collect();
             let link = if out { 0 } else { link_bytes(i.link_type) };
@@ -230,32 +259,38 @@ fn comment(
                     ends: ends(i.link_type, &p.data),
                 })
                 .collect();
-            let none = vec![];
-            let there = sights.get(&(Name::new(i.name.as_bytes()), out)).unwrap_or(&none);
-            let found = matches(&seen, there, &sockets, doubt);
-            for (k, m) in of.iter().zip(found) {
-                let Some(p) = packets.get_mut(*k) else { continue };
-                p.comment = match m {
-                    Match::One(s, agree) => {
-                        let (word, n) = match agree {
-                            true => ("certain", &mut w.certain),
-                            false => ("strong", &mut w.strong),
-                        };
-                        *n += 1;
-                        let skb = there.get(s).and_then(|s| s.skb);
-                        let at = there.get(s).map(|s| s.ts);
-                        stories.tell(skb, out, at, word)
-                    }
-                    Match::None => {
-                        w.unmatched += 1;
-                        "netmortem: no event of the kernel fits this packet".into()
-                    }
-                    Match::Several(n) => {
-                        w.ambiguous += 1;
-                        format!("netmortem: {n} events of the kernel fit this packet; none is taken")
-                    }
-                };
+            for (k, m) in of.iter().zip(matches(&seen, of_way(out), &sockets, doubt)) {
+                if let Some(slot) = found.entry(*k).or_default().get_mut(usize::from(out)) {
+                    *slot = Some(m);
+                }
             }
+        }
+        for (k, [received, sent]) in found {
+            let Some(p) = packets.get_mut(k) else { continue };
+            let (out, m) = match (sent, received) {
+                (Some(sent), Some(received)) => either(sent, received),
+                (Some(m), None) => (true, m),
+                (_, m) => (false, m.unwrap_or(Match::None)),
+            };
+            p.comment = match m {
+                Match::One(s, agree) => {
+                    let (word, n) = match agree {
+                        true => ("certain", &mut w.certain),
+                        false => ("strong", &mut w.strong),
+                    };
+                    *n += 1;
+                    let sight = of_way(out).get(s);
+                    stories.tell(sight.and_then(|s| s.skb), out, sight.map(|s| s.ts), word)
+                }
+                Match::None => {
+                    w.unmatched += 1;
+                    "netmortem: no event of the kernel fits this packet".into()
+                }
+                Match::Several(n) => {
+                    w.ambiguous += 1;
+                    format!("netmortem: {n} events of the kernel fit this packet; none is taken")
+                }
+            };
         }
     }
 }

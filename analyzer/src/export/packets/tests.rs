@@ -1,3 +1,5 @@
+mod joined;
+
 use std::net::IpAddr;
 
 use super::headers::{Ends, ends};

@@ -1,0 +1,276 @@
+//! A bundle of what another tool recorded: a trace.dat or a perf.data.
+//!
+//! In: an opened recording. Out: a bundle with its events, formats, symbols, names of tasks and losses. What such a recording
+//! does not have (counters and settings of the host, clock pairs of a trace.dat) is not in it, and the analysis says so as it
+//! does of the original. Must not say that an event was enabled where the original does not say it.
+//!
+//! ```text
+//! the ring buffers that are read (ingest) -> records, by time where they are perf's, on the recording's own offset of time
+//!   -> sub-buffers of 4096 bytes -> trace/cpuN/000001...
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use netmortem_formats::bundle::{
+    BundleWriter, Clocks, End, FORMAT_VERSION, HEADER_PAGE, KALLSYMS, Machine, Manifest, PRINTK_FORMATS, PagesEncoder,
+    PagesName, Plan, PlannedEvent, RecorderEnd, RecorderInfo, SAVED_CMDLINES, event_format_name,
+};
+use netmortem_formats::capture::ClockConversion;
+use netmortem_formats::sub_buffer::PageLayout;
+use netmortem_formats::{Capture, CpuStats, Locus, Stream, StreamItem};
+
+use super::pages::PageWriter;
+use super::{MEMBER_BYTES, RewriteError};
+use crate::ingest::{CaptureInfo, Options, TraceClock, check};
+
+/// What was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Imported {
+    /// Events in the bundle.
+    pub events: u64,
+    /// Events of other tracing instances, which the analysis does not read either.
+    pub left_out: u64,
+    /// Bytes of the bundle.
+    pub bytes: u64,
+}
+
+/// Bytes of a sub-buffer.
+const PAGE: u32 = 4096;
+
+/// Writes the bundle.
+pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), RewriteError> {
+    if !["trace.dat", "perf.data"].contains(&capture.format) {
+        return Err(RewriteError::NoEvents(capture.format));
+    }
+    let cycles = |c: &ClockConversion| matches!(c, ClockConversion::Tsc2Nsec { .. });
+    if capture.clock_conversions.iter().any(cycles) {
+        return Err(RewriteError::Cycles);
+    }
+    let info = check(capture, &Options::default());
+    let used: Vec<&Stream> = (capture.streams.iter().zip(&info.streams))
+        .filter(|(_, i)| i.used)
+        .map(|(s, _)| s)
+        .collect();
+    let most = (info.streams.iter().filter(|s| s.used)).max_by_key(|s| s.events);
+    let instance = most.map_or("", |s| s.instance.as_str());
+    if info.start_ns.is_none_or(|t| t < 0) {
+        return Err(RewriteError::Empty);
+    }
+    let layout = PageLayout {
+        endian: capture.endian,
+        timestamp_offset: 0,
+        commit_offset: 8,
+        commit_size: 8,
+        data_offset: 16,
+        size: PAGE,
+    };
+    let mut done = Imported::default();
+    let mut writer = BundleWriter::new(out, &manifest(capture, &info, &used, instance))?;
+    writer.append(HEADER_PAGE, header_page().as_bytes())?;
+    for f in &capture.event_formats {
+        let name = event_format_name(&f.system, &f.name);
+        writer.append(&name, f.text().as_bytes())?;
+    }
+    let mut encoder = PagesEncoder::new(3)?;
+    if !capture.kallsyms.text().is_empty() {
+        writer.append(KALLSYMS, &encoder.encode(capture.kallsyms.text())?)?;
+    }
+    if !capture.printk_formats.is_empty() {
+        writer.append(PRINTK_FORMATS, &capture.printk_formats)?;
+    }
+    let clock = TraceClock::of(capture);
+    let mut ring_bytes = 0u64;
+    let mut cpus: Vec<u32> = used.iter().map(|s| s.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    for cpu in cpus {
+        let mut sequence = 0;
+        let mut pages = PageWriter::new(layout);
+        let mut member = |bytes: Vec<u8>| -> Result<(), RewriteError> {
+            if !bytes.is_empty() {
+                sequence += 1;
+                ring_bytes += bytes.len() as u64;
+                let name = PagesName { cpu, sequence };
+                writer.append_pages(name, &encoder.encode(&bytes)?)?;
+            }
+            Ok(())
+        };
+        let of_cpu = used.iter().filter(|s| s.cpu == cpu);
+        for item in merged(of_cpu.map(|s| items(capture, s)).collect()) {
+            match item.what {
+                What::Lost(count) => pages.lost(count),
+                What::Record(payload) => {
+                    let ts = u64::try_from(clock.ns(item.ts)).unwrap_or(0);
+                    match pages.record(ts, &payload) {
+                        true => done.events += 1,
+                        false => pages.lost(Some(1)),
+                    }
+                }
+            }
+            if pages.len() >= MEMBER_BYTES {
+                member(pages.take())?;
+            }
+        }
+        member(pages.finish())?;
+    }
+    done.left_out = info.total_events.saturating_sub(done.events);
+    let mut names = String::new();
+    for (pid, comm) in &capture.comms {
+        names += &format!("{pid} {comm}\n");
+    }
+    writer.append(SAVED_CMDLINES, names.as_bytes())?;
+    let end = End {
+        stop_reason: "unknown".into(),
+        clock: capture.clock_pairs.last().copied().unwrap_or_default(),
+        cpu_stats: stats(capture, &used, instance),
+        recorder: RecorderEnd { cpu_ns: 0, ring_bytes },
+        problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
+        ..End::default()
+    };
+    let (out, bytes) = writer.finish(end)?;
+    done.bytes = bytes;
+    Ok((out, done))
+}
+
+fn manifest(capture: &Capture, info: &CaptureInfo, used: &[&Stream], instance: &str) -> Manifest {
+    let source = capture.source.rsplit('/').next().unwrap_or_default();
+    let mut notes = vec![format!(
+        "This bundle was made of {source} ({} {}) by netmortem convert. It has what that has: no counters or settings of the host.",
+        capture.format, capture.format_version
+    )];
+    let told = capture.problems.iter().map(|p| p.message.as_str());
+    notes.extend(told.map(|p| format!("Of the original: {p}.")));
+    let others = info.streams.iter().filter(|s| !s.used).map(|s| s.events);
+    match others.fold(0, u64::saturating_add) {
+        0 => {}
+        n => notes.push(format!(
+            "{n} events of other tracing instances were left out: they are of the same time and would count twice."
+        )),
+    }
+    Manifest {
+        format_version: FORMAT_VERSION,
+        recorder: RecorderInfo {
+            command_line: match info.command.as_str() {
+                "" => vec![],
+                line => vec![line.to_owned()],
+            },
+            ..RecorderInfo::default()
+        },
+        host: capture.host.clone(),
+        machine: Machine {
+            endian: capture.endian,
+            ..Machine::default()
+        },
+        clocks: Clocks {
+            trace_clock: info.clock.clone(),
+            start: capture.clock_pairs.first().copied().unwrap_or_default(),
+        },
+        plan: Plan {
+            instance: instance.to_owned(),
+            cpus: used
+                .iter()
+                .map(|s| s.cpu)
+                .collect::<BTreeSet<u32>>()
+                .into_iter()
+                .collect(),
+            events: (info.enabled_events.iter().flatten())
+                .map(|name| PlannedEvent {
+                    name: name.clone(),
+                    ..PlannedEvent::default()
+                })
+                .collect(),
+            ..Plan::default()
+        },
+        notes,
+        ..Manifest::default()
+    }
+}
+
+/// What tracefs says of sub-buffers on a 64-bit kernel with pages of 4096 bytes.
+fn header_page() -> String {
+    let data = PAGE - 16;
+    format!(
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:{data};\tsigned:1;\n"
+    )
+}
+
+/// One item of a stream, with the time it is at.
+struct Item {
+    ts: u64,
+    what: What,
+}
+
+enum What {
+    Record(Vec<u8>),
+    Lost(Option<u64>),
+}
+
+/// What the kernel counted, of the instances that are read, as one instance.
+fn stats(capture: &Capture, used: &[&Stream], instance: &str) -> Vec<CpuStats> {
+    let mut of: BTreeMap<u32, CpuStats> = BTreeMap::new();
+    let read = |s: &&CpuStats| used.iter().any(|u| u.cpu == s.cpu && u.instance == s.instance);
+    for s in capture.cpu_stats.iter().filter(read) {
+        let sum = of.entry(s.cpu).or_insert_with(|| CpuStats {
+            instance: instance.to_owned(),
+            cpu: s.cpu,
+            ..CpuStats::default()
+        });
+        sum.entries = sum.entries.saturating_add(s.entries);
+        sum.overrun = sum.overrun.saturating_add(s.overrun);
+        sum.commit_overrun = sum.commit_overrun.saturating_add(s.commit_overrun);
+        sum.dropped_events = sum.dropped_events.saturating_add(s.dropped_events);
+        sum.read_events = sum.read_events.saturating_add(s.read_events);
+        sum.bytes = sum.bytes.saturating_add(s.bytes);
+    }
+    of.into_values().collect()
+}
+
+/// Items of several ring buffers of one CPU, by time; each keeps its own order.
+fn merged(of: Vec<Vec<Item>>) -> Vec<Item> {
+    let mut heads: Vec<_> = of.into_iter().map(|items| items.into_iter().peekable()).collect();
+    let mut out = vec![];
+    loop {
+        let next = heads.iter_mut().enumerate();
+        let oldest = next.filter_map(|(i, h)| Some((h.peek()?.ts, i))).min();
+        let Some(item) = oldest.and_then(|(_, i)| heads.get_mut(i)?.next()) else {
+            return out;
+        };
+        out.push(item);
+    }
+}
+
+/// All items in order. What cannot be decoded is a loss of unknown size, where it is.
+fn items(capture: &Capture, stream: &Stream) -> Vec<Item> {
+    let mut out: Vec<Item> = vec![];
+    // A loss is behind all that came before it.
+    let mut latest = 0;
+    for chunk in &stream.chunks {
+        let lost = |ts, count| Item {
+            ts,
+            what: What::Lost(count),
+        };
+        let bytes = match capture.chunk_bytes(chunk) {
+            Ok(bytes) => bytes,
+            Err(_) => {
+                out.push(lost(latest, None));
+                continue;
+            }
+        };
+        stream.for_each(&bytes, Locus::default(), |item| match item {
+            Ok(StreamItem::Record(r)) => {
+                latest = latest.max(r.ts);
+                out.push(Item {
+                    ts: r.ts,
+                    what: What::Record(r.payload.to_vec()),
+                });
+            }
+            Ok(StreamItem::Lost(l)) => out.push(lost(latest, l.count)),
+            Err(_) => out.push(lost(latest, None)),
+        });
+    }
+    if stream.perf.is_some() {
+        out.sort_by_key(|i| i.ts);
+    }
+    out
+}
