@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netmortem_formats::Capture;
 use netmortem_formats::capture::{Snapshot, SnapshotWhen};
 use netmortem_formats::event_format::ValueTable;
+use netmortem_formats::{Capture, Endian};
 
+mod qdisc;
 #[cfg(test)]
 mod tests;
 
@@ -63,7 +64,7 @@ impl Settings {
         drop_reasons(capture, &mut of);
         let names = device_names(capture);
         for s in capture.snapshots.iter().filter(|s| s.when == SnapshotWhen::Start) {
-            snapshot(s, &names, &mut of);
+            snapshot(s, &names, capture.endian, &mut of);
         }
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
     }
@@ -122,7 +123,7 @@ fn device_names(capture: &Capture) -> BTreeMap<(String, String), String> {
     out
 }
 
-fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, of: &mut Collected) {
+fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: Endian, of: &mut Collected) {
     let text = String::from_utf8_lossy(&s.text);
     if let Some(path) = s.what.strip_prefix("sys/") {
         // The recorder saves a few of them one by one too.
@@ -151,10 +152,10 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, of: &mut C
                     continue;
                 };
                 let root = field(line, "parent") == Some("0xffffffff");
-                let options = field(line, "options").map_or(String::new(), |o| format!(" options {o}"));
                 if let Some(kind) = field(line, "kind") {
                     let place = if root { "qdisc" } else { "qdisc below the root" };
-                    of.put(&format!("{dev} {place}"), &format!("{kind}{options}"));
+                    let options = field(line, "options").map_or(String::new(), |o| qdisc::options(kind, o, endian));
+                    of.put(&format!("{dev} {place}"), &format!("{kind} {options}"));
                 }
             }
             "nics" => {

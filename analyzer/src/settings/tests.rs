@@ -31,7 +31,7 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
         (
             "qdiscs",
             Start,
-            "netns=7 ifindex=2 kind=tbf parent=0xffffffff options=05 bytes=99\n",
+            "netns=7 ifindex=2 kind=tbf parent=0xffffffff options=280001000001000000000000a0252600000000000000000000000000a08601001027000000000000 bytes=99\n",
         ),
         (
             "nics",
@@ -52,7 +52,10 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
     assert_eq!(of("eth0 rx-0 rps_cpus"), Some("3"));
     assert_eq!(of("eth0 tx-0 bql_limit_max"), Some("9"));
     assert_eq!(of("eth0 mtu"), Some("1400"));
-    assert_eq!(of("eth0 qdisc"), Some("fq | tbf options 05"));
+    assert_eq!(
+        of("eth0 qdisc"),
+        Some("fq | tbf rate=20000000bit/s burst=1600B limit=100000B")
+    );
     assert_eq!(of("eth0 features tx-tcp-segmentation"), Some("off"));
     assert_eq!(of("irq 24 smp_affinity_list"), Some("0-1"));
     for gone in [
@@ -76,4 +79,29 @@ fn two_devices_of_one_name_stand_side_by_side() {
         "netns=7 ifindex=2 name=v mtu=1400\nnetns=8 ifindex=2 name=v mtu=9000\n",
     )]);
     assert_eq!(s.get("v mtu").map(String::as_str), Some("1400 | 9000"));
+}
+
+/// What `tc qdisc show` of iproute2 printed for the same qdiscs on Linux 6.18, in the comment of each.
+#[test]
+fn options_of_qdiscs_are_words() {
+    let of = |kind: &str, hex: &str| qdisc::options(kind, hex, netmortem_formats::Endian::Little);
+    // pfifo 80b0: dev d6 root refcnt 3 limit 77p
+    assert_eq!(of("pfifo", "4d000000"), "limit=77p");
+    // htb 80af: dev d5 root refcnt 3 r2q 10 default 0x10 direct_packets_stat 0 direct_qlen 1000
+    let htb = "18000200110003000a00000010000000000000000000000008000500e8030000";
+    assert_eq!(of("htb", htb), "r2q=10 default=0x10 direct_qlen=1000");
+    // fq_codel: TCA_FQ_CODEL_TARGET, _LIMIT and _ECN by hand, as include/uapi/linux/pkt_sched.h numbers them.
+    let fq_codel = "080001005c1b0000080002008403000008000400010000000800630007000000";
+    assert_eq!(
+        of("fq_codel", fq_codel),
+        "target=7004us limit=900p ecn=1 (attribute 99)=7"
+    );
+    // Of a kind not known here, and what is cut: that it differs can be seen, no more.
+    assert_eq!(of("cake", "0102"), "options 0102");
+    let long = "00".repeat(40);
+    assert!(of("cake", &long).starts_with("options of 40 bytes, sum "));
+    assert_ne!(of("cake", &long), of("cake", &("01".to_owned() + &long[2..])));
+    assert_eq!(of("tbf", "zz"), "options zz");
+    assert_eq!(of("tbf", "2800"), "options 2800");
+    assert_eq!(of("netem", "01"), "options 01");
 }

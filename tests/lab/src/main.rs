@@ -53,6 +53,9 @@ enum Command {
         /// Show what is said of every pair
         #[arg(short, long)]
         verbose: bool,
+        /// Record the large plants of the test instead, judge nothing
+        #[arg(long)]
+        large: bool,
         /// Pairs in all
         #[arg(default_value_t = 42)]
         pairs: usize,
@@ -186,7 +189,7 @@ fn one(name: &str, out: PathBuf, recorder: Option<PathBuf>) -> anyhow::Result<()
 fn play_pairs(out: &Path, n: usize, verbose: bool) -> anyhow::Result<u8> {
     match runner::unable() {
         Some(why) => tell(&format!("skipped: {why}; what is recorded already is judged")),
-        None => pairs::record(out, n, &Recorder::default(), &mut tell)?,
+        None => pairs::record(pairs::ALL, out, n, &Recorder::default(), &mut tell)?,
     }
     let table = pairs::judge(out);
     std::io::stdout().write_all(table.text(verbose).as_bytes())?;
@@ -210,7 +213,15 @@ fn main() -> ExitCode {
             let code = judge(&dirs, verbose)?;
             Ok(if failed { MISSED } else { code })
         }),
-        Command::Pairs { out, verbose, pairs } => play_pairs(&out, pairs, verbose),
+        Command::Pairs {
+            out,
+            pairs,
+            large: true,
+            ..
+        } => pairs::record(pairs::LARGE, &out, pairs, &Recorder::default(), &mut tell).map(|()| 0),
+        Command::Pairs {
+            out, verbose, pairs, ..
+        } => play_pairs(&out, pairs, verbose),
         Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| 0),
         Command::Hold => recording::hold().map(|()| 0),
         Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| 0).map_err(Into::into),

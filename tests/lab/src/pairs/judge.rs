@@ -61,15 +61,24 @@ fn pair(name: String, plant: Option<&Plant>, d: &Diff) -> Pair {
     }
 }
 
+/// Of the scenes' own devices: others use the machine, too.
+fn options() -> DiffOptions {
+    DiffOptions {
+        devices: vec!["va".into(), "vb".into()],
+        ..DiffOptions::default()
+    }
+}
+
+/// What is said of two recordings; `None` when one cannot be opened.
+pub fn between(before: &Path, after: &Path) -> Option<Diff> {
+    Some(compare(&[&facts(before)?], &[&facts(after)?], &options()))
+}
+
 /// Judges the pairs in a folder: every before with its after, every side with the next recording of the same side, and the
 /// halves of every recording.
 pub fn judge(out: &Path) -> Table {
     let mut table = Table::default();
-    // Others use the machine too: only the scenes' own devices.
-    let options = DiffOptions {
-        devices: vec!["va".into(), "vb".into()],
-        ..DiffOptions::default()
-    };
+    let options = options();
     let mut compared = |name: String, plant: Option<&Plant>, b: &Facts, a: &Facts, o: &DiffOptions| {
         table.0.push(pair(name, plant, &compare(&[b], &[a], o)));
     };

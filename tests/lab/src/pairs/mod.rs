@@ -19,8 +19,8 @@ use anyhow::Context;
 
 use crate::recording::Recorder;
 
-pub use judge::{Table, judge};
-pub use plants::ALL;
+pub use judge::{Table, between, judge};
+pub use plants::{ALL, LARGE};
 
 /// A planted change.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +40,16 @@ pub fn bundle(out: &Path, plant: &Plant, n: usize, side: &str) -> PathBuf {
     out.join(plant.name).join(format!("{n}-{side}")).join("bundle.nmb")
 }
 
-/// Records `pairs` pairs in all, the plants in turns; what is there already stays. A line for each is told.
-pub fn record(out: &Path, pairs: usize, recorder: &Recorder, tell: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
-    for at in 0..pairs {
-        let Some(plant) = ALL.get(at % ALL.len()) else { continue };
-        let n = at / ALL.len();
+/// Records `pairs` pairs in all, these plants in turns; what is there already stays. A line for each is told.
+pub fn record(
+    plants: &[Plant],
+    out: &Path,
+    pairs: usize,
+    recorder: &Recorder,
+    tell: &mut dyn FnMut(&str),
+) -> anyhow::Result<()> {
+    for (at, plant) in plants.iter().cycle().take(pairs).enumerate() {
+        let n = at / plants.len();
         for (side, planted) in [("before", false), ("after", true)] {
             let path = bundle(out, plant, n, side);
             if path.exists() {

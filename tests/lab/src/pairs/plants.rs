@@ -31,13 +31,13 @@ pub const ALL: &[Plant] = &[
         name: "qdisc_doubled",
         what: "a token bucket of half the rate: packets wait twice as long in it",
         names: &["device.qdisc[va]", "tx_udp.qdisc"],
-        play: bucket,
+        play: |dir, planted, recorder| bucket(dir, if planted { 20 } else { 40 }, recorder),
     },
     Plant {
         name: "loss_1_percent",
         what: "one packet in a hundred is dropped in the receiving namespace",
         names: &["drops.NETFILTER_DROP", "tcp.retransmits", "tx.met_recovery"],
-        play: loss,
+        play: |dir, planted, recorder| loss(dir, planted.then_some(100), recorder),
     },
     Plant {
         name: "coalescing",
@@ -50,6 +50,22 @@ pub const ALL: &[Plant] = &[
         what: "the sender's device has no segmentation offload any more",
         names: &["device.frame_bytes[va]"],
         play: offload,
+    },
+];
+
+/// Changes far above what a comparison can see, for a test on a busy machine. Not in the table of docs/diff.md.
+pub const LARGE: &[Plant] = &[
+    Plant {
+        name: "qdisc_tenfold",
+        what: "a token bucket of a tenth of the rate",
+        names: &["device.qdisc[va]", "tx_udp.qdisc"],
+        play: |dir, planted, recorder| bucket(dir, if planted { 20 } else { 200 }, recorder),
+    },
+    Plant {
+        name: "loss_5_percent",
+        what: "one packet in twenty is dropped in the receiving namespace",
+        names: &["drops.NETFILTER_DROP"],
+        play: |dir, planted, recorder| loss(dir, planted.then_some(20), recorder),
     },
 ];
 
@@ -78,9 +94,9 @@ fn filters_for(ns: i64) -> anyhow::Result<usize> {
     Ok(usize::try_from(ns / fastest)?.clamp(2, 40))
 }
 
-fn bucket(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+/// A token bucket of `rate` Mbit/s.
+fn bucket(dir: &Path, rate: u32, recorder: &Recorder) -> anyhow::Result<()> {
     let two = Two::new()?;
-    let rate = if planted { 20 } else { 40 };
     two.a.tc(&format!(
         "qdisc replace dev va root tbf rate {rate}mbit burst 1600 limit 100000"
     ))?;
@@ -89,13 +105,15 @@ fn bucket(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> 
     session.finish()
 }
 
-fn loss(dir: &Path, planted: bool, recorder: &Recorder) -> anyhow::Result<()> {
+/// One packet in `every` is dropped.
+fn loss(dir: &Path, every: Option<u32>, recorder: &Recorder) -> anyhow::Result<()> {
     let two = Two::new()?;
-    if planted {
+    if let Some(every) = every {
         two.b.exec("nft add table ip lab")?;
         two.b
             .exec("nft add chain ip lab in { type filter hook input priority 0 ; }")?;
-        two.b.exec("nft add rule ip lab in numgen random mod 100 == 0 drop")?;
+        two.b
+            .exec(&format!("nft add rule ip lab in numgen random mod {every} == 0 drop"))?;
     }
     let session = recorder.start(dir, "16M")?;
     stream(&two, 4_000, 1_000, Duration::from_micros(300))?;
