@@ -9,10 +9,9 @@
 //!                                   -> pairs of both -> CounterRow
 //! ```
 
-use std::collections::BTreeMap;
-
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
+use rustc_hash::FxHashMap;
 
 mod read;
 pub mod tables;
@@ -25,10 +24,11 @@ use tables::CounterRow;
 /// Most counters kept: a hostile file may hold any number.
 const MOST: usize = 200_000;
 
-/// The counters of a capture, in the order of their names; those that are 0 in both snapshots are left out.
+/// The counters of a capture, in the order in which the texts name them; those that are 0 in both snapshots are left out.
 pub fn of(capture: &Capture) -> Vec<CounterRow> {
     let names = Names::of(capture);
-    let mut found: BTreeMap<Key, [Option<u64>; 2]> = BTreeMap::new();
+    let mut found: Vec<(Key, [Option<u64>; 2])> = vec![];
+    let mut places: FxHashMap<Key, usize> = FxHashMap::default();
     for s in &capture.snapshots {
         let at = match s.when {
             SnapshotWhen::Start => 0,
@@ -36,10 +36,18 @@ pub fn of(capture: &Capture) -> Vec<CounterRow> {
         };
         let text = String::from_utf8_lossy(&s.text);
         read::text(&s.what, &text, &names, &mut |key, value| {
-            if found.len() < MOST || found.contains_key(&key) {
-                // Two of one name add up, as the queues of a card do.
-                let slot = &mut found.entry(key).or_default()[at];
-                *slot = Some(slot.unwrap_or(0).saturating_add(value));
+            let place = match places.get(&key) {
+                Some(place) => *place,
+                None if found.len() < MOST => {
+                    places.insert(key.clone(), found.len());
+                    found.push((key, [None; 2]));
+                    found.len() - 1
+                }
+                None => return,
+            };
+            // Two of one name add up, as the queues of a card do.
+            if let Some((_, of)) = found.get_mut(place) {
+                of[at] = Some(of[at].unwrap_or(0).saturating_add(value));
             }
         });
     }

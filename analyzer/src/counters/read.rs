@@ -8,7 +8,7 @@ use netmortem_formats::Capture;
 const LONGEST_NAME: usize = 64;
 
 /// What tells one counter from all others.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     pub source: &'static str,
     pub netns: Option<u64>,

@@ -109,9 +109,9 @@ fn a_rise_needs_both_snapshots_and_a_counter() {
         [
             (Some(7), "TcpCurrEstab", Some(4), Some(9), None),
             (Some(7), "TcpRetransSegs", Some(10), Some(12), Some(2)),
-            // Made meanwhile: whether it was 0 before is not known. Set back: neither is how often.
-            (Some(8), "TcpRetransSegs", None, Some(5), None),
+            // Set back: how often is not known. Made meanwhile: neither is whether it was 0 before.
             (Some(9), "TcpRetransSegs", Some(50), Some(20), None),
+            (Some(8), "TcpRetransSegs", None, Some(5), None),
         ]
     );
 }

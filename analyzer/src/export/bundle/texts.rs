@@ -49,10 +49,20 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
     if HARMLESS.contains(&what) || what.starts_with("sys/net/") {
         return Some(text.to_vec());
     }
+    if what == "net/dev" {
+        return Some(devices(names, text));
+    }
     let lines = text.split(|b| *b == b'\n').filter(|l| !l.is_empty());
     let mut out = vec![];
     for line in lines {
         let new = match what {
+            // Of all that a driver tells only what it counts.
+            "nics" if !line.split(|b| *b == b' ').any(|w| w == b"group=stats") => continue,
+            "nics" => pairs(line, |key, value| match key {
+                "dev" => Some(names.dev(value)),
+                "group" => Some(value.to_vec()),
+                _ => value.iter().all(u8::is_ascii_digit).then(|| value.to_vec()),
+            }),
             "tasks" => words(line, 2, |rest| names.task(rest)),
             "interfaces" => interface(names, line),
             "links" => pairs(line, |key, value| match key {
@@ -102,6 +112,21 @@ fn words(line: &[u8], keep: usize, mut replace: impl FnMut(&[u8]) -> Vec<u8>) ->
         rest = after.get(1..).unwrap_or_default();
     }
     out.extend(replace(rest));
+    out
+}
+
+/// /proc/net/dev: two lines of headings, then `name: numbers`.
+fn devices(names: &mut Names, text: &[u8]) -> Vec<u8> {
+    let mut out = b"Inter-|   Receive  |  Transmit\n face |\n".to_vec();
+    for line in text.split(|b| *b == b'\n').skip(2) {
+        let Some(at) = line.iter().rposition(|b| *b == b':') else {
+            continue;
+        };
+        let (name, numbers) = line.split_at(at);
+        if numbers.iter().skip(1).all(|b| b.is_ascii_digit() || *b == b' ') {
+            out.extend([&names.dev(name.trim_ascii()), numbers, b"\n"].concat());
+        }
+    }
     out
 }
 
