@@ -3,60 +3,12 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::Read;
-use std::ops::Deref;
 
 use zstd::zstd_safe::WriteBuf;
 
 use crate::capture::{Coding, MAX_CHUNK_BYTES};
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::item::Locus;
-
-/// The decoded bytes of a chunk, for who keeps many of them for a while.
-#[derive(Debug)]
-pub enum Block<'c> {
-    /// As they lie in the file.
-    Stored(&'c [u8]),
-    /// Of the allocator.
-    Owned(Vec<u8>),
-    /// Pages of their own: the machine has them back as soon as the block is dropped, where an allocator keeps what it is
-    /// given for the next of that size.
-    Mapped(memmap2::MmapMut),
-}
-
-impl Deref for Block<'_> {
-    type Target = [u8];
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        match self {
-            Block::Stored(b) => b,
-            Block::Owned(v) => v,
-            Block::Mapped(m) => m,
-        }
-    }
-}
-
-impl Default for Block<'_> {
-    fn default() -> Self {
-        Block::Stored(&[])
-    }
-}
-
-/// Decoded bytes from which on a block has pages of its own.
-const MAPPED_BYTES: u64 = 64 << 10;
-
-/// The same as [`decode`], in pages of their own where that is worth it.
-pub fn block(coded: &[u8], coding: Coding, locus: Locus) -> Result<Block<'_>, FormatError> {
-    if let Coding::Zstd { size: Some(n) } = coding
-        && (MAPPED_BYTES..=MAX_CHUNK_BYTES).contains(&n)
-        && let Some(map) = zstd_map(coded, n)
-    {
-        return Ok(Block::Mapped(map));
-    }
-    Ok(match decode(coded, coding, locus)? {
-        Cow::Borrowed(b) => Block::Stored(b),
-        Cow::Owned(v) => Block::Owned(v),
-    })
-}
 
 /// Decodes `coded`; an output above [`MAX_CHUNK_BYTES`] is an error, never an allocation.
 pub fn decode(coded: &[u8], coding: Coding, locus: Locus) -> Result<Cow<'_, [u8]>, FormatError> {
@@ -123,15 +75,8 @@ fn zstd_frame(coded: &[u8], size: u64) -> Option<Vec<u8>> {
     (out.len() as u64 == size).then_some(out)
 }
 
-/// The same into pages of their own.
-fn zstd_map(coded: &[u8], size: u64) -> Option<memmap2::MmapMut> {
-    let mut map = memmap2::MmapMut::map_anon(usize::try_from(size).ok()?).ok()?;
-    let n = zstd_into(coded, map.as_mut())?;
-    (n as u64 == size).then_some(map)
-}
-
-/// Bytes decoded.
-fn zstd_into(coded: &[u8], out: &mut (impl WriteBuf + ?Sized)) -> Option<usize> {
+/// Decodes a frame into memory; gives the number of bytes.
+pub fn zstd_into(coded: &[u8], out: &mut (impl WriteBuf + ?Sized)) -> Option<usize> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         if slot.is_none() {
             *slot = zstd::bulk::Decompressor::new().ok();

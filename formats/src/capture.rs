@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bytes::Bytes;
-pub use crate::bytes_decode::Block;
 use crate::endian::Endian;
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::event_format::EventFormat;
@@ -293,10 +292,14 @@ impl Capture {
         let (coded, locus) = self.coded(chunk)?;
         crate::bytes_decode::decode(coded, chunk.coding, locus)
     }
-    /// The same for who keeps many chunks for a while.
-    pub fn chunk_block(&self, chunk: &Chunk) -> Result<Block<'_>, FormatError> {
-        let (coded, locus) = self.coded(chunk)?;
-        crate::bytes_decode::block(coded, chunk.coding, locus)
+    /// Decodes a chunk whose container states its size into memory of that size. False says nothing about why not:
+    /// [`Capture::chunk_bytes`] finds out.
+    #[must_use]
+    pub fn chunk_into(&self, chunk: &Chunk, out: &mut [u8]) -> bool {
+        let (Coding::Zstd { size: Some(size) }, Ok((coded, _))) = (chunk.coding, self.coded(chunk)) else {
+            return false;
+        };
+        size == out.len() as u64 && crate::bytes_decode::zstd_into(coded, out) == Some(out.len())
     }
     fn coded(&self, chunk: &Chunk) -> Result<(&[u8], Locus), FormatError> {
         let locus = Locus {

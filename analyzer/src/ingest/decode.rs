@@ -1,10 +1,16 @@
 //! Decodes the chunks of a capture in parallel: bytes -> records with their time, and losses with their place.
 
-use netmortem_formats::capture::{Block, MAX_CHUNK_BYTES};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use memmap2::MmapMut;
+use netmortem_formats::capture::MAX_CHUNK_BYTES;
 use netmortem_formats::{Capture, Chunk, Coding, FormatError, FormatErrorKind, Locus, Stream, StreamItem};
 use rayon::prelude::*;
 
 use super::clock::TraceClock;
+use super::payloads::Block;
 
 /// One record: when, which event, and where its payload lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -110,19 +116,84 @@ pub fn decode<'c>(
     let streams = capture.streams.par_iter().zip(allowed);
     streams
         .map(|(stream, allowed)| {
-            let chunks = stream.chunks.par_iter().enumerate();
-            chunks
-                .map(|(i, chunk)| {
-                    let out = match i < allowed {
-                        true => decode_chunk(capture, stream, chunk, clock, keep),
-                        false => refused(stream, chunk),
-                    };
-                    progress(chunk.range.end.saturating_sub(chunk.range.start));
-                    out
-                })
-                .collect()
+            let groups = groups(stream, allowed, keep).into_par_iter();
+            let chunks = groups.flat_map_iter(|(from, to, bytes)| {
+                let of = stream.chunks.get(from..to).unwrap_or(&[]);
+                match from < allowed {
+                    true => decode_group(capture, stream, of, bytes, (clock, keep, progress)),
+                    false => of.iter().map(|chunk| refused(stream, chunk)).collect(),
+                }
+            });
+            chunks.collect()
         })
         .collect()
+}
+
+/// Decoded bytes of chunks that share pages.
+const SHARED_BYTES: u64 = 1 << 20;
+
+/// Neighbours that are decoded into pages that they share, as numbers from and to, with the bytes these need; 0: none.
+fn groups(stream: &Stream, allowed: usize, keep: Keep) -> Vec<(usize, usize, u64)> {
+    let mut groups: Vec<(usize, usize, u64)> = Vec::new();
+    for (i, chunk) in stream.chunks.iter().enumerate() {
+        let shares = match chunk.coding {
+            Coding::Zstd { size: Some(n) } if keep == Keep::Bytes && i < allowed && n <= SHARED_BYTES => n,
+            _ => 0,
+        };
+        let last = groups.last_mut().filter(|g| shares > 0 && g.2 > 0);
+        match last.filter(|g| g.2.saturating_add(shares) <= SHARED_BYTES) {
+            Some(g) => (g.1, g.2) = (i.saturating_add(1), g.2.saturating_add(shares)),
+            None => groups.push((i, i.saturating_add(1), shares)),
+        }
+    }
+    groups
+}
+
+/// Decodes neighbours; `bytes` is what those that share pages have.
+fn decode_group<'c>(
+    capture: &'c Capture,
+    stream: &Stream,
+    chunks: &[Chunk],
+    bytes: u64,
+    (clock, keep, progress): (&TraceClock, Keep, &(dyn Fn(u64) + Sync)),
+) -> Vec<DecodedChunk<'c>> {
+    let len = usize::try_from(bytes).ok().filter(|n| *n > 0);
+    let mut pages = len.and_then(|n| MmapMut::map_anon(n).ok());
+    let mut ranges: Vec<Option<Range<usize>>> = Vec::with_capacity(chunks.len());
+    let mut at = 0usize;
+    let decode = |chunk: &Chunk| {
+        let size = match chunk.coding {
+            Coding::Zstd { size: Some(n) } => usize::try_from(n).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        let range = at..at.saturating_add(size);
+        let place = pages.as_mut().and_then(|p| p.get_mut(range.clone()));
+        let done = place.and_then(|place| capture.chunk_into(chunk, place).then_some(&*place));
+        let out = match done {
+            Some(bytes) => {
+                at = range.end;
+                let mut out = DecodedChunk::default();
+                count(&mut out, stream, chunk, clock, bytes);
+                ranges.push(Some(range).filter(|_| out.events > 0));
+                out
+            }
+            None => {
+                ranges.push(None);
+                decode_chunk(capture, stream, chunk, clock, keep)
+            }
+        };
+        progress(chunk.range.end.saturating_sub(chunk.range.start));
+        out
+    };
+    let mut out: Vec<DecodedChunk<'c>> = chunks.iter().map(decode).collect();
+    if let Some(pages) = pages.map(Arc::new) {
+        for (chunk, range) in out.iter_mut().zip(ranges) {
+            if let Some(range) = range {
+                chunk.bytes = Block::Part(pages.clone(), range);
+            }
+        }
+    }
+    out
 }
 
 /// A chunk above the limit of what may be decoded.
@@ -156,7 +227,7 @@ fn decode_chunk<'c>(
     keep: Keep,
 ) -> DecodedChunk<'c> {
     let mut out = DecodedChunk::default();
-    let bytes = match capture.chunk_block(chunk) {
+    let bytes = match capture.chunk_bytes(chunk) {
         Ok(b) => b,
         Err(e) => {
             out.errors.push(e);
@@ -169,29 +240,37 @@ fn decode_chunk<'c>(
             return out;
         }
     };
+    count(&mut out, stream, chunk, clock, &bytes);
+    out.bytes = match keep {
+        // Bytes without a record are not kept: megabytes of nothing compress to almost none.
+        Keep::Bytes if out.events > 0 => match bytes {
+            Cow::Borrowed(b) => Block::Stored(b),
+            Cow::Owned(v) => Block::Owned(Arc::new(v)),
+        },
+        Keep::Bytes | Keep::Counts => Block::default(),
+    };
+    out
+}
+
+/// What a chunk's bytes hold.
+fn count(out: &mut DecodedChunk<'_>, stream: &Stream, chunk: &Chunk, clock: &TraceClock, bytes: &[u8]) {
     let locus = Locus {
         member: chunk.member,
         stream: stream.cpu,
         offset: 0,
     };
     let mut walk = Walk {
-        out: &mut out,
+        out,
         clock,
         counts: Vec::new(),
         endian: stream.page.endian,
         after_loss: false,
     };
-    stream.for_each(&bytes, locus, |item| walk.item(item));
+    stream.for_each(bytes, locus, |item| walk.item(item));
     let counts = std::mem::take(&mut walk.counts);
     // A chunk has tens of the thousands of event ids.
     out.counts = (0..=u16::MAX).zip(counts).filter(|(_, n)| *n > 0).collect();
     out.ring_bytes = bytes.len() as u64;
-    out.bytes = match keep {
-        // Bytes without a record are not kept: megabytes of nothing compress to almost none.
-        Keep::Bytes if out.events > 0 => bytes,
-        Keep::Bytes | Keep::Counts => Block::default(),
-    };
-    out
 }
 
 /// Writes a chunk's records to their place: `out` has as many as decoding counted. The same walk as before, so cheap

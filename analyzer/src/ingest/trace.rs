@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 use rayon::prelude::*;
 
 use netmortem_formats::Capture;
-use netmortem_formats::capture::Block;
 use netmortem_formats::tracepoints::common;
 
 use super::Options;
@@ -14,7 +13,7 @@ use super::clock::TraceClock;
 use super::decode::{Keep, Rec, decode, fill};
 use super::info::{CaptureInfo, GapRow};
 use super::merge::{Merged, Piece, Source, merge};
-use super::payloads::Payloads;
+use super::payloads::{Block, Payloads};
 use super::schema::Schema;
 
 /// Events that are looked up together.

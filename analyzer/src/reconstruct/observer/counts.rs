@@ -27,16 +27,34 @@ struct Part {
     before: u64,
 }
 
+/// Where the answer to the last question of each CPU was: rows are in order of time, so the next is not far.
+#[derive(Debug, Default)]
+pub struct Near(Vec<Option<usize>>);
+
+impl Near {
+    fn of(&mut self, cpu: u16) -> Option<&mut Option<usize>> {
+        let cpu = usize::from(cpu);
+        if self.0.len() <= cpu {
+            self.0.resize(cpu + 1, None);
+        }
+        self.0.get_mut(cpu)
+    }
+}
+
 /// How many of `len` records in order of time lie before each of `times`. Times of one unit lie close together, so each is
 /// looked for from where the one before it was found. Where times go back it is one of several places.
-fn before<const N: usize>(len: usize, at: impl Fn(usize) -> i64, times: [i64; N]) -> [usize; N] {
-    let mut found = None;
+fn before<const N: usize>(
+    len: usize,
+    at: impl Fn(usize) -> i64,
+    times: [i64; N],
+    mut near: Option<usize>,
+) -> [usize; N] {
     times.map(|ts| {
-        let place = match found {
+        let place = match near.filter(|n| *n <= len) {
             None => parted(0, len, |i| at(i) < ts),
             Some(from) => parted_near(from, len, |i| at(i) < ts),
         };
-        found = Some(place);
+        near = Some(place);
         place
     })
 }
@@ -87,11 +105,17 @@ impl<'t> Observer<'t> {
         self.per_event
     }
     /// Events on a CPU before each of some times.
-    pub fn before_on_cpu<const N: usize>(&self, cpu: u16, times: [i64; N]) -> [u64; N] {
+    pub fn before_on_cpu<const N: usize>(&self, cpu: u16, times: [i64; N], near: &mut Near) -> [u64; N] {
         let mut sums = [0u64; N];
+        // Of its first stream: almost always the only one.
+        let mut near = near.of(cpu);
         for records in self.recs.of_cpu(cpu) {
             let time = |i: usize| records.get(i).map_or(i64::MAX, |r| r.ts);
-            let counts = before(records.len(), time, times);
+            let near = near.take();
+            let counts = before(records.len(), time, times, near.as_ref().and_then(|n| **n));
+            if let (Some(near), Some(first)) = (near, counts.first()) {
+                *near = Some(*first);
+            }
             sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n as u64);
         }
         sums
@@ -102,7 +126,7 @@ impl<'t> Observer<'t> {
             return [0; N];
         };
         let start = |i: usize| of.get(i).map_or(i64::MAX, |p: &Part| p.start_ns);
-        let begun = before(of.len(), start, times);
+        let begun = before(of.len(), start, times, None);
         let mut counts = [0; N];
         for ((count, n), ts) in counts.iter_mut().zip(begun).zip(times) {
             let mut parts = of.get(..n).unwrap_or(&[]).iter().rev();
@@ -122,8 +146,8 @@ impl<'t> Observer<'t> {
         (parted(from, to, early) - from) as u64
     }
     /// Events on a CPU in `[from, to)`.
-    pub fn on_cpu(&self, cpu: u16, from: i64, to: i64) -> u64 {
-        let [from, to] = self.before_on_cpu(cpu, [from, to]);
+    pub fn on_cpu(&self, cpu: u16, from: i64, to: i64, near: &mut Near) -> u64 {
+        let [from, to] = self.before_on_cpu(cpu, [from, to], near);
         to.saturating_sub(from)
     }
     /// Events while a thread ran, interrupts on top of it included, in `[from, to)`.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::counts::Observer;
+use super::counts::{Near, Observer};
 use super::tables::ObserverRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, STAGES, Stage};
 use crate::reconstruct::transmit::Stage as TxStage;
@@ -55,10 +55,10 @@ const ON_CPU: usize = Stage::Wakeup as usize + 1;
 const ROWS: usize = 4096;
 
 /// Visits all rows, several at a time, and adds up their sums.
-fn summed<R: Send, const N: usize>(rows: &mut [R], fill: impl Fn(&mut R, &mut [Sum; N]) + Sync) -> [Sum; N] {
+fn summed<R: Send, const N: usize>(rows: &mut [R], fill: impl Fn(&mut R, &mut [Sum; N], &mut Near) + Sync) -> [Sum; N] {
     let parts = rows.par_chunks_mut(ROWS).map(|rows| {
-        let mut sums = [Sum::default(); N];
-        rows.iter_mut().for_each(|r| fill(r, &mut sums));
+        let (mut sums, mut near) = ([Sum::default(); N], Near::default());
+        rows.iter_mut().for_each(|r| fill(r, &mut sums, &mut near));
         sums
     });
     parts.reduce(
@@ -75,7 +75,7 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
     if observer.per_event_ns().is_none() {
         return vec![];
     }
-    let fill = |r: &mut RxRow, sums: &mut [Sum; STAGES]| {
+    let fill = |r: &mut RxRow, sums: &mut [Sum; STAGES], near: &mut Near| {
         let end = r.start_ns.wrapping_add(r.total_ns);
         let of = |s: Stage| r.stage(s).unwrap_or(0);
         let read = r.end == RxEnd::Read;
@@ -99,8 +99,8 @@ pub fn receive(observer: &Observer<'_>, rows: &mut [RxRow]) -> Vec<ObserverRow> 
         // While it was held it was on no CPU: what these did then is not its own.
         let held = of(Stage::Backlog).wrapping_add(of(Stage::OutOfOrder));
         let came = queued.wrapping_sub(held).max(r.start_ns);
-        let [first, readable] = observer.before_on_cpu(r.cpu, [r.start_ns, came]);
-        let on_cpu = observer.before_on_cpu(r.cpu, begins);
+        let [first, readable] = observer.before_on_cpu(r.cpu, [r.start_ns, came], near);
+        let on_cpu = observer.before_on_cpu(r.cpu, begins, near);
         // The states of the reader alternate: what it ran is found by its thread.
         let copied = taken.wrapping_add(of(Stage::Copy));
         let returned = end.wrapping_sub(of(Stage::Return));
@@ -135,7 +135,7 @@ pub fn transmit(observer: &Observer<'_>, rows: &mut [TxRow]) -> Vec<ObserverRow>
     if observer.per_event_ns().is_none() {
         return vec![];
     }
-    let fill = |r: &mut TxRow, [send, driver]: &mut [Sum; 2]| {
+    let fill = |r: &mut TxRow, [send, driver]: &mut [Sum; 2], near: &mut Near| {
         let mut all = 0u64;
         if let Some(ns) = r.stage(TxStage::Send).filter(|_| r.pid > 0) {
             // What the thread does while the segment waits in the write queue is on no way of the segment.
@@ -146,7 +146,7 @@ pub fn transmit(observer: &Observer<'_>, rows: &mut [TxRow]) -> Vec<ObserverRow>
             all += events;
         }
         if let (Some(ns), Some(at)) = (r.stage(TxStage::Driver), r.t_snd_ns) {
-            let events = observer.on_cpu(r.cpu, at, at.saturating_add(ns));
+            let events = observer.on_cpu(r.cpu, at, at.saturating_add(ns), near);
             driver.add(ns, events);
             all += events;
         }

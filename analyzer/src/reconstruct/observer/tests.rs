@@ -1,4 +1,5 @@
 use super::Observer;
+use super::counts::Near;
 use super::tables::{MARKED_SHARE, ObserverRow};
 use crate::Confidence;
 use crate::facts::SkbId;
@@ -55,12 +56,30 @@ fn events_are_counted_by_cpu_and_by_thread() {
     let t = Trace::read(&c, &Default::default());
     let o = Observer::new(&t);
     let at = |d: u64| (T + d) as i64;
-    assert_eq!((o.on_cpu(0, at(10), at(50)), o.on_cpu(0, at(11), at(51))), (2, 2));
-    assert_eq!((o.on_cpu(1, at(0), at(100)), o.on_cpu(9, at(0), at(100))), (2, 0));
+    assert_eq!(
+        (
+            o.on_cpu(0, at(10), at(50), &mut Near::default()),
+            o.on_cpu(0, at(11), at(51), &mut Near::default())
+        ),
+        (2, 2)
+    );
+    assert_eq!(
+        (
+            o.on_cpu(1, at(0), at(100), &mut Near::default()),
+            o.on_cpu(9, at(0), at(100), &mut Near::default())
+        ),
+        (2, 0)
+    );
     // On both CPUs, with the softirq on top of it; [from, to).
     assert_eq!((o.of_thread(5, at(10), at(40)), o.of_thread(5, at(0), at(41))), (2, 3));
     assert_eq!((o.of_thread(0, at(0), at(99)), o.of_thread(77, at(0), at(99))), (0, 0));
-    assert_eq!((o.on_cpu(0, at(50), at(10)), o.of_thread(5, at(40), at(10))), (0, 0));
+    assert_eq!(
+        (
+            o.on_cpu(0, at(50), at(10), &mut Near::default()),
+            o.of_thread(5, at(40), at(10))
+        ),
+        (0, 0)
+    );
 }
 
 /// A datagram read by a thread: events between its reception and its read are its recording's cost; the parts of its

@@ -66,9 +66,8 @@ impl Bound {
     }
 
     /// Reads one payload; `None` when it is too short for a field that the format has.
-    #[inline]
+    #[inline(always)] // Every event that any tracker looks at passes here.
     pub fn read(&self, payload: &[u8]) -> Option<Common> {
-        // Every event that any tracker looks at passes here.
         if let (true, Some([a, b, flags, depth, p, q, r, s])) = (self.usual, payload.first_chunk::<8>()) {
             return Some(Common {
                 id: u16::from_le_bytes([*a, *b]),
@@ -77,6 +76,11 @@ impl Bound {
                 pid: Some(i32::from_le_bytes([*p, *q, *r, *s])),
             });
         }
+        self.read_fields(payload)
+    }
+
+    #[cold]
+    fn read_fields(&self, payload: &[u8]) -> Option<Common> {
         let read = |a: &Option<IntAccess>| match a {
             Some(a) => a.u64(payload).map(Some),
             None => Some(None),
