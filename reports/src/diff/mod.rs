@@ -189,30 +189,42 @@ fn rate(kind: Kind, v: f64) -> String {
     }
 }
 
-fn rates(diff: &Diff) -> Section {
-    let side = |kind: Kind, m: &Measured| {
-        let (low, high) = (rate(kind, m.interval.0), rate(kind, m.interval.1));
-        Cell::Text(format!("{} ({low} to {high})", rate(kind, m.value)).into())
+/// A value and its interval, the unit once: `1.2 (0.9 to 1.5) in 1000`.
+fn measured(kind: Kind, m: &Measured) -> String {
+    let (factor, unit) = match kind {
+        Kind::Events => (1e3, " in 1000"),
+        Kind::Units | Kind::Time => (1e2, " %"),
+        Kind::Size => (1.0, ""),
     };
+    let number = |v: f64| format::significant(v * factor);
+    let (value, low, high) = (number(m.value), number(m.interval.0), number(m.interval.1));
+    match low == value && high == value {
+        true => format!("{value}{unit}"),
+        false => format!("{value} ({low} to {high}){unit}"),
+    }
+}
+
+fn rates(diff: &Diff) -> Section {
+    let side = |kind: Kind, m: &Measured| Cell::Text(measured(kind, m).into());
     let row = |r: &Rate| {
         vec![
             Cell::Code(Text::name(&r.metric)),
+            badge(r.outcome, r.word(), r.minimum_detectable.is_some()),
             side(r.kind, &r.before),
             side(r.kind, &r.after),
             r.minimum_detectable
                 .map_or(Cell::Unknown, |v| Cell::Text(rate(r.kind, v).into())),
             Cell::Number(r.p_adjusted),
-            badge(r.outcome, r.word(), r.minimum_detectable.is_some()),
             Cell::Text(r.meaning.clone().into()),
         ]
     };
     let columns = vec![
         Column::text("rate"),
-        Column::text("before (95 % interval)"),
-        Column::text("after (95 % interval)"),
-        Column::number("would be seen from"),
-        Column::number("adjusted p"),
         Column::text("verdict"),
+        Column::text("before (95 %)"),
+        Column::text("after (95 %)"),
+        Column::number("seen from"),
+        Column::number("adjusted p"),
         Column::text("what it is"),
     ];
     let changed = diff.rates.iter().filter(|r| r.outcome != Outcome::Same).count();

@@ -1,12 +1,18 @@
-use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome, SettingChange, compare};
+use netmortem_analyzer::diff::{Diff, DiffOptions, Kind, Measured, Outcome, SettingChange, Window, compare};
 use netmortem_analyzer::{Facts, analyze};
 
-use super::{document, terminal};
+use super::{document, measured, terminal};
 use crate::text::Colors;
 use crate::{html, text};
 
 fn rpc() -> Facts {
-    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sample-data/rpc/rpc.nmb");
+    sample("rpc/rpc.nmb")
+}
+
+fn sample(name: &str) -> Facts {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../sample-data")
+        .join(name);
     analyze(
         &netmortem_formats::open_path(&path).unwrap().unwrap(),
         &Default::default(),
@@ -87,4 +93,61 @@ fn nothing_to_compare_and_hostile_names_make_a_page_too() {
     let page = html(&document(&d));
     assert!(page.contains("script&gt;") && !page.contains("<script>alert") && !page.contains("<img"));
     assert!(!page.contains('\x1b') && !page.contains('\u{202e}'));
+}
+
+#[test]
+fn a_rate_states_its_unit_once() {
+    let m = |value, low, high| Measured {
+        of: 0.0,
+        out_of: 0.0,
+        value,
+        interval: (low, high),
+    };
+    assert_eq!(
+        measured(Kind::Events, &m(0.012, 0.005, 0.02)),
+        "12.0 (5.00 to 20.0) in 1000"
+    );
+    assert_eq!(measured(Kind::Time, &m(0.25, 0.2, 0.3)), "25.0 (20.0 to 30.0) %");
+    assert_eq!(measured(Kind::Units, &m(0.0, 0.0, 0.0)), "0 %");
+    assert_eq!(
+        measured(Kind::Size, &m(1448.0, 1440.0, 1450.0)),
+        "1\u{202f}448 (1\u{202f}440 to 1\u{202f}450)"
+    );
+}
+
+/// Two parts of one real recording, and two recordings of other traffic: what the page says is what the comparison holds.
+#[test]
+fn pages_of_real_pairs_say_what_was_compared() {
+    let saw = sample("sawtooth/sawtooth.nmb");
+    let half = saw.capture.duration_ns / 2;
+    let window = |from_ns, to_ns| Some(Window { from_ns, to_ns });
+    let options = DiffOptions {
+        before_window: window(0, half),
+        after_window: window(half, i64::MAX),
+        ..DiffOptions::default()
+    };
+    let rpc = rpc();
+    for d in [
+        compare(&[&saw], &[&saw], &options),
+        compare(&[&rpc], &[&saw], &DiffOptions::default()),
+    ] {
+        let page = html(&document(&d));
+        assert!(d.rates.len() > 10, "{}", d.rates.len());
+        // Every rate with both of its values, in the order of the comparison.
+        let mut rest = page.split_once("id=\"rates\"").unwrap().1;
+        for r in &d.rates {
+            for text in [
+                r.metric.clone(),
+                measured(r.kind, &r.before),
+                measured(r.kind, &r.after),
+            ] {
+                rest = rest
+                    .split_once(&text)
+                    .unwrap_or_else(|| panic!("{text} of {}", r.metric))
+                    .1;
+            }
+        }
+        let told = terminal(&d, Colors::None);
+        assert!(told.lines().all(|l| l.chars().count() <= 100), "{told}");
+    }
 }

@@ -20,7 +20,10 @@ fn built(counters: Vec<CounterRow>) -> Section {
         counters,
         ..fixture::facts()
     };
-    facts.capture.events.insert("tcp:tcp_retransmit_skb".into(), facts.retransmits.len() as u64);
+    facts
+        .capture
+        .events
+        .insert("tcp:tcp_retransmit_skb".into(), facts.retransmits.len() as u64);
     let answers = fixture::answers(&facts);
     section(&Input {
         facts: &facts,
