@@ -42,10 +42,17 @@ pub fn compare(dir: &Path) -> String {
     let matched = Matched::of(&theirs, &ours, window);
     // What the instance has of this time perf has, too, but for some interrupts; and the other way round.
     let (both, missing) = (matched.apart.len(), matched.missing.len());
+    // Whatever it lacks it says, but for the few that it does not count itself.
     assert!(
-        missing * 10 <= both,
+        missing as u64 <= told + both as u64 / 50,
         "perf says that it lacks {told}, but lacks {missing} beside {both}"
     );
+    if missing * 10 > both {
+        return format!(
+            "skipped: facts of both backends: perf lost {missing} of {} events on this busy machine, and said {told}",
+            both + missing
+        );
+    }
     assert!(matched.only_perf.len() * 100 <= both, "{:?}", matched.only_perf);
     assert!(both > 5_000, "{both}");
 

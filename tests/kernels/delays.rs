@@ -4,7 +4,7 @@ use std::path::Path;
 
 use netmortem_formats::Capture;
 
-use super::{each_record, open};
+use super::{each_item, open};
 
 /// `... 1234 us ...` of a line of evidence.
 fn us(line: &str) -> u64 {
@@ -23,7 +23,12 @@ fn delays(c: &Capture) -> Vec<(u32, i64)> {
     let (raise, entry) = (field("softirq_raise"), field("softirq_entry"));
     let mut raised = std::collections::BTreeMap::new();
     let mut out = Vec::new();
-    each_record(c, |cpu, at, payload| {
+    each_item(c, |cpu, record| {
+        // A ring that was written over begins with what is missing.
+        let Some((at, payload)) = record else {
+            raised.remove(&cpu);
+            return;
+        };
         let is = |of: (u16, usize)| c.endian.u16(payload, 0) == Some(of.0) && c.endian.u32(payload, of.1) == Some(3);
         if is(raise) {
             raised.insert(cpu, at);

@@ -242,7 +242,10 @@ fn judge(dir: &Path, series: Option<&str>) {
     let both = dir.join("both");
     match std::fs::read_to_string(both.join("refused")) {
         Ok(why) => println!("skipped: both backends at once under Linux {release}: {}", why.trim()),
-        Err(_) => println!("Linux {release}: {}", backends::compare(&both)),
+        Err(_) => println!(
+            "{}",
+            backends::compare(&both).replacen("skipped: ", &format!("skipped: Linux {release}: "), 1)
+        ),
     }
 
     probed(&c, &manifest, truth["connections"] as u64, alone);
@@ -292,16 +295,26 @@ fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool) {
 }
 
 fn each_record(c: &Capture, mut f: impl FnMut(u32, i64, &[u8])) {
+    each_item(c, |cpu, record| {
+        let (at, payload) = record.unwrap_or_else(|| panic!("loss on CPU {cpu}"));
+        f(cpu, at, payload);
+    });
+}
+
+/// Every record of a CPU with its time; `None` where events are missing.
+fn each_item(c: &Capture, mut f: impl FnMut(u32, Option<(i64, &[u8])>)) {
     for stream in &c.streams {
         for chunk in &stream.chunks {
             let locus = netmortem_formats::Locus::default();
             let bytes = c.chunk_bytes(chunk).unwrap();
             for page in netmortem_formats::sub_buffer::sub_buffers(stream.page, &bytes, locus) {
                 for item in page.unwrap().records(stream.page, locus) {
-                    let netmortem_formats::StreamItem::Record(r) = item.unwrap() else {
-                        panic!("loss")
-                    };
-                    f(stream.cpu, i64::try_from(r.ts).unwrap(), r.payload);
+                    match item.unwrap() {
+                        netmortem_formats::StreamItem::Record(r) => {
+                            f(stream.cpu, Some((i64::try_from(r.ts).unwrap(), r.payload)));
+                        }
+                        _ => f(stream.cpu, None),
+                    }
                 }
             }
         }
