@@ -5,19 +5,22 @@
 //! the bundle's clock pairs tie to its events; events of both bundles must have one clock.
 //!
 //! ```text
-//! bundle | packets as packets/N/000001.pcapng.zst      as if they had been recorded with it
+//! bundle | packets as packets/N/000001.pcapng.zst ...  as if they had been recorded with it; what was lost of them is a problem
 //! bundle | chunks, members of the other, moved behind   its ring buffers are further instances: the analysis reads those whose
 //!                                                       kinds of events are not in the others, so that nothing counts twice
 //! ```
 
+mod packets;
 #[cfg(test)]
 mod tests;
 
 use crate::bundle::{self, PacketsName, PagesEncoder, PlannedTap};
 use crate::bytes::Bytes;
-use crate::capture::{Capture, Member, MemberId};
-use crate::item::Locus;
-use crate::pcapng::{self, AnnotatedInterface, Item, RawPacket, annotated_head, annotated_packet};
+use crate::capture::{Capture, Member, MemberId, Problem};
+use crate::pcapng;
+
+/// In the manifest of joined bundles, in memory only: an array of the sources of the others.
+pub const JOINED: &str = "joined";
 
 /// Why two captures are not joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +56,9 @@ pub enum JoinError {
     /// One event with two numbers.
     #[error("{0} has another number in {1}: a module was loaded again between them")]
     OtherNumber(String, String),
+    /// A member of packets has the largest number there is.
+    #[error("{0} has members of packets with numbers (packets/N/) that leave none for another interface")]
+    TapNumbers(String),
     /// Packing packets failed.
     #[error("cannot pack the packets of {0}")]
     Packing(String),
@@ -64,34 +70,58 @@ pub fn join(base: Capture, more: &Capture, device: Option<&str>) -> Result<Captu
         return Err(JoinError::NotABundle(base.source, base.format));
     }
     match more.format {
-        "pcap" | "pcapng" => packets(base, more, device),
+        "pcap" | "pcapng" => with_packets(base, more, device),
         "bundle" => bundles(base, more),
         other => Err(JoinError::NotJoinable(more.source.clone(), other)),
     }
 }
 
-fn packets(mut base: Capture, more: &Capture, device: Option<&str>) -> Result<Capture, JoinError> {
+fn with_packets(mut base: Capture, more: &Capture, device: Option<&str>) -> Result<Capture, JoinError> {
     let readings = base.clock_pairs.iter().filter_map(|p| p.realtime_ns);
     let (Some(from), Some(to)) = (readings.clone().min(), readings.max()) else {
         return Err(JoinError::NoClock(base.source));
     };
-    let times = pcapng::taps(more).into_iter().filter_map(|t| t.first_last_ns);
-    let span = times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let (taps, own_member) = (pcapng::taps(more), format!("{}: ", more.format));
+    let span = taps.iter().filter_map(|t| t.first_last_ns);
+    let span = span.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     if let Some(span) = span {
         same_time(&more.source, (from, to), span)?;
     }
-    let (bytes, name) = named(more, device);
-    let pack = |bytes: &[u8]| PagesEncoder::new(1).and_then(|mut e| e.encode(bytes));
-    let frame = pack(&bytes).map_err(|_| JoinError::Packing(more.source.clone()))?;
-    let tap = next_tap(&base);
-    let member = bundle::packets_name(PacketsName { tap, sequence: 1 });
-    append(&mut base, vec![(member, frame)]);
+    let Some(tap) = next_tap(&base) else {
+        return Err(JoinError::TapNumbers(base.source));
+    };
+    let mut frames = vec![];
+    packets::members(more, device, packets::MEMBER_BYTES, |bytes| {
+        let frame = PagesEncoder::new(1).and_then(|mut e| e.encode(bytes)).ok()?;
+        let sequence = (frames.len() as u64).saturating_add(1);
+        frames.push((bundle::packets_name(PacketsName { tap, sequence }), frame));
+        Some(())
+    })
+    .ok_or_else(|| JoinError::Packing(more.source.clone()))?;
+    append(&mut base, frames);
+    let file = file_name(more);
+    let lost = taps.iter().flat_map(|t| &t.problems).map(|p| Problem {
+        error: p.error,
+        message: format!(
+            "{file}: {}",
+            p.message.strip_prefix(own_member.as_str()).unwrap_or(&p.message)
+        ),
+        member: file.to_owned(),
+    });
+    base.problems.extend(lost);
+    base.complete &= more.complete;
+    let own = taps.first().map(|t| t.name.clone()).unwrap_or_default();
     let planned = PlannedTap {
-        name,
+        name: device.map_or(own, str::to_owned),
         ..PlannedTap::default()
     };
     plan(&mut base, planned);
     Ok(base)
+}
+
+/// The last part of the other's path.
+fn file_name(more: &Capture) -> &str {
+    more.source.rsplit('/').next().unwrap_or_default()
 }
 
 /// Whether two intervals, ns of one clock, have a moment in common.
@@ -110,56 +140,18 @@ fn same_time(file: &str, of: (i64, i64), other: (i64, i64)) -> Result<(), JoinEr
     }
 }
 
-/// The packets as pcapng, and the name of their interface. A file that names its interfaces is passed on as it is.
-fn named(more: &Capture, device: Option<&str>) -> (Vec<u8>, String) {
-    let taps = pcapng::taps(more);
-    let own = taps.first().map(|t| t.name.clone()).unwrap_or_default();
-    if more.format == "pcapng" && device.is_none() {
-        return (more.bytes.to_vec(), own);
-    }
-    let name = device.unwrap_or_default().to_owned();
-    let (mut interfaces, mut section, mut body) = (vec![], vec![], vec![]);
-    for item in pcapng::items(&more.bytes, Locus::default()).flatten() {
-        match item {
-            Item::Section => section.clear(),
-            Item::Interface(i) => {
-                section.push((interfaces.len(), i.clone()));
-                interfaces.push(AnnotatedInterface {
-                    name: name.clone(),
-                    description: i.description,
-                    link_type: i.link_type,
-                    snaplen: i.snaplen,
-                });
-            }
-            Item::Packet(p) => {
-                let Some((at, i)) = section.get(p.interface as usize) else {
-                    continue;
-                };
-                let ns =
-                    p.ts.and_then(|ts| i.realtime_ns(ts))
-                        .and_then(|ns| u64::try_from(ns).ok());
-                if let Some(ns) = ns {
-                    let at = u32::try_from(*at).unwrap_or(u32::MAX);
-                    body.extend(annotated_packet(at, ns, &RawPacket { interface: at, ..p }, ""));
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut out = annotated_head("netmortem", "", "", &interfaces);
-    out.extend(body);
-    (out, name)
-}
-
-/// The first number that no member of packets and no planned interface has.
-fn next_tap(c: &Capture) -> u32 {
+/// The first number that no member of packets and no planned interface has; `None`: they are used up.
+fn next_tap(c: &Capture) -> Option<u32> {
     let taken = c.members.iter().filter_map(|m| bundle::parse_packets_name(&m.name));
     let planned = c
         .manifest
         .as_ref()
         .and_then(|m| m.pointer("/plan/packets")?.as_array().map(Vec::len));
-    let planned = u32::try_from(planned.unwrap_or(0)).unwrap_or(u32::MAX);
-    taken.map(|n| n.tap.saturating_add(1)).max().unwrap_or(0).max(planned)
+    let planned = u32::try_from(planned.unwrap_or(0)).ok()?;
+    match taken.map(|n| n.tap).max() {
+        None => Some(planned),
+        Some(last) => Some(last.checked_add(1)?.max(planned)),
+    }
 }
 
 /// Says in the plan that an interface's packets are there.
@@ -228,13 +220,21 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
             _ => return Err(JoinError::OtherNumber(f.key(), other)),
         }
     }
+    let tap = next_tap(&base).ok_or_else(|| JoinError::TapNumbers(one.clone()))?;
+    let numbers = more.members.iter().filter_map(|m| bundle::parse_packets_name(&m.name));
+    if numbers
+        .map(|n| n.tap)
+        .max()
+        .is_some_and(|n| n.checked_add(tap).is_none())
+    {
+        return Err(JoinError::TapNumbers(other));
+    }
     let (members, bytes) = (base.members.len(), base.bytes.len() as u64);
     let mut all = std::mem::replace(&mut base.bytes, Bytes::Owned(vec![])).to_vec();
     all.extend_from_slice(&more.bytes);
     base.bytes = Bytes::Owned(all);
     let moved = |r: &std::ops::Range<u64>| r.start.saturating_add(bytes)..r.end.saturating_add(bytes);
-    let file = more.source.rsplit('/').next().unwrap_or_default();
-    let tap = next_tap(&base);
+    let file = file_name(more);
     for m in &more.members {
         let name = match bundle::parse_packets_name(&m.name) {
             Some(n) => bundle::packets_name(PacketsName {
@@ -279,6 +279,14 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
         .and_then(|m| m.pointer_mut("/plan/events")?.as_array_mut());
     if let (Some(own), Some(events)) = (own, events) {
         own.extend(events);
+    }
+    if let Some(manifest) = base.manifest.as_mut().and_then(|m| m.as_object_mut()) {
+        let joined = manifest
+            .entry(JOINED)
+            .or_insert_with(|| serde_json::Value::Array(vec![]));
+        if let Some(joined) = joined.as_array_mut() {
+            joined.push(other.into());
+        }
     }
     Ok(base)
 }

@@ -4,6 +4,8 @@
 pub const SHB_TYPE: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Interface Description Block.
 pub const IDB: u32 = 1;
+/// Simple Packet Block.
+pub const SPB: u32 = 3;
 /// Interface Statistics Block.
 pub const ISB: u32 = 5;
 /// Enhanced Packet Block.

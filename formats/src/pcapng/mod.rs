@@ -14,6 +14,7 @@
 //! ```
 
 mod annotated;
+mod copy;
 mod layout;
 mod options;
 mod reader;
@@ -30,6 +31,7 @@ use crate::kallsyms::Kallsyms;
 use crate::open::Descriptor;
 
 pub use annotated::{AnnotatedInterface, annotated_head, annotated_packet};
+pub use copy::{interface_block, packet_block, statistics_block};
 pub use reader::{Interface, Item, Items, RawPacket, Resolution, Statistics, items};
 pub use summary::{Tap, taps};
 pub use writer::{Direction, Reception, SectionHead, SectionWriter};
