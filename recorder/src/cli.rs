@@ -250,6 +250,7 @@ fn fly(args: &RecordArgs) -> Result<(), RecordError> {
                 "trigger {}: {}; too soon after the last, not written\n",
                 t.on, t.sentence
             ),
+            FlightEvent::Off(why) => format!("{why}\n"),
             FlightEvent::Written(s) => summary_text(s),
         };
         let _ = write!(std::io::stderr(), "{text}");

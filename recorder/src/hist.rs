@@ -39,14 +39,22 @@ pub fn add(instance: &Path, event: &str, trigger: &str) -> Result<(), RecordErro
         .map_err(|e| RecordError::tracefs("writing", path, e))
 }
 
-/// Removes all histogram triggers of [`EVENTS`] in an instance. One whose variable another uses is refused by the kernel
-/// until that other is gone, and until then the instance itself cannot be removed.
-pub fn remove_all(instance: &Path) {
-    // The longest chain of such uses is shorter.
-    for _ in 0..EVENTS.len() {
+/// Removes all histogram triggers of [`EVENTS`] in an instance; whether all are gone. One whose variable another uses is refused by
+/// the kernel until that other is gone, and until then the instance itself cannot be removed.
+pub fn remove_all(instance: &Path) -> bool {
+    // The longest chain of such uses is shorter; and a last look.
+    for _ in 0..=EVENTS.len() {
         let mut left = false;
         for event in EVENTS {
-            let text = tracefs::read_file(&file(instance, event, "trigger")).unwrap_or_default();
+            let text = match tracefs::read_file(&file(instance, event, "trigger")) {
+                Ok(text) => text,
+                // This kernel has no such event.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(_) => {
+                    left = true;
+                    continue;
+                }
+            };
             let text = String::from_utf8_lossy(&text);
             for line in text.lines().rev().filter(|l| l.starts_with("hist:")) {
                 left = true;
@@ -56,9 +64,10 @@ pub fn remove_all(instance: &Path) {
             }
         }
         if !left {
-            return;
+            return true;
         }
     }
+    false
 }
 
 /// The largest difference of one key.

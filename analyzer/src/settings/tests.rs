@@ -105,3 +105,90 @@ fn options_of_qdiscs_are_words() {
     assert_eq!(of("tbf", "2800"), "options 2800");
     assert_eq!(of("netem", "01"), "options 01");
 }
+
+/// Every byte that is no counter, seed or version: where it differs, the words do.
+#[test]
+fn no_difference_of_options_is_hidden() {
+    let of = |kind: &str, hex: &str| qdisc::options(kind, hex, netmortem_formats::Endian::Little);
+    // struct tc_netem_qopt: 100 ms, limit 1000, no loss, no gap; TCA_NETEM_LATENCY64, _CORR, _REORDER, _CORRUPT, _RATE, _PRNG_SEED.
+    let netem = |latency: &str, correlation: &str, gap: &str, seed: &str, more: &str| {
+        let at = |n: &str| format!("{n:0<8}");
+        [
+            "5ad61700e803000000000000",
+            &at(gap),
+            "0000000000000000",
+            "0c000a00",
+            latency,
+            "10000100",
+            &at(correlation),
+            "0000000000000000",
+            "0c0003000000000000000000",
+            "0c0004000000000000000000",
+            "1400060000000000000000000000000000000000",
+            "0c000e00",
+            seed,
+            more,
+        ]
+        .concat()
+    };
+    let (latency, seed) = ("00e1f50500000000", "1122334455667788");
+    let plain = of("netem", &netem(latency, "", "", seed, ""));
+    assert_eq!(plain, "limit=1000p delay=100000us");
+    assert_eq!(of("netem", &netem(latency, "", "", "8877665544332211", "")), plain);
+    let with = |latency, correlation, gap, more| of("netem", &netem(latency, correlation, gap, seed, more));
+    assert_eq!(with("01e1f50500000000", "", "", ""), "limit=1000p delay=100000001ns");
+    assert_eq!(
+        with(latency, "00000040", "05", "0800070001000000"),
+        "limit=1000p delay=100000us delay_correlation=25.000% gap=5 ecn=1"
+    );
+    // TCA_NETEM_LOSS of two states, _SLOT, the rate's overhead: a sum.
+    let loss = with(latency, "", "", "1800050014000200010000000000000000000000ffffffff");
+    let other = with(latency, "", "", "1800050014000200020000000000000000000000ffffffff");
+    assert!(
+        loss.starts_with(&format!("{plain} other=")) && loss != other,
+        "{loss} {other}"
+    );
+
+    // tbf 80b1: rate 20Mbit burst 1600b limit 100000b, as above; then with an mtu, and with TCA_TBF_PRATE64.
+    let tbf = "280001000001000000000000a0252600000000000000000000000000a08601001027000000000000";
+    let plain = "rate=20000000bit/s burst=1600B limit=100000B";
+    assert_eq!(of("tbf", tbf), plain);
+    let mtu = of("tbf", &tbf.replace("1027000000000000", "1027000001000000"));
+    assert!(mtu.starts_with(&format!("{plain} other=")), "{mtu}");
+    let peak = of(
+        "tbf",
+        &(tbf.replace("1027000000000000", "1027000010270000") + "0c000500404b4c0000000000"),
+    );
+    assert_eq!(peak, format!("{plain} peakrate=40000000bit/s minburst=3200B"));
+
+    // The bands of fq, by hand: TCA_FQ_PRIOMAP and _WEIGHTS.
+    let fq = "1800100003000000010202020102000001010101010101011000110000000900000003000000010";
+    assert_eq!(
+        of("fq", &format!("{fq}0")),
+        "bands=3 priomap=1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1 weights=589824,196608,65536"
+    );
+    // An attribute of two bytes, and what is cut.
+    let (two, cut) = (
+        of("pfifo", "4d00000001"),
+        of("codel", "080002004d0000000600630007000000"),
+    );
+    assert!(two.starts_with("limit=77p other="), "{two}");
+    assert!(cut.starts_with("limit=77p other="), "{cut}");
+    assert_eq!(of("pfifo", "4d0000000"), "options 4d0000000");
+    assert_eq!(of("pfifo", "4d00000+"), "options 4d00000+");
+    // Every digit.
+    let whole = of("tbf", tbf);
+    for at in 0..tbf.len() {
+        let flipped = match &tbf[at..=at] {
+            "0" => "1",
+            _ => "0",
+        };
+        // The ticks of a burst are cut to bytes; flags are no part of an attribute's type; a link layer that is not known (0) is
+        // dealt with as Ethernet (1).
+        if (64..72).contains(&at) || [6, 11, 35].contains(&at) {
+            continue;
+        }
+        let it = format!("{}{flipped}{}", &tbf[..at], &tbf[at + 1..]);
+        assert_ne!(of("tbf", &it), whole, "{at}");
+    }
+}

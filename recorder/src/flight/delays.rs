@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A connection that begins (sock:inet_sock_set_state) takes away what an earlier socket at its address left. What
-//! the kernel keeps is the longest since it was armed; after it fired, everything is taken out until it is armed again.
+//! the kernel keeps is the longest since it was armed; after any trigger, everything is taken out until it is armed again: what
+//! was long in one bundle is no reason for the next. Where the kernel refuses that, these triggers are off, and the flight goes on.
 
 use std::path::Path;
 
@@ -39,6 +40,8 @@ pub struct Delays {
     armed: bool,
     /// How often a table of the kernel's could not be used further and was begun anew.
     full: u64,
+    /// Why it measures no more.
+    off: Option<String>,
 }
 
 impl Delays {
@@ -76,8 +79,13 @@ impl Delays {
             instance.write("tracing_on", "1")?;
             // Set once before it flies: what this kernel does not take is said now.
             let tried = set(&instance, &chain);
-            hist::remove_all(&instance.join(""));
+            let gone = hist::remove_all(&instance.join(""));
             tried.map_err(|e| refused(format!("this kernel does not take its histogram triggers: {e}")))?;
+            if !gone {
+                return Err(refused(
+                    "this kernel does not let go of its histogram triggers".to_owned(),
+                ));
+            }
             chains.push(chain);
         }
         Ok(Some(Delays {
@@ -85,6 +93,7 @@ impl Delays {
             chains,
             armed: false,
             full: 0,
+            off: None,
         }))
     }
 
@@ -99,13 +108,38 @@ impl Delays {
         Ok(())
     }
 
-    fn disarm(&mut self) {
+    /// The same after a trigger: what is refused now does not end the flight.
+    pub fn rearm(&mut self) {
+        if self.off.is_none()
+            && let Err(e) = self.arm()
+        {
+            self.switch_off(format!("could not be armed again: {e}"));
+        }
+    }
+
+    /// Takes everything out, as it is after a trigger.
+    pub fn disarm(&mut self) {
+        if std::mem::take(&mut self.armed) && !hist::remove_all(&self.instance.join("")) {
+            self.switch_off("histogram triggers of the kernel could not be taken out".to_owned());
+        }
+    }
+
+    fn switch_off(&mut self, because: String) {
         hist::remove_all(&self.instance.join(""));
         self.armed = false;
+        self.off.get_or_insert(because);
     }
 
     /// The first `--on` that was exceeded; then nothing is measured until it is armed again.
-    pub fn fired(&mut self, on: &[On]) -> Result<Option<Trigger>, RecordError> {
+    pub fn fired(&mut self, on: &[On]) -> Option<Trigger> {
+        let looked = self.look(on);
+        looked.unwrap_or_else(|e| {
+            self.switch_off(e.to_string());
+            None
+        })
+    }
+
+    fn look(&mut self, on: &[On]) -> Result<Option<Trigger>, RecordError> {
         if !self.armed {
             return Ok(None);
         }
@@ -136,17 +170,27 @@ impl Delays {
             self.disarm();
         }
         if found.is_none() && full {
-            self.arm()?;
+            self.rearm();
         }
         Ok(found)
     }
 
     /// What a bundle must say of this: where it did not look all the time.
-    pub fn note(&self) -> Option<String> {
-        let n = Some(self.full).filter(|n| *n > 0)?;
+    pub fn notes(&self) -> Vec<String> {
+        let again = Some(self.full).filter(|n| *n > 0).map(|n| {
+            format!(
+                "the kernel's tables for softirq-delay and read-wait were begun anew {n} times (full, or clocks of two CPUs apart): a \
+                 delay may have been missed"
+            )
+        });
+        again.into_iter().chain(self.off_note()).collect()
+    }
+
+    /// That it is off, if so.
+    pub fn off_note(&self) -> Option<String> {
+        let because = self.off.as_ref()?;
         Some(format!(
-            "the kernel's tables for softirq-delay and read-wait were begun anew {n} times (full, or clocks of two CPUs apart): a \
-             delay may have been missed"
+            "softirq-delay and read-wait are off for the rest of this flight: {because}"
         ))
     }
 }

@@ -41,7 +41,7 @@ impl Flying<'_> {
             let before = self.second();
             seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before)));
             if let Some(d) = self.delays.as_mut().filter(|_| seen.is_none()) {
-                seen = d.fired(&self.flight.on)?;
+                seen = d.fired(&self.flight.on);
             }
         }
         Ok(seen)

@@ -83,6 +83,8 @@ pub enum FlightEvent<'a> {
     Triggered(&'a Trigger),
     /// A trigger came too soon: the first since the last bundle; those after it are only counted.
     TooSoon(&'a Trigger),
+    /// Some triggers fire no more, and why: the kernel refused.
+    Off(&'a str),
     /// A bundle is complete.
     Written(&'a Summary),
 }
@@ -156,6 +158,7 @@ pub fn flight(
         symbols: (KALLSYMS, encoded.unwrap_or_default()),
         drops,
         delays,
+        told_off: false,
         command: None,
         history: [first].into(),
         counters,
@@ -238,6 +241,8 @@ struct Flying<'a> {
     symbols: (&'static str, Vec<u8>),
     drops: Option<DropWatch>,
     delays: Option<Delays>,
+    /// That they are off was said.
+    told_off: bool,
     command: Option<Command>,
     /// Texts of `before`, the oldest first.
     history: VecDeque<Second>,
@@ -277,6 +282,9 @@ impl Flying<'_> {
                     self.last = Some(Instant::now());
                     tell(&FlightEvent::Triggered(&trigger));
                     let summary = self.write(trigger, signals)?;
+                    if let Some(d) = &mut self.delays {
+                        d.disarm();
+                    }
                     tell(&FlightEvent::Written(&summary));
                     self.cpu = CpuShare::new(Instant::now());
                 }
@@ -288,8 +296,13 @@ impl Flying<'_> {
                 return Ok(Stopped::because("command"));
             }
             let idle = self.last.is_none_or(|t| t.elapsed() >= self.flight.every);
-            if let Some(d) = self.delays.as_mut().filter(|_| idle) {
-                d.arm()?;
+            if let Some(d) = &mut self.delays {
+                if idle {
+                    d.rearm();
+                }
+                if let Some(note) = d.off_note().filter(|_| !std::mem::replace(&mut self.told_off, true)) {
+                    tell(&FlightEvent::Off(&note));
+                }
             }
             let left = self
                 .limits

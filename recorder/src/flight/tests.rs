@@ -7,7 +7,7 @@ use netmortem_formats::{ClockPair, Endian};
 use super::counters::Counters;
 use super::drop_watch::number_of;
 use super::{Cut, DelayOf, On, OnKind, Rate, names};
-use crate::hist::{Hist, Max};
+use crate::hist::{Hist, Max, file, remove_all};
 
 #[test]
 fn every_form_of_a_trigger_parses_and_others_are_refused() {
@@ -233,4 +233,28 @@ Totals:
     ];
     assert_eq!(Hist::parse(text), Hist { maxima, dropped: 7 });
     assert_eq!(Hist::parse("max: 7\nDropped: x\n{ broken"), Hist::default());
+}
+
+#[test]
+fn histogram_triggers_that_stay_are_told() {
+    let folder = std::env::temp_dir().join(format!("netmortem-hist-left-{}", std::process::id()));
+    // No event at all: nothing of ours.
+    assert!(remove_all(&folder));
+    let file = file(&folder, "irq/softirq_raise", "trigger");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "# Available triggers:\n# hist stacktrace\n").unwrap();
+    assert!(remove_all(&folder));
+    // A file that only takes what is written to it, as a kernel does that refuses.
+    std::fs::write(
+        &file,
+        "hist:keys=common_cpu:nm_raised=common_timestamp.usecs [active]\n",
+    )
+    .unwrap();
+    assert!(!remove_all(&folder));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("\n!hist:keys=common_cpu:nm_raised=common_timestamp.usecs!"),
+        "{text}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -151,7 +151,7 @@ impl Flying<'_> {
         }
         m.notes
             .push(format!("written because {} (--on {})", trigger.sentence, trigger.on));
-        m.notes.extend(self.delays.as_ref().and_then(Delays::note));
+        m.notes.extend(self.delays.iter().flat_map(Delays::notes));
         m.flight = Some(Flight {
             on: self.flight.on.iter().map(|on| on.spec.clone()).collect(),
             before_ns,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use netmortem_formats::Capture;
 use netmortem_formats::bundle::Flight;
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 use super::flight::mono;
 use super::harness::refused_by;
@@ -25,6 +26,8 @@ pub struct Overflow {
 pub fn overflow() -> Overflow {
     const SENT: u64 = 2000;
     let to = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // Whatever this host gives by default (net.core.rmem_default).
+    set_socket_recv_buffer_size(&to, 64 << 10).unwrap();
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = mono();
     for _ in 0..SENT {

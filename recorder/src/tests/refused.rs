@@ -10,6 +10,15 @@ use super::harness::{open, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
 use crate::permissions::{is_whole, locked_down};
 
+/// Says that it is over, also when a test panics: else the scope waits for its thread for ever.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A folder in which everybody may write.
 fn open_folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("netmortem-refused-{}-{name}", std::process::id()));
@@ -101,9 +110,8 @@ fn capabilities_without_root_record_and_say_what_is_missing() {
                     transfer(100_000);
                 }
             });
-            let done = recorded("", &out, Some(capabilities));
-            over.store(true, Ordering::Relaxed);
-            done
+            let _over = Over(&over);
+            recorded("", &out, Some(capabilities))
         });
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let (c, manifest, end) = open(&out);

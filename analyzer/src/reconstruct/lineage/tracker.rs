@@ -42,12 +42,15 @@ pub struct Lineage {
 /// Share of a socket's bytes that may be unexplained before the order of its FIFO is doubted.
 const UNEXPLAINED: f64 = 0.005;
 
-/// The thread, or below 0 the CPU in interrupts.
-fn context(e: &Event<'_>) -> i64 {
-    if e.in_task() {
-        e.pid.into()
-    } else {
-        -1 - i64::from(e.cpu)
+/// Pid and CPU.
+type Context = (i32, u16);
+
+/// What runs: a thread, wherever it is, or a CPU: in interrupts (`i32::MIN`), idle (0), or in what was not recorded (-1).
+fn context(e: &Event<'_>) -> Context {
+    match e.in_task() {
+        true if e.pid > 0 => (e.pid, 0),
+        true => (e.pid, e.cpu),
+        false => (i32::MIN, e.cpu),
     }
 }
 
@@ -61,7 +64,7 @@ struct Edges<'f> {
     queued: FxHashMap<SkbId, (Name, u32)>,
     /// The last frame queued in each context: a peer in this host may answer on the same CPU before the event that tells
     /// what was sent again.
-    last: FxHashMap<i64, SkbId>,
+    last: FxHashMap<Context, SkbId>,
     /// Copies that a capture let go of since the last frame of the CPU.
     taps: Vec<Vec<(i64, SkbId)>>,
     probe_at: usize,

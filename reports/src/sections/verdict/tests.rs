@@ -150,5 +150,5 @@ fn the_trigger_of_a_flight_recorder_is_said_first() {
     let Some(Block::Details { blocks, .. }) = section.blocks.get(1) else {
         panic!("no evidence")
     };
-    assert!(matches!(&blocks[..], [Block::Code(lines)] if lines[0].as_str().contains("+240")));
+    assert!(matches!(&blocks[..], [Block::List(lines)] if lines[0].as_str().contains("+240")));
 }

@@ -62,7 +62,8 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
                 "What the trigger rests on ({})",
                 counted(trigger.evidence.len() as u64, "line")
             )),
-            blocks: vec![Block::Code(lines.collect())],
+            // Text of the recording: no commands to be copied.
+            blocks: vec![Block::List(lines.collect())],
         });
     }
     blocks
