@@ -10,8 +10,13 @@ pub struct Observer<'t> {
     recs: &'t Merged,
     /// The records of each thread, by time.
     of_thread: FxHashMap<i32, Vec<Part>>,
+    /// Times of the records of the threads in which more than [`DEEP`] parts overlap, sorted.
+    tangled: FxHashMap<i32, Vec<i64>>,
     per_event: Option<i64>,
 }
+
+/// So many parts before a time may end after it: clocks of CPUs differ by less. One record far in the future makes it all of them.
+const DEEP: usize = 64;
 
 /// Records of one thread, one behind the other on one CPU.
 #[derive(Debug, Clone, Copy)]
@@ -94,9 +99,18 @@ impl<'t> Observer<'t> {
     /// Of a trace.
     pub fn new(trace: &'t Trace<'_>) -> Observer<'t> {
         let (per_event, of_thread) = rayon::join(|| per_event(trace), || threads(trace));
+        let times = |parts: &[Part]| {
+            let places = parts.iter().flat_map(|p| p.from..p.to);
+            let mut times: Vec<i64> = places.filter_map(|place| trace.recs.at(place).map(|r| r.ts)).collect();
+            times.sort_unstable();
+            times
+        };
+        let tangled = of_thread.iter().filter(|(_, parts)| depth(parts) > DEEP);
+        let tangled = tangled.map(|(pid, parts)| (*pid, times(parts))).collect();
         Observer {
             recs: &trace.recs,
             of_thread,
+            tangled,
             per_event,
         }
     }
@@ -122,6 +136,9 @@ impl<'t> Observer<'t> {
     }
     /// Events while a thread ran, interrupts on top of it included, before each of some times.
     pub fn before_in_thread<const N: usize>(&self, pid: i32, times: [i64; N]) -> [u64; N] {
+        if let Some(of) = self.tangled.get(&pid) {
+            return times.map(|ts| of.partition_point(|t| *t < ts) as u64);
+        }
         let Some(of) = self.of_thread.get(&pid) else {
             return [0; N];
         };
@@ -160,6 +177,19 @@ impl<'t> Observer<'t> {
         let n = i64::try_from(events).unwrap_or(i64::MAX);
         self.per_event.map(|ns| ns.saturating_mul(n))
     }
+}
+
+/// How many parts have to be looked at for one time, at most.
+fn depth(parts: &[Part]) -> usize {
+    let (mut first, mut most) = (0, 0);
+    for (i, p) in parts.iter().enumerate() {
+        // Both ends grow from part to part.
+        while first < i && parts.get(first).is_some_and(|f| f.end_ns < p.start_ns) {
+            first += 1;
+        }
+        most = most.max(i - first);
+    }
+    most
 }
 
 /// The records of each thread; idle has none.

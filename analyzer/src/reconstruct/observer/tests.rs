@@ -82,6 +82,34 @@ fn events_are_counted_by_cpu_and_by_thread() {
     );
 }
 
+/// Two parts on CPU 1 whose second record is of the far future, around many short ones on CPU 0: counted as one by one.
+#[test]
+fn parts_that_never_end_are_counted_as_well() {
+    let skb = [("skbaddr", N(1))];
+    for parts in [10u64, 500] {
+        let mut s = Script::new("6.18.44", &[]);
+        let mut all: Vec<u64> = vec![];
+        let mut mine = |s: &mut Script, t: u64, cpu| {
+            s.ev(T + t, cpu, Ctx::Task(5), "skb:consume_skb", &skb);
+            all.push(t);
+        };
+        mine(&mut s, 5, 1);
+        mine(&mut s, 90_000_000, 1);
+        for i in 0..parts {
+            mine(&mut s, 10 + i * 20, 0);
+            mine(&mut s, 13 + i * 20, 0);
+            s.ev(T + 15 + i * 20, 0, Ctx::Task(6), "skb:consume_skb", &skb);
+        }
+        let c = s.capture();
+        let t = Trace::read(&c, &Default::default());
+        let o = Observer::new(&t);
+        for to in [0, 5, 6, 10, 11, 13, 14, 95, 150, 10_009, 20_000, 90_000_000, 90_000_001] {
+            let expected = all.iter().filter(|t| **t < to).count() as u64;
+            assert_eq!(o.of_thread(5, 0, (T + to) as i64), expected, "{parts} {to}");
+        }
+    }
+}
+
 /// A datagram read by a thread: events between its reception and its read are its recording's cost; the parts of its
 /// stages are counted where they were spent.
 #[test]
