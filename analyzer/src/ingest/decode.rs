@@ -81,7 +81,7 @@ const DECODED_FLOOR: u64 = 1 << 30;
 
 /// How many chunks of each stream may be decoded: a small hostile file must not take the machine's memory. By stated
 /// sizes and in file order, so the same chunks are refused whatever the thread count.
-fn allowed(capture: &Capture) -> Vec<usize> {
+pub fn allowed(capture: &Capture) -> Vec<usize> {
     let file = capture.bytes.len() as u64;
     let mut left = file.saturating_mul(DECODED_PER_BYTE).max(DECODED_FLOOR);
     let cost = |c: &Chunk| {

@@ -23,6 +23,7 @@ mod trace;
 pub use check::check;
 pub use clock::TraceClock;
 pub use decode::Rec;
+pub(crate) use decode::allowed;
 pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
 pub use merge::Merged;
 pub use payloads::Payloads;

@@ -18,11 +18,12 @@ use netmortem_formats::bundle::{
 };
 use netmortem_formats::capture::ClockConversion;
 use netmortem_formats::sub_buffer::PageLayout;
-use netmortem_formats::{Capture, CpuStats, Locus, Stream, StreamItem};
+use netmortem_formats::{Capture, CpuStats, Stream};
 
 use super::pages::PageWriter;
+use super::source::{Source, What};
 use super::{MEMBER_BYTES, RewriteError};
-use crate::ingest::{CaptureInfo, Options, TraceClock, check};
+use crate::ingest::{CaptureInfo, Options, TraceClock, allowed, check};
 
 /// What was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -48,14 +49,15 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
         return Err(RewriteError::Cycles);
     }
     let info = check(capture, &Options::default());
-    let used: Vec<&Stream> = (capture.streams.iter().zip(&info.streams))
-        .filter(|(_, i)| i.used)
-        .map(|(s, _)| s)
-        .collect();
+    let (used, may): (Vec<&Stream>, Vec<usize>) = (capture.streams.iter().zip(&info.streams))
+        .zip(allowed(capture))
+        .filter(|((_, i), _)| i.used)
+        .map(|((s, _), n)| (s, n))
+        .unzip();
     let most = (info.streams.iter().filter(|s| s.used)).max_by_key(|s| s.events);
     let instance = most.map_or("", |s| s.instance.as_str());
     if info.start_ns.is_none_or(|t| t < 0) {
-        return Err(RewriteError::Empty);
+        return Err(RewriteError::NoneRead);
     }
     let layout = PageLayout {
         endian: capture.endian,
@@ -96,22 +98,23 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
             }
             Ok(())
         };
-        let of_cpu = used.iter().filter(|s| s.cpu == cpu);
-        for item in merged(of_cpu.map(|s| items(capture, s)).collect()) {
-            match item.what {
-                What::Lost(count) => pages.lost(count),
-                What::Record(payload) => {
-                    let ts = u64::try_from(clock.ns(item.ts)).unwrap_or(0);
-                    match pages.record(ts, &payload) {
+        let of_cpu = used.iter().zip(&may).filter(|(s, _)| s.cpu == cpu);
+        merged(of_cpu.map(|(s, n)| Source::new(capture, s, *n)).collect(), |item| {
+            match item {
+                Err(count) => pages.lost(count),
+                Ok((ts, payload)) => {
+                    let ts = u64::try_from(clock.ns(ts)).unwrap_or(0);
+                    match pages.record(ts, payload) {
                         true => done.events += 1,
                         false => pages.lost(Some(1)),
                     }
                 }
             }
-            if pages.len() >= MEMBER_BYTES {
-                member(pages.take())?;
+            match pages.len() >= MEMBER_BYTES {
+                true => member(pages.take()),
+                false => Ok(()),
             }
-        }
+        })?;
         member(pages.finish())?;
     }
     done.left_out = info.total_events.saturating_sub(done.events);
@@ -195,17 +198,6 @@ fn header_page() -> String {
     )
 }
 
-/// One item of a stream, with the time it is at.
-struct Item {
-    ts: u64,
-    what: What,
-}
-
-enum What {
-    Record(Vec<u8>),
-    Lost(Option<u64>),
-}
-
 /// What the kernel counted, of the instances that are read, as one instance.
 fn stats(capture: &Capture, used: &[&Stream], instance: &str) -> Vec<CpuStats> {
     let mut of: BTreeMap<u32, CpuStats> = BTreeMap::new();
@@ -226,51 +218,21 @@ fn stats(capture: &Capture, used: &[&Stream], instance: &str) -> Vec<CpuStats> {
     of.into_values().collect()
 }
 
-/// Items of several ring buffers of one CPU, by time; each keeps its own order.
-fn merged(of: Vec<Vec<Item>>) -> Vec<Item> {
-    let mut heads: Vec<_> = of.into_iter().map(|items| items.into_iter().peekable()).collect();
-    let mut out = vec![];
+/// Gives `take` the records of several ring buffers of one CPU and the losses (none), by time; each keeps its own order.
+fn merged(
+    mut of: Vec<Source<'_>>,
+    mut take: impl FnMut(Result<(u64, &[u8]), Option<u64>>) -> Result<(), RewriteError>,
+) -> Result<(), RewriteError> {
     loop {
-        let next = heads.iter_mut().enumerate();
-        let oldest = next.filter_map(|(i, h)| Some((h.peek()?.ts, i))).min();
-        let Some(item) = oldest.and_then(|(_, i)| heads.get_mut(i)?.next()) else {
-            return out;
+        let next = of.iter_mut().enumerate();
+        let oldest = next.filter_map(|(i, s)| Some((s.peek()?, i))).min();
+        let Some((ts, source)) = oldest.and_then(|(ts, i)| Some((ts, of.get_mut(i)?))) else {
+            return Ok(());
         };
-        out.push(item);
+        match source.pop() {
+            Some(What::Record { block, offset, len }) => take(Ok((ts, source.payload(block, offset, len))))?,
+            Some(What::Lost(count)) => take(Err(count))?,
+            None => {}
+        }
     }
-}
-
-/// All items in order. What cannot be decoded is a loss of unknown size, where it is.
-fn items(capture: &Capture, stream: &Stream) -> Vec<Item> {
-    let mut out: Vec<Item> = vec![];
-    // A loss is behind all that came before it.
-    let mut latest = 0;
-    for chunk in &stream.chunks {
-        let lost = |ts, count| Item {
-            ts,
-            what: What::Lost(count),
-        };
-        let bytes = match capture.chunk_bytes(chunk) {
-            Ok(bytes) => bytes,
-            Err(_) => {
-                out.push(lost(latest, None));
-                continue;
-            }
-        };
-        stream.for_each(&bytes, Locus::default(), |item| match item {
-            Ok(StreamItem::Record(r)) => {
-                latest = latest.max(r.ts);
-                out.push(Item {
-                    ts: r.ts,
-                    what: What::Record(r.payload.to_vec()),
-                });
-            }
-            Ok(StreamItem::Lost(l)) => out.push(lost(latest, l.count)),
-            Err(_) => out.push(lost(latest, None)),
-        });
-    }
-    if stream.perf.is_some() {
-        out.sort_by_key(|i| i.ts);
-    }
-    out
 }

@@ -18,6 +18,7 @@ mod members;
 mod names;
 mod pages;
 mod payload;
+mod source;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -98,6 +99,9 @@ pub enum RewriteError {
     /// The window holds no event.
     #[error("no event of the recording lies in that time")]
     Empty,
+    /// Nothing was read.
+    #[error("no event of the recording can be read")]
+    NoneRead,
     /// Writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -145,7 +149,10 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         *done.cut_others.entry(name).or_default() += n;
     }
     if done.events == 0 {
-        return Err(RewriteError::Empty);
+        return Err(match change.window.is_some() || change.cut.is_some() {
+            true => RewriteError::Empty,
+            false => RewriteError::NoneRead,
+        });
     }
     // Texts first, into memory: the manifest is written before them and says what was left out.
     let mut texts = members::texts(capture, change, &mut names, &mut done);

@@ -1,5 +1,6 @@
 //! A trace.dat and a perf.data made bundles: read, they say what they said.
 
+use netmortem_formats::capture::Coding;
 use netmortem_formats::{Bytes, Capture, open_bytes};
 
 use super::super::{RewriteError, import};
@@ -93,5 +94,52 @@ fn what_cannot_be_made_a_bundle_is_told() {
     assert!(matches!(why(&capture), RewriteError::Cycles));
     capture.clock_conversions.clear();
     capture.streams.clear();
-    assert!(matches!(why(&capture), RewriteError::Empty));
+    let told = why(&capture);
+    assert!(matches!(told, RewriteError::NoneRead), "{told}");
+}
+
+/// Of a file that claims to hold too much, the bundle has what the analysis reads, and the rest is a loss in both.
+#[test]
+fn what_is_not_decoded_is_lost_in_both() {
+    let mut capture = open("tracedat-loopback/trace.dat");
+    let most = capture.streams.iter().max_by_key(|s| size(&capture, s)).unwrap();
+    let mut stream = most.clone();
+    let bytes = capture.chunk_bytes(&stream.chunks[0]).unwrap().into_owned();
+    // A frame, and behind it so much that it counts as 256 MiB: four of them are within 1 GiB.
+    let mut frame = zstd::bulk::compress(&bytes, 1).unwrap();
+    frame.resize(600 << 10, 0);
+    let file = capture.bytes.len() as u64;
+    let mut chunk = stream.chunks[0].clone();
+    chunk.range = file..file + frame.len() as u64;
+    chunk.coding = Coding::ZstdPrefix { unit: stream.page.size };
+    capture.bytes = Bytes::Owned([&capture.bytes[..], &frame].concat());
+    stream.chunks = vec![chunk; 6];
+    let cpu = stream.cpu;
+    capture.streams = vec![stream];
+    let before = crate::ingest::check(&capture, &Default::default());
+    let mut records = 0;
+    capture.streams[0].for_each(&bytes, Default::default(), |i| {
+        records += u64::from(matches!(i, Ok(netmortem_formats::StreamItem::Record(_))));
+    });
+    assert!(records > 50, "{records}");
+    assert_eq!((before.total_events, before.losses_of_unknown_size), (4 * records, 2));
+    let (made, done) = import(&capture, vec![]).unwrap();
+    assert_eq!((done.events, done.left_out), (4 * records, 0));
+    let new = open_bytes("made.nmb", Bytes::Owned(made)).unwrap();
+    let after = crate::ingest::check(&new, &Default::default());
+    assert_eq!(
+        (after.total_events, after.lost_events),
+        (4 * records, before.lost_events)
+    );
+    let open_end = |i: &crate::ingest::CaptureInfo| {
+        let mut gaps = i.gaps.iter().filter(|g| g.cpu == cpu && g.end_ns.is_none());
+        gaps.any(|g| g.lost_events.is_none())
+    };
+    assert!(open_end(&before) && open_end(&after), "{:?}", after.gaps);
+}
+
+/// Decoded bytes of a stream.
+fn size(capture: &Capture, stream: &netmortem_formats::Stream) -> usize {
+    let of = stream.chunks.iter().map(|c| capture.chunk_bytes(c).unwrap().len());
+    of.sum()
 }
