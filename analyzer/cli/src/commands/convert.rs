@@ -1,7 +1,6 @@
 //! `netmortem convert`: a recording, or its facts, in another form.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -30,7 +29,8 @@ Examples:
 
 Without --to the name of OUT says the form: .perfetto-trace or .pftrace is perfetto, .pcapng and .nmb are themselves; a name that ends in /, or a folder, is parquet.
 A time counts from the first event; either side may be missing. A FLOW is conn:3 (`show connections`), a port, an end, or two ends (10.0.0.1:443-10.0.0.2:5000).
-What is not proven to be of another flow or device stays, as does all that tells where a packet waited; the slice's notes say what was cut.";
+What is not proven to be of another flow or device stays, as does all that tells where a packet waited; the slice's notes say what was cut,
+and whether rows of the flow are the same as before; where some are not, the exit code is 3.";
 
 /// Into what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -120,9 +120,7 @@ fn parquet(args: &Args) -> anyhow::Result<Outcome> {
     for table in facts.tables() {
         let path = folder.join(format!("{}.parquet", table.name()));
         output::distinct_from(&args.input, &[&path])?;
-        let mut out = create(&path)?;
-        netmortem_frames::to_parquet(table.as_ref(), &mut out)?;
-        out.flush()?;
+        output::whole(&path, |out| Ok(netmortem_frames::to_parquet(table.as_ref(), out)?))?;
         say(&format!("{}: {} rows", path.display(), table.len()))?;
     }
     Ok(Outcome::Done)
@@ -132,9 +130,7 @@ fn trace(args: &Args) -> anyhow::Result<Outcome> {
     output::distinct_from(&args.input, &[&args.output])?;
     let capture = input::open_all(&args.input)?;
     let facts = input::facts_of(&capture);
-    let mut out = output::private_writer(&args.output)?;
-    let w = perfetto::write(&facts, &capture, &mut out)?;
-    out.flush()?;
+    let w = output::whole(&args.output, |out| Ok(perfetto::write(&facts, &capture, out)?))?;
     say(&format!(
         "{} received and {} sent packets, {} softirq runs, {} polls, {} TCP samples, {} drops, {} retransmissions, {} gaps: open it at ui.perfetto.dev",
         w.received, w.sent, w.softirqs, w.polls, w.samples, w.drops, w.retransmits, w.gaps
@@ -154,12 +150,12 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
         ));
     }
     let facts = input::facts_of(&capture);
-    let mut out = output::private_writer(&args.output)?;
-    let w = packets::write(&facts, &capture, &mut out).map_err(|e| match e {
-        PacketsError::Io(e) => e.into(),
-        e => failure(e.to_string(), "`netmortem check INPUT` prints what was recorded"),
+    let w = output::whole(&args.output, |out| {
+        packets::write(&facts, &capture, out).map_err(|e| match e {
+            PacketsError::Io(e) => e.into(),
+            e => failure(e.to_string(), "`netmortem check INPUT` prints what was recorded"),
+        })
     })?;
-    out.flush()?;
     say(&format!(
         "{} packets: {} matched with the kernel's events (of these {} by their socket, too), {} not because several events fit, {} because none does",
         w.packets,
@@ -177,7 +173,7 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if capture.format != "bundle" {
         if !changed {
-            return made(&capture, output::private_writer(&args.output)?);
+            return made(&capture, &args.output);
         }
         // Made a bundle first, in memory, and changed then.
         let (bytes, _) = import(&capture, vec![]).map_err(told)?;
@@ -221,9 +217,9 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         let at = |since: u64| start.saturating_add(since);
         change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
     }
-    let out = output::private_writer(&args.output)?;
-    let done = rewrite(&capture, &change, out).map(|(_, done)| done);
-    let done = done.map_err(told)?;
+    let done = output::whole(&args.output, |out| {
+        rewrite(&capture, &change, out).map(|(_, done)| done).map_err(told)
+    })?;
     say(&format!(
         "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",
         done.events,
@@ -237,7 +233,10 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         say(&others(cut, done.cut_others.values().sum()))?;
         say(&compared(same))?;
     }
-    Ok(Outcome::Done)
+    Ok(match same.different {
+        0 => Outcome::Done,
+        _ => Outcome::Bad,
+    })
 }
 
 fn told(e: RewriteError) -> anyhow::Error {
@@ -246,6 +245,10 @@ fn told(e: RewriteError) -> anyhow::Error {
         RewriteError::Empty => failure(
             e.to_string(),
             "`netmortem check INPUT` prints when it begins and how long it is",
+        ),
+        RewriteError::NoneRead => failure(
+            e.to_string(),
+            "`netmortem check INPUT` prints what was read and what was not",
         ),
         e @ (RewriteError::NotABundle(_)
         | RewriteError::NoManifest
@@ -260,9 +263,8 @@ fn told(e: RewriteError) -> anyhow::Error {
 }
 
 /// A bundle of another tool's recording.
-fn made(capture: &Capture, out: Box<dyn Write>) -> anyhow::Result<Outcome> {
-    let (mut out, done) = import(capture, out).map_err(told)?;
-    out.flush()?;
+fn made(capture: &Capture, to: &Path) -> anyhow::Result<Outcome> {
+    let done = output::whole(to, |out| import(capture, out).map(|(_, done)| done).map_err(told))?;
     let left_out = match done.left_out {
         0 => String::new(),
         n => format!(", {n} of other tracing instances left out"),
@@ -326,11 +328,6 @@ fn moment(text: &str) -> Result<Option<u64>, String> {
     }
     let zeros = "0".repeat(digits - part.len());
     format!("{whole}{part}{zeros}").parse().map(Some).map_err(|_| wrong())
-}
-
-fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    let file = output::private_file(path)?;
-    Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
 fn say(line: &str) -> std::io::Result<()> {

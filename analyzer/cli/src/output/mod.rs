@@ -60,16 +60,42 @@ pub fn quoted(path: &Path) -> String {
     }
 }
 
-/// As [`writer`], of a file that only its owner may read.
-pub fn private_writer(path: &Path) -> anyhow::Result<Box<dyn Write>> {
-    match path.as_os_str() == "-" {
-        true => writer(None),
-        false => Ok(Box::new(BufWriter::with_capacity(1 << 16, private_file(path)?))),
+/// What `fill` writes, to a file that only its owner may read, or to standard output (`-`). The file takes its name when it
+/// is whole: where `fill` fails, what was there before stays. A pipe or a device is written as it is.
+pub fn whole<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let into = |file: &mut dyn Write| {
+        let mut out = BufWriter::with_capacity(1 << 16, file);
+        let done = fill(&mut out)?;
+        out.flush()?;
+        Ok(done)
+    };
+    if path.as_os_str() == "-" {
+        return into(&mut std::io::stdout().lock());
     }
+    // What a link names is replaced, not the link.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return into(&mut private_file(path)?);
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    let part = Path::new(&part);
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(part);
+    let mut file = made.with_context(|| format!("cannot write {}", path.display()))?;
+    let done = into(&mut file).and_then(|done| {
+        let renamed = std::fs::rename(part, path);
+        renamed.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(done)
+    });
+    if done.is_err() {
+        // The error that matters is that of writing.
+        let _removed = std::fs::remove_file(part);
+    }
+    done
 }
 
 /// A new file with mode 0600, as the recorder makes its own: what is made of a recording tells as much of the host.
-pub fn private_file(path: &Path) -> anyhow::Result<File> {
+fn private_file(path: &Path) -> anyhow::Result<File> {
     let make = || {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;

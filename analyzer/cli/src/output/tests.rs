@@ -135,12 +135,29 @@ fn private_files() {
     std::fs::write(&old, "what was there").unwrap();
     std::fs::set_permissions(&old, Permissions::from_mode(0o666)).unwrap();
     for path in [&new, &old] {
-        let mut out = private_writer(path).unwrap();
-        out.write_all(b"made").unwrap();
-        out.flush().unwrap();
+        let done = whole(path, |out| {
+            out.write_all(b"made")?;
+            Ok(7)
+        });
+        assert_eq!(done.unwrap(), 7);
         assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read(path).unwrap(), b"made");
     }
+    // What fails changes nothing and leaves nothing.
+    let failed = whole(&old, |out| {
+        out.write_all(b"half")?;
+        anyhow::bail!("no more")
+    });
+    let failed: anyhow::Result<()> = failed;
+    assert_eq!(failed.unwrap_err().to_string(), "no more");
+    assert_eq!(std::fs::read(&old).unwrap(), b"made");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+    // A link stays one.
+    let link = folder.join("link");
+    std::os::unix::fs::symlink(&old, &link).unwrap();
+    whole(&link, |out| Ok(out.write_all(b"by link")?)).unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(std::fs::read(&old).unwrap(), b"by link");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -56,6 +56,18 @@ fn wrong_ids_and_forms_are_told() {
     );
     let cut = failed(&["convert", &rpc(), "--time", "900s..", "-o", &out("c.nmb")]);
     assert!(cut.1.contains("no event"), "{}", cut.1);
+    // What was there stays when there is nothing to write, and no time is named that nobody asked for.
+    let keep = dir.join("keep.nmb");
+    std::fs::write(&keep, "what was there").unwrap();
+    let begin = std::fs::read(sample("tracedat-loopback/trace.dat")).unwrap();
+    let cut = dir.join("cut.dat");
+    std::fs::write(&cut, &begin[..100_000]).unwrap();
+    let (cut, to) = (cut.to_str().unwrap(), keep.to_str().unwrap());
+    let (code, told) = failed(&["convert", cut, "-o", to]);
+    assert_eq!(code, 1, "{told}");
+    assert!(!told.contains("that time"), "{told}");
+    assert_eq!(failed(&["convert", &rpc(), "--time", "900s..", "-o", to]).0, 1);
+    assert_eq!(std::fs::read(&keep).unwrap(), b"what was there");
     let both = failed(&["convert", &rpc(), "--redact", "-o", &out("t.pftrace")]);
     assert!(both.1.contains("another bundle"), "{}", both.1);
     std::fs::remove_dir_all(dir).unwrap();

@@ -12,6 +12,7 @@ use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::names::Names;
 use super::{Change, Done, RewriteError, texts};
+use crate::export::slice::Compared;
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -193,6 +194,8 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             cut.unknown,
             cut.others
         ));
+        m.notes
+            .extend(cut.compared.map(|same| compared(same, change.window.is_some())));
     }
     if change.redact {
         m.notes.push(format!(
@@ -208,6 +211,20 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         ));
     }
     m
+}
+
+/// What comparing the rows of the subject said; a cut in time comes after it.
+fn compared(same: Compared, in_time: bool) -> String {
+    let Compared { rx, tx, different } = same;
+    let before = match in_time {
+        true => "Before the cut in time, ",
+        false => "",
+    };
+    let rows = format!("of the {rx} rows of rx and {tx} of tx of what was asked for,");
+    match different {
+        0 => format!("{before}{rows} all are the same as in the original, but for ids and observer_ns."),
+        n => format!("{before}{rows} {n} are not the same as in the original: do not conclude from them."),
+    }
 }
 
 /// That there was a limit stays, whose it was does not: an empty limit would say that there was none.

@@ -12,8 +12,8 @@
 //! ```
 //! Of another's packets those stay that a packet of the subject waited behind, because its waits are told by them. So rows of
 //! the subject are the same in the slice, but for ids and for what recording cost, which is estimated from all events. This is
-//! not believed but tried: a slice whose rows are others is not made, and less is cut. What is left of others is not whole:
-//! nothing is to be concluded of them.
+//! not believed but tried: where rows are others, less is cut. Where they are others still, the slice with the fewest is made,
+//! and its notes say how many they are. What is left of others is not whole: nothing is to be concluded of them.
 
 mod compare;
 mod families;
@@ -52,6 +52,8 @@ pub struct Cut {
     pub unknown: u64,
     /// Lives of others that are left out.
     pub others: u64,
+    /// Whether the subject's rows are the same without these events, where that was tried.
+    pub compared: Option<Compared>,
 }
 
 impl Cut {
@@ -104,6 +106,7 @@ pub fn cut(capture: &Capture, facts: &Facts, subject: &Subject) -> Result<(Cut, 
         let mut cut = walk.run(&mut owners, care);
         cut.of = subject.to_string();
         let compared = tried(capture, facts, subject, &mut cut)?;
+        cut.compared = Some(compared);
         let less = best.as_ref().is_none_or(|(_, b)| compared.different < b.different);
         if less {
             best = Some((cut, compared));

@@ -3,9 +3,12 @@ use std::collections::BTreeMap;
 use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Bytes, Capture, Locus, StreamItem, open_bytes};
 
+use super::compare::different;
+use super::walk::by_end;
 use super::{Compared, Cut, Flow, Subject, compare, cut};
 use crate::export::bundle::{Change, Done, rewrite};
 use crate::facts::Facts;
+use crate::ingest::GapRow;
 
 fn open(path: &str) -> Capture {
     let file = match path.starts_with('/') {
@@ -124,6 +127,11 @@ fn rows_of_the_subject_stay() {
             notes.contains(&told) && notes.contains(&subject.to_string()),
             "{what}: {notes}"
         );
+        let same = format!(
+            "of the {} rows of rx and {} of tx of what was asked for, all are the same",
+            compared.rx, compared.tx
+        );
+        assert!(notes.contains(&same), "{what}: {notes}");
     }
 }
 
@@ -262,4 +270,55 @@ fn comparing_finds_what_differs() {
         compare(&before, &after, &all).unwrap(),
         Compared { different: 3, ..same }
     );
+}
+
+/// A slice whose rows differ says so itself.
+#[test]
+fn the_notes_say_that_rows_differ() {
+    let compared = Compared {
+        rx: 20,
+        tx: 10,
+        different: 3,
+    };
+    let cut = Cut {
+        compared: Some(compared),
+        ..Cut::default()
+    };
+    let (new, _) = sliced(&open("rpc/rpc.nmb"), cut);
+    let notes = new.manifest.unwrap()["notes"].to_string();
+    let told = "of the 20 rows of rx and 10 of tx of what was asked for, 3 are not the same as in the original";
+    assert!(notes.contains(told), "{notes}");
+}
+
+/// Few and many rows of one time: those without an equal, on both sides.
+#[test]
+fn rows_of_one_time_are_compared() {
+    for n in [3, 10, 100, 50_000] {
+        let a: Vec<(i64, u32)> = (0..n).map(|i| (7, i)).collect();
+        let mut b: Vec<(i64, u32)> = a.iter().rev().copied().collect();
+        b.insert(0, (6, 1));
+        assert_eq!(different(&a, &b, |r| r.0), 1, "{n}");
+        b[2].1 = n;
+        assert_eq!(different(&a, &b, |r| r.0), 3, "{n}");
+    }
+}
+
+/// A long gap of one CPU does not hide the end of a short one of another.
+#[test]
+fn gaps_are_taken_as_they_end() {
+    let gap = |cpu, start_ns, end_ns| GapRow {
+        cpu,
+        start_ns,
+        end_ns,
+        lost_events: None,
+        cause: "overrun",
+    };
+    let gaps = [
+        gap(0, Some(10), Some(100)),
+        gap(1, Some(20), Some(30)),
+        gap(2, Some(50), None),
+        gap(3, None, Some(5)),
+    ];
+    let order: Vec<u32> = by_end(&gaps).iter().map(|g| g.cpu).collect();
+    assert_eq!(order, [3, 1, 2, 0]);
 }

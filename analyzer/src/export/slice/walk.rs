@@ -8,7 +8,7 @@ use super::families::Families;
 use super::owners::{Of, Owners};
 use super::{Care, Cut};
 use crate::facts::{Facts, SkbId};
-use crate::ingest::{Rec, Trace};
+use crate::ingest::{GapRow, Rec, Trace};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::reconstruct::tcp::Tcp;
@@ -119,10 +119,10 @@ impl<'w, 'c> Walk<'w, 'c> {
         let mut counts: FxHashMap<u16, u64> = FxHashMap::default();
         // Of every CPU and name, whether the entries that are open were left out.
         let mut open: FxHashMap<(u16, usize), Vec<bool>> = FxHashMap::default();
-        let mut gaps = self.trace.gaps.iter().peekable();
+        let mut gaps = by_end(&self.trace.gaps).into_iter().peekable();
         for (i, r) in self.trace.recs.iter().enumerate() {
             // What began before a loss may have ended in it.
-            while let Some(g) = gaps.next_if(|g| g.end_ns.is_none_or(|end| end <= r.ts)) {
+            while let Some(g) = gaps.next_if(|g| closes(g) <= Some(r.ts)) {
                 open.retain(|(cpu, _), _| u32::from(*cpu) != g.cpu);
             }
             let gone = match self.classes.get(&r.kind) {
@@ -250,6 +250,18 @@ impl<'w, 'c> Walk<'w, 'c> {
             }
         }
     }
+}
+
+/// Gaps as they end: one that lasts must not hide that another CPU's is over.
+pub(super) fn by_end(gaps: &[GapRow]) -> Vec<&GapRow> {
+    let mut gaps: Vec<&GapRow> = gaps.iter().collect();
+    gaps.sort_by_key(|g| closes(g));
+    gaps
+}
+
+/// From when on nothing that began before the gap is open: its end, or its begin where no event of its stream follows.
+fn closes(gap: &GapRow) -> Option<i64> {
+    gap.end_ns.or(gap.start_ns)
 }
 
 fn staying(stays: &[bool], skb: SkbId) -> bool {
