@@ -24,12 +24,27 @@ use tables::CounterRow;
 /// Most counters kept: a hostile file may hold any number.
 const MOST: usize = 200_000;
 
-/// The counters of a capture, in the order in which the texts name them; those that are 0 in both snapshots are left out.
-pub fn of(capture: &Capture) -> Vec<CounterRow> {
+/// Whether a manifest is of a flight recorder's bundle.
+pub fn is_flight(manifest: &serde_json::Value) -> bool {
+    manifest.get("flight").is_some_and(|f| !f.is_null())
+}
+
+/// What a flight reads for the first time after its trigger: its `start` lies inside the recording.
+fn read_late(what: &str) -> bool {
+    what.starts_with("netns/") || what == "qdiscs" || what == "nics"
+}
+
+/// The counters of a capture, and how many were too many to be kept; in the order in which the texts name them; those that are 0 in both snapshots are left out.
+pub fn of(capture: &Capture) -> (Vec<CounterRow>, u64) {
     let names = Names::of(capture);
     let mut found: Vec<(Key, [Option<u64>; 2])> = vec![];
     let mut places: FxHashMap<Key, usize> = FxHashMap::default();
+    let flight = capture.manifest.as_ref().is_some_and(is_flight);
+    let mut too_many = 0u64;
     for s in &capture.snapshots {
+        if flight && s.when == SnapshotWhen::Start && read_late(&s.what) {
+            continue;
+        }
         let at = match s.when {
             SnapshotWhen::Start => 0,
             SnapshotWhen::End => 1,
@@ -43,7 +58,10 @@ pub fn of(capture: &Capture) -> Vec<CounterRow> {
                     found.push((key, [None; 2]));
                     found.len() - 1
                 }
-                None => return,
+                None => {
+                    too_many = too_many.saturating_add(1);
+                    return;
+                }
             };
             // Two of one name add up, as the queues of a card do.
             if let Some((_, of)) = found.get_mut(place) {
@@ -60,5 +78,5 @@ pub fn of(capture: &Capture) -> Vec<CounterRow> {
         end,
     };
     let told = |r: &CounterRow| r.start.unwrap_or(0) != 0 || r.end.unwrap_or(0) != 0;
-    found.into_iter().map(row).filter(told).collect()
+    (found.into_iter().map(row).filter(told).collect(), too_many)
 }

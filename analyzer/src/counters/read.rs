@@ -186,16 +186,17 @@ const SOFTNET: [(usize, &str); 5] = [
 const SOFTNET_CPU: usize = 12;
 
 fn softnet(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
-    for (at, line) in text.lines().enumerate() {
+    for line in text.lines() {
         // Nine columns of eight hexadecimal digits at least, since 2.6.
         let columns: Vec<&str> = line.split_ascii_whitespace().take(32).collect();
         if columns.len() < 9 || columns.iter().any(|c| c.len() != 8) {
             continue;
         }
         let column = |n: usize| u64::from_str_radix(columns.get(n)?, 16).ok();
-        let cpu = column(SOFTNET_CPU).unwrap_or(at as u64);
+        // Without its number a line may be any CPU's, as those that are offline have none: only the sum says something.
+        let of = column(SOFTNET_CPU).map_or_else(|| "all CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
         for (name, value) in SOFTNET.iter().filter_map(|(n, name)| Some((name, column(*n)?))) {
-            put(&format!("CPU {cpu}"), name, value);
+            put(&of, name, value);
         }
     }
 }

@@ -25,11 +25,17 @@ fn is_gauge(r: &CounterRow) -> bool {
 }
 
 impl CounterRow {
+    /// Whether it holds a sum that only grows.
+    pub fn is_counter(&self) -> bool {
+        !is_gauge(self)
+    }
+
     /// By how much it rose. `None` for what is no counter, is in one snapshot only, or fell (set back with its device).
     pub fn rise(&self) -> Option<u64> {
         let (start, end) = self.start.zip(self.end).filter(|_| !is_gauge(self))?;
         // softnet_stat prints 32 bits of its counters.
-        let wraps = self.source == "softnet" && end < start && start <= u64::from(u32::MAX);
+        let wraps =
+            self.source == "softnet" && self.of.starts_with("CPU ") && end < start && start <= u64::from(u32::MAX);
         match wraps {
             true => end.checked_add(1 << 32)?.checked_sub(start),
             false => end.checked_sub(start),

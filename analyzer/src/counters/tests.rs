@@ -18,6 +18,12 @@ fn capture(texts: &[(&str, SnapshotWhen, &str)]) -> Capture {
     c
 }
 
+fn rows(c: &Capture) -> Vec<CounterRow> {
+    let (rows, too_many) = of(c);
+    assert_eq!(too_many, 0);
+    rows
+}
+
 fn rise(rows: &[CounterRow], of: &str, name: &str) -> Option<u64> {
     let mut found = rows.iter().filter(|r| r.of == of && r.name == name);
     let row = found.next().unwrap_or_else(|| panic!("no {of} {name} in {rows:?}"));
@@ -36,7 +42,7 @@ fn names_and_values_are_those_of_nstat() {
     std::fs::create_dir_all(&dir).unwrap();
     for sample in ["rpc/rpc.nmb", "kernel-6.1/netem.nmb", "tracedat-loopback/trace.dat"] {
         let c = crate::tests::sample(sample);
-        let rows = of(&c);
+        let rows = of(&c).0;
         let mut nstat = Command::new("nstat");
         nstat.args(["-a", "-s", "-z", "--json"]);
         let mut found = 0;
@@ -99,7 +105,7 @@ fn a_rise_needs_both_snapshots_and_a_counter() {
         ("netns/9/net/snmp", End, &snmp(0, 20)),
         ("netns/8/net/snmp", End, &snmp(0, 5)),
     ]);
-    let rows = of(&c);
+    let rows = of(&c).0;
     let told: Vec<_> = rows
         .iter()
         .map(|r| (r.netns, r.name.as_str(), r.start, r.end, r.rise()))
@@ -125,7 +131,7 @@ fn softnet_is_by_cpu_and_wraps_at_32_bits() {
     };
     let start = line(u32::MAX, 0, 57, 0) + &line(1, 5, 3, 2);
     let end = line(9, 0, 59, 0) + &line(4, 8, 3, 2);
-    let rows = of(&capture(&[
+    let rows = rows(&capture(&[
         ("net/softnet_stat", Start, &start),
         ("net/softnet_stat", End, &end),
     ]));
@@ -134,6 +140,42 @@ fn softnet_is_by_cpu_and_wraps_at_32_bits() {
     // CPU 1 is offline: the second line is CPU 2's.
     assert_eq!(rise(&rows, "CPU 2", "dropped"), Some(3));
     assert_eq!(rise(&rows, "CPU 2", "received_rps"), Some(0));
+}
+
+/// Before 5.14 no line says which CPU it is: when one goes offline, the others move up.
+#[test]
+fn lines_without_a_cpu_are_only_a_sum() {
+    let line = |dropped: u32| {
+        format!(
+            "00000001 {dropped:08x} 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000\n"
+        )
+    };
+    let of = |start: &str, end: &str| {
+        rows(&capture(&[
+            ("net/softnet_stat", Start, start),
+            ("net/softnet_stat", End, end),
+        ]))
+    };
+    let grown = of(&(line(5) + &line(2)), &(line(5) + &line(4)));
+    assert_eq!(rise(&grown, "all CPUs", "dropped"), Some(2));
+    let gone = of(&(line(5) + &line(2)), &line(2));
+    assert_eq!(rise(&gone, "all CPUs", "dropped"), None);
+}
+
+/// A flight reads these for the first time after its trigger: what they rose by before it nobody knows.
+#[test]
+fn what_a_flight_reads_late_has_no_rise() {
+    let snmp = |again: u64| format!("Tcp: RetransSegs\nTcp: {again}\n");
+    let mut c = capture(&[
+        ("net/snmp", Start, &snmp(1)),
+        ("net/snmp", End, &snmp(4)),
+        ("netns/9/net/snmp", Start, &snmp(1)),
+        ("netns/9/net/snmp", End, &snmp(1)),
+    ]);
+    let rises = |c: &Capture| rows(c).iter().map(CounterRow::rise).collect::<Vec<_>>();
+    assert_eq!(rises(&c), [Some(3), Some(0)]);
+    c.manifest = Some(serde_json::json!({ "flight": { "sequence": 1 } }));
+    assert_eq!(rises(&c), [Some(3), None]);
 }
 
 #[test]
@@ -150,7 +192,7 @@ fn devices_qdiscs_and_cards_are_named_by_what_they_are() {
     let nic =
         |missed: u64| format!("netns=7 ifindex=2 dev=eth0 group=stats rx_missed_errors={missed} rx_queue_0_drops=0\n");
     let links = "netns=7 ifindex=2 name=eth0 mtu=1400\n";
-    let rows = of(&capture(&[
+    let rows = rows(&capture(&[
         ("links", Start, links),
         ("net/dev", Start, &dev(3)),
         ("net/dev", End, &dev(8)),
@@ -181,12 +223,12 @@ fn what_is_no_counter_text_has_no_counter() {
         "nics",
         "netns//net/snmp",
     ] {
-        let rows = of(&capture(&[(what, Start, odd), (what, End, odd)]));
+        let rows = rows(&capture(&[(what, Start, odd), (what, End, odd)]));
         assert_eq!(rows, [], "{what}");
     }
     // A name as long as a hostile file likes is cut.
     let long = format!("{} 5\n", "x".repeat(100_000));
-    let rows = of(&capture(&[("net/snmp6", Start, &long)]));
+    let rows = rows(&capture(&[("net/snmp6", Start, &long)]));
     assert_eq!(rows[0].name.len(), 64);
     assert_eq!(COUNTERS.name, "counters");
 }

@@ -125,6 +125,15 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         severity: Severity::Warning,
         advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
     });
+    let (counters, too_many) = crate::counters::of(capture);
+    if too_many > 0 {
+        stats.push(StatRow {
+            name: "counters_left_out",
+            value: too_many,
+            severity: Severity::Warning,
+            advice: "counters of the kernel that are in no row: the recording has more than any host",
+        });
+    }
     stats.push(StatRow {
         name: "unseen_switches",
         value: threads.unseen,
@@ -206,7 +215,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         retransmits: tcp.retransmits,
         drops,
         unknown,
-        counters: crate::counters::of(capture),
+        counters,
         settings: crate::settings::Settings::of(capture),
         names: Names {
             locations,

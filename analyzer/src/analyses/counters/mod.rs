@@ -2,7 +2,8 @@
 //! mean that something was lost, short or wrong; and comparisons of a counter with the events that should have told the same.
 //!
 //! Method: a rise is the difference of two snapshots that enclose the recording. So a counter may have risen by more than the events show
-//! (before the first or after the last event), never by less, when no namespace was made, gone or left out meanwhile. Limit: rises before
+//! (before the first or after the last event), never by less, when no namespace was made, gone or left out meanwhile. A flight reads qdiscs,
+//! cards and other namespaces for the first time after its trigger: these are not compared. Limit: rises before
 //! a loss of events and after it are one number.
 
 use std::collections::BTreeMap;
@@ -69,6 +70,8 @@ pub struct Check {
 pub struct Counters {
     /// Counters that are in both snapshots.
     pub compared: u64,
+    /// Counters that are in one snapshot only, or fell: nothing is known of their rise.
+    pub not_compared: u64,
     /// Counters that rose.
     pub rose: u64,
     /// Those whose rise means something, the worst and largest first.
@@ -122,6 +125,11 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
     });
     Outcome::Findings(Counters {
         compared: rises.len() as u64,
+        not_compared: facts
+            .counters
+            .iter()
+            .filter(|r| r.is_counter() && r.rise().is_none())
+            .count() as u64,
         rose: rises.iter().filter(|(_, rise)| *rise > 0).count() as u64,
         rises: meaningful,
         checks: checks(facts, &rises),

@@ -51,7 +51,7 @@ fn what_a_card_lost_comes_first_and_what_is_well_is_not_named() {
             (Meaning::Sign, "TcpExtTCPTimeouts", 50, &[9]),
         ]
     );
-    assert_eq!((found.compared, found.rose), (9, 8));
+    assert_eq!((found.compared, found.not_compared, found.rose), (9, 0, 8));
     assert_eq!(found.lost_before_events().count(), 1);
 }
 

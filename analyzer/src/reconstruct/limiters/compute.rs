@@ -2,7 +2,7 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::snapshot::{Clocks, clocks};
 use super::tables::{LimiterRow, Times};
@@ -45,6 +45,7 @@ fn kernel(
     born: bool,
     start: Option<&FxHashMap<u64, Clocks>>,
     end: Option<&FxHashMap<u64, Clocks>>,
+    flight: bool,
 ) -> Result<Times, &'static str> {
     let cookie = c.cookie.ok_or("no event names the socket's cookie")?;
     let find = |of: &FxHashMap<u64, Clocks>| of.get(&cookie).copied().filter(|x| x.ports == (c.sport, c.dport));
@@ -59,14 +60,21 @@ fn kernel(
             sndbuf_ns: 0,
             ..last
         },
+        (None, false) if flight => {
+            return Err("a flight lists the sockets only after its trigger, and the socket is older");
+        }
         (None, false) => {
             return Err("the socket is older than the recording and not in the list of sockets at its start");
         }
     };
+    let since = |last: i64, first: i64| {
+        let ns = last.checked_sub(first).filter(|ns| *ns >= 0);
+        ns.ok_or("the socket's clocks went back: it was disconnected meanwhile")
+    };
     Ok(Times {
-        busy_ns: last.busy_ns.wrapping_sub(first.busy_ns),
-        rwnd_ns: last.rwnd_ns.wrapping_sub(first.rwnd_ns),
-        sndbuf_ns: last.sndbuf_ns.wrapping_sub(first.sndbuf_ns),
+        busy_ns: since(last.busy_ns, first.busy_ns)?,
+        rwnd_ns: since(last.rwnd_ns, first.rwnd_ns)?,
+        sndbuf_ns: since(last.sndbuf_ns, first.sndbuf_ns)?,
     })
 }
 
@@ -101,20 +109,20 @@ fn sndbuf(rows: &[&TxRow]) -> i64 {
 /// A row per socket that sent payload.
 pub fn compute(i: &Inputs<'_>) -> Vec<LimiterRow> {
     let [start, end] = [SnapshotWhen::Start, SnapshotWhen::End].map(|when| clocks(i.capture, when));
+    let flight = i.capture.manifest.as_ref().is_some_and(crate::counters::is_flight);
+    let start = start.filter(|_| !flight);
     let mut sent: FxHashMap<ConnectionId, Vec<&TxRow>> = FxHashMap::default();
     for r in i.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
         if let Some(c) = r.connection {
             sent.entry(c).or_default().push(r);
         }
     }
-    let born = |c: ConnectionId| {
-        let mut of = i.states.iter().filter(|s| s.connection == c);
-        of.any(|s| s.kind == "sock" && s.state == ESTABLISHED)
-    };
+    let established = i.states.iter().filter(|s| s.kind == "sock" && s.state == ESTABLISHED);
+    let born: FxHashSet<ConnectionId> = established.map(|s| s.connection).collect();
     let row = |c: &ConnectionRow| {
         let rows = sent.get(&c.connection)?;
         let once = i.once.get(&c.connection).copied().unwrap_or_default();
-        let known = kernel(c, born(c.connection), start.as_ref(), end.as_ref());
+        let known = kernel(c, born.contains(&c.connection), start.as_ref(), end.as_ref(), flight);
         let open = rows.iter().any(|r| r.end == TxEnd::Open && r.t_ack_ns.is_none());
         let (kernel, because) = match known {
             Ok(times) => (Some(times), ""),

@@ -41,7 +41,22 @@ fn lead(counters: &Counters) -> Text {
 
 fn blocks(counters: &Counters) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if counters.rises.is_empty() {
+    if counters.not_compared > 0 {
+        blocks.push(strip(
+            Severity::Info,
+            format!(
+                "{} could not be compared: in one reading only, or set back meanwhile. A namespace that came or went does that; and a flight reads \
+                 qdiscs, cards and namespaces other than its own for the first time after its trigger.",
+                counted(counters.not_compared, "more counter")
+            ),
+        ));
+    }
+    if counters.rises.is_empty() && counters.not_compared > 0 {
+        blocks.push(strip(
+            Severity::Info,
+            "No counter that could be compared and tells of loss, shortage or trouble rose.".to_owned(),
+        ));
+    } else if counters.rises.is_empty() {
         blocks.push(strip(
             Severity::Good,
             "No counter that tells of loss, shortage or trouble rose.".to_owned(),
