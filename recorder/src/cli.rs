@@ -103,7 +103,7 @@ pub struct RecordArgs {
 #[derive(Debug, Clone, clap::Args)]
 pub struct FlightArgs {
     /// A trigger besides SIGUSR1; repeat for several: signal, retransmits>N/s, drops>N/s, drop:REASON, rto, zero-window,
-    /// time-squeeze, counter:NAME>N/s, exit:CODE or exit:nonzero (of CMD)
+    /// time-squeeze, softirq-delay=TIME, read-wait=TIME, counter:NAME>N/s, exit:CODE or exit:nonzero (of CMD)
     #[arg(long, value_name = "SPEC", requires = "flight", value_parser = On::parse)]
     pub on: Vec<On>,
     /// What lies this long before the trigger is written, as far as the ring buffers reach back

@@ -114,7 +114,9 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
         "nics" => {
             for line in text.lines().filter(|l| field(l, "group") == Some("stats")) {
                 let Some(dev) = field(line, "dev") else { continue };
-                for (name, value) in fields(line).filter(|(k, _)| !["netns", "ifindex", "dev", "group"].contains(k)) {
+                for (name, value) in
+                    fields(line).filter(|(k, _)| !k.ends_with("ifindex") && !["netns", "dev", "group"].contains(k))
+                {
                     if let Ok(value) = value.parse() {
                         of("nic", number(line, "netns"), dev, name, value);
                     }

@@ -51,7 +51,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// In a sentence.
     pub sentence: String,
-    /// No difference found, and yet no good news: too few recordings a side, no total, or totals of which it is not certain.
+    /// No difference found or better, and yet no good news: too few recordings a side, no total, totals of which it is not certain, or
+    /// drops or retransmissions several times as frequent that chance alone may explain.
     pub reserved: bool,
     /// What it rests on: a line for each change, the largest first.
     pub lines: Vec<(Outcome, String)>,
@@ -63,6 +64,9 @@ const LINES: usize = 12;
 pub const ENOUGH: usize = 6;
 /// Rates that a verdict of no difference names.
 const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
+/// A rate is named as not judged from so many events and so many times the frequency on.
+const UNJUDGED_EVENTS: f64 = 20.0;
+const UNJUDGED_TIMES: f64 = 2.0;
 /// Of these at most.
 const NAMED_MOST: usize = 4;
 
@@ -123,10 +127,16 @@ impl Judged<'_> {
                 format!("Worse in {n} of what was measured, better in {m}."),
             ),
         };
-        let (few, uncertain) = (self.few(), self.uncertain());
+        let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let rest = match outcome {
-            Outcome::Same => vec![few.clone(), seen(self.metrics, self.rates), uncertain.clone()],
-            _ => vec![only, self.mind(), self.false_alarm()],
+            Outcome::Same => vec![
+                few.clone(),
+                seen(self.metrics, self.rates),
+                uncertain.clone(),
+                unjudged.clone(),
+            ],
+            Outcome::Worse => vec![only, self.mind(), self.false_alarm()],
+            _ => vec![unjudged.clone(), only, self.mind(), self.false_alarm()],
         };
         let said = std::iter::once(first).chain(rest).filter(|t| !t.is_empty());
         let sentence = said.collect::<Vec<_>>().join(" ");
@@ -134,8 +144,16 @@ impl Judged<'_> {
         Verdict {
             outcome,
             sentence,
-            reserved: outcome == Outcome::Same
-                && !(few.is_empty() && uncertain.is_empty() && self.metrics.iter().any(is_total)),
+            reserved: match outcome {
+                Outcome::Same => {
+                    !(few.is_empty()
+                        && uncertain.is_empty()
+                        && unjudged.is_empty()
+                        && self.metrics.iter().any(is_total))
+                }
+                Outcome::Better => !unjudged.is_empty(),
+                _ => false,
+            },
             lines,
         }
     }
@@ -154,6 +172,26 @@ impl Judged<'_> {
         format!(
             "{side} a side show only large changes; what is not found here may show in pairs or in {ENOUGH} a side."
         )
+    }
+
+    /// What became several times as frequent, and comes in such bursts that chance may have done it.
+    fn unjudged(&self) -> String {
+        let more = |r: &&Rate| {
+            r.outcome == Outcome::Same
+                && !r.significant
+                && r.is_worse_when_more()
+                && NAMED.iter().any(|n| r.metric.starts_with(n))
+                && r.after.of >= UNJUDGED_EVENTS
+                && r.after.value >= UNJUDGED_TIMES * r.before.value
+        };
+        let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Not judged, though much more frequent: {}; these come in bursts, and one recording a side cannot tell that from chance.",
+                all.join(", ")
+            ),
+        }
     }
 
     /// Totals that moved by more than chance seemed to allow, and yet not certainly.

@@ -219,7 +219,7 @@ fn packets_alone_make_no_report() {
         let (code, why) = failed(&args);
         assert_eq!(code, 1);
         assert!(
-            why.contains("no event of the kernel") && why.contains("--pcap"),
+            why.contains("no event of the kernel") && why.contains("the bundle of the same time"),
             "{why}"
         );
     }

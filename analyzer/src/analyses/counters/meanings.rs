@@ -62,7 +62,7 @@ const NAMED: [(&str, Meaning, &str); 71] = [
     (
         "TcpExtOfoPruned",
         Lost,
-        "queued segments out of order thrown away for want of memory; the peer sends them again",
+        "times a queue of segments out of order was thrown away for want of memory; the peer sends them again",
     ),
     (
         "TcpExtPruneCalled",
@@ -92,7 +92,7 @@ const NAMED: [(&str, Meaning, &str); 71] = [
     (
         "TcpExtTCPAbortOnData",
         Sign,
-        "connections closed with data unread, and reset",
+        "connections reset at their close: SO_LINGER of 0, data that came after it, or TCP_LINGER2 below 0",
     ),
     (
         "TcpExtTCPAbortOnClose",
@@ -102,7 +102,7 @@ const NAMED: [(&str, Meaning, &str); 71] = [
     (
         "TcpExtTCPAbortOnLinger",
         Sign,
-        "connections ended by a linger that ran out",
+        "connections whose FIN_WAIT2 was cut short by TCP_LINGER2 below 0",
     ),
     ("TcpExtTCPAbortFailed", Lost, "resets that could not be sent"),
     (
@@ -296,26 +296,41 @@ pub fn of(source: &str, name: &str) -> Option<(Meaning, &'static str)> {
             _ => None,
         },
         "dev" => match name {
-            "rx_errors" => Some((LostUnseen, "packets that the card or its driver could not receive")),
+            "rx_errors" => Some((
+                Lost,
+                "packets that the device could not receive; contains the kinds of errors told apart",
+            )),
             "rx_fifo_errors" => Some((
                 LostUnseen,
                 "packets lost because the card's buffers or its ring were full",
             )),
-            "rx_frame_errors" => Some((LostUnseen, "damaged frames")),
-            "tx_errors" => Some((LostUnseen, "packets that the card or its driver could not send")),
-            "tx_fifo_errors" | "tx_carrier_errors" => Some((LostUnseen, "packets lost while they were sent")),
+            "rx_frame_errors" => Some((LostUnseen, "damaged frames, frames of a wrong length, or overruns")),
+            "tx_errors" => Some((
+                Lost,
+                "packets that the device could not send; contains the kinds of errors told apart; a tunnel counts here what is a drop event too",
+            )),
+            "tx_fifo_errors" | "tx_carrier_errors" => Some((
+                Lost,
+                "packets lost while they were sent; a tunnel without a route counts here what is a drop event too",
+            )),
             "tx_collisions" => Some((Sign, "collisions: is the link half duplex?")),
             "rx_dropped" => Some((
                 Sign,
-                "packets that the driver or the stack did not want: no room, no protocol for them, or not for this host",
+                "packets dropped by the driver or unwanted by the stack (no protocol for them), and those the card itself missed: /proc/net/dev adds them up",
             )),
-            "tx_dropped" => Some((Lost, "packets dropped on their way out, by the device or its qdisc")),
+            "tx_dropped" => Some((
+                Lost,
+                "packets dropped on their way out by the device or its driver; what a qdisc drops is not in it",
+            )),
             _ => None,
         },
         "qdisc" => match name {
             "drops" => Some((Lost, "packets that the qdisc dropped")),
             "requeues" => Some((Short, "packets that the device would not take yet")),
-            "overlimits" => Some((Sign, "times the qdisc held packets back for its rate")),
+            "overlimits" => Some((
+                Sign,
+                "times the qdisc was over its limit: a shaper held packets back, RED and its kin marked or dropped",
+            )),
             _ => None,
         },
         "nic" => nic(name),
@@ -330,18 +345,11 @@ fn nic(name: &str) -> Option<(Meaning, &'static str)> {
     if has(&["alloc"]) && has(&["fail", "err"]) {
         return Some((Short, "as the driver names it: no memory for the ring"));
     }
+    if has(&["no_buf", "nobuf"]) {
+        return Some((Short, "as the driver names it: no buffer was free at that moment"));
+    }
     // mlx5's steering misses are packets for nobody here.
-    if has(&[
-        "missed",
-        "no_buf",
-        "nobuf",
-        "no_desc",
-        "fifo",
-        "overflow",
-        "overrun",
-        "out_of_buf",
-    ]) && !has(&["steer"])
-    {
+    if has(&["missed", "no_desc", "fifo", "overflow", "overrun", "out_of_buf"]) && !has(&["steer", "fdir"]) {
         return Some((
             LostUnseen,
             "as the driver names it: packets lost because the card's ring or buffers were full",

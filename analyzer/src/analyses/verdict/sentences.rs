@@ -94,7 +94,7 @@ pub(super) fn with_the_card((tone, sentence): (Tone, String), counters: Option<&
         n => format!(" and {} more", counted(n as u64, "counter", "counters")),
     };
     let sentence = format!(
-        "{sentence} Where no event tells: {} of {} rose by {}{more}.",
+        "{sentence} A card lost packets before any event could tell: {} of {} rose by {}{more}.",
         most.name, most.of, most.rise
     );
     (Tone::Bad, sentence)

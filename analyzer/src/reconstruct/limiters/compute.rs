@@ -140,6 +140,9 @@ pub fn compute(i: &Inputs<'_>) -> Vec<LimiterRow> {
                 ("", false) if open => {
                     "not all was acknowledged when the recording ended: the ledger's times are the least there was"
                 }
+                ("", false) if !born.contains(&c.connection) => {
+                    "the socket is older than the recording: what held it before its first event is not in the ledger"
+                }
                 (because, _) => because,
             },
         })

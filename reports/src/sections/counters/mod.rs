@@ -116,10 +116,8 @@ fn checks(checks: &[Check]) -> Table {
     let row = |check: &Check| {
         let (severity, word) = match check.agreement {
             Agreement::Equal => (Severity::Good, "equal"),
-            Agreement::MoreCounted => (
-                Severity::Notice,
-                "more counted: outside of the recording, lost, or several for one event",
-            ),
+            Agreement::MoreCounted => (Severity::Notice, "more counted: outside of the recording, or lost"),
+            Agreement::SeveralEach => (Severity::Info, "more counted, as one event may stand for several"),
             Agreement::MoreSeen => (
                 Severity::Notice,
                 "more seen: a namespace was not read, or came or went meanwhile",

@@ -50,8 +50,8 @@ fn lead(tcp: &Tcp) -> Text {
     Text::from(match all {
         0 => format!("{connections}; no segment was retransmitted."),
         _ => format!(
-            "{connections}; {} segments were retransmitted ({}), the class of {} is certain or strong.",
-            format::count(all),
+            "{connections}; {} of one or more segments each ({}), the class of {} is certain or strong.",
+            counted(all, "retransmission"),
             classes.join(", "),
             format::count(tcp.retransmits_solid)
         ),

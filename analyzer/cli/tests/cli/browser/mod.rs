@@ -15,7 +15,7 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "quality",
     "verdict",
     "over-time",
@@ -26,6 +26,7 @@ const SECTIONS: [&str; 11] = [
     "napi",
     "drops",
     "tcp",
+    "counters",
     "method",
 ];
 
