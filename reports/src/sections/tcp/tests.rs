@@ -109,7 +109,7 @@ fn every_connection_is_in_the_table_with_its_classes() {
     assert_eq!(row[7], Cell::Ns(20_000_000), "smallest srtt");
     assert_eq!(
         section.lead.as_str(),
-        "1 socket; 3 segments were retransmitted (2 fast, 1 rto), the class of 3 is certain or strong."
+        "1 socket; 3 retransmissions of one or more segments each (2 fast, 1 rto), the class of 3 is certain or strong."
     );
 }
 
