@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netmortem_formats::Capture;
+use netmortem_formats::join::JOINED;
 
 use super::Options;
 use super::clock::TraceClock;
@@ -57,6 +58,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         enabled_events: enabled(&capture.manifest),
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
+        joined: joined(&capture.manifest),
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
     };
@@ -256,6 +258,13 @@ fn text(json: &Option<serde_json::Value>, pointer: &str) -> String {
 fn flight(manifest: &Option<serde_json::Value>) -> Option<netmortem_formats::bundle::Flight> {
     let told = manifest.as_ref()?.get("flight").filter(|f| f.is_object())?;
     serde_json::from_value(told.clone()).ok()
+}
+
+/// The bundles that were joined to this one.
+fn joined(manifest: &Option<serde_json::Value>) -> Vec<String> {
+    let names = manifest.as_ref().and_then(|m| m.get(JOINED)?.as_array());
+    let names = names.into_iter().flatten().filter_map(|n| n.as_str());
+    names.map(str::to_owned).collect()
 }
 
 /// The events that a bundle's manifest says were enabled; none: it does not say (it was made of a trace.dat).

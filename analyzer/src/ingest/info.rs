@@ -181,6 +181,10 @@ pub struct CaptureInfo {
     pub command: String,
     /// Why the recording stopped, empty when not recorded.
     pub stop_reason: String,
+    /// Further bundles whose events were joined to this one's: ids and totals are those of all of them together, and the
+    /// snapshots are the first one's only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
     /// What a flight recorder waited for and saw; `None` for an ordinary recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flight: Option<netmortem_formats::bundle::Flight>,

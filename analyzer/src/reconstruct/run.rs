@@ -125,7 +125,11 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         severity: Severity::Warning,
         advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
     });
-    let (counters, too_many) = crate::counters::of(capture);
+    let (counters, too_many) = if counted {
+        crate::counters::of(capture)
+    } else {
+        Default::default()
+    };
     if too_many > 0 {
         stats.push(StatRow {
             name: "counters_left_out",
@@ -179,14 +183,19 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         lost,
         named,
     });
-    let limiters = limiters::compute(&limiters::Inputs {
-        capture,
-        connections: &connections,
-        states: &tcp.states,
-        tx: &tx.rows,
-        once: &tx.once,
-        lost,
-    });
+    // Of joined bundles the snapshots are the first one's only: what the kernel counted in another time says nothing of these events.
+    let counted = trace.info.joined.is_empty();
+    let limiters = match counted {
+        true => limiters::compute(&limiters::Inputs {
+            capture,
+            connections: &connections,
+            states: &tcp.states,
+            tx: &tx.rows,
+            once: &tx.once,
+            lost,
+        }),
+        false => vec![],
+    };
     let sockets: FxHashMap<_, _> = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?))).collect();
     lineage.finish(&rx.coalesced, |head| {
         balances::unexplained(&balances, *sockets.get(&head)?)
@@ -203,7 +212,14 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         tx: tx.rows,
         softirqs,
         polls,
-        softnet: softirq::Counted::of(capture),
+        softnet: match (counted, softirq::Counted::of(capture)) {
+            (true, counted) => counted,
+            (false, limits) => softirq::Counted {
+                squeezed: None,
+                dropped: None,
+                ..limits
+            },
+        },
         clock_skew,
         observer,
         event_cost_ns,

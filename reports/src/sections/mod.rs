@@ -136,7 +136,10 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
         )),
         input: None,
     };
-    crate::commands::name(&mut document, &capture.source);
+    // An id of joined recordings is another one's in the first of them alone.
+    if capture.joined.is_empty() {
+        crate::commands::name(&mut document, &capture.source);
+    }
     document
 }
 

@@ -153,3 +153,14 @@ fn the_terminal_gets_the_six_lines() {
     );
     assert!(lines[5].starts_with("bad      2 packets were dropped"), "{}", lines[5]);
 }
+
+/// Of joined recordings no file alone has the ids.
+#[test]
+fn commands_of_joined_recordings_name_no_file() {
+    let mut facts = fixture::facts();
+    facts.capture.source = "first.nmb".into();
+    let input = |facts: &Facts| document(facts, &fixture::answers(facts)).input;
+    assert_eq!(input(&facts).unwrap().as_str(), "first.nmb");
+    facts.capture.joined = vec!["second.nmb".into()];
+    assert_eq!(input(&facts), None);
+}

@@ -93,9 +93,17 @@ impl Counters {
 pub fn answer(facts: &Facts) -> Outcome<Counters> {
     let rises: Vec<(&CounterRow, u64)> = facts.counters.iter().filter_map(|r| Some((r, r.rise()?))).collect();
     if rises.is_empty() {
+        let because = match facts.capture.joined.is_empty() {
+            true => {
+                "the recording has no counters of the kernel from before and after it: only a bundle has, and only when it was not cut off"
+            }
+            false => {
+                "several recordings were joined: each has counters of its own time, and none of the time of all; ask each one alone"
+            }
+        };
         return Outcome::Unknown(vec![Reason {
             subject: "counters",
-            because: "the recording has no counters of the kernel from before and after it: only a bundle has, and only when it was not cut off".into(),
+            because: because.into(),
         }]);
     }
     let mut by: BTreeMap<(&'static str, &str, &str), (u64, Vec<u64>)> = BTreeMap::new();

@@ -111,3 +111,27 @@ fn every_counter_of_the_list_is_one_the_kernel_has() {
     let unknown: Vec<_> = meanings::names().filter(|n| !known.contains(*n)).collect();
     assert_eq!(unknown, Vec::<&str>::new());
 }
+
+/// The sample with itself under another instance: the counters are of the first's time.
+#[test]
+fn joined_recordings_have_no_counters() {
+    use netmortem_formats::{join::join, open_path};
+    let file = format!("{}/../sample-data/rpc/rpc.nmb", env!("CARGO_MANIFEST_DIR"));
+    let open = || open_path(file.as_ref()).unwrap().unwrap();
+    let mut other = open();
+    other.source = "second.nmb".into();
+    other.streams.iter_mut().for_each(|s| s.instance = "second".into());
+    let facts = crate::analyze(&join(open(), &other, None).unwrap(), &Default::default());
+    assert_eq!(facts.capture.joined, ["second.nmb"]);
+    assert!(facts.counters.is_empty() && facts.limiters.is_empty());
+    assert_eq!((facts.softnet.squeezed, facts.softnet.dropped), (None, None));
+    let Outcome::Unknown(why) = super::answer(&facts) else {
+        panic!("an answer")
+    };
+    assert!(
+        why[0].because.starts_with("several recordings were joined"),
+        "{}",
+        why[0].because
+    );
+    assert!(!crate::analyze(&open(), &Default::default()).counters.is_empty());
+}
