@@ -125,6 +125,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         severity: Severity::Warning,
         advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
     });
+    // Of joined bundles the snapshots are the first one's only: what the kernel counted in another time says nothing of these events.
+    let counted = trace.info.joined.is_empty();
     let (counters, too_many) = if counted {
         crate::counters::of(capture)
     } else {
@@ -183,8 +185,6 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         lost,
         named,
     });
-    // Of joined bundles the snapshots are the first one's only: what the kernel counted in another time says nothing of these events.
-    let counted = trace.info.joined.is_empty();
     let limiters = match counted {
         true => limiters::compute(&limiters::Inputs {
             capture,
