@@ -19,6 +19,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use crate::error::RecordError;
 use crate::flight::Cut;
 use crate::output::Patience;
+use crate::tracefs;
 
 /// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
 const BATCH_BYTES: usize = 512 << 10;
@@ -99,7 +100,7 @@ impl Shared {
 pub struct CpuDrain {
     cpu: u32,
     raw: File,
-    pipe: Option<(File, OwnedFd)>,
+    pipe: Option<(OwnedFd, OwnedFd)>,
     sub_buffer_bytes: usize,
     /// Sub-buffers of the ring, and the reader's own.
     capacity: u64,
@@ -115,11 +116,12 @@ impl CpuDrain {
     /// `raw` is an opened, non-blocking `trace_pipe_raw` of a ring of `buffer_bytes`.
     pub fn new(cpu: u32, raw: File, sub_buffer_bytes: u32, buffer_bytes: u64) -> Result<CpuDrain, RecordError> {
         let encoder = PagesEncoder::new(1).map_err(|source| RecordError::Drain { cpu, source })?;
-        let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok().map(|(r, w)| {
-            // More than the default needs privileges or room; less is only slower.
-            let _ = fcntl_setpipe_size(&w, PIPE_BYTES);
-            (File::from(r), w)
-        });
+        let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)
+            .ok()
+            .inspect(|(_, w)| {
+                // More than the default needs privileges or room; less is only slower.
+                let _ = fcntl_setpipe_size(w, PIPE_BYTES);
+            });
         let sub_buffer_bytes = sub_buffer_bytes as usize;
         Ok(CpuDrain {
             cpu,
@@ -206,15 +208,12 @@ impl CpuDrain {
     /// Moves full sub-buffers until there are no more; returns how many bytes.
     fn read_full(&mut self, shared: &Shared) -> Result<usize, RecordError> {
         let mut total = 0;
-        while let Some((reader, writer)) = self.pipe.as_mut() {
+        while let Some((reader, writer)) = &self.pipe {
             let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
             match splice(self.raw.as_fd(), None, writer.as_fd(), None, PIPE_BYTES, flags) {
                 Ok(0) | Err(Errno::AGAIN | Errno::INTR) => break,
                 Ok(n) => {
-                    let at = self.batch.len();
-                    self.batch.resize(at + n, 0);
-                    let done = self.batch.get_mut(at..).map_or(Ok(()), |b| reader.read_exact(b));
-                    done.map_err(|e| self.error(e))?;
+                    tracefs::append(reader, n, &mut self.batch).map_err(|e| self.error(e))?;
                     total += n;
                     shared.ring_bytes.fetch_add(n as u64, Ordering::Relaxed);
                     self.oldest.get_or_insert_with(Instant::now);

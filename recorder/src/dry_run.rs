@@ -16,7 +16,8 @@ use crate::output::Patience;
 use crate::prepare::prepare;
 use crate::record::{Tracing, lost_events, open_drains, stats};
 use crate::signals::Signals;
-use crate::{clock, host, tracefs};
+use crate::symbols::Symbols;
+use crate::{clock, plan, tracefs};
 
 const COUNT: Duration = Duration::from_secs(1);
 /// What an enabled tracepoint costs the path it is on, us for each event: 0.13 to 0.28 were measured on a quiet machine, up
@@ -50,7 +51,12 @@ pub struct Forecast {
 pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let _signals = Signals::take();
     let (instance, removed) = Instance::create(&tracefs::find()?)?;
-    let mut manifest = prepare(&instance, options, &host::text_symbols(), removed)?;
+    let mut manifest = prepare(
+        &instance,
+        options,
+        &Symbols::read(&plan::functions(options.profile)),
+        removed,
+    )?;
     // Opened to see that it can be; packets are not counted.
     manifest.plan.packets = crate::pcap::Taps::open(options, &mut manifest.notes)?.plan();
     let out_error = |source| RecordError::Output {

@@ -72,23 +72,3 @@ pub fn parse_cpu_list(text: &str) -> Vec<u32> {
     };
     text.split(',').filter_map(range).flatten().collect()
 }
-
-/// Whether no line has an address (kptr_restrict, or no CAP_SYSLOG).
-pub fn are_hidden(symbols: &[u8]) -> bool {
-    let hidden = |l: &[u8]| l.iter().take_while(|b| **b != b' ').all(|b| *b == b'0');
-    !symbols.is_empty() && symbols.split(|b| *b == b'\n').all(hidden)
-}
-
-/// The text symbols of /proc/kallsyms: what an instruction address or a callback can point to.
-pub fn text_symbols() -> Vec<u8> {
-    let all = crate::tracefs::read_file("/proc/kallsyms".as_ref()).unwrap_or_default();
-    let is_text = |l: &&[u8]| {
-        let kind = l.split(|b| *b == b' ').nth(1);
-        matches!(kind, Some(b"t" | b"T" | b"w" | b"W"))
-    };
-    let mut out = Vec::with_capacity(all.len());
-    for line in all.split_inclusive(|b| *b == b'\n').filter(is_text) {
-        out.extend_from_slice(line);
-    }
-    out
-}

@@ -35,6 +35,7 @@ mod probes;
 mod record;
 mod signals;
 mod snapshot;
+mod symbols;
 #[cfg(test)]
 mod tests;
 mod tracefs;

@@ -3,27 +3,28 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, PagesEncoder, Plan, RecorderInfo};
+use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, Plan, RecorderInfo};
 
 use crate::drain::Sink;
 use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::options::RecordOptions;
 use crate::plan::{self, Enabled};
+use crate::symbols::Symbols;
 use crate::{clock, host, limits, permissions, tracefs};
 
 /// Sets the instance up (tracing stays off) and returns the manifest that says how.
 pub fn prepare(
     instance: &Instance,
     options: &RecordOptions,
-    symbols: &[u8],
+    symbols: &Symbols,
     removed: Vec<String>,
 ) -> Result<Manifest, RecordError> {
     let mut notes: Vec<String> = removed
         .iter()
         .map(|r| format!("removed tracing instance or probe {r}, left by a recorder that was killed"))
         .collect();
-    notes.extend(permissions::notes(host::are_hidden(symbols)));
+    notes.extend(permissions::notes(symbols.are_hidden()));
     let clock = instance.set_clock()?;
     if clock != "mono" {
         notes.push(format!(
@@ -54,7 +55,7 @@ pub fn prepare(
     if !filters.cpus.is_empty() {
         instance.write("tracing_cpumask", &plan::cpu_mask(&filters.cpus))?;
     }
-    let Enabled { events, absent } = plan::enable(instance, options.profile, filters, symbols)?;
+    let Enabled { events, absent } = plan::enable(instance, options.profile, filters, symbols.functions())?;
     notes.extend(filters.notes(&events));
     let machine = host::machine();
     let wanted = |c: &u32| machine.cpus_online.contains(c) && (filters.cpus.is_empty() || filters.cpus.contains(c));
@@ -103,7 +104,7 @@ fn first_number(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// What is needed to read the events, before the first of them: a bundle cut later can still be decoded.
+/// What is needed to read the events (`symbols` is [`Symbols::frame`]), before the first of them: a bundle cut later can still be decoded.
 pub fn write_texts(
     writer: &mut BundleWriter<Sink>,
     tracefs: &Path,
@@ -129,9 +130,8 @@ pub fn write_texts(
             writer.append(&bundle::event_format_name(system, name), &text)?;
         }
     }
-    // Without addresses they would all lie at 0.
-    if !symbols.is_empty() && !host::are_hidden(symbols) {
-        writer.append(bundle::KALLSYMS, &PagesEncoder::new(9)?.encode(symbols)?)?;
+    if !symbols.is_empty() {
+        writer.append(bundle::SYMBOLS, symbols)?;
     }
     Ok(())
 }

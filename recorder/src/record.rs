@@ -21,8 +21,9 @@ use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
 use crate::probes::{self, Probes};
 use crate::signals::Signals;
+use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
-use crate::{clock, host, output, pcap, snapshot, tracefs};
+use crate::{clock, output, pcap, plan, snapshot, tracefs};
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         Chosen::Perf(because) => return record_perf(options, &tracefs, because, cpu_before_ns, &signals, tell),
     };
     removed.extend(probes::remove_stale(&tracefs));
-    let symbols = host::text_symbols();
+    let symbols = Symbols::read(&plan::functions(options.profile));
     let mut manifest = prepare(&instance, options, &symbols, removed)?;
     if options.extra_kprobes {
         let (events, absent) = probes.enable(&instance);
@@ -107,7 +108,14 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         source,
     };
     let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
-    write_texts(&mut writer, &tracefs, &instance.join(""), &manifest, &symbols).map_err(out_error)?;
+    write_texts(
+        &mut writer,
+        &tracefs,
+        &instance.join(""),
+        &manifest,
+        &symbols.frame().map_err(out_error)?,
+    )
+    .map_err(out_error)?;
     drop(symbols);
     let mut problems = snapshot::take(SnapshotWhen::Start, &mut |what, t| {
         writer.append_snapshot(what, SnapshotWhen::Start, t)

@@ -1,8 +1,12 @@
 //! The tracefs mount, and small file access below it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 
 use crate::error::RecordError;
 
@@ -25,21 +29,51 @@ pub fn find() -> Result<PathBuf, RecordError> {
 /// Reads a kernel file whole. Its stated size is 0 or a lie, and some (`header_page`, `filter`) answer only the first
 /// read call: `read_to_end` begins with a call of 32 bytes and would get 32 bytes. So the first call is a large one.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let (mut out, mut have) = (vec![0; 64 << 10], 0);
+    let file = File::open(path)?;
+    // Never filled with zeros: hundreds of small files are read.
+    let mut out = Vec::with_capacity(64 << 10);
     loop {
-        match file.read(out.get_mut(have..).unwrap_or_default()) {
+        match rustix::io::read(&file, spare_capacity(&mut out)) {
             Ok(0) => break,
-            Ok(n) => have += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
         }
-        if out.len() - have < 32 << 10 {
-            out.resize(out.len() * 2, 0);
+        if out.capacity() - out.len() < 32 << 10 {
+            out.reserve(out.capacity());
         }
     }
-    out.truncate(have);
+    out.shrink_to_fit();
     Ok(out)
+}
+
+/// Reads a file of /proc/sys: it answers the first read call only, and for each call the kernel takes and clears as much
+/// memory as is asked for (`proc_sys_call_handler` in fs/proc/proc_sysctl.c). So little is asked for, and more when it was too little.
+pub fn read_sysctl(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = 2 << 10;
+    loop {
+        let mut out = Vec::with_capacity(bytes);
+        match rustix::io::read(File::open(path)?, spare_capacity(&mut out)) {
+            // Not filled, so nothing was left out. The kernel takes no more than 4 MiB.
+            Ok(_) if out.len() < bytes / 2 || bytes >= 1 << 20 => return Ok(out),
+            Ok(_) => bytes *= 8,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Appends `more` bytes of a pipe that holds them. Memory that is about to be written is not filled with zeros first.
+pub fn append(pipe: impl AsFd, more: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    out.reserve(more);
+    let end = out.len() + more;
+    while out.len() < end {
+        match rustix::io::read(&pipe, spare_capacity(out)) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
 }
 
 /// [`read_file`] with an error that says what to do.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bundle-to-tracedat.sh BUNDLE OUT.dat
 # Puts the sub-buffers of a bundle, byte for byte, into a trace.dat that trace-cmd can read: an oracle for our decoding
-# that never saw our code. Uses only tar, zstd and trace-cmd; event formats and symbols come from the bundle. The formats
+# that never saw our code. Uses only tar, zstd, python3 and trace-cmd; event formats and symbols come from the bundle. The formats
 # of ftrace's own events, which trace-cmd insists on, come from the running kernel: use the kernel that recorded.
 set -eu
 bundle=$(realpath "$1") out=$(realpath "$2")
@@ -19,7 +19,14 @@ for e in "$tracefs"/events/ftrace/*/; do
 done
 cp "$tmp/x/printk_formats" "$tmp/x/saved_cmdlines" "$tmp/t/"
 echo '[mono]' > "$tmp/t/trace_clock"
-zstd -q -d "$tmp/x/kallsyms.zst" -o "$tmp/kallsyms"
+# Each address is the distance from the one before.
+[ ! -f "$tmp/x/symbols.zst" ] || zstd -q -d -c "$tmp/x/symbols.zst" | python3 -c 'import sys
+a = 0
+for line in sys.stdin:
+    d, rest = line.split(" ", 1)
+    a = a + int(d, 16) & 2**64 - 1
+    sys.stdout.write(f"{a:016x} {rest}")' > "$tmp/kallsyms"
+[ ! -f "$tmp/x/kallsyms.zst" ] || zstd -q -d "$tmp/x/kallsyms.zst" -o "$tmp/kallsyms"
 cpus=
 for n in $(ls "$tmp/x/trace" | sed 's/^cpu//' | sort -n); do
     zstd -q -d -c "$tmp/x/trace/cpu$n"/*.pages.zst > "$tmp/trace.cpu$n"

@@ -14,7 +14,9 @@ pub const HEADER_EVENT: &str = "header_event";
 pub const SAVED_CMDLINES: &str = "saved_cmdlines";
 /// `printk_formats` of tracefs.
 pub const PRINTK_FORMATS: &str = "printk_formats";
-/// Text symbols of /proc/kallsyms, one zstd frame.
+/// Text symbols of /proc/kallsyms, one zstd frame of [`crate::kallsyms::Deltas`].
+pub const SYMBOLS: &str = "symbols.zst";
+/// The same with whole addresses, one zstd frame: of bundles made from other formats, and of older recorders.
 pub const KALLSYMS: &str = "kallsyms.zst";
 
 /// Counters of the host that are read at the start and at the end: snapshots of this name, paths below /proc.

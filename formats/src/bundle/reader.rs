@@ -9,9 +9,8 @@ use serde::de::DeserializeOwned;
 use super::layout::{self, TarMember, WalkEnd};
 use super::manifest::{End, FORMAT_VERSION, Manifest};
 use super::names::{self, PagesName};
-use super::texts::{comms, snapshot_text};
+use super::texts::{comms, snapshot_text, symbols};
 use crate::bytes::Bytes;
-use crate::bytes_decode::decode;
 use crate::capture::{Capture, Chunk, ClockPair, Coding, Member, MemberId, Problem, Snapshot, SnapshotWhen, Stream};
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::event_format::EventFormat;
@@ -171,9 +170,9 @@ impl Parts {
             names::HEADER_PAGE => self.header_page = Some((data.to_vec(), locus)),
             names::SAVED_CMDLINES => self.saved_cmdlines = comms(data),
             names::PRINTK_FORMATS => self.printk_formats = data.to_vec(),
-            names::KALLSYMS => match decode(data, Coding::Zstd { size: None }, locus) {
-                Ok(text) => self.kallsyms = Kallsyms::new(text.into_owned()),
-                Err(e) => self.problem(m, Some(e), format!("{}: addresses have no names ({e})", m.name)),
+            name @ (names::SYMBOLS | names::KALLSYMS) => match symbols(name, data, locus) {
+                Ok(text) => self.kallsyms = Kallsyms::new(text),
+                Err(e) => self.problem(m, Some(e), format!("{name}: addresses have no names ({e})")),
             },
             name => {
                 if let Some(system) = names::parse_event_format_name(name) {

@@ -101,10 +101,8 @@ fn bundle() -> Vec<u8> {
     w.append(&names::event_format_name("sys", "probe"), FORMAT.as_bytes())
         .unwrap();
     w.append(names::PRINTK_FORMATS, b"0x1 : \"x\"\n").unwrap();
-    let symbols = encoder
-        .encode(b"ffffffff81000000 T start\nffffffff81000100 t middle\n")
-        .unwrap();
-    w.append(names::KALLSYMS, &symbols).unwrap();
+    let symbols = encoder.encode(b"-7f000000 T start\n100 t middle\n").unwrap();
+    w.append(names::SYMBOLS, &symbols).unwrap();
     w.append(&names::snapshot_name("net/netstat", SnapshotWhen::Start), b"before")
         .unwrap();
     w.append(

@@ -1,9 +1,11 @@
 //! Texts in members: snapshots and names of tasks.
 
+use super::names;
 use crate::bytes_decode::decode;
 use crate::capture::Coding;
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::item::Locus;
+use crate::kallsyms;
 
 /// All decompressed snapshots together.
 const MAX_SNAPSHOT_BYTES: u64 = 128 << 20;
@@ -20,6 +22,16 @@ pub(super) fn snapshot_text(data: &[u8], coded: bool, before: u64, locus: Locus)
         return Err(error.sizes(need, MAX_SNAPSHOT_BYTES, Limit::Configured));
     }
     Ok(decode(data, Coding::Zstd { size: stated }, locus)?.into_owned())
+}
+
+/// The text of kallsyms.
+pub(super) fn symbols(name: &str, data: &[u8], locus: Locus) -> Result<Vec<u8>, FormatError> {
+    let text = decode(data, Coding::Zstd { size: None }, locus)?;
+    if name != names::SYMBOLS {
+        return Ok(text.into_owned());
+    }
+    let bad = || FormatError::new(FormatErrorKind::BadText, "symbols", locus);
+    kallsyms::expand(&text).ok_or_else(bad)
 }
 
 /// `pid comm` lines.

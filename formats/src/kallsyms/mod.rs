@@ -9,10 +9,13 @@
 //! ffffffffc0300000 d some_data\t[veth]       -> (address, empty range): ends the text symbol before it
 //! ```
 
+mod deltas;
 #[cfg(test)]
 mod tests;
 
 use std::sync::OnceLock;
+
+pub use deltas::{Deltas, expand};
 
 /// An address this far above the nearest symbol is not inside it: kernel functions are smaller, and between modules
 /// lies memory that belongs to none.

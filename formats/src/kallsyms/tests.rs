@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Kallsyms;
+use super::{Deltas, Kallsyms, expand};
 
 const TEXT: &str = "\
 0000000000000000 A fixed_percpu_data
@@ -150,4 +150,55 @@ fn speed_of_the_index() {
     let took = start.elapsed();
     println!("200,000 lines, {} bytes: {took:?}", k.text().len());
     assert!(took < Duration::from_millis(500), "far from 50 ms: {took:?}");
+}
+
+fn deltas(text: &str) -> String {
+    let mut deltas = Deltas::default();
+    text.lines().for_each(|l| deltas.push(l.as_bytes()));
+    String::from_utf8(deltas.text().to_vec()).unwrap()
+}
+
+#[test]
+fn distances_become_the_text_again() {
+    let short = "ffffffff81000000 T _text\nffffffff81000070 T next\nffffffffc0201000 t far\t[veth]\nffffffffc0200fff t back\t[veth]\n\
+        ffffffffc0200fff t same\n0000000000000001 t low\n7fffffffffffffff t half\n8000000000000000 t other\n";
+    // By hand: the first is its distance from 0, the shorter way round.
+    let by_hand = "-7f000000 T _text\n70 T next\n3f200f90 t far\t[veth]\n-1 t back\t[veth]\n0 t same\n3fdff002 t low\n\
+        7ffffffffffffffe t half\n1 t other\n";
+    assert_eq!(deltas(short), by_hand);
+    for text in [short, TEXT, "", "0000000000000000 A zero\n"] {
+        assert_eq!(
+            expand(deltas(text).as_bytes()),
+            Some(text.as_bytes().to_vec()),
+            "{text}"
+        );
+    }
+    // What is no symbol is left out, and moves none that follow.
+    assert_eq!(
+        deltas("no\n\n 1 t x\nG t x\n10 t x\n11111111111111111 t x\n12 t y\n"),
+        "10 t x\n2 t y\n"
+    );
+}
+
+#[test]
+fn distances_that_cannot_be_read_are_no_symbols() {
+    for bad in [
+        "1 t a\n2",
+        "1 t a\n2 t b",
+        "\n",
+        "x t a\n",
+        "- t a\n",
+        "--1 t a\n",
+        "1\n",
+        "11111111111111111 t a\n",
+    ] {
+        assert_eq!(expand(bad.as_bytes()), None, "{bad}");
+    }
+}
+
+/// Of this machine.
+#[test]
+fn a_whole_kernels_symbols_come_back() {
+    let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    assert_eq!(expand(deltas(&text).as_bytes()), Some(text.into_bytes()));
 }

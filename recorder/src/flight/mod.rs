@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::ClockPair;
-use netmortem_formats::bundle::{KALLSYMS, Manifest, PagesEncoder, Second, Trigger};
+use netmortem_formats::bundle::{Manifest, Second, Trigger};
 use netmortem_formats::sub_buffer::PageLayout;
 
 use crate::command::Command;
@@ -43,8 +43,9 @@ use crate::probes::{self, Probes};
 use crate::record::{Summary, Tracing};
 use crate::signals::Signals;
 use crate::snapshot::second;
+use crate::symbols::Symbols;
 use crate::watch::{CpuShare, Stopped, over, over_cpu};
-use crate::{clock, host, tracefs};
+use crate::{clock, plan, tracefs};
 
 use counters::Counters;
 use delays::Delays;
@@ -123,7 +124,7 @@ pub fn flight(
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = Instance::create(&tracefs)?;
     removed.extend(probes::remove_stale(&tracefs));
-    let symbols = host::text_symbols();
+    let symbols = Symbols::read(&plan::functions(options.profile));
     let mut manifest = prepare(&instance, options, &symbols, removed)?;
     if options.extra_kprobes {
         let (events, absent) = probes.enable(&instance);
@@ -138,14 +139,11 @@ pub fn flight(
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
-    let encoded = match host::are_hidden(&symbols) {
-        true => Ok(Vec::new()),
-        false => PagesEncoder::new(9).and_then(|mut e| e.encode(&symbols)),
-    };
     let layout = tracefs::read(&tracefs.join("events/header_page"))
         .ok()
         .and_then(|t| PageLayout::parse(&t, manifest.machine.endian).ok())
         .map(|l| l.with_size(manifest.plan.sub_buffer_bytes));
+    let frame = symbols.frame().unwrap_or_default();
     drop(symbols);
     let started = Instant::now();
     let mut flying = Flying {
@@ -155,7 +153,7 @@ pub fn flight(
         instance: &instance,
         manifest: &manifest,
         layout,
-        symbols: (KALLSYMS, encoded.unwrap_or_default()),
+        symbols: frame,
         drops,
         delays,
         told_off: false,
@@ -238,7 +236,7 @@ struct Flying<'a> {
     /// `None` when this kernel's header_page is not understood: then nothing is cut.
     layout: Option<PageLayout>,
     /// Compressed once: at a trigger the host has other things to do.
-    symbols: (&'static str, Vec<u8>),
+    symbols: Vec<u8>,
     drops: Option<DropWatch>,
     delays: Option<Delays>,
     /// That they are off was said.

@@ -41,10 +41,14 @@ impl Flying<'_> {
         let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
         let (sink, _, patience) = output::open(&Output::File(path.clone()))?;
         let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
-        write_texts(&mut writer, self.tracefs, &self.instance.join(""), &manifest, &[]).map_err(out_error)?;
-        if !self.symbols.1.is_empty() {
-            writer.append(self.symbols.0, &self.symbols.1).map_err(out_error)?;
-        }
+        write_texts(
+            &mut writer,
+            self.tracefs,
+            &self.instance.join(""),
+            &manifest,
+            &self.symbols,
+        )
+        .map_err(out_error)?;
         let mut problems = self.before(&mut writer).map_err(out_error)?;
         let stop_reason = self.after(&mut writer, triggered, signals).map_err(out_error)?;
 

@@ -21,6 +21,7 @@ use crate::plan::{self, Enabled};
 use crate::prepare::{recorder_info, write_texts};
 use crate::record::{Progress, Summary};
 use crate::signals::Signals;
+use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
 use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
@@ -33,9 +34,9 @@ pub fn record_perf(
     signals: &Signals,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Summary, RecordError> {
-    let symbols = host::text_symbols();
+    let symbols = Symbols::read(&plan::functions(options.profile));
     let wanted = Wanted::new(tracefs);
-    let enabled = plan::enable(&wanted, options.profile, &options.filters, &symbols)?;
+    let enabled = plan::enable(&wanted, options.profile, &options.filters, symbols.functions())?;
     let scope = Scope::of(&options.perf)?;
     let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
     let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
@@ -49,7 +50,14 @@ pub fn record_perf(
         source,
     };
     let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
-    write_texts(&mut writer, tracefs, tracefs, &manifest, &symbols).map_err(out_error)?;
+    write_texts(
+        &mut writer,
+        tracefs,
+        tracefs,
+        &manifest,
+        &symbols.frame().map_err(out_error)?,
+    )
+    .map_err(out_error)?;
     drop(symbols);
     let mut problems = snapshot::take(SnapshotWhen::Start, &mut |what, t| {
         writer.append_snapshot(what, SnapshotWhen::Start, t)
@@ -116,7 +124,7 @@ fn manifest(
     enabled: Enabled,
     scope: &Scope,
     because: String,
-    symbols: &[u8],
+    symbols: &Symbols,
 ) -> Result<Manifest, RecordError> {
     let machine = host::machine();
     let filters = &options.filters;
@@ -126,7 +134,7 @@ fn manifest(
     let wanted = |c: &u32| filters.cpus.is_empty() || filters.cpus.contains(c);
     let cpus: Vec<u32> = machine.cpus_online.iter().copied().filter(wanted).collect();
     let mut notes = vec![format!("recorded by perf: {because}")];
-    notes.extend(permissions::notes(host::are_hidden(symbols)));
+    notes.extend(permissions::notes(symbols.are_hidden()));
     notes.extend(filters.notes(&enabled.events));
     if options.extra_kprobes {
         notes.push("--extra kprobes needs a tracing instance: none are recorded".to_owned());

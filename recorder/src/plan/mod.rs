@@ -60,15 +60,8 @@ impl Target for Instance {
     }
 }
 
-/// Enables the profile there (tracing stays off). `symbols` is the text of /proc/kallsyms.
-pub fn enable(
-    target: &dyn Target,
-    profile: Profile,
-    filters: &Filters,
-    symbols: &[u8],
-) -> Result<Enabled, RecordError> {
-    let wanted = || profiles::groups(profile).iter().copied().flatten();
-    let symbols = lines_with(symbols, wanted().filter_map(|w| w.function).flat_map(|(_, f)| f));
+/// Enables the profile there (tracing stays off). `symbols` are the lines of /proc/kallsyms that hold one of [`functions`].
+pub fn enable(target: &dyn Target, profile: Profile, filters: &Filters, symbols: &str) -> Result<Enabled, RecordError> {
     let interfaces = filters.interfaces()?;
     let mut plan = Planning {
         target,
@@ -79,7 +72,7 @@ pub fn enable(
         seen: BTreeSet::new(),
         out: Enabled::default(),
     };
-    for w in wanted() {
+    for w in wanted(profile) {
         plan.group(w)?;
     }
     match plan.out.events.is_empty() {
@@ -88,11 +81,21 @@ pub fn enable(
     }
 }
 
+fn wanted(profile: Profile) -> impl Iterator<Item = &'static Wanted> {
+    profiles::groups(profile).iter().copied().flatten()
+}
+
+/// Functions whose symbols enabling the profile needs.
+pub fn functions(profile: Profile) -> Vec<&'static str> {
+    let functions = wanted(profile).filter_map(|w| w.function);
+    functions.flat_map(|(_, names)| names).copied().collect()
+}
+
 /// What enabling needs on its way.
 struct Planning<'a> {
     target: &'a dyn Target,
     root: PathBuf,
-    symbols: String,
+    symbols: &'a str,
     filters: &'a Filters,
     interfaces: Vec<(u32, String)>,
     seen: BTreeSet<String>,
@@ -192,7 +195,7 @@ impl Planning<'_> {
         functions: &[&str],
         asked: &Option<String>,
     ) -> Result<String, String> {
-        let found: Vec<(&str, &str)> = functions.iter().filter_map(|f| find_symbol(&self.symbols, f)).collect();
+        let found: Vec<(&str, &str)> = functions.iter().filter_map(|f| find_symbol(self.symbols, f)).collect();
         if found.is_empty() {
             return Err(format!("this kernel has none of {}", functions.join(", ")));
         }
@@ -207,19 +210,6 @@ impl Planning<'_> {
         }
         self.set_filter(folder, candidates)
     }
-}
-
-/// The few lines of kallsyms that hold one of the names: it is read once, not once for each event and function.
-pub fn lines_with<'a>(symbols: &[u8], names: impl Iterator<Item = &'a &'static str>) -> String {
-    let names: Vec<&str> = names.copied().collect();
-    let symbols = String::from_utf8_lossy(symbols);
-    // "address type name": the name begins after the second space.
-    let name = |l: &str| {
-        l.splitn(3, ' ')
-            .nth(2)
-            .is_some_and(|n| names.iter().any(|w| n.starts_with(w)))
-    };
-    symbols.split_inclusive('\n').filter(|l| name(l)).collect()
 }
 
 /// Whether an address of kallsyms is only zeros: kptr_restrict, or no CAP_SYSLOG.

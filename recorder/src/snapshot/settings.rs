@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::netlink::word;
-use crate::tracefs::{list, read_file};
+use crate::tracefs::{list, read_sysctl};
 
 /// Folders of /proc/sys/net whose files are taken; below `conf` and `neigh` only what holds for all interfaces, because
 /// a host of many containers has thousands of the others.
@@ -35,11 +35,11 @@ pub fn sysctl() -> String {
     for folder in SYSCTL {
         for name in list(&root.join(folder)) {
             let path = root.join(folder).join(&name);
-            if SECRETS.contains(&name.as_str()) || !path.is_file() {
+            if SECRETS.contains(&name.as_str()) {
                 continue;
             }
-            // Some can only be written (`flush`).
-            let Ok(text) = read_file(&path) else { continue };
+            // Folders; and some can only be written (`flush`).
+            let Ok(text) = read_sysctl(&path) else { continue };
             let key = folder.replace('/', ".");
             for line in String::from_utf8_lossy(&text).lines() {
                 _ = writeln!(out, "net.{key}.{name} = {line}");

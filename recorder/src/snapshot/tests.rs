@@ -1,6 +1,7 @@
 //! Against tc, ss, ethtool and sysctl at the same time, in network namespaces of our own; and damaged bytes.
 
 mod addresses;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -9,8 +9,9 @@ use crate::host::parse_cpu_list;
 use crate::instance::parse_stats;
 use crate::limits::{Limits, buffer_kib};
 use crate::options::Profile;
-use crate::plan::{find_symbol, is_hidden, lines_with};
+use crate::plan::{find_symbol, is_hidden};
 use crate::snapshot::second::{Pace, interval};
+use crate::symbols::Symbols;
 use crate::watch::CpuShare;
 
 #[derive(Debug, Parser)]
@@ -88,8 +89,8 @@ fn a_function_is_found_under_the_names_compilers_give_it() {
     let kallsyms = b"ffffffff81000000 t tcp_write_timer_handler\nffffffff81000010 t tcp_write_timer.cold\n\
         ffffffff81000020 t tcp_write_timer.isra.0\nffffffff81000030 T tcp_pace_kick\t[m]\n0000000000000000 t tcp_hidden\n";
     let found = |name: &'static str| {
-        let lines = lines_with(kallsyms, [name].iter());
-        find_symbol(&lines, name).map(|(a, n)| (a.to_owned(), n.to_owned()))
+        let symbols = Symbols::of(&kallsyms[..], &[name]);
+        find_symbol(symbols.functions(), name).map(|(a, n)| (a.to_owned(), n.to_owned()))
     };
     let pair = |a: &str, n: &str| Some((a.to_owned(), n.to_owned()));
     assert_eq!(
@@ -101,6 +102,35 @@ fn a_function_is_found_under_the_names_compilers_give_it() {
     assert_eq!(found("tcp_hidden"), pair("0000000000000000", "tcp_hidden"));
     assert!(is_hidden("0000000000000000") && !is_hidden("ffffffff81000000"));
     assert_eq!(found("absent"), None);
+}
+
+#[test]
+fn symbols_are_the_text_symbols_with_their_addresses() {
+    // A line that is longer than what is read at once, one without an end, and some that are not text.
+    let long = "x".repeat(40_000);
+    let text = format!(
+        "0000000000000000 A percpu\nffffffff81000000 T _text\nffffffff81000010 d data\nffffffff81000020 t {long}\t[m]\n\
+         ffffffff81000010 w weak\n\nffffffff81000030 W last"
+    );
+    let symbols = Symbols::of(text.as_bytes(), &[]);
+    let deltas = zstd_text(&symbols.frame().unwrap());
+    let kept = text
+        .lines()
+        .filter(|l| l.len() > 17 && b"tTwW".contains(&l.as_bytes()[17]));
+    let kept: String = kept.map(|l| format!("{l}\n")).collect();
+    assert_eq!(netmortem_formats::kallsyms::expand(&deltas), Some(kept.into_bytes()));
+    assert!(!symbols.are_hidden());
+    let hidden = Symbols::of(&b"0000000000000000 T _text\n0000000000000000 t b\n"[..], &[]);
+    assert!(hidden.are_hidden() && hidden.frame().unwrap().is_empty());
+    let none = Symbols::of(&b""[..], &[]);
+    assert!(!none.are_hidden() && none.frame().unwrap().is_empty());
+}
+
+fn zstd_text(frame: &[u8]) -> Vec<u8> {
+    let locus = netmortem_formats::Locus::default();
+    let coding = netmortem_formats::Coding::Zstd { size: None };
+    let text = netmortem_formats::bytes_decode::decode(frame, coding, locus);
+    text.unwrap().into_owned()
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn capabilities_without_root_record_and_say_what_is_missing() {
             assert_eq!(said(name), missing.contains(&name), "{name}: {:?}", manifest.notes);
         }
         // Symbols are there with their addresses, or not at all.
-        assert_eq!(c.members.iter().any(|m| m.name == "kallsyms.zst"), missing.is_empty());
+        assert_eq!(c.members.iter().any(|m| m.name == "symbols.zst"), missing.is_empty());
         // Without addresses timers are filtered by the names of their functions, where the kernel can (6.6).
         let timers = manifest
             .plan

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use netmortem_formats::bundle::{
     BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder, PlannedPerf,
-    SAVED_CMDLINES,
+    SAVED_CMDLINES, SYMBOLS,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
@@ -56,7 +56,7 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
 
 fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option<(String, Vec<u8>)> {
     let as_is = || Some((name.to_owned(), data.to_vec()));
-    let describes = [KALLSYMS, PRINTK_FORMATS, "header_page", "header_event"].contains(&name);
+    let describes = [SYMBOLS, KALLSYMS, PRINTK_FORMATS, "header_page", "header_event"].contains(&name);
     if describes || name.starts_with("events/") || name.starts_with("clocks/") {
         return as_is();
     }
