@@ -136,9 +136,11 @@ fn what_the_recording_lacks_is_said() {
     }
     let said = lacks("tx", "tcp:tcp_probe has no format");
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Unknown);
-    let expect =
-        "How long sent TCP segments took is not known, because tcp:tcp_probe has no format; 1 packet was sent.";
-    assert_eq!(said.sentence, expect.replace("1 packet was", "0 packets were"));
+    let expect = "How long sent TCP segments took is not known, because tcp:tcp_probe has no format; 1 packet was queued on a device.";
+    assert_eq!(
+        said.sentence,
+        expect.replace("1 packet was queued on a device", "0 packets were queued on devices")
+    );
 }
 
 /// A format that nobody enabled tells of no ACK: that none was seen is no answer.
@@ -154,7 +156,7 @@ fn acks_that_nobody_recorded_are_not_known() {
     let said = line(&f);
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Unknown);
     let expect = "How long sent TCP segments took is not known, because there is no tcp:tcp_probe in the recording, and \
-                  nothing says that it was recorded; 1 packet was sent.";
+                  nothing says that it was recorded; 1 packet was queued on a device.";
     assert_eq!(said.sentence, expect);
     // Recorded, and no ACK came for two seconds: something is wrong.
     f.capture.enabled_events = Some(vec!["tcp:tcp_probe".into()]);
@@ -162,7 +164,7 @@ fn acks_that_nobody_recorded_are_not_known() {
     f.tx[0].at_least_ns = Some(2_000_000_000);
     let said = line(&f);
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Notice);
-    let expect = "No TCP segment with payload was seen acknowledged from its start on; 1 packet was sent, the oldest \
+    let expect = "No TCP segment with payload was seen acknowledged from its start on; 1 packet was queued on a device, the oldest \
                   unanswered for at least 2.000 s.";
     assert_eq!(said.sentence, expect);
 }

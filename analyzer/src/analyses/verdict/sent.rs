@@ -34,15 +34,16 @@ fn most_held(t: &Transmit) -> String {
 /// No segment has a time: why not, and whether that is news.
 fn none_acked(t: &Transmit) -> (Tone, String) {
     let others: u64 = t.others.values().sum();
+    // Whether they left the host is not told by that: a driver may have dropped them.
     let sent = counted(
         others.saturating_add(t.open).saturating_add(t.dropped),
-        "packet was",
-        "packets were",
+        "packet was queued on a device",
+        "packets were queued on devices",
     );
     let because: Vec<&str> = t.no_acks().iter().map(|r| r.because.as_str()).collect();
     if !because.is_empty() {
         let s = format!(
-            "How long sent TCP segments took is not known, because {}; {sent} sent.",
+            "How long sent TCP segments took is not known, because {}; {sent}.",
             because.join("; ")
         );
         return (Tone::Unknown, s);
@@ -56,10 +57,10 @@ fn none_acked(t: &Transmit) -> (Tone, String) {
         let oldest = t.open_at_least_ns.map_or_else(String::new, |ns| {
             format!(", the oldest unanswered for at least {}", duration(ns))
         });
-        let s = format!("No TCP segment with payload was seen acknowledged from its start on; {sent} sent{oldest}.");
+        let s = format!("No TCP segment with payload was seen acknowledged from its start on; {sent}{oldest}.");
         return (Tone::Notice, s);
     }
-    let s = format!("No TCP segment with payload was seen acknowledged; {sent} sent");
+    let s = format!("No TCP segment with payload was seen acknowledged; {sent}");
     match unknown {
         0 => (Tone::Ok, format!("{s}.")),
         n => {
