@@ -22,6 +22,7 @@ mod png;
 pub mod sections;
 mod text;
 
+pub use commands::quoted;
 pub use document::Document;
 pub use html::html;
 pub use markdown::markdown;

@@ -43,7 +43,8 @@ fn put(text: &mut Text, input: &str) {
 }
 
 /// As a word of a POSIX shell; `None` when that cannot be done in plain sight.
-fn quoted(source: &str) -> Option<Text> {
+#[must_use]
+pub fn quoted(source: &str) -> Option<Text> {
     let shown = Text::from(source);
     let plain = shown.as_str() == source && !source.contains(char::REPLACEMENT_CHARACTER);
     if source.is_empty() || source == "-" || !plain || source.chars().count() > LONGEST {

@@ -50,14 +50,10 @@ pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     }
 }
 
-/// A path as a shell takes it.
+/// A path as a shell takes it, as the page writes it; `INPUT` where it cannot be typed in plain sight.
 pub fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.into_owned(),
-        false => format!("'{}'", clean(&text).replace('\'', "'\\''")),
-    }
+    let word = path.to_str().and_then(netmortem_reports::quoted);
+    word.map_or_else(|| netmortem_reports::document::INPUT.to_owned(), |w| w.to_string())
 }
 
 /// What `fill` writes, to a file that only its owner may read, or to standard output (`-`). The file takes its name when it
