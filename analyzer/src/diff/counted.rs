@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
+use crate::analyses::drops;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::Stage as RxStage;
@@ -141,14 +142,8 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
             out.expose(Exposure::Skbs, b, 1.0);
         }
     }
-    let drop = |what: String| {
-        Key::new(
-            what,
-            "packets dropped that healthy kernels do not drop, per skb",
-            Kind::Events,
-            true,
-        )
-        .needs(&["skb:kfree_skb"])
+    let drop = |what: String, expected: Option<bool>| {
+        Key::new(what, drops::kind(expected).meaning, Kind::Events, true).needs(&["skb:kfree_skb"])
     };
     let here = |d: &DropRow| d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
     for d in f.drops.iter().filter(|d| here(d)) {
@@ -157,7 +152,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
             (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
             _ => "unknown".into(),
         };
-        out.count(drop(format!("drops.{reason}")), Exposure::Skbs, b, 1.0);
+        out.count(drop(format!("drops.{reason}"), d.expected), Exposure::Skbs, b, 1.0);
     }
     receive(r, &mut out, block);
     transmit(r, &mut out, block);

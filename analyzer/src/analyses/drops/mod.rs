@@ -32,6 +32,51 @@ pub struct Group {
     pub last_ns: i64,
 }
 
+/// What a free is called by what is known of it: the report and `diff` say it from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// As in `drops`.
+    pub expected: Option<bool>,
+    /// One word.
+    pub word: &'static str,
+    /// Several of them, as a title.
+    pub title: &'static str,
+    /// What is counted of them per skb.
+    pub meaning: &'static str,
+}
+
+/// Every kind, what matters most first.
+pub const KINDS: [Kind; 3] = [
+    Kind {
+        expected: Some(false),
+        word: "lost",
+        title: "Packets lost",
+        meaning: "packets lost, per skb",
+    },
+    Kind {
+        expected: None,
+        word: "unclear",
+        title: "Unclear frees",
+        meaning: "unclear frees (nothing tells whether a packet was lost), per skb",
+    },
+    Kind {
+        expected: Some(true),
+        word: "expected",
+        title: "Frees that healthy kernels do",
+        meaning: "frees that healthy kernels do, per skb",
+    },
+];
+
+/// The kind of a free.
+pub fn kind(expected: Option<bool>) -> &'static Kind {
+    let [lost, unclear, usual] = &KINDS;
+    match expected {
+        Some(false) => lost,
+        None => unclear,
+        Some(true) => usual,
+    }
+}
+
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Drops {

@@ -72,6 +72,29 @@ fn no_difference_names_what_would_be_seen_of_retransmissions_and_drops() {
     assert!(d.rates.iter().any(|r| r.metric == "tcp.retransmits"));
 }
 
+/// A free of which nothing tells whether a packet was lost is called unclear here as in the report.
+#[test]
+fn a_drop_is_called_what_the_report_calls_it() {
+    let f = facts("kernel-6.1/netem.nmb");
+    let d = of(&f, &f);
+    let drops = crate::analyses::drops::answer(&f);
+    let groups = &drops.findings().unwrap().groups;
+    let mut unclear = 0;
+    for r in d.rates.iter().filter(|r| r.metric.starts_with("drops.")) {
+        let named = |g: &&crate::analyses::drops::Group| {
+            g.expected != Some(true) && [&g.reason, &g.location].contains(&&r.metric["drops.".len()..].to_owned())
+        };
+        let group = groups.iter().find(named).unwrap();
+        let word = match group.expected {
+            Some(_) => "packets lost, per skb",
+            None => "unclear frees (nothing tells whether a packet was lost), per skb",
+        };
+        assert_eq!(r.meaning, word, "{}", r.metric);
+        unclear += u64::from(group.expected.is_none());
+    }
+    assert!(unclear > 0, "the sample has segments to closed ports");
+}
+
 fn judged(shift: i64, interval: (i64, i64), p_adjusted: f64) -> Metric {
     let f = facts("rpc/rpc.nmb");
     let d = of(&f, &f);

@@ -1,5 +1,6 @@
 //! The single frees that lost a packet, or may have, with the ids that `netmortem explain` takes. In: the view `drops`.
 
+use netmortem_analyzer::analyses::drops::kind;
 use netmortem_analyzer::reconstruct::drops::tables::DropRow;
 use netmortem_analyzer::table::Cell as Value;
 
@@ -25,7 +26,7 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
         vec![
             Cell::Id(Text::from(format!("drop:{nth}"))),
             Cell::At(input.since_start(row.time_ns)),
-            Cell::Text(if row.expected.is_some() { "lost" } else { "unclear" }.into()),
+            Cell::Text(kind(row.expected).word.into()),
             text(names.drop_reason(row.reason)),
             text(names.location(row.location)),
             name_cell(&row.dev.text()),
