@@ -22,10 +22,12 @@ pub mod table;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod told;
 
 pub use confidence::Confidence;
 pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};
 pub use name::Name;
+pub use told::Told;
 
 /// The whole analysis of one opened capture: decode, merge, reconstruct.
 pub fn analyze(capture: &netmortem_formats::Capture, options: &ingest::Options<'_>) -> Facts {

@@ -3,13 +3,15 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use netmortem_analyzer::export::packets;
 use netmortem_analyzer::ingest::Options;
 use netmortem_analyzer::{Facts, analyze};
-use netmortem_formats::join::join;
+use netmortem_formats::join::{join, joined_packets};
 use netmortem_formats::open::FORMATS;
 use netmortem_formats::{Capture, FormatErrorKind, open_path};
 
 use crate::failure::{failure, usage};
+use crate::output::clean;
 use crate::progress::Progress;
 
 /// Opens `path` (`-` is standard input).
@@ -74,7 +76,39 @@ pub fn open_all(paths: &[PathBuf]) -> anyhow::Result<Capture> {
     for (more, device) in opened {
         all = join(all, &more, device.as_deref()).map_err(|e| failure(e.to_string(), next))?;
     }
+    known_devices(&all)?;
     Ok(all)
+}
+
+/// Devices listed when none has the given name.
+const LISTED: usize = 24;
+
+/// That every device given for a file of packets is one of the recording's.
+fn known_devices(all: &Capture) -> anyhow::Result<()> {
+    let given: Vec<String> = joined_packets(all).into_iter().map(|j| j.device).collect();
+    if given.iter().all(String::is_empty) {
+        return Ok(());
+    }
+    let known = packets::devices(all);
+    // A recording that names no device says nothing against one.
+    let wrong = given.iter().find(|d| !d.is_empty() && !known.contains(*d));
+    let Some(wrong) = wrong.filter(|_| !known.is_empty()) else {
+        return Ok(());
+    };
+    let listed: Vec<String> = known.iter().take(LISTED).map(|d| clean(d).into_owned()).collect();
+    let more = match known.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Err(usage(
+        format!(
+            "{} knows no device {}; its devices are: {}{more}",
+            clean(&all.source),
+            clean(wrong),
+            listed.join(", ")
+        ),
+        "write the name of one of these before the =",
+    ))
 }
 
 /// The files of inputs that may name a device.

@@ -24,6 +24,7 @@ pub mod verdict;
 pub mod waits;
 
 use crate::facts::{Facts, Reason};
+use crate::told::Told;
 
 /// An answer, or why there is none.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -76,8 +77,13 @@ pub struct Answers {
     pub unknown: Vec<Reason>,
 }
 
-/// Asks every question. Each reads the tables by itself; what none of the others says is asked at the same time.
+/// Asks every question of the tables alone: what the recording says of itself in sentences is not among them.
 pub fn answer(facts: &Facts) -> Answers {
+    answer_told(facts, Told::default())
+}
+
+/// Asks every question. Each reads the tables by itself; what none of the others says is asked at the same time.
+pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let of_units = || {
         let ledgers = units::Ledgers::of(facts);
         let (rx, tx) = (&ledgers.rx, &ledgers.tx);
@@ -101,6 +107,7 @@ pub fn answer(facts: &Facts) -> Answers {
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
     let ((napi, tcp), (lifetimes, quality)) = of_rows;
+    let quality = quality.told(told);
     let verdict = verdict::answer(&quality, &receive, &transmit, &napi, (&drops, &counters), &tcp);
     Answers {
         quality,

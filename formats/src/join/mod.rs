@@ -22,6 +22,32 @@ use crate::pcapng;
 /// In the manifest of joined bundles, in memory only: an array of the sources of the others.
 pub const JOINED: &str = "joined";
 
+/// In the manifest of a bundle with packets joined to it, in memory only: an array of [`JoinedPackets`].
+pub const JOINED_PACKETS: &str = "joined_packets";
+
+/// A file of packets that was joined to a bundle.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct JoinedPackets {
+    /// Its packets are the members `packets/tap/...`.
+    pub tap: u32,
+    /// The file's name, without its folder.
+    pub file: String,
+    /// The interface that was given for it; empty when the file was to name it.
+    pub device: String,
+    /// Errors of the file itself: parts of it that could not be read, each a problem of the capture.
+    pub errors: u64,
+}
+
+/// The files of packets that were joined to a bundle, in the order in which they were given.
+pub fn joined_packets(capture: &Capture) -> Vec<JoinedPackets> {
+    let list = capture
+        .manifest
+        .as_ref()
+        .and_then(|m| m.get(JOINED_PACKETS)?.as_array());
+    let list = list.into_iter().flatten();
+    list.filter_map(|j| serde::Deserialize::deserialize(j).ok()).collect()
+}
+
 /// Why two captures are not joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
@@ -110,6 +136,20 @@ fn with_packets(mut base: Capture, more: &Capture, device: Option<&str>) -> Resu
     });
     base.problems.extend(lost);
     base.complete &= more.complete;
+    let joined = JoinedPackets {
+        tap,
+        file: file.to_owned(),
+        device: device.unwrap_or_default().to_owned(),
+        errors: taps
+            .iter()
+            .map(|t| t.problems.len() as u64)
+            .fold(0, u64::saturating_add),
+    };
+    push(
+        &mut base,
+        JOINED_PACKETS,
+        serde_json::to_value(joined).unwrap_or_default(),
+    );
     let own = taps.first().map(|t| t.name.clone()).unwrap_or_default();
     let planned = PlannedTap {
         name: device.map_or(own, str::to_owned),
@@ -151,6 +191,32 @@ fn next_tap(c: &Capture) -> Option<u32> {
     match taken.map(|n| n.tap).max() {
         None => Some(planned),
         Some(last) => Some(last.checked_add(1)?.max(planned)),
+    }
+}
+
+/// What a bundle says of itself in sentences: the notes of its manifest, and what went wrong by its end. Each once.
+pub fn notes(capture: &Capture) -> Vec<String> {
+    let begin = capture.manifest.as_ref().and_then(|m| m.get("notes")?.as_array());
+    let end = capture.end.as_ref().and_then(|e| e.get("problems")?.as_array());
+    let all = begin.into_iter().flatten().chain(end.into_iter().flatten());
+    let mut out: Vec<String> = vec![];
+    for text in all.filter_map(|n| n.as_str()) {
+        // What a note says in more words is not said again.
+        if !out.iter().any(|o| o.contains(text)) {
+            out.push(text.to_owned());
+        }
+    }
+    out
+}
+
+/// Puts a value behind the others of a list of the manifest.
+fn push(c: &mut Capture, list: &str, value: serde_json::Value) {
+    let Some(manifest) = c.manifest.as_mut().and_then(|m| m.as_object_mut()) else {
+        return;
+    };
+    let list = manifest.entry(list).or_insert_with(|| serde_json::Value::Array(vec![]));
+    if let Some(list) = list.as_array_mut() {
+        list.push(value);
     }
 }
 
@@ -280,13 +346,10 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
     if let (Some(own), Some(events)) = (own, events) {
         own.extend(events);
     }
-    if let Some(manifest) = base.manifest.as_mut().and_then(|m| m.as_object_mut()) {
-        let joined = manifest
-            .entry(JOINED)
-            .or_insert_with(|| serde_json::Value::Array(vec![]));
-        if let Some(joined) = joined.as_array_mut() {
-            joined.push(other.into());
-        }
+    // Its notes are of a part of what is read now: whose they are is said.
+    for note in notes(more) {
+        push(&mut base, "notes", format!("{file}: {note}").into());
     }
+    push(&mut base, JOINED, other.into());
     Ok(base)
 }

@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use netmortem_analyzer::Told;
 use netmortem_analyzer::ingest::{self, CaptureInfo, Options};
 use netmortem_analyzer::reconstruct::skew::{self, ClockError};
 use netmortem_formats::Capture;
+use netmortem_formats::join::joined_packets;
 use netmortem_formats::pcapng::{self, Tap};
 
 use crate::args::Global;
@@ -50,6 +52,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     drop(progress);
     let clocks = clocks(&capture, &info);
     let taps = pcapng::taps(&capture);
+    let told = told(&capture, &info);
     let mut out = output::writer(None)?;
     if args.json {
         let mut json = serde_json::to_value(&info)?;
@@ -59,11 +62,15 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         if let (Some(fields), false) = (json.as_object_mut(), taps.is_empty()) {
             fields.insert("packets".into(), taps.iter().map(tap_json).collect());
         }
+        if let Some(fields) = json.as_object_mut() {
+            fields.insert("told".into(), serde_json::to_value(&told)?);
+        }
         serde_json::to_writer_pretty(&mut out, &json).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
     } else {
         write(&info, clocks.as_ref(), global.color.on(&std::io::stdout()), &mut out)?;
         write_taps(&taps, global.color.on(&std::io::stdout()), &mut out)?;
+        write_told(&told, global.color.on(&std::io::stdout()), &mut out)?;
     }
     out.flush()?;
     let packets_fit = |t: &Tap| t.dropped.unwrap_or(0) == 0 && t.problems.is_empty();
@@ -83,6 +90,16 @@ const CLOCK_EVENTS: u64 = 1_000_000;
 fn clocks(capture: &Capture, info: &CaptureInfo) -> Option<ClockError> {
     let compare = info.cpus > 1 && info.clock_is_ns && info.total_events <= CLOCK_EVENTS;
     compare.then(|| skew::of_capture(capture, &Options::default()))
+}
+
+/// What the recording says of itself. How many joined packets match needs the analysis: of a recording that is too long for a
+/// check, `report` says it.
+fn told(capture: &Capture, info: &CaptureInfo) -> Told {
+    let joined = !joined_packets(capture).is_empty();
+    match joined && info.total_events <= CLOCK_EVENTS {
+        true => Told::of(capture, &input::facts_of(capture)),
+        false => Told::sentences(capture),
+    }
 }
 
 /// What was lost, as a phrase; `None` when nothing.
@@ -210,6 +227,29 @@ fn write_taps(taps: &[Tap], color: bool, out: &mut dyn Write) -> std::io::Result
         writeln!(out, "problem   {}", clean(&p.message))?;
     }
     Ok(())
+}
+
+/// That it is a slice, what became of joined packets, and the notes; nothing when there are none.
+fn write_told(told: &Told, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    if *told != Told::default() {
+        writeln!(out)?;
+    }
+    for s in &told.slice {
+        writeln!(out, "{}     {}", yellow("slice", color), clean(s))?;
+    }
+    for file in &told.packets {
+        writeln!(out, "joined    {}", clean(&file.sentence()))?;
+        if let Some(w) = file.warning() {
+            writeln!(out, "{}   {}", yellow("warning", color), clean(&w))?;
+        }
+    }
+    for n in &told.notes {
+        writeln!(out, "note      {}", clean(n))?;
+    }
+    match told.left_out {
+        0 => Ok(()),
+        n => writeln!(out, "note      and {} more", group_digits(n)),
+    }
 }
 
 fn tap_json(t: &Tap) -> serde_json::Value {

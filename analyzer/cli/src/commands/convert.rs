@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
+use netmortem_analyzer::Told;
 use netmortem_analyzer::export::bundle::{Change, RewriteError, import, rewrite};
 use netmortem_analyzer::export::packets::{self, PacketsError};
 use netmortem_analyzer::export::perfetto;
@@ -164,6 +165,17 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
         w.ambiguous,
         w.unmatched
     ))?;
+    match w.errors {
+        0 => {}
+        1 => say("1 part of the packets could not be read and is not in it")?,
+        n => say(&format!("{n} parts of the packets could not be read and are not in it"))?,
+    }
+    let told = Told::of(&capture, &facts);
+    for file in &told.packets {
+        say(&clean(&file.sentence()))?;
+        file.warning()
+            .map_or(Ok(()), |w| say(&format!("warning: {}", clean(&w))))?;
+    }
     Ok(Outcome::Done)
 }
 
@@ -275,22 +287,33 @@ fn made(capture: &Capture, to: &Path) -> anyhow::Result<Outcome> {
 
 fn others(cut: &Cut, events: u64) -> String {
     format!(
-        "of other flows or devices than {}: {events} events cut; packets: {} kept as asked for, {} of others because it waited with them, {} because it is not known whose they are; {} cut",
+        "of other flows or devices than {}: {events} events cut; packets: {} kept as asked for, {} of others because it waited with them, {} because it is not known whose they are; {} cut; drops: {} kept as asked for, {} of others, {} because it is not known whose they are; {} cut",
         clean(&cut.of),
         cut.own,
         cut.context,
         cut.unknown,
-        cut.others
+        cut.others,
+        cut.drops.own.len(),
+        cut.drops.others_kept,
+        cut.drops.unknown,
+        cut.drops.others
     )
 }
 
 /// Whether the rows of what was asked for are those of the original, without a cut in time.
 fn compared(same: Compared) -> String {
-    let Compared { rx, tx, different } = same;
+    let Compared {
+        rx,
+        tx,
+        drops,
+        different,
+    } = same;
     match different {
-        0 => format!("its {rx} rows of rx and {tx} of tx are the same in the slice, but for ids and observer_ns"),
+        0 => format!(
+            "its {rx} rows of rx and {tx} of tx are the same in the slice, but for ids and observer_ns, and so are its {drops} of drops"
+        ),
         n => format!(
-            "{n} of its {rx} rows of rx and {tx} of tx are not the same in the slice: do not conclude from it, use --time alone"
+            "{n} of its {rx} rows of rx, {tx} of tx and {drops} of drops are not the same in the slice: do not conclude from it, use --time alone"
         ),
     }
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use netmortem_analyzer::Facts;
-use netmortem_analyzer::analyses::{Answers, answer};
+use netmortem_analyzer::analyses::{Answers, answer_told};
+use netmortem_analyzer::{Facts, Told};
 use netmortem_reports::{Colors, html, markdown, sections, text, write_pngs};
 
 use crate::args::Global;
@@ -84,7 +84,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
     let facts = input::facts_of(&capture);
-    let answers = answer(&facts);
+    let answers = answer_told(&facts, Told::of(&capture, &facts));
     let document = sections::document(&facts, &answers);
     let text_of_page = match args.format {
         Format::Html => html(&document),

@@ -99,6 +99,13 @@ fn a_slice_can_be_checked_and_reported() {
     std::fs::remove_dir_all(dir).unwrap();
 }
 
+/// Standard output of a command that must succeed.
+fn stdout_of(args: &[&str]) -> String {
+    let out = run(args);
+    assert!(out.status.success(), "{args:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
 /// A slice of a flow: a bundle like any other, with a note of what was cut; the program says whether the flow's rows are the same.
 #[test]
 fn a_slice_of_a_flow_says_what_was_cut() {
@@ -124,6 +131,33 @@ fn a_slice_of_a_flow_says_what_was_cut() {
             "than flow 10.5.0.2:5201-10.5.0.1:51818: {cut} events cut; packets: "
         )),
         "{told}"
+    );
+    // Every form of the report says on its first page that it is one, and so does `check`.
+    let kept = format!(
+        "to flow 10.5.0.2:5201-10.5.0.1:51818: {} of {} events kept",
+        events(slice),
+        events(&input)
+    );
+    let (page, facts) = (dir.join("r.html"), dir.join("r.json"));
+    let (page, facts) = (page.to_str().unwrap(), facts.to_str().unwrap());
+    let out = run(&["report", slice, "-o", page, "--json", facts]);
+    let terminal = String::from_utf8(out.stderr).unwrap();
+    let summary = stdout_of(&["report", slice, "--format", "md"]);
+    let first = std::fs::read_to_string(page).unwrap();
+    let first = first.split_once("id=\"over-time\"").unwrap().0.to_owned();
+    let check = stdout(&["check", slice]);
+    for text in [&terminal, &summary, &first, &check] {
+        assert!(text.contains(&kept), "{text}");
+    }
+    for text in [&terminal, &summary, &first] {
+        assert!(text.contains("A slice of a recording, not all of it."), "{text}");
+    }
+    let facts: Value = serde_json::from_slice(&std::fs::read(facts).unwrap()).unwrap();
+    assert!(facts["quality"]["told"]["slice"][0].as_str().unwrap().contains(&kept));
+    assert_eq!(json(&["check", "--json", slice])["told"], facts["quality"]["told"]);
+    assert_eq!(
+        json(&["check", "--json", &input])["told"]["slice"],
+        Value::Array(vec![])
     );
     // By a device and with pseudonyms: what was asked for is not in the note.
     let hidden = dir.join("hidden.nmb");
@@ -254,11 +288,20 @@ fn packets_of_another_program_are_joined_to_a_bundle() {
         "{told}"
     );
     let page = dir.join("r.html");
-    assert!(
-        run(&["report", &bundle, &named, "-o", page.to_str().unwrap()])
-            .status
-            .success()
-    );
+    let page = page.to_str().unwrap();
+    let out = run(&["report", &bundle, &named, "-o", page]);
+    let shown = String::from_utf8(out.stderr).unwrap();
+    let line = format!("sender.pcap (device va) was joined: {packets} packets, ");
+    assert!(out.status.success() && shown.contains(&line), "{shown}");
+    assert!(stdout(&["check", &bundle, &named]).contains(&line));
+    assert!(std::fs::read_to_string(page).unwrap().contains(&line));
+    // A name that no device has.
+    let wrong = format!("eth7={pcap}");
+    for command in [&["check"][..], &["report", "-o", page]] {
+        let (code, told) = failed(&[command, &[&bundle, &wrong]].concat());
+        let why = "knows no device eth7; its devices are: ra, rb, va, vb";
+        assert!(code == 2 && told.contains(why), "{told}");
+    }
     for (other, why) in [
         (sample("kernel-6.1/netem.nmb"), "different boots"),
         (sample("rpc/rpc.nmb"), "is of another time"),

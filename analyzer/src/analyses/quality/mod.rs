@@ -1,6 +1,7 @@
 //! Can this capture be trusted? Losses, damage, coverage and clock, from the capture's own statements.
 //!
-//! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, or a format text missing.
+//! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, a format text missing,
+//! or a slice of a recording.
 //! Bad: more lost than that, cut, or a clock that does not measure time. Limit: a loss the kernel did not flag is not known.
 
 use crate::analyses::verdict::counted;
@@ -8,6 +9,7 @@ use crate::facts::Facts;
 use crate::ingest::StreamInfo;
 use crate::reconstruct::observer::tables::MARKED_SHARE;
 use crate::reconstruct::skew::ClockError;
+use crate::told::Told;
 
 mod conservation;
 #[cfg(test)]
@@ -51,6 +53,8 @@ pub struct Quality {
     pub balances: Vec<Balance>,
     /// Links between lives of skbs, by kind.
     pub links: Vec<Links>,
+    /// What the recording says of itself in sentences, and what became of packets joined to it.
+    pub told: Told,
     /// Everything `check` prints.
     pub capture: crate::ingest::CaptureInfo,
     /// The counters that are not zero.
@@ -156,7 +160,24 @@ pub fn answer(facts: &Facts) -> Quality {
         costly_stages,
         balances: conservation::balances(facts),
         links: conservation::links(facts),
+        told: Told::default(),
         capture: c.clone(),
         stats,
+    }
+}
+
+impl Quality {
+    /// With what the recording says of itself: a slice is not a whole recording, however complete it is.
+    #[must_use]
+    pub fn told(mut self, told: Told) -> Quality {
+        if !told.slice.is_empty() {
+            self.level = match self.level {
+                Level::Good => Level::Degraded,
+                other => other,
+            };
+            self.sentence = format!("A slice of a recording, not all of it. {}", self.sentence);
+        }
+        self.told = told;
+        self
     }
 }

@@ -23,7 +23,7 @@ use netmortem_formats::{Capture, CpuStats, Stream};
 use super::pages::PageWriter;
 use super::source::{Source, What};
 use super::{MEMBER_BYTES, RewriteError};
-use crate::ingest::{CaptureInfo, Options, TraceClock, allowed, check};
+use crate::ingest::{CaptureInfo, Options, StreamInfo, TraceClock, allowed, check};
 
 /// What was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -144,11 +144,20 @@ fn manifest(capture: &Capture, info: &CaptureInfo, used: &[&Stream], instance: &
     )];
     let told = capture.problems.iter().map(|p| p.message.as_str());
     notes.extend(told.map(|p| format!("Of the original: {p}.")));
-    let others = info.streams.iter().filter(|s| !s.used).map(|s| s.events);
-    match others.fold(0, u64::saturating_add) {
+    let others = |of: fn(&StreamInfo) -> u64| {
+        let streams = info.streams.iter().filter(|s| !s.used);
+        streams.map(of).fold(0, u64::saturating_add)
+    };
+    match others(|s| s.events) {
         0 => {}
         n => notes.push(format!(
             "{n} events of other tracing instances were left out: they are of the same time and would count twice."
+        )),
+    }
+    match (others(|s| s.lost_events), others(|s| s.losses_of_unknown_size)) {
+        (0, 0) => {}
+        (n, unknown) => notes.push(format!(
+            "The ring buffers of these other instances lost {n} events and had {unknown} losses of unknown size: no answer uses them, and these losses are not in this bundle's counts."
         )),
     }
     Manifest {

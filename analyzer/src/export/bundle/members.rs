@@ -12,7 +12,8 @@ use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::names::Names;
 use super::{Change, Done, RewriteError, texts};
-use crate::export::slice::Compared;
+use crate::export::slice::{Compared, Drops};
+use crate::told::{CUT, CUT_DROPS};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -172,8 +173,12 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     };
     if let Some((from, to)) = change.window {
         m.notes.push(format!(
-            "This is a cut from {source}: {} events from {from} to {to} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording.",
-            done.events, m.clocks.trace_clock, done.cut_before, done.cut_after
+            "{CUT}{source}: {} of {} events, from {from} to {to} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it.",
+            done.events,
+            done.all(),
+            m.clocks.trace_clock,
+            done.cut_before,
+            done.cut_after
         ));
         if let Some(f) = &mut m.flight {
             f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
@@ -187,13 +192,16 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             false => &cut.of,
         };
         m.notes.push(format!(
-            "This is a cut from {source} to {of}: {all} events that are proven to be of other flows or devices were cut ({}). Interrupts, softirqs, polls, the scheduler, timers and system calls are whole. Packets in it (lives of sk_buffs): {} of what was asked for, {} of others that it waited with, {} not known whose; {} of others were cut. Nothing is to be concluded of others.",
+            "{CUT}{source} to {of}: {} of {} events kept; {all} events that are proven to be of other flows or devices were cut ({}). Interrupts, softirqs, polls, the scheduler, timers and system calls are whole: their figures, and settings and other snapshots, are of the whole host. Counters of the host are not in it, because they count what was cut. Packets in it (lives of sk_buffs): {} of what was asked for, {} of others that it waited with, {} not known whose; {} of others were cut. Nothing is to be concluded of others.",
+            done.events,
+            done.all(),
             by_name(&done.cut_others),
             cut.own,
             cut.context,
             cut.unknown,
             cut.others
         ));
+        m.notes.push(drops(&cut.drops, change.window.is_some()));
         m.notes
             .extend(cut.compared.map(|same| compared(same, change.window.is_some())));
     }
@@ -213,9 +221,33 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     m
 }
 
+/// Whose the drops are; a cut in time comes after it.
+fn drops(d: &Drops, in_time: bool) -> String {
+    let before = match in_time {
+        true => "before the cut in time, ",
+        false => "",
+    };
+    let kept = match d.others_kept {
+        0 => String::new(),
+        n => format!(", {n} of others, because the rows of what was asked for need them"),
+    };
+    let unknown = match d.unknown {
+        0 => "none of which it is not known whose they are".to_owned(),
+        n => format!(
+            "{n} of which nothing tells whose they are ({}): these may be of others",
+            by_name(&d.unknown_by)
+        ),
+    };
+    format!(
+        "{CUT_DROPS}{before}{} of what was asked for{kept}, and {unknown}; {} of others were cut.",
+        d.own.len(),
+        d.others
+    )
+}
+
 /// What comparing the rows of the subject said; a cut in time comes after it.
 fn compared(same: Compared, in_time: bool) -> String {
-    let Compared { rx, tx, different } = same;
+    let Compared { rx, tx, different, .. } = same;
     let before = match in_time {
         true => "Before the cut in time, ",
         false => "",

@@ -35,6 +35,7 @@ use self::names::Names;
 use self::pages::PageWriter;
 use self::payload::Payloads;
 use super::slice::Cut;
+use crate::ingest::allowed;
 
 /// Bytes of sub-buffers in a member.
 const MEMBER_BYTES: usize = 512 << 10;
@@ -71,6 +72,15 @@ pub struct Done {
     pub left_out: Vec<String>,
     /// Bytes of the new bundle.
     pub bytes: u64,
+}
+
+impl Done {
+    /// Events that were read.
+    fn all(&self) -> u64 {
+        let others = self.cut_others.values().fold(0u64, |sum, n| sum.saturating_add(*n));
+        let rest = [self.cut_before, self.cut_after, others];
+        rest.into_iter().fold(self.events, u64::saturating_add)
+    }
 }
 
 /// Why not.
@@ -140,8 +150,15 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
     let mut payloads = change.redact.then(|| Payloads::of(capture));
     let mut done = Done::default();
     let mut cpus = vec![];
-    for stream in 0..capture.streams.len() {
-        cpus.extend(cpu(capture, stream, change, payloads.as_mut(), &mut names, &mut done)?);
+    for (stream, may) in allowed(capture).into_iter().enumerate() {
+        cpus.extend(cpu(
+            capture,
+            (stream, may),
+            change,
+            payloads.as_mut(),
+            &mut names,
+            &mut done,
+        )?);
     }
     for (id, n) in cpus.iter().flat_map(|c| &c.others) {
         let format = capture.event_formats.iter().find(|f| f.id == *id);
@@ -194,9 +211,10 @@ fn stats(c: &Cpu) -> CpuStats {
     }
 }
 
+/// Of one stream, of which so many chunks may be decoded.
 fn cpu(
     capture: &Capture,
-    at: usize,
+    (at, may): (usize, usize),
     change: &Change,
     mut payloads: Option<&mut Payloads>,
     names: &mut Names,
@@ -228,7 +246,9 @@ fn cpu(
         });
     };
     for (nth, chunk) in stream.chunks.iter().enumerate() {
-        let Ok(bytes) = capture.chunk_bytes(chunk) else {
+        // Above the limit of what may be decoded the analysis takes a chunk for a loss, too.
+        let bytes = (nth < may).then(|| capture.chunk_bytes(chunk).ok()).flatten();
+        let Some(bytes) = bytes else {
             lose(&mut pending, None);
             continue;
         };

@@ -1,5 +1,6 @@
 mod foreign;
 mod holes;
+mod limit;
 
 use std::collections::BTreeMap;
 

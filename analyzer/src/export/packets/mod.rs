@@ -13,7 +13,9 @@
 //! ```
 
 mod headers;
+mod joined;
 mod matching;
+mod read;
 mod sights;
 #[cfg(test)]
 mod tests;
@@ -21,16 +23,16 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use netmortem_formats::bundle::parse_packets_name;
-use netmortem_formats::bytes_decode::decode;
-use netmortem_formats::pcapng::{AnnotatedInterface, Item, RawPacket, annotated_head, annotated_packet, items};
-use netmortem_formats::{Capture, Coding, Locus};
+use netmortem_formats::Capture;
+use netmortem_formats::pcapng::{AnnotatedInterface, RawPacket, annotated_head, annotated_packet};
 use rustc_hash::FxHashMap;
 
 use self::headers::{ends, link_bytes};
+pub use self::joined::{JoinedFile, devices, joined};
 use self::matching::{Match, Seen, Sockets, matches};
+use self::read::{Found, Packet, read};
 use self::sights::sights;
-use crate::analyses::verdict::duration;
+use crate::analyses::verdict::{counted, duration};
 use crate::explain::stages::{self, Step};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
@@ -48,6 +50,26 @@ pub struct Written {
     pub ambiguous: u64,
     /// No sight fits.
     pub unmatched: u64,
+    /// What could not be read: members, blocks, packets without an interface or a time.
+    pub errors: u64,
+}
+
+impl Written {
+    /// What the packets are.
+    fn of<'p>(packets: impl Iterator<Item = &'p Packet>) -> Written {
+        let mut w = Written::default();
+        for p in packets {
+            w.packets += 1;
+            let n = match p.found {
+                Found::Certain => &mut w.certain,
+                Found::Strong => &mut w.strong,
+                Found::Several => &mut w.ambiguous,
+                Found::None => &mut w.unmatched,
+            };
+            *n += 1;
+        }
+        w
+    }
 }
 
 /// Why not.
@@ -66,35 +88,19 @@ pub enum PacketsError {
     Io(#[from] io::Error),
 }
 
-struct Packet {
-    interface: usize,
-    realtime_ns: i64,
-    /// `None`: its file does not say.
-    out: Option<bool>,
-    data: Vec<u8>,
-    original_bytes: u32,
-    flags: Option<u32>,
-    dropped_before: Option<u64>,
-    comment: String,
-}
-
 /// Writes the packets, by time.
 pub fn write(facts: &Facts, capture: &Capture, mut out: impl Write) -> Result<Written, PacketsError> {
-    let (interfaces, mut packets) = read(capture);
-    if packets.is_empty() {
-        return Err(PacketsError::NoPackets);
-    }
-    if facts.capture.clock != "mono" || capture.clock_pairs.is_empty() {
-        return Err(PacketsError::NoClock);
-    }
-    packets.sort_by_key(|p| p.realtime_ns);
-    let mut w = Written {
-        packets: packets.len() as u64,
-        ..Written::default()
+    let (interfaces, packets, errors) = matched(facts, capture)?;
+    let w = Written {
+        errors: errors.values().fold(0, |sum, n| sum.saturating_add(*n)),
+        ..Written::of(packets.iter())
     };
-    comment(facts, capture, &interfaces, &mut packets, &mut w);
+    let unread = match w.errors {
+        0 => String::new(),
+        n => format!(" {} could not be read and are not here.", counted(n, "part", "parts")),
+    };
     let about = format!(
-        "Comments by netmortem from the kernel's events of the same recording: {} of {} packets matched ({} also by their socket), {} not because several events fit, {} because none does.",
+        "Comments by netmortem from the kernel's events of the same recording: {} of {} packets matched ({} also by their socket), {} not because several events fit, {} because none does.{unread}",
         w.certain + w.strong,
         w.packets,
         w.certain,
@@ -125,67 +131,21 @@ pub fn write(facts: &Facts, capture: &Capture, mut out: impl Write) -> Result<Wr
     Ok(w)
 }
 
-/// All packets of all interfaces.
-fn read(capture: &Capture) -> (Vec<AnnotatedInterface>, Vec<Packet>) {
-    let mut interfaces: Vec<AnnotatedInterface> = vec![];
-    let mut packets = vec![];
-    for m in capture.members.iter().filter(|m| parse_packets_name(&m.name).is_some()) {
-        let range = usize::try_from(m.range.start)
-            .ok()
-            .zip(usize::try_from(m.range.end).ok());
-        let coded = range.and_then(|(a, b)| capture.bytes.get(a..b)).unwrap_or_default();
-        let Ok(bytes) = decode(coded, Coding::Zstd { size: None }, Locus::default()) else {
-            continue;
-        };
-        let mut section = vec![];
-        for item in items(&bytes, Locus::default()).flatten() {
-            match item {
-                Item::Section => section.clear(),
-                Item::Interface(i) => {
-                    let one = AnnotatedInterface {
-                        name: i.name.clone(),
-                        description: i.description.clone(),
-                        link_type: i.link_type,
-                        snaplen: i.snaplen,
-                    };
-                    let at = interfaces.iter().position(|x| *x == one).unwrap_or(interfaces.len());
-                    if at == interfaces.len() {
-                        interfaces.push(one);
-                    }
-                    section.push((i, at));
-                }
-                Item::Packet(p) => {
-                    let Some((i, at)) = section.get(p.interface as usize) else {
-                        continue;
-                    };
-                    let Some(realtime_ns) = p.ts.and_then(|t| i.realtime_ns(t)) else {
-                        continue;
-                    };
-                    packets.push(Packet {
-                        interface: *at,
-                        realtime_ns,
-                        out: p.flags.and_then(direction),
-                        data: p.data.to_vec(),
-                        original_bytes: p.original_bytes,
-                        flags: p.flags,
-                        dropped_before: p.dropped_before,
-                        comment: String::new(),
-                    });
-                }
-                _ => {}
-            }
-        }
-    }
-    (interfaces, packets)
-}
+/// Interfaces, packets, and errors by number of the interface's members.
+type Matched = (Vec<AnnotatedInterface>, Vec<Packet>, BTreeMap<u32, u64>);
 
-/// Whether a packet was sent, by `epb_flags`; `None`: not told, as by what tcpdump writes.
-fn direction(flags: u32) -> Option<bool> {
-    match flags & 3 {
-        1 => Some(false),
-        2 => Some(true),
-        _ => None,
+/// All packets by time, each with what it is.
+fn matched(facts: &Facts, capture: &Capture) -> Result<Matched, PacketsError> {
+    let (interfaces, mut packets, errors) = read(capture);
+    if packets.is_empty() {
+        return Err(PacketsError::NoPackets);
     }
+    if facts.capture.clock != "mono" || capture.clock_pairs.is_empty() {
+        return Err(PacketsError::NoClock);
+    }
+    packets.sort_by_key(|p| p.realtime_ns);
+    comment(facts, capture, &interfaces, &mut packets);
+    Ok((interfaces, packets, errors))
 }
 
 /// What a packet is whose direction is not told: it is taken when one direction alone has a sight for it.
@@ -227,13 +187,7 @@ fn doubtful(capture: &Capture, dev: &str) -> bool {
     of.len() > 1
 }
 
-fn comment(
-    facts: &Facts,
-    capture: &Capture,
-    interfaces: &[AnnotatedInterface],
-    packets: &mut [Packet],
-    w: &mut Written,
-) {
+fn comment(facts: &Facts, capture: &Capture, interfaces: &[AnnotatedInterface], packets: &mut [Packet]) {
     let (sights, sockets) = (sights(capture), Sockets::of(facts));
     let stories = Stories::of(facts);
     for (at, i) in interfaces.iter().enumerate() {
@@ -272,24 +226,23 @@ fn comment(
                 (Some(m), None) => (true, m),
                 (_, m) => (false, m.unwrap_or(Match::None)),
             };
-            p.comment = match m {
+            (p.found, p.comment) = match m {
                 Match::One(s, agree) => {
-                    let (word, n) = match agree {
-                        true => ("certain", &mut w.certain),
-                        false => ("strong", &mut w.strong),
+                    let (word, found) = match agree {
+                        true => ("certain", Found::Certain),
+                        false => ("strong", Found::Strong),
                     };
-                    *n += 1;
                     let sight = of_way(out).get(s);
-                    stories.tell(sight.and_then(|s| s.skb), out, sight.map(|s| s.ts), word)
+                    (
+                        found,
+                        stories.tell(sight.and_then(|s| s.skb), out, sight.map(|s| s.ts), word),
+                    )
                 }
-                Match::None => {
-                    w.unmatched += 1;
-                    "netmortem: no event of the kernel fits this packet".into()
-                }
-                Match::Several(n) => {
-                    w.ambiguous += 1;
-                    format!("netmortem: {n} events of the kernel fit this packet; none is taken")
-                }
+                Match::None => (Found::None, "netmortem: no event of the kernel fits this packet".into()),
+                Match::Several(n) => (
+                    Found::Several,
+                    format!("netmortem: {n} events of the kernel fit this packet; none is taken"),
+                ),
             };
         }
     }

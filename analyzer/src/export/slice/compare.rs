@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::subject::{Ends, Subject};
 use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::transmit::tables::TxRow;
 
@@ -16,11 +17,13 @@ pub struct Compared {
     pub rx: usize,
     /// Rows of `tx` in the original.
     pub tx: usize,
-    /// Rows of either that are not the same in the other, counted once on each side.
+    /// Rows of `drops` in the original.
+    pub drops: usize,
+    /// Rows of any that are not the same in the other, counted once on each side.
     pub different: usize,
 }
 
-/// Compares all columns but ids and `observer_ns`, which is estimated from all events of a recording.
+/// Compares all columns of `rx` and `tx` but ids and `observer_ns`, which is estimated from all events of a recording.
 pub fn compare(before: &Facts, after: &Facts, subject: &Subject) -> Result<Compared, String> {
     let ends = subject.ends(before)?;
     let wanted = Wanted::of(before, subject, &ends);
@@ -30,8 +33,23 @@ pub fn compare(before: &Facts, after: &Facts, subject: &Subject) -> Result<Compa
     Ok(Compared {
         rx: rx.len(),
         tx: tx.len(),
+        drops: 0,
         different: different(&rx, &rx_after, |r| r.start_ns) + different(&tx, &tx_after, |r| r.t_sched_ns),
     })
+}
+
+/// Rows of `drops` that are the subject's and not the same in the slice, counted once on each side.
+pub(super) fn different_drops(before: &Facts, after: &Facts, own: &[usize]) -> usize {
+    let without_ids = |d: &DropRow| DropRow {
+        skb_id: None,
+        ..d.clone()
+    };
+    let own = own.iter().filter_map(|row| before.drops.get(*row));
+    let rows: Vec<DropRow> = own.map(without_ids).collect();
+    let places: FxHashSet<(i64, u16)> = rows.iter().map(|d| (d.time_ns, d.cpu)).collect();
+    let same_place = after.drops.iter().filter(|d| places.contains(&(d.time_ns, d.cpu)));
+    let rows_after: Vec<DropRow> = same_place.map(without_ids).collect();
+    different(&rows, &rows_after, |d| d.time_ns)
 }
 
 /// Rows of one time from which on they are sorted by what they say: few are compared faster.

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! rx, tx rows ─ connection ─┐                          ┌─ kept: the subject's, or not known whose
+//! drops ─ socket, ports ────┤                          │
 //! hops ─ device ────────────┼─ lives of skbs ─ lineage ┼─ kept: another's in a softirq run or poll with the subject's, by a
 //!                           │  (owners)     (families) │        thread of it, on its way to a driver, or next at its address
 //! connections ─ 4-tuple ────┴─ events of sockets       └─ cut: whole lives, and events of other sockets
@@ -14,8 +15,11 @@
 //! the subject are the same in the slice, but for ids and for what recording cost, which is estimated from all events. This is
 //! not believed but tried: where rows are others, less is cut. Where they are others still, the slice with the fewest is made,
 //! and its notes say how many they are. What is left of others is not whole: nothing is to be concluded of them.
+//! That another's packet was dropped is left out also where the packet stays; drops of which nothing tells whose they are stay,
+//! and the notes count them by reason and place.
 
 mod compare;
+mod drops;
 mod families;
 mod owners;
 mod subject;
@@ -52,8 +56,25 @@ pub struct Cut {
     pub unknown: u64,
     /// Lives of others that are left out.
     pub others: u64,
+    /// Whose the drops are.
+    pub drops: Drops,
     /// Whether the subject's rows are the same without these events, where that was tried.
     pub compared: Option<Compared>,
+}
+
+/// Whose the drops of a recording are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// Rows of `drops` that are the subject's, ascending.
+    pub own: Vec<usize>,
+    /// Drops of which nothing tells whose they are: they stay.
+    pub unknown: u64,
+    /// The same by reason and place.
+    pub unknown_by: BTreeMap<String, u64>,
+    /// Drops of others that are left out.
+    pub others: u64,
+    /// Drops of others that stay, because without them the subject's rows would be others.
+    pub others_kept: u64,
 }
 
 impl Cut {
@@ -76,8 +97,10 @@ enum Care {
     Everything,
     /// Not their `tcp_probe`: the analysis learns from those of all sockets how long headers are.
     ButSamples,
-    /// Not their packets either.
+    /// Not their packets either, but that they were dropped.
     ButPackets,
+    /// Not their drops either.
+    ButDrops,
 }
 
 /// Why there is no slice.
@@ -99,10 +122,10 @@ pub fn cut(capture: &Capture, facts: &Facts, subject: &Subject) -> Result<(Cut, 
     let trace = Trace::read(capture, &Options::default());
     let identity = skb::identify(&trace, capture);
     let tcp = tcp::run(&trace, &Comms::read(&trace, capture));
-    let mut owners = owners::Owners::of(facts, subject, &ends);
+    let mut owners = owners::Owners::of((&trace, &identity, &tcp), facts, subject, &ends);
     let walk = walk::Walk::new(capture, &trace, &identity, &tcp, facts);
     let mut best: Option<(Cut, Compared)> = None;
-    for care in [Care::Everything, Care::ButSamples, Care::ButPackets] {
+    for care in [Care::Everything, Care::ButSamples, Care::ButPackets, Care::ButDrops] {
         let mut cut = walk.run(&mut owners, care);
         cut.of = subject.to_string();
         let compared = tried(capture, facts, subject, &mut cut)?;
@@ -128,5 +151,8 @@ fn tried(capture: &Capture, facts: &Facts, subject: &Subject, cut: &mut Cut) -> 
     *cut = change.cut.unwrap_or_default();
     let slice = open_bytes("slice.nmb", Bytes::Owned(bytes)).map_err(|e| SliceError::Nothing(e.to_string()))?;
     let after = crate::analyze(&slice, &Options::default());
-    compare(facts, &after, subject).map_err(SliceError::Nothing)
+    let mut compared = compare(facts, &after, subject).map_err(SliceError::Nothing)?;
+    compared.drops = cut.drops.own.len();
+    compared.different += compare::different_drops(facts, &after, &cut.drops.own);
+    Ok(compared)
 }

@@ -1,11 +1,16 @@
 //! Whose each life and each connection is.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::drops::{Drop, drops};
 use super::families::Families;
 use super::subject::{Ends, Subject};
 use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::ingest::Trace;
 use crate::reconstruct::lineage::tables::LineageKind;
+use crate::reconstruct::skb::Identity;
+use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::transmit::tables::TxKind;
 
 /// Whose something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +35,8 @@ pub struct Owners {
     pub pids: FxHashSet<i32>,
     /// Lives that are one packet: copies, segments and parts merged by GRO, but not neighbours in a receive queue.
     pub packets: Families,
+    /// Of each `kfree_skb`, by its place in the merged sequence: whose packet it freed, and its row of `drops`.
+    pub drops: FxHashMap<u32, (Of, usize)>,
 }
 
 /// What is known by one of the two questions (which flow, which device), spread over families.
@@ -78,8 +85,8 @@ impl Marks {
 }
 
 impl Owners {
-    /// Asks the tables.
-    pub fn of(facts: &Facts, subject: &Subject, ends: &[Ends]) -> Owners {
+    /// Asks the tables, and the events of drops.
+    pub fn of(read: (&Trace<'_>, &Identity, &Tcp), facts: &Facts, subject: &Subject, ends: &[Ends]) -> Owners {
         let lives = facts.skbs.len();
         let (mut all, mut solid, mut packets) = (Families::new(lives), Families::new(lives), Families::new(lives));
         for edge in &facts.lineage {
@@ -101,7 +108,8 @@ impl Owners {
             }
         }
         let mut connections = by_ends(facts, ends);
-        let mut flow = flows(facts, &connections).spread(&mut all, &mut solid);
+        let dropped = drops(read, facts, subject, ends, &connections);
+        let mut flow = flows(facts, &connections, ends, &dropped).spread(&mut all, &mut solid);
         // The other end inside this host, where addresses were translated between them: it has packets of the flow.
         let mut found = false;
         for (skb, c) in named(facts) {
@@ -111,7 +119,7 @@ impl Owners {
             }
         }
         if found {
-            flow = flows(facts, &connections).spread(&mut all, &mut solid);
+            flow = flows(facts, &connections, ends, &dropped).spread(&mut all, &mut solid);
         }
         let dev = devices(facts, subject).spread(&mut all, &mut solid);
         let skbs: Vec<Of> = flow.iter().zip(&dev).map(|(f, d)| both(*f, *d)).collect();
@@ -145,11 +153,17 @@ impl Owners {
         );
         // 0 is nobody known.
         pids.remove(&0);
+        let whose = |d: &Drop| match d.skb.and_then(|s| skbs.get(s.0 as usize)) {
+            Some(of) => *of,
+            None => both(d.flow, d.dev),
+        };
+        let drops = dropped.iter().map(|d| (d.index, (whose(d), d.row))).collect();
         Owners {
             skbs,
             connections,
             pids,
             packets,
+            drops,
         }
     }
 }
@@ -189,12 +203,23 @@ fn named(facts: &Facts) -> impl Iterator<Item = (SkbId, ConnectionId)> {
     rx.chain(tx.filter_map(|r| Some((r.skb_id, r.connection?))))
 }
 
-fn flows(facts: &Facts, connections: &[Of]) -> Marks {
+fn flows(facts: &Facts, connections: &[Of], ends: &[Ends], dropped: &[Drop]) -> Marks {
     let mut marks = Marks::new(facts.skbs.len());
-    if connections.iter().all(|c| *c == Of::Own) {
+    if ends.is_empty() {
         marks.of.fill(Of::Own);
         return marks;
     }
+    for d in dropped.iter().filter(|d| d.flow != Of::Unknown) {
+        if let Some(skb) = d.skb {
+            marks.set(skb, d.flow);
+        }
+    }
+    // Flows are TCP's.
+    let datagrams = facts
+        .tx
+        .iter()
+        .filter(|r| r.kind == TxKind::Udp && r.confidence.is_solid());
+    datagrams.for_each(|r| marks.set(r.skb_id, Of::Other));
     let rx = facts.rx.iter().map(|r| (r.skb_id, r.connection, r.confidence));
     let tx = facts.tx.iter().map(|r| (r.skb_id, r.connection, r.confidence));
     for (skb, connection, confidence) in rx.chain(tx) {

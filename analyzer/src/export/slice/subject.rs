@@ -38,10 +38,15 @@ pub struct Ends {
 impl Ends {
     /// Whether a connection has these ends, seen from either side.
     pub fn are_of(&self, c: &ConnectionRow) -> bool {
+        self.are((c.saddr, c.sport), (c.daddr, c.dport))
+    }
+
+    /// Whether a packet or socket with these two ends is of the flow.
+    pub(super) fn are(&self, a: (Option<IpAddr>, u16), b: (Option<IpAddr>, u16)) -> bool {
         let fits = |of: (Option<IpAddr>, Option<u16>), ip: Option<IpAddr>, port: u16| {
             of.0.is_none_or(|a| ip == Some(a)) && of.1.is_none_or(|p| p == port)
         };
-        let pair = |a, b| fits(a, c.saddr, c.sport) && fits(b, c.daddr, c.dport);
+        let pair = |one, other| fits(one, a.0, a.1) && fits(other, b.0, b.1);
         pair(self.one, self.other) || pair(self.other, self.one)
     }
 }

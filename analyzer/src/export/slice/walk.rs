@@ -6,12 +6,14 @@ use rustc_hash::FxHashMap;
 
 use super::families::Families;
 use super::owners::{Of, Owners};
-use super::{Care, Cut};
+use super::{Care, Cut, Drops};
 use crate::facts::{Facts, SkbId};
 use crate::ingest::{GapRow, Rec, Trace};
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::reconstruct::tcp::Tcp;
+use crate::table::Cell;
 
 /// Systems whose events may be of one flow or device.
 const NETWORK: [&str; 6] = ["net", "skb", "napi", "qdisc", "tcp", "sock"];
@@ -97,7 +99,7 @@ impl<'w, 'c> Walk<'w, 'c> {
     /// What is left out.
     pub fn run(&self, owners: &mut Owners, care: Care) -> Cut {
         let mut stays = self.stays(owners);
-        if care == Care::ButPackets {
+        if matches!(care, Care::ButPackets | Care::ButDrops) {
             stays.fill(true);
         }
         let samples = self.trace.schema.format(SAMPLES.0, SAMPLES.1).map(|f| f.id);
@@ -125,8 +127,11 @@ impl<'w, 'c> Walk<'w, 'c> {
             while let Some(g) = gaps.next_if(|g| closes(g) <= Some(r.ts)) {
                 open.retain(|(cpu, _), _| u32::from(*cpu) != g.cpu);
             }
+            let dropped = owners.drops.get(&(i as u32)).map(|d| d.0);
             let gone = match self.classes.get(&r.kind) {
                 _ if Some(r.kind) == kept => false,
+                // Also of a packet that stays: its drop is another's.
+                _ if dropped == Some(Of::Other) && care != Care::ButDrops => true,
                 None | Some(Class::Kept) => false,
                 Some(Class::Exit(name)) => {
                     let began = open.get_mut(&(r.cpu, *name)).and_then(Vec::pop);
@@ -143,6 +148,7 @@ impl<'w, 'c> Walk<'w, 'c> {
                 *counts.entry(r.kind).or_default() += 1;
             }
         }
+        cut.drops = self.count_drops(owners, care);
         for offsets in cut.dropped.values_mut() {
             offsets.sort_unstable();
         }
@@ -155,6 +161,41 @@ impl<'w, 'c> Walk<'w, 'c> {
             *cut.events.entry(name).or_default() += n;
         }
         cut
+    }
+
+    /// Whose drops there are.
+    fn count_drops(&self, owners: &Owners, care: Care) -> Drops {
+        let mut out = Drops::default();
+        for (of, row) in owners.drops.values() {
+            match of {
+                Of::Own => out.own.push(*row),
+                Of::Other if care == Care::ButDrops => out.others_kept += 1,
+                Of::Other => out.others += 1,
+                Of::Unknown => {
+                    out.unknown += 1;
+                    if let Some(d) = self.facts.drops.get(*row) {
+                        *out.unknown_by.entry(self.place(d)).or_default() += 1;
+                    }
+                }
+            }
+        }
+        out.own.sort_unstable();
+        // Drops that cannot be told by their events.
+        out.unknown += (self.facts.drops.len() as u64).saturating_sub(owners.drops.len() as u64);
+        out
+    }
+
+    /// Reason and function of a drop.
+    fn place(&self, d: &DropRow) -> String {
+        let names = &self.facts.names;
+        let text = |c: Cell<'_>| match c {
+            Cell::Str(s) => s.into_owned(),
+            _ => String::new(),
+        };
+        match (text(names.drop_reason(d.reason)), text(names.location(d.location))) {
+            (reason, place) if reason.is_empty() || place.is_empty() => reason + &place,
+            (reason, place) => format!("{reason} at {place}"),
+        }
     }
 
     fn is_others(&self, owners: &Owners, stays: &[bool], i: usize, r: &Rec, socket: Option<&IntAccess>) -> bool {

@@ -4,7 +4,7 @@
 mod rows;
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::drops::{Drops, Group};
+use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, kind};
 
 use super::shared::{figure, name_cell, strip, truncation, unanswered};
 use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
@@ -45,7 +45,9 @@ fn lead(drops: &Drops) -> Text {
 }
 
 fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<Block> = (input.answers.quality.told.drops())
+        .map(|said| strip(Severity::Notice, said))
+        .collect();
     if drops.lost == 0 {
         let also = if drops.unclear == 0 {
             ""
@@ -61,14 +63,15 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
             format!("No free is known to have lost a packet{also}."),
         ));
     }
-    let kinds = [
-        (Some(false), "lost", "Packets lost", Tone::Red),
-        (None, "unclear", "Unclear frees", Tone::Orange),
-        (Some(true), "expected", "Frees that healthy kernels do", Tone::Grey),
-    ];
-    for (expected, id, title, tone) in kinds {
-        let groups: Vec<&Group> = drops.groups.iter().filter(|group| group.expected == expected).collect();
-        blocks.extend(bars(id, title, tone, &groups).map(|figure| Block::Figure(Box::new(figure))));
+    for kind in KINDS {
+        let tone = match kind.expected {
+            Some(false) => Tone::Red,
+            None => Tone::Orange,
+            Some(true) => Tone::Grey,
+        };
+        let of_kind = |group: &&Group| group.expected == kind.expected;
+        let groups: Vec<&Group> = drops.groups.iter().filter(of_kind).collect();
+        blocks.extend(bars(kind.word, kind.title, tone, &groups).map(|figure| Block::Figure(Box::new(figure))));
     }
     if !drops.groups.is_empty() {
         blocks.push(Block::Table(table(input, &drops.groups)));
@@ -125,11 +128,12 @@ fn bars(id: &str, title: &str, tone: Tone, groups: &[&Group]) -> Option<Figure> 
 fn table(input: &Input<'_>, groups: &[Group]) -> Table {
     let seconds = |ns| Cell::At(input.since_start(ns));
     let row = |group: &Group| {
-        let judged = match group.expected {
-            Some(false) => Cell::Badge(Severity::Bad, "lost".into()),
-            Some(true) => Cell::Badge(Severity::Good, "expected".into()),
-            None => Cell::Badge(Severity::Unknown, "unclear".into()),
+        let severity = match group.expected {
+            Some(false) => Severity::Bad,
+            Some(true) => Severity::Good,
+            None => Severity::Unknown,
         };
+        let judged = Cell::Badge(severity, kind(group.expected).word.into());
         vec![
             judged,
             name_cell(&group.reason),

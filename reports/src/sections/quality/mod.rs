@@ -3,6 +3,7 @@
 
 mod conservation;
 mod coverage;
+pub(super) mod told;
 
 use netmortem_analyzer::analyses::quality::{Level, Quality};
 use netmortem_analyzer::ingest::{CaptureInfo, GapRow, Severity as StatSeverity, StatRow};
@@ -31,6 +32,7 @@ pub fn section(input: &Input<'_>) -> Section {
         ))),
         see: None,
     })];
+    blocks.extend(told::strips(&quality.told, ROWS));
     blocks.extend(
         capture
             .problems

@@ -2,7 +2,8 @@
 //! with its colour and the section that shows why. In: `Answers::verdict`, `Answers::quality`. It judges nothing itself.
 //!
 //! ```text
-//! trigger of a flight recorder -> captured, where, when -> strip of the data quality -> tiles -> the other lines
+//! trigger of a flight recorder -> captured, where, when -> strip of the data quality, what the recording says of itself (a slice,
+//! notes) -> tiles -> the other lines
 //! ```
 
 mod top;
@@ -11,6 +12,7 @@ use netmortem_analyzer::analyses::verdict::{Line, Tone};
 
 use crate::document::{Block, Section, Severity, Strip};
 use crate::sections::Input;
+use crate::sections::quality::told;
 
 /// Anchor; the terminal prints this section.
 pub const ID: &str = "verdict";
@@ -31,6 +33,7 @@ pub fn section(input: &Input<'_>) -> Section {
     let mut blocks = top::trigger(input);
     blocks.push(top::origin(&input.facts.capture));
     blocks.extend(quality.into_iter().map(strip));
+    blocks.extend(told::strips(&input.answers.quality.told, told::FIRST_PAGE));
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
     let worst = input.answers.verdict.iter().map(|line| line.tone);

@@ -5,11 +5,11 @@ use std::io::{BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use netmortem_analyzer::analyses::{Answers, answer};
+use netmortem_analyzer::analyses::{Answers, answer_told};
 use netmortem_analyzer::fleet::{self, Summary};
 use netmortem_analyzer::ingest::Options;
 use netmortem_analyzer::table::FactTable;
-use netmortem_analyzer::{Facts, analyze as facts_of};
+use netmortem_analyzer::{Facts, Told, analyze as facts_of};
 use netmortem_formats::{FormatErrorKind, open_path};
 use netmortem_reports::{html, sections};
 
@@ -68,7 +68,7 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
         if facts.capture.total_events == 0 {
             return Ok(Err(no_event(&facts)));
         }
-        let answers = answer(&facts);
+        let answers = answer_told(&facts, Told::of(&capture, &facts));
         let summary = fleet::summarize(&file.name, &facts, &answers);
         write(&facts, &answers, &summary, store, wanted).map(|()| Ok(summary))
     }));

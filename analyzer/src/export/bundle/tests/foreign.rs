@@ -140,6 +140,24 @@ fn what_is_not_decoded_is_lost_in_both() {
     assert!(open_end(&before) && open_end(&after), "{:?}", after.gaps);
 }
 
+/// Losses of ring buffers that no answer uses stay told.
+#[test]
+fn losses_of_unused_instances_are_told_in_the_notes() {
+    let capture = open("tracedat-loopback/trace.dat");
+    let before = crate::ingest::check(&capture, &Default::default());
+    let unused = || before.streams.iter().filter(|s| !s.used);
+    let lost: u64 = unused().map(|s| s.lost_events).sum();
+    let unknown: u64 = unused().map(|s| s.losses_of_unknown_size).sum();
+    assert!(lost > 0 && unknown > 0, "the sample has an instance that overflowed");
+    let (made, _) = import(&capture, vec![]).unwrap();
+    let new = open_bytes("made.nmb", Bytes::Owned(made)).unwrap();
+    let told = crate::Told::sentences(&new);
+    let said = format!(
+        "The ring buffers of these other instances lost {lost} events and had {unknown} losses of unknown size"
+    );
+    assert!(told.notes.iter().any(|n| n.starts_with(&said)), "{:?}", told.notes);
+}
+
 /// Decoded bytes of a stream.
 fn size(capture: &Capture, stream: &netmortem_formats::Stream) -> usize {
     let of = stream.chunks.iter().map(|c| capture.chunk_bytes(c).unwrap().len());

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::join::join;
-use netmortem_formats::{Bytes, Capture, Coding, Locus, open_bytes};
+use netmortem_formats::pcapng::{RawPacket, annotated_head, packet_block};
+use netmortem_formats::{Bytes, Capture, Coding, Locus, Member, open_bytes};
 
-use crate::export::packets::write;
+use crate::export::packets::{devices, write};
 use crate::facts::Facts;
 use crate::reconstruct::transmit::tables::TxKind;
 
@@ -14,8 +15,8 @@ fn sample(path: &str) -> String {
     format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The bundle with the sender's packets, which a pcap gives neither a device nor a direction.
-fn joined() -> (Capture, Vec<u8>) {
+/// The bundle, and the sender's packets.
+fn bundle() -> (Capture, Vec<u8>) {
     let bundle = netmortem_formats::open_path(sample("sawtooth/sawtooth.nmb").as_ref())
         .unwrap()
         .unwrap();
@@ -23,8 +24,18 @@ fn joined() -> (Capture, Vec<u8>) {
     let pcap = decode(&coded, Coding::Zstd { size: None }, Locus::default())
         .unwrap()
         .into_owned();
+    (bundle, pcap)
+}
+
+/// Both, the packets as those of a device: a pcap names neither a device nor a direction.
+fn named(device: &str) -> (Capture, Vec<u8>) {
+    let (bundle, pcap) = bundle();
     let packets = open_bytes("sender.pcap", Bytes::Owned(pcap.clone())).unwrap();
-    (join(bundle, &packets, Some("va")).unwrap(), pcap)
+    (join(bundle, &packets, Some(device)).unwrap(), pcap)
+}
+
+fn joined() -> (Capture, Vec<u8>) {
+    named("va")
 }
 
 fn u32_at(b: &[u8], at: usize) -> usize {
@@ -138,4 +149,83 @@ fn packets_beside_change_no_fact() {
     );
     assert_eq!((a.rx, a.tx, a.skbs), (b.rx, b.tx, b.skbs));
     assert_eq!(a.capture, b.capture);
+}
+
+/// One line for the file, and its counts are those of the comments.
+#[test]
+fn what_became_of_a_joined_file_is_told() {
+    let (capture, _) = joined();
+    let facts = crate::analyze(&capture, &Default::default());
+    let w = write(&facts, &capture, std::io::sink()).unwrap();
+    let told = crate::Told::of(&capture, &facts);
+    let [file] = &told.packets[..] else { panic!("{told:?}") };
+    assert_eq!((file.file.as_str(), file.device.as_str()), ("sender.pcap", "va"));
+    assert_eq!(
+        (file.packets, file.matched, file.ambiguous, file.unmatched, file.errors),
+        (w.packets, w.certain + w.strong, w.ambiguous, w.unmatched, 0)
+    );
+    assert!(file.matched > 0 && file.warning().is_none());
+    // Under a name that no packet passed, nothing matches, and that is said.
+    let (wrong, _) = named("lo0");
+    let told = crate::Told::of(&wrong, &facts);
+    assert_eq!((told.packets[0].matched, told.packets[0].unmatched), (0, w.packets));
+    let warning = told.packets[0].warning().unwrap();
+    assert!(
+        warning.starts_with(&format!("None of the {} packets of sender.pcap", w.packets)),
+        "{warning}"
+    );
+}
+
+/// Devices of the recording, of its snapshots and its events.
+#[test]
+fn devices_that_a_recording_knows() {
+    let (capture, _) = joined();
+    let known = devices(&capture);
+    assert!(known.contains("va") && known.contains("rb"), "{known:?}");
+    assert!(!known.contains("lo0") && !known.contains(""), "{known:?}");
+    let mut silent = capture;
+    silent.snapshots.clear();
+    assert!(devices(&silent).contains("va"));
+}
+
+/// What cannot be read of packets is counted: a member, a block, a packet without an interface.
+#[test]
+fn what_cannot_be_read_is_counted() {
+    let (mut capture, pcap) = joined();
+    let facts = crate::analyze(&capture, &Default::default());
+    let good = write(&facts, &capture, std::io::sink()).unwrap();
+    assert_eq!(good.errors, 0);
+    let member = |bytes: &[u8]| zstd::bulk::compress(bytes, 1).unwrap();
+    let head = annotated_head("", "", "", &[]);
+    let packet = RawPacket {
+        interface: 5,
+        ts: Some(1),
+        data: &[1, 2, 3, 4],
+        original_bytes: 4,
+        flags: None,
+        dropped_before: None,
+        offset: 0,
+    };
+    let homeless = [&head[..], &packet_block(&packet)].concat();
+    let cut = [&head[..], &packet_block(&packet)[..9]].concat();
+    for bad in [b"no zstd".to_vec(), member(&homeless), member(&cut)] {
+        let n = capture.members.len();
+        let from = capture.bytes.len() as u64;
+        capture.bytes = Bytes::Owned([&capture.bytes[..], &bad].concat());
+        capture.members.push(Member {
+            name: format!("packets/0/{n:06}.pcapng.zst"),
+            range: from..from + bad.len() as u64,
+        });
+    }
+    let w = write(&facts, &capture, std::io::sink()).unwrap();
+    assert_eq!((w.packets, w.errors), (good.packets, 3));
+    let told = crate::Told::of(&capture, &facts);
+    assert_eq!(told.packets[0].errors, 3);
+    assert!(told.packets[0].sentence().ends_with("3 parts of it could not be read."));
+    // A file that is cut: its own error, told by the join.
+    let cut = open_bytes("cut.pcap", Bytes::Owned(pcap[..pcap.len() - 7].to_vec())).unwrap();
+    let (base, _) = bundle();
+    let capture = join(base, &cut, Some("va")).unwrap();
+    let told = crate::Told::of(&capture, &facts);
+    assert_eq!((told.packets[0].packets, told.packets[0].errors), (good.packets - 1, 1));
 }

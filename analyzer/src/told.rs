@@ -1,0 +1,76 @@
+//! What a recording says of itself in sentences, and what became of packets that were joined to it.
+//!
+//! In: a capture and its facts. Out: [`Told`], which the answer on data quality carries ([`crate::analyses::answer_told`]).
+//! Must not judge, and must not take a sentence of a file for more than a sentence: what it holds is for a writer to escape.
+//!
+//! ```text
+//! manifest.json notes, end.json problems ─ begins with "This is a cut", "Drops in this slice" ─> slice
+//!                                        └ others (recorder, flight recorder, redaction, import) ─> notes
+//! joined packets ─ export::packets ─> a line for each file
+//! ```
+
+use netmortem_formats::Capture;
+use netmortem_formats::join::{joined_packets, notes};
+
+use crate::export::packets::{self, JoinedFile};
+use crate::facts::Facts;
+
+/// How the note of a cut begins, whether by time or by flow.
+pub const CUT: &str = "This is a cut from ";
+/// How the note on the drops of a slice begins.
+pub const CUT_DROPS: &str = "Drops in this slice: ";
+/// Sentences that are kept: a hostile file may hold any number.
+const MOST: usize = 200;
+
+/// What was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Told {
+    /// That this is a part of a recording, and which; empty for a whole one.
+    pub slice: Vec<String>,
+    /// Other notes of whoever recorded or wrote it.
+    pub notes: Vec<String>,
+    /// Sentences beyond those that are kept.
+    pub left_out: u64,
+    /// Files of packets that were joined to it.
+    pub packets: Vec<JoinedFile>,
+}
+
+impl Told {
+    /// The sentences alone: no event is read.
+    pub fn sentences(capture: &Capture) -> Told {
+        let mut told = Told::default();
+        for text in notes(capture) {
+            if told.slice.len().saturating_add(told.notes.len()) >= MOST {
+                told.left_out = told.left_out.saturating_add(1);
+                continue;
+            }
+            // Of a joined bundle, its name stands before.
+            match [CUT, CUT_DROPS].iter().any(|begin| text.contains(begin)) {
+                true => told.slice.push(text),
+                false => told.notes.push(text),
+            }
+        }
+        told
+    }
+
+    /// All of it: where packets were joined, the recording is read once more.
+    pub fn of(capture: &Capture, facts: &Facts) -> Told {
+        let files = joined_packets(capture);
+        Told {
+            packets: match files.is_empty() {
+                true => vec![],
+                false => packets::joined(facts, capture, &files),
+            },
+            ..Told::sentences(capture)
+        }
+    }
+
+    /// What is told of the drops of a slice.
+    pub fn drops(&self) -> impl Iterator<Item = &str> {
+        let all = self.slice.iter().map(String::as_str);
+        all.filter(|s| s.contains(CUT_DROPS))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use netmortem_formats::join::join;
+use netmortem_formats::{Bytes, Capture, open_bytes};
+use serde_json::{Value, json};
+
+use super::{MOST, Told};
+use crate::export::bundle::{Change, rewrite};
+
+fn rpc() -> Capture {
+    let file = format!("{}/../sample-data/rpc/rpc.nmb", env!("CARGO_MANIFEST_DIR"));
+    netmortem_formats::open_path(file.as_ref()).unwrap().unwrap()
+}
+
+fn with(notes: Value, problems: Value) -> Capture {
+    let mut capture = rpc();
+    capture.manifest.as_mut().unwrap()["notes"] = notes;
+    capture.end.as_mut().unwrap()["problems"] = problems;
+    capture
+}
+
+#[test]
+fn notes_and_problems_are_told_once() {
+    let capture = with(
+        json!(["tcp_probe is missing", "buffers made smaller", 7]),
+        json!(["buffers made smaller", "the disk was full"]),
+    );
+    let told = Told::sentences(&capture);
+    assert_eq!(
+        told.notes,
+        ["tcp_probe is missing", "buffers made smaller", "the disk was full"]
+    );
+    assert!(told.slice.is_empty() && told.packets.is_empty());
+    assert_eq!(Told::sentences(&rpc()), Told::default());
+}
+
+#[test]
+fn a_hostile_number_of_sentences_is_counted() {
+    let many: Vec<String> = (0..1_000).map(|i| format!("<{i}>")).collect();
+    let told = Told::sentences(&with(json!(many), json!([])));
+    assert_eq!((told.notes.len(), told.left_out), (MOST, 1_000 - MOST as u64));
+}
+
+/// A cut in time is a slice, says how much of it is kept, and is no good recording however complete.
+#[test]
+fn a_cut_in_time_is_told() {
+    let capture = rpc();
+    let before = crate::analyze(&capture, &Default::default());
+    let from = before.capture.start_ns.unwrap() as u64;
+    let change = Change {
+        window: Some((from, from + before.capture.duration_ns as u64 / 2)),
+        ..Change::default()
+    };
+    let (bytes, done) = rewrite(&capture, &change, vec![]).unwrap();
+    let slice = open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap();
+    let facts = crate::analyze(&slice, &Default::default());
+    let told = Told::of(&slice, &facts);
+    let kept = format!(
+        "This is a cut from rpc.nmb: {} of {} events",
+        facts.capture.total_events, before.capture.total_events
+    );
+    assert_eq!(done.events, facts.capture.total_events);
+    assert!(told.slice.len() == 1 && told.slice[0].starts_with(&kept), "{told:?}");
+    assert!(told.slice[0].contains("counters of the host"), "{told:?}");
+    assert!(
+        told.notes.iter().any(|n| n.contains("members of the original")),
+        "{told:?}"
+    );
+    let whole = crate::analyses::answer(&facts).quality;
+    let answers = crate::analyses::answer_told(&facts, told.clone());
+    assert_eq!(whole.level, crate::analyses::quality::Level::Good);
+    assert_eq!(answers.quality.level, crate::analyses::quality::Level::Degraded);
+    assert_eq!(
+        answers.verdict[0].sentence,
+        format!("A slice of a recording, not all of it. {}", whole.sentence)
+    );
+    assert_eq!(answers.quality.told, told);
+}
+
+/// Of bundles that are joined, the notes of both.
+#[test]
+fn notes_of_a_joined_bundle_stay() {
+    let base = with(json!(["one"]), json!([]));
+    let mut more = with(json!(["two"]), json!(["three"]));
+    more.streams.iter_mut().for_each(|s| s.instance = "second".into());
+    more.source = "/tmp/b.nmb".into();
+    let told = Told::sentences(&join(base, &more, None).unwrap());
+    assert_eq!(told.notes, ["one", "b.nmb: two", "b.nmb: three"]);
+}

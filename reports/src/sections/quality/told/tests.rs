@@ -1,0 +1,71 @@
+use netmortem_analyzer::export::packets::JoinedFile;
+
+use super::*;
+use crate::sections::{document, fixture};
+use crate::{Colors, html, markdown, text};
+
+fn told() -> Told {
+    Told {
+        slice: vec!["This is a cut from a.nmb to flow :9: 5 of 7 events kept; <b>2</b>\u{1b}[31m.".into()],
+        notes: vec!["Names of tasks are pseudonyms & \u{202e}so on".into()],
+        left_out: 0,
+        packets: vec![JoinedFile {
+            file: "d.pcap".into(),
+            device: "va".into(),
+            packets: 4,
+            unmatched: 4,
+            errors: 1,
+            ..JoinedFile::default()
+        }],
+    }
+}
+
+/// Page, summary and terminal: on the first page, escaped.
+#[test]
+fn what_a_recording_says_of_itself_is_on_the_first_page() {
+    let facts = fixture::facts();
+    let answers = netmortem_analyzer::analyses::answer_told(&facts, told());
+    assert!(answers.verdict[0].sentence.starts_with("A slice of a recording"));
+    let document = document(&facts, &answers);
+    let terminal = text(&document, &[], Colors::None);
+    let cut = "This is a cut from a.nmb to flow :9: 5 of 7 events kept; <b>2</b>\\x1b[31m.";
+    assert!(terminal.contains(cut), "{terminal}");
+    let joined = "d.pcap (device va) was joined: 4 packets, 0 matched with events of the kernel, 4 not (0 because several events fit, 4 because none does); 1 part of it could not be read.";
+    assert!(terminal.contains(joined), "{terminal}");
+    assert!(
+        terminal.contains("None of the 4 packets of d.pcap fits an event"),
+        "{terminal}"
+    );
+    assert!(terminal.contains("pseudonyms & \\u{202e}so on"), "{terminal}");
+    let summary = markdown(&document);
+    assert!(
+        summary.contains("flow :9: 5 of 7 events kept; &lt;b&gt;2&lt;/b&gt;"),
+        "{summary}"
+    );
+    let page = html(&document);
+    assert!(page.contains("5 of 7 events kept; &lt;b&gt;2&lt;/b&gt;"));
+    assert!(!page.contains("<b>2</b>") && !page.contains('\u{1b}') && !page.contains('\u{202e}'));
+    // In the section on quality, too.
+    let section = document.sections.iter().find(|s| s.id == "quality").unwrap();
+    let said = |b: &Block| matches!(b, Block::Strip(s) if s.sentence.as_str() == cut);
+    assert!(section.blocks.iter().any(said));
+}
+
+#[test]
+fn a_hostile_number_of_notes_is_cut_and_counted() {
+    let notes = (0..500).map(|i| format!("note {i}")).collect();
+    let many = Told {
+        notes,
+        left_out: 7,
+        ..Told::default()
+    };
+    let shown = strips(&many, FIRST_PAGE);
+    assert_eq!(shown.len(), FIRST_PAGE + 1);
+    let last = matches!(shown.last(), Some(Block::Strip(s)) if s.sentence.as_str().starts_with("495 more sentences"));
+    assert!(last, "{:?}", shown.last());
+}
+
+#[test]
+fn a_recording_that_says_nothing_has_no_strip() {
+    assert!(strips(&Told::default(), FIRST_PAGE).is_empty());
+}
