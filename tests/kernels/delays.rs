@@ -88,10 +88,11 @@ pub fn late_reads(dir: &Path) {
                 (n[0] <= phase).then_some((n[1], n[2]))
             });
             let planted: Vec<_> = planted.collect();
-            // What the kernel tells is the least that it was (docs/recording.md): never more than was planted, and over the threshold.
             // Truncated to whole us at both ends.
-            let longest = planted.iter().map(|(_, high)| *high).max().unwrap();
-            assert!((200_000..=longest + 1).contains(&said), "{line}: planted {planted:?}");
+            assert!(
+                planted.iter().any(|(low, high)| (low - 1..=high + 1).contains(&said)),
+                "{line}: planted {planted:?}"
+            );
             let by = format!("by task {pid} (");
             assert!(
                 line.contains(&by) && line.starts_with("sock:sock_recv_length sk 0x"),

@@ -59,7 +59,7 @@ impl Delays {
             return Ok(None);
         }
         let (instance, _) = Instance::create(tracefs)?;
-        let clock = instance.set_clock()?;
+        let clock = clock(&instance)?;
         let _ = instance.write("buffer_size_kb", BUFFER_KIB);
         let mut chains = Vec::new();
         for (of, spec) in wanted {
@@ -75,7 +75,7 @@ impl Delays {
                 DelayOf::Read => read(clock),
             };
             possible(&instance, &chain).map_err(refused)?;
-            // Switched off, the kernel stamps what triggers see with another clock.
+            // Switched off, the kernel stamps what triggers see with its own clock: see `clock`.
             instance.write("tracing_on", "1")?;
             // Set once before it flies: what this kernel does not take is said now.
             let tried = set(&instance, &chain);
@@ -260,6 +260,29 @@ fn possible(instance: &Instance, chain: &Chain) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// Clocks that tick alike on all CPUs; with one of these the kernel's own (sched_clock) does so, too.
+const STEADY: [&str; 7] = [
+    "tsc",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "arch_sys_counter",
+    "timebase",
+    "tod",
+    "riscv_clocksource",
+];
+
+/// The clock to measure with. What triggers see while the ring buffer is switched off, the kernel stamps with its own clock
+/// (temp_buffer in kernel/trace/trace.c), and it switches it off itself for tens of ms whenever a trigger with a clock is added
+/// (tracing_set_clock): a wait that began meanwhile would be measured with two clocks. So it is that one from the beginning.
+fn clock(instance: &Instance) -> Result<&'static str, RecordError> {
+    let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    if !source.is_ok_and(|s| STEADY.contains(&s.trim())) {
+        return instance.set_clock();
+    }
+    instance.write("trace_clock", "local")?;
+    Ok("local")
 }
 
 fn set(instance: &Instance, chain: &Chain) -> Result<(), RecordError> {
