@@ -86,6 +86,31 @@ pub(super) struct Counted {
     of: BTreeMap<Key, Vec<f64>>,
     pub out_of: BTreeMap<Key, Exposure>,
     exposures: BTreeMap<Exposure, Vec<f64>>,
+    /// Segments that the calls of `tcp.retransmits` sent: said beside them, and not judged, as those of one call are one chance.
+    pub segments_again: Again,
+}
+
+/// How many segments were sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    Known(u64),
+    /// Of some call it is not known.
+    NotKnown,
+}
+
+impl Default for Again {
+    fn default() -> Again {
+        Again::Known(0)
+    }
+}
+
+/// `544 segments`, of several recordings.
+pub(super) fn segments_again(side: &[Counted]) -> String {
+    let sum = side.iter().try_fold(0u64, |sum, c| match c.segments_again {
+        Again::Known(n) => Some(sum.saturating_add(n)),
+        Again::NotKnown => None,
+    });
+    sum.map_or_else(|| "not known".into(), |n| n.to_string())
 }
 
 /// Out of how much.
@@ -225,11 +250,15 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
     for t in r.facts.retransmits.iter().filter(|t| counts(t)) {
         let Some(b) = block(t.time_ns) else { continue };
         out.count(
-            key("retransmits", "segments sent again, per skb"),
+            key("retransmits", "calls that sent TCP segments again, per skb"),
             Exposure::Skbs,
             b,
             1.0,
         );
+        out.segments_again = match (out.segments_again, t.segments) {
+            (Again::Known(sum), Some(n)) => Again::Known(sum.saturating_add(n.into())),
+            _ => Again::NotKnown,
+        };
         if t.class == RetransmitClass::Rto {
             out.count(key("rto", "retransmission timeouts, per skb"), Exposure::Skbs, b, 1.0);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::compare::{BLOCKS, POWER};
 pub use super::counted::Kind;
-use super::counted::{Counted, Exposure, Key, counted};
+use super::counted::{Counted, Exposure, Key, counted, segments_again};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{Withheld, parity};
@@ -97,6 +97,9 @@ fn t_quantile_one_sided(p: f64) -> f64 {
     t_quantile_two_sided(2.0 * (1.0 - p), 1e6)
 }
 
+/// The rate of calls that sent segments again.
+const RETRANSMITS: &str = "tcp.retransmits";
+
 /// Compares every rate that one side has.
 pub(super) fn rates(
     before: &[Recording<'_>],
@@ -126,7 +129,11 @@ pub(super) fn rates(
             });
             continue;
         }
-        if let Some(rate) = rate(&key, per, &b, &a, options) {
+        if let Some(mut rate) = rate(&key, per, &b, &a, options) {
+            if rate.metric == RETRANSMITS {
+                let (b, a) = (segments_again(&b), segments_again(&a));
+                rate.meaning = format!("{} (segments: {b} before, {a} after)", rate.meaning);
+            }
             out.push(rate);
         }
     }

@@ -9,7 +9,7 @@ use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Equal parts of the recording that a sparkline has.
 pub const SPARK_BINS: usize = 24;
 
@@ -42,8 +42,10 @@ pub struct Summary {
     pub tx: Vec<Stage>,
     /// Drops by reason, location and device; `None` when not recorded.
     pub drops: Option<Vec<DropGroup>>,
-    /// Retransmitted segments; `None` when not recorded.
+    /// Calls that sent segments again; `None` when not recorded.
     pub retransmits: Option<u64>,
+    /// Segments that they sent; `None` when not recorded, or not known of all.
+    pub retransmit_segments: Option<u64>,
     /// Drops and retransmits in each of [`SPARK_BINS`] equal parts of the recording.
     pub trouble: Vec<u64>,
     /// Largest receive total of the units that began in each part, ns; `None`: no unit began there.
@@ -140,7 +142,10 @@ pub(super) fn of(name: &str, facts: &Facts, answers: &Answers) -> Summary {
         rx: rx.map_or_else(Vec::new, |r| stages(&r.total, &r.stages, &r.unattributed)),
         tx: tx.map_or_else(Vec::new, |t| stages(&t.total, &t.stages, &t.unattributed)),
         drops: drops.map(|d| d.groups.iter().map(group).collect()),
-        retransmits: tcp.map(|t| t.retransmits.values().fold(0, |sum: u64, n| sum.saturating_add(*n))),
+        retransmits: tcp.map(crate::analyses::tcp::Tcp::calls),
+        retransmit_segments: tcp
+            .filter(|t| t.retransmits_unsized == 0)
+            .map(|t| t.retransmit_segments),
         trouble: trouble(facts),
         rx_worst_ns: rx_worst(facts),
     }

@@ -8,7 +8,7 @@ use crate::table::{Cell, Column, ColumnInfo, FactTable, col};
 /// One row: the recording.
 pub struct SummaryTable<'s>(pub &'s Summary);
 
-static COLUMNS: [Column<Summary>; 12] = [
+static COLUMNS: [Column<Summary>; 13] = [
     col!(
         "hostname",
         "",
@@ -62,10 +62,17 @@ static COLUMNS: [Column<Summary>; 12] = [
     ),
     col!(
         "retransmits",
+        "count",
+        U64,
+        "calls that sent TCP segments again, each one or more; empty: not recorded",
+        |s, _| s.retransmits.into()
+    ),
+    col!(
+        "retransmit_segments",
         "packets",
         U64,
-        "segments sent again; empty: not recorded",
-        |s, _| s.retransmits.into()
+        "segments that these calls sent; empty: not recorded, or not known of all calls",
+        |s, _| s.retransmit_segments.into()
     ),
 ];
 

@@ -15,7 +15,7 @@ use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 /// Runs every tracker over the trace.
 pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // Two independent halves first, then what needs both.
-    let (mut identity, (comms, tcp, threads, (softirqs, no_softirq), polls)) = rayon::join(
+    let (mut identity, (comms, mut tcp, threads, (softirqs, no_softirq), polls)) = rayon::join(
         || skb::identify(&trace, capture),
         || {
             let comms = Comms::read(&trace, capture);
@@ -160,6 +160,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let locations = locations.into_iter().filter_map(|(a, n)| Some((a, n?))).collect();
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
+    tcp.count_segments(&tx.again, retransmits_recorded);
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
         row.bytes_in += rx.unshown_bytes.get(&row.connection).copied().unwrap_or(0);

@@ -42,6 +42,7 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
             count: 7,
         }]),
         retransmits: None,
+        retransmit_segments: None,
         trouble: (0..SPARK_BINS as u64).collect(),
         rx_worst_ns: vec![None; SPARK_BINS],
     }

@@ -6,6 +6,7 @@ mod determinism;
 mod hostile;
 mod older_kernel;
 mod prefixes;
+mod retransmits;
 mod rpc;
 mod samples;
 mod sawtooth;

@@ -133,7 +133,7 @@ fn trace(args: &Args) -> anyhow::Result<Outcome> {
     let facts = input::facts_of(&capture);
     let w = output::whole(&args.output, |out| Ok(perfetto::write(&facts, &capture, out)?))?;
     say(&format!(
-        "{} received and {} sent packets, {} softirq runs, {} polls, {} TCP samples, {} drops, {} retransmissions, {} gaps: open it at ui.perfetto.dev",
+        "{} received and {} sent packets, {} softirq runs, {} polls, {} TCP samples, {} drops, {} calls that sent segments again, {} gaps: open it at ui.perfetto.dev",
         w.received, w.sent, w.softirqs, w.polls, w.samples, w.drops, w.retransmits, w.gaps
     ))?;
     Ok(Outcome::Done)

@@ -207,7 +207,11 @@ const NAMED: [(&str, Meaning, &str); 71] = [
     ("IpExtInCsumErrors", Lost, "packets with a wrong IP checksum"),
     ("TcpInErrs", Lost, "damaged TCP segments"),
     ("TcpInCsumErrors", Lost, "TCP segments with a wrong checksum"),
-    ("TcpRetransSegs", Sign, "TCP segments sent again"),
+    (
+        "TcpRetransSegs",
+        Sign,
+        "TCP segments sent again, and those that a queue refused (TCPRetransFail)",
+    ),
     ("TcpAttemptFails", Sign, "connections that were not established"),
     ("TcpEstabResets", Sign, "established connections that were reset"),
     (

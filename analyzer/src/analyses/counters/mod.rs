@@ -46,7 +46,7 @@ pub enum Agreement {
     Equal,
     /// The counter rose by more: some were outside of the recording, or in a lost part of it.
     MoreCounted,
-    /// The counter rose by more, and one event stands for one or more: that tells nothing.
+    /// The counter rose by more, and of some events it is not known how many they stand for: that tells nothing.
     SeveralEach,
     /// The events show more: a namespace was not read, was made or went meanwhile.
     MoreSeen,
@@ -155,8 +155,8 @@ struct Pair {
     counters: &'static str,
     events: &'static str,
     key: &'static str,
-    /// An event stands for one or more.
-    several: bool,
+    /// An event stands for one or more, of some it is not known how many.
+    several: fn(&Facts) -> bool,
     is: fn(&CounterRow) -> bool,
     /// Counted by the same counter, and told by no event.
     less: fn(&CounterRow) -> bool,
@@ -166,18 +166,18 @@ struct Pair {
 const PAIRS: [Pair; 4] = [
     Pair {
         counters: "TcpRetransSegs - TcpExtTCPRetransFail",
-        events: "tcp_retransmit_skb (each of one or more segments), tcp_retransmit_synack",
+        events: "segments of tcp_retransmit_skb (one, where not known) and tcp_retransmit_synack",
         key: "tcp:tcp_retransmit_skb",
-        several: true,
+        several: |f| f.retransmits.iter().any(|r| r.segments.is_none()),
         is: |r| r.source == "snmp" && r.name == "TcpRetransSegs",
         less: |r| r.name == "TcpExtTCPRetransFail",
-        seen: |f| f.retransmits.len() as u64,
+        seen: |f| f.retransmits.iter().map(|r| u64::from(r.segments.unwrap_or(1))).sum(),
     },
     Pair {
         counters: "Udp(6)RcvbufErrors + Udp(6)MemErrors",
         events: "udp_fail_queue_rcv_skb",
         key: "udp:udp_fail_queue_rcv_skb",
-        several: false,
+        several: |_| false,
         is: |r| {
             matches!(
                 r.name.as_str(),
@@ -191,7 +191,7 @@ const PAIRS: [Pair; 4] = [
         counters: "softnet_stat dropped",
         events: "kfree_skb for CPU_BACKLOG",
         key: "skb:kfree_skb",
-        several: false,
+        several: |_| false,
         is: |r| r.source == "softnet" && r.name == "dropped",
         less: |_| false,
         seen: |f| freed_for(f, &["CPU_BACKLOG"]),
@@ -200,7 +200,7 @@ const PAIRS: [Pair; 4] = [
         counters: "drops of root qdiscs",
         events: "kfree_skb for QDISC_…, FQ_…",
         key: "skb:kfree_skb",
-        several: false,
+        several: |_| false,
         is: |r| r.source == "qdisc" && r.name == "drops" && r.of.ends_with(" root"),
         less: |_| false,
         seen: |f| {
@@ -249,7 +249,7 @@ fn checks(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Check> {
         }
         let agreement = match counted.cmp(&seen) {
             std::cmp::Ordering::Equal => Agreement::Equal,
-            std::cmp::Ordering::Greater if p.several => Agreement::SeveralEach,
+            std::cmp::Ordering::Greater if (p.several)(facts) => Agreement::SeveralEach,
             std::cmp::Ordering::Greater => Agreement::MoreCounted,
             std::cmp::Ordering::Less => Agreement::MoreSeen,
         };

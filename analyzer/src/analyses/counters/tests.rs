@@ -91,6 +91,41 @@ fn a_counter_is_compared_only_where_its_event_was_recorded() {
     assert_eq!(of(&[("skb:kfree_skb", 3)], 3), []);
 }
 
+/// TcpRetransSegs counts segments, those too that a queue refused and TCPRetransFail counts: the difference was sent. Where the
+/// segments of a call are not known, more counted tells nothing.
+#[test]
+fn segments_sent_again_are_compared_with_what_the_kernel_sent() {
+    use crate::Confidence;
+    use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+    let agreement = |segments: [Option<u32>; 2]| {
+        let call = |segments| RetransmitRow {
+            index: 0,
+            time_ns: 0,
+            connection: None,
+            class: RetransmitClass::Fast,
+            err: Some(0),
+            bytes: None,
+            segments,
+            confidence: Confidence::Certain,
+        };
+        let mut facts = Facts {
+            counters: vec![
+                row("snmp", 7, "", "TcpRetransSegs", 0, 52),
+                row("netstat", 7, "", "TcpExtTCPRetransFail", 0, 40),
+            ],
+            retransmits: segments.map(call).into(),
+            ..Facts::empty()
+        };
+        let key = "tcp:tcp_retransmit_skb".to_owned();
+        facts.capture.events.insert(key, 2);
+        let check = answer(&facts).findings().unwrap().checks[0].clone();
+        (check.counted, check.seen, check.agreement)
+    };
+    assert_eq!(agreement([Some(11), Some(1)]), (12, 12, Agreement::Equal));
+    assert_eq!(agreement([Some(10), Some(1)]), (12, 11, Agreement::MoreCounted));
+    assert_eq!(agreement([Some(10), None]), (12, 11, Agreement::SeveralEach));
+}
+
 #[test]
 fn every_counter_of_the_list_is_one_the_kernel_has() {
     // The names of a real 6.18, 6.12 or 6.1: those that are listed exist in one of the samples' texts.

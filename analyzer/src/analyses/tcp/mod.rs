@@ -1,11 +1,15 @@
 //! How did TCP connections do? All sockets, retransmits by class, and the cwnd sawtooth of the busiest senders.
 //!
+//! A retransmission is one call of `tcp_retransmit_skb` (or `tcp_retransmit_synack`) and sends one segment or more: the kernel
+//! counts the segments (TcpRetransSegs, `tcpi_total_retrans`), so calls and segments are two numbers here, and never one for the other.
+//!
 //! `tcp_probe` fires before its segment is processed, so the value of probe k held from probe k-1 on: points are moved
 //! to where the value began. A line is broken where events were lost or where the socket was silent longer than
 //! [`SILENCE_NS`] and [`SILENCE_SRTTS`] smoothed RTTs: nothing is drawn across what was not seen.
 
 use std::collections::BTreeMap;
 
+use crate::analyses::verdict::counted;
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
 
@@ -41,9 +45,13 @@ pub struct Connection {
     pub bytes_in: Option<u64>,
     /// New sequence space sent, bytes; `None` without samples.
     pub bytes_out: Option<u64>,
-    /// Segments retransmitted; `None` when nothing says that these were recorded.
+    /// Calls that sent segments again; `None` when nothing says that these were recorded.
     pub retransmits: Option<u64>,
-    /// By class.
+    /// Segments that they sent; `None` where that of a call is not known.
+    pub retransmit_segments: Option<u64>,
+    /// Calls more whose packet a queue of this host refused; `None` where failures are not traced.
+    pub retransmits_refused: Option<u64>,
+    /// Calls by class.
     pub by_class: BTreeMap<&'static str, u64>,
     /// tcp_probe samples.
     pub samples: u64,
@@ -64,12 +72,47 @@ pub struct Tcp {
     pub retransmits_recorded: bool,
     /// All sockets, most bytes first.
     pub connections: Vec<Connection>,
-    /// Retransmits by class over all sockets.
+    /// Calls that sent segments again, by class, over all sockets.
     pub retransmits: BTreeMap<&'static str, u64>,
-    /// Retransmits whose class is certain or strong.
+    /// Segments that they sent; of `retransmits_unsized` calls it is not known how many.
+    pub retransmit_segments: u64,
+    /// Calls of which it is not known how many segments they sent.
+    pub retransmits_unsized: u64,
+    /// Calls more whose packet a queue of this host refused: nothing was sent, and no network lost it. `None` where failures
+    /// are not traced.
+    pub retransmits_refused: Option<u64>,
+    /// Calls whose class is certain or strong.
     pub retransmits_solid: u64,
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
+}
+
+impl Tcp {
+    /// Calls that sent segments again.
+    pub fn calls(&self) -> u64 {
+        self.retransmits.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+    /// `7 segments were sent again by 3 calls`, as far as is known.
+    pub fn sent_again(&self) -> String {
+        sent_again(self.retransmit_segments, self.calls(), self.retransmits_unsized)
+    }
+}
+
+/// How many segments so many calls sent, some of them of unknown size.
+pub fn sent_again(segments: u64, calls: u64, not_known: u64) -> String {
+    let by = counted(calls, "call", "calls");
+    match not_known {
+        0 => format!(
+            "{} sent again by {by}",
+            counted(segments, "TCP segment was", "TCP segments were")
+        ),
+        n if n == calls => format!("TCP segments were sent again by {by}, how many segments is not known"),
+        n => format!(
+            "{} sent again by {}, and by {n} more an unknown number",
+            counted(segments, "TCP segment was", "TCP segments were"),
+            counted(calls.saturating_sub(n), "call", "calls")
+        ),
+    }
 }
 
 /// Asks.
@@ -106,6 +149,8 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
                 bytes_in: (c.samples > 0).then_some(c.bytes_in),
                 bytes_out: (c.samples > 0).then_some(c.bytes_out),
                 retransmits: c.retransmits,
+                retransmit_segments: c.retransmit_segments,
+                retransmits_refused: c.retransmits_refused,
                 by_class: classes.get(&c.connection.0).cloned().unwrap_or_default(),
                 samples: c.samples,
                 srtt_min_us: srtt.first().copied(),
@@ -134,7 +179,12 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         .map(|c| sawtooth::draw(facts, c, samples.get(&c.connection.0).map_or(&[][..], |v| v)))
         .collect();
     let retransmits_solid = facts.retransmits.iter().filter(|r| r.confidence.is_solid()).count() as u64;
+    let segments = facts.retransmits.iter().filter_map(|r| r.segments);
+    let refused = facts.connections.iter().filter_map(|c| c.retransmits_refused);
     Outcome::Findings(Tcp {
+        retransmit_segments: segments.fold(0, |sum, n| sum.saturating_add(n.into())),
+        retransmits_unsized: facts.retransmits.iter().filter(|r| r.segments.is_none()).count() as u64,
+        retransmits_refused: refused.reduce(u64::saturating_add),
         retransmits_recorded: facts.capture.recorded("tcp:tcp_retransmit_skb"),
         connections,
         retransmits,

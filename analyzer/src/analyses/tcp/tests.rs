@@ -25,6 +25,8 @@ fn connection(n: u32, bytes_out: u64, samples: u64) -> ConnectionRow {
         bytes_read: None,
         bytes_written: None,
         retransmits: Some(0),
+        retransmit_segments: Some(0),
+        retransmits_refused: Some(0),
         samples,
         confidence: Confidence::Certain,
     }
@@ -193,6 +195,7 @@ fn tables_of_sockets() {
                 class,
                 err: None,
                 bytes: None,
+                segments: (class == RetransmitClass::Tlp).then_some(1),
                 confidence,
             };
             f.retransmits = vec![
@@ -211,7 +214,12 @@ fn tables_of_sockets() {
     );
     assert_eq!(c.cwnd, Some((5, 9)));
     assert_eq!(t.connections[0].cwnd, None);
-    assert_eq!((t.retransmits.values().sum::<u64>(), t.retransmits_solid), (3, 2));
+    assert_eq!((t.calls(), t.retransmits_solid), (3, 2));
+    assert_eq!((t.retransmit_segments, t.retransmits_unsized), (1, 2));
+    assert_eq!(
+        t.sent_again(),
+        "1 TCP segment was sent again by 1 call, and by 2 more an unknown number"
+    );
     assert_eq!(c.by_class.values().sum::<u64>(), 2);
     // 1 000 bytes are less than a twentieth of the busiest.
     let drawn: Vec<u32> = t.sawtooths.iter().map(|s| s.connection).collect();

@@ -101,31 +101,53 @@ pub(super) fn with_the_card((tone, sentence): (Tone, String), counters: Option<&
 }
 
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
-    let n: u64 = t.retransmits.values().sum();
+    let n = t.calls();
     let sockets = t.connections.len();
+    // Nothing of these left this host: they say nothing of the network.
+    let refused = match t.retransmits_refused {
+        None | Some(0) => String::new(),
+        Some(n) => format!(
+            "; {} refused by a queue of this host, which is no loss of the network's",
+            counted(n, "call more was", "calls more were")
+        ),
+    };
     if n == 0 && !t.retransmits_recorded {
         let s = "Retransmits are not known: there is no tcp_retransmit_skb in the recording, and nothing says that it was recorded.";
         return (Tone::Unknown, s.into());
     }
     if n == 0 {
+        let tone = if refused.is_empty() { Tone::Ok } else { Tone::Notice };
         return (
-            Tone::Ok,
+            tone,
             format!(
-                "No TCP segment was retransmitted on {}.",
+                "No TCP segment was retransmitted on {}{refused}.",
                 counted(sockets as u64, "socket", "sockets")
             ),
         );
     }
     let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();
-    let most = t.connections.iter().max_by_key(|c| c.retransmits);
+    // By segments where they are known of all, else by calls.
+    let most = match t.retransmits_unsized {
+        0 => t.connections.iter().max_by_key(|c| c.retransmit_segments),
+        _ => t.connections.iter().max_by_key(|c| c.retransmits),
+    };
+    let most = most.filter(|c| c.retransmits.is_some_and(|n| n > 0));
     let most = most.map_or_else(String::new, |c| {
-        format!("; most ({}) on {}", c.retransmits.unwrap_or(0), c.label)
+        let calls = counted(c.retransmits.unwrap_or(0), "call", "calls");
+        match c.retransmit_segments {
+            Some(n) => format!(
+                "; most ({} by {calls}) on {}",
+                counted(n, "segment", "segments"),
+                c.label
+            ),
+            None => format!("; most ({calls}) on {}", c.label),
+        }
     });
     (
         Tone::Notice,
         format!(
-            "{} of one or more segments on {}: {}{most}.",
-            counted(n, "TCP retransmission", "TCP retransmissions"),
+            "{} on {} (calls: {}){most}{refused}.",
+            t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")
         ),

@@ -177,12 +177,42 @@ fn the_tcp_line() {
         retransmits_recorded: true,
         connections: vec![],
         retransmits: BTreeMap::from([("rto", n)]),
+        retransmit_segments: 2 * n,
+        retransmits_unsized: 0,
+        retransmits_refused: Some(0),
         retransmits_solid: n,
         sawtooths: vec![],
     };
     assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
     let (tone, s) = sentences::tcp(&tcp(3));
-    assert_eq!((tone, s.contains("3 rto")), (Tone::Notice, true));
+    let expect = "6 TCP segments were sent again by 3 calls on 0 sockets (calls: 3 rto).";
+    assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
+    // Of some calls it is not known how many segments they sent: then the sum is not given as all.
+    let some = Tcp {
+        retransmits_unsized: 1,
+        ..tcp(3)
+    };
+    let (_, s) = sentences::tcp(&some);
+    assert!(
+        s.starts_with("6 TCP segments were sent again by 2 calls, and by 1 more an unknown number on"),
+        "{s}"
+    );
+    let none = Tcp {
+        retransmits_unsized: 3,
+        ..tcp(3)
+    };
+    let (_, s) = sentences::tcp(&none);
+    assert!(s.contains("by 3 calls, how many segments is not known on 0"), "{s}");
+    // What a queue of this host refused was never sent: no retransmission, and not the network's loss.
+    let refused = Tcp {
+        retransmits_refused: Some(2),
+        ..tcp(0)
+    };
+    let (tone, s) = sentences::tcp(&refused);
+    assert_eq!(tone, Tone::Notice);
+    let expect = "No TCP segment was retransmitted on 0 sockets; 2 calls more were refused by a queue of this host, \
+                  which is no loss of the network's.";
+    assert_eq!(s, expect);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{Id, Kind, Story, Why, places};
 use crate::analyses::verdict::{counted, duration};
 use crate::explain::rows::rows;
 use crate::facts::ConnectionId;
+use crate::reconstruct::tcp::tables::RetransmitClass;
 
 /// Events that rows of these kinds are told by.
 const DROP: [&str; 1] = ["kfree_skb"];
@@ -17,6 +18,27 @@ pub(super) const SAMPLES: [&str; 5] = [
     "tcp_retransmit_synack",
 ];
 
+/// What made TCP send again, as half a sentence. RECONSTRUCTION 3e.
+fn why(class: RetransmitClass) -> &'static str {
+    match class {
+        RetransmitClass::Fast => {
+            "a fast retransmit, as an ACK (duplicate or with SACK blocks) told that later bytes arrived and these did not"
+        }
+        RetransmitClass::RackTimer => {
+            "the reordering timer (RACK) ran out after later bytes had arrived, and these still had not"
+        }
+        RetransmitClass::Tlp => {
+            "a tail loss probe, as no ACK came for about two round trips after the last segment; it need not have been lost"
+        }
+        RetransmitClass::Rto => "the retransmission timer (RTO) ran out without an ACK",
+        RetransmitClass::LossRecovery => {
+            "an ACK came after a retransmission timeout, and what was outstanding then counts as lost"
+        }
+        RetransmitClass::Syn => "a SYN or SYN-ACK had no answer in time",
+        RetransmitClass::Unknown => "why is not known",
+    }
+}
+
 impl Story<'_, '_> {
     pub(super) fn connection(&mut self, n: usize) -> Option<()> {
         let f = self.facts;
@@ -29,7 +51,11 @@ impl Story<'_, '_> {
             counted(c.bytes_out, "byte", "bytes"),
             c.retransmits.map_or_else(
                 || "retransmissions not recorded".into(),
-                |r| counted(r, "retransmission", "retransmissions")
+                |calls| crate::analyses::tcp::sent_again(
+                    c.retransmit_segments.unwrap_or(0),
+                    calls,
+                    if c.retransmit_segments.is_some() { 0 } else { calls }
+                )
             ),
             counted(c.samples, "sample", "samples"),
             c.confidence.word()
@@ -100,10 +126,16 @@ impl Story<'_, '_> {
         let f = self.facts;
         let r = f.retransmits.get(n)?;
         self.summary = format!(
-            "Sent again because of {}, {}; confidence {}.",
-            r.class.word(),
-            r.bytes
-                .map_or_else(|| "a frame of unknown size".into(), |b| format!("a frame of {b} bytes")),
+            "{} {}; {}; confidence {}.",
+            r.segments.map_or_else(
+                || "Segments (how many is not known) were sent again:".into(),
+                |n| format!("{} sent again:", counted(n.into(), "segment was", "segments were"))
+            ),
+            why(r.class),
+            r.bytes.map_or_else(
+                || "in a frame of unknown size".into(),
+                |b| format!("in a frame of {b} bytes with headers")
+            ),
             r.confidence.word()
         );
         self.rows.extend(rows(f, "retransmits", &[n]));

@@ -75,6 +75,8 @@ fn facts(sockets: &[(u32, u16)]) -> Facts {
             bytes_read: None,
             bytes_written: None,
             retransmits: None,
+            retransmit_segments: None,
+            retransmits_refused: None,
             samples: 0,
             confidence: Default::default(),
         });

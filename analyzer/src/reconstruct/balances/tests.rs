@@ -99,6 +99,8 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
             bytes_read: Some(read),
             bytes_written: None,
             retransmits: None,
+            retransmit_segments: None,
+            retransmits_refused: None,
             samples: 1,
             confidence: Confidence::Certain,
         };

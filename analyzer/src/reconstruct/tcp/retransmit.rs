@@ -1,6 +1,7 @@
-//! Why a segment was sent again, from the context in which it was sent.
+//! Why a segment was sent again, from the context in which it was sent; how many were, and which calls were refused.
 
 use super::tables::RetransmitClass;
+use super::tracker::Tcp;
 use crate::confidence::Confidence;
 use crate::reconstruct::softirq::tables::NET_RX;
 
@@ -60,5 +61,45 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
         Some(LOSS) if s.cong_by_this_task => (RetransmitClass::Rto, Confidence::Weak),
         Some(LOSS) => (RetransmitClass::LossRecovery, link),
         _ => (RetransmitClass::Unknown, Confidence::Unknown),
+    }
+}
+
+impl Tcp {
+    /// A call that sent nothing. `err` above 0 is what a qdisc returned for the packet (NET_XMIT_DROP); below, it did not come
+    /// that far, or was refused on the way (the original still queued: -EBUSY).
+    pub(super) fn failed(&mut self, socket: Option<usize>, err: i32) {
+        if let Some(s) = socket.and_then(|i| self.sockets.all.get_mut(i)).filter(|_| err > 0) {
+            *s.row.retransmits_refused.get_or_insert(0) += 1;
+        }
+    }
+
+    /// How many segments each call sent: `frames` is (row of `retransmits`, segments of its frame), ascending; without a frame
+    /// a timer and a probe send one (`tcp_retransmit_timer`, `tcp_send_loss_probe`), and so does a SYN.
+    pub fn count_segments(&mut self, frames: &[(u32, u32)], recorded: bool) {
+        for (at, r) in (0u32..).zip(&mut self.retransmits) {
+            let of_frame = frames.binary_search_by_key(&at, |f| f.0).ok();
+            let of_frame = of_frame.and_then(|i| frames.get(i)).map(|f| f.1);
+            let one = matches!(
+                r.class,
+                RetransmitClass::Syn | RetransmitClass::Tlp | RetransmitClass::Rto
+            );
+            r.segments = r
+                .segments
+                .or(of_frame)
+                .or((one && r.confidence.is_solid()).then_some(1));
+        }
+        for s in self.sockets.all.iter_mut().filter(|_| recorded) {
+            s.row.retransmit_segments = Some(0);
+            if self.failures_told {
+                s.row.retransmits_refused.get_or_insert(0);
+            }
+        }
+        for r in &self.retransmits {
+            let socket = r.connection.and_then(|c| self.sockets.all.get_mut(c.0 as usize));
+            if let Some(s) = socket {
+                let sum = s.row.retransmit_segments.zip(r.segments);
+                s.row.retransmit_segments = sum.map(|(a, b)| a.saturating_add(b.into()));
+            }
+        }
     }
 }

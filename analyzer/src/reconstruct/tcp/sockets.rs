@@ -143,6 +143,8 @@ impl Sockets {
                 bytes_read: None,
                 bytes_written: None,
                 retransmits: None,
+                retransmit_segments: None,
+                retransmits_refused: None,
                 samples: 0,
                 confidence: Confidence::Certain,
             },

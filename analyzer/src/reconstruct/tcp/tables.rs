@@ -40,8 +40,12 @@ pub struct ConnectionRow {
     pub bytes_read: Option<u64>,
     /// Bytes the application wrote (sock_send_length), when that event was recorded.
     pub bytes_written: Option<u64>,
-    /// Segments retransmitted (successful `tcp_retransmit_skb` only); `None` when nothing says that these were recorded.
+    /// Calls of `tcp_retransmit_skb` that sent; `None` when nothing says that these were recorded.
     pub retransmits: Option<u64>,
+    /// Segments that they sent, as TCP_INFO counts them (`tcpi_total_retrans`); `None` where that of a call is not known.
+    pub retransmit_segments: Option<u64>,
+    /// Calls whose packet a queue of this host refused; `None` where failures are not traced (before Linux 6.17).
+    pub retransmits_refused: Option<u64>,
     /// tcp_probe samples.
     pub samples: u64,
     /// Confidence of the identity.
@@ -111,8 +115,22 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "retransmits",
             "count",
             U64,
-            "segments retransmitted with success; empty when tcp_retransmit_skb was not recorded",
+            "calls of tcp_retransmit_skb that sent, each one or more segments; empty when that event was not recorded",
             |r, _| r.retransmits.into()
+        ),
+        col!(
+            "retransmit_segments",
+            "count",
+            U64,
+            "segments that these calls sent; empty when that of a call is not known",
+            |r, _| r.retransmit_segments.into()
+        ),
+        col!(
+            "retransmits_refused",
+            "count",
+            U64,
+            "calls more whose packet a queue of this host refused; empty where failures are not traced (before Linux 6.17)",
+            |r, _| r.retransmits_refused.into()
         ),
         col!(
             "bytes_read",
@@ -305,7 +323,7 @@ impl RetransmitClass {
     }
 }
 
-/// One retransmitted segment.
+/// One call that sent one segment or more again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetransmitRow {
     /// Position of the event in the merged sequence.
@@ -318,8 +336,10 @@ pub struct RetransmitRow {
     pub class: RetransmitClass,
     /// `err` of the event where recorded; only 0 was sent.
     pub err: Option<i32>,
-    /// Payload of the segment sent, from the transmit that the event follows; `None` when that was not found.
+    /// Length with headers of the frame queued, which the event follows; `None` when that was not found.
     pub bytes: Option<u32>,
+    /// Segments that it sent; `None` when not known.
+    pub segments: Option<u32>,
     /// Confidence of the class.
     pub confidence: Confidence,
 }
@@ -352,6 +372,13 @@ pub static RETRANSMITS: TableDef<RetransmitRow> = TableDef {
             U64,
             "length with headers of the frame queued just before it on that CPU; empty when not found",
             |r, _| r.bytes.into()
+        ),
+        col!(
+            "segments",
+            "count",
+            U64,
+            "segments that the call sent: gso_segs of its frame, or its payload in sizes of the connection's; one of a SYN, TLP or RTO; empty when not known",
+            |r, _| r.segments.into()
         ),
         col!(
             "err",

@@ -2,6 +2,7 @@
 
 use netmortem_formats::Endian;
 use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
@@ -75,6 +76,8 @@ pub struct Tcp {
     endian: Endian,
     has_cong: bool,
     has_softirq: bool,
+    /// `tcp_retransmit_skb` tells of failures too.
+    pub(super) failures_told: bool,
     /// Until then events of some CPU are missing.
     lost_until: Option<i64>,
     /// Losses told so far: what was known of congestion states before the last is void.
@@ -180,11 +183,12 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
     });
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
+        let i = tuple!(p, p.family).map(|tuple| t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple));
         // Since 6.17 failures are traced too: nothing was sent then.
-        if p.err.is_some_and(|err| err != 0) {
+        if let Some(err) = p.err.filter(|err| *err != 0) {
+            t.failed(i, err);
             return;
         }
-        let i = tuple!(p, p.family).map(|tuple| t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple));
         t.retransmit(e, i, p.state, p.err, Some(p.skbaddr));
     });
     r.on::<TcpRetransmitSynack<'static>>(s, |t, e, _| {
@@ -195,9 +199,12 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             class: RetransmitClass::Syn,
             err: None,
             bytes: None,
+            segments: Some(1),
             confidence: Confidence::Certain,
         });
     });
+    let event = s.format("tcp", TcpRetransmitSkb::NAME);
+    t.failures_told = event.is_some_and(|f| f.field("err").is_some());
     r.run(trace, &mut t);
     t.missing = r.missing;
     for s in &mut t.sockets.all {
@@ -324,6 +331,7 @@ impl Tcp {
             class,
             err,
             bytes,
+            segments: None,
             confidence,
         });
     }

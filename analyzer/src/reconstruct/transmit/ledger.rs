@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::adopt::adopt;
+use super::again::segments;
 use super::bytes::Bytes;
 use super::censor;
 use super::device::Device;
@@ -11,7 +12,7 @@ use super::flow::{Flow, Of, Segment, Shared, bare, build};
 use super::held::{HELD, Once};
 use super::limits::limits;
 use super::packet::Packet;
-use super::routes::Inputs;
+use super::routes::{Inputs, Transmit};
 use super::sends::Call;
 use super::stages::{Stage, StageTimes};
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
@@ -33,12 +34,8 @@ const UDP_HEADER: u32 = 8;
 /// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
 const WEAK_SHARE: i64 = 20;
 
-/// All rows, by start, and what held each write queue.
-pub(super) fn rows(
-    mut t: Transmits<'_>,
-    inputs: &Inputs<'_>,
-    lost: &Lost,
-) -> (Vec<TxRow>, FxHashMap<ConnectionId, Once>) {
+/// All rows, by start, what held each write queue, and what each retransmission sent.
+pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Transmit {
     let told = !t.sends.appends.is_empty();
     let calls = t.sends.calls;
     let mut flows: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
@@ -84,6 +81,7 @@ pub(super) fn rows(
     if !adopted.is_empty() {
         headers = calibrated(&flows, &mut shared);
     }
+    let again = segments(&flows, &headers, &shared, inputs.passes);
     let ledger = Ledger {
         inputs,
         calls: &calls,
@@ -115,7 +113,12 @@ pub(super) fn rows(
         }
     }
     rows.sort_by_cached_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
-    (rows, once)
+    Transmit {
+        rows,
+        once,
+        again,
+        ..Transmit::default()
+    }
 }
 
 fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {

@@ -16,6 +16,7 @@
 //! is named by the numbers at the next `tcp_probe`, and by what released it. Rules: RECONSTRUCTION 3d, 3e.
 
 mod adopt;
+mod again;
 mod bytes;
 mod censor;
 mod descriptors;

@@ -45,6 +45,8 @@ pub(super) struct Packet {
     pub(super) ethertype: Option<u16>,
     /// Payload of each segment the device is to cut it into, from `net_dev_start_xmit`; 0: none.
     pub(super) gso_size: u16,
+    /// Segments that TCP made it of, from `net_dev_start_xmit`; 0: not told.
+    pub(super) gso_segs: u16,
     /// Bytes before the transport header, from `net_dev_start_xmit`.
     pub(super) before_transport: Option<u16>,
     /// First `net_dev_start_xmit`.

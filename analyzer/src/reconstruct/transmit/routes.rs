@@ -76,6 +76,8 @@ pub struct Transmit {
     pub rows: Vec<TxRow>,
     /// What held each write queue, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
+    /// (row of `retransmits`, segments of its frame), ascending.
+    pub again: Vec<(u32, u32)>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -110,11 +112,9 @@ pub fn walk<'f>(
 impl Walked<'_> {
     /// The rows.
     pub fn rows(self, inputs: &Inputs<'_>) -> Transmit {
-        let (rows, once) = ledger::rows(self.found, inputs, &self.lost);
         Transmit {
-            rows,
-            once,
             missing: self.missing,
+            ..ledger::rows(self.found, inputs, &self.lost)
         }
     }
 }
@@ -125,7 +125,12 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
         let before = p.transport_offset_valid.then_some(p.transport_offset);
-        t.started(e, p.protocol, p.gso_size, before.and_then(|b| u16::try_from(b).ok()));
+        t.started(
+            e,
+            p.protocol,
+            (p.gso_size, p.gso_segs),
+            before.and_then(|b| u16::try_from(b).ok()),
+        );
     });
     r.on::<NetDevXmit<'static>>(s, |t, e, p| t.xmitted(e, p.rc & !NET_XMIT_MASK == 0));
     r.on::<TcpProbe<'static>>(s, |t, e, _| t.probe(e));

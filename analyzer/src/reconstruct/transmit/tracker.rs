@@ -259,6 +259,7 @@ impl<'f> Transmits<'f> {
             link,
             ethertype: None,
             gso_size: 0,
+            gso_segs: 0,
             before_transport: None,
             started: None,
             xmitted: None,
@@ -290,10 +291,10 @@ impl<'f> Transmits<'f> {
         self.packets.get_mut(at as usize)
     }
 
-    pub(super) fn started(&mut self, e: &Event<'_>, ethertype: u16, gso_size: u16, before_transport: Option<u16>) {
+    pub(super) fn started(&mut self, e: &Event<'_>, ethertype: u16, gso: (u16, u16), before_transport: Option<u16>) {
         if let Some(p) = self.packet_of(e).filter(|p| p.started.is_none()) {
             (p.started, p.ethertype) = (Some(e.ts), Some(ethertype));
-            (p.gso_size, p.before_transport) = (gso_size, before_transport);
+            ((p.gso_size, p.gso_segs), p.before_transport) = (gso, before_transport);
         }
     }
 

@@ -117,7 +117,10 @@ fn checks(checks: &[Check]) -> Table {
         let (severity, word) = match check.agreement {
             Agreement::Equal => (Severity::Good, "equal"),
             Agreement::MoreCounted => (Severity::Notice, "more counted: outside of the recording, or lost"),
-            Agreement::SeveralEach => (Severity::Info, "more counted, as one event may stand for several"),
+            Agreement::SeveralEach => (
+                Severity::Info,
+                "more counted, as of some calls the segments are not known",
+            ),
             Agreement::MoreSeen => (
                 Severity::Notice,
                 "more seen: a namespace was not read, or came or went meanwhile",

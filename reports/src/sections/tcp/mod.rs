@@ -40,7 +40,7 @@ pub fn section(input: &Input<'_>) -> Section {
 }
 
 fn lead(tcp: &Tcp) -> Text {
-    let all: u64 = tcp.retransmits.values().sum();
+    let all = tcp.calls();
     let classes: Vec<String> = tcp
         .retransmits
         .iter()
@@ -48,14 +48,26 @@ fn lead(tcp: &Tcp) -> Text {
         .collect();
     let connections = counted(tcp.connections.len() as u64, "socket");
     Text::from(match all {
-        0 => format!("{connections}; no segment was retransmitted."),
+        0 => format!("{connections}; no segment was retransmitted.{}", refused(tcp)),
         _ => format!(
-            "{connections}; {} of one or more segments each ({}), the class of {} is certain or strong.",
-            counted(all, "retransmission"),
+            "{connections}; {} (calls: {}); the class of {} of these calls is certain or strong.{}",
+            tcp.sent_again(),
             classes.join(", "),
-            format::count(tcp.retransmits_solid)
+            format::count(tcp.retransmits_solid),
+            refused(tcp)
         ),
     })
+}
+
+/// Calls of which nothing left this host, where that is known and there were any.
+fn refused(tcp: &Tcp) -> String {
+    match tcp.retransmits_refused {
+        None | Some(0) => String::new(),
+        Some(n) => format!(
+            " A queue of this host refused the packet of {} more: these are not in the numbers, and are no loss of the network's.",
+            counted(n, "call")
+        ),
+    }
 }
 
 fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
@@ -145,7 +157,9 @@ fn connections(connections: &[Connection]) -> Table {
             name_cell(&connection.task),
             Cell::known(connection.bytes_in, Cell::Bytes),
             Cell::known(connection.bytes_out, Cell::Bytes),
+            Cell::known(connection.retransmit_segments, Cell::Count),
             Cell::known(connection.retransmits, Cell::Count),
+            Cell::known(connection.retransmits_refused, Cell::Count),
             Cell::Text(classes.join(", ").into()),
             micros(connection.srtt_min_us),
             micros(connection.srtt_p50_us),
@@ -163,8 +177,10 @@ fn connections(connections: &[Connection]) -> Table {
             Column::text("task"),
             Column::number("received"),
             Column::number("sent"),
-            Column::number("retransmits"),
-            Column::text("of which"),
+            Column::number("segments sent again"),
+            Column::number("by calls"),
+            Column::number("calls refused here"),
+            Column::text("calls by class"),
             Column::time("srtt min"),
             Column::time("p50"),
             Column::time("max"),
@@ -175,7 +191,7 @@ fn connections(connections: &[Connection]) -> Table {
         rows: connections.iter().take(ROWS).map(row).collect(),
         note: Some(
             truncation(connections.len().min(ROWS), connections.len(), "most bytes first", "show connections INPUT").unwrap_or_else(|| {
-                "Both ends of a connection inside one host are two rows. “Sent” is new sequence space between the first and the last sample.".into()
+                "Both ends of a connection inside one host are two rows. “Sent” is new sequence space between the first and the last sample. A call of tcp_retransmit_skb sends one segment or more; one whose packet a queue of this host refused sent none.".into()
             }),
         ),
     }

@@ -1,4 +1,4 @@
-//! The single retransmits, with the ids that `netmortem explain` takes. In: the view `retransmits`.
+//! The single calls that sent segments again, with the ids that `netmortem explain` takes. In: the view `retransmits`.
 
 use netmortem_analyzer::reconstruct::tcp::tables::RetransmitRow;
 
@@ -19,18 +19,20 @@ pub fn one_by_one(input: &Input<'_>) -> Option<Block> {
             Cell::At(input.since_start(row.time_ns)),
             Cell::known(row.connection, |c| Cell::Id(Text::from(format!("conn:{}", c.0)))),
             Cell::Text(words(row.class.word()).into()),
+            Cell::known(row.segments, |n| Cell::Count(n.into())),
             Cell::known(row.bytes, |bytes| Cell::Bytes(bytes.into())),
             Cell::Text(row.confidence.word().into()),
         ]
     };
     let table = Table {
-        caption: "Segments sent again".into(),
+        caption: "Calls that sent segments again".into(),
         columns: vec![
             Column::text("id"),
             Column::in_unit("at", "s"),
             Column::text("connection"),
             Column::text("why"),
-            Column::number("payload"),
+            Column::number("segments"),
+            Column::number("frame"),
             Column::text("confidence"),
         ],
         rows: all.iter().enumerate().take(ROWS).map(row).collect(),
@@ -42,7 +44,10 @@ pub fn one_by_one(input: &Input<'_>) -> Option<Block> {
         ),
     };
     (!all.is_empty()).then(|| Block::Details {
-        summary: Text::from(format!("Each of {}", counted(all.len() as u64, "retransmit"))),
+        summary: Text::from(format!(
+            "Each of {} that sent segments again",
+            counted(all.len() as u64, "call")
+        )),
         blocks: vec![Block::Table(table)],
     })
 }

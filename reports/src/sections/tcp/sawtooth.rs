@@ -2,7 +2,7 @@
 
 use netmortem_analyzer::analyses::tcp::{Connection, Sawtooth, Segment};
 
-use super::super::shared::{figure, gaps, words};
+use super::super::shared::{counted, figure, gaps, words};
 use crate::chart::{ChartSpec, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
 use crate::clean::Text;
 use crate::document::Figure;
@@ -72,11 +72,11 @@ fn note(data: &Sawtooth, connection: Option<&Connection>) -> Text {
             parts.push(Text::name(&connection.task).to_string());
         }
         parts.extend(connection.bytes_out.map(|n| format!("{} sent", format::bytes(n))));
-        parts.extend(
-            connection
-                .retransmits
-                .map(|n| format!("{} retransmits", format::count(n))),
-        );
+        let calls = connection.retransmits.map(|n| counted(n, "call"));
+        parts.extend(calls.map(|calls| match connection.retransmit_segments {
+            Some(n) => format!("{} sent again by {calls}", counted(n, "segment")),
+            None => format!("sent again by {calls}, segments not known"),
+        }));
     }
     parts.push(format!("{} samples", format::count(data.samples)));
     if data.thinned {

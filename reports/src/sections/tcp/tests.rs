@@ -103,13 +103,18 @@ fn every_connection_is_in_the_table_with_its_classes() {
     let row = &table.rows[0];
     assert_eq!(row[1], Cell::Code("10.0.0.1:5201 > 10.0.0.2:41022".into()));
     assert_eq!(
-        (&row[5], &row[6]),
-        (&Cell::Count(3), &Cell::Text("2 fast, 1 rto".into()))
+        [&row[5], &row[6], &row[7], &row[8]],
+        [
+            &Cell::Count(5),
+            &Cell::Count(3),
+            &Cell::Count(0),
+            &Cell::Text("2 fast, 1 rto".into())
+        ]
     );
-    assert_eq!(row[7], Cell::Ns(20_000_000), "smallest srtt");
+    assert_eq!(row[9], Cell::Ns(20_000_000), "smallest srtt");
     assert_eq!(
         section.lead.as_str(),
-        "1 socket; 3 retransmissions of one or more segments each (2 fast, 1 rto), the class of 3 is certain or strong."
+        "1 socket; 5 TCP segments were sent again by 3 calls (calls: 2 fast, 1 rto); the class of 3 of these calls is certain or strong."
     );
 }
 
@@ -118,7 +123,7 @@ fn every_retransmit_has_its_id() {
     let section = built();
     let table = tables(&section)
         .into_iter()
-        .find(|table| table.caption.as_str() == "Segments sent again")
+        .find(|table| table.caption.as_str() == "Calls that sent segments again")
         .unwrap();
     let rows: Vec<(&Cell, &Cell, &Cell)> = table.rows.iter().map(|row| (&row[0], &row[1], &row[3])).collect();
     assert_eq!(
@@ -142,4 +147,14 @@ fn every_retransmit_has_its_id() {
         ]
     );
     assert_eq!(table.rows[0][2], Cell::Id("conn:0".into()));
+    let sent: Vec<(&Cell, &Cell)> = table.rows.iter().map(|row| (&row[4], &row[5])).collect();
+    let frame = Cell::Bytes(1_514);
+    assert_eq!(
+        sent,
+        [
+            (&Cell::Count(3), &frame),
+            (&Cell::Count(1), &frame),
+            (&Cell::Count(1), &frame)
+        ]
+    );
 }

@@ -122,7 +122,7 @@ fn table(connections: &[Sender]) -> Table {
             Column::number("id"),
             Column::text("socket (local > remote)"),
             Column::number("segments"),
-            Column::number("sent again"),
+            Column::number("times sent again"),
             Column::text("top wait"),
             Column::text("held back by"),
             Column::number("RTT n"),

@@ -101,6 +101,7 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
     oracles.extend(links::by_allocator(dir, &facts));
     oracles.extend(counters::of_the_kernel(&truth, &facts));
     oracles.extend(counters::of_sockets(&truth, &facts));
+    oracles.extend(counters::of_retransmits(&truth, &facts));
     oracles.extend(counters::of_senders(&truth, &facts));
     oracles.extend(invariants::balances(&truth, &facts));
     Ok(Report {

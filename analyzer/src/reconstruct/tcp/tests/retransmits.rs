@@ -92,20 +92,26 @@ fn syn_and_syn_ack() {
     assert_eq!(f.retransmits[1].connection, None);
 }
 
-/// Pitfall 8: since 6.17 failures are traced too (-16: still in the host's queue). Nothing was sent.
+/// Pitfall 8: since 6.17 failures are traced too (-16: still in the host's queue; 1: NET_XMIT_DROP of its qdisc). Nothing was
+/// sent; only what a queue refused is counted as that.
 #[test]
 fn failures_are_no_retransmits() {
     let mut s = script();
     SOCK.cong(&mut s, T, 0, SOFT, 3);
     run(&mut s, 5, NET_RX);
     SOCK.retransmit(&mut s, T + 10, 0, SOFT, O, &[("err", N((-16i32) as u32 as u64))]);
+    SOCK.retransmit(&mut s, T + 15, 0, SOFT, O, &[("err", N(1))]);
     again(&mut s, 20, SOFT);
     let f = s.facts();
     assert_eq!((f.retransmits.len(), f.connections[0].retransmits), (1, Some(1)));
+    assert_eq!(f.connections[0].retransmits_refused, Some(1));
     assert_eq!(f.retransmits[0].err, Some(0));
     let mut old = Script::new("6.12.117", &[]);
     SOCK.retransmit(&mut old, T, 0, SOFT, O, &[("err", N(1))]);
-    assert_eq!(old.facts().retransmits[0].err, None);
+    let old = old.facts();
+    assert_eq!(old.retransmits[0].err, None);
+    // What failed is not traced there: none seen is not none.
+    assert_eq!(old.connections[0].retransmits_refused, None);
 }
 
 /// Without tcp_cong_state_set (before 5.19) nothing decides.
@@ -205,4 +211,44 @@ fn a_frame_across_a_loss_is_not_the_one() {
     s.lost(0, None);
     again(&mut s, 100, SOFT);
     assert_eq!(s.facts().retransmits[0].bytes, None);
+}
+
+/// One call sends one skb, of as many segments as TCP wrote into its frame. Without a frame a timer sends one; what an ACK
+/// brings may be any number, and none is made up.
+#[test]
+fn a_call_sends_the_segments_of_its_frame() {
+    let mut s = script();
+    let frame = |s: &mut Script, t: u64, segs: u64| {
+        let clone = O + FCLONE;
+        let q = [("skbaddr", N(clone)), ("len", N(7_306)), ("name", S("e"))];
+        s.ev(T + t, 0, SOFT, "net:net_dev_queue", &q);
+        let x = [
+            ("skbaddr", N(clone)),
+            ("len", N(7_306)),
+            ("name", S("e")),
+            ("gso_size", N(1_448)),
+            ("gso_segs", N(segs)),
+        ];
+        s.ev(T + t + 1, 0, SOFT, "net:net_dev_start_xmit", &x);
+    };
+    run(&mut s, 0, NET_RX);
+    SOCK.cong(&mut s, T + 1, 0, SOFT, 3);
+    frame(&mut s, 2, 5);
+    again(&mut s, 10, SOFT);
+    end(&mut s, 20, NET_RX);
+    run(&mut s, 30, TIMER);
+    SOCK.cong(&mut s, T + 35, 0, SOFT, 4);
+    again(&mut s, 40, SOFT);
+    end(&mut s, 50, TIMER);
+    let f = s.facts();
+    let sent: Vec<_> = f.retransmits.iter().map(|r| (r.class, r.segments)).collect();
+    assert_eq!(sent, [(Fast, Some(5)), (Rto, Some(1))]);
+    let of = |f: &Facts| (f.connections[0].retransmits, f.connections[0].retransmit_segments);
+    assert_eq!(of(&f), (Some(2), Some(6)));
+    let mut s = script();
+    run(&mut s, 0, NET_RX);
+    SOCK.cong(&mut s, T + 1, 0, SOFT, 3);
+    again(&mut s, 10, SOFT);
+    let f = s.facts();
+    assert_eq!((f.retransmits[0].segments, of(&f)), (None, (Some(1), None)));
 }

@@ -1,0 +1,73 @@
+//! How many segments each retransmission sent: a call of `tcp_retransmit_skb` sends one skb, of one or more.
+//!
+//! In: the packets of each socket, header sizes, passes over devices. Out: (row of `retransmits`, segments). Must not guess:
+//! a frame of unknown size is in no row.
+//!
+//! ```text
+//! frame ─ net_dev_start_xmit of it ──> gso_segs                     (`__tcp_transmit_skb` writes the skb's segment count there)
+//!       └ cut or held by a qdisc ────> ceil((length - headers) / MSS)   MSS: the socket's largest gso_size or piece of a cut frame
+//!                                      1, when it is no longer than a segment that was sent
+//! ```
+
+use super::flow::{Of, Shared, carries_data};
+use super::packet::Packet;
+use crate::facts::ConnectionId;
+use crate::reconstruct::xmits::Passes;
+
+/// Segments of the frames that were sent again, ascending by row.
+pub(super) fn segments(
+    flows: &[(ConnectionId, Of<'_>)],
+    headers: &[Option<(u32, u64)>],
+    shared: &Shared<'_>,
+    passes: &Passes,
+) -> Vec<(u32, u32)> {
+    let mut out: Vec<(u32, u32)> = shared.packets.iter().filter_map(told).collect();
+    for ((_, of), header) in flows.iter().zip(headers) {
+        let packets = || of.packets.iter().filter_map(|i| shared.packets.get(*i as usize));
+        let cut = |p: &&Packet| p.retransmit.is_some() && told(p).is_none();
+        let Some(header) = header.map(|h| h.0).or(shared.header) else {
+            continue;
+        };
+        // Most sockets have none that is cut.
+        if !packets().any(|p| cut(&p)) {
+            continue;
+        }
+        let data = packets().filter(|p| p.retransmit.is_some() || carries_data(p, Some(header)));
+        let (mut mss, mut one) = (None, None);
+        for (size, whole) in data.filter_map(|p| largest(p, header, passes)) {
+            one = one.max(Some(size));
+            mss = mss.max(Some(size).filter(|_| whole));
+        }
+        for p in packets().filter(cut) {
+            let payload = p.len.saturating_sub(header);
+            let n = match mss {
+                Some(mss) => Some(payload.div_ceil(mss).max(1)),
+                None => Some(1).filter(|_| Some(payload) <= one),
+            };
+            out.extend(p.retransmit.zip(n));
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// What the kernel wrote into the frame.
+fn told(p: &Packet) -> Option<(u32, u32)> {
+    p.retransmit
+        .filter(|_| p.gso_segs > 0)
+        .map(|row| (row, p.gso_segs.into()))
+}
+
+/// Payload of the largest segment that a packet is known to be, or to be made of; and whether it is surely a full one.
+fn largest(p: &Packet, header: u32, passes: &Passes) -> Option<(u32, bool)> {
+    let payload = |len: u32| len.checked_sub(header).filter(|n| *n > 0);
+    if p.started.is_some() {
+        return match p.gso_size {
+            0 => payload(p.len).map(|n| (n, false)),
+            size => Some((size.into(), true)),
+        };
+    }
+    // Of several only the last is not full.
+    let pieces = || passes.segments(p.skb).filter_map(|s| payload(s.bytes?));
+    pieces().max().map(|n| (n, pieces().count() > 1))
+}
