@@ -183,7 +183,7 @@ fn the_limiter_is_named_when_it_matters() {
     // 45 % of the time in the peer's window: 450 us of each segment.
     let said = line(450_000, 550_000);
     assert_eq!(said.tone, Tone::Notice);
-    let expect = "; held p99 450.0 µs by this host or the peer's window, 45 % of the time; most held:  by the peer's \
+    let expect = "; held p99 450.0 µs by this host or the peer's window, 45 % of their time; most held:  by the peer's \
                   receive window";
     assert!(said.sentence.contains(expect), "{}", said.sentence);
     // The same share of nothing; little of much; much of much.
@@ -236,7 +236,7 @@ fn the_line_says_where_the_time_starts() {
     );
     let some = said(vec![queued(0), called]);
     assert!(
-        some.contains(" after their first event (1 of 2: the send call) (n 2)"),
+        some.contains(" after their first event (of 1 of all 2 acknowledged: the send call) (n 2)"),
         "{some}"
     );
 }
@@ -259,4 +259,47 @@ fn what_is_not_whole_is_in_no_percentile_cell_or_group() {
     let total = a.transmit.findings().unwrap().total.all.n;
     assert_eq!((total, cells, groups), (1, 1, vec![1; 4]));
     assert_eq!(a.over_time.unacknowledged.iter().max(), Some(&200));
+}
+
+/// Each part of the sentence is of the segments that its percentiles are of; what is said of others names them.
+#[test]
+fn the_sentence_speaks_of_one_population() {
+    let ms = 1_000_000;
+    let line = |tx: Vec<TxRow>| {
+        let mut f = Facts::empty();
+        f.tx = tx;
+        let lines = crate::analyses::answer(&f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap().sentence
+    };
+    let quick = |n| segment(n, TxEnd::Acked, &[(Stage::Network, 99_999)], Certain);
+    let held = |n, sure| {
+        segment(
+            n,
+            TxEnd::Acked,
+            &[(Stage::Cwnd, 76 * ms), (Stage::Network, 4 * ms - 1)],
+            sure,
+        )
+    };
+    // Ten certain ones in 100 us each, one weak one held for 76 of 80 ms: of all eleven 76 of 81 ms are 94 %.
+    let mut mixed: Vec<TxRow> = (0..10).map(quick).collect();
+    mixed.push(held(10, Weak));
+    let s = line(mixed);
+    assert!(
+        s.contains("p99 100.0 µs, max 100.0 µs after their send call began (n 10); 100 % of that time"),
+        "{s}"
+    );
+    let expect =
+        "; with the less certain ones (n 11): held p99 76.00 ms by this host or the peer's window, 94 % of their time";
+    assert!(s.contains(expect), "{s}");
+    assert!(s.contains("1 less certain, with them max 80.00 ms"), "{s}");
+    // Held among the certain ones: of these, whatever the others did.
+    let s = line(vec![quick(0), held(1, Certain), held(2, Weak)]);
+    let expect = "; held p99 76.00 ms by this host or the peer's window, 95 % of their time";
+    assert!(
+        s.contains(expect) && !s.contains("with the less certain ones (n"),
+        "{s}"
+    );
+    // None certain: the stage's share is of those there are, not 0 %.
+    let s = line(vec![held(0, Weak), held(1, Weak)]);
+    assert!(s.contains("(n 2); 95 % of that time") && !s.contains("; 0 %"), "{s}");
 }

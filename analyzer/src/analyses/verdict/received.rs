@@ -36,8 +36,11 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         .max_by_key(|s| pick(s, sure).sum_ns);
     // Of the same units as the percentiles: `share` is of all, and the weak ones may be slow for another reason.
     let top = top.filter(|_| total.sum_ns > 0).map_or_else(String::new, |s| {
-        let share = pick(s, sure).sum_ns as f64 / total.sum_ns as f64;
-        format!("; {:.0} % of that time: {}", share * 100.0, s.meaning)
+        let share = pick(s, sure).sum_ns as f64 / total.sum_ns as f64 * 100.0;
+        match share.round() >= 1.0 {
+            true => format!("; {share:.0} % of that time: {}", s.meaning),
+            false => String::new(),
+        }
     });
     let all = &r.total.all;
     let weak = match all.n.saturating_sub(total.n) {

@@ -3,6 +3,7 @@
 use super::sentences::{counted, duration, or_dash, pick};
 use super::{OPEN_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE};
 use crate::analyses::transmit::Transmit;
+use crate::stat::Distribution;
 
 /// What holds a segment, as a person calls it.
 fn limiter(stage: &str) -> &str {
@@ -23,12 +24,49 @@ fn limiter(stage: &str) -> &str {
     }
 }
 
-/// The connection that was held longest, and by what.
-fn most_held(t: &Transmit) -> String {
+/// The connection that was held longest, and by what. That is of all acknowledged segments, the less certain too: `apart`
+/// says that the sentence before is of fewer.
+fn most_held(t: &Transmit, apart: bool) -> String {
     let most = t.most_held().and_then(|c| Some((c, c.held_by?)));
+    let whom = match apart {
+        true => format!("most held of all {}", t.acked),
+        false => "most held".into(),
+    };
     most.map_or_else(String::new, |(c, by)| {
-        format!("; most held: {} by {}", c.label, limiter(by))
+        format!("; {whom}: {} by {}", c.label, limiter(by))
     })
+}
+
+/// The part of a whole's time that another time of the same segments is.
+fn part(of: &Distribution, whole: &Distribution) -> f64 {
+    match whole.sum_ns > 0 {
+        true => of.sum_ns as f64 / whole.sum_ns as f64,
+        false => 0.0,
+    }
+}
+
+/// Whether this host or the peer's window held the segments worth a look, and how long: of the segments that the percentiles
+/// are of; where these were not held and all together were, of all, and that is said.
+fn held_by_sender(t: &Transmit, sure: bool) -> (bool, String) {
+    let worth = |held: &Distribution, whole: &Distribution| {
+        let reached = |ns: i64| held.p99_ns.is_some_and(|v| v >= ns);
+        let share = part(held, whole);
+        (reached(SENDER_NOTICE_NS) || reached(SENDER_FLOOR_NS) && share >= SENDER_NOTICE_SHARE).then(|| {
+            format!(
+                "held p99 {} by this host or the peer's window, {:.0} % of their time",
+                or_dash(held.p99_ns),
+                share * 100.0
+            )
+        })
+    };
+    let apart = t.total.all.n != pick(&t.total, sure).n;
+    let picked = worth(pick(&t.held, sure), pick(&t.total, sure));
+    let said = match (picked, worth(&t.held.all, &t.total.all)) {
+        (Some(held), _) => held,
+        (None, Some(held)) => format!("with the less certain ones (n {}): {held}", t.total.all.n),
+        (None, None) => return (false, String::new()),
+    };
+    (true, format!("; {said}{}", most_held(t, apart)))
 }
 
 /// No segment has a time: why not, and whether that is news.
@@ -82,21 +120,13 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         .iter()
         .chain([&t.unattributed])
         .max_by_key(|s| pick(s, sure).sum_ns);
-    let top = top.filter(|_| total.sum_ns > 0);
-    let of_whole = |ns: i64| {
-        if total.sum_ns > 0 {
-            ns as f64 / total.sum_ns as f64
-        } else {
-            0.0
-        }
-    };
-    let said = top.map_or_else(String::new, |s| {
-        format!(
-            "; {:.0} % of that time: {}",
-            of_whole(s.solid.sum_ns) * 100.0,
-            s.meaning
-        )
-    });
+    // Of the same segments as the percentiles; what is 0 % of their time is not named.
+    let top = top.map(|s| (part(pick(s, sure), total), s.meaning));
+    let said = top
+        .filter(|(share, _)| (share * 100.0).round() >= 1.0)
+        .map_or_else(String::new, |(share, meaning)| {
+            format!("; {:.0} % of that time: {meaning}", share * 100.0)
+        });
     let all = &t.total.all;
     let weak = match all.n.saturating_sub(total.n) {
         _ if !sure => "; all of them less certain".into(),
@@ -108,33 +138,27 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         (n, None) => format!("; {n} not acknowledged at the end"),
         (n, Some(ns)) => format!("; {n} not acknowledged at the end, one for at least {}", duration(ns)),
     };
-    let p99 = t.held.solid.p99_ns.max(t.held.all.p99_ns);
-    let reached = |ns: i64| p99.is_some_and(|v| v >= ns);
-    let share = of_whole(t.held.solid.sum_ns).max(t.held.share);
-    let held = reached(SENDER_NOTICE_NS) || reached(SENDER_FLOOR_NS) && share >= SENDER_NOTICE_SHARE;
-    let by = match held {
-        true => format!(
-            "; held p99 {} by this host or the peer's window, {:.0} % of the time{}",
-            or_dash(p99),
-            share * 100.0,
-            most_held(t)
-        ),
-        false => String::new(),
-    };
+    let (held, by) = held_by_sender(t, sure);
     // Then no wait of the sender's has a name.
     let queued = t.starts.get("queue").copied().unwrap_or(0);
     let blind = queued.saturating_mul(2) > t.acked;
     let by = match blind {
-        true => format!("; what held most of them before their queue is not known{by}"),
+        true => format!(
+            "; of {queued} of all {} acknowledged it is not known what held them before their queue{by}",
+            t.acked
+        ),
         false => by,
     };
-    let in_none = of_whole(pick(&t.unattributed, sure).sum_ns) >= UNTOLD_SHARE;
+    let in_none = part(pick(&t.unattributed, sure), total) >= UNTOLD_SHARE;
     let stuck = t.open_at_least_ns.is_some_and(|ns| ns >= OPEN_NOTICE_NS);
     // Where send calls were not recorded, what was before the device is not known.
     let from = match t.starts.get("sendmsg").copied().unwrap_or(0) {
         n if n == t.acked => "their send call began".to_string(),
         0 => "their first event (their send calls were not seen)".to_string(),
-        n => format!("their first event ({n} of {}: the send call)", t.acked),
+        n => format!(
+            "their first event (of {n} of all {} acknowledged: the send call)",
+            t.acked
+        ),
     };
     let sentence = format!(
         "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after {from} (n {}){said}{by}{weak}{open}.",

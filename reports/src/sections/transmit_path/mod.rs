@@ -51,12 +51,15 @@ fn segments(transmit: &Transmit) -> u64 {
 }
 
 fn lead(transmit: &Transmit) -> Text {
-    let total = &transmit.total.solid;
+    let (total, doubt) = match transmit.total.solid.n {
+        0 => (&transmit.total.all, ", all of them less certain"),
+        _ => (&transmit.total.solid, ""),
+    };
     let time = |ns| format::or_unknown(ns, format::duration);
     Text::from(match transmit.acked {
         0 => "No TCP segment with payload was seen from its send call to its ACK.".to_owned(),
         _ => format!(
-            "From {} to the ACK that covers it, a TCP segment needed {} at the median, {} at p99, {} at most (n = {}).",
+            "From {} to the ACK that covers it, a TCP segment needed {} at the median, {} at p99, {} at most (n = {}{doubt}).",
             from(transmit),
             time(total.p50_ns),
             time(total.p99_ns),
@@ -72,7 +75,7 @@ fn from(transmit: &Transmit) -> String {
         n if n == transmit.acked => "the start of its send call".to_owned(),
         0 => "its first event (no send call was seen: what was before is not known)".to_owned(),
         n => format!(
-            "its first event (of {} of {}: the start of the send call)",
+            "its first event (of {} of all {} acknowledged: the start of the send call)",
             format::count(n),
             format::count(transmit.acked)
         ),
