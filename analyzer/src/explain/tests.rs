@@ -8,6 +8,7 @@ use crate::analyses;
 use crate::facts::Facts;
 use crate::ingest::TraceClock;
 use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::tcp::tables::RetransmitClass;
 
 fn open(path: &str) -> Capture {
     let file = format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"));
@@ -176,6 +177,19 @@ fn drops_retransmits_and_runs_lead_to_their_events() {
         .step_by(facts.retransmits.len() / 10 + 1)
     {
         own(&format!("retransmit:{i}"), "tcp:tcp_retransmit_skb", r.time_ns);
+    }
+    // What sent them again is a sentence, by class.
+    for (i, r) in facts.retransmits.iter().enumerate() {
+        let x = explained(&explainer, &facts, &format!("retransmit:{i}"));
+        let expect = match r.class {
+            RetransmitClass::Fast => "1 segment was sent again: a fast retransmit, as an ACK",
+            RetransmitClass::Tlp => "1 segment was sent again: a tail loss probe, as no ACK",
+            c => panic!("{c:?} is not in this sample"),
+        };
+        assert!(x.summary.starts_with(expect), "{}", x.summary);
+        let mut once = x.related.clone();
+        once.dedup();
+        assert_eq!(once, x.related);
     }
     for (i, s) in facts.softirqs.iter().enumerate().step_by(facts.softirqs.len() / 10 + 1) {
         own(&format!("softirq:{i}"), "irq:softirq_entry", s.start_ns);

@@ -24,9 +24,10 @@ pub fn blocks(input: &Input<'_>, of: &[StageExemplars], rows: &str) -> Vec<Block
         Block::Figure(Box::new(timeline(of, total, rows))),
         Block::Table(table(input, &[total], &caption)),
         Block::Code(
-            [&total.worst, &total.p99, &total.median]
-                .map(|unit| Text::from(format!("netmortem explain INPUT {}", unit.id)))
-                .to_vec(),
+            distinct(total)
+                .iter()
+                .map(|(_, unit)| Text::from(format!("netmortem explain INPUT {}", unit.id)))
+                .collect(),
         ),
     ];
     let stages: Vec<&StageExemplars> = of.iter().filter(|stage| stage.stage != TOTAL).collect();
@@ -43,8 +44,16 @@ pub fn blocks(input: &Input<'_>, of: &[StageExemplars], rows: &str) -> Vec<Block
     blocks
 }
 
-fn three(stage: &StageExemplars) -> [(&'static str, &Exemplar); 3] {
-    [("worst", &stage.worst), ("p99", &stage.p99), ("median", &stage.median)]
+/// Worst, p99 and median; of few units one may be two of them or all, and is there once.
+fn distinct(stage: &StageExemplars) -> Vec<(String, &Exemplar)> {
+    let mut out: Vec<(String, &Exemplar)> = Vec::new();
+    for (which, unit) in [("worst", &stage.worst), ("p99", &stage.p99), ("median", &stage.median)] {
+        match out.iter_mut().find(|(_, known)| known.id == unit.id) {
+            Some((names, _)) => *names = format!("{names}, {which}"),
+            None => out.push((which.to_owned(), unit)),
+        }
+    }
+    out
 }
 
 /// The stages of each unit, one after the other, as parts of its whole time.
@@ -57,14 +66,14 @@ fn timeline(of: &[StageExemplars], total: &StageExemplars, rows: &str) -> Figure
             .map_or(0, |time| time.ns);
         ns.max(0) as f64 / unit.total_ns.max(1) as f64
     };
-    let units = three(total);
+    let units = distinct(total);
     let drawn: Vec<(usize, &str)> = of
         .iter()
         .map(|stage| stage.stage)
         .enumerate()
         .filter(|(_, stage)| units.iter().any(|(_, unit)| share(unit, stage) >= DRAWN_SHARE))
         .collect();
-    let row = |(which, unit): (&str, &Exemplar)| {
+    let row = |(which, unit): (String, &Exemplar)| {
         let mut values: Vec<f64> = drawn.iter().map(|(_, stage)| share(unit, stage)).collect();
         values.push((1.0 - values.iter().sum::<f64>()).max(0.0));
         BarRow {
@@ -102,11 +111,11 @@ fn timeline(of: &[StageExemplars], total: &StageExemplars, rows: &str) -> Figure
 }
 
 fn table(input: &Input<'_>, stages: &[&StageExemplars], caption: &str) -> Table {
-    let row = |stage: &StageExemplars, which: &str, unit: &Exemplar| {
+    let row = |stage: &StageExemplars, which: String, unit: &Exemplar| {
         vec![
             Cell::Id((&unit.id).into()),
             Cell::Text(words(stage.stage).into()),
-            Cell::Text(which.into()),
+            Cell::Text(Text::from(which)),
             Cell::Ns(unit.ns),
             Cell::Ns(unit.total_ns),
             Cell::At(input.since_start(unit.start_ns)),
@@ -134,7 +143,7 @@ fn table(input: &Input<'_>, stages: &[&StageExemplars], caption: &str) -> Table 
         ],
         rows: stages
             .iter()
-            .flat_map(|stage| three(stage).map(|(which, unit)| row(stage, which, unit)))
+            .flat_map(|stage| distinct(stage).into_iter().map(|(which, unit)| row(stage, which, unit)))
             .collect(),
         note: Some(
             "An id is what `netmortem explain INPUT ID` takes; with the script, a click copies that command.".into(),

@@ -199,3 +199,34 @@ fn a_recording_without_sent_packets_is_unknown_with_its_reason() {
         "No answer, because net:net_dev_queue was not recorded."
     );
 }
+
+/// Of one segment it is the slowest, the p99 and the median: it is listed once, and so is its command.
+#[test]
+fn a_segment_to_look_at_is_listed_once() {
+    let mut facts = fixture::facts();
+    let one = |row: &&netmortem_analyzer::reconstruct::transmit::tables::TxRow| {
+        row.kind == TxKind::Tcp && row.end == TxEnd::Acked && row.confidence.is_solid()
+    };
+    facts.tx = facts.tx.iter().filter(one).take(1).cloned().collect();
+    let id = format!("tx:{}", facts.tx[0].skb_id.0);
+    let section = built(&facts);
+    let table = table(
+        &section,
+        "Segments to look at: the slowest, the 99th percentile and the median",
+    )
+    .unwrap();
+    let rows: Vec<(&Cell, &Cell)> = table.rows.iter().map(|row| (&row[0], &row[2])).collect();
+    assert_eq!(
+        rows,
+        [(
+            &Cell::Id(Text::from(id.as_str())),
+            &Cell::Text("worst, p99, median".into())
+        )]
+    );
+    let command = Text::from(format!("netmortem explain INPUT {id}"));
+    let commands = section.blocks.iter().filter_map(|block| match block {
+        Block::Code(lines) => Some(lines.iter().filter(|line| **line == command).count()),
+        _ => None,
+    });
+    assert_eq!(commands.sum::<usize>(), 1);
+}
