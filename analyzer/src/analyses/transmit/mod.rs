@@ -28,22 +28,6 @@ pub use senders::{CONNECTIONS, Sender};
 
 /// The event that tells of ACKs.
 const ACKS: &str = "tcp:tcp_probe";
-/// Waits that this host or the peer's window puts on a segment: all but the call's own work, the driver, and the way to the
-/// peer and back.
-const HELD: [Stage; 12] = [
-    Stage::Sndbuf,
-    Stage::Rwnd,
-    Stage::Cwnd,
-    Stage::Nagle,
-    Stage::Pacing,
-    Stage::PacingSlip,
-    Stage::Tsq,
-    Stage::Neighbour,
-    Stage::Qdisc,
-    Stage::Bql,
-    Stage::Ring,
-    Stage::Recovery,
-];
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -127,7 +111,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         stages: units.stages(),
         unattributed: units.unattributed(),
         held: units.times("held", waits, |r| {
-            let waits = HELD.iter().filter_map(|s| r.stage(*s));
+            let waits = Stage::ALL.into_iter().filter(|s| s.holds()).filter_map(|s| r.stage(s));
             Some(waits.fold(0i64, i64::saturating_add))
         }),
         connections,

@@ -5,29 +5,16 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::HELD;
 use crate::analyses::units::Unit;
 use crate::analyses::waits::{Top, top};
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::Censored;
-use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::stages::{STAGES, Stage};
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::stat::Distribution;
 
 /// Connections kept: those with most segments.
 pub const CONNECTIONS: usize = 100;
-/// Waits of a sender, before the device has the segment.
-const SENDER: [Stage; 9] = [
-    Stage::Sndbuf,
-    Stage::Send,
-    Stage::Rwnd,
-    Stage::Cwnd,
-    Stage::Nagle,
-    Stage::Pacing,
-    Stage::PacingSlip,
-    Stage::Tsq,
-    Stage::Neighbour,
-];
 
 /// A connection that sent.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -93,22 +80,23 @@ fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
 
 fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
     let row = facts.connections.get(connection as usize);
-    let mut held = [0i64; HELD.len()];
-    let mut before = [0i64; SENDER.len()];
+    // By stage: of all segments, and of the acknowledged ones.
+    let (mut every, mut acked) = ([0i64; STAGES], [0i64; STAGES]);
     let (mut bytes, mut retransmits) = (0, 0);
     let mut whole = vec![];
     for r in &rows {
         bytes += r.bytes.map_or(0, u64::from);
         retransmits += u64::from(r.retransmits);
-        add(&mut before, &SENDER, r);
+        add(&mut every, r);
         if r.is_whole() {
-            add(&mut held, &HELD, r);
+            add(&mut acked, r);
             whole.push(*r);
         }
     }
-    let most = HELD.iter().zip(held).rev().max_by_key(|s| s.1);
+    let held = || Stage::ALL.into_iter().zip(acked).filter(|s| s.0.holds());
+    let most = held().rev().max_by_key(|s| s.1);
     Sender {
-        held_ns: held.into_iter().fold(0i64, i64::saturating_add),
+        held_ns: held().fold(0i64, |sum, s| sum.saturating_add(s.1)),
         held_by: most.filter(|s| s.1 > 0).map(|s| s.0.name()),
         connection,
         label: row.map_or_else(String::new, crate::analyses::tcp::label),
@@ -116,15 +104,15 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         bytes,
         retransmits,
         top: top(whole),
-        limiters: limiters(before),
+        limiters: limiters(every),
         rtt: Distribution::of(rtts, 0),
     }
 }
 
 /// Adds a row's waits to their sums.
-fn add(sums: &mut [i64], stages: &[Stage], r: &TxRow) {
-    for (sum, stage) in sums.iter_mut().zip(stages) {
-        *sum = sum.saturating_add(r.stage(*stage).unwrap_or(0));
+fn add(sums: &mut [i64; STAGES], r: &TxRow) {
+    for (sum, stage) in sums.iter_mut().zip(Stage::ALL) {
+        *sum = sum.saturating_add(r.stage(stage).unwrap_or(0));
     }
 }
 
@@ -138,9 +126,10 @@ fn round_trip(r: &TxRow) -> Option<i64> {
 }
 
 /// Shares of the time before the device, by the sums of its waits.
-fn limiters(sums: [i64; SENDER.len()]) -> Vec<(&'static str, f64)> {
-    let whole = sums.iter().fold(0i64, |a, ns| a.saturating_add(*ns));
-    let of = SENDER.iter().zip(sums).filter(|s| s.1 > 0 && whole > 0);
+fn limiters(sums: [i64; STAGES]) -> Vec<(&'static str, f64)> {
+    let before = || Stage::ALL.into_iter().zip(sums).filter(|s| s.0.before_device());
+    let whole = before().fold(0i64, |a, s| a.saturating_add(s.1));
+    let of = before().filter(|s| s.1 > 0 && whole > 0);
     let mut shares: Vec<(&'static str, f64)> = of.map(|(s, ns)| (s.name(), ns as f64 / whole as f64)).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares

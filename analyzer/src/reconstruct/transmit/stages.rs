@@ -84,6 +84,14 @@ impl Stage {
             Stage::Network => "network",
         }
     }
+    /// Before the device has the segment: the sender's.
+    pub fn before_device(self) -> bool {
+        self < Stage::Qdisc
+    }
+    /// This host or the peer's window holds it: all but the call's own work, the driver, and the way to the peer and back.
+    pub fn holds(self) -> bool {
+        !matches!(self, Stage::Send | Stage::Driver | Stage::Completion | Stage::Network)
+    }
     /// What passes in it, for a person.
     pub fn meaning(self) -> &'static str {
         match self {
