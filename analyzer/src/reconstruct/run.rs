@@ -30,9 +30,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
     let timers = Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses());
-    let (for_rx, for_others) = (trace.payloads(), trace.payloads());
+    let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
-    let ((rx, cost, mut observer), ((drops, no_drops), clock_skew, mut lineage, passes, mut tx)) = rayon::join(
+    // Two walks of about the same length; what each finds is made into rows while the other still walks.
+    let ((rx, (drops, no_drops), clock_skew, mut lineage, cost, mut observer), (passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -40,22 +41,24 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 softirqs: &softirqs,
                 polls: &polls,
             };
-            let mut rx = receive::run((&trace, for_rx), capture, &identity, &tcp, asks);
-            let cost = observer::Observer::new(&trace);
-            let of_rx = observer::receive(&cost, &mut rx.rows);
-            (rx, cost, of_rx)
-        },
-        || {
+            let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
             let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
             let mut skew = skew::walk(&trace);
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
-            let mut passes = xmits::walk(&trace, capture, &identity);
-            let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
             together(
                 &trace,
-                for_others,
-                &mut [&mut drops, &mut skew, &mut lineage, &mut passes, &mut sent],
+                for_rx,
+                &mut [&mut rx, &mut drops, &mut skew, &mut lineage],
             );
+            let (mut rx, drops, skew, lineage) = (rx.finish(), drops.finish(), skew.finish(), lineage.finish());
+            let cost = observer::Observer::new(&trace);
+            let of_rx = observer::receive(&cost, &mut rx.rows);
+            (rx, drops, skew, lineage, cost, of_rx)
+        },
+        || {
+            let mut passes = xmits::walk(&trace, capture, &identity);
+            let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
+            together(&trace, for_tx, &mut [&mut passes, &mut sent]);
             let passes = passes.finish();
             let inputs = transmit::Inputs {
                 identity: &identity,
@@ -67,7 +70,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
             };
             let tx = sent.finish().rows(&inputs);
-            (drops.finish(), skew.finish(), lineage.finish(), passes, tx)
+            (passes, tx)
         },
     );
     identity.forget_events();

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use netmortem_formats::tracepoints::Tracepoint;
 
-use crate::ingest::{Event, GapRow, Payloads, Schema, Trace};
+use crate::ingest::{Event, GapRow, Schema, Trace};
 
 mod gaps;
 mod lost;
@@ -102,18 +102,6 @@ impl<T: Tracker> Routes<T> {
         let mut gaps = Gaps::of(trace.gaps.iter().collect());
         let wanted = |kind| self.wants(kind);
         trace.some_at_once(wanted, |events| {
-            for e in events {
-                gaps.until(e.ts, |g| tracker.gap(g));
-                self.feed(trace, tracker, e);
-            }
-        });
-        gaps.rest(|g| tracker.gap(g));
-    }
-    /// The same for a walk that is the last to read the payloads.
-    pub fn run_last<'c>(&self, trace: &Trace<'c>, payloads: Payloads<'c>, tracker: &mut T) {
-        let mut gaps = Gaps::of(trace.gaps.iter().collect());
-        let wanted = |kind| self.wants(kind);
-        trace.some_at_last(payloads, wanted, |events| {
             for e in events {
                 gaps.until(e.ts, |g| tracker.gap(g));
                 self.feed(trace, tracker, e);

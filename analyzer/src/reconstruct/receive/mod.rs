@@ -48,6 +48,6 @@ mod units;
 
 pub use fifo::StreamBytes;
 pub use ledger::Asks;
-pub use routes::run;
+pub use routes::walk;
 pub use tracker::{Coalesced, Receive};
 pub use unit::payload;

@@ -35,26 +35,26 @@ use super::acks::Acks;
 use super::ledger::Asks;
 use super::tracker::{CROWDED, Ledger, Receive};
 use super::units::Units;
-use crate::ingest::{Payloads, Trace};
+use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::context::Cpus;
-use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::dispatch::{Routes, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
 
 /// System calls whose return ends a read of a socket.
 const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
 
-/// Reads the trace, the last to read the payloads.
-pub fn run<'c>(
-    (trace, payloads): (&Trace<'c>, Payloads<'c>),
-    capture: &Capture,
-    identity: &Identity,
-    tcp: &Tcp,
-    asks: Asks<'_>,
-) -> Receive {
+/// Reads the trace.
+pub fn walk<'f>(
+    trace: &'f Trace<'_>,
+    capture: &'f Capture,
+    identity: &'f Identity,
+    tcp: &'f Tcp,
+    asks: Asks<'f>,
+) -> impl Walk<Out = Receive> {
     let s = &trace.schema;
-    let mut t = Ledger {
+    let t = Ledger {
         identity,
         tcp,
         asks,
@@ -88,10 +88,10 @@ pub fn run<'c>(
         has_softirq: s.bind::<SoftirqEntry<'static>>().is_ok() && s.bind::<SoftirqExit<'static>>().is_ok(),
         out: Receive::default(),
     };
-    let routes = routes(trace);
-    routes.run_last(trace, payloads, &mut t);
-    t.out.missing = routes.missing;
-    t.finish()
+    ready(trace, routes(trace), t, |mut t, missing| {
+        t.out.missing = missing;
+        t.finish()
+    })
 }
 
 fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {

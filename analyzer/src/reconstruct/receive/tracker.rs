@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use netmortem_formats::kallsyms::Kallsyms;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::acks::Acks;
@@ -273,7 +274,7 @@ impl Ledger<'_> {
         self.flush_queued(None);
         self.give_up_all();
         // Almost in order: the rows themselves are moved but once.
-        self.out.rows.sort_by_cached_key(|r| (r.start_ns, r.skb_id));
+        self.out.rows.par_sort_by_cached_key(|r| (r.start_ns, r.skb_id));
         self.out
     }
 }

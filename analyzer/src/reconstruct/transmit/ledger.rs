@@ -94,31 +94,43 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         .map(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
         .collect();
     let once = flows.iter().zip(&of_flows).map(|(flow, of)| (flow.0, of.1)).collect();
-    let mut rows: Vec<TxRow> = of_flows.into_iter().flat_map(|of| of.0).collect();
-    rows.extend(
+    let mut parts: Vec<Vec<TxRow>> = of_flows.into_iter().map(|of| of.0).collect();
+    let others = others.par_iter().filter_map(|i| t.packets.get(*i as usize));
+    parts.push(
         others
-            .iter()
-            .filter_map(|i| t.packets.get(*i as usize))
-            .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0))),
+            .map(|p| ledger.packet(p, p.len <= shared.header.unwrap_or(0)))
+            .collect(),
     );
-    for r in &mut rows {
-        // What was lost before it ended may have been its end, its wait or its ACK.
-        let to = match r.end {
-            TxEnd::Open => i64::MAX,
-            _ => r.start_ns.saturating_add(r.total_ns),
-        };
-        // Hashed pointers do not tell a retransmission by its original's address.
-        if lost.within(r.start_ns, to) || (inputs.identity.hashed && r.kind == TxKind::Tcp) {
-            r.confidence = r.confidence.min(Confidence::Weak);
-        }
-    }
-    rows.sort_by_cached_key(|r| (r.start_ns, r.t_sched_ns, r.skb_id));
+    parts
+        .par_iter_mut()
+        .flatten()
+        .for_each(|r| doubted(r, lost, inputs.identity.hashed));
     Transmit {
-        rows,
+        rows: in_order(&parts),
         once,
         again,
         ..Transmit::default()
     }
+}
+
+/// What was lost before it ended may have been its end, its wait or its ACK.
+fn doubted(r: &mut TxRow, lost: &Lost, hashed: bool) {
+    let to = match r.end {
+        TxEnd::Open => i64::MAX,
+        _ => r.start_ns.saturating_add(r.total_ns),
+    };
+    // Hashed pointers do not tell a retransmission by its original's address.
+    if lost.within(r.start_ns, to) || (hashed && r.kind == TxKind::Tcp) {
+        r.confidence = r.confidence.min(Confidence::Weak);
+    }
+}
+
+/// All rows by start; equal ones as they come. Their keys are sorted, and each row is moved once, by all threads.
+fn in_order(parts: &[Vec<TxRow>]) -> Vec<TxRow> {
+    let rows = parts.iter().flatten().zip(0u32..);
+    let mut order: Vec<_> = rows.map(|(r, i)| ((r.start_ns, r.t_sched_ns, r.skb_id, i), r)).collect();
+    order.par_sort_unstable_by_key(|o| o.0);
+    order.par_iter().map(|o| o.1.clone()).collect()
 }
 
 fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {

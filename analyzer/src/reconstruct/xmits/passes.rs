@@ -1,5 +1,7 @@
 //! The result: all passes, found by life and by parent.
 
+use rayon::prelude::*;
+
 use super::tables::{Pass, TxqStop};
 use crate::facts::SkbId;
 
@@ -24,7 +26,7 @@ fn key(p: &Pass) -> u32 {
 
 impl Passes {
     pub(super) fn new(mut rows: Vec<Pass>, mut stops: Vec<TxqStop>, missing: Vec<String>) -> Passes {
-        rows.sort_by_cached_key(|p| (key(p), p.first_ns()));
+        rows.par_sort_by_cached_key(|p| (key(p), p.first_ns()));
         stops.sort_by_key(|s| (s.from_ns, s.txq));
         let mut segments: Vec<(SkbId, u32)> = rows
             .iter()

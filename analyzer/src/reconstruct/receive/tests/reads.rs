@@ -101,7 +101,9 @@ fn coalesced_skbs_are_told() {
         softirqs: &[],
         polls: &[],
     };
-    let found = crate::reconstruct::receive::run((&trace, trace.payloads()), &c, &identity, &tcp, asks);
+    let mut found = crate::reconstruct::receive::walk(&trace, &c, &identity, &tcp, asks);
+    crate::reconstruct::dispatch::together(&trace, trace.payloads(), &mut [&mut found]);
+    let found = crate::reconstruct::dispatch::Walk::finish(found);
     let edges: Vec<_> = found
         .coalesced
         .iter()
