@@ -18,6 +18,8 @@ use super::schema::Schema;
 
 /// Events that are looked up together.
 const AT_ONCE: usize = 64;
+/// Room made for rows in advance, at most: vectors as large as that grow without being moved.
+const ROOM_BYTES: usize = 64 << 20;
 
 /// A merged capture. Borrows the file's bytes; decoded blocks live as long as it.
 #[derive(Debug)]
@@ -213,6 +215,14 @@ impl<'c> Trace<'c> {
             let (_, i) = heads.filter_map(|(i, p)| Some((p.peek()?.ts, i))).min()?;
             parts.get_mut(i)?.next()
         })
+    }
+    /// Room for a row of each event of some names. The machine gives memory only where rows are written; a vector that
+    /// begins small is moved each time it grows.
+    pub fn room<T>(&self, names: &[&str]) -> Vec<T> {
+        let of = names.iter().filter_map(|n| self.info.events.get(*n));
+        let rows = of.fold(0u64, |sum, n| sum.saturating_add(*n));
+        let most = ROOM_BYTES.checked_div(size_of::<T>()).unwrap_or(0);
+        Vec::with_capacity(usize::try_from(rows).unwrap_or(usize::MAX).min(most))
     }
     /// A record of a walk of one CPU as trackers see it.
     #[inline]

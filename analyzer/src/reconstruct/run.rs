@@ -24,12 +24,14 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             (comms, tcp, threads, softirqs, polls)
         },
     );
-    let (polls, no_polls) = polls.rows(&softirqs, &comms);
     let reasons = trace
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let timers = Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses());
+    let ((polls, no_polls), timers) = rayon::join(
+        || polls.rows(&softirqs, &comms),
+        || Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses()),
+    );
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
@@ -45,11 +47,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
             let mut skew = skew::walk(&trace);
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
-            together(
-                &trace,
-                for_rx,
-                &mut [&mut rx, &mut drops, &mut skew, &mut lineage],
-            );
+            together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut skew, &mut lineage]);
             let (mut rx, drops, skew, lineage) = (rx.finish(), drops.finish(), skew.finish(), lineage.finish());
             let cost = observer::Observer::new(&trace);
             let of_rx = observer::receive(&cost, &mut rx.rows);
@@ -180,30 +178,36 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let lost = !trace.gaps.is_empty();
     let probe = trace.schema.format("tcp", "tcp_probe");
     let named = identity.fclone_distance.is_some() && probe.is_some_and(|f| f.field("skaddr").is_some());
-    let balances = balances::compute(&balances::Inputs {
-        units: &lineage.units,
-        connections: &connections,
-        streams: &rx.streams,
-        samples: &tcp.samples,
-        tx: &tx.rows,
-        lost,
-        named,
-    });
-    let limiters = match counted {
-        true => limiters::compute(&limiters::Inputs {
-            capture,
-            connections: &connections,
-            states: &tcp.states,
-            tx: &tx.rows,
-            once: &tx.once,
-            lost,
-        }),
-        false => vec![],
-    };
-    let sockets: FxHashMap<_, _> = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?))).collect();
-    lineage.finish(&rx.coalesced, |head| {
-        balances::unexplained(&balances, *sockets.get(&head)?)
-    });
+    let (balances, limiters) = rayon::join(
+        || {
+            let balances = balances::compute(&balances::Inputs {
+                units: &lineage.units,
+                connections: &connections,
+                streams: &rx.streams,
+                samples: &tcp.samples,
+                tx: &tx.rows,
+                lost,
+                named,
+            });
+            let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
+            let sockets: FxHashMap<_, _> = sockets.collect();
+            lineage.finish(&rx.coalesced, |head| {
+                balances::unexplained(&balances, *sockets.get(&head)?)
+            });
+            balances
+        },
+        || match counted {
+            true => limiters::compute(&limiters::Inputs {
+                capture,
+                connections: &connections,
+                states: &tcp.states,
+                tx: &tx.rows,
+                once: &tx.once,
+                lost,
+            }),
+            false => vec![],
+        },
+    );
     Facts {
         gaps: trace.gaps,
         stats,

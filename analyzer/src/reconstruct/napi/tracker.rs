@@ -134,7 +134,7 @@ pub fn walk(trace: &Trace<'_>) -> Walked {
         t.rows
     });
     let mut rows: Vec<(PollRow, By)> = per_cpu.collect::<Vec<_>>().concat();
-    rows.sort_by_key(|(r, _)| (r.end_ns, r.cpu));
+    rows.par_sort_by_key(|(r, _)| (r.end_ns, r.cpu));
     Walked {
         rows,
         missing: routes.missing,

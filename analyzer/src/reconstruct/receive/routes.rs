@@ -86,7 +86,10 @@ pub fn walk<'f>(
         has_length: s.bind::<SockRecvLength<'static>>().is_ok(),
         has_probe: s.bind::<TcpProbe<'static>>().is_ok(),
         has_softirq: s.bind::<SoftirqEntry<'static>>().is_ok() && s.bind::<SoftirqExit<'static>>().is_ok(),
-        out: Receive::default(),
+        out: Receive {
+            rows: trace.room(&["net:netif_receive_skb"]),
+            ..Receive::default()
+        },
     };
     ready(trace, routes(trace), t, |mut t, missing| {
         t.out.missing = missing;

@@ -34,6 +34,16 @@ use crate::ingest::{StatRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Routes;
 
+/// Of most lives one is seen.
+const FREES: [&str; 2] = ["skb:consume_skb", "skb:kfree_skb"];
+/// Most hops are seen in one of these.
+const STEPS: [&str; 4] = [
+    "net:net_dev_queue",
+    "net:net_dev_start_xmit",
+    "net:netif_rx",
+    "net:netif_receive_skb",
+];
+
 /// Which life each event is about, and all lives.
 #[derive(Debug, Default)]
 pub struct Identity {
@@ -117,8 +127,8 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
     let layout = super::fclone::layout(trace);
     let mut t = Skbs {
         open: FxHashMap::default(),
-        rows: Vec::new(),
-        hops: Vec::new(),
+        rows: trace.room(&FREES),
+        hops: trace.room(&STEPS),
         ids: vec![u32::MAX; trace.recs.len()],
         stacks: Stacks::default(),
         frees: Frees::new(&capture.kallsyms),

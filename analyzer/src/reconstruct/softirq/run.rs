@@ -45,7 +45,7 @@ pub fn run(trace: &Trace<'_>, capture: &Capture, comms: &Comms) -> (Vec<SoftirqR
         .flatten()
         .map(|(row, who)| named(row, who, comms))
         .collect();
-    rows.sort_by_key(|r| (r.start_ns, r.cpu));
+    rows.par_sort_by_key(|r| (r.start_ns, r.cpu));
     (rows, routes.missing)
 }
 

@@ -128,7 +128,9 @@ fn doubted(r: &mut TxRow, lost: &Lost, hashed: bool) {
 /// All rows by start; equal ones as they come. Their keys are sorted, and each row is moved once, by all threads.
 fn in_order(parts: &[Vec<TxRow>]) -> Vec<TxRow> {
     let rows = parts.iter().flatten().zip(0u32..);
-    let mut order: Vec<_> = rows.map(|(r, i)| ((r.start_ns, r.t_sched_ns, r.skb_id, i), r)).collect();
+    let mut order: Vec<_> = rows
+        .map(|(r, i)| ((r.start_ns, r.t_sched_ns, r.skb_id, i), r))
+        .collect();
     order.par_sort_unstable_by_key(|o| o.0);
     order.par_iter().map(|o| o.1.clone()).collect()
 }

@@ -98,6 +98,7 @@ pub fn walk<'f>(
     symbols: &'f Kallsyms,
 ) -> impl Walk<Out = Walked<'f>> {
     let mut t = Transmits::new(identity, tcp, timers, symbols);
+    t.packets = trace.room(&["net:net_dev_queue"]);
     if trace.schema.format("sock", SockSendLength::NAME).is_none() {
         t.descriptors = Some(Descriptors::default());
     }

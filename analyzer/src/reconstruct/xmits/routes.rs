@@ -17,6 +17,7 @@ use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::frames::Inside;
@@ -42,7 +43,7 @@ pub fn walk<'f>(trace: &'f Trace<'_>, capture: &'f Capture, identity: &'f Identi
     let t = Xmits {
         identity,
         symbols: &capture.kallsyms,
-        work: vec![],
+        work: trace.room(&["net:net_dev_queue"]),
         open: FxHashMap::default(),
         cpus: vec![],
         queues: Queues::default(),
@@ -150,7 +151,11 @@ impl Xmits<'_> {
             }
         }
         let (queues, stops) = (&self.queues, &self.stops);
-        let rows = self.work.iter().map(|w| w.row(queues, stops, told, known)).collect();
+        let rows = self
+            .work
+            .par_iter()
+            .map(|w| w.row(queues, stops, told, known))
+            .collect();
         Passes::new(rows, stops.rows(queues), missing)
     }
 }
