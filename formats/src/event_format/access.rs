@@ -50,6 +50,15 @@ impl IntAccess {
         })
     }
 
+    /// Bytes from the payload's start to its end.
+    pub fn end(&self) -> usize {
+        let read = match self.size {
+            1 | 2 | 4 => self.size,
+            _ => 8,
+        };
+        (self.offset as usize).saturating_add(usize::from(read))
+    }
+
     /// Zero-extended (or sign-extended when signed) to 64 bits; `None` past the payload's end.
     #[inline]
     pub fn u64(&self, payload: &[u8]) -> Option<u64> {
@@ -90,7 +99,8 @@ impl StrAccess {
     #[inline]
     pub fn bytes<'a>(&self, payload: &'a [u8]) -> Option<&'a [u8]> {
         let all = self.0.bytes(payload)?;
-        all.get(..memchr::memchr(0, all).unwrap_or(all.len()))
+        // Names are short, and where nobody looks at one no search is left.
+        all.get(..all.iter().position(|b| *b == 0).unwrap_or(all.len()))
     }
 }
 

@@ -33,6 +33,16 @@ pub trait FieldType {
     fn bind(format: &EventFormat, names: &[&str], endian: Endian) -> Option<Self::Access>;
     /// Reads.
     fn get<'a>(access: &Self::Access, payload: &'a [u8]) -> Option<Self::Value<'a>>;
+    /// Bytes that a payload must have for [`FieldType::get`] to find it, where that is the same for all payloads.
+    fn least(access: &Self::Access) -> usize {
+        let _ = access;
+        0
+    }
+    /// [`FieldType::get`] of a payload that has so many: an integer is there, so reading one that nobody looks at costs nothing.
+    #[inline]
+    fn get_there<'a>(access: &Self::Access, payload: &'a [u8]) -> Option<Self::Value<'a>> {
+        Self::get(access, payload)
+    }
 }
 
 impl<T: FieldType> FieldType for Option<T> {
@@ -59,6 +69,13 @@ macro_rules! int_field {
             fn get(access: &IntAccess, payload: &[u8]) -> Option<$t> {
                 access.u64(payload).map(|v| v as $t)
             }
+            fn least(access: &IntAccess) -> usize {
+                access.end()
+            }
+            #[inline(always)]
+            fn get_there(access: &IntAccess, payload: &[u8]) -> Option<$t> {
+                Some(Self::get(access, payload).unwrap_or_default())
+            }
         }
     )*};
 }
@@ -73,6 +90,13 @@ impl FieldType for bool {
     #[inline]
     fn get(access: &IntAccess, payload: &[u8]) -> Option<bool> {
         access.u64(payload).map(|v| v != 0)
+    }
+    fn least(access: &IntAccess) -> usize {
+        access.end()
+    }
+    #[inline(always)]
+    fn get_there(access: &IntAccess, payload: &[u8]) -> Option<bool> {
+        Some(Self::get(access, payload).unwrap_or_default())
     }
 }
 
@@ -125,6 +149,8 @@ macro_rules! tracepoint {
         #[derive(Debug, Clone)]
         pub struct Bound {
             $( $field: <$ty as $crate::tracepoints::FieldType>::Access, )*
+            /// Bytes that every payload has.
+            least_len: usize,
         }
         impl $crate::tracepoints::Tracepoint for $name<'static> {
             const SYSTEM: &'static str = $system;
@@ -135,15 +161,22 @@ macro_rules! tracepoint {
                 format: &$crate::event_format::EventFormat,
                 endian: $crate::endian::Endian,
             ) -> Result<Bound, $crate::tracepoints::MissingField> {
-                Ok(Bound {
+                let mut bound = Bound {
                     $( $field: <$ty as $crate::tracepoints::FieldType>::bind(format, &[stringify!($field) $(, $alt)*], endian)
                         .ok_or($crate::tracepoints::MissingField(stringify!($field)))?, )*
-                })
+                    least_len: 0,
+                };
+                $( bound.least_len = bound.least_len.max(<$ty as $crate::tracepoints::FieldType>::least(&bound.$field)); )*
+                Ok(bound)
             }
-            #[inline]
+            // Into each handler: a field that it does not look at is not read there.
+            #[inline(always)]
             fn read<'a>(bound: &Bound, payload: &'a [u8]) -> Option<$name<'a>> {
+                if payload.len() < bound.least_len {
+                    return None;
+                }
                 Some($name {
-                    $( $field: <$ty as $crate::tracepoints::FieldType>::get(&bound.$field, payload)?, )*
+                    $( $field: <$ty as $crate::tracepoints::FieldType>::get_there(&bound.$field, payload)?, )*
                     payload: ::core::marker::PhantomData,
                 })
             }

@@ -54,11 +54,15 @@ fn before<const N: usize>(
     times: [i64; N],
     mut near: Option<usize>,
 ) -> [usize; N] {
+    let mut last = None;
     times.map(|ts| {
-        let place = match near.filter(|n| *n <= len) {
-            None => parted(0, len, |i| at(i) < ts),
-            Some(from) => parted_near(from, len, |i| at(i) < ts),
+        // A stage that took no time ends where it began.
+        let place = match (last.filter(|(of, _)| *of == ts), near.filter(|n| *n <= len)) {
+            (Some((_, place)), _) => place,
+            (None, None) => parted(0, len, |i| at(i) < ts),
+            (None, Some(from)) => parted_near(from, len, |i| at(i) < ts),
         };
+        last = Some((ts, place));
         near = Some(place);
         place
     })
@@ -145,7 +149,12 @@ impl<'t> Observer<'t> {
         let start = |i: usize| of.get(i).map_or(i64::MAX, |p: &Part| p.start_ns);
         let begun = before(of.len(), start, times, None);
         let mut counts = [0; N];
+        let mut known = None;
         for ((count, n), ts) in counts.iter_mut().zip(begun).zip(times) {
+            if let Some((_, same)) = known.filter(|(of, _)| *of == ts) {
+                *count = same;
+                continue;
+            }
             let mut parts = of.get(..n).unwrap_or(&[]).iter().rev();
             let Some(last) = parts.next() else { continue };
             *count = last.before + self.within(last, ts);
@@ -153,6 +162,7 @@ impl<'t> Observer<'t> {
             for p in parts.take_while(|p| p.end_ns >= ts) {
                 *count -= u64::from(p.to - p.from) - self.within(p, ts);
             }
+            known = Some((ts, *count));
         }
         counts
     }
