@@ -125,7 +125,7 @@ fn doubted(r: &mut TxRow, lost: &Lost, hashed: bool) {
     }
 }
 
-/// All rows by start; equal ones as they come. Their keys are sorted, and each row is moved once, by all threads.
+/// All rows by start; equal ones as they come. Their keys are sorted, and each row is copied once, by all threads.
 fn in_order(parts: &[Vec<TxRow>]) -> Vec<TxRow> {
     let rows = parts.iter().flatten().zip(0u32..);
     let mut order: Vec<_> = rows
