@@ -8,6 +8,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::FxHashMap;
 
+use super::acks::Standing;
 use crate::ingest::{Event, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
@@ -33,14 +34,27 @@ pub struct Layout {
     pub hashed: bool,
     /// The recording tells retransmits.
     pub tells_resent: bool,
-    /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending.
-    resent: Vec<u32>,
+    /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending; what the
+    /// ACKs told of the socket then.
+    resent: Vec<(u32, Standing)>,
+    /// Retransmits of which no frame above the original is known (copies), by position of their event, ascending.
+    copied: Vec<(u32, Standing)>,
+}
+
+/// What is told at a position.
+fn at(told: &[(u32, Standing)], index: u32) -> Option<Standing> {
+    let at = told.binary_search_by_key(&index, |(i, _)| *i).ok()?;
+    told.get(at).map(|(_, s)| *s)
 }
 
 impl Layout {
-    /// Whether the frame queued at a position was sent again, not sent first.
-    pub fn is_resent(&self, index: u32) -> bool {
-        self.resent.binary_search(&index).is_ok()
+    /// For a frame queued at a position that was sent again, not sent first: what the ACKs told of its socket then.
+    pub fn resent(&self, index: u32) -> Option<Standing> {
+        at(&self.resent, index)
+    }
+    /// The same for the event of a retransmit, where its frame is not known by its address.
+    pub fn copied(&self, index: u32) -> Option<Standing> {
+        at(&self.copied, index)
     }
     /// Whether an address is a companion's by its place in the slab.
     pub fn is_companion(&self, addr: u64) -> bool {
@@ -89,8 +103,8 @@ struct Learn {
     /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
     /// receives before the queueing returns, and what answers is queued on the same CPU.
     last: FxHashMap<i64, (u32, u64)>,
-    /// Frames that a retransmit was told of right after, and how far above the original they lay.
-    resent: Vec<(u32, u64)>,
+    /// Retransmits: their events, the frame told right before, and how far above the original it lay.
+    resent: Vec<(u32, Option<(u32, u64)>)>,
 }
 
 impl Tracker for Learn {}
@@ -114,8 +128,10 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
     });
     let tells = routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, e, p| {
         t.originals.insert(p.skbaddr);
-        if let Some((index, addr)) = t.last.get(&context(e)).filter(|_| p.err.unwrap_or(0) == 0) {
-            t.resent.push((*index, addr.wrapping_sub(p.skbaddr)));
+        if p.err.unwrap_or(0) == 0 {
+            let frame = t.last.get(&context(e));
+            let frame = frame.map(|(index, addr)| (*index, addr.wrapping_sub(p.skbaddr)));
+            t.resent.push((e.index, frame));
         }
     });
     routes.on::<NetifReceiveSkb<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
@@ -136,7 +152,25 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         .or_else(|| trace.schema.format("net", "netif_receive_skb"))
         .and_then(|f| f.field("skbaddr"))
         .is_some_and(|f| f.size == 8);
-    learn.layout(wide, tells)
+    let retransmits = std::mem::take(&mut learn.resent);
+    let mut layout = learn.layout(wide, tells);
+    if layout.hashed || retransmits.is_empty() {
+        return layout;
+    }
+    let (mut resent, mut copied) = (vec![], vec![]);
+    for (event, frame) in retransmits {
+        match frame.filter(|(_, d)| Some(*d) == layout.distance) {
+            Some((index, _)) => resent.push((index, event)),
+            None => copied.push((event, event)),
+        }
+    }
+    resent.sort_unstable();
+    layout.resent = resent.iter().map(|(index, _)| (*index, Standing::UNTOLD)).collect();
+    let told = super::acks::told(trace, &layout);
+    let judged = |(index, event)| (index, at(&told, event).unwrap_or(Standing::UNTOLD));
+    layout.resent = resent.into_iter().map(judged).collect();
+    layout.copied = copied.into_iter().map(judged).collect();
+    layout
 }
 
 impl Learn {
@@ -165,15 +199,13 @@ impl Learn {
             _ => None,
         };
         let distance = paired.or(place.filter(|r| PLAUSIBLE.contains(r)));
-        let of = |(index, d): (u32, u64)| (Some(d) == distance).then_some(index);
-        let mut resent: Vec<u32> = self.resent.into_iter().filter_map(of).collect();
-        resent.sort_unstable();
         Layout {
             distance,
             stride: distance.is_some() && place == distance.map(|d| d % STRIDE),
             hashed: false,
             tells_resent: tells,
-            resent,
+            resent: vec![],
+            copied: vec![],
         }
     }
 }

@@ -57,6 +57,10 @@ pub struct Life {
     pub last_len: Option<u32>,
     /// An original whose clone was queued for transmit.
     pub sent: bool,
+    /// When its first frame was queued, and its length.
+    pub first: Option<(i64, u32)>,
+    /// An original first seen when it was sent again: its bytes were sent before its first event.
+    pub late: bool,
     /// Device entries.
     pub hops: u32,
     /// Least link.

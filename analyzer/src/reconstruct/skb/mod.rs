@@ -1,7 +1,8 @@
 //! Identity of skbs: which life of its address each event is about, and the lives themselves.
 //!
 //! In: every event that names an skb. Out: [`Identity`]: the life of each event (by position in the merged sequence), the
-//! rows of `skbs` and `hops`. Everything downstream asks for lives, never for addresses. Must not know sockets or tasks.
+//! rows of `skbs` and `hops`. Everything downstream asks for lives, never for addresses. Must not know sockets or tasks
+//! (`acks` alone knows the ends of sockets that send again).
 //!
 //! An address is re-used within microseconds and most TCP skbs die without an event, so a life is an epoch of its address:
 //!
@@ -16,6 +17,7 @@
 //! A free that names an address whose life must already have ended silently, from a place where such skbs are not freed, is
 //! the free of an untracked re-use (netlink, unix): it is counted, not taken as the end of a long life. Rules: RECONSTRUCTION 3a.
 
+mod acks;
 mod deaths;
 mod fclone;
 mod frees;

@@ -1,3 +1,5 @@
+mod resent;
+
 use super::tables::{BirthKind, DeathKind, SkbClass};
 use crate::Confidence;
 use crate::testing::{Ctx, FCLONE, N, S, Script};

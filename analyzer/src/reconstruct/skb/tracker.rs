@@ -119,6 +119,8 @@ impl Skbs<'_> {
                 bytes: len,
                 last_len: len,
                 sent: false,
+                first: None,
+                late: false,
                 hops: 0,
                 // Equal hashes are almost surely equal addresses.
                 confidence: match self.layout.hashed {

@@ -1,5 +1,6 @@
 //! The transmit path: write queue, device queue, qdisc, driver, and packets that are sent on.
 
+use super::acks::Fate;
 use super::identity::Sent;
 use super::life::Phase;
 use super::tables::{BirthKind, SkbClass};
@@ -40,19 +41,27 @@ impl Skbs<'_> {
     }
 
     /// The original below a frame, if it is an fclone companion: an original that is open, or one told by the frame's
-    /// place in the slab. One that was sent before and is not sent again is another skb at the same address.
-    fn original_of(&mut self, e: &Event<'_>, addr: u64) -> Option<(SkbId, bool, Confidence)> {
+    /// place in the slab. One that was sent before and is not sent again is another skb at the same address; so is one
+    /// that was acknowledged whole before it is sent again.
+    fn original_of(&mut self, e: &Event<'_>, addr: u64, len: u32) -> Option<(SkbId, bool, Confidence)> {
         let below = addr.wrapping_sub(self.layout.distance?);
-        let again = self.layout.is_resent(e.index);
+        let resent = self.layout.resent(e.index);
         let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
+        let fate = open
+            .as_ref()
+            .filter(|o| o.sent)
+            .zip(resent)
+            .map(|(o, s)| s.fate(o, Some(len)));
         let link = match &open {
             // Without tcp_retransmit_skb nobody says whether it was sent again.
             Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
-            Some(o) if !o.sent || again => Some(o.confidence),
+            Some(o) if !o.sent || fate == Some(Fate::Alive) => Some(o.confidence),
+            Some(o) if fate == Some(Fate::Untold) => Some(o.confidence.min(Confidence::Weak)),
             _ => None,
         };
         if let (Some(o), Some(link)) = (open, link) {
             let before = std::mem::replace(&mut o.sent, true);
+            o.first = o.first.or(Some((e.ts, len)));
             // Across a loss it may be another original at that address.
             let link = match o.last_ns < self.barrier {
                 true => link.min(Confidence::Weak),
@@ -62,7 +71,7 @@ impl Skbs<'_> {
             (o.last_ns, o.last_cpu) = (e.ts, e.cpu);
             return Some((o.id, before, link));
         }
-        if !self.layout.is_companion(addr) {
+        if !self.layout.is_companion(addr) && fate != Some(Fate::Over) {
             return None;
         }
         let unnamed = (Name::default(), None);
@@ -75,14 +84,15 @@ impl Skbs<'_> {
             unnamed,
         );
         if let Some(o) = self.open.get_mut(&below) {
-            (o.sent, o.confidence) = (true, o.confidence.min(Confidence::Strong));
+            (o.sent, o.first, o.late) = (true, Some((e.ts, len)), resent.is_some());
+            o.confidence = o.confidence.min(Confidence::Strong);
         }
-        Some((id, again, Confidence::Strong))
+        Some((id, resent.is_some(), Confidence::Strong))
     }
 
     /// A new frame is queued: companion of an original, or not.
     fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        let original = self.original_of(e, addr);
+        let original = self.original_of(e, addr, len);
         // Without the companions' place a frame whose original no event named may be one all the same.
         let class = match original {
             Some(_) => SkbClass::TxClone,
@@ -178,8 +188,11 @@ impl Skbs<'_> {
             return;
         }
         let open = self.open.get(&addr).filter(|l| l.class == SkbClass::TxOriginal);
+        // Sent again as a copy: what became of it is not judged yet.
+        let copied = self.layout.copied(e.index).filter(|_| tail.is_none());
+        let fate = open.filter(|l| l.sent).zip(copied).map(|(l, s)| s.fate(l, None));
         // An original that was sent left the write queue: the same address as its tail is a new skb.
-        let same = open.is_some_and(|l| tail.is_none() || !l.sent);
+        let same = open.is_some_and(|l| fate != Some(Fate::Over) && (tail.is_none() || !l.sent));
         // So is most often a tail that shrank: the one before it took it in whole (`tcp_grow_skb`), or only some of it.
         let shrank = same
             && open
@@ -189,9 +202,16 @@ impl Skbs<'_> {
         if shrank {
             self.tail(e, addr, Confidence::Weak);
         } else if same {
-            self.touch(e, addr, Phase::WriteQueue, Confidence::Strong);
+            let link = match fate {
+                Some(Fate::Untold) => Confidence::Weak,
+                _ => Confidence::Strong,
+            };
+            self.touch(e, addr, Phase::WriteQueue, link);
         } else {
             self.tail(e, addr, Confidence::Certain);
+            if let Some(l) = self.open.get_mut(&addr).filter(|_| tail.is_none()) {
+                (l.sent, l.late) = (true, true);
+            }
         }
         if let Some(len) = tail {
             self.length(addr, len);
