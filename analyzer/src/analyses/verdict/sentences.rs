@@ -125,6 +125,11 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
             ),
         );
     }
+    let again = t
+        .connections
+        .iter()
+        .filter(|c| c.retransmits.is_some_and(|n| n > 0))
+        .count();
     let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();
     // By segments where they are known of all, else by calls.
     let most = match t.retransmits_unsized {
@@ -146,7 +151,7 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     (
         Tone::Notice,
         format!(
-            "{} on {} (calls: {}){most}{refused}.",
+            "{} on {again} of {} (calls: {}){most}{refused}.",
             t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")

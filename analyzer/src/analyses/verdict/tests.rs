@@ -185,7 +185,7 @@ fn the_tcp_line() {
     };
     assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
     let (tone, s) = sentences::tcp(&tcp(3));
-    let expect = "6 TCP segments were sent again by 3 calls on 0 sockets (calls: 3 rto).";
+    let expect = "6 TCP segments were sent again by 3 calls on 0 of 0 sockets (calls: 3 rto).";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
     // Of some calls it is not known how many segments they sent: then the sum is not given as all.
     let some = Tcp {
