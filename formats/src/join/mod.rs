@@ -10,9 +10,12 @@
 //!                                                       kinds of events are not in the others, so that nothing counts twice
 //! ```
 
+mod notes;
 mod packets;
 #[cfg(test)]
 mod tests;
+
+pub use notes::notes;
 
 use crate::bundle::{self, PacketsName, PagesEncoder, PlannedTap};
 use crate::bytes::Bytes;
@@ -194,21 +197,6 @@ fn next_tap(c: &Capture) -> Option<u32> {
     }
 }
 
-/// What a bundle says of itself in sentences: the notes of its manifest, and what went wrong by its end. Each once.
-pub fn notes(capture: &Capture) -> Vec<String> {
-    let begin = capture.manifest.as_ref().and_then(|m| m.get("notes")?.as_array());
-    let end = capture.end.as_ref().and_then(|e| e.get("problems")?.as_array());
-    let all = begin.into_iter().flatten().chain(end.into_iter().flatten());
-    let mut out: Vec<String> = vec![];
-    for text in all.filter_map(|n| n.as_str()) {
-        // What a note says in more words is not said again.
-        if !out.iter().any(|o| o.contains(text)) {
-            out.push(text.to_owned());
-        }
-    }
-    out
-}
-
 /// Puts a value behind the others of a list of the manifest.
 fn push(c: &mut Capture, list: &str, value: serde_json::Value) {
     let Some(manifest) = c.manifest.as_mut().and_then(|m| m.as_object_mut()) else {
@@ -300,7 +288,7 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
     all.extend_from_slice(&more.bytes);
     base.bytes = Bytes::Owned(all);
     let moved = |r: &std::ops::Range<u64>| r.start.saturating_add(bytes)..r.end.saturating_add(bytes);
-    let file = file_name(more);
+    let file = notes::label(&base, more);
     for m in &more.members {
         let name = match bundle::parse_packets_name(&m.name) {
             Some(n) => bundle::packets_name(PacketsName {
@@ -332,6 +320,8 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
     base.cpu_stats.extend(more.cpu_stats.iter().cloned());
     base.problems.extend(more.problems.iter().cloned());
     base.complete &= more.complete;
+    // Before the base's end is forgotten.
+    notes::put(&mut base, more, &file);
     if more.end.is_none() {
         base.end = None;
     }
@@ -345,10 +335,6 @@ fn bundles(mut base: Capture, more: &Capture) -> Result<Capture, JoinError> {
         .and_then(|m| m.pointer_mut("/plan/events")?.as_array_mut());
     if let (Some(own), Some(events)) = (own, events) {
         own.extend(events);
-    }
-    // Its notes are of a part of what is read now: whose they are is said.
-    for note in notes(more) {
-        push(&mut base, "notes", format!("{file}: {note}").into());
     }
     push(&mut base, JOINED, other.into());
     Ok(base)

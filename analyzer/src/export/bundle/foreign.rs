@@ -142,8 +142,6 @@ fn manifest(capture: &Capture, info: &CaptureInfo, used: &[&Stream], instance: &
         "This bundle was made of {source} ({} {}) by netmortem convert. It has what that has: no counters or settings of the host.",
         capture.format, capture.format_version
     )];
-    let told = capture.problems.iter().map(|p| p.message.as_str());
-    notes.extend(told.map(|p| format!("Of the original: {p}.")));
     let others = |of: fn(&StreamInfo) -> u64| {
         let streams = info.streams.iter().filter(|s| !s.used);
         streams.map(of).fold(0, u64::saturating_add)
