@@ -7,6 +7,9 @@
 //! ffffffffc0201000 t veth_xmit\t[veth]            3f200f90 t veth_xmit\t[veth]
 //! ```
 
+/// Most bytes of the text that [`expand`] gives: those of a real kernel are some 6 MB, and 22 kB of a file could become gigabytes.
+pub const MAX_TEXT_BYTES: usize = 64 << 20;
+
 /// Builds the lines; addresses are taken modulo 2^64.
 #[derive(Debug, Default)]
 pub struct Deltas {
@@ -37,9 +40,11 @@ impl Deltas {
     }
 }
 
-/// The text of kallsyms again, addresses with 16 digits. `None` when a line is none of those: all after it would be wrong.
+/// The text of kallsyms again, addresses with 16 digits. `None` when a line is none of those: all after it would be wrong;
+/// and when the text would be larger than [`MAX_TEXT_BYTES`].
 pub fn expand(deltas: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(deltas.len().saturating_mul(3) / 2);
+    let expected = deltas.len().saturating_mul(3) / 2;
+    let mut out = Vec::with_capacity(expected.min(MAX_TEXT_BYTES));
     let mut address = 0u64;
     let mut lines = deltas;
     while !lines.is_empty() {
@@ -55,6 +60,10 @@ pub fn expand(deltas: &[u8]) -> Option<Vec<u8>> {
             true => address.wrapping_sub(delta),
             false => address.wrapping_add(delta),
         };
+        // 16 digits and the end of the line.
+        if out.len().saturating_add(rest.len()).saturating_add(17) > MAX_TEXT_BYTES {
+            return None;
+        }
         hex(address, 16, &mut out);
         out.extend_from_slice(rest);
         out.push(b'\n');

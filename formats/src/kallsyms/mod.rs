@@ -15,7 +15,7 @@ mod tests;
 
 use std::sync::OnceLock;
 
-pub use deltas::{Deltas, expand};
+pub use deltas::{Deltas, MAX_TEXT_BYTES, expand};
 
 /// An address this far above the nearest symbol is not inside it: kernel functions are smaller, and between modules
 /// lies memory that belongs to none.

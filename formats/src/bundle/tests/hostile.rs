@@ -168,3 +168,20 @@ fn any_single_byte_changed_opens() {
         }
     }
 }
+
+/// Some bytes of a file, 12 MB of distances: no symbols, and said so, instead of 72 MB of text.
+#[test]
+fn symbols_do_not_grow_past_their_limit() {
+    let mut w = BundleWriter::new(Vec::new(), &manifest()).unwrap();
+    let lines = "0 \n".repeat(4_000_000);
+    let symbols = PagesEncoder::new(1).unwrap().encode(lines.as_bytes()).unwrap();
+    assert!(symbols.len() < 4_000, "{}", symbols.len());
+    w.append(names::SYMBOLS, &symbols).unwrap();
+    let c = open(w.finish(end()).unwrap().0);
+    assert!(c.kallsyms.text().is_empty());
+    assert!(
+        messages(&c).contains("symbols.zst: addresses have no names"),
+        "{}",
+        messages(&c)
+    );
+}
