@@ -1,5 +1,6 @@
 //! Files of packets that were joined to a recording: what became of each, and which devices there are to name.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use netmortem_formats::Capture;
@@ -30,6 +31,9 @@ pub struct JoinedFile {
     pub errors: u64,
     /// Why none was looked for; empty where they were.
     pub because: String,
+    /// None matched, no device was given for it, and it names none that the recording knows, as a pcap never does.
+    #[serde(skip)]
+    pub nameless: bool,
 }
 
 impl JoinedFile {
@@ -58,9 +62,13 @@ impl JoinedFile {
 
     /// What is wrong when nothing matched; `None` where something did, or there was nothing to match.
     pub fn warning(&self) -> Option<String> {
+        let why = match self.nameless {
+            true => "the file names no device of this recording: give it as DEVICE=FILE",
+            false => "it may be of another device, another network namespace or another host",
+        };
         (self.matched == 0 && self.packets > 0 && self.because.is_empty()).then(|| {
             format!(
-                "None of the {} packets of {} fits an event of this recording: it may be of another device, another network namespace or another host.",
+                "None of the {} packets of {} fits an event of this recording: {why}.",
                 self.packets, self.file
             )
         })
@@ -69,24 +77,35 @@ impl JoinedFile {
 
 /// What became of the files that were joined.
 pub fn joined(facts: &Facts, capture: &Capture, files: &[JoinedPackets]) -> Vec<JoinedFile> {
-    let (packets, errors, because) = match matched(facts, capture) {
-        Ok((_, packets, errors)) => (packets, errors, String::new()),
+    let (interfaces, packets, errors, because) = match matched(facts, capture) {
+        Ok((interfaces, packets, errors)) => (interfaces, packets, errors, String::new()),
         Err(e) => {
-            let (_, packets, errors) = read(capture);
+            let (interfaces, packets, errors) = read(capture);
             let because = match packets.is_empty() {
                 true => String::new(),
                 false => e.to_string(),
             };
-            (packets, errors, because)
+            (interfaces, packets, errors, because)
         }
     };
+    // Read for a warning only.
+    let known = OnceCell::new();
     let of = |f: &JoinedPackets| {
-        let w = Written::of(packets.iter().filter(|p| p.tap == f.tap));
+        let own = || packets.iter().filter(|p| p.tap == f.tap);
+        let w = Written::of(own());
+        let matched = w.certain.saturating_add(w.strong);
+        let named = || {
+            let known = known.get_or_init(|| devices(capture));
+            let used: BTreeSet<usize> = own().map(|p| p.interface).collect();
+            let mut names = used.iter().filter_map(|i| interfaces.get(*i));
+            names.any(|i| known.contains(&i.name))
+        };
         JoinedFile {
+            nameless: f.device.is_empty() && matched == 0 && w.packets > 0 && !named(),
             file: f.file.clone(),
             device: f.device.clone(),
             packets: w.packets,
-            matched: w.certain.saturating_add(w.strong),
+            matched,
             ambiguous: w.ambiguous,
             unmatched: w.unmatched,
             errors: errors.get(&f.tap).copied().unwrap_or(0).saturating_add(f.errors),

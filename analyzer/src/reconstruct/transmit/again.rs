@@ -1,12 +1,12 @@
 //! How many segments each retransmission sent: a call of `tcp_retransmit_skb` sends one skb, of one or more.
 //!
 //! In: the packets of each socket, header sizes, passes over devices. Out: (row of `retransmits`, segments). Must not guess:
-//! a frame of unknown size is in no row.
+//! a frame of unknown size is in no row, nor one of a socket whose MSS changed that may be of one or more.
 //!
 //! ```text
 //! frame ─ net_dev_start_xmit of it ──> gso_segs                     (`__tcp_transmit_skb` writes the skb's segment count there)
-//!       └ cut or held by a qdisc ────> ceil((length - headers) / MSS)   MSS: the socket's largest gso_size or piece of a cut frame
-//!                                      1, when it is no longer than a segment that was sent
+//!       └ cut or held by a qdisc ────> ceil((length - headers) / MSS)   MSS: what all gso_size and pieces of cut frames of the socket are
+//!                                      1, when it is no longer than the smallest of them, or (there is none) than a segment that was sent
 //! ```
 
 use super::flow::{Of, Shared, carries_data};
@@ -33,15 +33,18 @@ pub(super) fn segments(
             continue;
         }
         let data = packets().filter(|p| p.retransmit.is_some() || carries_data(p, Some(header)));
-        let (mut mss, mut one) = (None, None);
-        for (size, whole) in data.filter_map(|p| largest(p, header, passes)) {
+        let (mut whole, mut one): (Option<(u32, u32)>, Option<u32>) = (None, None);
+        for (size, full) in data.filter_map(|p| largest(p, header, passes)) {
             one = one.max(Some(size));
-            mss = mss.max(Some(size).filter(|_| whole));
+            if full {
+                whole = whole.map(|(a, b)| (a.min(size), b.max(size))).or(Some((size, size)));
+            }
         }
         for p in packets().filter(cut) {
             let payload = p.len.saturating_sub(header);
-            let n = match mss {
-                Some(mss) => Some(payload.div_ceil(mss).max(1)),
+            let n = match whole {
+                Some((mss, other)) if mss == other => Some(payload.div_ceil(mss).max(1)),
+                Some((least, _)) => Some(1).filter(|_| payload <= least),
                 None => Some(1).filter(|_| Some(payload) <= one),
             };
             out.extend(p.retransmit.zip(n));

@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
+mod again;
 mod censored;
 mod fair_queue;
 mod old_kernels;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::join::join;
-use netmortem_formats::pcapng::{RawPacket, annotated_head, packet_block};
+use netmortem_formats::pcapng::{AnnotatedInterface, RawPacket, annotated_head, annotated_packet, packet_block};
 use netmortem_formats::{Bytes, Capture, Coding, Locus, Member, open_bytes};
 
 use crate::export::packets::{devices, write};
@@ -174,6 +174,43 @@ fn what_became_of_a_joined_file_is_told() {
         warning.starts_with(&format!("None of the {} packets of sender.pcap", w.packets)),
         "{warning}"
     );
+    assert!(warning.contains("of another device"), "{warning}");
+}
+
+/// A pcap names no device; a pcapng may name one, of this recording or of none.
+#[test]
+fn a_file_that_names_no_device_is_to_be_given_one() {
+    let (base, pcap) = bundle();
+    let facts = crate::analyze(&base, &Default::default());
+    let nameless = open_bytes("/tmp/s.pcap", Bytes::Owned(pcap)).unwrap();
+    let of = |name: &str| {
+        let interface = AnnotatedInterface {
+            name: name.into(),
+            link_type: 1,
+            ..AnnotatedInterface::default()
+        };
+        let ns = base.clock_pairs[0].realtime_ns.unwrap().cast_unsigned();
+        let raw = RawPacket {
+            interface: 0,
+            ts: None,
+            data: &[1, 2, 3, 4],
+            original_bytes: 4,
+            flags: None,
+            dropped_before: None,
+            offset: 0,
+        };
+        let packet = annotated_packet(0, ns, &raw, "");
+        let file = [annotated_head("", "", "", &[interface]), packet].concat();
+        open_bytes("/tmp/s.pcapng", Bytes::Owned(file)).unwrap()
+    };
+    let asks = "the file names no device of this recording: give it as DEVICE=FILE.";
+    let other = "it may be of another device, another network namespace or another host.";
+    for (file, why) in [(nameless, asks), (of("lo0"), asks), (of("va"), other)] {
+        let told = crate::Told::of(&join(bundle().0, &file, None).unwrap(), &facts);
+        assert_eq!(told.packets[0].matched, 0);
+        let warning = told.packets[0].warning().unwrap();
+        assert!(warning.ends_with(why), "{warning}");
+    }
 }
 
 /// Devices of the recording, of its snapshots and its events.
