@@ -37,8 +37,9 @@ pub fn section(input: &Input<'_>) -> Section {
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
     let worst = input.answers.verdict.iter().map(|line| line.tone);
-    let lead = if worst.clone().any(|tone| tone == Tone::Bad) {
-        "Something is wrong; it is marked bad."
+    let wrong = wrong(&input.answers.verdict);
+    let lead = if !wrong.is_empty() {
+        wrong.as_str()
     } else if worst.clone().any(|tone| tone == Tone::Notice) {
         "Nothing is plainly wrong; what is worth a look is marked."
     } else if worst.clone().any(|tone| tone == Tone::Unknown) {
@@ -51,6 +52,26 @@ pub fn section(input: &Input<'_>) -> Section {
         title: "Verdict".into(),
         lead: lead.into(),
         blocks,
+    }
+}
+
+/// What is bad, in the words of its lines up to their first pause; empty when nothing is.
+fn wrong(verdict: &[Line]) -> String {
+    let bad = verdict.iter().filter(|line| line.tone == Tone::Bad);
+    let words = |line: &Line| {
+        let end = line.sentence.find([';', '.']).filter(|at| {
+            let after = line.sentence.get(at + 1..).unwrap_or("");
+            after.is_empty() || after.starts_with(' ')
+        });
+        line.sentence
+            .get(..end.unwrap_or(line.sentence.len()))
+            .unwrap_or("")
+            .to_owned()
+    };
+    let words: Vec<String> = bad.map(words).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("Something is wrong: {}.", words.join("; ")),
     }
 }
 

@@ -123,6 +123,26 @@ fn the_first_page_says_where_the_recording_is_from_and_how_good_it_is() {
 }
 
 #[test]
+fn of_a_file_that_is_cut_nobody_knows_what_it_lost() {
+    let mut facts = fixture::facts();
+    (facts.capture.lost_events, facts.capture.losses_of_unknown_size) = (0, 0);
+    let losses = |facts: &netmortem_analyzer::Facts| {
+        let section = first_page(facts);
+        let tiles = section.blocks.into_iter().find_map(|block| match block {
+            Block::Tiles(tiles) => Some(tiles),
+            _ => None,
+        });
+        let tile = tiles.unwrap().swap_remove(0);
+        (tile.severity, tile.value.to_string())
+    };
+    facts.capture.complete = true;
+    assert_eq!(losses(&facts), (Severity::Good, "none".to_owned()));
+    facts.capture.complete = false;
+    assert_ne!(losses(&facts).0, Severity::Good);
+    assert_eq!(losses(&facts).1, "none seen");
+}
+
+#[test]
 fn the_trigger_of_a_flight_recorder_is_said_first() {
     let mut facts = fixture::facts();
     facts.capture.flight = serde_json::from_value(serde_json::json!({

@@ -127,15 +127,17 @@ pub fn trust(quality: &Quality) -> Block {
     };
     let (lost, unknown) = (capture.lost_events, capture.losses_of_unknown_size);
     let losses = tile(
-        judged(lost == 0 && unknown == 0),
+        judged(lost == 0 && unknown == 0 && capture.complete),
         "Events lost",
         match (lost, unknown) {
+            (0, 0) if !capture.complete => "none seen".to_owned(),
             (0, 0) => "none".to_owned(),
             (0, n) => format!("{} × unknown", format::count(n)),
             (n, 0) => format::count(n),
             (n, _) => format!("≥ {}", format::count(n)),
         },
         match unknown {
+            0 if lost == 0 && !capture.complete => "what the missing part of the file held is not known".to_owned(),
             0 => format!("{} of all events", format::percent(quality.lost_share)),
             n => format!("{} of unknown size", counted(n, "loss").replace("losss", "losses")),
         },
