@@ -26,19 +26,20 @@ use super::owners::Of;
 use super::subject::{Ends, Subject};
 use crate::facts::{Facts, SkbId};
 use crate::ingest::Trace;
+use crate::reconstruct::drops::is_no_packet;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
 use crate::table::Cell;
 
 /// ns within which an answer (RST, ICMP) and the free of the packet that caused it follow each other.
 const SAME_PACKET_NS: i64 = 1_000_000;
-/// Beginnings of names of functions that free datagrams, or what is no packet of an IP flow.
-const NOT_TCP: [&str; 10] = [
+/// Beginnings of names of functions that free datagrams, or what is no packet of an IP flow. Not `arp_`: what waits for a
+/// neighbour is freed there.
+const NOT_TCP: [&str; 9] = [
     "udp",
     "__udp",
     "ping_",
     "igmp",
-    "arp_",
     "unix_",
     "__unix_",
     "netlink_",
@@ -101,12 +102,17 @@ pub fn drops(
         let of_socket = connection.and_then(|c| connections.get(c.0 as usize)).copied();
         let of_socket = of_socket.filter(|of| *of != Of::Unknown);
         let not_tcp = || {
-            let place = match facts.names.location(d.location) {
-                Cell::Str(name) => NOT_TCP.iter().any(|n| name.starts_with(n)),
-                _ => false,
+            let text = |c| match c {
+                Cell::Str(name) => Some(name),
+                _ => None,
             };
+            let (location, reason) = (
+                text(facts.names.location(d.location)),
+                text(facts.names.drop_reason(d.reason)),
+            );
+            let place = (location.as_deref()).is_some_and(|l| NOT_TCP.iter().any(|n| l.starts_with(n)));
             let no_ip = match d.protocol {
-                0 => d.skb_id.is_none(),
+                0 => is_no_packet(reason.as_deref(), location.as_deref(), 0, d.skb_id.is_some()),
                 protocol => !MAY_BE_IP.contains(&protocol),
             };
             let datagram = connection.is_none() && sk.is_some_and(|sk| datagrams.contains(&sk));

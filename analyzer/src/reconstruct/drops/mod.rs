@@ -14,5 +14,5 @@ pub mod tables;
 mod tests;
 mod tracker;
 
-pub use rules::judge;
+pub use rules::{is_no_packet, judge};
 pub use tracker::walk;

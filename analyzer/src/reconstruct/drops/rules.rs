@@ -143,6 +143,41 @@ const RULES: &[Rule] = &[
     rule("NOT_SPECIFIED", "", None, "this code path gives no reason"),
 ];
 
+/// Beginnings of names of functions that send IP packets: they free segments that have no protocol yet, and no life.
+const SENDS_IP: [&str; 16] = [
+    "ip_",
+    "__ip_",
+    "ip6_",
+    "__ip6_",
+    "ipv6_",
+    "inet_csk",
+    "inet6_csk",
+    "inet_sk",
+    "inet6_sk",
+    "tcp_",
+    "__tcp_",
+    "mptcp_",
+    "__mptcp_",
+    "udp",
+    "__udp",
+    "icmp",
+];
+/// Beginnings of reasons that only packets of IP have.
+const OF_IP: [&str; 5] = ["IP_", "IPV6", "TCP_", "UDP_", "NEIGH_"];
+
+/// Whether what was freed is proven to be no IP packet by having no protocol and no life. A segment that finds no route has
+/// neither as well (`__ip_queue_xmit`, IP_OUTNOROUTES), so that the place must be known, and be none that sends IP.
+pub fn is_no_packet(reason: Option<&str>, location: Option<&str>, protocol: u16, has_life: bool) -> bool {
+    let begins = |text: &str, with: &[&str]| with.iter().any(|w| text.starts_with(w));
+    let of_ip = reason.is_some_and(|r| begins(plain(r), &OF_IP));
+    protocol == 0 && !has_life && !of_ip && location.is_some_and(|l| !begins(l, &SENDS_IP))
+}
+
+/// Without what all names begin with.
+fn plain(reason: &str) -> &str {
+    reason.strip_prefix("SKB_DROP_REASON_").unwrap_or(reason)
+}
+
 /// Whether a free is expected, why, and how sure that is. `reason` as the recording's table names it.
 pub fn judge(
     reason: Option<&str>,
@@ -150,7 +185,7 @@ pub fn judge(
     protocol: u16,
     has_life: bool,
 ) -> (Option<bool>, &'static str, Confidence) {
-    if protocol == 0 && !has_life {
+    if is_no_packet(reason, location, protocol, has_life) {
         return (
             Some(true),
             "not a packet of a device (unix, netlink, vsock)",
@@ -160,7 +195,7 @@ pub fn judge(
     let Some(reason) = reason else {
         return (None, "this kernel records no drop reason", Confidence::Unknown);
     };
-    let reason = reason.strip_prefix("SKB_DROP_REASON_").unwrap_or(reason);
+    let reason = plain(reason);
     let fits = |r: &&Rule| {
         let by_reason = match r.reason.strip_suffix('*') {
             Some(start) => reason.starts_with(start),

@@ -22,6 +22,9 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("NOT_SPECIFIED", "netlink_recvmsg", 0, false, Some(true)),
     ("NOT_SPECIFIED", "virtio_transport_recv_pkt", 0, false, Some(true)),
     // Lost packets.
+    ("IP_OUTNOROUTES", "__ip_queue_xmit", 0, false, Some(false)),
+    ("IP_OUTNOROUTES", "a_place", 0, false, Some(false)),
+    ("NEIGH_FAILED", "a_place", 0, false, Some(false)),
     ("QDISC_DROP", "__dev_queue_xmit", 0x0800, true, Some(false)),
     ("QDISC_OVERLIMIT", "__dev_queue_xmit", 0x0800, true, Some(false)),
     ("FQ_FLOW_LIMIT", "__dev_queue_xmit", 0x0800, true, Some(false)),
@@ -48,6 +51,10 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("XDP", "do_xdp_generic", 0x0800, true, Some(false)),
     ("UDP_CSUM", "udp_queue_rcv_one_skb", 0x0800, true, Some(false)),
     // Nothing tells.
+    ("NOT_SPECIFIED", "__ip_queue_xmit", 0, false, None),
+    ("NOT_SPECIFIED", "inet6_csk_xmit", 0, false, None),
+    ("NOT_SPECIFIED", "tcp_v4_send_ack", 0, false, None),
+    ("NOT_SPECIFIED", "udp_send_skb", 0, false, None),
     ("NO_SOCKET", "tcp_v4_rcv", 0x0800, true, None),
     ("NO_SOCKET", "__udp4_lib_rcv", 0x0800, true, None),
     ("NOT_SPECIFIED", "mlx5e_poll_tx_cq", 0x0800, true, None),
@@ -73,6 +80,7 @@ fn exceptions_by_place_need_the_place() {
     assert_eq!(judge(Some("NO_SOCKET"), None, 0x0800, true).0, None);
     assert_eq!(judge(Some("NOT_SPECIFIED"), None, 0x0800, true).0, None);
     assert_eq!(judge(Some("NOT_SPECIFIED"), Some("ip6_rcv"), 0x86dd, true).0, None);
+    assert_eq!(judge(Some("NOT_SPECIFIED"), None, 0, false).0, None);
 }
 
 /// Before 5.17 no reason is recorded: no judgement, whatever the place.

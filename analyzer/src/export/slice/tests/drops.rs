@@ -13,6 +13,11 @@ use crate::testing::{B, Ctx, N, Script, V};
 const SOFT: Ctx = Ctx::Soft(0);
 const TCP_RCV: u64 = 0xffff_ffff_8100_0000;
 const UDP_RCV: u64 = 0xffff_ffff_8200_0000;
+const IP_OUT: u64 = 0xffff_ffff_8300_0000;
+const VSOCK: u64 = 0xffff_ffff_8400_0000;
+const ARP: u64 = 0xffff_ffff_8500_0000;
+/// SKB_DROP_REASON_IP_OUTNOROUTES of 6.18.
+const NO_ROUTE: u64 = 54;
 const A: u64 = 0xffff_8880_2000_0000;
 /// The socket that is not asked for.
 const OTHER: Sock = Sock {
@@ -56,6 +61,9 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
     s.symbol(TCP_RCV, "tcp_v4_rcv");
     s.symbol(UDP_RCV, "udp_queue_rcv_one_skb");
     s.symbol(UDP_RCV + 0x1000, "a_function_behind");
+    s.symbol(IP_OUT, "__ip_queue_xmit");
+    s.symbol(VSOCK, "virtio_transport_recv_pkt");
+    s.symbol(ARP, "arp_error_report");
     for (sock, ts) in [(SOCK, 10), (OTHER, 20)] {
         sock.state(&mut s, ts, 0, SOFT, 2, 1);
         sock.probe(&mut s, ts + 1, 0, SOFT, &[]);
@@ -75,7 +83,7 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
     let (own, other, none) = (reset(40_000, 443), reset(40_000, 80), reset(0, 0));
     let turned = [("saddr", end(2, 443)), ("daddr", end(1, 40_000))];
     let (ports, no_ports) = (datagram(53), datagram(0));
-    let cases: [Case<'_>; 15] = [
+    let cases: [Case<'_>; 19] = [
         (Some(("tcp:tcp_send_reset", &own)), &[], Of::Own),
         (Some(("tcp:tcp_send_reset", &turned)), &[], Of::Own),
         (Some(("tcp:tcp_send_reset", &other)), &[], Of::Other),
@@ -90,6 +98,16 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
         (None, &[("location", N(UDP_RCV))], Of::Other),
         (None, &[("protocol", N(0x0806))], Of::Other),
         (None, &[("protocol", N(0x8100))], Of::Unknown),
+        // A segment that found no route: neither protocol nor life.
+        (None, &[("location", N(IP_OUT)), ("protocol", N(0))], Of::Unknown),
+        (None, &[("location", N(VSOCK)), ("protocol", N(0))], Of::Other),
+        (
+            None,
+            &[("location", N(VSOCK)), ("protocol", N(0)), ("reason", N(NO_ROUTE))],
+            Of::Unknown,
+        ),
+        // What waited for a neighbour.
+        (None, &[("location", N(ARP))], Of::Unknown),
         (None, &[], Of::Unknown),
     ];
     for (n, (before, fields, _)) in cases.iter().enumerate() {
