@@ -125,3 +125,38 @@ fn notes_of_a_joined_bundle_stay() {
     let of_more = ["rpc.nmb (bundle 2)", "rpc.nmb (bundle 3)"].map(|f| said(f, &[lost]).concat());
     assert_eq!(told.notes, [&own[..], &of_base, &of_more].concat());
 }
+
+/// Redacted, a slice still says that it is one, how much of it is kept and how many drops were cut, and names nothing.
+#[test]
+fn a_redacted_slice_is_a_slice() {
+    let notes = json!([
+        "This is a cut from secret.nmb to flow 10.9.8.7:443 of 3: 20 of 50 events kept; 30 events that are proven to be of other flows or devices were cut (30 skb:kfree_skb).",
+        "Drops in this slice: 5 of what was asked for, 2 of others, because the rows of what was asked for need them, and 7 of which nothing tells whose they are (7 NO_SOCKET at secret): these may be of others; 9 of others were cut.",
+        "b.nmb: Drops in this slice: what the secret writer wrote",
+        "secret",
+    ]);
+    let change = Change {
+        redact: true,
+        ..Change::default()
+    };
+    let (bytes, _) = rewrite(&with(notes, json!([])), &change, vec![]).unwrap();
+    let new = open_bytes("red.nmb", Bytes::Owned(bytes)).unwrap();
+    let told = Told::sentences(&new);
+    assert_eq!(
+        told.slice,
+        [
+            "This is a cut from another recording: 20 of 50 events; by what it was cut was left out of this redacted bundle. Nothing is to be concluded of what was cut.",
+            "Drops in this slice: 5 of what was asked for, 2 of others, and 7 of which nothing tells whose they are: these may be of others; 9 of others were cut.",
+            "Drops in this slice: how many were cut was left out of this redacted bundle.",
+        ]
+    );
+    assert!(
+        told.notes[0].starts_with("1 notes of the recorder were left out"),
+        "{told:?}"
+    );
+    let facts = crate::analyze(&new, &Default::default());
+    let all = new.manifest.unwrap()["notes"].to_string();
+    assert!(!all.contains("secret") && !all.contains("10.9.8.7"), "{all}");
+    let answers = crate::analyses::answer_told(&facts, told);
+    assert_eq!(answers.quality.level, crate::analyses::quality::Level::Degraded);
+}

@@ -11,7 +11,7 @@ use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::names::Names;
-use super::{Change, Done, RewriteError, texts};
+use super::{Change, Done, RewriteError, notes, texts};
 use crate::export::slice::{Compared, Drops};
 use crate::told::{CUT, CUT_DROPS};
 
@@ -155,13 +155,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             f.on = f.on.iter().map(|_| "(redacted)".into()).collect();
             f.trigger.on = "(redacted)".into();
         }
-        let notes = m.notes.len();
-        m.notes = match notes {
-            0 => vec![],
-            n => vec![format!(
-                "{n} notes of the recorder were left out of this redacted bundle"
-            )],
-        };
+        m.notes = notes::redacted(&m.notes);
     }
     // Their members are not in it.
     if change.redact || change.window.is_some() || change.cut.is_some() {

@@ -16,6 +16,7 @@
 mod foreign;
 mod members;
 mod names;
+mod notes;
 mod pages;
 mod payload;
 mod source;
