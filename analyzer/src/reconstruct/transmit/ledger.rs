@@ -11,6 +11,7 @@ use super::device::Device;
 use super::flow::{Flow, Of, Segment, Shared, bare, build};
 use super::held::{HELD, Once};
 use super::limits::limits;
+use super::order::{doubted, in_order};
 use super::packet::Packet;
 use super::routes::{Inputs, Transmit};
 use super::sends::Call;
@@ -111,28 +112,6 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         again,
         ..Transmit::default()
     }
-}
-
-/// What was lost before it ended may have been its end, its wait or its ACK.
-fn doubted(r: &mut TxRow, lost: &Lost, hashed: bool) {
-    let to = match r.end {
-        TxEnd::Open => i64::MAX,
-        _ => r.start_ns.saturating_add(r.total_ns),
-    };
-    // Hashed pointers do not tell a retransmission by its original's address.
-    if lost.within(r.start_ns, to) || (hashed && r.kind == TxKind::Tcp) {
-        r.confidence = r.confidence.min(Confidence::Weak);
-    }
-}
-
-/// All rows by start; equal ones as they come. Their keys are sorted, and each row is copied once, by all threads.
-fn in_order(parts: &[Vec<TxRow>]) -> Vec<TxRow> {
-    let rows = parts.iter().flatten().zip(0u32..);
-    let mut order: Vec<_> = rows
-        .map(|(r, i)| ((r.start_ns, r.t_sched_ns, r.skb_id, i), r))
-        .collect();
-    order.par_sort_unstable_by_key(|o| o.0);
-    order.par_iter().map(|o| o.1.clone()).collect()
 }
 
 fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {

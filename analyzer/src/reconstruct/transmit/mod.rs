@@ -28,6 +28,7 @@ mod headers;
 mod held;
 mod ledger;
 mod limits;
+mod order;
 mod packet;
 mod routes;
 mod sends;
