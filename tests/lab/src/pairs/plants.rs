@@ -37,7 +37,7 @@ pub const ALL: &[Plant] = &[
         name: "loss_1_percent",
         what: "one packet in a hundred is dropped in the receiving namespace",
         names: &["drops.NETFILTER_DROP", "tcp.retransmits", "tx.met_recovery"],
-        play: |dir, planted, recorder| loss(dir, planted.then_some(100), recorder),
+        play: |dir, planted, recorder| loss(dir, planted.then_some(100), 4_000, recorder),
     },
     Plant {
         name: "coalescing",
@@ -65,7 +65,8 @@ pub const LARGE: &[Plant] = &[
         name: "loss_5_percent",
         what: "one packet in twenty is dropped in the receiving namespace",
         names: &["drops.NETFILTER_DROP"],
-        play: |dir, planted, recorder| loss(dir, planted.then_some(20), recorder),
+        // What meets so much loss is sent in few large segments: enough of them to tell it by.
+        play: |dir, planted, recorder| loss(dir, planted.then_some(20), 12_000, recorder),
     },
 ];
 
@@ -106,7 +107,7 @@ fn bucket(dir: &Path, rate: u32, recorder: &Recorder) -> anyhow::Result<()> {
 }
 
 /// One packet in `every` is dropped.
-fn loss(dir: &Path, every: Option<u32>, recorder: &Recorder) -> anyhow::Result<()> {
+fn loss(dir: &Path, every: Option<u32>, segments: usize, recorder: &Recorder) -> anyhow::Result<()> {
     let two = Two::new()?;
     if let Some(every) = every {
         two.b.exec("nft add table ip lab")?;
@@ -116,7 +117,7 @@ fn loss(dir: &Path, every: Option<u32>, recorder: &Recorder) -> anyhow::Result<(
             .exec(&format!("nft add rule ip lab in numgen random mod {every} == 0 drop"))?;
     }
     let session = recorder.start(dir, "16M")?;
-    stream(&two, 4_000, 1_000, Duration::from_micros(300))?;
+    stream(&two, segments, 1_000, Duration::from_micros(300))?;
     session.finish()
 }
 
