@@ -102,17 +102,14 @@ pub fn drops(
         let of_socket = connection.and_then(|c| connections.get(c.0 as usize)).copied();
         let of_socket = of_socket.filter(|of| *of != Of::Unknown);
         let not_tcp = || {
-            let text = |c| match c {
+            let location = facts.names.locations.get(&d.location).map(String::as_str);
+            let reason = match facts.names.drop_reason(d.reason) {
                 Cell::Str(name) => Some(name),
                 _ => None,
             };
-            let (location, reason) = (
-                text(facts.names.location(d.location)),
-                text(facts.names.drop_reason(d.reason)),
-            );
-            let place = (location.as_deref()).is_some_and(|l| NOT_TCP.iter().any(|n| l.starts_with(n)));
+            let place = location.is_some_and(|l| NOT_TCP.iter().any(|n| l.starts_with(n)));
             let no_ip = match d.protocol {
-                0 => is_no_packet(reason.as_deref(), location.as_deref(), 0, d.skb_id.is_some()),
+                0 => is_no_packet(reason.as_deref(), location, 0, d.skb_id.is_some()),
                 protocol => !MAY_BE_IP.contains(&protocol),
             };
             let datagram = connection.is_none() && sk.is_some_and(|sk| datagrams.contains(&sk));

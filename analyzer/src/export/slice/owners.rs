@@ -10,6 +10,7 @@ use crate::ingest::Trace;
 use crate::reconstruct::lineage::tables::LineageKind;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// Whose something is.
@@ -108,7 +109,7 @@ impl Owners {
             }
         }
         let mut connections = by_ends(facts, ends);
-        let dropped = drops(read, facts, subject, ends, &connections);
+        let mut dropped = drops(read, facts, subject, ends, &connections);
         let mut flow = flows(facts, &connections, ends, &dropped).spread(&mut all, &mut solid);
         // The other end inside this host, where addresses were translated between them: it has packets of the flow.
         let mut found = false;
@@ -119,6 +120,11 @@ impl Owners {
             }
         }
         if found {
+            // What names that end, or its socket, is the subject's too.
+            let own = |c: &&ConnectionRow| connections.get(c.connection.0 as usize) == Some(&Of::Own);
+            let theirs = facts.connections.iter().filter(own).filter_map(Ends::of);
+            let all_ends: Vec<Ends> = ends.iter().copied().chain(theirs).collect();
+            dropped = drops(read, facts, subject, &all_ends, &connections);
             flow = flows(facts, &connections, ends, &dropped).spread(&mut all, &mut solid);
         }
         let dev = devices(facts, subject).spread(&mut all, &mut solid);

@@ -41,6 +41,15 @@ impl Ends {
         self.are((c.saddr, c.sport), (c.daddr, c.dport))
     }
 
+    /// Those of one connection, where both are known.
+    pub(super) fn of(c: &ConnectionRow) -> Option<Ends> {
+        let end = |ip: Option<IpAddr>, port: u16| ip.filter(|_| port != 0).map(|ip| (Some(ip), Some(port)));
+        Some(Ends {
+            one: end(c.saddr, c.sport)?,
+            other: end(c.daddr, c.dport)?,
+        })
+    }
+
     /// Whether a packet or socket with these two ends is of the flow.
     pub(super) fn are(&self, a: (Option<IpAddr>, u16), b: (Option<IpAddr>, u16)) -> bool {
         let fits = |of: (Option<IpAddr>, Option<u16>), ip: Option<IpAddr>, port: u16| {

@@ -2,9 +2,11 @@
 
 use super::super::owners::{Of, Owners};
 use super::{facts, open, records, sliced, subject};
+use crate::Confidence;
 use crate::export::slice::cut;
 use crate::ingest::Trace;
 use crate::reconstruct::comms::Comms;
+use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::{skb, tcp};
 use crate::testing::tcp::{SOCK, Sock};
@@ -83,7 +85,7 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
     let (own, other, none) = (reset(40_000, 443), reset(40_000, 80), reset(0, 0));
     let turned = [("saddr", end(2, 443)), ("daddr", end(1, 40_000))];
     let (ports, no_ports) = (datagram(53), datagram(0));
-    let cases: [Case<'_>; 19] = [
+    let cases: [Case<'_>; 20] = [
         (Some(("tcp:tcp_send_reset", &own)), &[], Of::Own),
         (Some(("tcp:tcp_send_reset", &turned)), &[], Of::Own),
         (Some(("tcp:tcp_send_reset", &other)), &[], Of::Other),
@@ -101,6 +103,7 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
         // A segment that found no route: neither protocol nor life.
         (None, &[("location", N(IP_OUT)), ("protocol", N(0))], Of::Unknown),
         (None, &[("location", N(VSOCK)), ("protocol", N(0))], Of::Other),
+        (None, &[("location", N(0x7777)), ("protocol", N(0))], Of::Unknown),
         (
             None,
             &[("location", N(VSOCK)), ("protocol", N(0)), ("reason", N(NO_ROUTE))],
@@ -145,6 +148,48 @@ fn a_drop_is_of_whom_its_ports_socket_or_place_say() {
     // Where no flow is asked for, none is another's.
     let all = Owners::of((&trace, &identity, &tcp), &facts, &subject(&[], &[]), &[]);
     assert!(all.drops.values().all(|d| d.0 == Of::Own));
+}
+
+/// Where addresses are translated between two sockets of this host, the flow has two pairs of ends: drops of both are its.
+#[test]
+fn drops_of_translated_ends_are_the_flows() {
+    let mut s = Script::new("6.18.44", &[]);
+    s.symbol(TCP_RCV, "tcp_v4_rcv");
+    for (sock, ts) in [(SOCK, 10), (OTHER, 20)] {
+        sock.state(&mut s, ts, 0, SOFT, 2, 1);
+        sock.probe(&mut s, ts + 1, 0, SOFT, &[]);
+    }
+    let reset = |sport, dport| [("saddr", end(1, sport)), ("daddr", end(2, dport))];
+    drop(&mut s, 1, Some(("tcp:tcp_send_reset", &reset(40_001, 80))), &[]);
+    drop(&mut s, 2, None, &[("rx_sk", N(OTHER.sk))]);
+    drop(&mut s, 3, Some(("tcp:tcp_send_reset", &reset(40_002, 80))), &[]);
+    let capture = s.capture();
+    let mut facts = facts(&capture);
+    let trace = Trace::read(&capture, &Default::default());
+    let identity = skb::identify(&trace, &capture);
+    let tcp = tcp::run(&trace, &Comms::read(&trace, &capture));
+    let asked = subject(&["10.0.0.1:40000-10.0.0.2:443"], &[]);
+    let ends = asked.ends(&facts).unwrap();
+    let told = |facts: &crate::facts::Facts| -> Vec<Of> {
+        let owners = Owners::of((&trace, &identity, &tcp), facts, &asked, &ends);
+        let mut told: Vec<(u32, Of)> = owners.drops.iter().map(|(i, d)| (*i, d.0)).collect();
+        told.sort_unstable_by_key(|d| d.0);
+        told.into_iter().map(|d| d.1).collect()
+    };
+    assert_eq!(told(&facts), [Of::Other, Of::Other, Of::Other]);
+    // One packet, by both sockets.
+    let skb = super::facts(&open("rpc/rpc.nmb")).skbs[0].clone();
+    let id = crate::facts::SkbId(facts.skbs.len() as u32);
+    facts.skbs.push(skb);
+    let sockets: Vec<_> = facts.connections.iter().map(|c| c.connection).collect();
+    assert_eq!(sockets.len(), 2);
+    facts.rx.extend(sockets.into_iter().map(|c| RxRow {
+        skb_id: id,
+        connection: Some(c),
+        confidence: Confidence::Certain,
+        ..RxRow::default()
+    }));
+    assert_eq!(told(&facts), [Of::Own, Of::Own, Of::Other]);
 }
 
 /// In the slice are the drops of the flow, each as it was, and those of which nothing tells; its notes count them.
