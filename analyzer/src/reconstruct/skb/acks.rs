@@ -27,6 +27,7 @@ use rustc_hash::FxHashMap;
 use super::fclone::Layout;
 use super::life::Life;
 use crate::ingest::{GapRow, Trace};
+use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
 /// include/net/tcp_states.h.
@@ -196,6 +197,7 @@ struct Frame {
     ts: i64,
     addr: u64,
     len: u32,
+    dev: Name,
 }
 
 /// The first frame between two times with bytes that are not acknowledged, when `part` bytes are of those that the frames
@@ -279,9 +281,10 @@ impl Acks {
 
     /// A frame above an original is queued that is not sent again.
     fn first(&mut self, frame: Frame) {
-        // Sent on by a bridge, the same frame is queued again.
+        // Sent on by a bridge, the same frame is queued again, on another device.
         let mut recent = self.frames.iter().rev().take(HOPS);
-        if recent.any(|f| (f.addr, f.len) == (frame.addr, frame.len)) {
+        let last = recent.find(|f| f.addr == frame.addr);
+        if last.is_some_and(|f| f.len == frame.len && f.dev != frame.dev) {
             return;
         }
         if self.frames.len() >= FRAMES {
@@ -359,6 +362,7 @@ pub fn told(trace: &Trace<'_>, layout: &Layout) -> Vec<(u32, Standing)> {
                 ts: e.ts,
                 addr: p.skbaddr,
                 len: p.len,
+                dev: Name::new(p.name),
             });
         }
     });

@@ -15,7 +15,7 @@ const T: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 const SOFT: Ctx = Ctx::Soft(0);
 
-/// A frame of one segment more than these, with 66 bytes of headers.
+/// The first frame of an original, or one that is sent again, with 66 bytes of headers.
 fn frame(s: &mut Script, ts: u64, original: u64, payload: u64) {
     let v = [
         ("skbaddr", N(original + FCLONE)),
@@ -129,4 +129,23 @@ fn without_probes_nothing_tells() {
         assert!(same(&f, T + 2 * MS, T + 900 * MS));
         assert_eq!(edge(&f, T + 900 * MS).confidence, link, "{probes} {state}");
     }
+}
+
+/// An address freed and taken again at once, by a frame as long: two frames, not two hops of one.
+#[test]
+fn an_address_taken_again_at_once_is_counted() {
+    let mut s = script();
+    probe(&mut s, T + MS, 1000, 1000);
+    frame(&mut s, T + 2 * MS, X, 1448);
+    probe(&mut s, T + 3 * MS, 1000, 2448);
+    probe(&mut s, T + 4 * MS, 2448, 2448);
+    frame(&mut s, T + 5 * MS, X, 1448);
+    frame(&mut s, T + 6 * MS, Y, 1448);
+    probe(&mut s, T + 7 * MS, 2448, 5344);
+    probe(&mut s, T + 8 * MS, 3896, 5344);
+    again(&mut s, T + 9 * MS, Y, 1448, 1);
+    probe(&mut s, T + 10 * MS, 3896, 5344);
+    let f = s.facts();
+    assert!(same(&f, T + 6 * MS, T + 9 * MS));
+    assert_eq!(edge(&f, T + 9 * MS).confidence, Confidence::Strong);
 }
