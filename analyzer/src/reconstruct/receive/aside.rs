@@ -2,7 +2,8 @@
 //! merges them silently into the one before. No event names those merged, and before 6.9 none names the first either.
 //!
 //! ```text
-//! netif_receive_skb (softirq)  A B C D      no tcp_probe in this burst: put aside, whatever becomes of their addresses
+//! netif_receive_skb (softirq)  A B C D      no tcp_probe in this burst: put aside, whatever becomes of their addresses;
+//!                                           the thread may begin before the burst is over
 //! tcp_probe (in the thread's call)  data_len = payload of A + B + C, 16 bits of it      the run A B C: one read, three rows
 //! tcp_probe                         data_len = payload of D
 //! ```
@@ -130,16 +131,21 @@ impl Ledger<'_> {
         // A socket processes in order: what came before its last is through.
         let since = self.through.get(&c).copied().unwrap_or(i64::MIN);
         let fresh = |u: &Unit| u.recv.is_some_and(|t| t > since && t <= e.ts);
-        let waits = |u: &Unit| u.aside && u.unclaimed && u.key.is_none() && of_flow(u) && fresh(u);
+        let waits = |u: &Unit| u.unclaimed && u.key.is_none() && of_flow(u) && fresh(u);
         let after = head.and_then(|id| self.units.get(id)?.recv);
-        let mut of: Vec<(UnitId, u32)> = self
-            .aside
-            .iter()
-            .filter_map(|id| Some((*id, self.units.get(*id)?)))
-            .filter(|(id, u)| waits(u) && Some(*id) != head && (head.is_none() || u.recv > after))
-            .filter_map(|(id, u)| Some((id, payload(u)?)))
-            .take(TRIED + MERGED)
-            .collect();
+        let fitting = |id: &UnitId| {
+            let u = self.units.get(*id).filter(|u| waits(u))?;
+            let behind = Some(*id) != head && (head.is_none() || u.recv > after);
+            Some((*id, payload(u).filter(|_| behind)?, u))
+        };
+        let aside = self.aside.iter().filter_map(fitting).filter(|(_, _, u)| u.aside);
+        // Another CPU's burst may still fill the backlog that this thread works off.
+        let bursts = self.states.iter().enumerate().filter(|s| s.0 != usize::from(e.cpu));
+        let bursts = bursts.flat_map(|(_, s)| &s.unclaimed).filter_map(fitting);
+        let bursts = bursts.filter(|(_, _, u)| !u.aside && !u.recv_in_task);
+        let mut of: Vec<_> = aside.take(TRIED + MERGED).chain(bursts).collect();
+        of.sort_by_key(|(_, _, u)| u.recv);
+        let mut of: Vec<(UnitId, u32)> = of.into_iter().map(|(id, bytes, _)| (id, bytes)).collect();
         if let Some(id) = head {
             of.insert(0, (id, payload(self.units.get(id)?)?));
         }

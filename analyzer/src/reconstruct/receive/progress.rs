@@ -1,7 +1,7 @@
 //! Reads that copy nothing: `splice(2)` and other users of `tcp_read_sock`, of which `tcp_rcv_space_adjust` tells that
 //! they happened but not how much; and datagrams of kernels without `sk_data_ready`, freed by their reader.
 
-use super::reads::fits;
+use super::reads::{Copied, fits};
 use super::tables::{ReadBy, RxEnd};
 use super::tracker::Ledger;
 use super::unit::Key;
@@ -37,10 +37,28 @@ impl Ledger<'_> {
         }
     }
 
+    /// A copy, where no `sock_recv_length` will tell of its read. `tcp_recvmsg` calls `tcp_rcv_space_adjust` after each. Where
+    /// that does not follow, the copy is of another skb at the address of one that was freed silently: a packet tap's clone.
+    pub(super) fn unsized_copy(&mut self, pid: i32, c: Copied) {
+        self.copying.remove(&pid);
+        let key = c.unit.and_then(|u| u.1).filter(|k| matches!(k, Key::Tcp(_)));
+        let waits = key.is_some_and(|k| self.followed.contains(&k));
+        if let Some(key) = key {
+            self.copying.insert(pid, (key, waits.then_some(c)));
+        }
+        if !waits {
+            self.settle(pid, None, vec![c], None);
+        }
+    }
+
     /// `tcp_rcv_space_adjust`.
     pub(super) fn space_adjusted(&mut self, e: &Event<'_>, sk: u64) {
         let before = self.progress.remove(&e.pid);
         if e.in_task() && before.is_some_and(|p| p.copied) {
+            if let Some((key, copy)) = self.copying.remove(&e.pid) {
+                self.followed.insert(key);
+                self.settle(e.pid, None, copy.into_iter().collect(), None);
+            }
             return;
         }
         let key = self.tcp.sockets.at(sk, e.ts).map(Key::Tcp);
@@ -111,6 +129,7 @@ impl Ledger<'_> {
     /// Another read call returned what no `sock_recv_length` told (not recorded before 6.3).
     pub(super) fn call_over(&mut self, e: &Event<'_>, ret: Option<i64>) {
         let progress = self.progress.remove(&e.pid);
+        self.copying.remove(&e.pid);
         let bytes = ret.and_then(|r| u32::try_from(r).ok());
         if self.has_length {
             return;

@@ -92,7 +92,7 @@ impl Ledger<'_> {
                 of.push(c);
             }
         } else {
-            self.settle(e.pid, None, vec![c], None);
+            self.unsized_copy(e.pid, c);
         }
     }
 

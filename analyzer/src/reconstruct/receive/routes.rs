@@ -29,7 +29,7 @@ use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::acks::Acks;
 use super::ledger::Asks;
@@ -69,6 +69,8 @@ pub fn walk<'f>(
         copies: FxHashMap::default(),
         returning: FxHashMap::default(),
         progress: FxHashMap::default(),
+        copying: FxHashMap::default(),
+        followed: FxHashSet::default(),
         consumed: FxHashMap::default(),
         consume_udp: FxHashMap::default(),
         passed: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netmortem_formats::kallsyms::Kallsyms;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::acks::Acks;
 use super::aside::Look;
@@ -80,6 +80,10 @@ pub(super) struct Ledger<'f> {
     pub(super) copies: FxHashMap<i32, Vec<Copied>>,
     pub(super) returning: FxHashMap<i32, Returning>,
     pub(super) progress: FxHashMap<i32, Progress>,
+    /// Copies that `tcp_rcv_space_adjust` should follow, by thread: of which socket, and the copy unless it was counted.
+    pub(super) copying: FxHashMap<i32, (Key, Option<Copied>)>,
+    /// Sockets whose copies it followed.
+    pub(super) followed: FxHashSet<Key>,
     /// Datagrams freed by a thread inside its call.
     pub(super) consumed: FxHashMap<i32, (UnitId, i64)>,
     /// Whether a free location is the end of a datagram's read.
@@ -132,6 +136,7 @@ impl Tracker for Ledger<'_> {
         self.aside.clear();
         self.copies.clear();
         self.progress.clear();
+        self.copying.clear();
         self.consumed.clear();
         self.states.clear();
         self.cpus.at(gap.cpu as u16).forget();

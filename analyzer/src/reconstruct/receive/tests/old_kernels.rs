@@ -166,3 +166,64 @@ fn a_run_that_was_held_up_is_the_same_run() {
         assert_eq!(first.map(|r| (r.stage(Stage::Protocol), r.end, r.confidence)), want);
     }
 }
+
+/// A thread works off the backlog while the other CPU's softirq run that fills it goes on (seen on 6.1): no row is missing.
+#[test]
+fn a_backlog_worked_off_before_the_burst_is_over() {
+    let mut s = old();
+    soft(&mut s, 0, 0, "entry");
+    recv(&mut s, 10, A, 1_000);
+    probe(&mut s, 20, SOFT, A, 1_000);
+    recv(&mut s, 30, A + 256, 700);
+    recv(&mut s, 40, A + 512, 600);
+    let in_task = |s: &mut Script, t: u64, bytes: u64| SOCK.probe(s, T + t, 1, TASK, &[("data_len", N(bytes))]);
+    in_task(&mut s, 50, 700);
+    in_task(&mut s, 60, 600);
+    soft(&mut s, 70, 0, "exit");
+    for (k, bytes) in [(0, 1_000), (1, 700), (2, 600)] {
+        copy(&mut s, 100 + 10 * k, A + 256 * k, bytes);
+    }
+    exit(&mut s, 130, "recvfrom", 2_300);
+    let f = s.facts();
+    let got: Vec<_> = f.rx.iter().map(|r| (r.bytes, r.end, r.confidence)).collect();
+    let expect = [1_000, 700, 600].map(|b| (Some(b), RxEnd::Read, Confidence::Strong));
+    assert_eq!(got, expect);
+    let waited: Vec<_> = f.rx.iter().map(|r| r.stage(Stage::Backlog)).collect();
+    assert_eq!(waited, [None, Some(20), Some(20)]);
+}
+
+/// The second segment was coalesced into the first and freed silently; a packet tap's clone has its address, and the tap
+/// reads that. `tcp_rcv_space_adjust` follows what TCP copies, so it is no read of the socket.
+#[test]
+fn a_copy_of_a_packet_taps_clone_is_not_the_sockets() {
+    let mut s = old();
+    let adjust = |s: &mut Script, t: u64| {
+        let v = [("sock_cookie", N(SOCK.cookie))];
+        SOCK.ev(s, T + t, 1, TASK, "tcp:tcp_rcv_space_adjust", &v);
+    };
+    let segment = |s: &mut Script, t: u64, addr: u64, bytes: u64| {
+        soft(s, t, 0, "entry");
+        recv(s, t + 10, addr, bytes);
+        probe(s, t + 20, SOFT, addr, bytes);
+        soft(s, t + 30, 0, "exit");
+    };
+    segment(&mut s, 0, A, 100);
+    copy(&mut s, 50, A, 100);
+    adjust(&mut s, 55);
+    exit(&mut s, 60, "recvfrom", 100);
+    segment(&mut s, 100, A + 256, 1_000);
+    segment(&mut s, 150, A + 512, 600);
+    let tap = [("skbaddr", N(A + 512)), ("len", N(256))];
+    s.ev(T + 200, 1, Ctx::Task(9), "skb:skb_copy_datagram_iovec", &tap);
+    let ret = [("ret", N(256))];
+    s.ev(T + 210, 1, Ctx::Task(9), "syscalls:sys_exit_recvfrom", &ret);
+    copy(&mut s, 300, A + 256, 1_600);
+    adjust(&mut s, 305);
+    exit(&mut s, 310, "recvfrom", 1_600);
+    let r = rx(&s);
+    let got: Vec<_> = r.iter().map(|r| (r.bytes, r.pid, r.end, r.confidence)).collect();
+    let expect = [100, 1_000, 600].map(|b| (Some(b), PID, RxEnd::Read, Confidence::Strong));
+    assert_eq!(got, expect);
+    let last: Vec<_> = r.iter().map(|r| r.start_ns + r.total_ns - T as i64).collect();
+    assert_eq!(last, [60, 310, 310]);
+}
