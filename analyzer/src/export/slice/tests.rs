@@ -79,7 +79,7 @@ fn rows_of_the_subject_stay() {
             1,
         ),
         ("kernel-6.1/netem.nmb", subject(&["conn:0"], &[]), (25, 24), 1_500),
-        ("kernel-6.1/netem.nmb", subject(&[":51830"], &[]), (3_467, 3_041), 1),
+        ("kernel-6.1/netem.nmb", subject(&[":51830"], &[]), (3_472, 3_041), 1),
         ("kernel-6.1/netem.nmb", subject(&["conn:1"], &["va"]), (0, 0), 1_500),
         ("rpc/rpc.nmb", subject(&["7000"], &[]), (0, 0), 0),
     ];
