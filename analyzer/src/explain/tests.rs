@@ -218,3 +218,60 @@ fn an_id_without_a_row_is_told_with_what_there_is() {
     let said = explainer.explain(&nothing, "drop:0".parse().unwrap(), 10).unwrap_err();
     assert!(said.what.contains("has no row"));
 }
+
+/// A tail loss probe says that nothing need have been lost only where nothing is known to be: what a wrong neighbour entry sent
+/// to nobody is named.
+#[test]
+fn a_probe_names_the_loss_that_it_repairs() {
+    use crate::testing::tcp::SOCK;
+    use crate::testing::{Ctx, FCLONE, N, S, Script};
+    const A: u64 = 0xffff_8881_0000_0000;
+    const T: u64 = 1_000_000_000;
+    let soft = Ctx::Soft(7);
+    for reason in [13, 0] {
+        let mut s = Script::new("6.18.44", &[]);
+        s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+        SOCK.cong(&mut s, 2, 0, soft, 0);
+        for k in 1..5u64 {
+            let o = A + k * 0x10000;
+            let other = [("skbaddr", N(o + FCLONE)), ("len", N(366)), ("name", S("s0"))];
+            s.ev(k * 10, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &[("skb_addr", N(o))]);
+            s.ev(k * 10 + 1, 0, Ctx::Task(1), "net:net_dev_queue", &other);
+        }
+        let written = [("skb_addr", N(A)), ("skb_len", N(300)), ("size_goal", N(1448))];
+        s.ev(T - 9, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &written);
+        let frame = [("skbaddr", N(A + FCLONE)), ("len", N(366)), ("name", S("s0"))];
+        let packet = [("skbaddr", N(A + FCLONE)), ("len", N(352)), ("name", S("rs"))];
+        let freed = [
+            ("skbaddr", N(A + FCLONE)),
+            ("protocol", N(0x0800)),
+            ("reason", N(reason)),
+        ];
+        for t in [0, 200_000_000] {
+            if t > 0 {
+                s.ev(T + t - 5, 0, soft, "irq:softirq_entry", &[("vec", N(1))]);
+            }
+            s.ev(T + t, 0, soft, "net:net_dev_queue", &frame);
+            s.ev(T + t + 1, 0, soft, "net:net_dev_start_xmit", &frame);
+            s.ev(T + t + 2, 0, soft, "net:netif_rx", &packet);
+            if t > 0 {
+                SOCK.retransmit(&mut s, T + t + 3, 0, soft, A, &[]);
+            } else if reason > 0 {
+                s.ev(T + t + 4, 0, soft, "skb:kfree_skb", &freed);
+            }
+        }
+        let capture = s.capture();
+        let facts = crate::analyze(&capture, &Default::default());
+        let x = explained(&Explainer::new(&capture, &Default::default()), &facts, "retransmit:0");
+        assert!(x.summary.contains("a tail loss probe"), "{}", x.summary);
+        let named = x.summary.contains("was lost in this host (drop:0: ");
+        assert_eq!(
+            (named, x.summary.contains("need not have been lost")),
+            (reason > 0, reason == 0),
+            "{}",
+            x.summary
+        );
+        let first = Id::new(Kind::Drop, 0).to_string();
+        assert_eq!(x.related.contains(&first), reason > 0);
+    }
+}

@@ -35,7 +35,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
-    let ((rx, (drops, no_drops), clock_skew, mut lineage, cost, mut observer), (passes, mut tx)) = rayon::join(
+    let ((rx, drops, clock_skew, mut lineage, cost, mut observer), (passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -96,7 +96,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         ("tx", &tx.missing),
         ("timers", &timers.missing),
         ("run_queue", &threads.missing),
-        ("drops", &no_drops),
+        ("drops", &drops.missing),
         ("lineage", &lineage.missing),
     ] {
         unknown.extend(missing.iter().map(|because| Reason {
@@ -107,7 +107,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let mut missing_events: Vec<String> = unknown.iter().map(|r| r.because.clone()).collect();
     missing_events.sort();
     missing_events.dedup();
-    let mut stats = identity.stats;
+    let mut stats = std::mem::take(&mut identity.stats);
     stats.push(StatRow {
         name: "time_inversions",
         value: trace.inversions,
@@ -148,11 +148,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         advice: "task switches that no sched_switch told: seen by whose events follow; between the two events nothing is known",
     });
     let mut locations = FxHashMap::default();
-    let freed = identity
-        .lives
-        .iter()
-        .map(|l| l.death_location)
-        .chain(drops.iter().map(|d| d.location));
+    let freed = identity.lives.iter().map(|l| l.death_location).chain(drops.locations());
     for address in freed.filter(|a| *a != 0) {
         locations
             .entry(address)
@@ -208,6 +204,13 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             false => vec![],
         },
     );
+    let drops = drops.rows(&drops::Hindsight {
+        identity: &identity,
+        lineage: &lineage.rows,
+        tx: &tx.rows,
+        sendings: trace.info.recorded("net:net_dev_queue"),
+        lost,
+    });
     Facts {
         gaps: trace.gaps,
         stats,

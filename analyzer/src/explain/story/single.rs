@@ -3,7 +3,7 @@
 use super::{Id, Kind, Story, Why, places};
 use crate::analyses::verdict::{counted, duration};
 use crate::explain::rows::rows;
-use crate::facts::ConnectionId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::tcp::tables::RetransmitClass;
 
 /// Events that rows of these kinds are told by.
@@ -27,9 +27,7 @@ fn why(class: RetransmitClass) -> &'static str {
         RetransmitClass::RackTimer => {
             "the reordering timer (RACK) ran out after later bytes had arrived, and these still had not"
         }
-        RetransmitClass::Tlp => {
-            "a tail loss probe, as no ACK came for about two round trips after the last segment; it need not have been lost"
-        }
+        RetransmitClass::Tlp => "a tail loss probe, as no ACK came for about two round trips after the last segment",
         RetransmitClass::Rto => "the retransmission timer (RTO) ran out without an ACK",
         RetransmitClass::LossRecovery => {
             "an ACK came after a retransmission timeout, and what was outstanding then counts as lost"
@@ -125,8 +123,20 @@ impl Story<'_, '_> {
     pub(super) fn retransmit(&mut self, n: usize) -> Option<()> {
         let f = self.facts;
         let r = f.retransmits.get(n)?;
+        // The event names the original; what was sent for it are its companions and copies.
+        let original = self.explainer.identity.of(r.index);
+        let (before, _) = self.freed(original, r.time_ns);
+        let lost = match (r.class, before.first()) {
+            (_, Some(at)) => format!(
+                "; what it sends again was lost in this host ({}: {})",
+                Id::new(Kind::Drop, *at as u32),
+                f.drops.get(*at).map_or("", |d| d.why)
+            ),
+            (RetransmitClass::Tlp, None) => "; it need not have been lost".into(),
+            _ => String::new(),
+        };
         self.summary = format!(
-            "{} {}; {}; confidence {}.",
+            "{} {}{lost}; {}; confidence {}.",
             r.segments.map_or_else(
                 || "Segments (how many is not known) were sent again:".into(),
                 |n| format!("{} sent again:", counted(n.into(), "segment was", "segments were"))
@@ -142,8 +152,10 @@ impl Story<'_, '_> {
         self.wanted.since = r.time_ns;
         self.wanted.positions.push(r.index);
         self.related.extend(r.connection.map(|c| Id::new(Kind::Conn, c.0)));
-        // The event names the original; what was sent for it are its companions and copies.
-        if let Some(original) = self.explainer.identity.of(r.index) {
+        if let Some(original) = original {
+            let (before, after) = self.freed(Some(original), r.time_ns);
+            let freed = before.into_iter().chain(after);
+            self.related.extend(freed.map(|at| Id::new(Kind::Drop, at as u32)));
             self.wanted.skbs.push(original);
             self.related.push(Id::new(Kind::Skb, original.0));
             let of = f.tx.iter().filter(|t| t.original == Some(original));
@@ -154,6 +166,26 @@ impl Story<'_, '_> {
             self.notes.push("the event names no skb that is known".into());
         }
         Some(())
+    }
+
+    /// Places in `drops` of lost frames of an original: of those that were sent before a time, and of those that are sent then or
+    /// later.
+    fn freed(&self, original: Option<SkbId>, ns: i64) -> (Vec<usize>, Vec<usize>) {
+        let f = self.facts;
+        let edges = f.lineage.iter().filter(|l| Some(l.parent) == original);
+        let sent: Vec<SkbId> = edges.map(|l| l.child).collect();
+        let mut all = f
+            .lineage
+            .iter()
+            .filter(|l| sent.contains(&l.parent))
+            .map(|l| l.child)
+            .collect::<Vec<_>>();
+        all.extend(sent);
+        let lost = places(&f.drops, |d| {
+            d.expected == Some(false) && d.skb_id.is_some_and(|skb| all.contains(&skb))
+        });
+        lost.into_iter()
+            .partition(|at| f.drops.get(*at).is_some_and(|d| d.time_ns < ns))
     }
 
     pub(super) fn softirq(&mut self, n: usize) -> Option<()> {

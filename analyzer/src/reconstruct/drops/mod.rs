@@ -5,14 +5,17 @@
 //!
 //! ```text
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
+//!                                                                 OTHERHOST: after the walk, by what became of the frame
 //! ```
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
+mod otherhost;
 mod rules;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
 
+pub use otherhost::Hindsight;
 pub use rules::{is_no_packet, judge};
-pub use tracker::walk;
+pub use tracker::{Freed, walk};

@@ -80,8 +80,8 @@ const RULES: &[Rule] = &[
     rule(
         "OTHERHOST",
         "",
-        Some(true),
-        "frame for another host, seen because the device is promiscuous or bridged",
+        None,
+        "frame for another host; who sent it is not known",
     ),
     rule("DUP_FRAG", "", Some(true), "duplicate IP fragment"),
     rule("SOCKET_CLOSE", "", Some(true), "left in the socket when it closed"),
@@ -171,6 +171,11 @@ pub fn is_no_packet(reason: Option<&str>, location: Option<&str>, protocol: u16,
     let begins = |text: &str, with: &[&str]| with.iter().any(|w| text.starts_with(w));
     let of_ip = reason.is_some_and(|r| begins(plain(r), &OF_IP));
     protocol == 0 && !has_life && !of_ip && location.is_some_and(|l| !begins(l, &SENDS_IP))
+}
+
+/// Whether what became of the frame later must be known to judge it (`otherhost`).
+pub fn is_for_another_host(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| plain(r) == "OTHERHOST")
 }
 
 /// Without what all names begin with.

@@ -13,7 +13,7 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("TCP_OLD_SEQUENCE", "tcp_validate_incoming", 0x0800, true, Some(true)),
     ("TCP_OLD_ACK", "tcp_ack", 0x0800, true, Some(true)),
     ("TCP_OFOMERGE", "tcp_data_queue_ofo", 0x0800, true, Some(true)),
-    ("OTHERHOST", "ip_rcv_core", 0x0800, true, Some(true)),
+    ("OTHERHOST", "ip_rcv_core", 0x0800, true, None),
     ("SOCKET_CLOSE", "inet_csk_destroy_sock", 0x0800, true, Some(true)),
     ("QUEUE_PURGE", "skb_queue_purge_reason", 0x0800, true, Some(true)),
     ("NOT_SPECIFIED", "skb_release_data", 0x0800, true, Some(true)),
@@ -214,3 +214,5 @@ fn drops_need_only_kfree_skb() {
     s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
     assert!(s.facts().unknown.iter().any(|r| r.subject == "drops"));
 }
+
+mod otherhost;

@@ -7,6 +7,8 @@ use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use rustc_hash::FxHashMap;
 
 use super::judge;
+use super::otherhost::{self, Hindsight};
+use super::rules::is_for_another_host;
 use super::tables::DropRow;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -23,7 +25,29 @@ struct Drops<'i> {
     names: FxHashMap<u32, String>,
     /// Device of the last `net_dev_queue` per CPU.
     queued: FxHashMap<u16, Name>,
+    freed: Freed,
+}
+
+/// What was freed; judged by what was known then.
+#[derive(Debug, Default)]
+pub struct Freed {
     rows: Vec<DropRow>,
+    /// Rows of frames for another host.
+    otherhost: Vec<usize>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+impl Freed {
+    /// Every place that a free was at.
+    pub fn locations(&self) -> impl Iterator<Item = u64> + '_ {
+        self.rows.iter().map(|r| r.location)
+    }
+    /// The rows, judged by what is known after the walk too.
+    pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
+        otherhost::judge(&mut self.rows, &self.otherhost, known);
+        self.rows
+    }
 }
 
 impl Tracker for Drops<'_> {
@@ -38,7 +62,7 @@ pub fn walk<'f>(
     capture: &'f Capture,
     identity: &'f Identity,
     reasons: Option<&'f ValueTable>,
-) -> impl Walk<Out = (Vec<DropRow>, Vec<String>)> {
+) -> impl Walk<Out = Freed> {
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
         t.queued.insert(e.cpu, Name::new(p.name));
@@ -52,9 +76,9 @@ pub fn walk<'f>(
         reasons,
         names: FxHashMap::default(),
         queued: FxHashMap::default(),
-        rows: vec![],
+        freed: Freed::default(),
     };
-    ready(trace, routes, t, |t, missing| (t.rows, missing))
+    ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
 }
 
 impl Drops<'_> {
@@ -79,7 +103,10 @@ impl Drops<'_> {
             _ => dev,
         };
         let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
-        self.rows.push(DropRow {
+        if is_for_another_host(reason) {
+            self.freed.otherhost.push(self.freed.rows.len());
+        }
+        self.freed.rows.push(DropRow {
             time_ns: e.ts,
             cpu: e.cpu,
             reason: p.reason,

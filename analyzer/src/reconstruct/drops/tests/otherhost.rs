@@ -1,0 +1,159 @@
+//! Frames for another host, in the order of events of real recordings: a neighbour entry made wrong between two namespaces (6.18), a
+//! bridge that floods to three (6.18).
+
+use super::{A, T};
+use crate::Confidence;
+use crate::facts::Facts;
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, FCLONE, N, S, Script};
+
+const RCV: u64 = 0xffff_ffff_8100_0000;
+const SOFT: Ctx = Ctx::Soft(7);
+/// The clone that a bridge makes: of the head cache, not of an fclone pair.
+const COPY: u64 = 0xffff_8882_0000_0100;
+
+fn script() -> Script {
+    let mut s = Script::new("6.18.44", &[]);
+    s.symbol(RCV, "ip_rcv_core");
+    s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+    // Originals and their companions, so that the distance is known.
+    for k in 1..5u64 {
+        let (o, v) = (A + k * 0x10000, [("len", N(366)), ("name", S("s0"))]);
+        s.ev(k * 10, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &[("skb_addr", N(o))]);
+        s.ev(
+            k * 10 + 1,
+            0,
+            Ctx::Task(1),
+            "net:net_dev_queue",
+            &[("skbaddr", N(o + FCLONE)), v[0].clone(), v[1].clone()],
+        );
+    }
+    let written = [("skb_addr", N(A)), ("skb_len", N(300)), ("size_goal", N(1448))];
+    s.ev(T - 9, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &written);
+    s
+}
+/// Over a pair of devices that hand over the skb itself (veth).
+fn over(s: &mut Script, t: u64, addr: u64, len: u64, from: &'static str, to: &'static str) {
+    let frame = |name| [("skbaddr", N(addr)), ("len", N(len)), ("name", S(name))];
+    let packet = [("skbaddr", N(addr)), ("len", N(len - 14)), ("name", S(to))];
+    s.ev(T + t, 0, SOFT, "net:net_dev_queue", &frame(from));
+    s.ev(T + t + 1, 0, SOFT, "net:net_dev_start_xmit", &frame(from));
+    s.ev(T + t + 2, 0, SOFT, "net:netif_rx_entry", &packet);
+    s.ev(T + t + 3, 0, SOFT, "net:netif_rx", &packet);
+    s.ev(T + t + 4, 0, SOFT, "net:net_dev_xmit", &frame(from));
+    s.ev(T + t + 5, 0, SOFT, "net:netif_receive_skb", &packet);
+}
+fn free(s: &mut Script, t: u64, addr: u64) {
+    let v = [
+        ("skbaddr", N(addr)),
+        ("location", N(RCV)),
+        ("protocol", N(0x0800)),
+        ("reason", N(13)),
+    ];
+    s.ev(T + t, 0, SOFT, "skb:kfree_skb", &v);
+}
+fn told(f: &Facts) -> Vec<(Option<bool>, Confidence, &'static str)> {
+    f.drops.iter().map(|d| (d.expected, d.confidence, d.why)).collect()
+}
+
+/// A segment came to a device that it was not addressed to, was sent again, and came there again; nobody can say what an ACK
+/// that came there would have told.
+#[test]
+fn a_segment_for_a_wrong_address_is_lost_when_it_is_sent_again() {
+    let mut s = script();
+    over(&mut s, 0, A + FCLONE, 366, "s0", "rs");
+    free(&mut s, 10, A + FCLONE);
+    over(&mut s, 200_000_000, A + FCLONE, 366, "s0", "rs");
+    SOCK.retransmit(&mut s, T + 200_000_006, 0, SOFT, A, &[]);
+    free(&mut s, 200_000_010, A + FCLONE);
+    over(&mut s, 300_000_000, COPY, 66, "s0", "rs");
+    free(&mut s, 300_000_010, COPY);
+    let f = s.facts();
+    let of = told(&f);
+    assert_eq!((of[0].0, of[0].1), (Some(false), Confidence::Strong), "{}", of[0].2);
+    assert!(of[0].2.ends_with("its segment was sent again later"));
+    // The last time it was sent: neither acknowledged nor sent again.
+    assert_eq!((of[1].0, of[1].1), (None, Confidence::Unknown), "{}", of[1].2);
+    assert_eq!(of[2].0, None, "{}", of[2].2);
+}
+
+/// A bridge sends a clone to one port and the frame itself to the other; either may be the one nobody wants, though a tail loss
+/// probe sends the segment again.
+#[test]
+fn what_a_bridge_floods_is_a_copy() {
+    for clone_is_freed in [true, false] {
+        let mut s = script();
+        over(&mut s, 0, A + FCLONE, 366, "vA", "pA");
+        over(&mut s, 10, COPY, 366, "pC", "vC");
+        if clone_is_freed {
+            free(&mut s, 17, COPY);
+        }
+        over(&mut s, 20, A + FCLONE, 366, "pB", "vB");
+        if !clone_is_freed {
+            free(&mut s, 30, A + FCLONE);
+        }
+        SOCK.retransmit(&mut s, T + 9_000_000, 0, SOFT, A, &[]);
+        let of = told(&s.facts());
+        let expect = "copy of a frame for another host, made by a bridge; another copy went on";
+        assert_eq!(of, [(Some(true), Confidence::Strong, expect)]);
+    }
+}
+
+/// When nobody wants any of them, the frame is lost as without a bridge.
+#[test]
+fn what_a_bridge_floods_to_nobody_is_lost() {
+    let mut s = script();
+    over(&mut s, 0, A + FCLONE, 366, "vA", "pA");
+    over(&mut s, 10, COPY, 366, "pC", "vC");
+    free(&mut s, 17, COPY);
+    over(&mut s, 20, A + FCLONE, 366, "pB", "vB");
+    free(&mut s, 30, A + FCLONE);
+    over(&mut s, 9_000_000, A + FCLONE, 366, "vA", "pA");
+    SOCK.retransmit(&mut s, T + 9_000_010, 0, SOFT, A, &[]);
+    let of = told(&s.facts());
+    assert_eq!((of[0].0, of[1].0), (None, Some(false)), "{of:?}");
+}
+
+/// Two packets of one length in the queue of one device are no copies of each other.
+#[test]
+fn a_queue_is_no_bridge() {
+    let mut s = script();
+    let frame = |addr, name| [("skbaddr", N(addr)), ("len", N(366)), ("name", S(name))];
+    s.ev(T, 0, SOFT, "net:net_dev_queue", &frame(A + FCLONE, "s0"));
+    s.ev(T + 5, 0, SOFT, "net:net_dev_queue", &frame(COPY, "s1"));
+    s.ev(T + 10, 0, SOFT, "net:net_dev_start_xmit", &frame(A + FCLONE, "s0"));
+    s.ev(
+        T + 11,
+        0,
+        SOFT,
+        "net:netif_rx",
+        &[("skbaddr", N(A + FCLONE)), ("len", N(352)), ("name", S("rs"))],
+    );
+    free(&mut s, 20, A + FCLONE);
+    s.ev(T + 999, 0, SOFT, "net:net_dev_queue", &frame(A + FCLONE, "s0"));
+    SOCK.retransmit(&mut s, T + 1_000, 0, SOFT, A, &[]);
+    let of = told(&s.facts());
+    assert_eq!(of[0].0, Some(false), "{of:?}");
+}
+
+/// From outside: expected where what this host sends is recorded, else nobody knows who sent it.
+#[test]
+fn from_outside_it_is_expected() {
+    for (without, expected) in [(&[][..], Some(true)), (&["net:net_dev_queue"][..], None)] {
+        let mut s = Script::new("6.18.44", without);
+        s.symbol(RCV, "ip_rcv_core");
+        s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+        s.ev(
+            T - 1,
+            0,
+            SOFT,
+            "net:net_dev_queue",
+            &[("skbaddr", N(COPY)), ("len", N(66)), ("name", S("eth0"))],
+        );
+        let packet = [("skbaddr", N(A)), ("len", N(84)), ("name", S("eth0"))];
+        s.ev(T, 0, SOFT, "net:napi_gro_receive_entry", &packet);
+        s.ev(T + 1, 0, SOFT, "net:netif_receive_skb", &packet);
+        free(&mut s, 10, A);
+        assert_eq!(told(&s.facts())[0].0, expected);
+    }
+}
