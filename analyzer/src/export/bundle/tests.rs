@@ -5,6 +5,7 @@ mod limit;
 use std::collections::BTreeMap;
 
 use netmortem_formats::bundle::PlannedPerf;
+use netmortem_formats::capture::Coding;
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
 use netmortem_formats::{Bytes, Capture, Endian, Locus, StreamItem, open_bytes};
 
@@ -25,6 +26,26 @@ fn changed(capture: &Capture, change: &Change) -> (Capture, Done, Vec<u8>) {
     assert_eq!(bytes.len() as u64, done.bytes);
     let new = open_bytes("new.nmb", Bytes::Owned(bytes.clone())).unwrap();
     (new, done, bytes)
+}
+
+/// One of the streams alone, with so many chunks that each hold its first one's bytes and count as 256 MiB: four of them are
+/// within the 1 GiB that is decoded. Those bytes.
+fn claims_too_much(capture: &mut Capture, stream: usize, chunks: usize) -> Vec<u8> {
+    let mut stream = capture.streams[stream].clone();
+    let bytes = capture.chunk_bytes(&stream.chunks[0]).unwrap().into_owned();
+    // A frame, and behind it what is no frame.
+    let mut frame = zstd::bulk::compress(&bytes, 1).unwrap();
+    frame.resize(600 << 10, 0);
+    let file = capture.bytes.len() as u64;
+    let mut chunk = stream.chunks[0].clone();
+    chunk.range = file..file + frame.len() as u64;
+    chunk.coding = Coding::ZstdPrefix { unit: stream.page.size };
+    capture.bytes = Bytes::Owned([&capture.bytes[..], &frame].concat());
+    stream.chunks = vec![chunk; chunks];
+    capture.streams = vec![stream];
+    // What the kernel counted is of the original's events.
+    capture.cpu_stats.clear();
+    bytes
 }
 
 fn facts(c: &Capture) -> Facts {

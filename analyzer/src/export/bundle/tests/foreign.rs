@@ -1,10 +1,9 @@
 //! A trace.dat and a perf.data made bundles: read, they say what they said.
 
-use netmortem_formats::capture::Coding;
 use netmortem_formats::{Bytes, Capture, open_bytes};
 
 use super::super::{RewriteError, import};
-use super::{changed, difference, facts, open};
+use super::{changed, claims_too_much, difference, facts, open};
 use crate::export::bundle::Change;
 
 fn imported(capture: &Capture) -> Capture {
@@ -102,22 +101,10 @@ fn what_cannot_be_made_a_bundle_is_told() {
 #[test]
 fn what_is_not_decoded_is_lost_in_both() {
     let mut capture = open("tracedat-loopback/trace.dat");
-    let most = capture.streams.iter().max_by_key(|s| size(&capture, s)).unwrap();
-    let mut stream = most.clone();
-    let bytes = capture.chunk_bytes(&stream.chunks[0]).unwrap().into_owned();
-    // A frame, and behind it so much that it counts as 256 MiB: four of them are within 1 GiB.
-    let mut frame = zstd::bulk::compress(&bytes, 1).unwrap();
-    frame.resize(600 << 10, 0);
-    let file = capture.bytes.len() as u64;
-    let mut chunk = stream.chunks[0].clone();
-    chunk.range = file..file + frame.len() as u64;
-    chunk.coding = Coding::ZstdPrefix { unit: stream.page.size };
-    capture.bytes = Bytes::Owned([&capture.bytes[..], &frame].concat());
-    stream.chunks = vec![chunk; 6];
-    let cpu = stream.cpu;
-    capture.streams = vec![stream];
-    // What the kernel counted is of the original's events.
-    capture.cpu_stats.clear();
+    let sizes = capture.streams.iter().map(|s| size(&capture, s)).enumerate();
+    let most = sizes.max_by_key(|s| s.1).unwrap().0;
+    let bytes = claims_too_much(&mut capture, most, 6);
+    let cpu = capture.streams[0].cpu;
     let before = crate::ingest::check(&capture, &Default::default());
     let mut records = 0;
     capture.streams[0].for_each(&bytes, Default::default(), |i| {

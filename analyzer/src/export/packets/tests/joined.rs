@@ -131,7 +131,6 @@ fn what_tcpdump_captured_is_matched_as_its_sequence_numbers_say() {
         assert_eq!((seq.wrapping_sub(syn.1 + 1), payload), (from, bytes), "{comment}");
         right += 1;
     }
-    println!("{right} of {data} data packets, {w:?}");
     assert!(data > 1_000 && right * 100 >= data * 95, "{right} of {data}, {w:?}");
     assert!((w.certain + w.strong) * 100 >= w.packets * 90, "{w:?}");
 }
