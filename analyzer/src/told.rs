@@ -4,6 +4,7 @@
 //! Must not judge, and must not take a sentence of a file for more than a sentence: what it holds is for a writer to escape.
 //!
 //! ```text
+//! manifest.json slice ─ where no note says it ──────────────────────────────────────────────────> slice
 //! manifest.json notes, end.json problems ─ begins with "This is a cut", "Drops in this slice" ─> slice
 //!                                        └ others (recorder, flight recorder, redaction, import) ─> notes
 //! joined packets ─ export::packets ─> a line for each file
@@ -15,10 +16,10 @@ use netmortem_formats::join::{joined_packets, notes};
 use crate::export::packets::{self, JoinedFile};
 use crate::facts::Facts;
 
-/// How the note of a cut begins, whether by time or by flow.
-pub const CUT: &str = "This is a cut from ";
-/// How the note on the drops of a slice begins.
-pub const CUT_DROPS: &str = "Drops in this slice: ";
+pub use slice::{CUT, CUT_DROPS, Part};
+
+pub mod slice;
+
 /// Sentences that are kept: a hostile file may hold any number.
 const MOST: usize = 200;
 
@@ -44,11 +45,14 @@ impl Told {
                 told.left_out = told.left_out.saturating_add(1);
                 continue;
             }
-            // Of a joined bundle, its name stands before.
-            match [CUT, CUT_DROPS].iter().any(|begin| text.contains(begin)) {
+            match slice::is_of_slice(&text) {
                 true => told.slice.push(text),
                 false => told.notes.push(text),
             }
+        }
+        // What the manifest's field says is not lost where notes do not.
+        if let Some(of) = Part::of(capture).slice.filter(|_| told.slice.is_empty()) {
+            told.slice = slice::sentences(&of);
         }
         told
     }

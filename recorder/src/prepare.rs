@@ -82,6 +82,8 @@ pub fn prepare(
             packets: Vec::new(),
         },
         flight: None,
+        slice: None,
+        redacted: false,
         notes,
     })
 }

@@ -59,6 +59,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
         joined: joined(&capture.manifest),
+        part: crate::told::Part::of(capture),
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
     };

@@ -188,6 +188,9 @@ pub struct CaptureInfo {
     /// What a flight recorder waited for and saw; `None` for an ordinary recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flight: Option<netmortem_formats::bundle::Flight>,
+    /// Which part of a recording it is; what is told of that is in [`crate::Told`].
+    #[serde(skip)]
+    pub part: crate::told::Part,
 }
 
 impl CaptureInfo {

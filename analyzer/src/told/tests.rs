@@ -1,3 +1,5 @@
+mod slices;
+
 use netmortem_formats::join::join;
 use netmortem_formats::{Bytes, Capture, open_bytes};
 use serde_json::{Value, json};

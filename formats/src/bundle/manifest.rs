@@ -7,6 +7,7 @@ use crate::capture::{ClockPair, CpuStats, Host};
 use crate::endian::Endian;
 
 use super::flight::{Flight, FlightEnd};
+use super::slice::{Slice, is_true};
 
 /// Version of the bundle format this code writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -34,6 +35,13 @@ pub struct Manifest {
     /// What a flight recorder waited for and saw; `None` for an ordinary recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flight: Option<Flight>,
+    /// What it was cut to, and what was cut; `None` for what is all of a recording, and for slices of older writers, whose
+    /// `notes` alone say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Slice>,
+    /// Whether names and addresses are pseudonyms; older writers say so in `notes` only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "is_true")]
+    pub redacted: bool,
     /// What a person should know about this recording, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -23,6 +23,7 @@ mod manifest;
 mod names;
 mod reader;
 mod seconds;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -42,6 +43,7 @@ pub use names::{
     seconds_name, snapshot_name,
 };
 pub use seconds::{Second, seconds};
+pub use slice::{Slice, Whose};
 pub use verify::verify;
 pub use writer::{BundleWriter, PagesEncoder};
 

@@ -67,6 +67,8 @@ fn manifest() -> Manifest {
             ..Default::default()
         },
         flight: None,
+        slice: None,
+        redacted: false,
         notes: Vec::new(),
     }
 }

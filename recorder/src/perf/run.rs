@@ -179,6 +179,8 @@ fn manifest(
             ..Plan::default()
         },
         flight: None,
+        slice: None,
+        redacted: false,
         notes,
     })
 }

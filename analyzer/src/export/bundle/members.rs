@@ -5,15 +5,15 @@ use std::io::Write;
 
 use netmortem_formats::bundle::{
     BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder, PlannedPerf,
-    SAVED_CMDLINES, SYMBOLS,
+    SAVED_CMDLINES, SYMBOLS, Slice, Whose,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::names::Names;
 use super::{Change, Done, RewriteError, notes, texts};
-use crate::export::slice::{Compared, Drops};
-use crate::told::{CUT, CUT_DROPS};
+use crate::export::slice::{Compared, Cut, Drops};
+use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, NOT_KNOWN, REDACTED, from_notes, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -128,6 +128,9 @@ fn snapshot(name: &str) -> Option<(&str, SnapshotWhen, bool)> {
 
 /// The manifest with its notes.
 pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut Names, done: &Done) -> Manifest {
+    let said = || m.notes.iter().map(String::as_str);
+    let earlier = m.slice.clone().or_else(|| from_notes(said()));
+    m.redacted |= change.redact || says_redacted(said());
     if change.redact {
         m.recorder.command_line = vec!["(redacted)".into()];
         m.recorder.command = m.recorder.command.iter().take(1).map(|_| "(redacted)".into()).collect();
@@ -155,8 +158,13 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             f.on = f.on.iter().map(|_| "(redacted)".into()).collect();
             f.trigger.on = "(redacted)".into();
         }
-        m.notes = notes::redacted(&m.notes);
+        let field = m.slice.take().map(without_names);
+        m.notes = notes::redacted(&m.notes, field.as_ref());
     }
+    if change.window.is_some() {
+        notes::cut_in_time(&mut m.notes);
+    }
+    m.slice = slice(earlier, change, done);
     // Their members are not in it.
     if change.redact || change.window.is_some() || change.cut.is_some() {
         m.plan.packets = vec![];
@@ -185,11 +193,16 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             true => "the flow or device that was asked for",
             false => &cut.of,
         };
+        let in_time = match change.window {
+            Some(_) => " before the cut in time",
+            None => "",
+        };
         m.notes.push(format!(
-            "{CUT}{source} to {of}: {} of {} events kept; {all} events that are proven to be of other flows or devices were cut ({}). Interrupts, softirqs, polls, the scheduler, timers and system calls are whole: their figures, and settings and other snapshots, are of the whole host. Counters of the host are not in it, because they count what was cut. Packets in it (lives of sk_buffs): {} of what was asked for, {} of others that it waited with, {} not known whose; {} of others were cut. Nothing is to be concluded of others.",
+            "{CUT}{source} to {of}: {} of {} events kept; {all} events that are proven to be of other flows or devices were cut ({}). Interrupts, softirqs, polls, the scheduler, timers and system calls are whole: their figures, and settings and other snapshots, are of the whole host. Counters of the host are not in it, because they count what was cut. {}{in_time} (lives of sk_buffs): {} of what was asked for, {} of others that it waited with, {} not known whose; {} of others were cut. Nothing is to be concluded of others.",
             done.events,
             done.all(),
             by_name(&done.cut_others),
+            notes::PACKETS,
             cut.own,
             cut.context,
             cut.unknown,
@@ -215,10 +228,60 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     m
 }
 
+/// What is cut now, after what was cut before.
+fn slice(earlier: Option<Slice>, change: &Change, done: &Done) -> Option<Slice> {
+    let kept = Slice {
+        events_kept: Some(done.events),
+        ..Slice::default()
+    };
+    let in_time = change.window.map(|(from, to)| Slice {
+        time: Some([from, to]),
+        events_cut: Some(done.cut_before.saturating_add(done.cut_after)),
+        ..kept.clone()
+    });
+    let by_subject = change.cut.as_ref().map(|cut| Slice {
+        subject: vec![cut.of.clone()],
+        events_cut: Some(done.cut_others.values().fold(0, |sum, n| sum.saturating_add(*n))),
+        counted_before_time: change.window.is_some(),
+        ..counted(cut, kept)
+    });
+    let all = [earlier, in_time, by_subject].into_iter().flatten().reduce(Slice::then);
+    match change.redact {
+        true => all.map(without_names),
+        false => all,
+    }
+}
+
+fn counted(cut: &Cut, kept: Slice) -> Slice {
+    Slice {
+        packets: Some(Whose {
+            own: cut.own,
+            others_kept: cut.context,
+            unknown: cut.unknown,
+            others_cut: cut.others,
+        }),
+        drops: Some(Whose {
+            own: cut.drops.own.len() as u64,
+            others_kept: cut.drops.others_kept,
+            unknown: cut.drops.unknown,
+            others_cut: cut.drops.others,
+        }),
+        ..kept
+    }
+}
+
+/// What was asked for may be an address or the name of a device.
+fn without_names(mut of: Slice) -> Slice {
+    for words in of.subject.iter_mut().filter(|w| *w != NOT_KNOWN) {
+        *words = REDACTED.to_owned();
+    }
+    of
+}
+
 /// Whose the drops are; a cut in time comes after it.
 fn drops(d: &Drops, in_time: bool) -> String {
     let before = match in_time {
-        true => "before the cut in time, ",
+        true => BEFORE_TIME,
         false => "",
     };
     let kept = match d.others_kept {

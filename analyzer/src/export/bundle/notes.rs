@@ -1,20 +1,21 @@
-//! Notes of a bundle that is redacted: any may hold a name or an address, but that it is a slice must not be lost.
+//! Notes of a bundle that is written anew: of a redacted one any may hold a name or an address, but that it is a slice must not
+//! be lost; of one that is cut in time counts of an earlier cut are of before it.
 //!
-//! In: notes. Out: those that say that it is a slice, with their numbers alone, and how many others there were. A note is
-//! never copied: of its text only numbers are taken.
+//! In: notes, and the manifest's field `slice`. Out: notes. A note is never copied into a redacted bundle: of bundles of older
+//! writers, which have no field, only numbers are taken from its text.
 
-use crate::told::{CUT, CUT_DROPS};
+use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, drops, drops_sentence, is_of_slice, number, sentences};
+use netmortem_formats::bundle::Slice;
 
-/// Notes without names.
-pub fn redacted(notes: &[String]) -> Vec<String> {
-    let mut out = vec![];
+/// Notes without names. `field`: what the manifest says of a slice beside them.
+pub fn redacted(notes: &[String], field: Option<&Slice>) -> Vec<String> {
+    let mut out = field.map(sentences).unwrap_or_default();
     let mut others = 0usize;
     for note in notes {
-        // Of a joined bundle, its name stands before.
-        match (note.contains(CUT), note.contains(CUT_DROPS)) {
-            (true, _) => out.push(cut(note)),
-            (_, true) => out.push(drops(note)),
-            _ => others += 1,
+        match (is_of_slice(note), field) {
+            (true, Some(_)) => {}
+            (true, None) => out.push(of_slice(note)),
+            (false, _) => others += 1,
         }
     }
     if others > 0 {
@@ -23,6 +24,17 @@ pub fn redacted(notes: &[String]) -> Vec<String> {
         ));
     }
     out
+}
+
+fn of_slice(note: &str) -> String {
+    // Of a joined bundle, its name stands before.
+    let Some((_, said)) = note.split_once(CUT_DROPS).filter(|_| !note.contains(CUT)) else {
+        return cut(note);
+    };
+    match drops(said) {
+        Some(of) => drops_sentence(of, said.starts_with(BEFORE_TIME)),
+        None => format!("{CUT_DROPS}how many were cut was left out of this redacted bundle."),
+    }
 }
 
 fn cut(note: &str) -> String {
@@ -37,24 +49,21 @@ fn cut(note: &str) -> String {
     )
 }
 
-fn drops(note: &str) -> String {
-    let own = number(note, " of what was asked for");
-    let others = number(note, " of others were cut");
-    let Some((own, others)) = own.zip(others) else {
-        return format!("{CUT_DROPS}how many were cut was left out of this redacted bundle.");
-    };
-    let kept = match number(note, " of others, because") {
-        Some(n) => format!(", {n} of others"),
-        None => String::new(),
-    };
-    let unknown = number(note, " of which nothing tells").unwrap_or(0);
-    format!(
-        "{CUT_DROPS}{own} of what was asked for{kept}, and {unknown} of which nothing tells whose they are: these may be of others; {others} of others were cut."
-    )
-}
+/// How the note on comparing the rows of the subject begins, and the counts in the note of a cut by flow or device.
+pub const ROWS: &str = "of the ";
+/// Counts of lives in the note of a cut by flow or device.
+pub const PACKETS: &str = "Packets in it";
 
-/// The number just before these words, where they come first.
-fn number(note: &str, words: &str) -> Option<u64> {
-    let (before, _) = note.split_once(words)?;
-    before.rsplit(' ').next()?.parse().ok()
+/// What a cut by flow or device counted is of before a cut in time that follows it.
+pub fn cut_in_time(notes: &mut [String]) {
+    let before = BEFORE_TIME.trim_end_matches(", ");
+    for note in notes {
+        if let Some(said) = note.strip_prefix(CUT_DROPS).filter(|s| !s.starts_with(BEFORE_TIME)) {
+            *note = format!("{CUT_DROPS}{BEFORE_TIME}{said}");
+        } else if note.starts_with(CUT) {
+            *note = note.replacen(&format!("{PACKETS} (lives"), &format!("{PACKETS} {before} (lives"), 1);
+        } else if note.starts_with(ROWS) && note.contains(" rows of rx and ") {
+            *note = format!("Before the cut in time, {note}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::bundle::{Flight, FlightCpu, FlightEnd, Trigger, verify};
+use crate::bundle::{Flight, FlightCpu, FlightEnd, Slice, Trigger, Whose, verify};
 
 #[test]
 fn what_is_written_is_read() {
@@ -239,4 +239,74 @@ fn a_flight_is_in_the_manifest_and_the_end_and_an_ordinary_recording_has_no_such
     ] {
         assert!(plain.get("flight").is_none());
     }
+}
+
+/// What a slice says comes back; nonsense in its place makes nothing else unreadable, and says nothing but that it is one.
+#[test]
+fn a_slice_is_written_and_read_and_nonsense_is_not_known() {
+    let whose = Whose {
+        own: 1,
+        others_kept: 2,
+        unknown: 3,
+        others_cut: u64::MAX,
+    };
+    let slice = Slice {
+        time: Some([0, u64::MAX]),
+        subject: vec!["flow :443".into()],
+        events_kept: Some(5),
+        events_cut: Some(0),
+        packets: Some(whose),
+        drops: Some(whose),
+        counted_before_time: true,
+    };
+    let with = |slice: serde_json::Value, redacted: serde_json::Value| -> Manifest {
+        let mut m = serde_json::to_value(manifest()).unwrap();
+        assert!(m.get("slice").is_none() && m.get("redacted").is_none());
+        m["slice"] = slice;
+        m["redacted"] = redacted;
+        serde_json::from_value(m).unwrap()
+    };
+    let json = serde_json::to_value(&slice).unwrap();
+    assert_eq!(with(json.clone(), true.into()).slice, Some(slice.clone()));
+    assert!(with(json, true.into()).redacted);
+    for nonsense in [
+        serde_json::json!("x"),
+        serde_json::json!(-5),
+        serde_json::json!([[1, 2]]),
+        serde_json::json!({"time": [-1, 5], "subject": {"a": 1}, "events_cut": 1.5, "drops": {"own": "1"}}),
+    ] {
+        let read = with(nonsense.clone(), nonsense);
+        assert_eq!((read.slice, read.redacted), (Some(Slice::default()), false));
+        assert_eq!(read.host, manifest().host);
+    }
+    assert_eq!(with(serde_json::Value::Null, false.into()).slice, None);
+    // Cut once more: what stays is common, what was cut adds up and does not turn round.
+    let more = Slice {
+        time: Some([7, 9]),
+        events_kept: Some(3),
+        events_cut: Some(u64::MAX),
+        ..Slice::default()
+    };
+    let both = slice.clone().then(more.clone());
+    assert_eq!(
+        (both.time, both.events_kept, both.events_cut),
+        (Some([7, 9]), Some(3), Some(u64::MAX))
+    );
+    assert_eq!(
+        (&both.subject, both.drops, both.counted_before_time),
+        (&slice.subject, slice.drops, true)
+    );
+    let again = both.then(Slice {
+        time: None,
+        events_cut: None,
+        ..slice.clone()
+    });
+    assert_eq!((again.subject.len(), again.events_cut), (2, None));
+    assert_eq!(again.drops.unwrap().others_cut, u64::MAX);
+    // Windows that have nothing in common are no window of a file with events: the one that was cut last is true.
+    let wrong = Slice {
+        time: Some([20, 30]),
+        ..Slice::default()
+    };
+    assert_eq!(wrong.then(more).time, Some([7, 9]));
 }

@@ -1,0 +1,212 @@
+//! What a recording was cut to: by the field `slice` of its manifest, or, of a bundle that an older writer made, by its notes.
+//!
+//! In: a manifest. Out: [`Part`]. Must not take a number of a file for more than what the file says.
+
+use netmortem_formats::Capture;
+use netmortem_formats::bundle::{Slice, Whose};
+use netmortem_formats::join::notes;
+use serde_json::Value;
+
+/// How the note of a cut begins, whether by time or by flow.
+pub const CUT: &str = "This is a cut from ";
+/// How the note on the drops of a slice begins.
+pub const CUT_DROPS: &str = "Drops in this slice: ";
+/// What the note of a redacted bundle says.
+pub const PSEUDONYMS: &str = "in this bundle are pseudonyms";
+/// What stands before counts that are older than a cut in time.
+pub const BEFORE_TIME: &str = "before the cut in time, ";
+/// A subject that was left out of a redacted bundle.
+pub const REDACTED: &str = "(redacted)";
+/// By what it was cut is not known: an older writer left it out of a redacted bundle.
+pub const NOT_KNOWN: &str = "(not known)";
+/// Words of subjects shown.
+const SHOWN: usize = 4;
+
+/// Which part of a recording this is, and whether its names are the host's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// What it was cut to; `None`: it is all of a recording.
+    pub slice: Option<Slice>,
+    /// Whether names and addresses are pseudonyms.
+    pub redacted: bool,
+}
+
+impl Part {
+    /// Of a capture.
+    pub fn of(capture: &Capture) -> Part {
+        let manifest = capture.manifest.as_ref();
+        let field = manifest.and_then(|m| m.get("slice")).filter(|s| !s.is_null());
+        let said = notes(capture);
+        let said = || said.iter().map(String::as_str);
+        let flag = manifest.and_then(|m| m.get("redacted")) == Some(&Value::Bool(true));
+        Part {
+            slice: field.map_or_else(|| from_notes(said()), |s| Some(Slice::from(s.clone()))),
+            redacted: flag || says_redacted(said()),
+        }
+    }
+}
+
+/// Whether a note is on what was cut. Of a joined bundle, its name stands before.
+pub fn is_of_slice(note: &str) -> bool {
+    note.contains(CUT) || note.contains(CUT_DROPS)
+}
+
+/// Whether notes say that names are pseudonyms.
+pub fn says_redacted<'n>(mut notes: impl Iterator<Item = &'n str>) -> bool {
+    notes.any(|n| n.contains(PSEUDONYMS))
+}
+
+/// What notes say of a cut, where there is no field.
+pub fn from_notes<'n>(notes: impl Iterator<Item = &'n str>) -> Option<Slice> {
+    let mut cuts: Vec<Slice> = vec![];
+    let mut last = None;
+    for note in notes {
+        if let Some((_, said)) = note.split_once(CUT) {
+            // One cut by time and flow, redacted by an older writer, is told twice in the same words.
+            if last != Some(said) {
+                cuts.push(cut(said));
+            }
+            last = Some(said);
+        } else if let Some((_, said)) = note.split_once(CUT_DROPS) {
+            if cuts.is_empty() {
+                cuts.push(unknown());
+            }
+            if let Some(of) = cuts.last_mut() {
+                of.drops = drops(said);
+                of.counted_before_time = said.starts_with(BEFORE_TIME);
+            }
+        }
+    }
+    cuts.into_iter().reduce(Slice::then)
+}
+
+fn unknown() -> Slice {
+    Slice {
+        subject: vec![NOT_KNOWN.to_owned()],
+        ..Slice::default()
+    }
+}
+
+/// `incident.nmb to flow conn:0: 20 of 50 events kept; 30 events that are proven ...`, without how it begins.
+fn cut(said: &str) -> Slice {
+    let kept = number(said, " of ");
+    let in_time = || {
+        let (_, times) = said.split_once(" events, from ")?;
+        let (from, rest) = times.split_once(" to ")?;
+        let (to, rest) = rest.split_once(" (clock ")?;
+        let cut = number(rest, " events before and ").zip(number(rest, " after were cut"));
+        Some(Slice {
+            time: from.parse().ok().zip(to.parse().ok()).map(|(from, to)| [from, to]),
+            events_kept: number(said.split_once(" events, from ")?.0.rsplit_once(": ")?.1, " of "),
+            events_cut: cut.map(|(before, after)| before.saturating_add(after)),
+            ..Slice::default()
+        })
+    };
+    let by_flow = || {
+        let (head, rest) = said.split_once(" events kept; ")?;
+        let (named, counts) = head.rsplit_once(": ")?;
+        let subject = match named.rsplit_once(" to ")?.1 {
+            "the flow or device that was asked for" => REDACTED,
+            words => words,
+        };
+        let (_, lives) = rest.split_once("(lives of sk_buffs): ").unwrap_or_default();
+        let whose = || {
+            Some(Whose {
+                own: number(lives, " of what was asked for")?,
+                others_kept: number(lives, " of others that it waited with")?,
+                unknown: number(lives, " not known whose")?,
+                others_cut: number(lives, " of others were cut")?,
+            })
+        };
+        Some(Slice {
+            subject: vec![subject.to_owned()],
+            events_kept: number(counts, " of "),
+            events_cut: number(rest, " events that are proven"),
+            packets: whose(),
+            ..Slice::default()
+        })
+    };
+    by_flow().or_else(in_time).unwrap_or_else(|| {
+        let counts = said.strip_prefix("another recording: ").unwrap_or_default();
+        let kept = kept.filter(|_| !counts.is_empty());
+        let all = kept.and_then(|n| number(counts.strip_prefix(&format!("{n} of "))?, " events"));
+        Slice {
+            events_kept: kept,
+            events_cut: kept.zip(all).and_then(|(kept, all)| all.checked_sub(kept)),
+            ..unknown()
+        }
+    })
+}
+
+/// Whose the drops are, without how the note begins.
+pub fn drops(said: &str) -> Option<Whose> {
+    let others = number(said, " of others, because").or_else(|| number(said, " of others, and"));
+    Some(Whose {
+        own: number(said, " of what was asked for")?,
+        others_kept: others.unwrap_or(0),
+        unknown: number(said, " of which nothing tells").unwrap_or(0),
+        others_cut: number(said, " of others were cut")?,
+    })
+}
+
+/// The number just before these words, where they come first.
+pub fn number(said: &str, words: &str) -> Option<u64> {
+    let (before, _) = said.split_once(words)?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+/// Sentences on a slice by the field alone: of a redacted one, and where a writer left no note.
+pub fn sentences(of: &Slice) -> Vec<String> {
+    let all = of.events_kept.zip(of.events_cut).and_then(|(k, c)| k.checked_add(c));
+    let part = match of.events_kept.zip(all) {
+        Some((kept, all)) => format!("{kept} of {all} events"),
+        None => "a part of its events".to_owned(),
+    };
+    let time = match of.time {
+        None | Some([0, u64::MAX]) => String::new(),
+        Some([from, u64::MAX]) => format!(", from {from} on"),
+        Some([0, to]) => format!(", up to {to}"),
+        Some([from, to]) => format!(", from {from} to {to}"),
+    };
+    let by = match (of.says_by_what(), of.subject.is_empty()) {
+        (false, _) => "; it does not say by what it was cut".to_owned(),
+        (_, true) => String::new(),
+        _ if of.subject.iter().all(|s| s == REDACTED) => {
+            "; the flows or devices it was cut to were left out of this redacted bundle".to_owned()
+        }
+        _ => format!("; cut to {}", words(&of.subject)),
+    };
+    let mut out = vec![format!(
+        "{CUT}another recording: {part}{time}{by}. Nothing is to be concluded of what was cut."
+    )];
+    match of.drops {
+        Some(d) => out.push(drops_sentence(d, of.counted_before_time)),
+        None if !of.subject.is_empty() => out.push(format!(
+            "{CUT_DROPS}how many were cut was left out of this redacted bundle."
+        )),
+        None => {}
+    }
+    out
+}
+
+/// Whose the drops are, without reasons and places.
+pub fn drops_sentence(d: Whose, before_time: bool) -> String {
+    let before = if before_time { BEFORE_TIME } else { "" };
+    let kept = match d.others_kept {
+        0 => String::new(),
+        n => format!(", {n} of others"),
+    };
+    format!(
+        "{CUT_DROPS}{before}{} of what was asked for{kept}, and {} of which nothing tells whose they are: these may be of others; {} of others were cut.",
+        d.own, d.unknown, d.others_cut
+    )
+}
+
+/// Subjects, one after the other: each was cut out of what the one before left.
+pub fn words(subject: &[String]) -> String {
+    let first: Vec<&str> = subject.iter().take(SHOWN).map(String::as_str).collect();
+    match subject.len().saturating_sub(SHOWN) {
+        0 => first.join(", then "),
+        n => format!("{} and {n} more", first.join(", then ")),
+    }
+}
