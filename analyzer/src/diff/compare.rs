@@ -8,7 +8,7 @@ use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, parity};
+use super::{Withheld, parity, slices};
 use crate::stat::{
     At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
     t_quantile_two_sided,
@@ -150,6 +150,8 @@ pub(super) fn metrics(
     let mut names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
     names.retain(|which| !is_of_one_device(which, &b, &a));
     let starts = parity::other_starts(before, after);
+    let lacks_others = slices::lacks_others(before, after);
+    let unmatched = slices::unmatched(before, after);
     let one = |which: &&Which| -> Result<Metric, Withheld> {
         let because = |because: String| Withheld {
             metric: which.name(),
@@ -157,6 +159,15 @@ pub(super) fn metrics(
         };
         if let Some(why) = parity::not_recorded(before, after, which.needs()) {
             return Err(because(why));
+        }
+        // Of all packets of the host, or of the device.
+        if matches!(which.ledger, "lifetime" | "device")
+            && let Some(why) = &lacks_others
+        {
+            return Err(because(why.clone()));
+        }
+        if let Some(why) = unmatched.as_ref().filter(|_| which.dev.is_some()) {
+            return Err(because(why.clone()));
         }
         if which.stage == "total"
             && let Some((_, why)) = starts.iter().find(|(ledger, _)| *ledger == which.ledger)

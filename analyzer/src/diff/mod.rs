@@ -25,6 +25,7 @@ mod options;
 mod parity;
 mod rates;
 pub mod rules;
+mod slices;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -58,6 +59,9 @@ pub struct Side {
     pub events: u64,
     /// Events lost.
     pub lost_events: u64,
+    /// Sentences: that it is a slice and of what, that it is redacted; empty for a recording as it was made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
 }
 
 /// A setting that is not the same on both sides.

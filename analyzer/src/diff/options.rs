@@ -183,6 +183,7 @@ impl<'f> Recording<'f> {
             duration_ns: self.duration_ns(),
             events: c.total_events,
             lost_events: c.lost_events,
+            told: super::slices::told(self),
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::Recording;
+use super::slices;
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::verdict::duration;
 use crate::reconstruct::receive::tables::RxEnd;
@@ -44,7 +45,7 @@ pub struct Check {
     pub sentence: String,
 }
 
-fn check(what: &'static str, before: String, after: String, says: Option<(Level, &str)>) -> Check {
+pub(super) fn check(what: &'static str, before: String, after: String, says: Option<(Level, &str)>) -> Check {
     Check {
         what,
         before,
@@ -56,7 +57,14 @@ fn check(what: &'static str, before: String, after: String, says: Option<(Level,
 
 /// All checks, in order.
 pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
-    let mut out = vec![quality(b, a), loss(b, a), events(b, a), durations(b, a)];
+    let mut out = vec![
+        quality(b, a),
+        slices::sliced(b, a),
+        loss(b, a),
+        events(b, a),
+        durations(b, a),
+    ];
+    let hidden = slices::redacted(b) || slices::redacted(a);
     out.extend(traffic(b, a));
     out.push(load(b, a));
     out.push(sizes(b, a));
@@ -81,9 +89,16 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     );
     plain(
         "machine",
-        |r| format!("{} {}", r.facts.capture.hostname, r.facts.capture.machine),
-        "They are recordings of different machines: a change may be the machine's.",
+        |r| match r.facts.capture.part.redacted {
+            true => format!("(redacted) {}", r.facts.capture.machine),
+            false => format!("{} {}", r.facts.capture.hostname, r.facts.capture.machine),
+        },
+        match hidden {
+            true => "Whether it is the same machine is not known: the name of the one host is redacted.",
+            false => "They are recordings of different machines: a change may be the machine's.",
+        },
     );
+    out.push(slices::pseudonyms(b, a));
     out.sort_by_key(|c| c.level);
     out
 }
@@ -241,9 +256,13 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         _ => None,
     };
     let (p, q) = (mix(b, true), mix(a, true));
+    let hidden = slices::redacted(b) || slices::redacted(a);
     let other = (distance(&p, &q) > SOME_OTHER_TRAFFIC).then_some((
         Level::Differs,
-        "More than a tenth of the bytes went over other devices.",
+        match hidden {
+            true => "Devices have other names, some of them pseudonyms: whether they are others is not known.",
+            false => "More than a tenth of the bytes went over other devices.",
+        },
     ));
     vec![
         check("kinds of traffic, by bytes", largest(&x), largest(&y), says),

@@ -8,7 +8,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted, segments_again};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, parity};
+use super::{Withheld, parity, slices};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, t_quantile_two_sided};
 
 /// One side.
@@ -110,8 +110,22 @@ pub(super) fn rates(
     let of = |side: &[Recording<'_>]| -> Vec<Counted> { side.iter().map(counted).collect() };
     let (b, a) = (of(before), of(after));
     let keys: BTreeMap<Key, Exposure> = b.iter().chain(&a).flat_map(|c| c.out_of.clone()).collect();
+    let lacks_others = slices::lacks_others(before, after);
+    let unmatched = slices::unmatched(before, after);
     let mut out = vec![];
     for (key, per) in keys {
+        let because = match per {
+            Exposure::Frames(_) => unmatched.as_ref().or(lacks_others.as_ref()),
+            Exposure::Skbs => lacks_others.as_ref(),
+            _ => None,
+        };
+        if let Some(because) = because {
+            withheld.push(Withheld {
+                metric: key.metric,
+                because: because.clone(),
+            });
+            continue;
+        }
         // A share of the totals' time says nothing where the totals cannot be compared.
         if per == Exposure::SegmentTime
             && let Some(total) = super::compare::withheld_total("tx", withheld)

@@ -3,3 +3,4 @@
 mod rules;
 mod said;
 mod samples;
+mod slices;

@@ -212,8 +212,12 @@ impl Judged<'_> {
     fn mind(&self) -> String {
         let notices = self.parity.iter().filter(|c| c.level == Level::Differs);
         // These say that something is amiss, not that the sides differ.
-        let (amiss, differ): (Vec<&Check>, Vec<&Check>) =
-            notices.partition(|c| matches!(c.what, "recordings" | "events lost" | "time compared"));
+        let (amiss, differ): (Vec<&Check>, Vec<&Check>) = notices.partition(|c| {
+            matches!(
+                c.what,
+                "recordings" | "slices" | "pseudonyms" | "events lost" | "time compared"
+            )
+        });
         let names: Vec<&str> = differ
             .iter()
             .map(|c| c.what.split(',').next().unwrap_or(c.what))

@@ -115,6 +115,11 @@ fn verdict_section(diff: &Diff) -> Section {
         false => severity(diff.verdict.outcome),
     };
     let mut blocks = vec![strip(tone, diff.verdict.sentence.clone())];
+    blocks.extend(
+        told("Before", &diff.before)
+            .into_iter()
+            .chain(told("After", &diff.after)),
+    );
     blocks.extend(diff.verdict.lines.iter().map(|(outcome, line)| {
         Block::Strip(Strip {
             severity: severity(*outcome),
@@ -129,6 +134,26 @@ fn verdict_section(diff: &Diff) -> Section {
         lead: Text::default(),
         blocks,
     }
+}
+
+/// What the recordings of a side say of themselves; the same sentences of several recordings once.
+fn told(which: &str, side: &[Side]) -> Vec<Block> {
+    let mut all: Vec<(Vec<Text>, &[String])> = vec![];
+    for s in side.iter().filter(|s| !s.told.is_empty()) {
+        let name = Text::name(tail(&s.source, ""));
+        match all.iter_mut().find(|(_, told)| *told == s.told) {
+            Some((names, _)) => names.push(name),
+            None => all.push((vec![name], &s.told)),
+        }
+    }
+    let line = |(names, told): &(Vec<Text>, &[String])| {
+        let names: Vec<&str> = names.iter().map(Text::as_str).collect();
+        strip(
+            Severity::Notice,
+            format!("{which}, {}: {}", names.join(", "), told.join(" ")),
+        )
+    };
+    all.iter().map(line).collect()
 }
 
 fn parity(diff: &Diff) -> Section {

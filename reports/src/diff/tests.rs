@@ -151,3 +151,40 @@ fn pages_of_real_pairs_say_what_was_compared() {
         assert!(told.lines().all(|l| l.chars().count() <= 100), "{told}");
     }
 }
+
+/// Of each side it is told once, on the page and on the terminal, that it is a slice; of recordings with the same sentences together.
+#[test]
+fn slices_are_told_of_each_side() {
+    use netmortem_formats::bundle::Slice;
+    let cut = |name: &str, from: u64| {
+        let mut f = rpc();
+        f.capture.source = format!("/tmp/{name}");
+        f.capture.part.slice = Some(Slice {
+            time: Some([from, from + 5]),
+            events_kept: Some(20),
+            events_cut: Some(30),
+            ..Slice::default()
+        });
+        f.capture.part.redacted = name.starts_with('c');
+        f
+    };
+    let (whole, a, b, c) = (rpc(), cut("a.nmb", 1), cut("<b>.nmb", 1), cut("c.nmb", 2));
+    let d = compare(&[&whole, &a, &b], &[&c], &DiffOptions::default());
+    let doc = document(&d);
+    let said = [
+        "Before, a.nmb, <b>.nmb: This is a cut from another recording: 20 of 50 events, from 1 to 6.",
+        "After, c.nmb: This is a cut from another recording: 20 of 50 events, from 2 to 7.",
+    ];
+    let told = text(&doc, &[], Colors::None);
+    let page = html(&doc).replace("&lt;", "<").replace("&gt;", ">");
+    for line in said {
+        assert_eq!(
+            (told.matches(line).count(), page.matches(line).count()),
+            (1, 1),
+            "{line}: {told}"
+        );
+    }
+    assert_eq!(told.matches("addresses are pseudonyms.").count(), 1, "{told}");
+    assert!(page.contains("They are not cut in time alike"));
+    assert!(!text(&document(&worse()), &[], Colors::None).contains("This is a cut"));
+}

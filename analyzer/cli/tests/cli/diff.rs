@@ -89,3 +89,61 @@ fn halves_of_one_recording_by_time() {
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.code() == Some(0) && told.contains("before: 500"), "{told}");
 }
+
+/// Slices as convert writes them: said of each side, and compared only where what was cut does not matter.
+#[test]
+fn slices_are_told_and_compared_with_their_like() {
+    let dir = tempdir("diff-slices");
+    let of = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (time, flow, both) = (of("time.nmb"), of("flow.nmb"), of("both.nmb"));
+    for (to, args) in [
+        (&time, &["--time", "200ms..800ms"][..]),
+        (&flow, &["--flow", "7000"]),
+        (&both, &["--flow", "7000", "--redact"]),
+    ] {
+        assert!(run(&[&["convert", &rpc(), "-o", to], args].concat()).status.success());
+    }
+    let json = of("d.json");
+    let diff = |args: &[&str]| {
+        let out = run(&[&["diff", "-o", "/dev/null", "--json", &json], args].concat());
+        let told = String::from_utf8(out.stderr).unwrap();
+        let d: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        (out.status.code().unwrap(), told, d)
+    };
+    let cut = "This is a cut from another recording: ";
+    let level = |d: &Value, what: &str| {
+        let mut all = d["parity"].as_array().unwrap().iter();
+        all.find(|c| c["what"] == what).unwrap()["level"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    // Time against the whole: compared.
+    let (code, told, d) = diff(&[&rpc(), &time]);
+    assert!(
+        code == 0 && told.matches(cut).count() == 1 && told.contains("After, time.nmb: "),
+        "{told}"
+    );
+    assert_eq!(level(&d, "slices"), "differs");
+    assert_eq!(d["before"][0].get("told"), None);
+    assert!(d["after"][0]["told"][0].as_str().unwrap().starts_with(cut), "{d}");
+    // A flow against the whole, alone and in groups: not comparable.
+    for args in [
+        &[&*flow, &*rpc()][..],
+        &["--before", &rpc(), &flow, "--after", &rpc(), &flow],
+    ] {
+        let (code, told, d) = diff(&[args, &["--fail-on", "incomparable"]].concat());
+        assert_eq!((code, level(&d, "slices").as_str()), (3, "prevents"), "{told}");
+        assert!(told.contains("cut to flows or devices and some are not"), "{told}");
+        assert_eq!(told.matches(cut).count(), usize::from(args.len() > 2) + 1, "{told}");
+    }
+    // Flows of both: units are compared.
+    let (code, told, d) = diff(&[&flow, &both]);
+    assert!(code == 0 && told.contains("No difference found"), "{told}");
+    assert_eq!(told.matches(cut).count(), 2, "{told}");
+    assert_eq!(
+        (level(&d, "slices"), level(&d, "pseudonyms")),
+        ("differs".into(), "differs".into())
+    );
+    std::fs::remove_dir_all(dir).unwrap();
+}
