@@ -11,7 +11,7 @@ use netmortem_formats::open::FORMATS;
 use netmortem_formats::{Capture, FormatErrorKind, open_path};
 
 use crate::failure::{failure, usage};
-use crate::output::clean;
+use crate::output::{self, clean};
 use crate::progress::Progress;
 
 /// Opens `path` (`-` is standard input).
@@ -53,6 +53,24 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
         };
         failure(format!("{shown} is not a recording that can be read: {e}"), next)
     })
+}
+
+/// That words stand in the wrong order: where the recording belongs is no file, and where something else belongs is one. `right`
+/// writes the command with the file in its place.
+pub fn in_order(input: &Path, others: &[&str], right: impl FnOnce(&str) -> String) -> anyhow::Result<()> {
+    let is_input = |p: &Path| p.as_os_str() == "-" || p.exists();
+    let file = others.iter().map(Path::new).find(|p| p.exists());
+    match file.filter(|_| !is_input(input)) {
+        None => Ok(()),
+        Some(file) => Err(usage(
+            format!(
+                "{} is no file, and {} is one: the words are in the wrong order",
+                input.display(),
+                file.display()
+            ),
+            right(&output::quoted(file)),
+        )),
+    }
 }
 
 /// Opens several recordings of one time as one: a bundle, and packets or bundles of the same boot. Packets whose file does not

@@ -41,6 +41,11 @@ pub struct Args {
 
 /// Explains.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let words = args.ids.iter().map(String::as_str);
+    let no_ids: Vec<&str> = words.filter(|w| w.parse::<Id>().is_err()).collect();
+    input::in_order(&args.input, &no_ids, |file| {
+        format!("the file comes first: netmortem explain {file} ID, with an ID like skb:123")
+    })?;
     // Mistakes in ids are told before the recording is read.
     let ids: Result<Vec<Id>, String> = args.ids.iter().map(|i| i.parse()).collect();
     let ids = ids.map_err(|what| {

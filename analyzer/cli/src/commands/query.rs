@@ -41,6 +41,12 @@ pub struct Args {
 /// Runs the statement.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     super::show::refuse_binary_on_terminal(args.format, args.output.as_deref())?;
+    input::in_order(&args.input, &[&args.sql], |file| {
+        format!(
+            "the file comes first: netmortem query {file} {}",
+            quoted_sql(&args.input)
+        )
+    })?;
     if let Some(to) = args.output.as_deref() {
         output::distinct(&args.input, &[to])?;
     }
@@ -80,6 +86,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         output::print(&Sheet::of_rows(&rows), args.format, look, &mut out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// What stood first, as it can be typed again; a word for it where that cannot be.
+fn quoted_sql(first: &Path) -> String {
+    let word = first.to_str().and_then(netmortem_reports::quoted);
+    word.map_or_else(|| "SQL".to_owned(), |w| w.to_string())
 }
 
 /// The dataset of a batch's folder, or the folder itself if it is a dataset.

@@ -145,6 +145,50 @@ fn failures_say_what_where_and_what_next() {
     }
 }
 
+/// Words in the wrong order are told so, with the command as it is right; what is only missing is not taken for that.
+#[test]
+fn words_in_the_wrong_order_are_told() {
+    let (sql, file) = ("SELECT COUNT(*) AS n FROM drops", rpc());
+    for (args, next) in [
+        (
+            ["query", sql, &file],
+            format!("the file comes first: netmortem query {file} '{sql}'"),
+        ),
+        (
+            ["explain", "rx:45", &file],
+            format!("the file comes first: netmortem explain {file} ID"),
+        ),
+        (
+            ["show", &file, "drops"],
+            format!("the table comes first: netmortem show VIEW {file}"),
+        ),
+    ] {
+        let (code, told) = failed(&args);
+        let [_, first, second] = args;
+        let (word, other) = if first == file {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let what = format!("netmortem: {word} is no file, and {other} is one: the words are in the wrong order\n");
+        assert_eq!(code, 2, "{told}");
+        assert!(
+            told.starts_with(&what) && told.contains(&format!("  next: {next}")),
+            "{told}"
+        );
+    }
+    // As it says.
+    assert!(stdout(&["query", &file, sql]).contains('n'));
+    for args in [
+        ["query", "/no/such.nmb", sql],
+        ["explain", "/no/such.nmb", "rx:45"],
+        ["show", "drops", "/no/such.nmb"],
+    ] {
+        let (code, told) = failed(&args);
+        assert!(code == 1 && told.contains("check the path"), "{told}");
+    }
+}
+
 /// A recording is often the only copy of an incident: no command overwrites it, under any of its names. What cannot be read
 /// empties no older report.
 #[test]

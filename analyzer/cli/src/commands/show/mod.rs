@@ -68,6 +68,13 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let none = Facts::empty();
     let known = none.tables();
+    if let (Some(view), Some(input)) = (&args.view, &args.input)
+        && known.iter().all(|t| t.name() != view)
+    {
+        input::in_order(input, &[view], |file| {
+            format!("the table comes first: netmortem show VIEW {file}; `netmortem show --list` lists them")
+        })?;
+    }
     // Mistakes in names are told before the recording is read.
     let described = args.view.as_deref().map(|v| find(&known, v)).transpose()?;
     if args.list {
