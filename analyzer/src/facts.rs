@@ -6,6 +6,7 @@ use netmortem_formats::event_format::ValueTable;
 
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
+use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
@@ -110,6 +111,10 @@ pub struct Facts {
     pub event_cost_ns: Option<i64>,
     /// View `limiters`.
     pub limiters: Vec<LimiterRow>,
+    /// View `turnarounds`.
+    pub turnarounds: Vec<TurnaroundRow>,
+    /// View `responses`.
+    pub responses: Vec<ResponseRow>,
     /// View `connections`.
     pub connections: Vec<ConnectionRow>,
     /// View `tcp_samples`.
@@ -201,6 +206,16 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &TURNAROUNDS,
+                rows: &self.turnarounds,
+                names,
+            }),
+            Box::new(Typed {
+                def: &RESPONSES,
+                rows: &self.responses,
+                names,
+            }),
+            Box::new(Typed {
                 def: &CONNECTIONS,
                 rows: &self.connections,
                 names,
@@ -264,6 +279,8 @@ impl Facts {
             observer: vec![],
             event_cost_ns: None,
             limiters: vec![],
+            turnarounds: vec![],
+            responses: vec![],
             connections: vec![],
             tcp_samples: vec![],
             tcp_states: vec![],

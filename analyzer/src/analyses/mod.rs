@@ -2,12 +2,13 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, lifetimes, napi, drops, counters, tcp                              \
+//! Facts -> quality, application, lifetimes, napi, drops, counters, tcp                 \
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
 //! ```
 
+pub mod application;
 pub mod breakdown;
 pub mod counters;
 pub mod drops;
@@ -51,8 +52,10 @@ impl<T> Outcome<T> {
 pub struct Answers {
     /// Can this capture be trusted?
     pub quality: quality::Quality,
-    /// Six lines.
+    /// Seven lines.
     pub verdict: Vec<verdict::Line>,
+    /// Is it the network or the application?
+    pub application: Outcome<application::Application>,
     /// Where do received packets spend their time?
     pub receive: Outcome<receive::Receive>,
     /// Where do sent segments spend their time?
@@ -100,18 +103,27 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let of_rows = || {
         let host = || rayon::join(|| napi::answer(facts), || tcp::answer(facts));
         let lives = || rayon::join(|| lifetimes::answer(facts), || quality::answer(facts));
-        rayon::join(host, lives)
+        rayon::join(host, || rayon::join(lives, || application::answer(facts)))
     };
     let drops = drops::answer(facts);
     let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
-    let ((napi, tcp), (lifetimes, quality)) = of_rows;
+    let ((napi, tcp), ((lifetimes, quality), application)) = of_rows;
     let quality = quality.told(told);
-    let verdict = verdict::answer(&quality, &receive, &transmit, &napi, (&drops, &counters), &tcp);
+    let verdict = verdict::answer(
+        &quality,
+        &application,
+        &receive,
+        &transmit,
+        &napi,
+        (&drops, &counters),
+        &tcp,
+    );
     Answers {
         quality,
         verdict,
+        application,
         receive,
         transmit,
         lifetimes,

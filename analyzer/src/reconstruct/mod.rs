@@ -5,12 +5,14 @@
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
 //!        ├─ thread, comms (who ran, slept, was called what) ─────────────┼─ transmit (ledger)
 //!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
+//!        ├─ application (requests and answers: whose time) <─ reads of receive, sends of transmit, thread
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
 
+pub mod application;
 pub mod balances;
 pub mod comms;
 pub mod context;

@@ -5,10 +5,12 @@ use netmortem_formats::event_format::ValueTable;
 use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
-use super::dispatch::{Walk, together};
+use super::dispatch::{Lost, Walk, together};
 use super::thread::Threads;
 use super::timers::Timers;
-use super::{balances, drops, limiters, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits};
+use super::{
+    application, balances, drops, limiters, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits,
+};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
 
@@ -155,6 +157,14 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             .or_insert_with(|| capture.kallsyms.resolve(address).map(|(name, _)| name.to_string()));
     }
     let locations = locations.into_iter().filter_map(|(a, n)| Some((a, n?))).collect();
+    let turns = application::compute(&application::Inputs {
+        reads: &rx.reads,
+        sends: &tx.sends,
+        sockets: &tcp.sockets,
+        threads: &threads,
+        comms: &comms,
+        lost: &Lost::of(&trace.gaps),
+    });
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     tcp.count_segments(&tx.again, retransmits_recorded);
@@ -236,6 +246,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         event_cost_ns,
         balances,
         limiters,
+        turnarounds: turns.turnarounds,
+        responses: turns.responses,
         connections,
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,

@@ -47,6 +47,9 @@ fn sums(f: &Facts, what: &str) {
             "{what}: {r:?}"
         );
     }
+    for r in &f.turnarounds {
+        assert_eq!(r.split.sum(), r.total_ns(), "{what}: {r:?}");
+    }
     for r in &f.xmits {
         let parts = r.parts().iter().filter_map(|p| p.1).fold(0i64, i64::wrapping_add);
         assert_eq!(parts.wrapping_add(r.unattributed_ns), r.total_ns, "{what}: {r:?}");
@@ -92,7 +95,7 @@ fn damaged_recordings_panic_nowhere_and_parts_sum() {
             let facts = crate::analyze(&damaged(&capture, seed, every), &Default::default());
             sums(&facts, &what);
             let answers = crate::analyses::answer(&facts);
-            assert_eq!(answers.verdict.len(), 6, "{what}");
+            assert_eq!(answers.verdict.len(), 7, "{what}");
         }
     }
 }

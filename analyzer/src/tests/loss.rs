@@ -15,6 +15,10 @@ pub(super) fn check_invariants(f: &Facts) {
     for r in &f.tx {
         assert_eq!(r.stages.sum() + r.unattributed_ns, r.total_ns, "{r:?}");
     }
+    for r in &f.turnarounds {
+        assert_eq!(r.split.sum(), r.total_ns(), "{r:?}");
+        assert!(r.asleep_in_ns <= r.split.asleep_ns, "{r:?}");
+    }
     for s in &f.skbs {
         assert!(s.life_ns().is_none_or(|l| l >= 0), "{s:?}");
         assert!(s.confidence <= s.links && s.last_ns >= s.birth_ns, "{s:?}");
@@ -151,7 +155,7 @@ fn any_event_may_be_missing() {
         let wrong = super::claims::contradictions(&whole, &less, |a| a).wrong;
         found.extend(wrong.iter().map(|w| w.replacen(": ", &format!(" without {key}: "), 1)));
         let answers = crate::analyses::answer(&less);
-        assert_eq!(answers.verdict.len(), 6, "{key}");
+        assert_eq!(answers.verdict.len(), 7, "{key}");
         assert!(answers.verdict.iter().all(|l| !l.sentence.is_empty()), "{key}");
     }
     assert!(found.is_empty(), "{}", super::claims::summary(&found));

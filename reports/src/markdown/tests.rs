@@ -14,7 +14,7 @@ fn it_has_the_verdict_and_the_stages() {
     let lead =
         "**Something is wrong: 2 packets were dropped in this host, most for reason 70 at 0xffffffff81000000 (2).**";
     assert!(lines.contains(&lead), "{text}");
-    assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 6, "{text}");
+    assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 7, "{text}");
     assert!(
         text.contains("- Events lost: 1 204 (0.12 % of all events); Coverage: 97.5 %"),
         "{text}"

@@ -6,6 +6,7 @@
 //! A section chooses and words; it computes no statistic (those come in [`Answers`]) and draws nothing. Adding one is a folder, a `mod`
 //! line and a line in [`SECTIONS`]; a test walks the folders.
 
+pub mod application;
 pub mod counters;
 pub mod drops;
 mod exemplars;
@@ -56,7 +57,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 12] = [
+pub static SECTIONS: [Registered; 13] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
@@ -64,6 +65,10 @@ pub static SECTIONS: [Registered; 12] = [
     Registered {
         folder: "over_time",
         build: over_time::section,
+    },
+    Registered {
+        folder: "application",
+        build: application::section,
     },
     Registered {
         folder: "receive_path",

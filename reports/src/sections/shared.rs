@@ -204,6 +204,7 @@ pub fn had_cpu(part: &str) -> &str {
         "bh_off" => "a task with softirqs off",
         "ksoftirqd" => "left to ksoftirqd, which waited or started",
         "task" => "a task",
+        "call" => "the reader slept in a system call",
         "idle" => "nothing: the CPU was idle, or waking up",
         "unknown" => "not told by the recording",
         other => other,

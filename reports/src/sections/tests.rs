@@ -63,6 +63,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
         [
             "verdict",
             "over-time",
+            "application",
             "receive-path",
             "transmit-path",
             "skb-lifetimes",
@@ -75,7 +76,14 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "method"
         ]
     );
-    for id in ["receive-path", "transmit-path", "skb-lifetimes", "napi", "tcp"] {
+    for id in [
+        "application",
+        "receive-path",
+        "transmit-path",
+        "skb-lifetimes",
+        "napi",
+        "tcp",
+    ] {
         let section = document.sections.iter().find(|section| section.id == id).unwrap();
         let unknown = section
             .blocks
@@ -133,11 +141,11 @@ fn hostile_names_of_a_recording_stay_text() {
 }
 
 #[test]
-fn the_terminal_gets_the_six_lines() {
+fn the_terminal_gets_the_seven_lines() {
     let facts = fixture::facts();
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 8, "title, subtitle, six lines:\n{shown}");
+    assert_eq!(lines.len(), 9, "title, subtitle, seven lines:\n{shown}");
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
@@ -146,12 +154,12 @@ fn the_terminal_gets_the_six_lines() {
         lines[2]
     );
     assert!(
-        lines[4].starts_with("look     Sent TCP segments were acknowledged p50 ")
-            && lines[4].contains("by its congestion window"),
+        lines[5].starts_with("look     Sent TCP segments were acknowledged p50 ")
+            && lines[5].contains("by its congestion window"),
         "{}",
-        lines[4]
+        lines[5]
     );
-    assert!(lines[5].starts_with("bad      2 packets were dropped"), "{}", lines[5]);
+    assert!(lines[6].starts_with("bad      2 packets were dropped"), "{}", lines[6]);
 }
 
 /// Of joined recordings no file alone has the ids.

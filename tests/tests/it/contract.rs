@@ -20,6 +20,14 @@ const VIEWS: &[(&str, &str)] = &[
         "connections",
         "connection saddr sport daddr dport netns task first_ns last_ns bytes_in bytes_out retransmits",
     ),
+    (
+        "turnarounds",
+        "connection task pid ready_ns read_ns send_ns turnaround_ns asleep_in asleep_in_ns overlap confidence",
+    ),
+    (
+        "responses",
+        "connection send_ns ready_ns response_ns there_ns peer_ns back_ns peer_connection overlap confidence",
+    ),
     ("retransmits", "time_ns connection class confidence"),
     ("drops", "time_ns reason location dev expected confidence"),
     ("polls", "cpu start_ns end_ns"),

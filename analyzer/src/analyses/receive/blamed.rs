@@ -1,4 +1,5 @@
-//! Who had the CPU while read units waited for it: before the softirq, and while their reader was runnable.
+//! What read units waited for: who had the CPU before the softirq and while their reader was runnable, and in which system call
+//! the reader slept.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,22 @@ use crate::reconstruct::receive::tables::{RxRow, Stage};
 /// Kept of a stage at most: those with most time.
 pub const BLAMED: usize = 20;
 
-/// Stages in which a unit waits for a CPU, in the order of the path.
-const STAGES: [Stage; 3] = [Stage::SoftirqWait, Stage::Rps, Stage::RunQueue];
+/// Stages of which that is told, in the order of the path.
+const STAGES: [Stage; 4] = [Stage::SoftirqWait, Stage::Rps, Stage::ReaderAsleep, Stage::RunQueue];
+/// The part of a sleep that was in a known system call, and the rest of it.
+const CALL: &str = "call";
+const OTHER_CALLS: &str = "unknown";
+/// Share of the time asleep that one call must have to be named for all of it.
+const MOSTLY: f64 = 0.5;
 
-/// What had a CPU for which units waited.
+/// What units waited for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Blamed {
-    /// Stage: `softirq_wait`, `rps`, `run_queue`.
+    /// Stage: `softirq_wait`, `rps`, `reader_asleep`, `run_queue`.
     pub stage: &'static str,
-    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue: `task`.
+    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue: `task`; of a sleep: `call`.
     pub part: &'static str,
-    /// Who had most of it: interrupt, vector or task; empty when it has no name, or is not known.
+    /// Who had most of it: interrupt, vector, task or system call; empty when it has no name, or is not known.
     pub who: String,
     /// Units that waited so.
     pub units: u64,
@@ -31,8 +37,8 @@ pub struct Blamed {
 
 /// Of read units; in the order of the path, then most time first.
 pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
-    let mut by: FxHashMap<(Stage, Part, Name), (u64, i64)> = FxHashMap::default();
-    let mut add = |stage: Stage, ns: i64, part: Part, who: Name| {
+    let mut by: FxHashMap<(Stage, &'static str, Name), (u64, i64)> = FxHashMap::default();
+    let mut add = |stage: Stage, ns: i64, part: &'static str, who: Name| {
         let (units, sum) = by.entry((stage, part, who)).or_default();
         *units += 1;
         *sum = sum.saturating_add(ns);
@@ -42,7 +48,7 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
             if let Some(ns) = r.stage(stage) {
                 let blame = r.softirq_blame;
                 let (part, who) = blame.map_or((Part::Unknown, Name::default()), |b| (b.part, b.who));
-                add(stage, ns, part, who);
+                add(stage, ns, part.word(), who);
             }
         }
         if let Some(ns) = r.stage(Stage::RunQueue) {
@@ -50,15 +56,22 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
                 true => Part::Unknown,
                 false => Part::Task,
             };
-            add(Stage::RunQueue, ns, part, r.run_queue_task);
+            add(Stage::RunQueue, ns, part.word(), r.run_queue_task);
+        }
+        if let Some(ns) = r.stage(Stage::ReaderAsleep) {
+            let rest = ns.saturating_sub(r.asleep_in_ns);
+            if !r.asleep_in.is_empty() {
+                add(Stage::ReaderAsleep, r.asleep_in_ns, CALL, r.asleep_in);
+            }
+            if rest > 0 {
+                add(Stage::ReaderAsleep, rest, OTHER_CALLS, Name::default());
+            }
         }
     }
     // Names may differ and read the same.
     let mut texts: BTreeMap<(&'static str, &'static str, String), (u64, i64)> = BTreeMap::new();
     for ((stage, part, who), (units, ns)) in by {
-        let of = texts
-            .entry((stage.name(), part.word(), who.text().into_owned()))
-            .or_default();
+        let of = texts.entry((stage.name(), part, who.text().into_owned())).or_default();
         *of = (of.0 + units, of.1.saturating_add(ns));
     }
     let mut all: Vec<Blamed> = texts
@@ -83,4 +96,43 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
         None => false,
     });
     all
+}
+
+/// What the stage of a sleeping reader means in this recording, where most of it is in calls of one kind.
+pub(super) fn asleep(blamed: &[Blamed]) -> Option<&'static str> {
+    let of = blamed.iter().filter(|b| b.stage == Stage::ReaderAsleep.name());
+    let mut all = 0i64;
+    let mut by: BTreeMap<&'static str, i64> = BTreeMap::new();
+    for b in of {
+        all = all.saturating_add(b.ns);
+        if b.part == CALL {
+            let sum = by.entry(meaning(&b.who)).or_default();
+            *sum = sum.saturating_add(b.ns);
+        }
+    }
+    let most = by.into_iter().max_by_key(|(_, ns)| *ns)?;
+    (all > 0 && most.1 as f64 >= MOSTLY * all as f64).then_some(most.0)
+}
+
+/// By the system call that the reader slept in.
+fn meaning(call: &str) -> &'static str {
+    match call {
+        "clock_nanosleep" | "nanosleep" => {
+            "readable, but the reader slept in clock_nanosleep: by its own wish, not for want of data"
+        }
+        "futex" => "readable, but the reader slept in futex: it waited for another thread",
+        "unrecorded" => {
+            "readable, but the reader slept in no recorded system call: it waited for something else (a lock, a page, a disk)"
+        }
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
+            "readable, but the reader slept in poll or epoll_wait: for something else, or not yet woken"
+        }
+        "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "io_uring_enter" => {
+            "readable, but the reader slept in a read: of something else, or not yet woken"
+        }
+        "write" | "writev" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile64" | "splice" => {
+            "readable, but the reader slept in a write or send: it waited for room"
+        }
+        _ => "readable, but the reader slept in another system call (show rx, asleep_in)",
+    }
 }

@@ -83,7 +83,7 @@ pub struct Receive {
     pub by_dev: BTreeMap<String, Distribution>,
     /// Totals of read units per reading task.
     pub by_task: BTreeMap<String, Distribution>,
-    /// What had the CPU while units waited for it, by stage in the order of the path, most time first.
+    /// What had the CPU while units waited for it, and the system call their reader slept in, by stage in the order of the path, most time first.
     pub blamed: Vec<Blamed>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
@@ -99,6 +99,14 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         return Outcome::Unknown(reasons(facts, "rx", &none));
     }
     let counts = Counts::of(&facts.rx);
+    let blamed = blamed::blamed(units.rows());
+    let mut stages = units.stages();
+    if let (Some(words), Some(stage)) = (
+        blamed::asleep(&blamed),
+        stages.iter_mut().find(|s| s.stage == Stage::ReaderAsleep.name()),
+    ) {
+        stage.meaning = words;
+    }
     let rcvq = "socket readable to the copy of its last byte";
     Outcome::Findings(Receive {
         read: units.rows().len() as u64,
@@ -108,12 +116,12 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         excluded: counts.excluded,
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
         total: units.total(),
-        stages: units.stages(),
+        stages,
         unattributed: units.unattributed(),
         rcvq: units.times("rcvq", rcvq, |r| r.rcvq_ns),
         by_dev: totals(units, |p| p.dev),
         by_task: totals(units, |p| p.task),
-        blamed: blamed::blamed(units.rows()),
+        blamed,
         worst: worst(units.rows()),
         lacks: lacks(facts),
     })

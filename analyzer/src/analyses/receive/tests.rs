@@ -157,3 +157,38 @@ fn who_had_the_cpu_is_summed_over_read_units() {
     assert_eq!(r.blamed.len(), 2 + BLAMED);
     assert_eq!(r.blamed[0].stage, "softirq_wait");
 }
+
+/// The reader's own sleep is told from a wait for data, where one kind of call has most of the time.
+#[test]
+fn the_call_in_which_the_reader_slept_is_named() {
+    let slept = |n: u32, ns: i64, call: &str, of: i64| RxRow {
+        asleep_in: Name::new(call.as_bytes()),
+        asleep_in_ns: of,
+        ..unit(n, RxEnd::Read, &[(Stage::ReaderAsleep, ns)], 0, Certain)
+    };
+    let mut f = Facts::empty();
+    f.rx = vec![
+        slept(0, 900, "clock_nanosleep", 900),
+        slept(1, 300, "epoll_wait", 250),
+        slept(2, 40, "", 0),
+    ];
+    let meaning = |f: &Facts| {
+        let Outcome::Findings(r) = answer(f) else { panic!() };
+        let of = |b: &super::Blamed| (b.stage, b.part, b.who.clone(), b.units, b.ns);
+        let blamed: Vec<_> = r.blamed.iter().map(of).collect();
+        let stage = r.stages.iter().find(|s| s.stage == "reader_asleep").unwrap();
+        (blamed, stage.meaning)
+    };
+    let (blamed, words) = meaning(&f);
+    let stage = "reader_asleep";
+    let expect = [
+        (stage, "call", "clock_nanosleep".to_string(), 1, 900),
+        (stage, "call", "epoll_wait".to_string(), 1, 250),
+        (stage, "unknown", String::new(), 2, 90),
+    ];
+    assert_eq!(blamed, expect);
+    assert!(words.contains("slept in clock_nanosleep"), "{words}");
+    // Most of it in none that is known: nothing is claimed.
+    f.rx.push(slept(3, 5_000, "", 0));
+    assert_eq!(meaning(&f).1, Stage::ReaderAsleep.meaning());
+}

@@ -1,6 +1,7 @@
-//! Six lines a tired engineer reads first: trust, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
+//! Seven lines a tired engineer reads first: trust, application or network, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
 
 use crate::analyses::Outcome;
+use crate::analyses::application::Application;
 use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
@@ -11,6 +12,7 @@ use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 use crate::ingest::CaptureInfo;
 
+mod application;
 mod received;
 mod sent;
 mod sentences;
@@ -36,7 +38,7 @@ pub enum Tone {
 /// One line of the verdict.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Line {
-    /// `quality`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
+    /// `quality`, `application`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
     pub subject: &'static str,
     /// How it is coloured.
     pub tone: Tone,
@@ -59,14 +61,22 @@ pub const SENDER_NOTICE_SHARE: f64 = 0.25;
 pub const SENDER_FLOOR_NS: i64 = 100_000;
 /// Time for which a segment at least had no ACK when the recording ended, worth a look, ns.
 pub const OPEN_NOTICE_NS: i64 = 1_000_000_000;
+/// Time to the answer of a request (p99) worth a look, ns, where it stands out: as many times the median (or the way to the
+/// peer, as many times the fastest round trip) as the next figure says.
+pub const APPLICATION_NOTICE_NS: i64 = 1_000_000;
+/// Fewest requests of which that is said: the p99 of a few is only the slowest of them.
+pub const APPLICATION_ROWS: u64 = 20;
+/// See [`APPLICATION_NOTICE_NS`].
+pub const APPLICATION_STANDS_OUT: i64 = 10;
 /// NET_RX share of a CPU from which it is worth a look.
 pub const SOFTIRQ_NOTICE_SHARE: f64 = 0.30;
 /// NET_RX delay (p99) from which it is worth a look, ns.
 pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 
-/// Writes the six lines.
+/// Writes the seven lines.
 pub fn answer(
     quality: &Quality,
+    application: &Outcome<Application>,
     receive: &Outcome<Receive>,
     transmit: &Outcome<Transmit>,
     napi: &Outcome<Napi>,
@@ -108,6 +118,10 @@ pub fn answer(
     };
     vec![
         trust,
+        line(
+            "application",
+            get(application).map(|a| figures(application::application(a))),
+        ),
         line("receive", get(receive).map(|r| figures(received::receive(r)))),
         line("transmit", get(transmit).map(|t| figures(sent::transmit(t)))),
         line(

@@ -1,4 +1,5 @@
 mod absent;
+mod requests;
 
 use super::sentences::{self, duration};
 use super::{Line, Tone, received};
@@ -23,9 +24,9 @@ fn durations_as_people_read_them() {
     assert!(of(i64::MIN).ends_with(" s"));
 }
 
-/// Six lines in a fixed order, whatever is missing; what has no answer says why.
+/// Seven lines in a fixed order, whatever is missing; what has no answer says why.
 #[test]
-fn always_six_lines() {
+fn always_seven_lines() {
     let mut f = Facts::empty();
     f.unknown.push(Reason {
         subject: "rx",
@@ -39,6 +40,7 @@ fn always_six_lines() {
     let subjects: Vec<_> = lines.iter().map(|l| (l.subject, l.tone)).collect();
     let expect = [
         ("quality", Tone::Bad),
+        ("application", Tone::Unknown),
         ("receive", Tone::Unknown),
         ("transmit", Tone::Unknown),
         ("drops", Tone::Unknown),
@@ -47,9 +49,9 @@ fn always_six_lines() {
     ];
     assert_eq!(subjects, expect);
     let of = |k: usize| -> &Line { &lines[k] };
-    assert!(of(1).sentence.contains("sk_data_ready"), "{}", of(1).sentence);
+    assert!(of(2).sentence.contains("sk_data_ready"), "{}", of(2).sentence);
     assert_eq!(
-        of(3).sentence,
+        of(4).sentence,
         "No answer on drops, because skb:kfree_skb has no format in this capture."
     );
 }

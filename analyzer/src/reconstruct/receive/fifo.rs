@@ -75,6 +75,8 @@ pub struct Fifo {
     pub(super) release: Option<Release>,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     pub(super) aligned: bool,
+    /// When the first and the last of the units that reads took bytes of became readable, since this was asked last.
+    pub(super) reached: Option<(i64, i64)>,
     /// What was counted.
     pub bytes: StreamBytes,
 }
@@ -94,6 +96,7 @@ impl Fifo {
             ack: None,
             release: None,
             aligned,
+            reached: None,
             bytes: StreamBytes {
                 cut: !aligned,
                 ..StreamBytes::default()
@@ -226,6 +229,8 @@ impl Fifo {
             unit.left -= n;
             bytes -= n;
             self.bytes.taken += u64::from(n);
+            let since = unit.ready.or(unit.proto).unwrap_or(unit.start);
+            self.reached = Some((self.reached.map_or(since, |r| r.0), since));
             let is_named = named == Some(id);
             let doubtful = place.is_none_or(|p| self.doubt.contains(&p));
             self.touched |= doubtful;

@@ -113,6 +113,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
     let mut rcvq_ns = None;
     let mut instead = None;
+    let mut slept = None;
     let mut last = queued;
     if end == RxEnd::Read {
         let taken = u.copy.or(u.read).unwrap_or(queued);
@@ -130,6 +131,9 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
             for (stage, ns) in states.into_iter().filter(|(_, ns)| *ns != 0) {
                 parts.set(stage, Some(ns));
             }
+            if s.asleep_ns > 0 {
+                slept = asks.threads.slept_in(u.pid, queued, taken);
+            }
             if s.run_queue_ns > 0 {
                 instead = asks.threads.ran_instead(u.pid, queued, taken);
             }
@@ -139,6 +143,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         parts.set(Stage::Return, between(u.read, u.exit));
         last = u.exit.or(u.read).unwrap_or(taken);
     }
+    let (asleep_in, asleep_in_ns) = slept.unwrap_or_default();
     let total_ns = last.wrapping_sub(u.start);
     let named = |pid: i32| match pid {
         0 => Name::default(),
@@ -172,6 +177,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         run_by: asks.run_by(u),
         softirq_blame: waited.and_then(|r| r.blame),
         run_queue_task: named(instead.unwrap_or(0)),
+        asleep_in,
+        asleep_in_ns,
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,
         observer_ns: None,

@@ -45,9 +45,10 @@ mod tests;
 mod tracker;
 mod unit;
 mod units;
+mod words;
 
 pub use fifo::StreamBytes;
 pub use ledger::Asks;
 pub use routes::walk;
-pub use tracker::{Coalesced, Receive};
+pub use tracker::{Coalesced, Read, Receive};
 pub use unit::payload;

@@ -4,7 +4,7 @@ use super::claims::UDP_PROTOCOLS;
 use super::cpu::SoftirqClock;
 use super::fifo::Named;
 use super::tables::{ReadBy, RxEnd};
-use super::tracker::{Coalesced, Ledger, TCP_PROTOCOLS};
+use super::tracker::{Coalesced, Ledger, Read, TCP_PROTOCOLS};
 use super::unit::Key;
 use super::units::UnitId;
 use crate::confidence::Confidence;
@@ -154,6 +154,7 @@ impl Ledger<'_> {
     pub(super) fn settle(&mut self, pid: i32, key: Option<Key>, copies: Vec<Copied>, read: Option<(i64, u32)>) {
         let (read, ret) = (read.map(|r| r.0), read.map_or(0, |r| i64::from(r.1)));
         let mut touched: Option<Key> = None;
+        let last = copies.last().map(|c| c.ts);
         let mut tails: Vec<(Copied, UnitId)> = vec![];
         for c in copies {
             let named = c.unit.map(|u| u.0);
@@ -222,6 +223,15 @@ impl Ledger<'_> {
         }
         if let Some(f) = touched.and_then(|k| self.fifos.get_mut(&k)) {
             f.end_read(&mut self.units);
+            let readable = f.reached.take();
+            if let (Some(Key::Tcp(connection)), Some(at_ns)) = (touched, read.or(last)) {
+                self.out.reads.push(Read {
+                    connection,
+                    at_ns,
+                    readable,
+                    pid,
+                });
+            }
         }
         for (c, tail) in tails {
             if let (Some(head), Some(u)) = (c.skb, self.units.get(tail)) {

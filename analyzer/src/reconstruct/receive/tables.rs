@@ -8,108 +8,7 @@ use crate::reconstruct::softirq::tables::Blame;
 use crate::table::{Cell, TableDef, col};
 
 pub use super::stages::{STAGES, Stage, StageTimes};
-
-/// How a unit's story ends in the recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum RxEnd {
-    /// Its last byte was read.
-    Read,
-    /// A TCP segment without payload: done when the protocol had it.
-    Protocol,
-    /// Put in a receive queue; no read of it was seen.
-    #[default]
-    Queued,
-}
-
-impl RxEnd {
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            RxEnd::Read => "read",
-            RxEnd::Protocol => "protocol",
-            RxEnd::Queued => "queued",
-        }
-    }
-}
-
-/// First event of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum RxStart {
-    /// The hard interrupt that led to its poll.
-    Irq,
-    /// `netif_rx`: queued to a CPU's backlog (loopback, veth, tunnel).
-    NetifRx,
-    /// `napi_gro_receive_entry` or `napi_gro_frags_entry`.
-    Gro,
-    /// `netif_receive_skb` or `netif_receive_skb_entry`.
-    #[default]
-    Receive,
-}
-
-impl RxStart {
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            RxStart::Irq => "irq",
-            RxStart::NetifRx => "netif_rx",
-            RxStart::Gro => "gro",
-            RxStart::Receive => "receive",
-        }
-    }
-}
-
-/// What says that a unit was read, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReadBy {
-    /// `skb_copy_datagram_iovec` took its last byte.
-    Copy,
-    /// `sock_recv_length` alone: no copy event (linear UDP datagrams, MSG_TRUNC, zero-copy receive).
-    RecvLength,
-    /// `splice(2)` returned its bytes; `tcp_rcv_space_adjust` says when.
-    Splice,
-    /// `tcp_rcv_space_adjust` alone (`tcp_read_sock`: kTLS, iSCSI, NVMe, sockmap): how many bytes is not recorded.
-    SpaceAdjust,
-    /// Freed by the reading thread inside its call (`skb_consume_udp`).
-    Consume,
-    /// A later unit of the stream was read: not later than that.
-    Order,
-}
-
-impl ReadBy {
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            ReadBy::Copy => "copy",
-            ReadBy::RecvLength => "recv_length",
-            ReadBy::Splice => "splice",
-            ReadBy::SpaceAdjust => "space_adjust",
-            ReadBy::Consume => "consume",
-            ReadBy::Order => "order",
-        }
-    }
-}
-
-/// Why a row's total is only a lower bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Censored {
-    /// Under way when the recording, or recording again after a loss, began.
-    Start,
-    /// Waiting when the recording ended.
-    End,
-    /// Waiting when events were lost, or in a socket whose queue was not known since.
-    Loss,
-}
-
-impl Censored {
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Censored::Start => "start",
-            Censored::End => "end",
-            Censored::Loss => "loss",
-        }
-    }
-}
+pub use super::words::{Censored, ReadBy, RxEnd, RxStart};
 
 /// One unit (an skb after GRO) delivered to a socket.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -156,6 +55,10 @@ pub struct RxRow {
     pub softirq_blame: Option<Blame>,
     /// The task that ran longest on the reader's CPU while the reader waited for it; empty: none, or not known.
     pub run_queue_task: Name,
+    /// The system call in which the reader slept longest while it was readable; empty: it did not sleep, or nothing tells.
+    pub asleep_in: Name,
+    /// ns of `stage_reader_asleep_ns` in it.
+    pub asleep_in_ns: i64,
     /// What says that it was read; `None`: not seen read.
     pub read_by: Option<ReadBy>,
     /// Softirqs on the reader's CPU inside `stage_copy_ns` and `stage_return_ns`, ns; `None`: not known.
@@ -280,7 +183,7 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_reader_asleep_ns",
             ReaderAsleep,
-            "readable, but the reader slept: busy elsewhere, or not yet woken"
+            "readable, but the reader slept: elsewhere, or not yet woken (asleep_in)"
         ),
         stage_col!("stage_wakeup_ns", Wakeup, "reader woken, not yet runnable (IPI)"),
         stage_col!("stage_idle_exit_ns", IdleExit, "reader runnable, its CPU leaving idle"),
@@ -359,6 +262,24 @@ pub static RX: TableDef<RxRow> = TableDef {
             } else {
                 Cell::str(r.run_queue_task.text())
             }
+        ),
+        col!(
+            "asleep_in",
+            "",
+            Str,
+            "system call in which the reader slept longest meanwhile; unrecorded: in none that was recorded; empty: it did not sleep, or not known",
+            |r, _| if r.asleep_in.is_empty() {
+                Cell::Null
+            } else {
+                Cell::str(r.asleep_in.text())
+            }
+        ),
+        col!(
+            "asleep_in_ns",
+            "ns",
+            I64,
+            "part of stage_reader_asleep_ns in it; empty as asleep_in",
+            |r, _| (!r.asleep_in.is_empty()).then_some(r.asleep_in_ns).into()
         ),
         col!(
             "read_by",

@@ -43,6 +43,19 @@ pub struct Coalesced {
     pub confidence: Confidence,
 }
 
+/// Bytes that an application read from a TCP socket at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// When it had them: `sock_recv_length`; where that is not recorded, the last copy.
+    pub at_ns: i64,
+    /// When the first and the last of them became readable; `None`: they were not seen to arrive.
+    pub readable: Option<(i64, i64)>,
+    /// Reading thread.
+    pub pid: i32,
+}
+
 /// What the tracker found.
 #[derive(Debug, Default)]
 pub struct Receive {
@@ -52,6 +65,8 @@ pub struct Receive {
     pub dropped_bytes: FxHashMap<ConnectionId, u64>,
     /// Payload that tcp_probe's 16 bits of length do not show, bytes by connection.
     pub unshown_bytes: FxHashMap<ConnectionId, u64>,
+    /// Reads of TCP sockets, by time; those of kernel users and splice are not among them.
+    pub reads: Vec<Read>,
     /// What was coalesced, by time.
     pub coalesced: Vec<Coalesced>,
     /// What arrived and what was read, by connection.

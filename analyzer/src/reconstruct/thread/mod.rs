@@ -1,7 +1,8 @@
 //! What each thread was doing when: running, waiting for a CPU, being woken, asleep.
 //!
-//! In: sched_switch, sched_waking, sched_wakeup(_new), sched_migrate_task. Out: [`Threads::split`], which divides any
-//! interval of a thread into those states, exactly, and [`Threads::ran_instead`]. Has no table of its own.
+//! In: sched_switch, sched_waking, sched_wakeup(_new), sched_migrate_task, sys_enter_*, sys_exit_*. Out: [`Threads::split`],
+//! which divides any interval of a thread into those states, exactly, [`Threads::ran_instead`], and [`Threads::slept_in`].
+//! Has no table of its own.
 //!
 //! ```text
 //!            sched_switch prev (state 0)            sched_switch prev (state != 0)
@@ -18,6 +19,7 @@
 //! A question costs the logarithm of the recording, not the number of changes in its interval: a reader that lags has
 //! thousands of packets waiting through thousands of switches.
 
+mod calls;
 mod cpus;
 mod states;
 #[cfg(test)]
@@ -26,5 +28,6 @@ mod timeline;
 mod unseen;
 mod waits;
 
+pub use calls::UNRECORDED;
 pub use states::Threads;
 pub use timeline::Split;

@@ -1,17 +1,21 @@
 //! The machine and its questions.
 
+use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::sched_migrate_task::SchedMigrateTask;
 use netmortem_formats::tracepoints::sched_switch::SchedSwitch;
 use netmortem_formats::tracepoints::sched_wakeup::SchedWakeup;
 use netmortem_formats::tracepoints::sched_wakeup_new::SchedWakeupNew;
 use netmortem_formats::tracepoints::sched_waking::SchedWaking;
+use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use rustc_hash::FxHashMap;
 
+use super::calls::{Calls, Sleeps};
 use super::cpus::CpuRuns;
 use super::timeline::{Split, State, Timeline};
 use super::unseen;
 use super::waits::{Wait, Waits};
-use crate::ingest::{GapRow, Trace};
+use crate::ingest::{GapRow, Schema, Trace};
+use crate::name::Name;
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 
 /// CPUs above this are a damaged event's.
@@ -21,6 +25,7 @@ const MAX_CPU: usize = 65_536;
 pub(super) struct Thread {
     pub(super) timeline: Timeline,
     waits: Waits,
+    sleeps: Sleeps,
     /// CPU on whose queue it waits, or that it ran on last.
     cpu: usize,
     /// Runnable on a CPU of which nothing had been seen: idle or not shows when it leaves.
@@ -32,6 +37,8 @@ pub(super) struct Thread {
 pub struct Threads {
     pub(super) of: FxHashMap<i32, Thread>,
     cpus: Vec<CpuRuns>,
+    /// System calls that are recorded.
+    calls: Calls,
     /// When events of some CPU were lost.
     lost: Lost,
     /// Why states may be missing.
@@ -45,6 +52,7 @@ impl Tracker for Threads {
         if let Some(c) = self.cpus.get_mut(gap.cpu as usize) {
             *c = CpuRuns::default();
         }
+        self.calls.forget();
     }
 }
 
@@ -67,9 +75,15 @@ impl Threads {
         if !moves {
             routes.missing.pop();
         }
+        let calls = system_calls(&mut routes, s);
+        threads.calls = calls.clone();
         routes.run(trace, &mut threads);
         if threads.unseen > 0 {
-            threads = unseen::read(trace, &routes);
+            let again = Threads {
+                calls,
+                ..Threads::default()
+            };
+            threads = unseen::read(trace, &routes, again);
         }
         threads.missing = routes.missing;
         threads.lost = Lost::of(&trace.gaps);
@@ -82,6 +96,7 @@ impl Threads {
         for t in self.of.values_mut() {
             t.timeline.finish(self.lost.spans());
             t.waits.finish();
+            t.sleeps.finish(t.timeline.asleep());
         }
     }
 
@@ -102,8 +117,12 @@ impl Threads {
         }
         let t = self.of.entry(pid).or_default();
         (t.cpu, t.unsure) = (cpu, false);
-        t.timeline
-            .push(ts, if runnable { State::RunQueue } else { State::Asleep });
+        if runnable {
+            t.timeline.push(ts, State::RunQueue);
+            return;
+        }
+        t.timeline.push(ts, State::Asleep);
+        t.sleeps.sleep(t.timeline.since().unwrap_or(ts), &self.calls);
     }
 
     /// A CPU takes another thread.
@@ -216,9 +235,38 @@ impl Threads {
         }
     }
 
+    /// The system call in which a thread slept longest in `[from, to)`, and how long; [`super::UNRECORDED`]: in none that was
+    /// recorded. `None`: it did not sleep, or nothing tells.
+    pub fn slept_in(&self, pid: i32, from: i64, to: i64) -> Option<(Name, i64)> {
+        self.of.get(&pid)?.sleeps.longest(&self.calls, from, to)
+    }
+
     /// The thread that ran while this one waited on its run queue in `[from, to)`: of the longest such wait, the one that
     /// had most of it.
     pub fn ran_instead(&self, pid: i32, from: i64, to: i64) -> Option<i32> {
         self.of.get(&pid)?.waits.who(from, to)
     }
+}
+
+/// Begins and ends of system calls; a thread that no scheduler event named yet is nobody's.
+fn system_calls(routes: &mut Routes<Threads>, schema: &Schema<'_>) -> Calls {
+    let mut calls = Calls::default();
+    for f in schema.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
+        if let Some(name) = f.name.strip_prefix("sys_enter_") {
+            let call = calls.number(name);
+            routes.raw(f.id, move |t, e| {
+                if let Some(of) = t.of.get_mut(&e.pid) {
+                    of.sleeps.enter(call, &t.calls);
+                }
+            });
+        } else if let Some(name) = f.name.strip_prefix("sys_exit_") {
+            let call = calls.number(name);
+            routes.raw(f.id, move |t, e| {
+                if let Some(of) = t.of.get_mut(&e.pid) {
+                    of.sleeps.exit(call, &t.calls);
+                }
+            });
+        }
+    }
+    calls
 }

@@ -314,3 +314,74 @@ fn a_switch_that_was_not_recorded_is_seen_by_what_the_cpu_runs() {
     };
     assert_eq!((unseen(true), unseen(false)), (0, 1));
 }
+
+/// In which call 7 slept 0..100 of `script`, with these calls around it, and again after a loss.
+fn slept_in(enter: Option<u64>, exit: Option<u64>, lost: bool) -> Option<(String, i64)> {
+    let mut s = Script::new("6.18.44", &[]);
+    let call = |s: &mut Script, t: Option<u64>, key: &str| {
+        if let Some(t) = t {
+            s.ev(t, 0, Ctx::Task(7), key, &[]);
+        }
+    };
+    let switch = |s: &mut Script, t: u64, prev: u64, next: u64| {
+        let v = [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
+        s.ev(t, 0, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+    };
+    switch(&mut s, T - 90, 3, 7);
+    call(&mut s, enter, "syscalls:sys_enter_recvfrom");
+    if lost {
+        s.lost(0, Some(2));
+        s.ev(T - 10, 0, Ctx::Task(7), "net:netif_rx", &[]);
+    }
+    switch(&mut s, T, 7, 3);
+    switch(&mut s, T + 100, 3, 7);
+    call(&mut s, exit, "syscalls:sys_exit_recvfrom");
+    let c = s.capture();
+    let t = Trace::read(&c, &Default::default());
+    let (from, to) = (T as i64 + 30, T as i64 + 500);
+    let found = Threads::read(&t).slept_in(7, from, to);
+    found.map(|(name, ns)| (name.text().into_owned(), ns))
+}
+
+/// Between its begin and its end; by its end alone where the begin was not recorded; in no recorded call between two calls.
+#[test]
+fn a_sleep_is_in_the_call_around_it() {
+    let recv = Some(("recvfrom".to_string(), 70));
+    assert_eq!(slept_in(Some(T - 50), Some(T + 120), false), recv);
+    assert_eq!(slept_in(Some(T - 50), None, false), recv);
+    assert_eq!(slept_in(None, Some(T + 120), false), recv);
+    assert_eq!(slept_in(None, None, false), None);
+}
+
+/// What a loss hid may be the call's end, and another's begin.
+#[test]
+fn a_loss_hides_the_call() {
+    assert_eq!(slept_in(Some(T - 50), None, true), None);
+    // Its end tells.
+    assert_eq!(
+        slept_in(Some(T - 50), Some(T + 120), true),
+        Some(("recvfrom".into(), 70))
+    );
+}
+
+#[test]
+fn asleep_between_calls_is_asleep_in_none_that_is_recorded() {
+    let mut s = script();
+    let mut early = Script::new("6.18.44", &[]);
+    let v = [("prev_pid", N(3)), ("prev_state", N(1)), ("next_pid", N(7))];
+    early.ev(T - 90, 0, Ctx::Task(3), "sched:sched_switch", &v);
+    early.ev(T - 50, 0, Ctx::Task(7), "syscalls:sys_exit_read", &[]);
+    let v = [("prev_pid", N(7)), ("prev_state", N(1)), ("next_pid", N(0))];
+    early.ev(T, 0, Ctx::Task(7), "sched:sched_switch", &v);
+    early.ev(T + 100, 0, Ctx::Soft(0), "sched:sched_waking", &[("pid", N(7))]);
+    s.ev(T + 400, 0, Ctx::Task(7), "syscalls:sys_exit_read", &[]);
+    let of = |s: &Script| {
+        let c = s.capture();
+        let t = Trace::read(&c, &Default::default());
+        let found = Threads::read(&t).slept_in(7, T as i64 - 100, T as i64 + 350);
+        found.map(|(name, ns)| (name.text().into_owned(), ns))
+    };
+    assert_eq!(of(&early), Some((super::UNRECORDED.to_string(), 100)));
+    // The begin was not seen: its end says that it was in that call all along.
+    assert_eq!(of(&s), Some(("read".to_string(), 100)));
+}

@@ -39,6 +39,20 @@ pub struct Split {
     pub unknown_ns: i64,
 }
 
+impl Split {
+    /// All parts: the interval.
+    pub fn sum(&self) -> i64 {
+        let parts = [
+            self.waking_ns,
+            self.idle_exit_ns,
+            self.run_queue_ns,
+            self.running_ns,
+            self.unknown_ns,
+        ];
+        parts.into_iter().fold(self.asleep_ns, i64::wrapping_add)
+    }
+}
+
 /// One thread's changes, ascending by time.
 #[derive(Debug, Default)]
 pub struct Timeline {
@@ -120,6 +134,12 @@ impl Timeline {
             add(&mut sum, state, ts.wrapping_sub(since));
         }
         sum
+    }
+    /// From when to when it slept, ascending; the last without an end.
+    pub fn asleep(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let ends = self.changes.iter().skip(1).map(|c| c.0).chain([i64::MAX]);
+        let spans = self.changes.iter().zip(ends).filter(|(c, _)| c.1 == State::Asleep);
+        spans.map(|(c, end)| (c.0, end))
     }
     /// Divides `[from, to)`.
     pub fn split(&self, from: i64, to: i64) -> Split {

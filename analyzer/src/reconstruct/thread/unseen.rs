@@ -15,9 +15,8 @@ use super::timeline::State;
 use crate::ingest::{Stretch, Trace};
 use crate::reconstruct::dispatch::{Gaps, Routes, Tracker};
 
-/// Reads the trace again, with every event; the payloads only of those that have a handler.
-pub fn read(trace: &Trace<'_>, routes: &Routes<Threads>) -> Threads {
-    let mut threads = Threads::default();
+/// Reads the trace again, with every event; the payloads only of those that have a handler; `threads` knows nothing yet.
+pub fn read(trace: &Trace<'_>, routes: &Routes<Threads>, mut threads: Threads) -> Threads {
     let mut gaps = Gaps::of(trace.gaps.iter().collect());
     let mut running = Running::default();
     for (position, place) in trace.recs.places().enumerate() {

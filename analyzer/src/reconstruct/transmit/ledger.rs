@@ -14,7 +14,7 @@ use super::limits::limits;
 use super::order::{doubted, in_order};
 use super::packet::Packet;
 use super::routes::{Inputs, Transmit};
-use super::sends::Call;
+use super::sends::{Call, sends};
 use super::stages::{Stage, StageTimes};
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
@@ -47,8 +47,10 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
             None => others.push(i as u32),
         }
     }
+    let mut sent = vec![];
     for (c, mut appends) in t.sends.appends {
         appends.sort_by_key(|a| a.index);
+        sent.extend(sends(c, &appends, &calls));
         flows.entry(c).or_default().appends = appends;
     }
     for (probe, sample) in inputs.tcp.probes.iter().zip(&inputs.tcp.samples) {
@@ -108,6 +110,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         .for_each(|r| doubted(r, lost, inputs.identity.hashed));
     Transmit {
         rows: in_order(&parts),
+        sends: sent,
         once,
         again,
         ..Transmit::default()

@@ -41,4 +41,5 @@ mod windows;
 
 pub use held::Once;
 pub use routes::{Inputs, Walked, walk};
+pub use sends::Send;
 pub use stages::Stage;

@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use super::descriptors::{Descriptors, Use};
 use super::held::Once;
 use super::ledger;
-use super::sends::SEND_CALLS;
+use super::sends::{SEND_CALLS, Send};
 use super::tables::TxRow;
 use super::tracker::Transmits;
 use crate::facts::ConnectionId;
@@ -74,6 +74,8 @@ pub struct Inputs<'f> {
 pub struct Transmit {
     /// View `tx`, by start.
     pub rows: Vec<TxRow>,
+    /// Sends of applications on TCP sockets, in no order.
+    pub sends: Vec<Send>,
     /// What held each write queue, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.

@@ -197,3 +197,35 @@ fn rounds(marks: &[Mark], begin: (u32, i64), (end, total): (i64, u32), call: u32
     }
     push(since, end, total);
 }
+
+/// Bytes that an application gave to a TCP socket in one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Send {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// Begin of the system call; where that was not seen, of its last round, and then the link is weak.
+    pub at_ns: i64,
+    /// Sending thread.
+    pub pid: i32,
+    /// How sure socket and begin are.
+    pub link: Confidence,
+}
+
+/// The sends of a socket from what was taken into its write queue.
+pub(super) fn sends<'a>(
+    connection: ConnectionId,
+    appends: &'a [Append],
+    calls: &'a [Call],
+) -> impl Iterator<Item = Send> + 'a {
+    let first = appends.chunk_by(|a, b| a.call == b.call).filter_map(|of| of.first());
+    first.filter_map(move |a| {
+        let call = calls.get(a.call as usize)?;
+        let begun = call.enter.filter(|_| !call.cut);
+        Some(Send {
+            connection,
+            at_ns: begun.unwrap_or(a.from),
+            pid: call.pid,
+            link: if begun.is_some() { call.link } else { Confidence::Weak },
+        })
+    })
+}

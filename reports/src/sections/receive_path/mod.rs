@@ -1,7 +1,7 @@
 //! The receive path: where delivered packets spent their time. In: `Answers::receive`.
 //!
 //! ```text
-//! lead (p50, p99, max of the whole) -> who is left out -> ledger.rs: chart and table of stages -> what had the CPU
+//! lead (p50, p99, max of the whole) -> who is left out -> ledger.rs: chart and table of stages -> what units waited for
 //!   -> ledger.rs: ECDFs compared, histogram + ECDF each -> by device, by reader -> worst units
 //! ```
 
@@ -24,7 +24,7 @@ const ID: &str = "receive-path";
 const TITLE: &str = "Receive path";
 /// Devices or readers in a table.
 const NAMES: usize = 20;
-/// Rows of the table of what had the CPU, for each stage.
+/// Rows of the table of what units waited for, for each stage.
 const BLAMED: usize = 6;
 
 /// Builds the section.
@@ -133,7 +133,7 @@ fn ledger<'a>(input: &Input<'a>, receive: &'a Receive) -> Ledger<'a> {
     }
 }
 
-/// What had the CPU while units waited for it.
+/// What units waited for: who had the CPU, and in which call their reader slept.
 fn blamed(receive: &Receive) -> Table {
     let whole = |stage: &str| receive.stages.iter().find(|times| times.stage == stage);
     let row = |blamed: &Blamed| {
@@ -158,7 +158,7 @@ fn blamed(receive: &Receive) -> Table {
         .filter(|(at, blamed)| nth(*at, blamed) < BLAMED)
         .map(|(_, blamed)| blamed)
         .collect();
-    let how = "A unit counts once in a stage: for a softirq, under what made up the largest part of its wait; for the run queue, under the task that ran longest instead of the reader.";
+    let how = "A unit counts once in a stage: for a softirq, under what made up the largest part of its wait; for the run queue, under the task that ran longest instead of the reader; for a sleep, with the time in the system call that the reader slept in longest (unrecorded: in none that was recorded).";
     let cut = truncation(
         shown.len(),
         receive.blamed.len(),
@@ -166,10 +166,10 @@ fn blamed(receive: &Receive) -> Table {
         "show rx INPUT",
     );
     Table {
-        caption: "What had the CPU while units waited for it".into(),
+        caption: "What units waited for".into(),
         columns: vec![
             Column::text("stage"),
-            Column::text("what had the CPU"),
+            Column::text("what it was"),
             Column::text("who"),
             Column::number("units"),
             Column::time("their time"),

@@ -153,7 +153,7 @@ fn who_had_the_cpu_is_named_with_its_part_of_the_stage() {
     let (section, receive) = built();
     let table = tables(&section)
         .into_iter()
-        .find(|table| table.caption.as_str() == "What had the CPU while units waited for it")
+        .find(|table| table.caption.as_str() == "What units waited for")
         .unwrap();
     let row = |stage: &str, who: &Cell| {
         let found = table

@@ -79,6 +79,7 @@ fn wrong(verdict: &[Line]) -> String {
 fn see(subject: &str) -> Option<&'static str> {
     match subject {
         "quality" => Some("quality"),
+        "application" => Some("application"),
         "receive" => Some("receive-path"),
         "transmit" => Some("transmit-path"),
         "drops" => Some("drops"),

@@ -1,0 +1,195 @@
+//! Is it the network or the application? On every TCP socket that speaks in turns: how long requests waited for their answer,
+//! and how much of that the application took.
+//!
+//! Needs the views `turnarounds`, `responses`, `connections`, `tcp_states`, `tcp_samples`, `tx`. A socket whose reads were readable before
+//! the send in front of them in more than [`OVERLAP_SHARE`] of its turns sends and receives at once (pipelining, two streams):
+//! its turns are counted and no more. So is what a client does between an answer and its next request: that is nobody's wait.
+//! The server is who did not open the connection; where that was not seen, who has the lower port.
+//! Limits: requests of a multiplexed stream are not told apart, and a worker that answers is tied to its request by order alone.
+
+use crate::analyses::tcp::label;
+use crate::analyses::{Outcome, not_recorded};
+use crate::facts::{Facts, Reason};
+use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
+use crate::stat::Distribution;
+
+mod parts;
+mod pools;
+mod sockets;
+#[cfg(test)]
+mod tests;
+
+pub use parts::{Part, Parts};
+pub use pools::{Answered, Awaited};
+pub use sockets::{Role, RoleBy};
+
+/// Share of a socket's turns that may overlap for it to speak in requests and answers.
+pub const OVERLAP_SHARE: f64 = 0.1;
+/// Connections kept: those with most time.
+pub const CONNECTIONS: usize = 100;
+/// Slowest rows kept of each view.
+pub const WORST: usize = 8;
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Application {
+    /// Sockets with turns, most time first.
+    pub connections: Vec<Connection>,
+    /// Sockets with turns left out.
+    pub others: u64,
+    /// Sockets that sent and received at once.
+    pub both_ways: u64,
+    /// Sockets that were never read and sent on in turn.
+    pub one_way: u64,
+    /// Servers: requests and how long the application took to answer.
+    pub answered: Option<Answered>,
+    /// Clients: requests and how long their answer took.
+    pub awaited: Option<Awaited>,
+    /// Slowest turnarounds of servers.
+    pub slow_turnarounds: Vec<SlowTurnaround>,
+    /// Slowest responses of clients.
+    pub slow_responses: Vec<SlowResponse>,
+}
+
+/// A socket.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Connection {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Which end it is.
+    pub role: Role,
+    /// What says so.
+    pub role_by: RoleBy,
+    /// Whether it speaks in requests and answers.
+    pub in_turns: bool,
+    /// Turns, and of these such that overlapped.
+    pub turns: u64,
+    /// As said.
+    pub overlaps: u64,
+    /// Task and thread that sent most; of a socket without turnarounds, that read most.
+    pub task: String,
+    /// Last byte readable to send.
+    pub turnaround: Distribution,
+    /// Where turnarounds passed, largest first.
+    pub parts: Vec<Part>,
+    /// Send to first byte readable.
+    pub response: Distribution,
+    /// Responses whose turnaround at the peer is in the recording.
+    pub paired: u64,
+    /// Share of their time in the peer's application; `None` when there is none.
+    pub peer_share: Option<f64>,
+}
+
+/// A turnaround.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct SlowTurnaround {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// When the request was readable (or, where that is not known, read).
+    pub start_ns: i64,
+    /// `task/thread` that sent.
+    pub task: String,
+    /// The whole.
+    pub turnaround_ns: i64,
+    /// Readable to read; `None`: not known.
+    pub unread_ns: Option<i64>,
+    /// Where it passed, largest first.
+    pub parts: Vec<Part>,
+    /// Of the row.
+    pub confidence: &'static str,
+}
+
+/// A response.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct SlowResponse {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// Begin of the send.
+    pub start_ns: i64,
+    /// `task/thread` that read.
+    pub task: String,
+    /// The whole.
+    pub response_ns: i64,
+    /// To the peer's socket; `None` with the next two: the peer is not in the recording.
+    pub there_ns: Option<i64>,
+    /// In the peer's application.
+    pub peer_ns: Option<i64>,
+    /// Back.
+    pub back_ns: Option<i64>,
+    /// Of the row.
+    pub confidence: &'static str,
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Application> {
+    let keys = ["skb:skb_copy_datagram_iovec", "sock:sock_send_length"];
+    if facts.turnarounds.is_empty()
+        && facts.responses.is_empty()
+        && let Some(because) = not_recorded(facts, &keys)
+    {
+        let subject = "application";
+        return Outcome::Unknown(vec![Reason { subject, because }]);
+    }
+    let all = sockets::sockets(facts);
+    let mut out = Application {
+        both_ways: all.iter().filter(|s| !s.in_turns).count() as u64,
+        one_way: facts.connections.len().saturating_sub(all.len()) as u64,
+        answered: pools::answered(&all),
+        awaited: pools::awaited(facts, &all),
+        ..Application::default()
+    };
+    let (servers, clients) = all
+        .iter()
+        .filter(|s| s.in_turns)
+        .partition::<Vec<_>, _>(|s| s.role == Role::Server);
+    let mut turnarounds: Vec<&TurnaroundRow> = servers.iter().flat_map(|s| s.judged_turnarounds()).collect();
+    turnarounds.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
+    out.slow_turnarounds = turnarounds.into_iter().take(WORST).map(slow_turnaround).collect();
+    let mut responses: Vec<(i64, &ResponseRow)> = clients.iter().flat_map(|s| s.judged_responses()).collect();
+    responses.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.send_ns));
+    out.slow_responses = responses.into_iter().take(WORST).map(slow_response).collect();
+    out.connections = all.iter().map(|s| s.connection(facts, label)).collect();
+    let time = |c: &Connection| c.turnaround.sum_ns.saturating_add(c.response.sum_ns);
+    out.connections
+        .sort_by_key(|c| (!c.in_turns, std::cmp::Reverse(time(c)), c.connection));
+    out.others = out.connections.len().saturating_sub(CONNECTIONS) as u64;
+    out.connections.truncate(CONNECTIONS);
+    Outcome::Findings(out)
+}
+
+fn task(name: &crate::Name, pid: i32) -> String {
+    match (name.is_empty(), pid) {
+        (true, 0) => String::new(),
+        (true, pid) => format!("thread {pid}"),
+        (false, pid) => format!("{}/{pid}", name.text()),
+    }
+}
+
+fn slow_turnaround(r: &TurnaroundRow) -> SlowTurnaround {
+    let mut parts = Parts::default();
+    parts.add(r);
+    SlowTurnaround {
+        connection: r.connection.0,
+        start_ns: r.start_ns(),
+        task: task(&r.sender, r.sender_pid),
+        turnaround_ns: r.total_ns(),
+        unread_ns: r.ready_ns.map(|t| r.read_ns.wrapping_sub(t)),
+        parts: parts.largest(),
+        confidence: r.confidence.word(),
+    }
+}
+
+fn slow_response((response_ns, r): (i64, &ResponseRow)) -> SlowResponse {
+    SlowResponse {
+        connection: r.connection.0,
+        start_ns: r.send_ns,
+        task: task(&r.task, r.pid),
+        response_ns,
+        there_ns: r.peer.map(|p| p.there_ns),
+        peer_ns: r.peer.map(|p| p.turnaround_ns),
+        back_ns: r.peer.map(|p| p.back_ns),
+        confidence: r.confidence.word(),
+    }
+}

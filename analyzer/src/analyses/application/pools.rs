@@ -1,0 +1,173 @@
+//! All requests of servers, and all of clients, and where the slowest of them passed their time.
+
+use rustc_hash::FxHashMap;
+
+use super::parts::{Part, Parts};
+use super::sockets::{Role, Socket};
+use super::task;
+use crate::Name;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
+use crate::reconstruct::transmit::Stage;
+use crate::stat::Distribution;
+
+/// The slowest rows of a set: one in so many.
+const SLOW_ONE_IN: usize = 100;
+
+/// Requests that servers of this host answered.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Answered {
+    /// Servers' sockets.
+    pub connections: u64,
+    /// Last byte readable to send; certain and strong rows, or, where there is none, all.
+    pub turnaround: Distribution,
+    /// Whether these are certain and strong.
+    pub solid: bool,
+    /// Rows less certain, not among these.
+    pub less_certain: u64,
+    /// Slowest rows meant below: one in a hundred, at least one.
+    pub slowest: u64,
+    /// Where their time passed, largest first.
+    pub slowest_parts: Vec<Part>,
+    /// Task and thread with most of it, and its share.
+    pub slowest_task: (String, f64),
+}
+
+/// Requests that clients of this host made.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Awaited {
+    /// Clients' sockets.
+    pub connections: u64,
+    /// Send to first byte readable; certain and strong rows, or, where there is none, all.
+    pub response: Distribution,
+    /// Whether these are certain and strong.
+    pub solid: bool,
+    /// Rows less certain, not among these.
+    pub less_certain: u64,
+    /// Of these, responses whose turnaround at the peer is in the recording.
+    pub paired: u64,
+    /// Slowest rows meant below: one in a hundred of the paired ones, at least one; 0: none is paired.
+    pub slowest: u64,
+    /// Their time, ns: to the peer's socket, in its application, back.
+    pub slowest_there_ns: i64,
+    /// As said.
+    pub slowest_peer_ns: i64,
+    /// As said.
+    pub slowest_back_ns: i64,
+    /// What held the requests in this host's stack on the way there longest (a stage of `tx`), ns.
+    pub slowest_held: Option<(&'static str, i64)>,
+    /// Median of the time that is not the peer's application, of all paired ones, ns.
+    pub way_p50_ns: Option<i64>,
+    /// Smallest smoothed round trip of these sockets, ns.
+    pub rtt_min_ns: Option<i64>,
+}
+
+/// The certain and strong ones, or all where there is none; whether they are; how many are left out.
+fn solid<R>(all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
+    let (solid, weak): (Vec<R>, Vec<R>) = all.into_iter().partition(is);
+    match solid.is_empty() {
+        true => (weak, false, 0),
+        false => (solid, true, weak.len() as u64),
+    }
+}
+
+fn slow(n: usize) -> usize {
+    n.div_ceil(SLOW_ONE_IN)
+}
+
+pub(super) fn answered(sockets: &[Socket<'_>]) -> Option<Answered> {
+    let servers = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
+    let rows: Vec<&TurnaroundRow> = servers().flat_map(Socket::judged_turnarounds).collect();
+    let (mut rows, solid, less_certain) = solid(rows, |r| r.confidence.is_solid());
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
+    let slowest = slow(rows.len());
+    let (mut parts, mut tasks): (Parts, FxHashMap<(Name, i32), i64>) = Default::default();
+    let mut whole = 0i64;
+    for r in rows.iter().take(slowest) {
+        parts.add(r);
+        whole = whole.saturating_add(r.total_ns());
+        let of = tasks.entry((r.sender, r.sender_pid)).or_insert(0);
+        *of = of.saturating_add(r.total_ns());
+    }
+    let most = tasks.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)));
+    Some(Answered {
+        connections: servers().filter(|s| s.judged_turnarounds().next().is_some()).count() as u64,
+        turnaround: Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0),
+        solid,
+        less_certain,
+        slowest: slowest as u64,
+        slowest_parts: parts.largest(),
+        slowest_task: most.map_or_else(Default::default, |((name, pid), ns)| {
+            (task(&name, pid), ns as f64 / whole.max(1) as f64)
+        }),
+    })
+}
+
+pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> {
+    let clients = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
+    let rows: Vec<(i64, &ResponseRow)> = clients().flat_map(Socket::judged_responses).collect();
+    let (rows, solid, less_certain) = solid(rows, |r| r.1.confidence.is_solid());
+    if rows.is_empty() {
+        return None;
+    }
+    let of: Vec<ConnectionId> = clients().map(|s| s.connection).collect();
+    let samples = facts.tcp_samples.iter().filter(|s| s.srtt_us > 0);
+    let rtt = samples
+        .filter(|s| of.binary_search(&s.connection).is_ok())
+        .map(|s| s.srtt_us)
+        .min();
+    let mut out = Awaited {
+        connections: clients().filter(|s| s.judged_responses().next().is_some()).count() as u64,
+        response: Distribution::of(rows.iter().map(|r| r.0).collect(), 0),
+        solid,
+        less_certain,
+        paired: 0,
+        slowest: 0,
+        slowest_there_ns: 0,
+        slowest_peer_ns: 0,
+        slowest_back_ns: 0,
+        slowest_held: None,
+        way_p50_ns: None,
+        rtt_min_ns: rtt.map(|us| i64::from(us).saturating_mul(1000)),
+    };
+    let mut paired: Vec<_> = rows.iter().filter_map(|(ns, r)| Some((*ns, *r, r.peer?))).collect();
+    paired.sort_by_key(|(ns, r, _)| (std::cmp::Reverse(*ns), r.send_ns));
+    let mut ways: Vec<i64> = paired
+        .iter()
+        .map(|(_, _, p)| p.there_ns.saturating_add(p.back_ns))
+        .collect();
+    out.way_p50_ns = crate::stat::nearest_rank(&mut ways, 50);
+    out.paired = paired.len() as u64;
+    let slowest = paired.get(..slow(paired.len())).unwrap_or_default();
+    out.slowest = slowest.len() as u64;
+    for (_, _, p) in slowest {
+        out.slowest_there_ns = out.slowest_there_ns.saturating_add(p.there_ns);
+        out.slowest_peer_ns = out.slowest_peer_ns.saturating_add(p.turnaround_ns);
+        out.slowest_back_ns = out.slowest_back_ns.saturating_add(p.back_ns);
+    }
+    let sends: FxHashMap<(ConnectionId, i64), ()> = slowest
+        .iter()
+        .map(|(_, r, _)| ((r.connection, r.send_ns), ()))
+        .collect();
+    out.slowest_held = held(facts, &sends);
+    Some(out)
+}
+
+/// What held the segments of these sends in this host longest.
+fn held(facts: &Facts, sends: &FxHashMap<(ConnectionId, i64), ()>) -> Option<(&'static str, i64)> {
+    let rows = facts
+        .tx
+        .iter()
+        .filter(|r| r.connection.is_some_and(|c| sends.contains_key(&(c, r.start_ns))));
+    let mut sums: Vec<(Stage, i64)> = Stage::ALL.into_iter().filter(|s| s.holds()).map(|s| (s, 0)).collect();
+    for r in rows {
+        for (stage, sum) in &mut sums {
+            *sum = sum.saturating_add(r.stage(*stage).unwrap_or(0));
+        }
+    }
+    let most = sums.into_iter().rev().max_by_key(|s| s.1).filter(|s| s.1 > 0)?;
+    Some((most.0.name(), most.1))
+}

@@ -1,0 +1,159 @@
+//! Sockets with turns: which end each is, whether it speaks in turns, and its times.
+
+use rustc_hash::FxHashMap;
+
+use super::parts::Parts;
+use super::{Connection, OVERLAP_SHARE, task};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
+use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::stat::Distribution;
+
+/// TCP_SYN_SENT (include/net/tcp_states.h).
+const SYN_SENT: i32 = 2;
+
+/// Which end of a connection a socket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Opened it.
+    Client,
+    /// Accepted it.
+    Server,
+}
+
+/// What says which end a socket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RoleBy {
+    /// Its states.
+    Handshake,
+    /// Its ports: the server's is the lower one.
+    Ports,
+}
+
+/// A socket and its rows.
+pub(super) struct Socket<'f> {
+    pub(super) connection: ConnectionId,
+    pub(super) role: Role,
+    role_by: RoleBy,
+    pub(super) in_turns: bool,
+    turns: u64,
+    overlaps: u64,
+    turnarounds: &'f [TurnaroundRow],
+    responses: &'f [ResponseRow],
+}
+
+/// All that have a turn.
+pub(super) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
+    let mut of: FxHashMap<ConnectionId, (&[TurnaroundRow], &[ResponseRow])> = FxHashMap::default();
+    for rows in facts.turnarounds.chunk_by(|a, b| a.connection == b.connection) {
+        if let Some(first) = rows.first() {
+            of.entry(first.connection).or_default().0 = rows;
+        }
+    }
+    for rows in facts.responses.chunk_by(|a, b| a.connection == b.connection) {
+        if let Some(first) = rows.first() {
+            of.entry(first.connection).or_default().1 = rows;
+        }
+    }
+    // The first state seen of a socket.
+    let mut born: FxHashMap<ConnectionId, i32> = FxHashMap::default();
+    for s in facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && of.contains_key(&s.connection))
+    {
+        born.entry(s.connection).or_insert(s.state);
+    }
+    let mut all: Vec<Socket<'_>> = of
+        .into_iter()
+        .map(|(connection, (turnarounds, responses))| {
+            let row = facts.connections.get(connection.0 as usize);
+            let (role, role_by) = role(born.get(&connection).copied(), row);
+            let overlaps =
+                turnarounds.iter().filter(|r| r.overlap).count() + responses.iter().filter(|r| r.overlap).count();
+            let turns = turnarounds.len() + responses.len();
+            Socket {
+                connection,
+                role,
+                role_by,
+                in_turns: overlaps as f64 <= OVERLAP_SHARE * turns as f64,
+                turns: turns as u64,
+                overlaps: overlaps as u64,
+                turnarounds,
+                responses,
+            }
+        })
+        .collect();
+    all.sort_unstable_by_key(|s| s.connection);
+    all
+}
+
+/// TCP_ESTABLISHED, TCP_SYN_RECV: what a socket that was accepted is born with.
+const ACCEPTED: [i32; 2] = [1, 3];
+
+fn role(born: Option<i32>, row: Option<&ConnectionRow>) -> (Role, RoleBy) {
+    match born {
+        Some(SYN_SENT) => return (Role::Client, RoleBy::Handshake),
+        Some(s) if ACCEPTED.contains(&s) => return (Role::Server, RoleBy::Handshake),
+        _ => {}
+    }
+    match row.is_some_and(|r| r.sport < r.dport) {
+        true => (Role::Server, RoleBy::Ports),
+        false => (Role::Client, RoleBy::Ports),
+    }
+}
+
+impl<'f> Socket<'f> {
+    /// Turnarounds that are one request's.
+    pub(super) fn judged_turnarounds(&self) -> impl Iterator<Item = &'f TurnaroundRow> + use<'f> {
+        self.turnarounds.iter().filter(|r| !r.overlap)
+    }
+    /// Responses that answer, and their time.
+    pub(super) fn judged_responses(&self) -> impl Iterator<Item = (i64, &'f ResponseRow)> + use<'f> {
+        let rows = self.responses.iter().filter(|r| !r.overlap);
+        rows.filter_map(|r| Some((r.response_ns()?, r)))
+    }
+    pub(super) fn connection(&self, facts: &Facts, label: fn(&ConnectionRow) -> String) -> Connection {
+        let mut parts = Parts::default();
+        let mut tasks: FxHashMap<(Name, i32), u64> = FxHashMap::default();
+        for r in self.judged_turnarounds() {
+            parts.add(r);
+            *tasks.entry((r.sender, r.sender_pid)).or_insert(0) += 1;
+        }
+        if tasks.is_empty() {
+            for r in self.responses {
+                *tasks.entry((r.task, r.pid)).or_insert(0) += 1;
+            }
+        }
+        let most = tasks.into_iter().max_by_key(|(who, n)| (*n, std::cmp::Reverse(*who)));
+        let pairs = self.judged_responses().filter_map(|(ns, r)| Some((ns, r.peer?)));
+        let (mut paired, mut whole, mut theirs) = (0u64, 0i64, 0i64);
+        for (ns, peer) in pairs {
+            paired += 1;
+            whole = whole.saturating_add(ns);
+            theirs = theirs.saturating_add(peer.turnaround_ns);
+        }
+        let untimed = self.responses.iter().filter(|r| r.ready_ns.is_none()).count() as u64;
+        Connection {
+            connection: self.connection.0,
+            label: facts
+                .connections
+                .get(self.connection.0 as usize)
+                .map_or_else(String::new, label),
+            role: self.role,
+            role_by: self.role_by,
+            in_turns: self.in_turns,
+            turns: self.turns,
+            overlaps: self.overlaps,
+            task: most.map_or_else(String::new, |((name, pid), _)| task(&name, pid)),
+            turnaround: Distribution::of(self.judged_turnarounds().map(TurnaroundRow::total_ns).collect(), 0),
+            parts: parts.largest(),
+            response: Distribution::of(self.judged_responses().map(|r| r.0).collect(), untimed),
+            paired,
+            peer_share: (whole > 0).then(|| theirs as f64 / whole as f64),
+        }
+    }
+}

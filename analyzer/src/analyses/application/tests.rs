@@ -1,0 +1,145 @@
+use super::*;
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::reconstruct::application::tables::Peer;
+use crate::reconstruct::thread::Split;
+
+const MS: i64 = 1_000_000;
+
+/// A server's turnaround of which all but 10 us was asleep in a call.
+fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
+    let at = nth * 1000 * MS;
+    TurnaroundRow {
+        connection: ConnectionId(0),
+        pid: 7,
+        task: Name::new(b"server"),
+        sender_pid: 7,
+        sender: Name::new(b"server"),
+        ready_ns: Some(at),
+        read_ns: at + 1000,
+        send_ns: at + ns,
+        reads: 1,
+        split: Split {
+            running_ns: 10_000,
+            asleep_ns: ns - 10_000,
+            ..Split::default()
+        },
+        asleep_in: Name::new(call.as_bytes()),
+        asleep_in_ns: ns - 10_000,
+        overlap: false,
+        confidence: Confidence::Strong,
+    }
+}
+
+/// The client's, with so much on the way there and 20 us back.
+fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
+    let at = nth * 1000 * MS - there_ns;
+    ResponseRow {
+        connection: ConnectionId(1),
+        pid: 8,
+        task: Name::new(b"client"),
+        send_ns: at,
+        ready_ns: Some(at + there_ns + turnaround_ns + 20_000),
+        read_ns: at + there_ns + turnaround_ns + 30_000,
+        sends: 1,
+        peer: Some(Peer {
+            connection: ConnectionId(0),
+            there_ns,
+            turnaround_ns,
+            back_ns: 20_000,
+        }),
+        overlap: false,
+        confidence: Confidence::Strong,
+    }
+}
+
+fn found(f: &Facts) -> Application {
+    let mut f = Facts {
+        turnarounds: f.turnarounds.clone(),
+        responses: f.responses.clone(),
+        ..Facts::empty()
+    };
+    // Connection 0 is the server by its state, 1 the client.
+    for (c, state) in [(0, 3), (1, SYN_SENT)] {
+        f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
+            time_ns: 0,
+            connection: ConnectionId(c),
+            kind: "sock",
+            state,
+            name: "",
+        });
+    }
+    answer(&f).findings().unwrap().clone()
+}
+const SYN_SENT: i32 = 2;
+
+fn facts(of: impl Iterator<Item = (i64, i64)> + Clone) -> Facts {
+    let rows = of.clone().enumerate();
+    Facts {
+        turnarounds: rows
+            .clone()
+            .map(|(n, (_, ns))| turnaround(n as i64, ns, "clock_nanosleep"))
+            .collect(),
+        responses: rows.map(|(n, (there, ns))| response(n as i64, there, ns)).collect(),
+        ..Facts::empty()
+    }
+}
+
+/// 3 of 200 requests sleep 150 ms: of the slowest 1 % (2) nearly all is the server's, asleep in that call.
+#[test]
+fn the_slowest_are_the_applications() {
+    let f = facts((0..200).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
+    let a = found(&f);
+    let (s, c) = (a.answered.unwrap(), a.awaited.unwrap());
+    assert_eq!((s.connections, s.turnaround.n, s.slowest, s.solid), (1, 200, 2, true));
+    let first = &s.slowest_parts[0];
+    assert_eq!(
+        (first.state, first.call.as_deref()),
+        ("asleep_in", Some("clock_nanosleep"))
+    );
+    assert_eq!(first.ns, 2 * (150 * MS - 10_000));
+    assert_eq!(s.slowest_task, ("server/7".to_string(), 1.0));
+    assert_eq!((c.paired, c.slowest, c.slowest_peer_ns), (200, 2, 300 * MS));
+    assert_eq!(
+        (c.slowest_there_ns, c.slowest_back_ns, c.way_p50_ns),
+        (60_000, 40_000, Some(50_000))
+    );
+    assert_eq!(a.slow_turnarounds[0].turnaround_ns, 150 * MS);
+    let (client, server) = (&a.connections[0], &a.connections[1]);
+    assert_eq!((client.role, server.role), (Role::Client, Role::Server));
+    assert_eq!((client.role_by, client.paired), (RoleBy::Handshake, 200));
+}
+
+/// Two streams on one socket: counted, and no time of theirs is anybody's.
+#[test]
+fn a_socket_that_overlaps_is_not_judged() {
+    let mut f = facts((0..20).map(|_| (30_000, 5 * MS)));
+    for r in &mut f.responses {
+        r.connection = ConnectionId(0);
+        r.overlap = true;
+    }
+    let a = found(&f);
+    assert_eq!((a.both_ways, a.answered, a.awaited), (1, None, None));
+    assert!(!a.connections[0].in_turns && a.slow_turnarounds.is_empty());
+}
+
+/// Weak rows are left out while there are others, and are all there is where there are none.
+#[test]
+fn weak_rows_count_where_there_is_nothing_else() {
+    let mut f = facts((0..20).map(|_| (30_000, 5 * MS)));
+    f.turnarounds[3].confidence = Confidence::Weak;
+    let s = found(&f).answered.unwrap();
+    assert_eq!((s.turnaround.n, s.less_certain, s.solid), (19, 1, true));
+    for r in &mut f.turnarounds {
+        r.confidence = Confidence::Weak;
+    }
+    let s = found(&f).answered.unwrap();
+    assert_eq!((s.turnaround.n, s.less_certain, s.solid), (20, 0, false));
+}
+
+/// Nothing was read or sent, and nothing says that it would have been recorded.
+#[test]
+fn no_events_no_answer() {
+    assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
+}

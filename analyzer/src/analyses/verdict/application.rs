@@ -1,0 +1,175 @@
+//! The verdict's line on requests and answers: the network or the application?
+
+use super::sentences::{counted, duration, or_dash};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, Tone};
+use crate::analyses::application::{Answered, Application, Awaited};
+use crate::stat::Distribution;
+
+/// Share of the slowest requests' time that makes it this one's.
+const MOSTLY: f64 = 0.5;
+
+pub(super) fn application(a: &Application) -> (Tone, String) {
+    match (&a.answered, &a.awaited) {
+        (None, None) => (Tone::Ok, without(a)),
+        (Some(s), None) => (tone_of(&s.turnaround, no_cpu(s)), format!("{}{}.", took(s), inside(s))),
+        (s, Some(c)) if c.paired == 0 => alone(s.as_ref(), c),
+        (s, Some(c)) => both(s.as_ref(), c),
+    }
+}
+
+/// No socket in turns.
+fn without(a: &Application) -> String {
+    let streams = match a.both_ways {
+        0 => String::new(),
+        n => format!("; {} and received at once", counted(n, "socket sent", "sockets sent")),
+    };
+    format!("No TCP connection spoke in requests and answers{streams}: whose time it was is not a question of turns.")
+}
+
+/// Long, and longer than others of the same: what is always slow may be meant to be.
+fn tone_of(d: &Distribution, no_cpu: bool) -> Tone {
+    let (Some(p50), Some(p99)) = (d.p50_ns, d.p99_ns) else {
+        return Tone::Ok;
+    };
+    let out = no_cpu || p99 >= p50.saturating_mul(APPLICATION_STANDS_OUT);
+    match out && p99 >= APPLICATION_NOTICE_NS && d.n >= APPLICATION_ROWS {
+        true => Tone::Notice,
+        false => Tone::Ok,
+    }
+}
+
+/// Most of the slowest requests' time their threads were runnable and had no CPU, which nobody means.
+fn no_cpu(s: &Answered) -> bool {
+    let of = s
+        .slowest_parts
+        .iter()
+        .filter(|p| matches!(p.state, "run_queue" | "wakeup"));
+    of.map(|p| p.share).sum::<f64>() >= MOSTLY
+}
+
+fn times(d: &Distribution) -> String {
+    format!(
+        "p50 {}, p99 {}, max {} (n {}",
+        or_dash(d.p50_ns),
+        or_dash(d.p99_ns),
+        or_dash(d.max_ns),
+        d.n
+    )
+}
+
+fn weak(solid: bool, less_certain: u64) -> String {
+    match (solid, less_certain) {
+        (false, _) => "; all of them less certain".into(),
+        (true, 0) => String::new(),
+        (true, n) => format!("; {n} less certain, not among them"),
+    }
+}
+
+fn took(s: &Answered) -> String {
+    format!(
+        "The application answered {}, {}{}), from request readable to send",
+        times(&s.turnaround),
+        counted(s.connections, "connection", "connections"),
+        weak(s.solid, s.less_certain)
+    )
+}
+
+/// What the slowest requests' threads did.
+fn doing(s: &Answered) -> String {
+    let Some(most) = s.slowest_parts.first() else {
+        return String::new();
+    };
+    let who = match s.slowest_task.1 >= MOSTLY {
+        true => s.slowest_task.0.as_str(),
+        false => "several threads",
+    };
+    format!("{who} {} {:.0} % of it", most.words(), most.share * 100.0)
+}
+
+fn inside(s: &Answered) -> String {
+    let doing = doing(s);
+    match doing.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; in the slowest 1 % ({}): {doing}; the network is in none of that",
+            s.slowest
+        ),
+    }
+}
+
+/// The client alone is in the recording.
+fn alone(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
+    let mut sentence = format!(
+        "Answers came {}, {}{}) after the request was sent; how much of that was the peer's application is not in this recording{}",
+        times(&c.response),
+        counted(c.connections, "connection", "connections"),
+        weak(c.solid, c.less_certain),
+        match c.rtt_min_ns {
+            Some(ns) => format!(", the fastest round trip took {}", duration(ns)),
+            None => String::new(),
+        }
+    );
+    let mut tone = tone_of(&c.response, false);
+    if let Some(s) = s {
+        sentence = format!("{sentence}. {}{}", took(s), inside(s));
+        tone = match tone_of(&s.turnaround, no_cpu(s)) {
+            Tone::Ok => tone,
+            other => other,
+        };
+    }
+    (tone, format!("{sentence}."))
+}
+
+/// Both ends are.
+fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
+    let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
+    let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
+    let share = |ns: i64| ns as f64 / whole * 100.0;
+    let theirs = c.slowest_peer_ns as f64 / whole;
+    let pairs = match c.response.n.saturating_sub(c.paired) {
+        0 => String::new(),
+        n => format!("; the peer's part is not known of {n}"),
+    };
+    let head = format!(
+        "Requests were answered {}, {}{}{pairs})",
+        times(&c.response),
+        counted(c.connections, "connection", "connections"),
+        weak(c.solid, c.less_certain),
+    );
+    let slow = format!("of the slowest 1 % ({})", c.slowest);
+    if theirs >= MOSTLY {
+        let doing = s.map(doing).filter(|d| !d.is_empty());
+        let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
+        let sentence = format!(
+            "{head}; {slow} {:.1} % of the time was the server's, between request readable and its send{doing}; the network and both stacks took {} of each.",
+            share(c.slowest_peer_ns),
+            duration(way / c.slowest.max(1) as i64),
+        );
+        return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
+    }
+    let held = match c.slowest_held {
+        Some((stage, ns)) if ns as f64 >= MOSTLY * way as f64 => {
+            format!(
+                ", most of it held in this host before the device ({})",
+                stage.replace('_', " ")
+            )
+        }
+        _ => String::new(),
+    };
+    let sentence = format!(
+        "{head}; {slow} {:.1} % of the time was the server's; the way there took {:.1} %, the way back {:.1} %{held}.",
+        share(c.slowest_peer_ns),
+        share(c.slowest_there_ns),
+        share(c.slowest_back_ns),
+    );
+    // A way that always takes as long as the round trip is only far.
+    let far = c.rtt_min_ns.map(|ns| ns.saturating_mul(APPLICATION_STANDS_OUT));
+    let slow_way = c
+        .way_p50_ns
+        .zip(far)
+        .is_some_and(|(way, far)| way >= far && way >= APPLICATION_NOTICE_NS);
+    match (tone_of(&c.response, false), slow_way && c.paired >= APPLICATION_ROWS) {
+        (Tone::Ok, false) => (Tone::Ok, sentence),
+        _ => (Tone::Notice, sentence),
+    }
+}

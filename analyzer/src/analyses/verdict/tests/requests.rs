@@ -1,0 +1,134 @@
+//! The line on requests and answers.
+
+use crate::analyses::application::{Answered, Application, Awaited, Part};
+use crate::analyses::verdict::{Tone, application::application};
+use crate::stat::Distribution;
+
+const MS: i64 = 1_000_000;
+
+fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answered {
+    Answered {
+        connections: 1,
+        turnaround: Distribution::of(values, 0),
+        solid: true,
+        less_certain: 0,
+        slowest: 2,
+        slowest_parts: vec![Part {
+            state,
+            call: call.map(str::to_owned),
+            ns: 299 * MS,
+            share: 0.998,
+        }],
+        slowest_task: ("python3/16879".into(), 1.0),
+    }
+}
+
+/// Of the two slowest so much on the way there, so much in the application, and 40 us back.
+fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, i64)>) -> Awaited {
+    let response = Distribution::of(values, 0);
+    Awaited {
+        connections: 1,
+        paired: response.n,
+        response,
+        solid: true,
+        less_certain: 0,
+        slowest: 2,
+        slowest_there_ns: there,
+        slowest_peer_ns: peer,
+        slowest_back_ns: 40_000,
+        slowest_held: held,
+        way_p50_ns: Some(there / 2),
+        rtt_min_ns: Some(100_000),
+    }
+}
+
+fn mostly_fast() -> Vec<i64> {
+    (0..200).map(|n| if n < 3 { 150 * MS } else { 130_000 }).collect()
+}
+
+#[test]
+fn a_server_that_sleeps_is_not_the_network() {
+    let a = Application {
+        answered: Some(answered(mostly_fast(), "asleep_in", Some("clock_nanosleep"))),
+        awaited: Some(awaited(mostly_fast(), 60_000, 300 * MS, None)),
+        ..Application::default()
+    };
+    let (tone, s) = application(&a);
+    assert_eq!(tone, Tone::Notice);
+    assert_eq!(
+        s,
+        "Requests were answered p50 130.0 µs, p99 150.00 ms, max 150.00 ms (n 200, 1 connection); of the slowest 1 % (2) 100.0 % of the time was the server's, between request readable and its send: python3/16879 asleep in clock_nanosleep 100 % of it; the network and both stacks took 50.0 µs of each."
+    );
+    // The server's side alone says no less of it.
+    let (tone, s) = application(&Application { awaited: None, ..a });
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        s.contains("asleep in clock_nanosleep 100 % of it; the network is in none of that."),
+        "{s}"
+    );
+}
+
+/// Every request waits 41 ms in the client's own stack: none stands out, the way does.
+#[test]
+fn a_way_of_many_round_trips_is_worth_a_look() {
+    let of = |n| Application {
+        answered: Some(answered(vec![100_000; n], "running", None)),
+        awaited: Some(awaited(vec![41 * MS; n], 82 * MS, 200_000, Some(("nagle", 80 * MS)))),
+        ..Application::default()
+    };
+    let (tone, s) = application(&of(69));
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        s.ends_with("0.2 % of the time was the server's; the way there took 99.7 %, the way back 0.0 %, most of it held in this host before the device (nagle)."),
+        "{s}"
+    );
+    // Four requests are no pattern.
+    assert_eq!(application(&of(4)).0, Tone::Ok);
+}
+
+/// An application that always takes 5 ms may be meant to; one that has no CPU for them is not.
+#[test]
+fn always_slow_is_not_worth_a_look_unless_it_lacks_a_cpu() {
+    let of = |state| Application {
+        answered: Some(answered(vec![5 * MS; 200], state, None)),
+        awaited: Some(awaited(vec![5 * MS; 200], 60_000, 10 * MS, None)),
+        ..Application::default()
+    };
+    assert_eq!(application(&of("running")).0, Tone::Ok);
+    let (tone, s) = application(&of("run_queue"));
+    assert_eq!(tone, Tone::Notice);
+    assert!(s.contains("python3/16879 waiting for a CPU 100 % of it"), "{s}");
+}
+
+/// The client alone: nothing is said of whose time it was.
+#[test]
+fn without_the_peer_the_time_is_nobodys() {
+    let mut c = awaited(mostly_fast(), 0, 0, None);
+    (c.paired, c.slowest, c.way_p50_ns) = (0, 0, None);
+    let a = Application {
+        awaited: Some(c),
+        ..Application::default()
+    };
+    let (tone, s) = application(&a);
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        s.contains("is not in this recording, the fastest round trip took 100.0 µs."),
+        "{s}"
+    );
+    assert!(!s.contains("slowest"), "{s}");
+}
+
+#[test]
+fn streams_are_not_judged() {
+    let a = Application {
+        both_ways: 1,
+        one_way: 2,
+        ..Application::default()
+    };
+    let (tone, s) = application(&a);
+    assert_eq!(tone, Tone::Ok);
+    assert!(
+        s.starts_with("No TCP connection spoke in requests and answers; 1 socket sent and received at once"),
+        "{s}"
+    );
+}

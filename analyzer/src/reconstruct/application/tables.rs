@@ -1,0 +1,283 @@
+//! Rows of the views `turnarounds` and `responses`.
+
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::reconstruct::thread::Split;
+use crate::table::{Cell, TableDef, col};
+
+/// From a request to the send that followed it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnaroundRow {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// Thread that read last.
+    pub pid: i32,
+    /// Its name.
+    pub task: Name,
+    /// Thread that sent.
+    pub sender_pid: i32,
+    /// Its name.
+    pub sender: Name,
+    /// When the last byte read became readable; `None`: it was not seen to arrive.
+    pub ready_ns: Option<i64>,
+    /// The last read.
+    pub read_ns: i64,
+    /// Begin of the send.
+    pub send_ns: i64,
+    /// Reads.
+    pub reads: u32,
+    /// Ready (where not known: read) to send, by what the threads did.
+    pub split: Split,
+    /// The system call in which they slept longest; empty: not asleep, or not known.
+    pub asleep_in: Name,
+    /// ns asleep in it.
+    pub asleep_in_ns: i64,
+    /// What was read next was readable before the send began.
+    pub overlap: bool,
+    /// Least of its links.
+    pub confidence: Confidence,
+}
+
+impl TurnaroundRow {
+    /// Where its time begins.
+    pub fn start_ns(&self) -> i64 {
+        self.ready_ns.unwrap_or(self.read_ns)
+    }
+    /// The whole.
+    pub fn total_ns(&self) -> i64 {
+        self.send_ns.wrapping_sub(self.start_ns())
+    }
+}
+
+/// From a send to what was read next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseRow {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// Thread that read.
+    pub pid: i32,
+    /// Its name.
+    pub task: Name,
+    /// Begin of the last send before.
+    pub send_ns: i64,
+    /// When the first byte read next became readable; `None`: it was not seen to arrive.
+    pub ready_ns: Option<i64>,
+    /// When it was read.
+    pub read_ns: i64,
+    /// Sends since the read before.
+    pub sends: u32,
+    /// The peer's socket and turnaround in it.
+    pub peer: Option<Peer>,
+    /// It was readable before the send began.
+    pub overlap: bool,
+    /// Least of its links.
+    pub confidence: Confidence,
+}
+
+/// What the peer's socket tells of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// Its number.
+    pub connection: ConnectionId,
+    /// Send here to request readable there.
+    pub there_ns: i64,
+    /// The peer's turnaround.
+    pub turnaround_ns: i64,
+    /// Send there to answer readable here.
+    pub back_ns: i64,
+}
+
+impl ResponseRow {
+    /// Send to readable.
+    pub fn response_ns(&self) -> Option<i64> {
+        self.ready_ns.map(|t| t.wrapping_sub(self.send_ns))
+    }
+}
+
+fn named(name: &Name) -> Cell<'_> {
+    match name.is_empty() {
+        true => Cell::Null,
+        false => Cell::str(name.text()),
+    }
+}
+
+fn thread(pid: i32) -> Cell<'static> {
+    match pid {
+        0 => Cell::Null,
+        pid => Cell::I64(pid.into()),
+    }
+}
+
+/// The view `turnarounds`.
+pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
+    name: "turnarounds",
+    meaning: "one row per time a TCP socket was read and then sent on: from the last byte readable to the begin of the send; the five states sum to turnaround_ns",
+    columns: &[
+        col!("connection", "id", U64, "the socket, as in connections", |r, _| {
+            Cell::U64(r.connection.0.into())
+        }),
+        col!("task", "", Str, "task that read last", |r, _| named(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| thread(r.pid)),
+        col!("sender", "", Str, "task that sent", |r, _| named(&r.sender)),
+        col!("sender_pid", "id", I64, "its thread id", |r, _| thread(r.sender_pid)),
+        col!(
+            "ready_ns",
+            "ns",
+            I64,
+            "when the last byte read before the send became readable; empty: not seen to arrive",
+            |r, _| r.ready_ns.into()
+        ),
+        col!("read_ns", "ns", I64, "the last read before the send", |r, _| Cell::I64(
+            r.read_ns
+        )),
+        col!("send_ns", "ns", I64, "begin of the send call", |r, _| Cell::I64(
+            r.send_ns
+        )),
+        col!(
+            "turnaround_ns",
+            "ns",
+            I64,
+            "ready_ns (where empty: read_ns) to send_ns",
+            |r, _| { Cell::I64(r.total_ns()) }
+        ),
+        col!(
+            "unread_ns",
+            "ns",
+            I64,
+            "ready_ns to read_ns: readable, not read yet",
+            |r, _| r.ready_ns.map(|t| r.read_ns.wrapping_sub(t)).into()
+        ),
+        col!("think_ns", "ns", I64, "read_ns to send_ns", |r, _| Cell::I64(
+            r.send_ns.wrapping_sub(r.read_ns)
+        )),
+        col!(
+            "running_ns",
+            "ns",
+            I64,
+            "of turnaround_ns: on a CPU (until the read the reader, then the sender)",
+            |r, _| Cell::I64(r.split.running_ns)
+        ),
+        col!(
+            "run_queue_ns",
+            "ns",
+            I64,
+            "runnable, the CPU running something else",
+            |r, _| Cell::I64(r.split.run_queue_ns)
+        ),
+        col!(
+            "wakeup_ns",
+            "ns",
+            I64,
+            "woken, not runnable yet, or the CPU leaving idle",
+            |r, _| Cell::I64(r.split.waking_ns.wrapping_add(r.split.idle_exit_ns))
+        ),
+        col!("asleep_ns", "ns", I64, "asleep", |r, _| Cell::I64(r.split.asleep_ns)),
+        col!("unknown_ns", "ns", I64, "no event tells", |r, _| Cell::I64(
+            r.split.unknown_ns
+        )),
+        col!(
+            "asleep_in",
+            "",
+            Str,
+            "system call in which it slept longest; unrecorded: in none that was recorded; empty: did not sleep, or not known",
+            |r, _| named(&r.asleep_in)
+        ),
+        col!("asleep_in_ns", "ns", I64, "ns asleep in it", |r, _| Cell::I64(
+            r.asleep_in_ns
+        )),
+        col!("reads", "count", U64, "reads since the send before", |r, _| Cell::U64(
+            r.reads.into()
+        )),
+        col!(
+            "overlap",
+            "",
+            Bool,
+            "what was read next was readable before the send: requests were not answered one by one",
+            |r, _| Cell::Bool(r.overlap)
+        ),
+        col!(
+            "confidence",
+            "",
+            Str,
+            "that the send followed the read: weak when another thread sent, or events were lost",
+            |r, _| Cell::str(r.confidence.word())
+        ),
+    ],
+};
+
+/// The view `responses`.
+pub static RESPONSES: TableDef<ResponseRow> = TableDef {
+    name: "responses",
+    meaning: "one row per time a TCP socket was sent on and then read: from the begin of the last send to the first byte readable; there_ns, peer_ns and back_ns sum to response_ns",
+    columns: &[
+        col!("connection", "id", U64, "the socket, as in connections", |r, _| {
+            Cell::U64(r.connection.0.into())
+        }),
+        col!("task", "", Str, "task that read", |r, _| named(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| thread(r.pid)),
+        col!(
+            "send_ns",
+            "ns",
+            I64,
+            "begin of the last send before the read",
+            |r, _| { Cell::I64(r.send_ns) }
+        ),
+        col!(
+            "ready_ns",
+            "ns",
+            I64,
+            "when the first byte read after it became readable; empty: not seen to arrive",
+            |r, _| r.ready_ns.into()
+        ),
+        col!("read_ns", "ns", I64, "when it was read", |r, _| Cell::I64(r.read_ns)),
+        col!("response_ns", "ns", I64, "send_ns to ready_ns", |r, _| r
+            .response_ns()
+            .into()),
+        col!(
+            "there_ns",
+            "ns",
+            I64,
+            "send call to request readable at the peer: this stack, the network, the peer's stack; empty: the peer is not in the recording, or not one turnaround lies in it",
+            |r, _| r.peer.map(|p| p.there_ns).into()
+        ),
+        col!(
+            "peer_ns",
+            "ns",
+            I64,
+            "the peer's application: turnaround_ns of its socket; empty as there_ns",
+            |r, _| r.peer.map(|p| p.turnaround_ns).into()
+        ),
+        col!(
+            "back_ns",
+            "ns",
+            I64,
+            "the peer's send call to answer readable here; empty as there_ns",
+            |r, _| r.peer.map(|p| p.back_ns).into()
+        ),
+        col!(
+            "peer_connection",
+            "id",
+            U64,
+            "the peer's socket, as in connections; empty as there_ns",
+            |r, _| r.peer.map(|p| p.connection.0).into()
+        ),
+        col!("sends", "count", U64, "sends since the read before", |r, _| Cell::U64(
+            r.sends.into()
+        )),
+        col!(
+            "overlap",
+            "",
+            Bool,
+            "readable before the send began: not its answer",
+            |r, _| Cell::Bool(r.overlap)
+        ),
+        col!(
+            "confidence",
+            "",
+            Str,
+            "that what was read answers the send: by order, strong at most",
+            |r, _| Cell::str(r.confidence.word())
+        ),
+    ],
+};

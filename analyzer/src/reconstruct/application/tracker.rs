@@ -1,0 +1,257 @@
+//! The rows: reads and sends of a socket in order of time, and the turns between them.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::tables::{Peer, ResponseRow, TurnaroundRow};
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::receive::Read;
+use crate::reconstruct::tcp::{Sockets, Tuple};
+use crate::reconstruct::thread::{Split, Threads};
+use crate::reconstruct::transmit::Send;
+
+/// What it is computed from.
+pub struct Inputs<'f> {
+    /// Reads.
+    pub reads: &'f [Read],
+    /// Sends.
+    pub sends: &'f [Send],
+    /// Sockets.
+    pub sockets: &'f Sockets,
+    /// What threads did.
+    pub threads: &'f Threads,
+    /// What they are called.
+    pub comms: &'f Comms,
+    /// Times in which events were lost.
+    pub lost: &'f Lost,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Application {
+    /// View `turnarounds`, by socket and time.
+    pub turnarounds: Vec<TurnaroundRow>,
+    /// View `responses`, by socket and time.
+    pub responses: Vec<ResponseRow>,
+}
+
+/// One socket's reads and sends.
+#[derive(Default)]
+struct Of<'f> {
+    reads: Vec<&'f Read>,
+    sends: Vec<&'f Send>,
+}
+
+/// All rows.
+pub fn compute(inputs: &Inputs<'_>) -> Application {
+    let mut of: FxHashMap<ConnectionId, Of<'_>> = FxHashMap::default();
+    for r in inputs.reads {
+        of.entry(r.connection).or_default().reads.push(r);
+    }
+    for s in inputs.sends {
+        // A socket that is never read has no turns.
+        if let Some(of) = of.get_mut(&s.connection) {
+            of.sends.push(s);
+        }
+    }
+    let mut of: Vec<(ConnectionId, Of<'_>)> = of.into_iter().filter(|(_, of)| !of.sends.is_empty()).collect();
+    of.sort_unstable_by_key(|o| o.0);
+    let mut parts: Vec<Application> = of.into_par_iter().map(|(_, of)| turns(of, inputs)).collect();
+    let turnarounds: Vec<TurnaroundRow> = parts
+        .iter_mut()
+        .flat_map(|p| std::mem::take(&mut p.turnarounds))
+        .collect();
+    let mut responses: Vec<ResponseRow> = parts.into_iter().flat_map(|p| p.responses).collect();
+    pair(&mut responses, &turnarounds, inputs.sockets);
+    Application { turnarounds, responses }
+}
+
+/// Reads, or sends, without one of the others between them.
+#[derive(Clone, Copy)]
+struct Run<'f, T> {
+    last: &'f T,
+    count: u32,
+}
+
+impl<'f, T> Run<'f, T> {
+    fn grown(run: Option<Run<'f, T>>, by: &'f T) -> Run<'f, T> {
+        Run {
+            last: by,
+            count: run.map_or(0, |r| r.count).saturating_add(1),
+        }
+    }
+}
+
+/// The rows of one socket. Of a read and a send at one time the read comes first.
+fn turns(of: Of<'_>, inputs: &Inputs<'_>) -> Application {
+    let Of { mut reads, mut sends } = of;
+    reads.sort_by_key(|r| r.at_ns);
+    sends.sort_by_key(|s| s.at_ns);
+    let mut out = Application::default();
+    let (mut reads, mut sends) = (reads.into_iter().peekable(), sends.into_iter().peekable());
+    let (mut read, mut sent): (Option<Run<'_, Read>>, Option<Run<'_, Send>>) = (None, None);
+    loop {
+        let next_is_read = match (reads.peek(), sends.peek()) {
+            (None, None) => return out,
+            (Some(r), Some(s)) => r.at_ns <= s.at_ns,
+            (r, _) => r.is_some(),
+        };
+        if next_is_read {
+            let Some(r) = reads.next() else { continue };
+            if let Some(asked) = sent.take() {
+                let row = inputs.response(asked, r);
+                // The request before the send was not alone.
+                if let Some(t) = out.turnarounds.last_mut().filter(|_| row.overlap) {
+                    t.overlap = true;
+                }
+                out.responses.push(row);
+                read = None;
+            }
+            read = Some(Run::grown(read, r));
+        } else {
+            let Some(s) = sends.next() else { continue };
+            if let Some(asked) = read.take() {
+                out.turnarounds.push(inputs.turnaround(asked, s));
+                sent = None;
+            }
+            sent = Some(Run::grown(sent, s));
+        }
+    }
+}
+
+impl Inputs<'_> {
+    fn turnaround(&self, asked: Run<'_, Read>, s: &Send) -> TurnaroundRow {
+        let r = asked.last;
+        let ready_ns = r.readable.map(|t| t.1);
+        let from = ready_ns.unwrap_or(r.at_ns);
+        let unread = self.threads.split(r.pid, from, r.at_ns);
+        let think = self.threads.split(s.pid, r.at_ns, s.at_ns);
+        let slept = [(r.pid, from, r.at_ns), (s.pid, r.at_ns, s.at_ns)];
+        let slept: Vec<_> = slept
+            .into_iter()
+            .filter_map(|(pid, a, b)| self.threads.slept_in(pid, a, b))
+            .collect();
+        let (asleep_in, asleep_in_ns) = match slept.as_slice() {
+            [a, b] if a.0 == b.0 => (a.0, a.1.saturating_add(b.1)),
+            [a, b] if a.1 > b.1 => *a,
+            [.., last] => *last,
+            [] => Default::default(),
+        };
+        let order = match r.pid == s.pid && !self.lost.within(from, s.at_ns) {
+            true => Confidence::Strong,
+            false => Confidence::Weak,
+        };
+        TurnaroundRow {
+            connection: r.connection,
+            pid: r.pid,
+            task: self.comms.at(r.pid, r.at_ns),
+            sender_pid: s.pid,
+            sender: self.comms.at(s.pid, s.at_ns),
+            ready_ns,
+            read_ns: r.at_ns,
+            send_ns: s.at_ns,
+            reads: asked.count,
+            split: sum(&unread, &think),
+            asleep_in,
+            asleep_in_ns,
+            overlap: false,
+            confidence: order.min(s.link),
+        }
+    }
+
+    fn response(&self, asked: Run<'_, Send>, r: &Read) -> ResponseRow {
+        let s = asked.last;
+        let ready_ns = r.readable.map(|t| t.0);
+        let until = ready_ns.unwrap_or(r.at_ns);
+        let order = match self.lost.within(s.at_ns.min(until), until.max(r.at_ns)) {
+            true => Confidence::Weak,
+            false => Confidence::Strong,
+        };
+        ResponseRow {
+            connection: r.connection,
+            pid: r.pid,
+            task: self.comms.at(r.pid, r.at_ns),
+            send_ns: s.at_ns,
+            ready_ns,
+            read_ns: r.at_ns,
+            sends: asked.count,
+            peer: None,
+            overlap: ready_ns.is_some_and(|t| t < s.at_ns),
+            confidence: order.min(s.link),
+        }
+    }
+}
+
+fn sum(a: &Split, b: &Split) -> Split {
+    Split {
+        asleep_ns: a.asleep_ns.wrapping_add(b.asleep_ns),
+        waking_ns: a.waking_ns.wrapping_add(b.waking_ns),
+        idle_exit_ns: a.idle_exit_ns.wrapping_add(b.idle_exit_ns),
+        run_queue_ns: a.run_queue_ns.wrapping_add(b.run_queue_ns),
+        running_ns: a.running_ns.wrapping_add(b.running_ns),
+        unknown_ns: a.unknown_ns.wrapping_add(b.unknown_ns),
+    }
+}
+
+/// Finds the one turnaround of the peer's socket that lies in each response; several, or none, tell nothing.
+fn pair(responses: &mut [ResponseRow], turnarounds: &[TurnaroundRow], sockets: &Sockets) {
+    let mut by_socket: FxHashMap<ConnectionId, &[TurnaroundRow]> = FxHashMap::default();
+    for of in turnarounds.chunk_by(|a, b| a.connection == b.connection) {
+        if let Some(first) = of.first() {
+            by_socket.insert(first.connection, of);
+        }
+    }
+    let ends = |c: ConnectionId| sockets.all.get(c.0 as usize);
+    let mut by_tuple: FxHashMap<Tuple, Vec<ConnectionId>> = FxHashMap::default();
+    for c in by_socket.keys() {
+        if let Some(s) = ends(*c) {
+            by_tuple.entry(s.tuple).or_default().push(*c);
+        }
+    }
+    for of in responses.chunk_by_mut(|a, b| a.connection == b.connection) {
+        let Some(here) = of.first().and_then(|r| ends(r.connection)) else {
+            continue;
+        };
+        let back = Tuple {
+            saddr: here.tuple.daddr,
+            sport: here.tuple.dport,
+            daddr: here.tuple.saddr,
+            dport: here.tuple.sport,
+        };
+        let (first, last) = (here.row.first_ns, here.row.last_ns);
+        let lived = |c: &ConnectionId| ends(*c).is_some_and(|s| s.row.first_ns <= last && first <= s.row.last_ns);
+        let peers = by_tuple.get(&back).map_or(&[][..], Vec::as_slice);
+        let mut peers = peers.iter().copied().filter(lived);
+        // The same addresses in several network namespaces: which of them is not known.
+        let (Some(connection), None) = (peers.next(), peers.next()) else {
+            continue;
+        };
+        let theirs = by_socket.get(&connection).copied().unwrap_or_default();
+        for r in of {
+            let Some(ready_ns) = r.ready_ns.filter(|_| !r.overlap) else {
+                continue;
+            };
+            let from = theirs.partition_point(|t| t.send_ns < r.send_ns);
+            let mut inside = theirs
+                .get(from..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|t| t.send_ns <= ready_ns);
+            let (Some(t), None) = (inside.next(), inside.next()) else {
+                continue;
+            };
+            let Some(asked) = t.ready_ns.filter(|at| *at >= r.send_ns && !t.overlap) else {
+                continue;
+            };
+            r.peer = Some(Peer {
+                connection,
+                there_ns: asked.wrapping_sub(r.send_ns),
+                turnaround_ns: t.total_ns(),
+                back_ns: ready_ns.wrapping_sub(t.send_ns),
+            });
+        }
+    }
+}

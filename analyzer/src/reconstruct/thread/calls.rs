@@ -1,0 +1,155 @@
+//! In which system call a thread slept.
+//!
+//! ```text
+//! sys_enter_X ── sched_switch prev (asleep) ... sched_waking ── sys_exit_X        asleep in X
+//!                sched_switch prev (asleep) ... sched_waking ── sys_exit_X        the same: only its end was recorded
+//! sys_exit_X  ── sched_switch prev (asleep) ... sched_waking ── sys_enter_Y       asleep in no recorded call
+//! ```
+//! A question costs the logarithm of the thread's sleeps, times the calls that it ever slept in.
+
+use crate::name::Name;
+
+/// Numbers of calls: the first is "in none that is recorded", the last "not known (yet)".
+const NONE: u16 = 0;
+const PENDING: u16 = u16::MAX;
+/// Name of [`NONE`] in tables: a call that was not recorded (futex), or a page fault.
+pub const UNRECORDED: &str = "unrecorded";
+
+/// Names of the recorded system calls.
+#[derive(Debug, Clone, Default)]
+pub struct Calls {
+    names: Vec<Name>,
+    /// Losses told so far: what a thread was in before one is not known after it.
+    era: u32,
+}
+
+/// Where a thread is, and its sleeps.
+#[derive(Debug, Default)]
+pub struct Sleeps {
+    /// The call it is in, and the era of which that holds; [`PENDING`]: not known.
+    at: Option<(u16, u32)>,
+    /// (since, call) of sleeps, ascending.
+    marks: Vec<(i64, u16)>,
+    /// First mark whose call a coming `sys_exit` may tell.
+    pending: usize,
+    by: Vec<(u16, Vec<Span>)>,
+}
+
+/// A sleep, and the sum of those of the same call before it.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    from: i64,
+    to: i64,
+    before: i64,
+}
+
+impl Calls {
+    /// The number of a call.
+    pub fn number(&mut self, name: &str) -> u16 {
+        if self.names.is_empty() {
+            self.names.push(Name::new(UNRECORDED.as_bytes()));
+        }
+        let name = Name::new(name.as_bytes());
+        let at = self.names.iter().position(|n| *n == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        u16::try_from(at).unwrap_or(PENDING)
+    }
+    /// Whether any is recorded.
+    pub fn recorded(&self) -> bool {
+        !self.names.is_empty()
+    }
+    /// Events were lost.
+    pub fn forget(&mut self) {
+        self.era = self.era.wrapping_add(1);
+    }
+    fn name(&self, number: u16) -> Option<Name> {
+        self.names.get(usize::from(number)).copied()
+    }
+}
+
+impl Sleeps {
+    /// It enters a call.
+    pub fn enter(&mut self, call: u16, calls: &Calls) {
+        self.at = Some((call, calls.era));
+        self.pending = self.marks.len();
+    }
+    /// It leaves a call: the one that it was in, if nothing told that before.
+    pub fn exit(&mut self, call: u16, calls: &Calls) {
+        if self.now(calls) == PENDING {
+            for m in self.marks.iter_mut().skip(self.pending).filter(|m| m.1 == PENDING) {
+                m.1 = call;
+            }
+        }
+        self.at = Some((NONE, calls.era));
+        self.pending = self.marks.len();
+    }
+    /// It falls asleep.
+    pub fn sleep(&mut self, ts: i64, calls: &Calls) {
+        if !calls.recorded() {
+            return;
+        }
+        if self.at.is_some_and(|a| a.1 != calls.era) {
+            (self.at, self.pending) = (None, self.marks.len());
+        }
+        self.marks.push((ts, self.now(calls)));
+    }
+    fn now(&self, calls: &Calls) -> u16 {
+        self.at.filter(|a| a.1 == calls.era).map_or(PENDING, |a| a.0)
+    }
+    /// No event will follow; `asleep`: from when to when it slept, ascending.
+    pub fn finish(&mut self, asleep: impl Iterator<Item = (i64, i64)>) {
+        let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
+        for (from, to) in asleep {
+            let mut call = PENDING;
+            while let Some(m) = marks.next_if(|m| m.0 <= from) {
+                call = if m.0 == from { m.1 } else { PENDING };
+            }
+            if call == PENDING {
+                continue;
+            }
+            let of = match self.by.iter().position(|b| b.0 == call) {
+                Some(at) => at,
+                None => {
+                    self.by.push((call, vec![]));
+                    self.by.len() - 1
+                }
+            };
+            if let Some((_, spans)) = self.by.get_mut(of) {
+                let before = spans
+                    .last()
+                    .map_or(0, |s| s.before.saturating_add(s.to.saturating_sub(s.from)));
+                spans.push(Span { from, to, before });
+            }
+        }
+        for (_, spans) in &mut self.by {
+            spans.shrink_to_fit();
+        }
+    }
+    /// The call in which it slept longest in `[from, to)`, and how long; the first by name of equals.
+    pub fn longest(&self, calls: &Calls, from: i64, to: i64) -> Option<(Name, i64)> {
+        let of = self
+            .by
+            .iter()
+            .filter_map(|(call, spans)| Some((calls.name(*call)?, within(spans, from, to))));
+        of.filter(|c| c.1 > 0).max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))
+    }
+}
+
+/// ns of `[from, to)` that lie in spans.
+fn within(spans: &[Span], from: i64, to: i64) -> i64 {
+    let first = spans.partition_point(|s| s.to <= from);
+    let behind = spans.partition_point(|s| s.from < to);
+    let (Some(a), Some(b)) = (spans.get(first), behind.checked_sub(1).and_then(|i| spans.get(i))) else {
+        return 0;
+    };
+    if behind <= first {
+        return 0;
+    }
+    let whole = b
+        .before
+        .saturating_sub(a.before)
+        .saturating_add(b.to.min(to).saturating_sub(b.from));
+    whole.saturating_sub(from.saturating_sub(a.from).max(0))
+}
