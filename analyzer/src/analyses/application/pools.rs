@@ -156,13 +156,18 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
     Some(out)
 }
 
-/// What held the segments of these sends in this host longest.
+/// What held the segments of these sends in this host before the device longest. Time until one was sent again is none of
+/// it: the request may have been there long before, and the ACK lost.
 fn held(facts: &Facts, sends: &FxHashMap<(ConnectionId, i64), ()>) -> Option<(&'static str, i64)> {
     let rows = facts
         .tx
         .iter()
         .filter(|r| r.connection.is_some_and(|c| sends.contains_key(&(c, r.start_ns))));
-    let mut sums: Vec<(Stage, i64)> = Stage::ALL.into_iter().filter(|s| s.holds()).map(|s| (s, 0)).collect();
+    let mut sums: Vec<(Stage, i64)> = Stage::ALL
+        .into_iter()
+        .filter(|s| s.holds() && *s != Stage::Recovery)
+        .map(|s| (s, 0))
+        .collect();
     for r in rows {
         for (stage, sum) in &mut sums {
             *sum = sum.saturating_add(r.stage(*stage).unwrap_or(0));

@@ -148,7 +148,7 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
     }
     let held = match c.slowest_held {
-        Some((stage, ns)) if ns as f64 >= MOSTLY * way as f64 => {
+        Some((stage, ns)) if ns <= c.slowest_there_ns && ns as f64 >= MOSTLY * way as f64 => {
             format!(
                 ", most of it held in this host before the device ({})",
                 stage.replace('_', " ")

@@ -150,7 +150,7 @@ fn sockets(found: &Application) -> Table {
             parts(&c.parts),
         ]
     };
-    let how = "Response: begin of the last send to the first byte of the answer readable. Of it the peer: its socket's turnaround, where that is in the recording. Turnaround: last byte of the request readable to the begin of the send; a client's is its pause before the next request. Both at once: what was read next was readable before the send in more than a tenth of the turns; no times are claimed.";
+    let how = "Response: begin of the last send to the first byte of the answer readable. Of it the peer: its socket's turnaround, where that is in the recording. Turnaround: last byte of the request readable to the begin of the send; a client's is its pause before the next request, and a server's response is that pause with the ways. Both at once: what was read next was readable before the send in more than a tenth of the turns; no times are claimed.";
     let shown = found.connections.len().min(ROWS);
     let all = found.connections.len() + found.others as usize;
     let cut = truncation(shown, all, "most time first", "show turnarounds INPUT");
@@ -198,7 +198,7 @@ fn responses(input: &Input<'_>, slow: &[SlowResponse]) -> Table {
         caption: "Slowest responses of clients".into(),
         columns: vec![
             Column::number("id"),
-            Column::time("sent at"),
+            Column::in_unit("sent at", "s"),
             Column::text("task"),
             Column::time("response"),
             Column::time("the way there"),
@@ -227,7 +227,7 @@ fn turnarounds(input: &Input<'_>, slow: &[SlowTurnaround]) -> Table {
         caption: "Slowest turnarounds of servers".into(),
         columns: vec![
             Column::number("id"),
-            Column::time("readable at"),
+            Column::in_unit("readable at", "s"),
             Column::text("sent by"),
             Column::time("turnaround"),
             Column::time("of it unread"),

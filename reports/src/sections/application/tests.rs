@@ -73,6 +73,7 @@ fn who_waited_for_whom_and_what_is_not_known() {
         spent.as_str().replace('\u{202f}', " "),
         "asleep in clock_nanosleep 99.3 %"
     );
+    assert_eq!(tables[1].columns[1].unit, Some("s"));
     let slow = &tables[1].rows[0];
     assert_eq!(
         (&slow[1], &slow[5], &slow[6]),

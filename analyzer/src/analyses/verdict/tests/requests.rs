@@ -82,6 +82,12 @@ fn a_way_of_many_round_trips_is_worth_a_look() {
         s.ends_with("0.2 % of the time was the server's; the way there took 99.7 %, the way back 0.0 %, most of it held in this host before the device (nagle)."),
         "{s}"
     );
+    // What held longer than the way there took did not hold the request.
+    let mut other = of(69);
+    if let Some(c) = &mut other.awaited {
+        (c.slowest_there_ns, c.slowest_back_ns) = (40_000, 82 * MS);
+    }
+    assert!(!application(&other).1.contains("held"));
     // Four requests are no pattern.
     assert_eq!(application(&of(4)).0, Tone::Ok);
 }
