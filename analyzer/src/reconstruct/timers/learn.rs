@@ -18,16 +18,15 @@ pub struct Distance {
     pub of: u64,
 }
 
-/// The distance that fits most of `timers`; `None` when none fits enough of them, or two fit equally well.
+/// The distance that fits most of `timers`; `None` when none fits enough of them, or two fit equally well. A timer lies inside its
+/// socket, so no other socket can lie between them: only the nearest below it may be its own.
 pub fn distance(timers: &FxHashSet<u64>, sockets: &[u64]) -> Option<Distance> {
     let mut fits: FxHashMap<u64, u64> = FxHashMap::default();
     for t in timers {
-        let from = sockets.partition_point(|s| s.saturating_add(REACH) <= *t);
-        for s in sockets.iter().skip(from).take_while(|s| **s < *t) {
-            let d = t - s;
-            if d % 8 == 0 {
-                *fits.entry(d).or_insert(0) += 1;
-            }
+        let below = sockets.partition_point(|s| s < t).checked_sub(1);
+        let nearest = below.and_then(|i| sockets.get(i)).map(|s| t - s);
+        if let Some(d) = nearest.filter(|d| *d <= REACH && d % 8 == 0) {
+            *fits.entry(d).or_insert(0) += 1;
         }
     }
     let most = fits.values().copied().max()?;

@@ -5,7 +5,7 @@
 //! each kind of timer lies. Has no table of its own; must not know what a timer means for a connection.
 //!
 //! A timer is a field of its socket, so its address minus that of the `struct sock` is one number for a kernel and a kind of
-//! timer. It is learned: of all distances from timers of a kind to sockets just below them, the one that fits most timers.
+//! timer. It is learned: of the distances from timers of a kind to the nearest socket below each, the one that fits most timers.
 //!
 //! ```text
 //! timer/hrtimer event ─ function ─(kallsyms)─> kind ─┬─ socket timer: address - distance = struct sock
