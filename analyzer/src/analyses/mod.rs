@@ -115,7 +115,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &quality,
         &application,
         &receive,
-        &transmit,
+        (&transmit, &breakdown),
         &napi,
         (&drops, &counters),
         &tcp,

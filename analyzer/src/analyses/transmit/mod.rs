@@ -20,10 +20,12 @@ use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::stat::Distribution;
 
+mod queues;
 mod senders;
 #[cfg(test)]
 mod tests;
 
+pub use queues::DeviceQueue;
 pub use senders::{CONNECTIONS, Sender};
 
 /// The event that tells of ACKs.
@@ -59,6 +61,8 @@ pub struct Transmit {
     pub held: StageTimes,
     /// Connections, most segments first.
     pub connections: Vec<Sender>,
+    /// Queues of devices, the longest wait first.
+    pub queues: Vec<DeviceQueue>,
     /// Device to ACK by remote address, of solid segments never sent again.
     pub rtt_by_host: BTreeMap<String, Distribution>,
     /// First transmission to the last one, of acknowledged segments sent again, by why the last time (class of `retransmits`).
@@ -115,6 +119,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
             Some(waits.fold(0i64, i64::saturating_add))
         }),
         connections,
+        queues: queues::queues(facts),
         rtt_by_host,
         recovery: recovery
             .into_iter()

@@ -2,6 +2,7 @@
 
 use crate::analyses::Outcome;
 use crate::analyses::application::Application;
+use crate::analyses::breakdown::{Breakdown, Group};
 use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
@@ -13,6 +14,7 @@ use crate::facts::Reason;
 use crate::ingest::CaptureInfo;
 
 mod application;
+mod counted;
 mod received;
 mod sent;
 mod sentences;
@@ -44,6 +46,8 @@ pub struct Line {
     pub tone: Tone,
     /// The sentence.
     pub sentence: String,
+    /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`.
+    pub headline: String,
 }
 
 /// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
@@ -59,6 +63,8 @@ pub const SENDER_NOTICE_NS: i64 = 1_000_000;
 pub const SENDER_NOTICE_SHARE: f64 = 0.25;
 /// Below this (p99, ns) no share of the waits is worth a look.
 pub const SENDER_FLOOR_NS: i64 = 100_000;
+/// Time to the ACK of a single segment, many times the median, worth a look, ns.
+pub const OUTLIER_NOTICE_NS: i64 = 100_000_000;
 /// Time for which a segment at least had no ACK when the recording ended, worth a look, ns.
 pub const OPEN_NOTICE_NS: i64 = 1_000_000_000;
 /// Time to the answer of a request (p99) worth a look, ns, where it stands out: as many times the median (or the way to the
@@ -78,7 +84,7 @@ pub fn answer(
     quality: &Quality,
     application: &Outcome<Application>,
     receive: &Outcome<Receive>,
-    transmit: &Outcome<Transmit>,
+    (transmit, breakdown): (&Outcome<Transmit>, &Breakdown),
     napi: &Outcome<Napi>,
     (drops, counters): (&Outcome<Drops>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
@@ -91,19 +97,28 @@ pub fn answer(
     let trust = Line {
         subject: "quality",
         tone,
+        headline: headline(tone, || sentences::first_words(&quality.sentence)),
         sentence: quality.sentence.clone(),
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {
         Ok((tone, sentence)) => Line {
             subject,
             tone,
+            headline: headline(tone, || sentences::first_words(&sentence)),
             sentence,
         },
         Err(why) => Line {
             subject,
             tone: Tone::Unknown,
             sentence: sentences::unknown(subject, why),
+            headline: String::new(),
         },
+    };
+    let in_words = |mut line: Line, words: Option<String>| {
+        if let Some(words) = words {
+            line.headline = headline(line.tone, || words);
+        }
+        line
     };
     fn get<T>(o: &Outcome<T>) -> Result<&T, &Vec<Reason>> {
         match o {
@@ -116,22 +131,45 @@ pub fn answer(
         Level::Bad => minding(of, &quality.capture),
         Level::Good | Level::Degraded => of,
     };
+    let by_connection = breakdown.transmit.iter().find(|k| k.by == "connection");
+    let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
+    let counted = counters.findings();
+    let dropped = |d| {
+        let of = sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counted);
+        counted::with_the_counted(of, counted)
+    };
+    let drops_line = line("drops", get(drops).map(dropped));
+    // Drops that are there come first in it.
+    let turned_away = counted::headline(counted).map(|words| match get(drops) {
+        Ok(d) if sentences::drops(d).0 == Tone::Bad => format!("{}; {words}", drops_line.headline),
+        _ => words,
+    });
     vec![
         trust,
         line(
             "application",
             get(application).map(|a| figures(application::application(a))),
         ),
-        line("receive", get(receive).map(|r| figures(received::receive(r)))),
-        line("transmit", get(transmit).map(|t| figures(sent::transmit(t)))),
-        line(
-            "drops",
-            get(drops)
-                .map(|d| sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counters.findings())),
+        in_words(
+            line("receive", get(receive).map(|r| figures(received::receive(r)))),
+            receive.findings().map(received::headline),
         ),
+        in_words(
+            line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
+            transmit.findings().map(sent::headline),
+        ),
+        in_words(drops_line, turned_away),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
         line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
     ]
+}
+
+/// Only what is worth a look or wrong is said there.
+fn headline(tone: Tone, words: impl FnOnce() -> String) -> String {
+    match tone {
+        Tone::Notice | Tone::Bad => words(),
+        Tone::Ok | Tone::Unknown => String::new(),
+    }
 }
 
 /// What was lost may have told otherwise: nothing is good that rests on not having seen something.

@@ -1,8 +1,50 @@
 //! The verdict's line on received packets.
 
-use super::sentences::{counted, duration, or_dash, pick};
+use super::sentences::{counted, duration, less_certain, or_dash, pick, speak, stands_out};
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::receive::Receive;
+use crate::analyses::waits::StageTimes;
+
+/// Tasks named that had the CPU for which packets waited.
+const NAMED: usize = 2;
+
+/// The stage with most of the time of the units that the sentence speaks of, and its share.
+fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
+    let whole = pick(&r.total, sure).sum_ns;
+    let stages = r.stages.iter().chain([&r.unattributed]);
+    let top = stages.max_by_key(|s| pick(s, sure).sum_ns).filter(|_| whole > 0)?;
+    let share = pick(top, sure).sum_ns as f64 / whole as f64;
+    ((share * 100.0).round() >= 1.0).then_some((top, share))
+}
+
+/// Who had the CPU in a stage in which units wait for one; empty in others.
+fn who(r: &Receive, stage: &str) -> String {
+    let of = || r.blamed.iter().filter(|b| b.stage == stage);
+    let whole: i64 = of().fold(0, |sum, b| sum.saturating_add(b.ns));
+    let share = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
+    let named = of().filter(|b| !b.who.is_empty() && share(b.ns) >= 1.0).take(NAMED);
+    let named: Vec<String> = named.map(|b| format!("{} {:.0} %", b.who, share(b.ns))).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" ({} of it)", named.join(", ")),
+    }
+}
+
+/// What is worth a look, for the head of the page.
+pub(super) fn headline(r: &Receive) -> String {
+    let sure = speak(&r.total);
+    let total = pick(&r.total, sure);
+    match (r.read, top(r, sure)) {
+        (0, _) | (_, None) => super::sentences::first_words(&receive(r).1),
+        (_, Some((stage, share))) => format!(
+            "received packets took up to {} to their reader, {:.0} % of all that time: {}{}",
+            or_dash(total.max_ns),
+            share * 100.0,
+            stage.meaning,
+            who(r, stage.stage)
+        ),
+    }
+}
 
 pub(super) fn receive(r: &Receive) -> (Tone, String) {
     let waits = match (r.queued, r.unread_at_least_ns) {
@@ -26,34 +68,25 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         );
         return (Tone::Notice, s);
     }
-    // Where nothing is sure, what is less so is said, and that it is.
-    let sure = r.total.solid.n > 0;
+    // Where few are sure, what is less so is said, and that it is.
+    let sure = speak(&r.total);
     let total = pick(&r.total, sure);
-    let top = r
-        .stages
-        .iter()
-        .chain([&r.unattributed])
-        .max_by_key(|s| pick(s, sure).sum_ns);
     // Of the same units as the percentiles: `share` is of all, and the weak ones may be slow for another reason.
-    let top = top.filter(|_| total.sum_ns > 0).map_or_else(String::new, |s| {
-        let share = pick(s, sure).sum_ns as f64 / total.sum_ns as f64 * 100.0;
-        match share.round() >= 1.0 {
-            true => format!("; {share:.0} % of that time: {}", s.meaning),
-            false => String::new(),
-        }
+    let top = top(r, sure).map_or_else(String::new, |(s, share)| {
+        format!(
+            "; {:.0} % of that time: {}{}",
+            share * 100.0,
+            s.meaning,
+            who(r, s.stage)
+        )
     });
-    let all = &r.total.all;
-    let weak = match all.n.saturating_sub(total.n) {
-        _ if !sure => "; all of them less certain".into(),
-        0 => String::new(),
-        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
-    };
+    let weak = less_certain(&r.total, sure);
     let lacks = match r.lacks.is_empty() {
         true => String::new(),
         false => format!("; not all of them are here, because {}", r.lacks.join("; ")),
     };
     let late = |p99: Option<i64>| p99.is_some_and(|v| v >= RCVQ_NOTICE_NS);
-    let slow = late(r.rcvq.solid.p99_ns) || late(total.p99_ns);
+    let slow = late(r.rcvq.solid.p99_ns) || late(total.p99_ns) || stands_out(total, UNREAD_NOTICE_NS);
     // Where most of the time is in no stage, the question is not answered.
     let in_none = total.sum_ns > 0 && pick(&r.unattributed, sure).sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
     let sentence = format!(

@@ -1,8 +1,11 @@
 //! The verdict's line on sent segments: how long until their ACK, and what held them, of which connection.
 
-use super::sentences::{counted, duration, or_dash, pick};
-use super::{OPEN_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE};
-use crate::analyses::transmit::Transmit;
+use super::sentences::{counted, duration, first_words, less_certain, or_dash, pick, speak, stands_out};
+use super::{
+    OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
+};
+use crate::analyses::breakdown::Group;
+use crate::analyses::transmit::{DeviceQueue, Transmit};
 use crate::stat::Distribution;
 
 /// What holds a segment, as a person calls it.
@@ -20,6 +23,7 @@ fn limiter(stage: &str) -> &str {
         "bql" => "byte queue limits",
         "ring" => "the driver's full ring",
         "recovery" => "loss, until it was sent again",
+        "network" => "network and peer",
         other => other,
     }
 }
@@ -108,12 +112,104 @@ fn none_acked(t: &Transmit) -> (Tone, String) {
     }
 }
 
-pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
+/// The queue whose packets waited longest, when that is worth a look.
+fn longest(t: &Transmit) -> Option<&DeviceQueue> {
+    let first = t.queues.first();
+    first.filter(|q| q.wait.p99_ns.is_some_and(|ns| ns >= SENDER_NOTICE_NS))
+}
+
+fn named(q: &DeviceQueue) -> String {
+    match q.qdisc.is_empty() {
+        true => q.dev.clone(),
+        false => format!("{} ({})", q.dev, q.qdisc),
+    }
+}
+
+fn queue(t: &Transmit) -> String {
+    longest(t).map_or_else(String::new, |q| {
+        let rate = q
+            .mbit_per_s()
+            .map_or_else(String::new, |r| format!(", gave {} while it held any", rate(r)));
+        format!(
+            "; longest queue: {}, packets lay in it p99 {}, max {} (n {}){rate}",
+            named(q),
+            or_dash(q.wait.p99_ns),
+            or_dash(q.wait.max_ns),
+            q.wait.n
+        )
+    })
+}
+
+/// Mbit/s as a person reads them.
+fn rate(mbit_per_s: f64) -> String {
+    match mbit_per_s {
+        r if r >= 1000.0 => format!("{:.1} Gbit/s", r / 1e3),
+        r if r >= 10.0 => format!("{r:.0} Mbit/s"),
+        r => format!("{r:.1} Mbit/s"),
+    }
+}
+
+/// Fewest segments of a connection whose p99 is compared.
+const SEGMENTS: u64 = 20;
+
+/// A connection of few segments does not show in sums: the one whose segments took longest, when it is another than the one
+/// that was held most, and why.
+fn slowest(t: &Transmit, connections: &[Group]) -> String {
+    let most = t.most_held().map(|c| format!("conn:{}", c.connection));
+    let many = connections
+        .iter()
+        .filter(|g| g.n >= SEGMENTS && Some(&g.name) != most.as_ref());
+    let slow = many.filter(|g| g.p99_ns.is_some_and(|ns| ns >= SENDER_NOTICE_NS));
+    let worst = slow.max_by_key(|g| (g.p99_ns, std::cmp::Reverse(&g.name)));
+    let label = |g: &Group| {
+        t.connections
+            .iter()
+            .find(|c| format!("conn:{}", c.connection) == g.name)
+    };
+    let named = worst.and_then(|g| Some((g, label(g)?, g.top?)));
+    named.map_or_else(String::new, |(g, c, (stage, share))| {
+        format!(
+            "; of the others {} took longest, p99 {}, {:.0} % of its time by {}",
+            c.label,
+            or_dash(g.p99_ns),
+            share * 100.0,
+            limiter(stage)
+        )
+    })
+}
+
+/// What is worth a look, for the head of the page.
+pub(super) fn headline(t: &Transmit) -> String {
+    let sentence = transmit(t, &[]).1;
+    if t.acked == 0 {
+        return first_words(&sentence);
+    }
+    let total = pick(&t.total, speak(&t.total));
+    let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
+    let held = held.map_or_else(String::new, |(c, by)| {
+        format!(", {} held most by {}", c.label, limiter(by))
+    });
+    let queue = longest(t).map_or_else(String::new, |q| {
+        format!(
+            ", and packets lay up to {} in the queue of {}",
+            or_dash(q.wait.max_ns),
+            named(q)
+        )
+    });
+    format!(
+        "sent segments took p50 {}, max {} to their ACK{held}{queue}",
+        or_dash(total.p50_ns),
+        or_dash(total.max_ns)
+    )
+}
+
+/// `connections`: whole times of segments by connection.
+pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     if t.acked == 0 {
         return none_acked(t);
     }
-    // Where nothing is sure, what is less so is said, and that it is.
-    let sure = t.total.solid.n > 0;
+    // Where few are sure, what is less so is said, and that it is.
+    let sure = speak(&t.total);
     let total = pick(&t.total, sure);
     let top = t
         .stages
@@ -127,12 +223,7 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         .map_or_else(String::new, |(share, meaning)| {
             format!("; {:.0} % of that time: {meaning}", share * 100.0)
         });
-    let all = &t.total.all;
-    let weak = match all.n.saturating_sub(total.n) {
-        _ if !sure => "; all of them less certain".into(),
-        0 => String::new(),
-        n => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
-    };
+    let weak = less_certain(&t.total, sure);
     let open = match (t.open, t.open_at_least_ns) {
         (0, _) => String::new(),
         (n, None) => format!("; {n} not acknowledged at the end"),
@@ -161,12 +252,15 @@ pub(super) fn transmit(t: &Transmit) -> (Tone, String) {
         ),
     };
     let sentence = format!(
-        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after {from} (n {}){said}{by}{weak}{open}.",
+        "Sent TCP segments were acknowledged p50 {}, p99 {}, max {} after {from} (n {}){said}{by}{}{}{weak}{open}.",
         or_dash(total.p50_ns),
         or_dash(total.p99_ns),
         or_dash(total.max_ns),
         total.n,
+        slowest(t, connections),
+        queue(t),
     );
-    let notice = held || in_none || stuck || blind || !sure;
+    let late = stands_out(total, OUTLIER_NOTICE_NS) || longest(t).is_some();
+    let notice = held || in_none || stuck || blind || late || !sure;
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

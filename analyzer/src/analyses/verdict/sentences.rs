@@ -12,6 +12,9 @@ use crate::stat::Distribution;
 /// Fewest delays of a CPU whose p99 is judged.
 const WAITS: u64 = 100;
 
+/// From so many times the median on the longest stands out.
+const STANDS_OUT: i64 = 20;
+
 /// ns as a person reads them.
 pub fn duration(ns: i64) -> String {
     let v = ns as f64;
@@ -32,7 +35,40 @@ pub(super) fn or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "–".into(), duration)
 }
 
-/// The times of a stage: of the certain and strong units, where there are any; else of all.
+/// Whether the certain and strong units speak for all: a few of them say nothing of the many others.
+pub(super) fn speak(total: &StageTimes) -> bool {
+    total.solid.n.saturating_mul(2) >= total.all.n && total.solid.n > 0
+}
+
+/// Units that are less certain than those of a sentence's percentiles, and how long the longest of them took.
+pub(super) fn less_certain(total: &StageTimes, sure: bool) -> String {
+    let all = &total.all;
+    let weak = all.n.saturating_sub(total.solid.n);
+    match (sure, weak) {
+        (_, 0) => String::new(),
+        (true, n) => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
+        (false, n) if n == all.n => "; all of them less certain".into(),
+        (false, n) => format!("; {n} of them less certain"),
+    }
+}
+
+/// Whether the longest stands out of the others: `least` or more, and many times the median.
+pub(super) fn stands_out(of: &Distribution, least: i64) -> bool {
+    let median = of.p50_ns.unwrap_or(0).max(1);
+    of.max_ns.is_some_and(|max| max >= least && max / STANDS_OUT >= median)
+}
+
+/// A sentence up to its first pause.
+pub(super) fn first_words(sentence: &str) -> String {
+    let pause = |(at, c): &(usize, char)| {
+        let after = sentence.get(at + 1..).unwrap_or("");
+        matches!(c, ';' | '.') && (after.is_empty() || after.starts_with(' '))
+    };
+    let end = sentence.char_indices().find(pause).map_or(sentence.len(), |(at, _)| at);
+    sentence.get(..end).unwrap_or("").to_owned()
+}
+
+/// The times of a stage: of the certain and strong units, where these speak for all; else of all.
 pub(super) fn pick(s: &StageTimes, sure: bool) -> &Distribution {
     if sure { &s.solid } else { &s.all }
 }

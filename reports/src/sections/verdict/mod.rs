@@ -36,42 +36,33 @@ pub fn section(input: &Input<'_>) -> Section {
     blocks.extend(told::strips(&input.answers.quality.told, told::FIRST_PAGE));
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
-    let worst = input.answers.verdict.iter().map(|line| line.tone);
-    let wrong = wrong(&input.answers.verdict);
-    let lead = if !wrong.is_empty() {
-        wrong.as_str()
-    } else if worst.clone().any(|tone| tone == Tone::Notice) {
-        "Nothing is plainly wrong; what is worth a look is marked."
-    } else if worst.clone().any(|tone| tone == Tone::Unknown) {
-        "Nothing wrong was found, but not every question has an answer."
-    } else {
-        "Nothing wrong was found."
-    };
+    let lead = lead(&input.answers.verdict);
     Section {
         id: ID,
         title: "Verdict".into(),
-        lead: lead.into(),
+        lead: lead.as_str().into(),
         blocks,
     }
 }
 
-/// What is bad, in the words of its lines up to their first pause; empty when nothing is.
-fn wrong(verdict: &[Line]) -> String {
-    let bad = verdict.iter().filter(|line| line.tone == Tone::Bad);
-    let words = |line: &Line| {
-        let end = line.sentence.find([';', '.']).filter(|at| {
-            let after = line.sentence.get(at + 1..).unwrap_or("");
-            after.is_empty() || after.starts_with(' ')
-        });
-        line.sentence
-            .get(..end.unwrap_or(line.sentence.len()))
-            .unwrap_or("")
-            .to_owned()
+/// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
+fn lead(verdict: &[Line]) -> String {
+    let words = |tone: Tone| {
+        let of = verdict
+            .iter()
+            .filter(|line| line.tone == tone && !line.headline.is_empty());
+        let of: Vec<&str> = of.map(|line| line.headline.as_str()).collect();
+        of.join("; ")
     };
-    let words: Vec<String> = bad.map(words).collect();
-    match words.is_empty() {
-        true => String::new(),
-        false => format!("Something is wrong: {}.", words.join("; ")),
+    let (bad, look) = (words(Tone::Bad), words(Tone::Notice));
+    match (bad.is_empty(), look.is_empty()) {
+        (false, true) => format!("Something is wrong: {bad}."),
+        (false, false) => format!("Something is wrong: {bad}. Worth a look: {look}."),
+        (true, false) => format!("Worth a look: {look}."),
+        (true, true) if verdict.iter().any(|line| line.tone == Tone::Unknown) => {
+            "Nothing wrong was found, but not every question has an answer.".into()
+        }
+        (true, true) => "Nothing wrong was found.".into(),
     }
 }
 

@@ -10,6 +10,11 @@ fn built(tones: &[Tone]) -> Section {
             subject: "tcp",
             tone: *tone,
             sentence: "A sentence.".to_owned(),
+            headline: match tone {
+                Tone::Notice => "a look".to_owned(),
+                Tone::Bad => "a loss".to_owned(),
+                Tone::Ok | Tone::Unknown => String::new(),
+            },
         })
         .collect();
     section(&Input {
@@ -37,17 +42,16 @@ fn each_line_is_a_strip_of_its_colour_in_the_order_given() {
 
 #[test]
 fn the_lead_says_the_worst() {
-    assert!(
-        built(&[Tone::Ok, Tone::Notice, Tone::Bad])
-            .lead
-            .as_str()
-            .starts_with("Something is wrong")
+    let lead = |tones: &[Tone]| built(tones).lead.as_str().to_owned();
+    assert_eq!(
+        lead(&[Tone::Ok, Tone::Notice, Tone::Bad]),
+        "Something is wrong: a loss. Worth a look: a look."
     );
-    assert!(
-        built(&[Tone::Ok, Tone::Notice, Tone::Unknown])
-            .lead
-            .as_str()
-            .starts_with("Nothing is plainly wrong")
+    assert_eq!(lead(&[Tone::Ok, Tone::Bad]), "Something is wrong: a loss.");
+    // What is worth a look is said there, not that nothing is plainly wrong.
+    assert_eq!(
+        lead(&[Tone::Ok, Tone::Notice, Tone::Unknown, Tone::Notice]),
+        "Worth a look: a look; a look."
     );
     assert!(
         built(&[Tone::Ok, Tone::Unknown])

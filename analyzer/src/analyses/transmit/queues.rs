@@ -1,0 +1,66 @@
+//! The queues of devices: how long packets lay in each, and how fast it gave them away while it held some.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::xmits::Pass;
+use crate::stat::Distribution;
+
+/// The queue of a device.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct DeviceQueue {
+    /// Device.
+    pub dev: String,
+    /// Kind of its root qdisc; empty when the recording does not tell.
+    pub qdisc: String,
+    /// Packets that it gave to the driver: time from `net_dev_queue` to the driver, bypasses left out.
+    pub wait: Distribution,
+    /// Bytes given to the driver while it held packets, with link-layer headers.
+    pub bytes: u64,
+    /// Time in which it held packets, ns.
+    pub busy_ns: i64,
+}
+
+impl DeviceQueue {
+    /// Mbit/s while it held packets.
+    pub fn mbit_per_s(&self) -> Option<f64> {
+        (self.busy_ns > 0).then(|| self.bytes as f64 * 8e3 / self.busy_ns as f64)
+    }
+}
+
+/// In order of the longest p99.
+pub(super) fn queues(facts: &Facts) -> Vec<DeviceQueue> {
+    // Devices of two network namespaces may have one name: an index is told only where a qdisc event is.
+    let mut by: FxHashMap<(Name, Option<i32>, Name), Vec<&Pass>> = FxHashMap::default();
+    // A segment's time is that of the packet it was cut from, which no driver took.
+    for p in facts.xmits.iter().filter(|p| p.bypass != Some(true)) {
+        by.entry((p.dev, p.ifindex, p.qdisc)).or_default().push(p);
+    }
+    let mut all: Vec<DeviceQueue> = by
+        .into_iter()
+        .filter_map(|((dev, _, kind), of)| queue(dev, kind, &of))
+        .collect();
+    all.sort_by(|a, b| b.wait.p99_ns.cmp(&a.wait.p99_ns).then_with(|| a.dev.cmp(&b.dev)));
+    all
+}
+
+fn queue(dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
+    let held = |p: &&Pass| Some((p.queued_ns?, p.started_ns?)).filter(|(from, to)| to > from);
+    let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
+    spans.sort_unstable();
+    let (mut busy_ns, mut until) = (0i64, i64::MIN);
+    for (from, to) in &spans {
+        busy_ns = busy_ns.saturating_add(to.saturating_sub(until.max(*from)).max(0));
+        until = until.max(*to);
+    }
+    let waits: Vec<i64> = spans.iter().map(|(from, to)| to - from).collect();
+    let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
+    (!waits.is_empty()).then(|| DeviceQueue {
+        dev: dev.text().into_owned(),
+        qdisc: kind.text().into_owned(),
+        bytes: bytes.map(u64::from).sum(),
+        wait: Distribution::of(waits, 0),
+        busy_ns,
+    })
+}
