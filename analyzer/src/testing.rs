@@ -270,3 +270,35 @@ pub fn one_chunk_per_page(c: &mut Capture) {
         s.chunks = s.chunks.iter().flat_map(cut).collect();
     }
 }
+
+/// A packet that a qdisc of device `va` held for 40 us.
+pub fn pass() -> crate::reconstruct::xmits::Pass {
+    crate::reconstruct::xmits::Pass {
+        skb_id: None,
+        parent: None,
+        dev: crate::name::Name::new(b"va"),
+        ifindex: None,
+        queue: None,
+        qdisc: crate::name::Name::default(),
+        bypass: Some(false),
+        bytes: Some(266),
+        queued_ns: Some(1000),
+        started_ns: Some(41_000),
+        ended_ns: Some(41_002),
+        completed_ns: None,
+        qdisc_ns: Some(40_000),
+        bql_ns: None,
+        ring_ns: None,
+        driver_ns: Some(2),
+        nested_ns: None,
+        completion_ns: None,
+        inside: Default::default(),
+        total_ns: 40_002,
+        unattributed_ns: 0,
+        requeues: 0,
+        rc: Some(0),
+        end: crate::reconstruct::xmits::PassEnd::Sent,
+        cpu: 0,
+        confidence: crate::Confidence::Strong,
+    }
+}

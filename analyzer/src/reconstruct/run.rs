@@ -68,6 +68,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 comms: &comms,
                 passes: &passes,
                 end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
+                acks_recorded: trace.info.recorded("tcp:tcp_probe"),
             };
             let tx = sent.finish().rows(&inputs);
             (passes, tx)

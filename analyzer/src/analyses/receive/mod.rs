@@ -95,7 +95,10 @@ pub struct Receive {
 pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
     if facts.rx.is_empty() {
         let none = lacks(facts).into_iter().next();
-        let none = none.unwrap_or_else(|| "no packet was delivered to a socket in this recording".into());
+        let none = none.unwrap_or_else(|| {
+            "no packet with payload came to a socket in this recording (handshakes and ACKs alone have no reader)"
+                .into()
+        });
         return Outcome::Unknown(reasons(facts, "rx", &none));
     }
     let counts = Counts::of(&facts.rx);

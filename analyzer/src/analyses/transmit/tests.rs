@@ -163,10 +163,10 @@ fn acks_that_nobody_recorded_are_not_known() {
     f.tx[0].censored = Some(Censored::End);
     f.tx[0].at_least_ns = Some(2_000_000_000);
     let said = line(&f);
-    assert_eq!(said.tone, crate::analyses::verdict::Tone::Notice);
-    let expect = "No TCP segment with payload was seen acknowledged from its start on; 1 packet was queued on a device, the oldest \
-                  unanswered for at least 2.000 s.";
-    assert_eq!(said.sentence, expect);
+    assert_eq!(said.tone, crate::analyses::verdict::Tone::Bad);
+    let words = "No TCP segment with payload was seen acknowledged from its start on, the oldest unanswered for at least 2.000 s";
+    assert_eq!(said.sentence, format!("{words}; 1 packet was queued on a device."));
+    assert_eq!(said.headline, words);
 }
 
 /// What held segments is judged by its share and by its size, and the connection and its limiter are named.
@@ -302,4 +302,42 @@ fn the_sentence_speaks_of_one_population() {
     // None certain: the stage's share is of those there are, not 0 %.
     let s = line(vec![held(0, Weak), held(1, Weak)]);
     assert!(s.contains("(n 2); 95 % of that time") && !s.contains("; 0 %"), "{s}");
+}
+
+/// A queue is named by its device and qdisc, with the time that packets lay in it and what it gave away meanwhile: two of 1,250
+/// bytes in 2 ms are 10 Mbit/s. What bypassed the qdisc lay in no queue.
+#[test]
+fn the_longest_queue_is_named_with_its_rate() {
+    let pass = |queued: i64, started: i64, bypass: bool| crate::reconstruct::xmits::Pass {
+        dev: crate::name::Name::new(b"c0"),
+        qdisc: crate::name::Name::new(b"tbf"),
+        bypass: Some(bypass),
+        bytes: Some(1250),
+        queued_ns: Some(queued),
+        started_ns: Some(started),
+        ..crate::testing::pass()
+    };
+    let mut f = Facts::empty();
+    f.tx = vec![segment(0, TxEnd::Acked, &[(Stage::Qdisc, 2_000_000)], Certain)];
+    f.xmits = vec![
+        pass(0, 1_000_000, false),
+        pass(500_000, 2_000_000, false),
+        pass(0, 9_000_000, true),
+    ];
+    let answers = crate::analyses::answer(&f);
+    let q = &answers.transmit.findings().unwrap().queues[0];
+    assert_eq!(
+        (q.dev.as_str(), q.qdisc.as_str(), q.bytes, q.busy_ns),
+        ("c0", "tbf", 2500, 2_000_000)
+    );
+    assert_eq!(
+        (q.wait.n, q.wait.max_ns, q.mbit_per_s()),
+        (2, Some(1_500_000), Some(10.0))
+    );
+    let line = answers.verdict.iter().find(|l| l.subject == "transmit").unwrap();
+    assert!(
+        line.sentence.contains("longest queue: c0 (tbf), packets lay in it p99 1.50 ms, max 1.50 ms (n 2), gave 10 Mbit/s while it held any"),
+        "{}",
+        line.sentence
+    );
 }

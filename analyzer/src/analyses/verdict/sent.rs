@@ -6,6 +6,7 @@ use super::{
 };
 use crate::analyses::breakdown::Group;
 use crate::analyses::transmit::{DeviceQueue, Transmit};
+use crate::reconstruct::transmit::Stage;
 use crate::stat::Distribution;
 
 /// What holds a segment, as a person calls it.
@@ -23,7 +24,6 @@ fn limiter(stage: &str) -> &str {
         "bql" => "byte queue limits",
         "ring" => "the driver's full ring",
         "recovery" => "loss, until it was sent again",
-        "network" => "network and peer",
         other => other,
     }
 }
@@ -99,8 +99,9 @@ fn none_acked(t: &Transmit) -> (Tone, String) {
         let oldest = t.open_at_least_ns.map_or_else(String::new, |ns| {
             format!(", the oldest unanswered for at least {}", duration(ns))
         });
-        let s = format!("No TCP segment with payload was seen acknowledged from its start on; {sent}{oldest}.");
-        return (Tone::Notice, s);
+        let s = format!("No TCP segment with payload was seen acknowledged from its start on{oldest}; {sent}.");
+        let stuck = t.open_at_least_ns.is_some_and(|ns| ns >= OPEN_NOTICE_NS);
+        return (if stuck { Tone::Bad } else { Tone::Notice }, s);
     }
     let s = format!("No TCP segment with payload was seen acknowledged; {sent}");
     match unknown {
@@ -159,7 +160,12 @@ fn slowest(t: &Transmit, connections: &[Group]) -> String {
     let many = connections
         .iter()
         .filter(|g| g.n >= SEGMENTS && Some(&g.name) != most.as_ref());
-    let slow = many.filter(|g| g.p99_ns.is_some_and(|ns| ns >= SENDER_NOTICE_NS));
+    // That the other side answers late is said of all.
+    let held = many.filter(|g| {
+        g.top
+            .is_some_and(|(stage, _)| Stage::ALL.iter().any(|s| s.name() == stage && s.holds()))
+    });
+    let slow = held.filter(|g| g.p99_ns.is_some_and(|ns| ns >= SENDER_NOTICE_NS));
     let worst = slow.max_by_key(|g| (g.p99_ns, std::cmp::Reverse(&g.name)));
     let label = |g: &Group| {
         t.connections

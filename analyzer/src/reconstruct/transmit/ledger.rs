@@ -18,6 +18,7 @@ use super::sends::{Call, sends};
 use super::stages::{Stage, StageTimes};
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
+use super::unanswered::full;
 use super::windows::header;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -151,13 +152,13 @@ fn own(packets: &mut [Packet], flows: &mut [(ConnectionId, Of<'_>)], adopted: &[
     }
 }
 
-struct Ledger<'l> {
-    inputs: &'l Inputs<'l>,
+pub(super) struct Ledger<'l> {
+    pub(super) inputs: &'l Inputs<'l>,
     calls: &'l [Call],
     /// Some send call's bytes are known.
     told: bool,
     /// When events of some CPU were lost.
-    lost: &'l Lost,
+    pub(super) lost: &'l Lost,
 }
 
 impl Ledger<'_> {
@@ -225,12 +226,17 @@ impl Ledger<'_> {
             rows.push(row);
         }
         let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
-        rows.extend(control.map(|p| self.packet(p, header.is_some())));
+        // Every packet that comes to an established socket is a probe.
+        let unanswered = self.inputs.acks_recorded && of.probes.is_empty();
+        rows.extend(control.map(|p| match unanswered && full(p) {
+            true => self.unanswered(p),
+            false => self.packet(p, header.is_some()),
+        }));
         (rows, limits.once())
     }
 
     /// A row that begins with the packet's queue.
-    fn begin(&self, p: &Packet, kind: TxKind, link: Confidence) -> TxRow {
+    pub(super) fn begin(&self, p: &Packet, kind: TxKind, link: Confidence) -> TxRow {
         let life = self.inputs.identity.life(p.skb);
         TxRow {
             skb_id: p.skb,
@@ -382,7 +388,7 @@ fn in_call(stages: &mut StageTimes, s: &Split) {
     stages.set(Stage::Send, (ran > 0 || s.unknown_ns == 0).then_some(ran));
 }
 
-fn finish(mut row: TxRow, last: i64) -> TxRow {
+pub(super) fn finish(mut row: TxRow, last: i64) -> TxRow {
     row.total_ns = last.wrapping_sub(row.start_ns);
     row.unattributed_ns = row.total_ns.wrapping_sub(row.stages.sum());
     row

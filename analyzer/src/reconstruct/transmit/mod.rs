@@ -37,6 +37,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod unanswered;
 mod windows;
 
 pub use held::Once;

@@ -67,6 +67,8 @@ pub struct Inputs<'f> {
     pub passes: &'f Passes,
     /// Last event of the recording, ns.
     pub end_ns: i64,
+    /// Whether a packet that comes to an established socket would be seen (`tcp_probe`).
+    pub acks_recorded: bool,
 }
 
 /// What the tracker found.

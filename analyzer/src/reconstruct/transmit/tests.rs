@@ -2,6 +2,7 @@ use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::{Stage, stages::StageTimes};
 use crate::confidence::Confidence;
 use crate::facts::Facts;
+use crate::reconstruct::receive::tables::Censored;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
@@ -185,4 +186,30 @@ fn stages_not_set_are_not_zero() {
         (t.get(Stage::Rwnd), t.get(Stage::Cwnd), t.sum()),
         (Some(11), Some(0), 11)
     );
+}
+
+/// Nothing comes back (a path MTU black hole, a firewall): the socket has no probe, but its segments carry payload and are open.
+#[test]
+fn segments_of_a_socket_to_which_nothing_comes_are_open() {
+    let mut s = Sender::new(&[]);
+    // Probes are recorded: another socket has one.
+    let other = crate::testing::tcp::Sock {
+        sk: SOCK.sk + 8192,
+        cookie: 78,
+        sport: 99,
+        ..SOCK
+    };
+    other.probe(&mut s.s, BASE + 50_000, 0, SOFT, &[]);
+    for i in 0..3 {
+        let t = BASE + 100_000 + i * 100_000;
+        s.enter(t);
+        s.round(t + 100, 200);
+        s.segment(t + 1000, TASK, 200);
+        s.leave(t + 2000, 200);
+    }
+    let f = s.facts();
+    let rows = segments(&f);
+    let told: Vec<_> = rows.iter().map(|r| (r.end, r.bytes, r.censored)).collect();
+    assert_eq!(told, vec![(TxEnd::Open, None, Some(Censored::End)); 3]);
+    assert!(rows.iter().all(|r| r.at_least_ns >= Some(r.total_ns)));
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use netmortem_analyzer::Reason;
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::transmit::Transmit;
+use netmortem_analyzer::analyses::transmit::{DeviceQueue, Transmit};
 use netmortem_analyzer::stat::Distribution as Summary;
 
 use super::exemplars;
@@ -166,6 +166,7 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     if transmit.acked > 0 {
         blocks.push(recovery(transmit));
     }
+    blocks.extend(queues(transmit));
     blocks.extend(hosts(transmit));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
     blocks.extend(exemplars::groups(&input.answers.breakdown.transmit, "segments", "tx"));
@@ -213,6 +214,38 @@ fn recovery(transmit: &Transmit) -> Block {
         rows: transmit.recovery.iter().map(row).collect(),
         note: Some("Acknowledged segments only, of all confidences; by what brought the last retransmission. The network's time before the loss was noticed is in it.".into()),
     })
+}
+
+/// Queues of devices.
+fn queues(transmit: &Transmit) -> Vec<Block> {
+    if transmit.queues.is_empty() {
+        return Vec::new();
+    }
+    let mut columns = vec![Column::text("device"), Column::text("qdisc")];
+    columns.extend(quantile_columns());
+    columns.push(Column::in_unit("while it held packets", "Mbit/s"));
+    let row = |q: &DeviceQueue| {
+        let mut row = vec![name_cell(&q.dev), name_cell(&q.qdisc)];
+        row.extend(quantile_cells(&q.wait));
+        row.push(Cell::known(q.mbit_per_s(), Cell::Number));
+        row
+    };
+    let cut = truncation(
+        transmit.queues.len().min(HOSTS),
+        transmit.queues.len(),
+        "longest wait first",
+        "show xmits INPUT",
+    );
+    let how = "From net_dev_queue to the driver; packets that bypassed the qdisc lay in no queue. The rate is of bytes with link-layer headers.";
+    vec![Block::Table(Table {
+        caption: "How long packets lay in the queues of devices".into(),
+        columns,
+        rows: transmit.queues.iter().take(HOSTS).map(row).collect(),
+        note: Some(Text::from(match cut {
+            Some(cut) => format!("{how} {cut}"),
+            None => how.to_owned(),
+        })),
+    })]
 }
 
 /// Round trips by remote address.

@@ -1,40 +1,15 @@
-use crate::confidence::Confidence;
 use crate::name::Name;
 use crate::reconstruct::timers::{Kind, TimerEvent, Timers, What};
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::fair_queue::held;
 use crate::reconstruct::transmit::stages::StageTimes;
-use crate::reconstruct::xmits::{Pass, PassEnd};
+use crate::reconstruct::xmits::Pass;
 
 /// A segment queued at 1000 and held until 41 000; at 40 000 a timer of each owner ended, 27 000 late.
 fn held_by(kind: &str, owners: &[u64]) -> [Option<i64>; 3] {
     let pass = Pass {
-        skb_id: None,
-        parent: None,
-        dev: Name::new(b"va"),
-        ifindex: None,
-        queue: None,
         qdisc: Name::new(kind.as_bytes()),
-        bypass: Some(false),
-        bytes: Some(266),
-        queued_ns: Some(1000),
-        started_ns: Some(41_000),
-        ended_ns: Some(41_002),
-        completed_ns: None,
-        qdisc_ns: Some(40_000),
-        bql_ns: None,
-        ring_ns: None,
-        driver_ns: Some(2),
-        nested_ns: None,
-        completion_ns: None,
-        inside: Default::default(),
-        total_ns: 40_002,
-        unattributed_ns: 0,
-        requeues: 0,
-        rc: Some(0),
-        end: PassEnd::Dropped,
-        cpu: 0,
-        confidence: Confidence::Strong,
+        ..crate::testing::pass()
     };
     let fired = |(index, owner): (usize, &u64)| TimerEvent {
         index: index as u32,
