@@ -167,8 +167,8 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
             out.expose(Exposure::Skbs, b, 1.0);
         }
     }
-    let drop = |what: String, expected: Option<bool>| {
-        Key::new(what, drops::kind(expected).meaning, Kind::Events, true).needs(&["skb:kfree_skb"])
+    let drop = |what: String, d: &DropRow| {
+        Key::new(what, drops::kind(d.expected, d.background).meaning, Kind::Events, true).needs(&["skb:kfree_skb"])
     };
     let here = |d: &DropRow| d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
     for d in f.drops.iter().filter(|d| here(d)) {
@@ -177,7 +177,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
             (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
             _ => "unknown".into(),
         };
-        out.count(drop(format!("drops.{reason}"), d.expected), Exposure::Skbs, b, 1.0);
+        out.count(drop(format!("drops.{reason}"), d), Exposure::Skbs, b, 1.0);
     }
     receive(r, &mut out, block);
     transmit(r, &mut out, block);

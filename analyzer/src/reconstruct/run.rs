@@ -219,6 +219,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         identity: &identity,
         lineage: &lineage.rows,
         tx: &tx.rows,
+        connections: &connections,
+        comms: &comms,
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,
     });

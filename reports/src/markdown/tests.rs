@@ -11,8 +11,7 @@ fn it_has_the_verdict_and_the_stages() {
     let text = built();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "## Postmortem of &lt;b&gt;incident.nmb");
-    let lead =
-        "**Something is wrong: 2 packets were dropped in this host, most for reason 70 at 0xffffffff81000000 (2).**";
+    let lead = "**Something is wrong: 2 packets were dropped in this host for reason 70 at 0xffffffff81000000 on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0).**";
     assert!(lines.contains(&lead), "{text}");
     assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 7, "{text}");
     assert!(

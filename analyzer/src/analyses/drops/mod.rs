@@ -11,6 +11,9 @@ use crate::table::Cell;
 #[cfg(test)]
 mod tests;
 
+/// Where a qdisc's drops are freed (net/core/dev.c).
+const QDISC_PLACE: &str = "__dev_queue_xmit";
+
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Group {
@@ -22,8 +25,14 @@ pub struct Group {
     pub dev: String,
     /// true: healthy kernels do this; false: packets were lost; `None`: nothing tells.
     pub expected: Option<bool>,
+    /// Lost packets of the kernel's own traffic.
+    pub background: bool,
     /// Rule that decided.
     pub why: &'static str,
+    /// Kind of the device's root qdisc, where a qdisc dropped and the snapshots name one.
+    pub qdisc: Option<String>,
+    /// Place of the first one in the view `drops`.
+    pub first_drop: u64,
     /// Frees.
     pub count: u64,
     /// First.
@@ -37,6 +46,8 @@ pub struct Group {
 pub struct Kind {
     /// As in `drops`.
     pub expected: Option<bool>,
+    /// As in `drops`.
+    pub background: bool,
     /// One word.
     pub word: &'static str,
     /// Several of them, as a title.
@@ -46,21 +57,31 @@ pub struct Kind {
 }
 
 /// Every kind, what matters most first.
-pub const KINDS: [Kind; 3] = [
+pub const KINDS: [Kind; 4] = [
     Kind {
         expected: Some(false),
+        background: false,
         word: "lost",
         title: "Packets lost",
         meaning: "packets lost, per skb",
     },
     Kind {
+        expected: Some(false),
+        background: true,
+        word: "background",
+        title: "Packets lost of the kernel's own traffic",
+        meaning: "packets lost of the kernel's own traffic, per skb",
+    },
+    Kind {
         expected: None,
+        background: false,
         word: "unclear",
         title: "Unclear frees",
         meaning: "unclear frees (nothing tells whether a packet was lost), per skb",
     },
     Kind {
         expected: Some(true),
+        background: false,
         word: "expected",
         title: "Frees that healthy kernels do",
         meaning: "frees that healthy kernels do, per skb",
@@ -68,9 +89,10 @@ pub const KINDS: [Kind; 3] = [
 ];
 
 /// The kind of a free.
-pub fn kind(expected: Option<bool>) -> &'static Kind {
-    let [lost, unclear, usual] = &KINDS;
+pub fn kind(expected: Option<bool>, background: bool) -> &'static Kind {
+    let [lost, own, unclear, usual] = &KINDS;
     match expected {
+        Some(false) if background => own,
         Some(false) => lost,
         None => unclear,
         Some(true) => usual,
@@ -84,24 +106,38 @@ pub struct Drops {
     pub recorded: bool,
     /// All `kfree_skb`.
     pub total: u64,
-    /// Packets lost.
+    /// Packets lost, but for `background`.
     pub lost: u64,
+    /// Packets lost of the kernel's own traffic.
+    pub background: u64,
     /// Frees that healthy kernels do.
     pub expected: u64,
     /// Frees that nothing tells apart.
     pub unclear: u64,
+    /// First and last of `lost`, ns since the start of the recording.
+    pub lost_within_ns: Option<(i64, i64)>,
+    /// Length of the recording, ns.
+    pub duration_ns: i64,
     /// Groups, lost ones first, then by count.
     pub groups: Vec<Group>,
 }
 
-/// Reason, place, device, expected, why.
-type Key = (String, String, String, Option<bool>, &'static str);
+/// Reason, place, device, expected, background, why.
+type Key = (String, String, String, Option<bool>, bool, &'static str);
 
-/// How many, the first and the last.
-type Count = (u64, i64, i64);
+/// How many, the first and its place in the view, the last.
+type Count = (u64, (i64, u64), i64);
 
 fn add(sum: &mut Count, of: Count) {
     *sum = (sum.0 + of.0, sum.1.min(of.1), sum.2.max(of.2));
+}
+
+/// Root qdisc of a device, where all devices of its name have one kind.
+fn qdisc(facts: &Facts, dev: &str) -> Option<String> {
+    let said = facts.settings.0.get(&format!("{dev} qdisc"))?;
+    let mut kinds = said.split(" | ").filter_map(|one| one.split(' ').next());
+    let first = kinds.next()?;
+    kinds.all(|k| k == first).then(|| first.to_owned())
 }
 
 fn text(c: Cell<'_>) -> String {
@@ -117,46 +153,56 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         return Outcome::Unknown(reasons(facts, "drops", "kfree_skb was not recorded"));
     }
     let mut by_number: FxHashMap<_, Count> = FxHashMap::default();
-    for d in &facts.drops {
-        let one = (1, d.time_ns, d.time_ns);
-        let key = (d.reason, d.location, d.dev, d.expected, d.why);
+    for (at, d) in (0u64..).zip(&facts.drops) {
+        let one = (1, (d.time_ns, at), d.time_ns);
+        let key = (d.reason, d.location, d.dev, d.expected, d.background, d.why);
         by_number.entry(key).and_modify(|of| add(of, one)).or_insert(one);
     }
     // Different numbers may have one name.
     let mut by: BTreeMap<Key, Count> = BTreeMap::new();
-    for ((reason, location, dev, expected, why), of) in by_number {
+    for ((reason, location, dev, expected, background, why), of) in by_number {
         let (reason, location) = (facts.names.drop_reason(reason), facts.names.location(location));
-        let key = (text(reason), text(location), dev.text().into_owned(), expected, why);
+        let dev = dev.text().into_owned();
+        let key = (text(reason), text(location), dev, expected, background, why);
         by.entry(key).and_modify(|sum| add(sum, of)).or_insert(of);
     }
-    let mut groups: Vec<Group> = by
-        .into_iter()
-        .map(
-            |((reason, location, dev, expected, why), (count, first_ns, last_ns))| Group {
-                reason,
-                location,
-                dev,
-                expected,
-                why,
-                count,
-                first_ns,
-                last_ns,
-            },
-        )
-        .collect();
-    let rank = |e: Option<bool>| match e {
-        Some(false) => 0,
-        None => 1,
-        Some(true) => 2,
+    let mut groups: Vec<Group> = vec![];
+    for ((reason, location, dev, expected, background, why), (count, (first_ns, first_drop), last_ns)) in by {
+        let by_qdisc = location == QDISC_PLACE && expected == Some(false) && !dev.is_empty();
+        groups.push(Group {
+            qdisc: by_qdisc.then(|| qdisc(facts, &dev)).flatten(),
+            reason,
+            location,
+            dev,
+            expected,
+            background,
+            why,
+            first_drop,
+            count,
+            first_ns,
+            last_ns,
+        });
+    }
+    let rank = |g: &Group| {
+        KINDS
+            .iter()
+            .position(|k| (k.expected, k.background) == (g.expected, g.background))
     };
-    groups.sort_by_key(|g| (rank(g.expected), std::cmp::Reverse(g.count)));
-    let count = |e: Option<bool>| groups.iter().filter(|g| g.expected == e).map(|g| g.count).sum();
+    groups.sort_by_key(|g| (rank(g), std::cmp::Reverse(g.count)));
+    let of = |e, b| groups.iter().filter(move |g| (g.expected, g.background) == (e, b));
+    let count = |e, b| of(e, b).map(|g| g.count).sum();
+    let since = |ns: i64| ns.saturating_sub(facts.capture.start_ns.unwrap_or(0));
+    let first = of(Some(false), false).map(|g| since(g.first_ns)).min();
+    let last = of(Some(false), false).map(|g| since(g.last_ns)).max();
     Outcome::Findings(Drops {
         recorded: facts.capture.recorded("skb:kfree_skb"),
         total: facts.drops.len() as u64,
-        lost: count(Some(false)),
-        expected: count(Some(true)),
-        unclear: count(None),
+        lost: count(Some(false), false),
+        background: count(Some(false), true),
+        expected: count(Some(true), false),
+        unclear: count(None, false),
+        lost_within_ns: first.zip(last),
+        duration_ns: facts.capture.duration_ns,
         groups,
     })
 }

@@ -15,6 +15,7 @@ fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropR
         skb_id: None,
         protocol: 0x0800,
         expected,
+        background: false,
         why: "why",
         confidence: Confidence::Strong,
     }
@@ -44,6 +45,9 @@ fn groups_put_losses_first_and_add_up() {
     ];
     assert_eq!(of, expect);
     assert_eq!((d.groups[0].first_ns, d.groups[0].last_ns), (20, 30));
+    // The id is that of the first by time, which need not be the first in the view.
+    assert_eq!(d.groups[0].first_drop, 7);
+    assert_eq!(d.lost_within_ns, Some((20, 30)));
     assert_eq!(d.groups[0].reason, "reason 4"); // the table of this recording does not name it
 }
 
@@ -57,4 +61,44 @@ fn not_recorded_is_not_none() {
         because: "skb:kfree_skb has no format in this capture".into(),
     });
     assert!(matches!(answer(&f), Outcome::Unknown(r) if r[0].because.contains("kfree_skb")));
+}
+
+/// Who dropped is told by the snapshot of the device's queue, where all devices of that name have one kind.
+#[test]
+fn a_queue_is_named_by_its_kind() {
+    for (qdisc, expect) in [
+        ("tbf rate=1", Some("tbf")),
+        ("tbf rate=1 | tbf rate=2", Some("tbf")),
+        ("tbf rate=1 | fq", None),
+    ] {
+        let mut f = Facts::empty();
+        f.names.locations.insert(0x10, "__dev_queue_xmit".into());
+        f.settings.0.insert("eth0 qdisc".into(), qdisc.into());
+        f.drops.push(drop_row(10, 3, 0x10, Some(false)));
+        let Outcome::Findings(d) = answer(&f) else { panic!() };
+        assert_eq!(d.groups[0].qdisc.as_deref(), expect);
+    }
+}
+
+/// The kernel's own packets are lost, and counted apart.
+#[test]
+fn background_is_counted_apart() {
+    let mut f = Facts::empty();
+    f.drops.push(drop_row(10, 3, 0x10, Some(false)));
+    let own = DropRow {
+        background: true,
+        ..drop_row(5, 3, 0x10, Some(false))
+    };
+    f.drops.extend([own.clone(), own]);
+    let Outcome::Findings(d) = answer(&f) else { panic!() };
+    assert_eq!(
+        (d.total, d.lost, d.background, d.lost_within_ns),
+        (3, 1, 2, Some((10, 10)))
+    );
+    let words: Vec<_> = d
+        .groups
+        .iter()
+        .map(|g| super::kind(g.expected, g.background).word)
+        .collect();
+    assert_eq!(words, ["lost", "background"]);
 }

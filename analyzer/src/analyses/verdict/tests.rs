@@ -1,9 +1,9 @@
 mod absent;
+mod drops;
 mod requests;
 
 use super::sentences::{self, duration};
 use super::{Line, Tone, received};
-use crate::analyses::drops::{Drops, Group};
 use crate::analyses::napi::{CpuVector, Napi};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
@@ -138,39 +138,6 @@ fn the_receive_line_names_the_largest_share() {
     assert_eq!(received::receive(&nothing).0, Tone::Unknown);
     let none = Receive { read: 0, ..receive(0) };
     assert!(received::receive(&none).1.contains("No received packet was read"));
-}
-
-#[test]
-fn the_drops_line() {
-    let group = |expected, count| Group {
-        reason: "QDISC_DROP".into(),
-        location: "__dev_queue_xmit".into(),
-        dev: String::new(),
-        expected,
-        why: "",
-        count,
-        first_ns: 0,
-        last_ns: 0,
-    };
-    let drops = |lost, expected, unclear, groups| Drops {
-        recorded: true,
-        total: lost + expected + unclear,
-        lost,
-        expected,
-        unclear,
-        groups,
-    };
-    let (tone, s) = sentences::drops(&drops(7, 3, 0, vec![group(Some(false), 7), group(Some(true), 3)]));
-    assert_eq!(tone, Tone::Bad);
-    assert!(s.starts_with("7 packets were dropped in this host, most for QDISC_DROP at __dev_queue_xmit (7)"));
-    assert_eq!(
-        sentences::drops(&drops(0, 3, 0, vec![group(Some(true), 3)])).0,
-        Tone::Ok
-    );
-    // Unclear frees forbid "no packet was dropped".
-    let (tone, s) = sentences::drops(&drops(0, 0, 2, vec![group(None, 2)]));
-    assert_eq!(tone, Tone::Notice);
-    assert!(s.starts_with("No packet is known to be lost"));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! ```text
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
 //!                                                                 OTHERHOST: after the walk, by what became of the frame
+//!                                                                 no route: after the walk, by who sent it
 //! ```
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
@@ -15,6 +16,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod unrouted;
 
 pub use otherhost::Hindsight;
 pub use rules::{is_no_packet, judge};

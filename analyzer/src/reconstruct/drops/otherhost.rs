@@ -19,9 +19,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
+use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{BirthKind, HopRow, SkbClass};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
@@ -48,6 +50,10 @@ pub struct Hindsight<'h> {
     pub lineage: &'h [LineageRow],
     /// Segments.
     pub tx: &'h [TxRow],
+    /// Sockets.
+    pub connections: &'h [ConnectionRow],
+    /// Names of tasks.
+    pub comms: &'h Comms,
     /// Frames that are sent are recorded.
     pub sendings: bool,
     /// Events were lost: what was not seen may have been.

@@ -178,6 +178,11 @@ pub fn is_for_another_host(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| plain(r) == "OTHERHOST")
 }
 
+/// Whether who sent it must be known to judge it (`unrouted`).
+pub fn has_no_route(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| ["IP_OUTNOROUTES", "IP_INNOROUTES"].contains(&plain(r)))
+}
+
 /// Without what all names begin with.
 fn plain(reason: &str) -> &str {
     reason.strip_prefix("SKB_DROP_REASON_").unwrap_or(reason)

@@ -24,6 +24,8 @@ pub struct DropRow {
     pub protocol: u16,
     /// Whether the kernel does this in healthy operation; `None` when nothing tells.
     pub expected: Option<bool>,
+    /// A lost packet that no program missed: the kernel's own traffic.
+    pub background: bool,
     /// Why it is expected or not.
     pub why: &'static str,
     /// Of `expected`.
@@ -62,6 +64,13 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             Bool,
             "true: healthy kernels do this; false: a packet was lost; empty: nothing tells",
             |r, _| r.expected.into()
+        ),
+        col!(
+            "background",
+            "",
+            Bool,
+            "true: a lost packet of the kernel's own traffic (IPv6 neighbour discovery, MLD), not of a program's",
+            |r, _| Some(r.background).into()
         ),
         col!("confidence", "", Str, "of expected", |r, _| Cell::str(
             r.confidence.word()

@@ -216,3 +216,4 @@ fn drops_need_only_kfree_skb() {
 }
 
 mod otherhost;
+mod unrouted;

@@ -4,12 +4,14 @@ use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
 use rustc_hash::FxHashMap;
 
 use super::judge;
 use super::otherhost::{self, Hindsight};
-use super::rules::is_for_another_host;
+use super::rules::{has_no_route, is_for_another_host};
 use super::tables::DropRow;
+use super::unrouted::{self, By, Sender};
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
@@ -18,6 +20,9 @@ use crate::reconstruct::skb::Identity;
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
 
+/// Longest time from a timer's expiry to the free of what it sent, ns.
+const TIMER_NS: i64 = 200_000;
+
 struct Drops<'i> {
     identity: &'i Identity,
     capture: &'i Capture,
@@ -25,6 +30,10 @@ struct Drops<'i> {
     names: FxHashMap<u32, String>,
     /// Device of the last `net_dev_queue` per CPU.
     queued: FxHashMap<u16, Name>,
+    /// Who queued a packet last, by its address.
+    senders: FxHashMap<u64, Sender>,
+    /// Last expiry of a timer on each CPU: when, its function, its address.
+    expired: FxHashMap<u16, (i64, u64, u64)>,
     freed: Freed,
 }
 
@@ -34,6 +43,8 @@ pub struct Freed {
     rows: Vec<DropRow>,
     /// Rows of frames for another host.
     otherhost: Vec<usize>,
+    /// Rows without a route, with who sent them.
+    unrouted: Vec<(usize, By)>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -46,6 +57,7 @@ impl Freed {
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
         otherhost::judge(&mut self.rows, &self.otherhost, known);
+        unrouted::judge(&mut self.rows, &self.unrouted, known);
         self.rows
     }
 }
@@ -53,6 +65,8 @@ impl Freed {
 impl Tracker for Drops<'_> {
     fn gap(&mut self, gap: &GapRow) {
         self.queued.remove(&(gap.cpu as u16));
+        self.expired.remove(&(gap.cpu as u16));
+        self.senders.clear();
     }
 }
 
@@ -66,8 +80,13 @@ pub fn walk<'f>(
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
         t.queued.insert(e.cpu, Name::new(p.name));
+        let pid = e.in_task().then_some(e.pid);
+        t.senders.insert(p.skbaddr, Sender { pid, ns: e.ts });
     });
-    // Only a help for the device: its absence is no reason against the answer.
+    routes.on::<TimerExpireEntry<'static>>(&trace.schema, |t, e, p| {
+        t.expired.insert(e.cpu, (e.ts, p.function.unwrap_or(0), p.timer));
+    });
+    // Only a help: their absence is no reason against the answer.
     routes.missing.clear();
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
     let t = Drops {
@@ -76,6 +95,8 @@ pub fn walk<'f>(
         reasons,
         names: FxHashMap::default(),
         queued: FxHashMap::default(),
+        senders: FxHashMap::default(),
+        expired: FxHashMap::default(),
         freed: Freed::default(),
     };
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
@@ -103,6 +124,19 @@ impl Drops<'_> {
             _ => dev,
         };
         let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
+        if has_no_route(reason) {
+            let timer = || {
+                let (at, function, timer) = self.expired.get(&e.cpu).copied()?;
+                let name = self.capture.kallsyms.resolve(function).map(|(name, _)| name)?;
+                let now = e.in_softirq() && e.ts - at <= TIMER_NS && name.starts_with("tcp_");
+                now.then_some(By::Timer(timer))
+            };
+            let by = match skb_id {
+                None => timer(),
+                Some(_) => self.senders.get(&p.skbaddr).copied().map(By::Sender),
+            };
+            self.freed.unrouted.extend(by.map(|by| (self.freed.rows.len(), by)));
+        }
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
         }
@@ -115,6 +149,7 @@ impl Drops<'_> {
             skb_id,
             protocol: p.protocol,
             expected,
+            background: false,
             why,
             confidence,
         });

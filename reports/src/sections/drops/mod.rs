@@ -36,9 +36,13 @@ pub fn section(input: &Input<'_>) -> Section {
 
 fn lead(drops: &Drops) -> Text {
     Text::from(format!(
-        "{} of {} kfree_skb lost a packet; {} are frees that healthy kernels do, {} cannot be told apart.",
+        "{} of {} kfree_skb lost a packet{}; {} are frees that healthy kernels do, {} cannot be told apart.",
         format::count(drops.lost),
         format::count(drops.total),
+        match drops.background {
+            0 => String::new(),
+            n => format!(", {} one of the kernel's own traffic", format::count(n)),
+        },
         format::count(drops.expected),
         format::count(drops.unclear)
     ))
@@ -65,11 +69,12 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
     }
     for kind in KINDS {
         let tone = match kind.expected {
+            Some(false) if kind.background => Tone::Brown,
             Some(false) => Tone::Red,
             None => Tone::Orange,
             Some(true) => Tone::Grey,
         };
-        let of_kind = |group: &&Group| group.expected == kind.expected;
+        let of_kind = |group: &&Group| (group.expected, group.background) == (kind.expected, kind.background);
         let groups: Vec<&Group> = drops.groups.iter().filter(of_kind).collect();
         blocks.extend(bars(kind.word, kind.title, tone, &groups).map(|figure| Block::Figure(Box::new(figure))));
     }
@@ -129,11 +134,12 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
     let seconds = |ns| Cell::At(input.since_start(ns));
     let row = |group: &Group| {
         let severity = match group.expected {
+            Some(false) if group.background => Severity::Notice,
             Some(false) => Severity::Bad,
             Some(true) => Severity::Good,
             None => Severity::Unknown,
         };
-        let judged = Cell::Badge(severity, kind(group.expected).word.into());
+        let judged = Cell::Badge(severity, kind(group.expected, group.background).word.into());
         vec![
             judged,
             name_cell(&group.reason),

@@ -26,7 +26,7 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
         vec![
             Cell::Id(Text::from(format!("drop:{nth}"))),
             Cell::At(input.since_start(row.time_ns)),
-            Cell::Text(kind(row.expected).word.into()),
+            Cell::Text(kind(row.expected, row.background).word.into()),
             text(names.drop_reason(row.reason)),
             text(names.location(row.location)),
             name_cell(&row.dev.text()),

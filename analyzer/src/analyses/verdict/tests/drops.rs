@@ -1,0 +1,106 @@
+//! The line on drops.
+
+use super::super::{Tone, sentences};
+use crate::analyses::drops::{Drops, Group};
+
+fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
+    Group {
+        reason: reason.into(),
+        location: "f".into(),
+        dev: "rs".into(),
+        expected,
+        background: false,
+        why: "",
+        qdisc: None,
+        first_drop: 9,
+        count,
+        first_ns: 0,
+        last_ns: 0,
+    }
+}
+fn drops(groups: Vec<Group>) -> Drops {
+    let of = |e, b| {
+        let all = groups.iter().filter(|g: &&Group| (g.expected, g.background) == (e, b));
+        all.map(|g| g.count).sum()
+    };
+    Drops {
+        recorded: true,
+        total: groups.iter().map(|g| g.count).sum(),
+        lost: of(Some(false), false),
+        background: of(Some(false), true),
+        expected: of(Some(true), false),
+        unclear: of(None, false),
+        lost_within_ns: Some((410_000_000, 691_000_000)),
+        duration_ns: 4_000_000_000,
+        groups,
+    }
+}
+fn said(groups: Vec<Group>) -> (Tone, String) {
+    sentences::drops(&drops(groups))
+}
+
+/// What, where, of which queue, when, and the id of the first.
+#[test]
+fn a_loss_is_named_with_its_place_and_time() {
+    let by_queue = Group {
+        qdisc: Some("tbf".into()),
+        ..group(Some(false), "QDISC_DROP", 214)
+    };
+    let expect = "214 packets were dropped in this host for QDISC_DROP at f on rs (its qdisc: tbf), \
+                  all from 0.410 s to 0.691 s of 4.000 s (from drop:9); 3 frees were normal, 0 unclear.";
+    assert_eq!(
+        said(vec![by_queue, group(Some(true), "X", 3)]),
+        (Tone::Bad, expect.into())
+    );
+    // All over the recording.
+    let spread = Drops {
+        lost_within_ns: Some((0, 3_000_000_000)),
+        ..drops(vec![group(Some(false), "A", 2)])
+    };
+    let (_, s) = sentences::drops(&spread);
+    assert!(
+        s.starts_with("2 packets were dropped in this host for A at f on rs (from drop:9)"),
+        "{s}"
+    );
+}
+
+/// One of two is not most; nor are three of seven.
+#[test]
+fn most_is_more_than_half() {
+    let lost = |reason, n| group(Some(false), reason, n);
+    let (_, s) = said(vec![lost("A", 1), lost("B", 1)]);
+    assert!(
+        s.contains("2 packets were dropped in this host: 1 for A at f on rs, 1 for B at f on rs,"),
+        "{s}"
+    );
+    let (_, s) = said(vec![lost("A", 3), lost("B", 2), lost("C", 1), lost("D", 1)]);
+    let expect = ": 3 for A at f on rs, 2 for B at f on rs, 1 for C at f on rs, 1 for others,";
+    assert!(s.contains(expect), "{s}");
+    let (_, s) = said(vec![lost("A", 5), lost("B", 2), lost("C", 1)]);
+    assert!(s.contains(", most for A at f on rs (5),"), "{s}");
+}
+
+/// The kernel's own packets are counted and named, and are not why something is wrong; unclear frees forbid "no packet was
+/// dropped".
+#[test]
+fn what_no_program_missed_is_no_alarm() {
+    let own = Group {
+        background: true,
+        ..group(Some(false), "IP_INNOROUTES", 1)
+    };
+    let (tone, s) = said(vec![own.clone(), group(Some(true), "X", 3)]);
+    let expect = "No packet of a program is known to be lost in this host; 1 packet of the kernel's own traffic was \
+                  dropped for IP_INNOROUTES at f on rs (from drop:9); 3 frees were normal, 0 unclear.";
+    assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
+    let (tone, s) = said(vec![group(Some(false), "A", 1), own]);
+    assert!(
+        tone == Tone::Bad && s.starts_with("1 packet was dropped in this host for A"),
+        "{s}"
+    );
+    let (tone, s) = said(vec![group(None, "A", 2)]);
+    assert!(
+        tone == Tone::Notice && s.starts_with("No packet of a program is known to be lost"),
+        "{s}"
+    );
+    assert_eq!(said(vec![group(Some(true), "A", 2)]).0, Tone::Ok);
+}

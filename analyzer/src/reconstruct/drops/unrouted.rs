@@ -1,0 +1,91 @@
+//! Packets that found no route, by who sent them: a program, the kernel for itself, a timer of a socket that nothing else names.
+//!
+//! In: rows of `drops`, who queued them, lives, rows of `tx`, sockets. Out: the same rows, judged. Must not call a packet of a
+//! program's the kernel's own: then it would be told less loudly.
+//!
+//! ```text
+//! queued outside of any task, or by a kworker; IPv6; neither TCP nor UDP; as long as a message of ND or MLD ──> lost, background
+//! built by a TCP timer of a socket to which no other event of the recording belongs ──────────────────────────> unclear
+//! else ───────────────────────────────────────────────────────────────────────────────────────────────────────> lost
+//! ```
+//! Source: net/ipv6/ndisc.c, net/ipv6/mcast.c, net/ipv4/tcp_timer.c; sizes by RFC 4861 and RFC 3810.
+
+use super::otherhost::Hindsight;
+use super::tables::DropRow;
+use crate::confidence::Confidence;
+use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// ETH_P_IPV6.
+const IPV6: u16 = 0x86dd;
+/// Ethernet and IPv6 header.
+const HEADERS: u32 = 14 + 40;
+/// Messages: router solicitation without and with the sender's link-layer address, neighbour messages without and with an option
+/// (a link-layer address, a nonce), MLDv2 report of one group behind its hop-by-hop header. No UDP datagram of a kernel tunnel
+/// (WireGuard: 40 and multiples of 16 more) is as long.
+const MESSAGES: [u32; 5] = [8, 16, 24, 32, 36];
+
+/// No struct of a TCP socket is longer, bytes.
+const SOCKET: u64 = 4096;
+
+const OWN: &str = "no route, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
+const ALONE: &str = "no route, for a segment of a TCP timer; nothing else in the recording is of its socket, which its program may have left long ago";
+
+/// Who queued a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    /// Thread, when it was not in an interrupt.
+    pub pid: Option<i32>,
+    /// When.
+    pub ns: i64,
+}
+
+/// What is known of who sent a packet.
+#[derive(Debug, Clone, Copy)]
+pub enum By {
+    /// It was queued by.
+    Sender(Sender),
+    /// It was built in the function of the TCP timer at this address, and freed before any device had it.
+    Timer(u64),
+}
+
+/// Judges the rows at these places.
+pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>) {
+    for (at, by) in places {
+        let Some(row) = rows.get_mut(*at) else { continue };
+        match by {
+            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, known) => {
+                (row.background, row.why) = (true, OWN);
+            }
+            By::Timer(timer) if row.protocol == 0 && !is_of_traffic(*timer, known) => {
+                (row.expected, row.why, row.confidence) = (None, ALONE, Confidence::Unknown);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>) -> bool {
+    let Some(life) = row.skb_id.and_then(|id| known.identity.life(id)) else {
+        return false;
+    };
+    let task = sender.pid.map(|pid| known.comms.at(pid, sender.ns));
+    let kernel = task.is_none_or(|name| name.bytes().starts_with(b"kworker/"));
+    let payload = life.bytes.and_then(|b| b.checked_sub(HEADERS));
+    let size = payload.is_some_and(|n| MESSAGES.contains(&n));
+    let sent = || known.tx.iter().find(|t| t.skb_id == life.skb_id);
+    kernel && size && life.class != SkbClass::Rx && sent().is_some_and(|t| t.kind == TxKind::Other && t.pid == 0)
+}
+
+/// Whether a timer is of a socket that sent or received. Where no socket's address is known, nothing tells.
+fn is_of_traffic(timer: u64, known: &Hindsight<'_>) -> bool {
+    let mut any = false;
+    for c in known.connections.iter().filter(|c| c.skaddr != 0) {
+        any = true;
+        let used = c.samples > 0 || c.bytes_read.is_some_and(|n| n > 0) || c.bytes_written.is_some_and(|n| n > 0);
+        if used && (c.skaddr..c.skaddr.saturating_add(SOCKET)).contains(&timer) {
+            return true;
+        }
+    }
+    !any
+}
