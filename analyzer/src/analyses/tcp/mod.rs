@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::reconstruct::tcp::tables::RetransmitClass;
+
 use crate::analyses::verdict::counted;
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
@@ -83,6 +85,8 @@ pub struct Tcp {
     pub retransmits_refused: Option<u64>,
     /// Calls whose class is certain or strong.
     pub retransmits_solid: u64,
+    /// Rise of `TcpExtTCPTimeouts` over all namespaces; `None` where the snapshots do not tell.
+    pub timeouts_counted: Option<u64>,
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
 }
@@ -91,6 +95,12 @@ impl Tcp {
     /// Calls that sent segments again.
     pub fn calls(&self) -> u64 {
         self.retransmits.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+    /// Calls of class rto, and what the kernel counted, where these are more: each that sent is counted
+    /// (`tcp_retransmit_timer`), and the readings enclose the recording.
+    pub fn refuted(&self) -> Option<(u64, u64)> {
+        let classed = self.retransmits.get(RetransmitClass::Rto.word()).copied()?;
+        self.timeouts_counted.filter(|n| *n < classed).map(|n| (classed, n))
     }
     /// `7 segments were sent again by 3 calls`, as far as is known.
     pub fn sent_again(&self) -> String {
@@ -189,8 +199,16 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         connections,
         retransmits,
         retransmits_solid,
+        timeouts_counted: timeouts(facts),
         sawtooths,
     })
+}
+
+/// What the kernel counted of timeouts. A counter that is 0 has no row; one of a namespace that came or went has no rise.
+fn timeouts(facts: &Facts) -> Option<u64> {
+    facts.counters.iter().find(|c| c.source == "netstat")?;
+    let mut all = facts.counters.iter().filter(|c| c.name == "TcpExtTCPTimeouts");
+    all.try_fold(0u64, |sum, c| Some(sum.saturating_add(u64::try_from(c.rise()?).ok()?)))
 }
 
 /// `saddr:sport > daddr:dport`; an unknown address is `?`.

@@ -230,3 +230,44 @@ fn tables_of_sockets() {
 fn nothing_recorded_is_no_answer() {
     assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
 }
+
+/// The readings enclose the recording: fewer timeouts counted than calls of class rto refute some of these; a namespace that came
+/// meanwhile, or no reading at all, refutes nothing.
+#[test]
+fn the_kernels_count_of_timeouts_refutes() {
+    use crate::counters::tables::CounterRow;
+    let counter = |name: &str, start, end| CounterRow {
+        source: "netstat",
+        netns: Some(1),
+        of: String::new(),
+        name: name.into(),
+        start,
+        end,
+    };
+    let rto = |counters: Vec<CounterRow>| {
+        let mut f = Facts::empty();
+        f.counters = counters;
+        f.retransmits = vec![
+            RetransmitRow {
+                index: 0,
+                time_ns: 5,
+                connection: None,
+                class: RetransmitClass::Rto,
+                err: None,
+                bytes: None,
+                segments: None,
+                confidence: Confidence::Weak,
+            };
+            2
+        ];
+        let Outcome::Findings(t) = answer(&f) else { panic!() };
+        t.refuted()
+    };
+    let probes = || counter("TcpExtTCPLossProbes", Some(1), Some(4));
+    let timeouts = |end| counter("TcpExtTCPTimeouts", Some(3), end);
+    assert_eq!(rto(vec![]), None);
+    assert_eq!(rto(vec![probes()]), Some((2, 0)));
+    assert_eq!(rto(vec![probes(), timeouts(Some(4))]), Some((2, 1)));
+    assert_eq!(rto(vec![probes(), timeouts(Some(5))]), None);
+    assert_eq!(rto(vec![probes(), timeouts(None)]), None);
+}

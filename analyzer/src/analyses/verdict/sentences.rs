@@ -256,10 +256,17 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
             None => format!("; most ({calls}) on {}", c.label),
         }
     });
+    let guessed = match n.saturating_sub(t.retransmits_solid) {
+        0 => String::new(),
+        guessed => format!("; of these {guessed} guessed"),
+    };
+    let refuted = t.refuted().map_or_else(String::new, |(classed, counted)| {
+        format!("; the kernel counted {counted} timeouts, so not all {classed} of class rto were one")
+    });
     (
         Tone::Notice,
         format!(
-            "{} on {again} of {} (calls: {}){most}{refused}.",
+            "{} on {again} of {} (calls: {}{guessed}){most}{refused}{refuted}.",
             t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")

@@ -150,6 +150,7 @@ fn the_tcp_line() {
         retransmits_unsized: 0,
         retransmits_refused: Some(0),
         retransmits_solid: n,
+        timeouts_counted: Some(n),
         sawtooths: vec![],
     };
     assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
@@ -172,6 +173,16 @@ fn the_tcp_line() {
     };
     let (_, s) = sentences::tcp(&none);
     assert!(s.contains("by 3 calls, how many segments is not known on 0"), "{s}");
+    // What is guessed, and what the kernel's own count refutes, is said.
+    let weak = Tcp {
+        retransmits_solid: 1,
+        timeouts_counted: Some(0),
+        ..tcp(3)
+    };
+    let (_, s) = sentences::tcp(&weak);
+    let expect =
+        "(calls: 3 rto; of these 2 guessed); the kernel counted 0 timeouts, so not all 3 of class rto were one.";
+    assert!(s.ends_with(expect), "{s}");
     // What a queue of this host refused was never sent: no retransmission, and not the network's loss.
     let refused = Tcp {
         retransmits_refused: Some(2),

@@ -32,6 +32,9 @@ fn why(class: RetransmitClass) -> &'static str {
         RetransmitClass::LossRecovery => {
             "an ACK came after a retransmission timeout, and what was outstanding then counts as lost"
         }
+        RetransmitClass::Pmtu => {
+            "a router told that it was too big for the next link (path MTU), and it is sent again in smaller segments"
+        }
         RetransmitClass::Syn => "a SYN or SYN-ACK had no answer in time",
         RetransmitClass::Unknown => "why is not known",
     }

@@ -11,7 +11,7 @@
 //! tcp_probe ───────────┼─ cookie ─> address+tuple ─> tuple ─> new ──> Socket ─> ConnectionRow
 //! tcp_* (sock class) ──┘
 //! retransmit: SYN state -> syn; TIMER softirq: Loss set in this run -> rto, Recovery -> rack_timer, else tlp;
-//!             elsewhere: state Recovery -> fast, Loss -> loss_recovery, else unknown
+//!             elsewhere: state Recovery -> fast; Loss set by a timer -> loss_recovery, by or after ICMP -> pmtu; else unknown
 //! ```
 //! Rules: RECONSTRUCTION 3b, 3e. `tcp_probe` fires before its segment is processed (first statement of `tcp_rcv_established`).
 

@@ -25,6 +25,12 @@ pub struct Situation {
     pub cong: Option<(u8, i64)>,
     /// That state was set by this very thread just before, in task context.
     pub cong_by_this_task: bool,
+    /// Softirq vector in whose run that state was set.
+    pub cong_vec: Option<u32>,
+    /// A router in this recording had said, not long before that state was set, that a packet of this flow was too big.
+    pub too_big: bool,
+    /// As long before as an RTO lasts at least, the socket had its last ACK or retransmission.
+    pub aged: bool,
     /// Whether the capture has tcp_cong_state_set at all.
     pub has_cong: bool,
     /// Whether softirq events tell the context.
@@ -57,9 +63,16 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
     };
     match state {
         Some(RECOVERY) => (RetransmitClass::Fast, link),
+        Some(LOSS) if s.cong_vec == Some(TIMER) => (RetransmitClass::LossRecovery, link),
+        // `tcp_v4_mtu_reduced` -> `tcp_simple_retransmit`, in the ICMP's softirq or, when the socket was locked, by its owner.
+        Some(LOSS) if s.too_big => (RetransmitClass::Pmtu, Confidence::Strong),
+        // Without that message seen: nothing else sets Loss when a packet comes.
+        Some(LOSS) if s.cong_vec == Some(NET_RX) => (RetransmitClass::Pmtu, Confidence::Weak),
         // A timer that found the socket locked is run by the owner when it lets go (`tcp_release_cb`).
-        Some(LOSS) if s.cong_by_this_task => (RetransmitClass::Rto, Confidence::Weak),
-        Some(LOSS) => (RetransmitClass::LossRecovery, link),
+        Some(LOSS) if s.cong_by_this_task && s.aged => (RetransmitClass::Rto, Confidence::Weak),
+        Some(LOSS) if s.cong_by_this_task => (RetransmitClass::Unknown, Confidence::Unknown),
+        // Who set it is not known: mostly an RTO.
+        Some(LOSS) => (RetransmitClass::LossRecovery, link.min(Confidence::Weak)),
         _ => (RetransmitClass::Unknown, Confidence::Unknown),
     }
 }

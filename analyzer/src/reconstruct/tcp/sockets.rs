@@ -41,6 +41,10 @@ pub struct Socket {
     pub cong_era: u64,
     /// CPU and thread that set it, when that was in task context.
     pub cong_task: Option<(u16, i32)>,
+    /// Softirq vector in whose run it was set, where that is known.
+    pub cong_vec: Option<u32>,
+    /// Last `tcp_probe` or retransmission.
+    pub last_sign_ns: Option<i64>,
     /// It was seen to close.
     pub closed: bool,
 }
@@ -153,6 +157,8 @@ impl Sockets {
             cong: None,
             cong_era: 0,
             cong_task: None,
+            cong_vec: None,
+            last_sign_ns: None,
             closed: false,
         });
         self.by_tuple.entry(tuple).or_default().push(i);

@@ -302,6 +302,8 @@ pub enum RetransmitClass {
     Rto,
     /// Sent from an ACK while in the Loss state that an RTO set.
     LossRecovery,
+    /// A router said that a packet was too big for its next link: what was sent longer than that is sent again.
+    Pmtu,
     /// SYN or SYN-ACK.
     Syn,
     /// Not known.
@@ -317,6 +319,7 @@ impl RetransmitClass {
             RetransmitClass::Tlp => "tlp",
             RetransmitClass::Rto => "rto",
             RetransmitClass::LossRecovery => "loss_recovery",
+            RetransmitClass::Pmtu => "pmtu",
             RetransmitClass::Syn => "syn",
             RetransmitClass::Unknown => "unknown",
         }
@@ -360,7 +363,7 @@ pub static RETRANSMITS: TableDef<RetransmitRow> = TableDef {
             "class",
             "",
             Str,
-            "fast, rack_timer, tlp, rto, loss_recovery (after an RTO, clocked by ACKs), syn, unknown",
+            "fast, rack_timer, tlp, rto, loss_recovery (after an RTO, clocked by ACKs), pmtu (an ICMP message said that it was too big), syn, unknown",
             |r, _| Cell::str(r.class.word())
         ),
         col!("confidence", "", Str, "of the class", |r, _| Cell::str(

@@ -1,8 +1,11 @@
 //! The machine.
 
+use std::net::IpAddr;
+
 use netmortem_formats::Endian;
-use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::sockaddr::{SockAddr, v4};
 use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
@@ -15,6 +18,8 @@ use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_retransmit_synack::TcpRetransmitSynack;
+
+use rustc_hash::FxHashMap;
 
 use super::retransmit::{Situation, classify};
 use super::sockets::{Socket, Sockets, Tuple};
@@ -55,6 +60,12 @@ pub const MSG_PEEK: i32 = 2;
 const TASK_NS: i64 = 1_000_000;
 /// The fclone companion lies at most this far above its original.
 const FCLONE_REACH: u64 = 512;
+/// ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED (include/uapi/linux/icmp.h).
+const FRAG_NEEDED: (i32, i32) = (3, 4);
+/// Longest time from a router's ICMP message to the Loss state that it sets.
+const TOO_BIG_NS: i64 = 1_000_000_000;
+/// TCP_RTO_MIN (include/net/tcp.h), less a jiffy at 250 Hz.
+const RTO_MIN_NS: i64 = 196_000_000;
 
 /// What the tracker found.
 #[derive(Debug, Default)]
@@ -76,6 +87,8 @@ pub struct Tcp {
     endian: Endian,
     has_cong: bool,
     has_softirq: bool,
+    /// Last ICMP message that a packet from one address to another was too big.
+    too_big: FxHashMap<(IpAddr, IpAddr), i64>,
     /// `tcp_retransmit_skb` tells of failures too.
     pub(super) failures_told: bool,
     /// Until then events of some CPU are missing.
@@ -191,6 +204,17 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
         t.retransmit(e, i, p.state, p.err, Some(p.skbaddr));
     });
+    // Only a help: not every kernel tells it, and routers elsewhere do not.
+    let asked = r.missing.len();
+    r.on::<IcmpSend<'static>>(s, |t, e, p| {
+        if let Some(ends) = v4(p.saddr)
+            .zip(v4(p.daddr))
+            .filter(|_| (p.r#type, p.code) == FRAG_NEEDED)
+        {
+            t.too_big.insert(ends, e.ts);
+        }
+    });
+    r.missing.truncate(asked);
     r.on::<TcpRetransmitSynack<'static>>(s, |t, e, _| {
         t.retransmits.push(RetransmitRow {
             index: e.index,
@@ -242,6 +266,7 @@ impl Tcp {
         let i = self.sockets.resolve(e.ts, p.skaddr, p.sock_cookie, tuple);
         let Some(s) = self.sockets.all.get_mut(i) else { return };
         s.row.samples += 1;
+        s.last_sign_ns = Some(e.ts);
         s.row.bytes_in += u64::from(p.data_len);
         // The first sample counts what was in flight; later ones what snd_nxt advanced (it never goes back by itself).
         let advanced = match s.snd_nxt {
@@ -270,7 +295,9 @@ impl Tcp {
     }
 
     fn cong(&mut self, e: &Event<'_>, i: usize, state: u8) {
+        let run = self.cpus.at(e.cpu).run.filter(|_| e.in_softirq());
         if let Some(s) = self.sockets.all.get_mut(i) {
+            s.cong_vec = run.map(|r| r.vec);
             s.cong = Some((state, e.ts));
             s.cong_era = self.era;
             s.cong_task = e.in_task().then_some((e.cpu, e.pid));
@@ -296,11 +323,22 @@ impl Tcp {
     fn retransmit(&mut self, e: &Event<'_>, i: Option<usize>, state: Option<i32>, err: Option<i32>, skb: Option<u64>) {
         let (era, run) = (self.era, self.cpus.at(e.cpu).run.filter(|_| e.in_softirq()));
         let socket = i.and_then(|i| self.sockets.all.get_mut(i));
+        let cong = socket.as_ref().filter(|s| s.cong_era == era).and_then(|s| s.cong);
+        let ends = socket.as_ref().and_then(|s| s.row.saddr.zip(s.row.daddr));
+        let told = ends.and_then(|ends| self.too_big.get(&ends).copied());
+        // The message may also be for a later packet of the same flight.
+        let near = |(set, told): (i64, i64)| (set - TOO_BIG_NS..=e.ts).contains(&told);
         let situation = Situation {
+            cong_vec: socket.as_ref().and_then(|s| s.cong_vec),
+            too_big: cong.map(|c| c.1).zip(told).is_some_and(near),
+            aged: socket
+                .as_ref()
+                .and_then(|s| s.last_sign_ns)
+                .is_some_and(|t| e.ts - t >= RTO_MIN_NS),
             tcp_state: state,
             run: run.map(|r| (r.vec, r.start)),
             in_softirq: e.in_softirq(),
-            cong: socket.as_ref().filter(|s| s.cong_era == era).and_then(|s| s.cong),
+            cong,
             cong_by_this_task: e.in_task()
                 && socket.as_ref().is_some_and(|s| {
                     s.cong_era == era
@@ -312,6 +350,7 @@ impl Tcp {
         };
         if let Some(s) = socket {
             *s.row.retransmits.get_or_insert(0) += 1;
+            s.last_sign_ns = Some(e.ts);
         }
         let (class, mut confidence) = classify(&situation);
         // While a CPU's events are missing, the congestion state may have changed there.

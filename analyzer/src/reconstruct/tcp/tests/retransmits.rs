@@ -1,9 +1,11 @@
 use super::T;
 use crate::Confidence;
 use crate::facts::Facts;
-use crate::reconstruct::tcp::tables::RetransmitClass::{self, Fast, LossRecovery, RackTimer, Rto, Syn, Tlp, Unknown};
+use crate::reconstruct::tcp::tables::RetransmitClass::{
+    self, Fast, LossRecovery, Pmtu, RackTimer, Rto, Syn, Tlp, Unknown,
+};
 use crate::testing::tcp::SOCK;
-use crate::testing::{Ctx, FCLONE, N, S, Script};
+use crate::testing::{B, Ctx, FCLONE, N, S, Script};
 
 const SOFT: Ctx = Ctx::Soft(7);
 const TASK: Ctx = Ctx::Task(7);
@@ -141,10 +143,18 @@ fn a_context_that_was_not_seen_is_weak() {
 /// The timer found the socket locked: its owner runs it in `release_sock`, in task context.
 #[test]
 fn a_deferred_rto_runs_in_the_owners_task() {
-    let mut s = script();
-    SOCK.cong(&mut s, T, 0, TASK, 4);
-    again(&mut s, 10, TASK);
-    assert_eq!(classes(&s.facts()), [(Rto, Confidence::Weak)]);
+    // No earlier than an RTO after the last ACK: before, it is something else.
+    for (since, class) in [
+        (200_000_000, (Rto, Confidence::Weak)),
+        (60_000, (Unknown, Confidence::Unknown)),
+    ] {
+        let mut s = script();
+        SOCK.probe(&mut s, T - since, 0, SOFT, &[]);
+        SOCK.cong(&mut s, T, 0, TASK, 4);
+        again(&mut s, 10, TASK);
+        assert_eq!(classes(&s.facts()), [class]);
+    }
+
     // An ACK from the backlog in the Loss state that a timer set earlier.
     let mut s = script();
     run(&mut s, 0, TIMER);
@@ -251,4 +261,57 @@ fn a_call_sends_the_segments_of_its_frame() {
     again(&mut s, 10, SOFT);
     let f = s.facts();
     assert_eq!((f.retransmits[0].segments, of(&f)), (None, (Some(1), None)));
+}
+
+/// A router said "fragmentation needed", in the order of a real recording (6.18): the socket's owner sets Loss when it lets go of it
+/// and sends again within 60 us; what an ACK sends after that is of the same cause. An RTO before takes it back.
+#[test]
+fn path_mtu_is_no_timeout() {
+    let icmp = |s: &mut Script, t, code, to: u8| {
+        let v = [
+            ("type", N(3)),
+            ("code", N(code)),
+            ("saddr", B(vec![10, 0, 0, 1])),
+            ("daddr", B(vec![10, 0, 0, to])),
+        ];
+        s.ev(T + t, 0, SOFT, "icmp:icmp_send", &v);
+    };
+    for (code, to, expect) in [
+        (4, 2, [(Pmtu, Confidence::Strong); 2]),
+        // Another message; a message for another flow.
+        (1, 2, [(Unknown, Confidence::Unknown), (LossRecovery, Confidence::Weak)]),
+        (4, 9, [(Unknown, Confidence::Unknown), (LossRecovery, Confidence::Weak)]),
+    ] {
+        let mut s = script();
+        SOCK.probe(&mut s, T, 0, SOFT, &[]);
+        icmp(&mut s, 10, code, to);
+        SOCK.cong(&mut s, T + 60_000, 0, TASK, 4);
+        again(&mut s, 60_100, TASK);
+        run(&mut s, 80_000, NET_RX);
+        again(&mut s, 80_100, SOFT);
+        assert_eq!(classes(&s.facts()), expect, "{code} {to}");
+    }
+    // Its own softirq; without the message seen it is a guess.
+    for (seen, sure) in [(true, Confidence::Strong), (false, Confidence::Weak)] {
+        let mut s = script();
+        if seen {
+            icmp(&mut s, 10, 4, 2);
+        }
+        run(&mut s, 20, NET_RX);
+        SOCK.cong(&mut s, T + 30, 0, SOFT, 4);
+        again(&mut s, 40, SOFT);
+        assert_eq!(classes(&s.facts()), [(Pmtu, sure)]);
+    }
+    let mut s = script();
+    icmp(&mut s, 10, 4, 2);
+    run(&mut s, 20, TIMER);
+    SOCK.cong(&mut s, T + 30, 0, SOFT, 4);
+    again(&mut s, 40, SOFT);
+    end(&mut s, 50, TIMER);
+    run(&mut s, 60, NET_RX);
+    again(&mut s, 70, SOFT);
+    assert_eq!(
+        classes(&s.facts()),
+        [(Rto, Confidence::Certain), (LossRecovery, Confidence::Certain)]
+    );
 }
