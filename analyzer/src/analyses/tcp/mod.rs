@@ -208,7 +208,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
 fn timeouts(facts: &Facts) -> Option<u64> {
     facts.counters.iter().find(|c| c.source == "netstat")?;
     let mut all = facts.counters.iter().filter(|c| c.name == "TcpExtTCPTimeouts");
-    all.try_fold(0u64, |sum, c| Some(sum.saturating_add(u64::try_from(c.rise()?).ok()?)))
+    all.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 
 /// `saddr:sport > daddr:dport`; an unknown address is `?`.
