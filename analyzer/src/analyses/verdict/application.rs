@@ -1,7 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
-use super::sentences::{counted, duration, or_dash};
-use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, Tone};
+use super::sentences::{counted, duration, or_dash, stands_out};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited};
 use crate::stat::Distribution;
 
@@ -32,7 +32,9 @@ fn tone_of(d: &Distribution, no_cpu: bool) -> Tone {
         return Tone::Ok;
     };
     let out = no_cpu || p99 >= p50.saturating_mul(APPLICATION_STANDS_OUT);
-    match out && p99 >= APPLICATION_NOTICE_NS && d.n >= APPLICATION_ROWS {
+    let slow = out && p99 >= APPLICATION_NOTICE_NS && d.n >= APPLICATION_ROWS;
+    // A single one that took very long is in no p99.
+    match slow || stands_out(d, OUTLIER_NOTICE_NS) {
         true => Tone::Notice,
         false => Tone::Ok,
     }

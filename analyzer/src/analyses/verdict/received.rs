@@ -4,6 +4,7 @@ use super::sentences::{counted, duration, less_certain, or_dash, pick, speak, st
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::receive::Receive;
 use crate::analyses::waits::StageTimes;
+use crate::reconstruct::receive::tables::Stage;
 
 /// Tasks named that had the CPU for which packets waited.
 const NAMED: usize = 2;
@@ -17,9 +18,10 @@ fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     ((share * 100.0).round() >= 1.0).then_some((top, share))
 }
 
-/// Who had the CPU in a stage in which units wait for one; empty in others.
+/// Who had the CPU in a stage in which units wait for one; empty in others: in which call a reader slept is in the meaning.
 fn who(r: &Receive, stage: &str) -> String {
-    let of = || r.blamed.iter().filter(|b| b.stage == stage);
+    let asleep = Stage::ReaderAsleep.name();
+    let of = || r.blamed.iter().filter(|b| b.stage == stage && b.stage != asleep);
     let whole: i64 = of().fold(0, |sum, b| sum.saturating_add(b.ns));
     let share = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
     let named = of().filter(|b| !b.who.is_empty() && share(b.ns) >= 1.0).take(NAMED);

@@ -132,6 +132,7 @@ fn when(d: &Drops) -> String {
     let seconds = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
     match d.lost {
         1 => format!(", {} s after the start", seconds(from)),
+        _ if seconds(from) == seconds(to) => format!(", all at {} s of {} s", seconds(from), seconds(d.duration_ns)),
         _ if to.saturating_sub(from).saturating_mul(TOGETHER) <= d.duration_ns => {
             format!(
                 ", all from {} s to {} s of {} s",
