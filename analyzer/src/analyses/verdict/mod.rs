@@ -138,6 +138,13 @@ pub fn answer(
         let of = sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counted);
         counted::with_the_counted(of, counted)
     };
+    let application_line = line(
+        "application",
+        get(application).map(|a| figures(application::application(a))),
+    );
+    // Whose time it was is what is asked.
+    let whose = (application_line.tone == Tone::Notice).then(|| sentences::words(&application_line.sentence, 2));
+    let application_line = in_words(application_line, whose);
     let drops_line = line("drops", get(drops).map(dropped));
     // Drops that are there come first in it.
     let turned_away = counted::headline(counted).map(|words| match get(drops) {
@@ -146,10 +153,7 @@ pub fn answer(
     });
     vec![
         trust,
-        line(
-            "application",
-            get(application).map(|a| figures(application::application(a))),
-        ),
+        application_line,
         in_words(
             line("receive", get(receive).map(|r| figures(received::receive(r)))),
             receive.findings().map(received::headline),

@@ -37,15 +37,23 @@ pub(super) fn headline(r: &Receive) -> String {
     let sure = speak(&r.total);
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
-        (0, _) | (_, None) => super::sentences::first_words(&receive(r).1),
-        (_, Some((stage, share))) => format!(
+        (1.., Some((stage, share))) if slow(r) => format!(
             "received packets took up to {} to their reader, {:.0} % of all that time: {}{}",
             or_dash(total.max_ns),
             share * 100.0,
             stage.meaning,
             who(r, stage.stage)
         ),
+        (1.., _) if !r.lacks.is_empty() => "of received packets not all is known".into(),
+        _ => super::sentences::first_words(&receive(r).1),
     }
+}
+
+/// Whether the packets, or one of them, took long to their reader.
+fn slow(r: &Receive) -> bool {
+    let total = pick(&r.total, speak(&r.total));
+    let late = |p99: Option<i64>| p99.is_some_and(|v| v >= RCVQ_NOTICE_NS);
+    late(r.rcvq.solid.p99_ns) || late(total.p99_ns) || stands_out(total, UNREAD_NOTICE_NS)
 }
 
 pub(super) fn receive(r: &Receive) -> (Tone, String) {
@@ -87,8 +95,6 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         true => String::new(),
         false => format!("; not all of them are here, because {}", r.lacks.join("; ")),
     };
-    let late = |p99: Option<i64>| p99.is_some_and(|v| v >= RCVQ_NOTICE_NS);
-    let slow = late(r.rcvq.solid.p99_ns) || late(total.p99_ns) || stands_out(total, UNREAD_NOTICE_NS);
     // Where most of the time is in no stage, the question is not answered.
     let in_none = total.sum_ns > 0 && pick(&r.unattributed, sure).sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
     let sentence = format!(
@@ -98,6 +104,6 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    let notice = slow || in_none || stuck || !sure || !r.lacks.is_empty();
+    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty();
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

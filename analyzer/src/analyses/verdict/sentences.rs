@@ -60,12 +60,18 @@ pub(super) fn stands_out(of: &Distribution, least: i64) -> bool {
 
 /// A sentence up to its first pause.
 pub(super) fn first_words(sentence: &str) -> String {
-    let pause = |(at, c): &(usize, char)| {
+    words(sentence, 1)
+}
+
+/// A sentence up to so many of its pauses. A point inside a number is none.
+pub(super) fn words(sentence: &str, pauses: usize) -> String {
+    let pause = |at: &usize| {
         let after = sentence.get(at + 1..).unwrap_or("");
-        matches!(c, ';' | '.') && (after.is_empty() || after.starts_with(' '))
+        after.is_empty() || after.starts_with(' ')
     };
-    let end = sentence.char_indices().find(pause).map_or(sentence.len(), |(at, _)| at);
-    sentence.get(..end).unwrap_or("").to_owned()
+    let mut all = sentence.match_indices([';', '.']).map(|(at, _)| at).filter(pause);
+    let end = all.nth(pauses.saturating_sub(1)).unwrap_or(sentence.len());
+    sentence.get(..end).unwrap_or("").trim_end_matches('.').to_owned()
 }
 
 /// The times of a stage: of the certain and strong units, where these speak for all; else of all.

@@ -17,6 +17,9 @@ use crate::sections::quality::told;
 /// Anchor; the terminal prints this section.
 pub const ID: &str = "verdict";
 
+/// Most things of a colour that the first sentence says.
+const SAID: usize = 3;
+
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
@@ -51,8 +54,12 @@ fn lead(verdict: &[Line]) -> String {
         let of = verdict
             .iter()
             .filter(|line| line.tone == tone && !line.headline.is_empty());
-        let of: Vec<&str> = of.map(|line| line.headline.as_str()).collect();
-        of.join("; ")
+        let all: Vec<&str> = of.map(|line| line.headline.as_str()).collect();
+        let (said, more) = all.split_at(all.len().min(SAID));
+        match more.len() {
+            0 => said.join("; "),
+            n => format!("{}; and {n} more", said.join("; ")),
+        }
     };
     let (bad, look) = (words(Tone::Bad), words(Tone::Notice));
     match (bad.is_empty(), look.is_empty()) {
