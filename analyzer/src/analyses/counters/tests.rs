@@ -170,3 +170,33 @@ fn joined_recordings_have_no_counters() {
     );
     assert!(!crate::analyze(&open(), &Default::default()).counters.is_empty());
 }
+
+/// What the kernel counted as lost and no event tells is wrong on the first page too, in its sentence and in its head.
+#[test]
+fn what_was_counted_as_lost_is_in_the_verdict() {
+    let line = |counters| {
+        let mut facts = Facts {
+            counters,
+            ..Facts::empty()
+        };
+        facts.capture.total_events = 1;
+        facts.capture.enabled_events = Some(vec!["skb:kfree_skb".into()]);
+        let lines = crate::analyses::answer(&facts).verdict;
+        lines.into_iter().find(|l| l.subject == "drops").unwrap()
+    };
+    use crate::analyses::verdict::Tone;
+    let nothing = line(vec![row("netstat", 7, "", "TcpExtTCPTimeouts", 0, 50)]);
+    assert_eq!((nothing.tone, nothing.headline.as_str()), (Tone::Ok, ""));
+    let said = line(vec![
+        row("netstat", 7, "", "TcpExtListenDrops", 0, 9),
+        row("netstat", 7, "", "TcpExtListenOverflows", 5, 8),
+        row("nic", 7, "eth0", "rx_missed_errors", 10, 12),
+    ]);
+    assert_eq!(said.tone, Tone::Bad);
+    let card = "card lost packets before any event could tell: rx_missed_errors of eth0 rose by 2";
+    let away =
+        "connections that a full accept queue turned away: the listener accepts too slowly, or its backlog is small";
+    let sentence = format!("A {card}. TcpExtListenOverflows rose by 3: {away}.");
+    assert!(said.sentence.ends_with(&sentence), "{}", said.sentence);
+    assert_eq!(said.headline, format!("{card}; 3 {away}"));
+}

@@ -1,6 +1,6 @@
 //! The verdict's line on requests and answers: the network or the application?
 
-use super::sentences::{counted, duration, or_dash, stands_out};
+use super::sentences::{counted, duration, or_dash, stands_out, words};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited};
 use crate::stat::Distribution;
@@ -122,6 +122,39 @@ fn alone(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     (tone, format!("{sentence}."))
 }
 
+/// The wait before the device that most of the slow requests' way was.
+fn held_before(c: &Awaited, way: i64) -> Option<String> {
+    let (stage, ns) = c.slowest_held?;
+    let most = ns <= c.slowest_there_ns && ns as f64 >= MOSTLY * way as f64;
+    most.then(|| stage.replace('_', " "))
+}
+
+/// What is worth a look, for the head of the page: whose time it was, where both ends tell.
+pub(super) fn headline(a: &Application) -> String {
+    let Some(c) = a.awaited.as_ref().filter(|c| c.paired > 0) else {
+        return words(&application(a).1, 2);
+    };
+    let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
+    let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
+    let share = |ns: i64| ns as f64 / whole * 100.0;
+    let (there, back, theirs) = (c.slowest_there_ns, c.slowest_back_ns, c.slowest_peer_ns);
+    let whose = if theirs as f64 >= MOSTLY * whole {
+        let doing = a.answered.as_ref().map(doing).filter(|d| !d.is_empty());
+        let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
+        format!("{:.1} % of the slow ones' time in the server{doing}", share(theirs))
+    } else if there >= back {
+        let held = held_before(c, way).map_or_else(String::new, |stage| format!(", held before the device by {stage}"));
+        format!("{:.1} % of the slow ones' time on the way there{held}", share(there))
+    } else {
+        format!("{:.1} % of the slow ones' time on the way back", share(back))
+    };
+    format!(
+        "answers took p50 {}, max {}, {whose}",
+        or_dash(c.response.p50_ns),
+        or_dash(c.response.max_ns)
+    )
+}
+
 /// Both ends are.
 fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
@@ -149,15 +182,9 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         );
         return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
     }
-    let held = match c.slowest_held {
-        Some((stage, ns)) if ns <= c.slowest_there_ns && ns as f64 >= MOSTLY * way as f64 => {
-            format!(
-                ", most of it held in this host before the device ({})",
-                stage.replace('_', " ")
-            )
-        }
-        _ => String::new(),
-    };
+    let held = held_before(c, way).map_or_else(String::new, |stage| {
+        format!(", most of it held in this host before the device ({stage})")
+    });
     let sentence = format!(
         "{head}; {slow} {:.1} % of the time was the server's; the way there took {:.1} %, the way back {:.1} %{held}.",
         share(c.slowest_peer_ns),

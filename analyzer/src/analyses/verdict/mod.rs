@@ -138,22 +138,21 @@ pub fn answer(
         let of = sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counted);
         counted::with_the_counted(of, counted)
     };
-    let application_line = line(
-        "application",
-        get(application).map(|a| figures(application::application(a))),
-    );
-    // Whose time it was is what is asked.
-    let whose = (application_line.tone == Tone::Notice).then(|| sentences::words(&application_line.sentence, 2));
-    let application_line = in_words(application_line, whose);
     let drops_line = line("drops", get(drops).map(dropped));
-    // Drops that are there come first in it.
-    let turned_away = counted::headline(counted).map(|words| match get(drops) {
-        Ok(d) if sentences::drops(d).0 == Tone::Bad => format!("{}; {words}", drops_line.headline),
-        _ => words,
-    });
+    // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
+    let lost = get(drops).is_ok_and(|d| sentences::drops(d).0 == Tone::Bad);
+    let by_events = lost.then(|| drops_line.headline.clone());
+    let by_counters = [sentences::the_card(counted), counted::headline(counted)];
+    let dropped: Vec<String> = by_events.into_iter().chain(by_counters.into_iter().flatten()).collect();
     vec![
         trust,
-        application_line,
+        in_words(
+            line(
+                "application",
+                get(application).map(|a| figures(application::application(a))),
+            ),
+            application.findings().map(application::headline),
+        ),
         in_words(
             line("receive", get(receive).map(|r| figures(received::receive(r)))),
             receive.findings().map(received::headline),
@@ -162,7 +161,7 @@ pub fn answer(
             line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
             transmit.findings().map(sent::headline),
         ),
-        in_words(drops_line, turned_away),
+        in_words(drops_line, Some(dropped.join("; "))),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
         line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
     ]

@@ -197,14 +197,13 @@ pub(super) fn headline(t: &Transmit) -> String {
     });
     let queue = longest(t).map_or_else(String::new, |q| {
         format!(
-            ", and packets lay up to {} in the queue of {}",
+            "; packets lay up to {} in the queue of {}",
             or_dash(q.wait.max_ns),
             named(q)
         )
     });
     format!(
-        "sent segments took p50 {}, max {} to their ACK{held}{queue}",
-        or_dash(total.p50_ns),
+        "sent segments took up to {} to their ACK{held}{queue}",
         or_dash(total.max_ns)
     )
 }

@@ -200,19 +200,24 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
 
 /// What network cards and drivers say that they lost has no event: it is no drop of the stack, and no less lost.
 pub(super) fn with_the_card((tone, sentence): (Tone, String), counters: Option<&Counters>) -> (Tone, String) {
-    let lost: Vec<_> = counters.into_iter().flat_map(Counters::lost_before_events).collect();
-    let Some(most) = lost.first() else {
-        return (tone, sentence);
-    };
+    match the_card(counters) {
+        None => (tone, sentence),
+        Some(words) => (Tone::Bad, format!("{sentence} A {words}.")),
+    }
+}
+
+/// The same in few words.
+pub(super) fn the_card(counters: Option<&Counters>) -> Option<String> {
+    let lost: Vec<_> = counters?.lost_before_events().collect();
+    let most = lost.first()?;
     let more = match lost.len() - 1 {
         0 => String::new(),
         n => format!(" and {} more", counted(n as u64, "counter", "counters")),
     };
-    let sentence = format!(
-        "{sentence} A card lost packets before any event could tell: {} of {} rose by {}{more}.",
+    Some(format!(
+        "card lost packets before any event could tell: {} of {} rose by {}{more}",
         most.name, most.of, most.rise
-    );
-    (Tone::Bad, sentence)
+    ))
 }
 
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {

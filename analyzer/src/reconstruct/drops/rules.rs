@@ -131,7 +131,13 @@ const RULES: &[Rule] = &[
     rule("TC_*", "", Some(false), "a tc rule dropped it"),
     rule("XDP", "", Some(false), "an XDP program dropped it"),
     rule("BPF_*", "", Some(false), "a BPF program dropped it"),
-    rule("PKT_TOO_*", "", Some(false), "malformed or oversized packet"),
+    rule(
+        "PKT_TOO_BIG",
+        "",
+        Some(false),
+        "larger than the MTU of its next link: path MTU discovery if its ICMP message came back (class pmtu in retransmits), else a black hole",
+    ),
+    rule("PKT_TOO_*", "", Some(false), "malformed packet"),
     rule(
         "NO_SOCKET",
         "",
