@@ -74,8 +74,10 @@ fn what_the_kernel_does_not_say_is_not_claimed() {
     assert_eq!(sent.len(), originals.len());
     let again: u32 = sent.values().map(|n| n - 1).sum();
     // The others sent what tcp_fragment had cut off (117 segments by 66 calls), at an address whose original snd_una had passed:
-    // taken for that original, 64 seemed to be sent again. No event counts these: 66 is the only bound that is not our own.
-    assert_eq!(again, 40, "of 66 retransmits are of an original sent before");
+    // taken for that original, 64 seemed to be sent again; with an address that was taken again at once held for a bridge's second
+    // hop, 40. No event of this recording counts these (66 is the only bound that is not our own); in three recordings with the slab
+    // allocator's events beside them the same rules had no wrong one (docs/truth.md).
+    assert_eq!(again, 36, "of 66 retransmits are of an original sent before");
     // 5 ms of netem and an emulated receiver: 630 ms lives were seen here before forwards were tied to their softirq. (A TCP
     // original lives until its bytes are acknowledged.)
     let longest = f
