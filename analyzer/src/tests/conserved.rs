@@ -95,3 +95,14 @@ fn full_segments_of_6_1_do_not_wait_for_nagle() {
     let [nagle, cwnd] = [Stage::Nagle, Stage::Cwnd].map(held);
     assert!(cwnd > 200_000_000_000 && nagle * 400 <= cwnd, "{nagle} of {cwnd} ns");
 }
+
+/// The router's tbf was set to 20 Mbit/s (PROVENANCE): that is what its queue gave while it held packets.
+#[test]
+fn a_queue_gives_what_it_was_set_to() {
+    let answers = crate::analyses::answer(&facts("sawtooth/sawtooth.nmb"));
+    let queues = &answers.transmit.findings().unwrap().queues;
+    let q = queues.first().unwrap();
+    let rate = q.mbit_per_s().unwrap();
+    assert_eq!((q.dev.as_str(), q.wait.n), ("rb", 6683));
+    assert!((19.8..20.2).contains(&rate), "{rate}");
+}
