@@ -30,3 +30,8 @@ impl Confidence {
         self >= Confidence::Strong
     }
 }
+
+/// Whether `solid` certain and strong ones speak for `all`: a few of them say nothing of the many others.
+pub fn speak_for_all(solid: u64, all: u64) -> bool {
+    solid > 0 && solid.saturating_mul(2) >= all
+}

@@ -6,6 +6,7 @@ use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
 use crate::Name;
+use crate::confidence::speak_for_all;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::reconstruct::transmit::Stage;
@@ -19,11 +20,11 @@ const SLOW_ONE_IN: usize = 100;
 pub struct Answered {
     /// Servers' sockets.
     pub connections: u64,
-    /// Last byte readable to send; certain and strong rows, or, where there is none, all.
+    /// Last byte readable to send; certain and strong rows, or, where these are less than half, all.
     pub turnaround: Distribution,
     /// Whether these are certain and strong.
     pub solid: bool,
-    /// Rows less certain, not among these.
+    /// Rows less certain: not among these where `solid`.
     pub less_certain: u64,
     /// Slowest rows meant below: one in a hundred, at least one.
     pub slowest: u64,
@@ -38,11 +39,11 @@ pub struct Answered {
 pub struct Awaited {
     /// Clients' sockets.
     pub connections: u64,
-    /// Send to first byte readable; certain and strong rows, or, where there is none, all.
+    /// Send to first byte readable; certain and strong rows, or, where these are less than half, all.
     pub response: Distribution,
     /// Whether these are certain and strong.
     pub solid: bool,
-    /// Rows less certain, not among these.
+    /// Rows less certain: not among these where `solid`.
     pub less_certain: u64,
     /// Of these, responses whose turnaround at the peer is in the recording.
     pub paired: u64,
@@ -62,13 +63,14 @@ pub struct Awaited {
     pub rtt_min_ns: Option<i64>,
 }
 
-/// The certain and strong ones, or all where there is none; whether they are; how many are left out.
-fn solid<R>(all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
-    let (solid, weak): (Vec<R>, Vec<R>) = all.into_iter().partition(is);
-    match solid.is_empty() {
-        true => (weak, false, 0),
-        false => (solid, true, weak.len() as u64),
+/// The certain and strong ones, or all where these do not speak for all; whether they do; how many are less certain.
+fn solid<R>(mut all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
+    let (n, weak) = (all.len(), all.iter().filter(|r| !is(r)).count());
+    let solid = speak_for_all((n - weak) as u64, n as u64);
+    if solid {
+        all.retain(is);
     }
+    (all, solid, weak as u64)
 }
 
 fn slow(n: usize) -> usize {

@@ -124,18 +124,25 @@ fn a_socket_that_overlaps_is_not_judged() {
     assert!(!a.connections[0].in_turns && a.slow_turnarounds.is_empty());
 }
 
-/// Weak rows are left out while there are others, and are all there is where there are none.
+/// Weak rows are left out while the others are half of all, and count where these are few.
 #[test]
-fn weak_rows_count_where_there_is_nothing_else() {
+fn weak_rows_count_where_they_are_most() {
     let mut f = facts((0..20).map(|_| (30_000, 5 * MS)));
     f.turnarounds[3].confidence = Confidence::Weak;
     let s = found(&f).answered.unwrap();
     assert_eq!((s.turnaround.n, s.less_certain, s.solid), (19, 1, true));
-    for r in &mut f.turnarounds {
-        r.confidence = Confidence::Weak;
+    // Ten of twenty still speak for all; nine do not.
+    for (few, told) in [(10, (10, 10, true)), (9, (20, 11, false)), (0, (20, 20, false))] {
+        for r in f.turnarounds.iter_mut().skip(few) {
+            r.confidence = Confidence::Weak;
+        }
+        f.turnarounds[3].confidence = match few {
+            0 => Confidence::Weak,
+            _ => Confidence::Strong,
+        };
+        let s = found(&f).answered.unwrap();
+        assert_eq!((s.turnaround.n, s.less_certain, s.solid), told, "{few}");
     }
-    let s = found(&f).answered.unwrap();
-    assert_eq!((s.turnaround.n, s.less_certain, s.solid), (20, 0, false));
 }
 
 /// Nothing was read or sent, and nothing says that it would have been recorded.

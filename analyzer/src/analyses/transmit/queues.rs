@@ -54,7 +54,7 @@ fn queue(dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
         busy_ns = busy_ns.saturating_add(to.saturating_sub(until.max(*from)).max(0));
         until = until.max(*to);
     }
-    let waits: Vec<i64> = spans.iter().map(|(from, to)| to - from).collect();
+    let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
     let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
     (!waits.is_empty()).then(|| DeviceQueue {
         dev: dev.text().into_owned(),

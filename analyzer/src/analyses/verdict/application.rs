@@ -59,9 +59,10 @@ fn times(d: &Distribution) -> String {
     )
 }
 
-fn weak(solid: bool, less_certain: u64) -> String {
+fn weak(of: &Distribution, solid: bool, less_certain: u64) -> String {
     match (solid, less_certain) {
-        (false, _) => "; all of them less certain".into(),
+        (false, n) if n == of.n => "; all of them less certain".into(),
+        (false, n) => format!("; {n} of them less certain"),
         (true, 0) => String::new(),
         (true, n) => format!("; {n} less certain, not among them"),
     }
@@ -72,7 +73,7 @@ fn took(s: &Answered) -> String {
         "The application answered {}, {}{}), from request readable to send",
         times(&s.turnaround),
         counted(s.connections, "connection", "connections"),
-        weak(s.solid, s.less_certain)
+        weak(&s.turnaround, s.solid, s.less_certain)
     )
 }
 
@@ -105,7 +106,7 @@ fn alone(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         "Answers came {}, {}{}) after the request was sent; how much of that was the peer's application is not in this recording{}",
         times(&c.response),
         counted(c.connections, "connection", "connections"),
-        weak(c.solid, c.less_certain),
+        weak(&c.response, c.solid, c.less_certain),
         match c.rtt_min_ns {
             Some(ns) => format!(", the fastest round trip took {}", duration(ns)),
             None => String::new(),
@@ -169,7 +170,7 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         "Requests were answered {}, {}{}{pairs})",
         times(&c.response),
         counted(c.connections, "connection", "connections"),
-        weak(c.solid, c.less_certain),
+        weak(&c.response, c.solid, c.less_certain),
     );
     let slow = format!("of the slowest 1 % ({})", c.slowest);
     if theirs >= MOSTLY {

@@ -97,7 +97,7 @@ pub fn answer(
     let trust = Line {
         subject: "quality",
         tone,
-        headline: headline(tone, || sentences::first_words(&quality.sentence)),
+        headline: headline(tone, || sentences::of_quality(&quality.sentence)),
         sentence: quality.sentence.clone(),
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {

@@ -6,6 +6,7 @@ use crate::analyses::drops::{Drops, Group};
 use crate::analyses::napi::Napi;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
+use crate::confidence::speak_for_all;
 use crate::facts::Reason;
 use crate::stat::Distribution;
 
@@ -35,9 +36,9 @@ pub(super) fn or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "–".into(), duration)
 }
 
-/// Whether the certain and strong units speak for all: a few of them say nothing of the many others.
+/// Whether the certain and strong units speak for all.
 pub(super) fn speak(total: &StageTimes) -> bool {
-    total.solid.n.saturating_mul(2) >= total.all.n && total.solid.n > 0
+    speak_for_all(total.solid.n, total.all.n)
 }
 
 /// Units that are less certain than those of a sentence's percentiles, and how long the longest of them took.
@@ -61,6 +62,12 @@ pub(super) fn stands_out(of: &Distribution, least: i64) -> bool {
 /// A sentence up to its first pause.
 pub(super) fn first_words(sentence: &str) -> String {
     words(sentence, 1)
+}
+
+/// What a recording's quality is, without what is said of it besides.
+pub(super) fn of_quality(sentence: &str) -> String {
+    let first = sentence.split(". ").next().unwrap_or(sentence);
+    words(first.strip_prefix("Mind that ").unwrap_or(first), 2)
 }
 
 /// A sentence up to so many of its pauses. A point inside a number is none.

@@ -215,15 +215,9 @@ fn pair(responses: &mut [ResponseRow], turnarounds: &[TurnaroundRow], sockets: &
         let Some(here) = of.first().and_then(|r| ends(r.connection)) else {
             continue;
         };
-        let back = Tuple {
-            saddr: here.tuple.daddr,
-            sport: here.tuple.dport,
-            daddr: here.tuple.saddr,
-            dport: here.tuple.sport,
-        };
         let (first, last) = (here.row.first_ns, here.row.last_ns);
         let lived = |c: &ConnectionId| ends(*c).is_some_and(|s| s.row.first_ns <= last && first <= s.row.last_ns);
-        let peers = by_tuple.get(&back).map_or(&[][..], Vec::as_slice);
+        let peers = by_tuple.get(&here.tuple.reversed()).map_or(&[][..], Vec::as_slice);
         let mut peers = peers.iter().copied().filter(lived);
         // The same addresses in several network namespaces: which of them is not known.
         let (Some(connection), None) = (peers.next(), peers.next()) else {

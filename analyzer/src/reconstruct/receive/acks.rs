@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::skb::Identity;
-use crate::reconstruct::tcp::{Tcp, Tuple};
+use crate::reconstruct::tcp::Tcp;
 
 /// What ACKs acknowledged.
 #[derive(Debug, Default)]
@@ -34,12 +34,6 @@ impl Acks {
         let (_, receiver, una) = *self.of.get(at)?;
         let ends = |c: ConnectionId| tcp.sockets.all.get(c.0 as usize).map(|s| s.tuple);
         let (here, there) = (ends(connection)?, ends(receiver)?);
-        let back = Tuple {
-            saddr: here.daddr,
-            sport: here.dport,
-            daddr: here.saddr,
-            dport: here.sport,
-        };
-        (there == back).then_some(una)
+        (there == here.reversed()).then_some(una)
     }
 }

@@ -26,6 +26,18 @@ pub struct Tuple {
     pub dport: u16,
 }
 
+impl Tuple {
+    /// As the other end's socket has it.
+    pub fn reversed(self) -> Tuple {
+        Tuple {
+            saddr: self.daddr,
+            sport: self.dport,
+            daddr: self.saddr,
+            dport: self.sport,
+        }
+    }
+}
+
 /// What is kept of a socket besides its row.
 #[derive(Debug, Clone)]
 pub struct Socket {

@@ -327,14 +327,14 @@ impl Tcp {
         let ends = socket.as_ref().and_then(|s| s.row.saddr.zip(s.row.daddr));
         let told = ends.and_then(|ends| self.too_big.get(&ends).copied());
         // The message may also be for a later packet of the same flight.
-        let near = |(set, told): (i64, i64)| (set - TOO_BIG_NS..=e.ts).contains(&told);
+        let near = |(set, told): (i64, i64)| (set.saturating_sub(TOO_BIG_NS)..=e.ts).contains(&told);
         let situation = Situation {
             cong_vec: socket.as_ref().and_then(|s| s.cong_vec),
             too_big: cong.map(|c| c.1).zip(told).is_some_and(near),
             aged: socket
                 .as_ref()
                 .and_then(|s| s.last_sign_ns)
-                .is_some_and(|t| e.ts - t >= RTO_MIN_NS),
+                .is_some_and(|t| e.ts.saturating_sub(t) >= RTO_MIN_NS),
             tcp_state: state,
             run: run.map(|r| (r.vec, r.start)),
             in_softirq: e.in_softirq(),
