@@ -168,7 +168,13 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
         }
     }
     let drop = |what: String, d: &DropRow| {
-        Key::new(what, drops::kind(d.expected, d.background).meaning, Kind::Events, true).needs(&["skb:kfree_skb"])
+        // More of the kernel's own traffic without a route is no regression.
+        let (prefix, worse) = match d.background {
+            true => ("drops.background", false),
+            false => ("drops", true),
+        };
+        let meaning = drops::kind(d.expected, d.background).meaning;
+        Key::new(format!("{prefix}.{what}"), meaning, Kind::Events, worse).needs(&["skb:kfree_skb"])
     };
     let here = |d: &DropRow| d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
     for d in f.drops.iter().filter(|d| here(d)) {
@@ -177,7 +183,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
             (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
             _ => "unknown".into(),
         };
-        out.count(drop(format!("drops.{reason}"), d), Exposure::Skbs, b, 1.0);
+        out.count(drop(reason, d), Exposure::Skbs, b, 1.0);
     }
     receive(r, &mut out, block);
     transmit(r, &mut out, block);

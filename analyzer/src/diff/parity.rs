@@ -87,17 +87,21 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         |r| r.facts.capture.cpus.to_string(),
         "The number of CPUs differs: what waits for a CPU waits otherwise.",
     );
-    plain(
-        "machine",
-        |r| match r.facts.capture.part.redacted {
+    let machines = |side| {
+        texts(side, |r| match r.facts.capture.part.redacted {
             true => format!("(redacted) {}", r.facts.capture.machine),
             false => format!("{} {}", r.facts.capture.hostname, r.facts.capture.machine),
-        },
-        match hidden {
-            true => "Whether it is the same machine is not known: the name of the one host is redacted.",
-            false => "They are recordings of different machines: a change may be the machine's.",
-        },
-    );
+        })
+    };
+    let of = |side| texts(side, |r| r.facts.capture.machine.clone());
+    let (x, y) = (machines(b), machines(a));
+    // Two pseudonyms are alike whoever they stand for; two architectures are two machines.
+    let says = match (hidden && of(b) == of(a), x != y) {
+        (true, _) => Some("Whether it is the same machine is not known: the name of a host is redacted."),
+        (false, true) => Some("They are recordings of different machines: a change may be the machine's."),
+        (false, false) => None,
+    };
+    out.push(check("machine", x, y, says.map(|s| (Level::Differs, s))));
     out.push(slices::pseudonyms(b, a));
     out.sort_by_key(|c| c.level);
     out

@@ -32,7 +32,7 @@ pub(super) fn sliced(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
     let says = match (by(not_known), by(|s| !s.subject.is_empty())) {
         (1.., _) => Some((
             Level::Prevents,
-            "It is not known by what a slice was cut: what was cut may be what differs. Cut the original again, or compare the recordings themselves.",
+            "It is not known by what a slice was cut, or how many of its packets are of what was asked for: what was cut may be what differs. Cut the original again, or compare the recordings themselves.",
         )),
         (_, n @ 1..) if n < all.len() => Some((
             Level::Prevents,

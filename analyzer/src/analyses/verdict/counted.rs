@@ -18,6 +18,11 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
     match most(counters) {
         None => (tone, sentence),
         Some(r) => {
+            let sentence = sentence.replacen(
+                "No packet was dropped in this host",
+                "No event tells of a lost packet",
+                1,
+            );
             let s = format!("{sentence} {} rose by {}: {}.", r.name, r.rise, r.says);
             (Tone::Bad, s)
         }
@@ -26,5 +31,5 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
 
 /// The same for the head of the page.
 pub(super) fn headline(counters: Option<&Counters>) -> Option<String> {
-    most(counters).map(|r| format!("{} {}", r.rise, r.says))
+    most(counters).map(|r| format!("{} {}", r.rise, super::sentences::first_words(r.says)))
 }

@@ -18,17 +18,17 @@ fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     ((share * 100.0).round() >= 1.0).then_some((top, share))
 }
 
-/// Who had the CPU in a stage in which units wait for one; empty in others: in which call a reader slept is in the meaning.
+/// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; empty in others: in which call a reader slept is in the meaning.
 fn who(r: &Receive, stage: &str) -> String {
     let asleep = Stage::ReaderAsleep.name();
     let of = || r.blamed.iter().filter(|b| b.stage == stage && b.stage != asleep);
     let whole: i64 = of().fold(0, |sum, b| sum.saturating_add(b.ns));
     let share = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
     let named = of().filter(|b| !b.who.is_empty() && share(b.ns) >= 1.0).take(NAMED);
-    let named: Vec<String> = named.map(|b| format!("{} {:.0} %", b.who, share(b.ns))).collect();
+    let named: Vec<String> = named.map(|b| format!("{} in {:.0} %", b.who, share(b.ns))).collect();
     match named.is_empty() {
         true => String::new(),
-        false => format!(" ({} of it)", named.join(", ")),
+        false => format!(" (mostly {} of it)", named.join(", ")),
     }
 }
 

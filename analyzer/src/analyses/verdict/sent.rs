@@ -175,7 +175,7 @@ fn slowest(t: &Transmit, connections: &[Group]) -> String {
     let named = worst.and_then(|g| Some((g, label(g)?, g.top?)));
     named.map_or_else(String::new, |(g, c, (stage, share))| {
         format!(
-            "; of the others {} took longest, p99 {}, {:.0} % of its time by {}",
+            "; of the others that were held {} took longest, p99 {}, {:.0} % of its time by {}",
             c.label,
             or_dash(g.p99_ns),
             share * 100.0,
@@ -186,14 +186,18 @@ fn slowest(t: &Transmit, connections: &[Group]) -> String {
 
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(t: &Transmit) -> String {
-    let sentence = transmit(t, &[]).1;
     if t.acked == 0 {
-        return first_words(&sentence);
+        return first_words(&none_acked(t).1);
     }
     let total = pick(&t.total, speak(&t.total));
     let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
+    let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0);
     let held = held.map_or_else(String::new, |(c, by)| {
         format!(", {} held most by {}", c.label, limiter(by))
+    });
+    let stuck = t.open_at_least_ns.filter(|ns| *ns >= OPEN_NOTICE_NS);
+    let stuck = stuck.map_or_else(String::new, |ns| {
+        format!("; one has had none for at least {}", duration(ns))
     });
     let queue = longest(t).map_or_else(String::new, |q| {
         format!(
@@ -203,7 +207,7 @@ pub(super) fn headline(t: &Transmit) -> String {
         )
     });
     format!(
-        "sent segments took up to {} to their ACK{held}{queue}",
+        "sent segments took up to {} to their ACK{held}{stuck}{queue}",
         or_dash(total.max_ns)
     )
 }

@@ -198,7 +198,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 counted(d.lost, "packet was", "packets were"),
                 named(&lost, d.lost),
                 when(d),
-                most.first_drop
+                lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
             );
             (Tone::Bad, s)
         }

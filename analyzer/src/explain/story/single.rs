@@ -1,5 +1,7 @@
 //! A connection, a drop, a retransmission, a softirq run, a poll.
 
+use rustc_hash::FxHashSet;
+
 use super::{Id, Kind, Story, Why, places};
 use crate::analyses::verdict::{counted, duration};
 use crate::explain::rows::rows;
@@ -128,8 +130,12 @@ impl Story<'_, '_> {
         let r = f.retransmits.get(n)?;
         // The event names the original; what was sent for it are its companions and copies.
         let original = self.explainer.identity.of(r.index);
-        let (before, _) = self.freed(original, r.time_ns);
-        let lost = match (r.class, before.first()) {
+        let sent = self.sendings(original);
+        // The event comes behind what it sends: what that repairs is the sending before.
+        let this = sent.partition_point(|(ts, _)| *ts <= r.time_ns);
+        let before = this.checked_sub(2).and_then(|i| sent.get(i)).map(|s| s.1);
+        let lost = before.map(|skb| self.freed(&[skb])).unwrap_or_default();
+        let lost = match (r.class, lost.first()) {
             (_, Some(at)) => format!(
                 "; what it sends again was lost in this host ({}: {})",
                 Id::new(Kind::Drop, *at as u32),
@@ -156,9 +162,9 @@ impl Story<'_, '_> {
         self.wanted.positions.push(r.index);
         self.related.extend(r.connection.map(|c| Id::new(Kind::Conn, c.0)));
         if let Some(original) = original {
-            let (before, after) = self.freed(Some(original), r.time_ns);
-            let freed = before.into_iter().chain(after);
-            self.related.extend(freed.map(|at| Id::new(Kind::Drop, at as u32)));
+            let all: Vec<SkbId> = sent.iter().map(|s| s.1).collect();
+            self.related
+                .extend(self.freed(&all).into_iter().map(|at| Id::new(Kind::Drop, at as u32)));
             self.wanted.skbs.push(original);
             self.related.push(Id::new(Kind::Skb, original.0));
             let of = f.tx.iter().filter(|t| t.original == Some(original));
@@ -171,24 +177,22 @@ impl Story<'_, '_> {
         Some(())
     }
 
-    /// Places in `drops` of lost frames of an original: of those that were sent before a time, and of those that are sent then or
-    /// later.
-    fn freed(&self, original: Option<SkbId>, ns: i64) -> (Vec<usize>, Vec<usize>) {
+    /// When an original was sent, and as which life: its companions and copies, by time.
+    fn sendings(&self, original: Option<SkbId>) -> Vec<(i64, SkbId)> {
+        let of = self.facts.lineage.iter().filter(|l| Some(l.parent) == original);
+        let mut sent: Vec<(i64, SkbId)> = of.map(|l| (l.ts_ns, l.child)).collect();
+        sent.sort_unstable();
+        sent
+    }
+
+    /// Places in `drops` of lost frames: of these lives, or of what was cut from them.
+    fn freed(&self, sent: &[SkbId]) -> Vec<usize> {
         let f = self.facts;
-        let edges = f.lineage.iter().filter(|l| Some(l.parent) == original);
-        let sent: Vec<SkbId> = edges.map(|l| l.child).collect();
-        let mut all = f
-            .lineage
-            .iter()
-            .filter(|l| sent.contains(&l.parent))
-            .map(|l| l.child)
-            .collect::<Vec<_>>();
-        all.extend(sent);
-        let lost = places(&f.drops, |d| {
-            d.expected == Some(false) && d.skb_id.is_some_and(|skb| all.contains(&skb))
-        });
-        lost.into_iter()
-            .partition(|at| f.drops.get(*at).is_some_and(|d| d.time_ns < ns))
+        let sent: FxHashSet<SkbId> = sent.iter().copied().collect();
+        let edges = f.lineage.iter().filter(|l| sent.contains(&l.parent));
+        let cut: FxHashSet<SkbId> = edges.map(|l| l.child).collect();
+        let of = |skb: SkbId| sent.contains(&skb) || cut.contains(&skb);
+        places(&f.drops, |d| d.expected == Some(false) && d.skb_id.is_some_and(of))
     }
 
     pub(super) fn softirq(&mut self, n: usize) -> Option<()> {

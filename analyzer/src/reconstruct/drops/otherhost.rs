@@ -163,20 +163,34 @@ impl<'c> Case<'c> {
         // This one is the frame: clones of it were queued before it went on itself.
         let handed_on = own.windows(2).any(|pair| {
             let [from, to] = pair else { return false };
-            let in_bridge = from.kind != "queue" && to.kind != "xmit" && to.time_ns - from.time_ns <= BRIDGE_NS;
+            let came = from.kind != "queue" && from.kind != "xmit";
+            let in_bridge = came && to.kind != "xmit" && to.time_ns.saturating_sub(from.time_ns) <= BRIDGE_NS;
             in_bridge
                 && self
                     .between(from.time_ns, to.time_ns)
+                    .take(STEPS)
                     .any(|h| h.kind == "queue" && self.same_frame(h, from) && self.other_life(h, own))
         });
-        // This one is the clone: the frame came to the bridge just before.
+        // This one is the clone: the frame came to the bridge just before. TCP's own companions are no bridge's clones.
         handed_on
             || first.kind == "queue"
+                && !self.original.contains_key(&skb)
                 && self
                     .between(first.time_ns.saturating_sub(BRIDGE_NS), first.time_ns)
                     .rev()
                     .take(STEPS)
-                    .any(|h| h.kind != "queue" && self.same_frame(first, h) && self.other_life(h, own))
+                    .any(|h| {
+                        let came = h.kind != "queue" && h.kind != "xmit";
+                        came && self.same_frame(first, h) && self.other_life(h, own) && !self.came_from(h, first)
+                    })
+    }
+
+    /// Whether a frame came by the very device that another is queued on: then it is one sent before it, not one that a bridge
+    /// hands to that device.
+    fn came_from(&self, came: &HopRow, queued: &HopRow) -> bool {
+        let before = self.between(came.time_ns.saturating_sub(BRIDGE_NS), came.time_ns);
+        let own = before.rev().take(STEPS).filter(|h| h.skb_id == came.skb_id);
+        own.into_iter().any(|h| h.dev == queued.dev)
     }
 
     fn between(&self, from: i64, to: i64) -> impl DoubleEndedIterator<Item = &'c HopRow> + use<'c> {
@@ -195,7 +209,7 @@ impl<'c> Case<'c> {
     }
 
     fn other_life(&self, h: &HopRow, own: &[&HopRow]) -> bool {
-        let other = own.iter().all(|o| o.skb_id != h.skb_id) && !self.freed.contains(&h.skb_id);
+        let other = own.first().is_none_or(|o| o.skb_id != h.skb_id) && !self.freed.contains(&h.skb_id);
         other
             && self
                 .known

@@ -10,11 +10,14 @@
 //! ```
 //! Source: net/ipv6/ndisc.c, net/ipv6/mcast.c, net/ipv4/tcp_timer.c; sizes by RFC 4861 and RFC 3810.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::otherhost::Hindsight;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
+use crate::facts::SkbId;
 use crate::reconstruct::skb::tables::SkbClass;
-use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// ETH_P_IPV6.
 const IPV6: u16 = 0x86dd;
@@ -29,7 +32,7 @@ const MESSAGES: [u32; 5] = [8, 16, 24, 32, 36];
 const SOCKET: u64 = 4096;
 
 const OWN: &str = "no route, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
-const ALONE: &str = "no route, for a segment of a TCP timer; nothing else in the recording is of its socket, which its program may have left long ago";
+const ALONE: &str = "no route, for a segment of a TCP timer; no task and no byte is seen of its socket, which its program may have left long ago";
 
 /// Who queued a packet.
 #[derive(Debug, Clone, Copy)]
@@ -51,13 +54,20 @@ pub enum By {
 
 /// Judges the rows at these places.
 pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>) {
+    if places.is_empty() {
+        return;
+    }
+    let asked: FxHashSet<SkbId> = places.iter().filter_map(|(at, _)| rows.get(*at)?.skb_id).collect();
+    let sent = known.tx.iter().filter(|t| asked.contains(&t.skb_id));
+    let sent: FxHashMap<SkbId, &TxRow> = sent.map(|t| (t.skb_id, t)).collect();
+    let sockets = Sockets::of(known);
     for (at, by) in places {
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
-            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, known) => {
+            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, known, &sent) => {
                 (row.background, row.why) = (true, OWN);
             }
-            By::Timer(timer) if row.protocol == 0 && !is_of_traffic(*timer, known) => {
+            By::Timer(timer) if row.protocol == 0 && !sockets.own(*timer) => {
                 (row.expected, row.why, row.confidence) = (None, ALONE, Confidence::Unknown);
             }
             _ => {}
@@ -65,27 +75,41 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     }
 }
 
-fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>) -> bool {
+fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>, sent: &FxHashMap<SkbId, &TxRow>) -> bool {
     let Some(life) = row.skb_id.and_then(|id| known.identity.life(id)) else {
         return false;
     };
+    // Who queued it last may only have forwarded it.
+    if sender.ns != life.birth_ns {
+        return false;
+    }
     let task = sender.pid.map(|pid| known.comms.at(pid, sender.ns));
     let kernel = task.is_none_or(|name| name.bytes().starts_with(b"kworker/"));
     let payload = life.bytes.and_then(|b| b.checked_sub(HEADERS));
     let size = payload.is_some_and(|n| MESSAGES.contains(&n));
-    let sent = || known.tx.iter().find(|t| t.skb_id == life.skb_id);
-    kernel && size && life.class != SkbClass::Rx && sent().is_some_and(|t| t.kind == TxKind::Other && t.pid == 0)
+    let sent = sent.get(&life.skb_id);
+    kernel && size && life.class != SkbClass::Rx && sent.is_some_and(|t| t.kind == TxKind::Other && t.pid == 0)
 }
 
-/// Whether a timer is of a socket that sent or received. Where no socket's address is known, nothing tells.
-fn is_of_traffic(timer: u64, known: &Hindsight<'_>) -> bool {
-    let mut any = false;
-    for c in known.connections.iter().filter(|c| c.skaddr != 0) {
-        any = true;
-        let used = c.samples > 0 || c.bytes_read.is_some_and(|n| n > 0) || c.bytes_written.is_some_and(|n| n > 0);
-        if used && (c.skaddr..c.skaddr.saturating_add(SOCKET)).contains(&timer) {
-            return true;
-        }
+/// Addresses of sockets, ascending, and of each whether a task or a byte of it was seen.
+struct Sockets(Vec<(u64, bool)>);
+
+impl Sockets {
+    fn of(known: &Hindsight<'_>) -> Sockets {
+        let named = known.connections.iter().filter(|c| c.skaddr != 0);
+        let seen = named.map(|c| {
+            let bytes = c.bytes_read.is_some_and(|n| n > 0) || c.bytes_written.is_some_and(|n| n > 0);
+            (c.skaddr, c.pid != 0 || c.samples > 0 || bytes)
+        });
+        let mut all: Vec<(u64, bool)> = seen.collect();
+        all.sort_unstable();
+        Sockets(all)
     }
-    !any
+    /// Whether a timer is of a socket that is somebody's. Where no socket's address is known, nothing tells.
+    fn own(&self, timer: u64) -> bool {
+        let below = self.0.partition_point(|s| s.0 <= timer);
+        let near = self.0.get(..below).unwrap_or_default().iter().rev();
+        let mut near = near.take_while(|s| timer - s.0 < SOCKET);
+        self.0.is_empty() || near.any(|s| s.1)
+    }
 }

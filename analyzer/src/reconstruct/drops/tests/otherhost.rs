@@ -136,6 +136,21 @@ fn a_queue_is_no_bridge() {
     assert_eq!(of[0].0, Some(false), "{of:?}");
 }
 
+/// Another segment of its length came over the same two devices just before: that is no copy of it, and no bridge is there.
+#[test]
+fn the_segment_before_is_no_copy() {
+    for (before, freed, expected) in [(COPY, A + FCLONE, Some(false)), (A + FCLONE, COPY, None)] {
+        let mut s = script();
+        over(&mut s, 0, before, 366, "s0", "rs");
+        over(&mut s, 10, freed, 366, "s0", "rs");
+        free(&mut s, 20, freed);
+        over(&mut s, 9_000_000, A + FCLONE, 366, "s0", "rs");
+        SOCK.retransmit(&mut s, T + 9_000_010, 0, SOFT, A, &[]);
+        let of = told(&s.facts());
+        assert_eq!(of[0].0, expected, "{of:?}");
+    }
+}
+
 /// From outside: expected where what this host sends is recorded, else nobody knows who sent it.
 #[test]
 fn from_outside_it_is_expected() {
