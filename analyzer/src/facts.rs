@@ -12,6 +12,7 @@ use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
+use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
@@ -123,6 +124,8 @@ pub struct Facts {
     pub tcp_states: Vec<StateRow>,
     /// View `retransmits`.
     pub retransmits: Vec<RetransmitRow>,
+    /// View `neighbours`.
+    pub neighbours: Vec<NeighbourRow>,
     /// View `drops`.
     pub drops: Vec<DropRow>,
     /// View `counters`.
@@ -236,6 +239,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &NEIGHBOURS,
+                rows: &self.neighbours,
+                names,
+            }),
+            Box::new(Typed {
                 def: &DROPS,
                 rows: &self.drops,
                 names,
@@ -285,6 +293,7 @@ impl Facts {
             tcp_samples: vec![],
             tcp_states: vec![],
             retransmits: vec![],
+            neighbours: vec![],
             drops: vec![],
             unknown: vec![],
             names: Names::default(),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3. Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -184,8 +184,71 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+otherhost() { in_ns b python3 "$lab/neighbour.py" otherhost vb; }
+
+neighbour() {
+    requests=${REQUESTS:-60} sleeps=${SLEEPS:-40} seed=${SEED:-20261122} wrong=02:00:00:00:00:99
+    for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.79.1.1/24 b vb 10.79.1.2/24
+    python3 "$lab/rpc.py" plan "$seed" "$requests" "$sleeps" > "$tmp/plan.csv"
+    in_ns b python3 "$lab/rpc.py" server 10.79.1.2 7000 "$tmp/plan.csv" "$tmp/served.csv" &
+    server=$!
+    ip -n "$id-a" -ts monitor neigh > "$out/monitor.txt" &
+    monitor=$!
+    sleep 1
+    before=$(otherhost)
+    cat > "$tmp/both.sh" <<END
+ip netns exec $id-a python3 rpc.py client 10.79.1.2 7000 $requests &
+python3 neighbour.py wrong 0.3 $id-a va 10.79.1.2 $wrong 0.4 truth.csv
+wait
+END
+    netmortem-record -o neighbour.nmb -- sh both.sh 2> "$tmp/recorder.txt"
+    wait $server
+    after=$(otherhost)
+    kill $monitor
+    cp neighbour.nmb truth.csv "$out/"
+    counts "$out/neighbour.nmb"
+    {
+        cat <<END
+# neighbour
+
+A real recording of request/response over TCP while the client's neighbour entry of the server was wrong for 0.4 s.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh neighbour\` with REQUESTS=$requests SLEEPS=$sleeps SEED=$seed; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+As \`rpc\`, with the addresses 10.79.1.1 (va in a, the client's) and 10.79.1.2 (vb in b, the server's), and beside the client
+
+    python3 neighbour.py wrong 0.3 a va 10.79.1.2 $wrong 0.4 truth.csv
+
+which after 0.3 s runs \`ip neigh replace 10.79.1.2 lladdr $wrong nud permanent dev va\` in a, and 0.4 s later deletes the
+entry. No device has that address, so what a sends meanwhile comes to vb and is freed there as OTHERHOST.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: CLOCK_MONOTONIC (the recording's clock) before and after each of the two commands;
+- \`monitor.txt\`: what \`ip -ts monitor neigh\` in a said of the entry;
+- the kernel's counter of frames that vb dropped because they were for another host (\`neighbour.py otherhost\`), before and after:
+
+      otherhost_dropped   $before $after
+
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+END
+        sums neighbour.nmb counts.txt monitor.txt truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
-*) echo "usage: record-samples.sh sawtooth|rpc OUT_DIR [RECORDER]" >&2; exit 2 ;;
+neighbour) neighbour ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

@@ -18,9 +18,10 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 4] = [
+pub const SAMPLES: [&str; 5] = [
     "sawtooth/sawtooth.nmb",
     "rpc/rpc.nmb",
+    "neighbour/neighbour.nmb",
     "kernel-6.1/netem.nmb",
     "tracedat-loopback/trace.dat",
 ];
@@ -46,6 +47,13 @@ pub fn facts(path: &str) -> Result<Facts, String> {
 pub fn nstat(provenance: &str, name: &str) -> Option<u64> {
     let line = provenance.lines().find(|l| l.split_whitespace().next() == Some(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A counter before and after in a PROVENANCE.md: `otherhost_dropped   0 2`.
+pub fn nstat_pair(provenance: &str, name: &str) -> Option<(u64, u64)> {
+    let line = provenance.lines().find(|l| l.split_whitespace().next() == Some(name))?;
+    let mut words = line.split_whitespace().skip(1).map(|w| w.parse().ok());
+    Some((words.next()??, words.next()??))
 }
 
 /// Rows of a comma-separated file by column name.

@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, drops, counters, tcp                 \
+//! Facts -> quality, application, lifetimes, napi, drops, neighbours, counters, tcp     \
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -15,6 +15,7 @@ pub mod drops;
 pub mod exemplars;
 pub mod lifetimes;
 pub mod napi;
+pub mod neighbours;
 pub mod overtime;
 pub mod quality;
 pub mod receive;
@@ -66,6 +67,8 @@ pub struct Answers {
     pub napi: Outcome<napi::Napi>,
     /// What was dropped, why, and does it matter?
     pub drops: Outcome<drops::Drops>,
+    /// Did frames go to a wrong link-layer address?
+    pub neighbours: Vec<neighbours::Spell>,
     /// What did the kernel's own counters say?
     pub counters: Outcome<counters::Counters>,
     /// How did TCP connections do?
@@ -106,6 +109,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         rayon::join(host, || rayon::join(lives, || application::answer(facts)))
     };
     let drops = drops::answer(facts);
+    let neighbours = neighbours::answer(facts);
     let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
@@ -117,7 +121,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &receive,
         (&transmit, &breakdown),
         &napi,
-        (&drops, &counters),
+        (&drops, &neighbours, &counters),
         &tcp,
     );
     Answers {
@@ -129,6 +133,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         lifetimes,
         napi,
         drops,
+        neighbours,
         counters,
         tcp,
         exemplars,

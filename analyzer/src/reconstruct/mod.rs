@@ -5,6 +5,7 @@
 //!        ├─ tcp (sockets, samples, states, retransmits) ─────────────────┼─ receive (ledger) ── drops
 //!        ├─ thread, comms (who ran, slept, was called what) ─────────────┼─ transmit (ledger)
 //!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
+//!        ├─ neighbours (entries of ARP and neighbour discovery)
 //!        ├─ application (requests and answers: whose time) <─ reads of receive, sends of transmit, thread
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
@@ -21,6 +22,7 @@ pub mod drops;
 pub mod limiters;
 pub mod lineage;
 pub mod napi;
+pub mod neighbours;
 pub mod observer;
 pub mod receive;
 mod run;

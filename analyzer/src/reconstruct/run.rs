@@ -9,7 +9,8 @@ use super::dispatch::{Lost, Walk, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, drops, limiters, lineage, napi, observer, receive, skb, skew, softirq, tcp, transmit, xmits,
+    application, balances, drops, limiters, lineage, napi, neighbours, observer, receive, skb, skew, softirq, tcp,
+    transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
@@ -30,8 +31,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let ((polls, no_polls), timers) = rayon::join(
-        || polls.rows(&softirqs, &comms),
+    let (((polls, no_polls), neighbours), timers) = rayon::join(
+        || (polls.rows(&softirqs, &comms), neighbours::walk(&trace, &comms)),
         || Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses()),
     );
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
@@ -255,6 +256,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,
         retransmits: tcp.retransmits,
+        neighbours,
         drops,
         unknown,
         counters,

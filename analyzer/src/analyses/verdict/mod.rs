@@ -6,6 +6,7 @@ use crate::analyses::breakdown::{Breakdown, Group};
 use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
+use crate::analyses::neighbours::Spell;
 use crate::analyses::quality::{Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
@@ -15,6 +16,7 @@ use crate::ingest::CaptureInfo;
 
 mod application;
 mod counted;
+mod neighbours;
 mod received;
 mod sent;
 mod sentences;
@@ -86,7 +88,7 @@ pub fn answer(
     receive: &Outcome<Receive>,
     (transmit, breakdown): (&Outcome<Transmit>, &Breakdown),
     napi: &Outcome<Napi>,
-    (drops, counters): (&Outcome<Drops>, &Outcome<Counters>),
+    (drops, spells, counters): (&Outcome<Drops>, &[Spell], &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
     let tone = match quality.level {
@@ -136,14 +138,20 @@ pub fn answer(
     let counted = counters.findings();
     let dropped = |d| {
         let of = sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counted);
-        counted::with_the_counted(of, counted)
+        let of = counted::with_the_counted(of, counted);
+        neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
     };
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
     let lost = get(drops).is_ok_and(|d| sentences::drops(d).0 == Tone::Bad);
     let by_events = lost.then(|| drops_line.headline.clone());
     let by_counters = [sentences::the_card(counted), counted::headline(counted)];
-    let dropped: Vec<String> = by_events.into_iter().chain(by_counters.into_iter().flatten()).collect();
+    let why = neighbours::headline(spells);
+    let dropped: Vec<String> = by_events
+        .into_iter()
+        .chain(why)
+        .chain(by_counters.into_iter().flatten())
+        .collect();
     vec![
         trust,
         in_words(

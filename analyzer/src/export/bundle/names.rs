@@ -28,6 +28,8 @@ pub struct Names {
     v6: BTreeMap<Ipv6Addr, Ipv6Addr>,
     /// Last three bytes of solicited-node addresses.
     solicited: BTreeMap<[u8; 3], [u8; 3]>,
+    /// Link-layer addresses.
+    link: BTreeMap<[u8; 6], [u8; 6]>,
 }
 
 /// Threads of the kernel whose names say nothing of a host.
@@ -150,6 +152,17 @@ impl Names {
         *self.v6.entry(a).or_insert_with(|| Ipv6Addr::from(base | n))
     }
 
+    /// The pseudonym of a link-layer address of Ethernet; none, broadcast and multicast ones stay.
+    pub fn link(&mut self, a: [u8; 6]) -> [u8; 6] {
+        let [first, ..] = a;
+        if a == [0; 6] || first & 1 != 0 {
+            return a;
+        }
+        // Locally administered.
+        let [_, b, c, d] = (self.link.len() as u32 + 1).to_be_bytes();
+        *self.link.entry(a).or_insert([0x02, 0x4e, 0x4d, b, c, d])
+    }
+
     /// The pseudonym of `1.2.3.4:80` or `[::1]:80`; what is neither becomes empty.
     pub fn socket(&mut self, text: &str) -> String {
         match text.parse::<SocketAddr>() {
@@ -160,7 +173,8 @@ impl Names {
 
     /// Names and addresses that have a pseudonym: how many.
     pub fn counts(&self) -> (usize, usize) {
-        (self.names.len(), self.v4.len() + self.v6.len() + self.solicited.len())
+        let addresses = self.v4.len() + self.v6.len() + self.solicited.len() + self.link.len();
+        (self.names.len(), addresses)
     }
 }
 

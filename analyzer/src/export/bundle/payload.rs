@@ -20,6 +20,8 @@ enum Holds {
     Address4,
     Address6,
     SockAddr,
+    /// A link-layer address of which six bytes are kept.
+    Link,
     /// A word of the kernel: kept up to its NUL.
     Word,
     /// Not known: bytes become 0.
@@ -162,6 +164,7 @@ fn holds(f: &EventFormat, name: &str, size: u32, kind: FieldKind) -> Option<Hold
     match (kind, size) {
         (_, 4) if address => Some(Holds::Address4),
         (_, 28) if address => Some(Holds::SockAddr),
+        (_, 32) if f.system == "neigh" && ["lladdr", "new_lladdr"].contains(&name) => Some(Holds::Link),
         (_, 16) if name.ends_with("_v6") || ["gw6", "primary_key6", "src", "dst"].contains(&name) => {
             Some(Holds::Address6)
         }
@@ -205,6 +208,14 @@ fn replace(holds: Holds, names: &mut Names, bytes: &mut [u8], endian: Endian) {
                 _ => {}
             }
             bytes.iter_mut().skip(end).for_each(|b| *b = 0);
+        }
+        Holds::Link => {
+            let old = bytes.first_chunk::<6>().copied().unwrap_or_default();
+            // What stands behind an address may be left of an older record.
+            bytes.fill(0);
+            if let Some(to) = bytes.first_chunk_mut::<6>() {
+                *to = names.link(old);
+            }
         }
         Holds::Word => {
             let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());

@@ -225,6 +225,8 @@ fn a_redacted_bundle_says_the_same_of_others() {
                 }
             }
         }
+        let held = before.neighbours.iter().flat_map(|n| [n.before, n.after]).flatten();
+        secrets.extend(held.filter_map(|h| Some(h.lladdr?.bytes().to_vec())));
         // Names of three letters may be part of words; tasks of the kernel keep theirs.
         let comms = capture
             .comms
@@ -375,4 +377,18 @@ fn threads_of_a_napi() {
     assert_eq!(task("napi/br-secret-3"), "napi/d1-3");
     assert_eq!(task("napi/vm-db1"), "napi/d2");
     assert_eq!(names.dev(b"br-secret"), b"d1");
+}
+
+/// Those of hosts have a pseudonym, each its own; those of all hosts, or of none, stay.
+#[test]
+fn link_layer_addresses() {
+    let mut names = Names::default();
+    let (a, b) = ([0x16, 0xc7, 0xdc, 0xa6, 0x65, 6], [2, 0, 0, 0, 0, 0x99]);
+    let (p, q) = (names.link(a), names.link(b));
+    assert!(p != q && p != a && q != b);
+    assert_eq!((names.link(a), names.link(b)), (p, q));
+    for kept in [[0; 6], [0xff; 6], [1, 0, 0x5e, 0, 0, 1]] {
+        assert_eq!(names.link(kept), kept);
+    }
+    assert_eq!(names.counts(), (0, 2));
 }

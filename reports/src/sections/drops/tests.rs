@@ -98,3 +98,42 @@ fn single_frees_have_their_ids() {
     facts.drops.retain(|row| row.expected == Some(true));
     assert_eq!(tables(&built(&facts)).len(), 1);
 }
+
+/// A neighbour that had another address for a while is a row; hostile names are shown as names.
+#[test]
+fn a_neighbour_whose_address_changed_has_its_row() {
+    use netmortem_analyzer::analyses::neighbours::Spell;
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });
+    let before = tables(&build(&answers)).len();
+    answers.neighbours.push(Spell {
+        dev: "s0".into(),
+        address: "10.9.2.1".into(),
+        lladdr: "02:00:00:00:00:99".into(),
+        state: "permanent".into(),
+        before: "02:00:00:00:00:10".into(),
+        after: None,
+        from_ns: fixture::START + 1_000_000_000,
+        to_ns: None,
+        by: "<b>ip (42), over netlink".into(),
+        strayed: 3,
+        first_drop: Some(0),
+        resent: 1,
+        confidence: netmortem_analyzer::Confidence::Certain,
+    });
+    let section = build(&answers);
+    let all = tables(&section);
+    assert_eq!(all.len(), before + 1);
+    let row = &all[before].rows[0];
+    assert_eq!(row[0], Cell::Badge(Severity::Bad, "look".into()));
+    assert_eq!(row[3], Cell::Code("02:00:00:00:00:99 permanent".into()));
+    assert_eq!(
+        (&row[4], &row[5]),
+        (&Cell::At(1_000_000_000), &Cell::Text("the end".into()))
+    );
+    assert_eq!(
+        (&row[7], &row[9], &row[10]),
+        (&Cell::Unknown, &Cell::Count(3), &Cell::Count(1))
+    );
+}

@@ -1,0 +1,137 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::{Spell, answer};
+use crate::Confidence;
+use crate::analyses::verdict::Tone;
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::neighbours::tables::{Held, LinkAddr, NeighbourRow};
+
+const GOOD: u8 = 0x10;
+const WRONG: u8 = 0x99;
+const REACHABLE: u8 = 2;
+const FAILED: u8 = 0x20;
+const PERMANENT: u8 = 0x80;
+
+fn held(last: u8, state: u8) -> Option<Held> {
+    Some(Held {
+        lladdr: LinkAddr::of(&[2, 0, 0, 0, 0, last], 6).filter(|_| last != 0),
+        state,
+    })
+}
+fn row(t: i64, event: &'static str, before: Option<Held>, after: Option<Held>) -> NeighbourRow {
+    NeighbourRow {
+        time_ns: t,
+        cpu: 0,
+        event,
+        dev: Name::new(b"s0"),
+        address: IpAddr::V4(Ipv4Addr::new(10, 9, 2, 1)),
+        before,
+        after,
+        err: Some(0),
+        netlink: 0,
+        task: Name::default(),
+        pid: 0,
+        confidence: Confidence::Certain,
+    }
+}
+/// Made wrong over netlink, deleted, resolved anew.
+fn wrong_for_a_while() -> Vec<NeighbourRow> {
+    let by_ip = NeighbourRow {
+        netlink: 42,
+        pid: 42,
+        task: Name::new(b"ip"),
+        ..row(100, "update", held(GOOD, REACHABLE), held(WRONG, PERMANENT))
+    };
+    vec![
+        by_ip,
+        row(500, "update", held(WRONG, PERMANENT), held(WRONG, FAILED)),
+        row(501, "cleanup_and_release", held(WRONG, FAILED), None),
+        row(600, "create", None, None),
+        row(601, "event_send_done", held(0, 1), None),
+        row(602, "update", held(0, 1), held(GOOD, REACHABLE)),
+        row(700, "event_send_done", held(GOOD, 8), None),
+    ]
+}
+fn of(rows: Vec<NeighbourRow>) -> Vec<Spell> {
+    let mut f = Facts::empty();
+    f.neighbours = rows;
+    answer(&f)
+}
+
+#[test]
+fn a_wrong_address_is_told_with_its_time_and_who_set_it() {
+    let got = of(wrong_for_a_while());
+    assert_eq!(got.len(), 1);
+    let s = &got[0];
+    assert_eq!((s.address.as_str(), s.dev.as_str()), ("10.9.2.1", "s0"));
+    assert_eq!(
+        (s.lladdr.as_str(), s.state.as_str()),
+        ("02:00:00:00:00:99", "permanent")
+    );
+    assert_eq!((s.from_ns, s.to_ns), (100, Some(500)));
+    assert_eq!(s.before, "02:00:00:00:00:10");
+    assert_eq!(s.after.as_deref(), Some("02:00:00:00:00:10"));
+    assert_eq!(s.by, "ip (42), over netlink");
+    assert!(!s.matters());
+}
+
+/// An entry that only comes and goes with one address has no spell; one that goes and comes again wrong has two.
+#[test]
+fn only_another_address_makes_a_spell() {
+    let same = [
+        row(1, "update", held(0, 1), held(GOOD, REACHABLE)),
+        row(2, "update", held(GOOD, REACHABLE), held(GOOD, 4)),
+        row(3, "timer_handler", held(GOOD, FAILED), None),
+        row(4, "update", held(GOOD, FAILED), held(GOOD, REACHABLE)),
+    ];
+    assert_eq!(of(same.to_vec()), []);
+    let mut again = wrong_for_a_while();
+    again.truncate(3);
+    again.push(row(600, "update", held(0, 1), held(WRONG, REACHABLE)));
+    let got = of(again);
+    let times: Vec<_> = got.iter().map(|s| (s.from_ns, s.to_ns, s.before.as_str())).collect();
+    assert_eq!(
+        times,
+        [(100, Some(500), "02:00:00:00:00:10"), (600, None, "02:00:00:00:00:10")]
+    );
+    assert_eq!(got[1].after, None);
+}
+
+/// Two namespaces with a device of one name: their entries cannot be told apart, so nothing is said.
+#[test]
+fn entries_of_two_namespaces_are_left_alone() {
+    let two = [
+        row(1, "update", held(0, 1), held(GOOD, REACHABLE)),
+        row(2, "create", None, None),
+        row(3, "update", held(0, 1), held(WRONG, REACHABLE)),
+    ];
+    assert_eq!(of(two.to_vec()), []);
+    let unseen = [
+        row(1, "update", held(0, 1), held(GOOD, REACHABLE)),
+        row(2, "update", held(WRONG, REACHABLE), held(WRONG, 4)),
+        row(3, "update", held(GOOD, REACHABLE), held(0x11, REACHABLE)),
+    ];
+    assert_eq!(of(unseen.to_vec()), []);
+}
+
+/// An update that the kernel refused changes nothing.
+#[test]
+fn a_refused_update_is_none() {
+    let refused = NeighbourRow {
+        err: Some(-1),
+        ..row(100, "update", held(GOOD, PERMANENT), held(WRONG, PERMANENT))
+    };
+    assert_eq!(of(vec![refused]), []);
+}
+
+/// Without anything that went wrong the line on drops says nothing of it.
+#[test]
+fn a_change_alone_is_no_news() {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(0);
+    f.neighbours = wrong_for_a_while();
+    let line = |f: &Facts| crate::analyses::answer(f).verdict.remove(4);
+    assert!(!line(&f).sentence.contains("10.9.2.1"), "{:?}", line(&f));
+    assert_ne!(line(&f).tone, Tone::Bad);
+}

@@ -1,0 +1,68 @@
+//! A neighbour that had another link-layer address for a while, where something went wrong meanwhile.
+
+use super::Tone;
+use super::sentences::{counted, duration};
+use crate::analyses::neighbours::Spell;
+
+fn what(s: &Spell) -> String {
+    let strayed = (s.strayed > 0).then(|| {
+        format!(
+            "{} came to a device that {} not addressed to",
+            counted(s.strayed, "frame", "frames"),
+            if s.strayed == 1 { "it was" } else { "they were" }
+        )
+    });
+    let resent = (s.resent > 0).then(|| format!("{} sent again", counted(s.resent, "segment was", "segments were")));
+    let said: Vec<String> = strayed.into_iter().chain(resent).collect();
+    said.join(", ")
+}
+
+/// Adds the worst of them to the line on drops.
+pub(super) fn with_the_neighbours(
+    (tone, sentence): (Tone, String),
+    spells: &[Spell],
+    start_ns: Option<i64>,
+) -> (Tone, String) {
+    let mut matter = spells.iter().filter(|s| s.matters());
+    let Some(s) = matter.next() else {
+        return (tone, sentence);
+    };
+    let seconds = |ns: i64| format!("{:.3} s", ns.saturating_sub(start_ns.unwrap_or(0)) as f64 / 1e9);
+    let to = s.to_ns.map_or_else(|| "the end".into(), seconds);
+    let before = match &s.after {
+        Some(after) if *after == s.before => format!("{} before and after", s.before),
+        Some(after) => format!("{} before, {after} after", s.before),
+        None => format!("{} before", s.before),
+    };
+    let more = match matter.count() {
+        0 => String::new(),
+        n => format!(" {} more had.", counted(n as u64, "neighbour", "neighbours")),
+    };
+    let said = format!(
+        "{} on {} was {} from {} to {to} ({before}; set by {}): of what was queued on {} then, {}; that this went by that neighbour is inferred.{more}",
+        s.address,
+        s.dev,
+        s.lladdr,
+        seconds(s.from_ns),
+        s.by,
+        s.dev,
+        what(s)
+    );
+    let tone = if tone == Tone::Bad { tone } else { Tone::Notice };
+    (tone, format!("{sentence} {said}"))
+}
+
+/// The same for the head of the page.
+pub(super) fn headline(spells: &[Spell]) -> Option<String> {
+    let s = spells.iter().find(|s| s.matters())?;
+    let long = s.to_ns.map_or_else(
+        || "until the end".into(),
+        |to| format!("for {}", duration(to.saturating_sub(s.from_ns))),
+    );
+    Some(format!(
+        "{} on {} had another link-layer address {long}, {} meanwhile",
+        s.address,
+        s.dev,
+        what(s)
+    ))
+}

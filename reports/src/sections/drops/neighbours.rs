@@ -1,0 +1,71 @@
+//! Neighbours that had another link-layer address for a while, and what went wrong then. In: `Answers::neighbours`.
+
+use netmortem_analyzer::analyses::neighbours::Spell;
+
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Severity, Table};
+use crate::sections::Input;
+use crate::sections::shared::{name_cell, truncation};
+
+/// Rows of the table.
+const ROWS: usize = 20;
+
+/// What the figures are.
+const HOW: &str = "Astray: frames queued on the device in that time that came to a device they were not addressed to; sent again: TCP \
+                   segments queued on it then that were; that either went by this neighbour is inferred.";
+
+/// The table and how to see every event; nothing where no address changed.
+pub fn changed(input: &Input<'_>) -> Vec<Block> {
+    let spells = &input.answers.neighbours;
+    if spells.is_empty() {
+        return vec![];
+    }
+    let row = |s: &Spell| {
+        let judged = match s.matters() {
+            true => Cell::Badge(Severity::Bad, "look".into()),
+            false => Cell::Text("changed".into()),
+        };
+        vec![
+            judged,
+            name_cell(&s.address),
+            name_cell(&s.dev),
+            name_cell(&format!("{} {}", s.lladdr, s.state)),
+            Cell::At(input.since_start(s.from_ns)),
+            s.to_ns
+                .map_or(Cell::Text("the end".into()), |to| Cell::At(input.since_start(to))),
+            name_cell(&s.before),
+            s.after.as_deref().map_or(Cell::Unknown, name_cell),
+            Cell::Text(Text::name(&s.by)),
+            Cell::Count(s.strayed),
+            Cell::Count(s.resent),
+        ]
+    };
+    let table = Table {
+        caption: "Neighbours whose link-layer address changed".into(),
+        columns: vec![
+            Column::text(""),
+            Column::text("neighbour"),
+            Column::text("device"),
+            Column::text("was"),
+            Column::in_unit("from", "s"),
+            Column::in_unit("to", "s"),
+            Column::text("before"),
+            Column::text("after"),
+            Column::text("set by"),
+            Column::number("astray"),
+            Column::number("sent again"),
+        ],
+        rows: spells.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            spells.len().min(ROWS),
+            spells.len(),
+            "those with most frames astray first",
+            "show neighbours INPUT",
+        ),
+    };
+    vec![
+        Block::Table(table),
+        Block::Paragraph(HOW.into()),
+        Block::Code(vec!["netmortem show neighbours INPUT".into()]),
+    ]
+}
