@@ -14,6 +14,7 @@ pub mod facts;
 pub mod fleet;
 pub mod ingest;
 pub mod name;
+mod nearby;
 pub mod reconstruct;
 pub mod settings;
 pub mod stat;

@@ -205,6 +205,20 @@ impl<'c> Trace<'c> {
             payload,
         }
     }
+    /// Hands over the records of one CPU in order, some at a time.
+    #[inline]
+    pub fn some_of_cpu(&self, cpu: u16, mut to: impl FnMut(&[Rec])) {
+        let streams: Vec<&[Rec]> = self.recs.of_cpu(cpu).collect();
+        match streams.as_slice() {
+            [one] => one.chunks(AT_ONCE).for_each(to),
+            _ => self
+                .of_cpu(cpu)
+                .copied()
+                .collect::<Vec<Rec>>()
+                .chunks(AT_ONCE)
+                .for_each(&mut to),
+        }
+    }
     /// The records of one CPU in order.
     pub fn of_cpu(&self, cpu: u16) -> impl Iterator<Item = &Rec> {
         let mut parts: Vec<std::iter::Peekable<std::slice::Iter<'_, Rec>>> =

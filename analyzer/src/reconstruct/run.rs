@@ -2,10 +2,11 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
-use super::dispatch::{Lost, Walk, together};
+use super::dispatch::{Lost, Walk, on_cpu, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
@@ -14,53 +15,93 @@ use super::{
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
+use crate::nearby::Nearby;
+
+/// What needs no skb's identity.
+struct Before {
+    comms: Comms,
+    tcp: tcp::Tcp,
+    threads: Threads,
+    /// Rows, and what the capture lacks for them.
+    softirqs: (Vec<softirq::tables::SoftirqRow>, Vec<String>),
+    polls: (Vec<napi::tables::PollRow>, Vec<String>),
+    neighbours: Vec<neighbours::tables::NeighbourRow>,
+    timers: Timers,
+}
+
+fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
+    let comms = Comms::read(trace, capture);
+    let (tcp, threads) = rayon::join(|| tcp::run(trace, &comms), || Threads::read(trace));
+    let (runs, polls) = (softirq::Softirqs::new(trace, capture), napi::Polls::new(trace));
+    let of_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
+        let (mut of_runs, mut of_polls) = (runs.on(cpu), polls.on(cpu));
+        on_cpu(trace, cpu, &mut [&mut of_runs, &mut of_polls]);
+        (of_runs.finish(), of_polls.machine.finish())
+    });
+    let (of_runs, of_polls): (Vec<_>, Vec<_>) = of_cpu.unzip();
+    let softirqs = runs.rows(of_runs, &comms);
+    let ((polls, neighbours), timers) = rayon::join(
+        || {
+            (
+                polls.rows(of_polls, &softirqs.0, &comms),
+                neighbours::walk(trace, &comms),
+            )
+        },
+        || Timers::read(trace, &capture.kallsyms, &tcp.sockets.addresses()),
+    );
+    Before {
+        comms,
+        tcp,
+        threads,
+        softirqs,
+        polls,
+        neighbours,
+        timers,
+    }
+}
 
 /// Runs every tracker over the trace.
 pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
-    // Two independent halves first, then what needs both.
-    let (mut identity, (comms, mut tcp, threads, (softirqs, no_softirq), polls)) = rayon::join(
-        || skb::identify(&trace, capture),
-        || {
-            let comms = Comms::read(&trace, capture);
-            let (tcp, threads) = rayon::join(|| tcp::run(&trace, &comms), || Threads::read(&trace));
-            let (softirqs, polls) = rayon::join(|| softirq::run(&trace, capture, &comms), || napi::walk(&trace));
-            (comms, tcp, threads, softirqs, polls)
-        },
-    );
+    let (mut identity, before) = rayon::join(|| skb::identify(&trace, capture), || before(&trace, capture));
+    let Before {
+        comms,
+        mut tcp,
+        threads,
+        softirqs: (softirqs, no_softirq),
+        polls: (polls, no_polls),
+        neighbours,
+        timers,
+    } = before;
     let reasons = trace
         .schema
         .format("skb", "kfree_skb")
         .and_then(|f| ValueTable::of(f, "reason"));
-    let (((polls, no_polls), neighbours), timers) = rayon::join(
-        || (polls.rows(&softirqs, &comms), neighbours::walk(&trace, &comms)),
-        || Timers::read(&trace, &capture.kallsyms, &tcp.sockets.addresses()),
-    );
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
-    let ((rx, drops, clock_skew, mut lineage, cost, mut observer), (passes, mut tx)) = rayon::join(
+    let ((rx, drops, mut lineage, cost, mut observer), (clock_skew, passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
                 comms: &comms,
-                softirqs: &softirqs,
-                polls: &polls,
+                softirqs: Nearby::of(&softirqs),
+                polls: Nearby::of(&polls),
             };
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
             let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
-            let mut skew = skew::walk(&trace);
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
-            together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut skew, &mut lineage]);
-            let (mut rx, drops, skew, lineage) = (rx.finish(), drops.finish(), skew.finish(), lineage.finish());
+            together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage]);
+            let (mut rx, drops, lineage) = (rx.finish(), drops.finish(), lineage.finish());
             let cost = observer::Observer::new(&trace);
             let of_rx = observer::receive(&cost, &mut rx.rows);
-            (rx, drops, skew, lineage, cost, of_rx)
+            (rx, drops, lineage, cost, of_rx)
         },
         || {
             let mut passes = xmits::walk(&trace, capture, &identity);
             let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
-            together(&trace, for_tx, &mut [&mut passes, &mut sent]);
-            let passes = passes.finish();
+            let mut skew = skew::walk(&trace);
+            together(&trace, for_tx, &mut [&mut passes, &mut sent, &mut skew]);
+            let (passes, skew) = (passes.finish(), skew.finish());
             let inputs = transmit::Inputs {
                 identity: &identity,
                 tcp: &tcp,
@@ -72,7 +113,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 acks_recorded: trace.info.recorded("tcp:tcp_probe"),
             };
             let tx = sent.finish().rows(&inputs);
-            (passes, tx)
+            (skew, passes, tx)
         },
     );
     identity.forget_events();
@@ -111,25 +152,6 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let mut missing_events: Vec<String> = unknown.iter().map(|r| r.because.clone()).collect();
     missing_events.sort();
     missing_events.dedup();
-    let mut stats = std::mem::take(&mut identity.stats);
-    stats.push(StatRow {
-        name: "time_inversions",
-        value: trace.inversions,
-        severity: Severity::Info,
-        advice: "records older than their predecessor on the same CPU; order on the CPU is kept",
-    });
-    stats.push(StatRow {
-        name: "short_payloads",
-        value: trace.short_payloads.load(std::sync::atomic::Ordering::Relaxed),
-        severity: Severity::Warning,
-        advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
-    });
-    stats.push(StatRow {
-        name: "rx_unclaimed",
-        value: rx.unclaimed,
-        severity: Severity::Warning,
-        advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
-    });
     // Of joined bundles the snapshots are the first one's only: what the kernel counted in another time says nothing of these events.
     let counted = trace.info.joined.is_empty();
     let (counters, too_many) = if counted {
@@ -137,36 +159,23 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     } else {
         Default::default()
     };
-    if too_many > 0 {
-        stats.push(StatRow {
-            name: "counters_left_out",
-            value: too_many,
-            severity: Severity::Warning,
-            advice: "counters of the kernel that are in no row: the recording has more than any host",
-        });
-    }
-    stats.push(StatRow {
-        name: "unseen_switches",
-        value: threads.unseen,
-        severity: Severity::Info,
-        advice: "task switches that no sched_switch told: seen by whose events follow; between the two events nothing is known",
-    });
-    let mut locations = FxHashMap::default();
-    let freed = identity.lives.iter().map(|l| l.death_location).chain(drops.locations());
-    for address in freed.filter(|a| *a != 0) {
-        locations
-            .entry(address)
-            .or_insert_with(|| capture.kallsyms.resolve(address).map(|(name, _)| name.to_string()));
-    }
-    let locations = locations.into_iter().filter_map(|(a, n)| Some((a, n?))).collect();
-    let turns = application::compute(&application::Inputs {
+    let stats = Noticed {
+        of_skbs: std::mem::take(&mut identity.stats),
+        unclaimed: rx.unclaimed,
+        counters_left_out: too_many,
+        unseen_switches: threads.unseen,
+    };
+    let stats = stats.rows(&trace);
+    let asked = application::Inputs {
         reads: &rx.reads,
         sends: &tx.sends,
         sockets: &tcp.sockets,
         threads: &threads,
         comms: &comms,
         lost: &Lost::of(&trace.gaps),
-    });
+    };
+    let freed = || identity.lives.iter().map(|l| l.death_location).chain(drops.locations());
+    let (locations, turns) = rayon::join(|| names(capture, freed()), || application::compute(&asked));
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     tcp.count_segments(&tx.again, retransmits_recorded);
@@ -250,13 +259,13 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         event_cost_ns,
         balances,
         limiters,
+        neighbours,
         turnarounds: turns.turnarounds,
         responses: turns.responses,
         connections,
         tcp_samples: tcp.samples,
         tcp_states: tcp.states,
         retransmits: tcp.retransmits,
-        neighbours,
         drops,
         unknown,
         counters,
@@ -270,4 +279,63 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             ..trace.info
         },
     }
+}
+
+/// What was noticed on the way.
+struct Noticed {
+    of_skbs: Vec<StatRow>,
+    unclaimed: u64,
+    counters_left_out: u64,
+    unseen_switches: u64,
+}
+
+impl Noticed {
+    fn rows(self, trace: &Trace<'_>) -> Vec<StatRow> {
+        let mut stats = self.of_skbs;
+        stats.extend([
+            StatRow {
+                name: "time_inversions",
+                value: trace.inversions,
+                severity: Severity::Info,
+                advice: "records older than their predecessor on the same CPU; order on the CPU is kept",
+            },
+            StatRow {
+                name: "short_payloads",
+                value: trace.short_payloads.load(std::sync::atomic::Ordering::Relaxed),
+                severity: Severity::Warning,
+                advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
+            },
+            StatRow {
+                name: "rx_unclaimed",
+                value: self.unclaimed,
+                severity: Severity::Warning,
+                advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
+            },
+        ]);
+        if self.counters_left_out > 0 {
+            stats.push(StatRow {
+                name: "counters_left_out",
+                value: self.counters_left_out,
+                severity: Severity::Warning,
+                advice: "counters of the kernel that are in no row: the recording has more than any host",
+            });
+        }
+        stats.push(StatRow {
+            name: "unseen_switches",
+            value: self.unseen_switches,
+            severity: Severity::Info,
+            advice: "task switches that no sched_switch told: seen by whose events follow; between the two events nothing is known",
+        });
+        stats
+    }
+}
+
+/// What places in the kernel are called.
+fn names(capture: &Capture, places: impl Iterator<Item = u64>) -> FxHashMap<u64, String> {
+    let mut known: FxHashMap<u64, Option<String>> = FxHashMap::default();
+    for address in places.filter(|a| *a != 0) {
+        let name = || capture.kallsyms.resolve(address).map(|(name, _)| name.to_string());
+        known.entry(address).or_insert_with(name);
+    }
+    known.into_iter().filter_map(|(a, n)| Some((a, n?))).collect()
 }

@@ -14,12 +14,14 @@ use crate::ingest::{Event, GapRow, Schema, Trace};
 
 mod gaps;
 mod lost;
+mod on_cpu;
 #[cfg(test)]
 mod tests;
 mod together;
 
 pub use gaps::Gaps;
 pub use lost::Lost;
+pub use on_cpu::{Machine, Routed, on_cpu};
 pub use together::{Party, Walk, ready, together};
 
 /// A state machine fed by events in time order.

@@ -1,6 +1,7 @@
 //! Who ran the work that a unit of the receive path met.
 
 use super::tables::PollRow;
+use crate::nearby::Nearby;
 use crate::reconstruct::context::RunBy;
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
@@ -8,7 +9,7 @@ use crate::reconstruct::softirq::tables::SoftirqRow;
 #[derive(Debug)]
 pub struct Ran<'f> {
     /// By (start, CPU).
-    softirqs: &'f [SoftirqRow],
+    softirqs: Nearby<'f, SoftirqRow>,
     polls: &'f [PollRow],
     /// Positions in `polls` by CPU, in order of end.
     of_cpu: Vec<Vec<u32>>,
@@ -28,15 +29,15 @@ impl<'f> Ran<'f> {
             }
         }
         Ran {
-            softirqs,
+            softirqs: Nearby::of(softirqs),
             polls,
             of_cpu,
         }
     }
     /// The softirq run of a CPU that began at `start_ns`: its `run_by`, and its `blame` for the wait before it.
     pub fn softirq(&self, cpu: u16, start_ns: i64) -> Option<&'f SoftirqRow> {
-        let at = self.softirqs.partition_point(|r| (r.start_ns, r.cpu) < (start_ns, cpu));
-        self.softirqs.get(at).filter(|r| (r.start_ns, r.cpu) == (start_ns, cpu))
+        let run = self.softirqs.row(|r| (r.start_ns, r.cpu) < (start_ns, cpu));
+        run.filter(|r| (r.start_ns, r.cpu) == (start_ns, cpu))
     }
     /// The poll in which a packet came up on a CPU at `ts`: the first to end behind it, or the one before when that had not
     /// flushed yet. `None` when no poll is known to have run then.

@@ -20,4 +20,4 @@ mod tests;
 mod tracker;
 
 pub use lookup::Ran;
-pub use tracker::walk;
+pub use tracker::Polls;

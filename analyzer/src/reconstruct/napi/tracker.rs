@@ -15,14 +15,15 @@ use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::{Cpu, RunBy};
-use crate::reconstruct::dispatch::{Gaps, Routes, Tracker};
+use crate::reconstruct::dispatch::{Routed, Routes, Tracker};
 use crate::reconstruct::softirq::tables::{NET_RX, SoftirqRow};
 
 /// The device name of the per-CPU backlog, which has no GRO entries.
 const BACKLOG: &[u8] = b"(no_device)";
 
+/// The machine.
 #[derive(Default)]
-struct OnCpu {
+pub struct OnCpu {
     state: Cpu,
     /// Last packet seen behind the last poll, which used its full weight: of its flush, or of the next poll.
     flush: Option<Flush>,
@@ -32,7 +33,7 @@ struct OnCpu {
 
 /// What tells who ran a poll.
 #[derive(Clone, Copy)]
-struct By {
+pub struct By {
     pid: i32,
     /// Start of the softirq run.
     softirq: Option<i64>,
@@ -53,6 +54,10 @@ impl Tracker for OnCpu {
 }
 
 impl OnCpu {
+    /// What it found.
+    pub fn finish(self) -> OfCpu {
+        OfCpu(self.rows)
+    }
     fn packet(&mut self, e: &Event<'_>) {
         if let Some(f) = self.flush.as_mut().filter(|f| !f.over && e.in_softirq()) {
             f.last = Some(e.ts);
@@ -115,35 +120,29 @@ impl OnCpu {
     }
 }
 
-/// Polls whose runner is not yet known.
-pub struct Walked {
-    rows: Vec<(PollRow, By)>,
-    missing: Vec<String>,
+/// Polls, walked CPU by CPU.
+pub struct Polls<'t> {
+    trace: &'t Trace<'t>,
+    routes: Routes<OnCpu>,
 }
 
-/// Reads the trace.
-pub fn walk(trace: &Trace<'_>) -> Walked {
-    let routes = routes(trace);
-    let per_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
-        let mut t = OnCpu::default();
-        let mut gaps = Gaps::of(trace.gaps.iter().filter(|g| g.cpu == u32::from(cpu)).collect());
-        for r in trace.of_cpu(cpu).filter(|r| routes.wants(r.kind)) {
-            gaps.until(r.ts, |g| t.gap(g));
-            routes.feed(trace, &mut t, &trace.alone(r));
-        }
-        t.rows
-    });
-    let mut rows: Vec<(PollRow, By)> = per_cpu.collect::<Vec<_>>().concat();
-    rows.par_sort_by_key(|(r, _)| (r.end_ns, r.cpu));
-    Walked {
-        rows,
-        missing: routes.missing,
+/// The polls of one CPU, whose runners are not yet known.
+pub struct OfCpu(Vec<(PollRow, By)>);
+
+impl<'t> Polls<'t> {
+    /// Of a trace.
+    pub fn new(trace: &'t Trace<'t>) -> Polls<'t> {
+        let routes = routes(trace);
+        Polls { trace, routes }
     }
-}
-
-impl Walked {
+    /// The machine of a CPU.
+    pub fn on(&self, cpu: u16) -> Routed<'_, OnCpu> {
+        Routed::new(self.trace, cpu, &self.routes, OnCpu::default())
+    }
     /// Rows in order of end.
-    pub fn rows(self, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+    pub fn rows(self, of: Vec<OfCpu>, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+        let mut rows: Vec<(PollRow, By)> = of.into_iter().flat_map(|of| of.0).collect();
+        rows.par_sort_by_key(|(r, _)| (r.end_ns, r.cpu));
         let ran = Ran::new(softirqs, &[]);
         let who = |(mut row, by): (PollRow, By)| {
             row.run_by = match row.context {
@@ -153,7 +152,7 @@ impl Walked {
             };
             row
         };
-        (self.rows.into_iter().map(who).collect(), self.missing)
+        (rows.into_iter().map(who).collect(), self.routes.missing)
     }
 }
 

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::cost::per_event;
 use crate::ingest::{Merged, Trace};
+use crate::nearby::{place_between, place_near};
 
 /// Counts events and says what they cost.
 pub struct Observer<'t> {
@@ -59,44 +60,13 @@ fn before<const N: usize>(
         // A stage that took no time ends where it began.
         let place = match (last.filter(|(of, _)| *of == ts), near.filter(|n| *n <= len)) {
             (Some((_, place)), _) => place,
-            (None, None) => parted(0, len, |i| at(i) < ts),
-            (None, Some(from)) => parted_near(from, len, |i| at(i) < ts),
+            (None, None) => place_between(0, len, |i| at(i) < ts),
+            (None, Some(from)) => place_near(from, len, |i| at(i) < ts),
         };
         last = Some((ts, place));
         near = Some(place);
         place
     })
-}
-
-/// The first of `[from, to)` for which `early` is false, all before it being early.
-fn parted(mut from: usize, mut to: usize, early: impl Fn(usize) -> bool) -> usize {
-    while from < to {
-        let middle = from + (to - from) / 2;
-        match early(middle) {
-            true => from = middle + 1,
-            false => to = middle,
-        }
-    }
-    from
-}
-
-/// The same of `[0, len)`, in steps that double from a place near it.
-fn parted_near(near: usize, len: usize, early: impl Fn(usize) -> bool) -> usize {
-    let mut step = 1;
-    if near < len && early(near) {
-        let mut from = near + 1;
-        while from + step < len && early(from + step) {
-            from += step + 1;
-            step *= 2;
-        }
-        return parted(from, len.min(from + step), early);
-    }
-    let mut to = near;
-    while to >= step && !early(to - step) {
-        to -= step;
-        step *= 2;
-    }
-    parted(to.saturating_sub(step), to, early)
 }
 
 impl<'t> Observer<'t> {
@@ -170,7 +140,7 @@ impl<'t> Observer<'t> {
     fn within(&self, p: &Part, ts: i64) -> u64 {
         let early = |i: usize| self.recs.at(i as u32).is_some_and(|r| r.ts < ts);
         let (from, to) = (p.from as usize, p.to as usize);
-        (parted(from, to, early) - from) as u64
+        (place_between(from, to, early) - from) as u64
     }
     /// Events on a CPU in `[from, to)`.
     pub fn on_cpu(&self, cpu: u16, from: i64, to: i64, near: &mut Near) -> u64 {

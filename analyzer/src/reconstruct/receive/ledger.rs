@@ -3,6 +3,7 @@
 use super::tables::{RxEnd, RxRow, RxStart, Stage, StageTimes};
 use super::unit::Unit;
 use crate::name::Name;
+use crate::nearby::Nearby;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::{PollContext, PollRow};
@@ -10,16 +11,16 @@ use crate::reconstruct::softirq::tables::SoftirqRow;
 use crate::reconstruct::thread::Threads;
 
 /// What the ledger asks of others.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Asks<'f> {
     /// What threads did meanwhile.
     pub threads: &'f Threads,
     /// What they are called.
     pub comms: &'f Comms,
     /// Softirq runs by (start, CPU).
-    pub softirqs: &'f [SoftirqRow],
+    pub softirqs: Nearby<'f, SoftirqRow>,
     /// Polls by end.
-    pub polls: &'f [PollRow],
+    pub polls: Nearby<'f, PollRow>,
 }
 
 /// Ends of polls of other CPUs between a packet's reception and the end of its own poll, at most.
@@ -27,18 +28,16 @@ const OTHER_POLLS: usize = 64;
 
 impl Asks<'_> {
     fn softirq(&self, start: i64, cpu: u16) -> Option<&SoftirqRow> {
-        let at = self
-            .softirqs
-            .binary_search_by_key(&(start, cpu), |r| (r.start_ns, r.cpu));
-        self.softirqs.get(at.ok()?)
+        let run = self.softirqs.row(|r| (r.start_ns, r.cpu) < (start, cpu));
+        run.filter(|r| (r.start_ns, r.cpu) == (start, cpu))
     }
     fn run_by(&self, u: &Unit) -> Option<RunBy> {
         if let Some(start) = u.recv_softirq {
             return self.softirq(start, u.cpu).map(|r| r.run_by);
         }
         let recv = u.recv.filter(|_| u.recv_in_task)?;
-        let from = self.polls.partition_point(|p| p.end_ns < recv);
-        let mut next = self.polls.get(from..)?.iter().take(OTHER_POLLS);
+        let from = self.polls.place(|p| p.end_ns < recv);
+        let mut next = self.polls.rows().get(from..)?.iter().take(OTHER_POLLS);
         next.find(|p| p.cpu == u.cpu && p.context == PollContext::Task)
             .map(|p| p.run_by)
     }

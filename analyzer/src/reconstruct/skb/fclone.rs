@@ -99,7 +99,8 @@ struct Learn {
     /// Frames queued, by address modulo [`STRIDE`].
     queued: FxHashMap<u64, u64>,
     frames: u64,
-    highest: u64,
+    /// Retransmits were recorded.
+    again: bool,
     /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
     /// receives before the queueing returns, and what answers is queued on the same CPU.
     last: FxHashMap<i64, (u32, u64)>,
@@ -108,6 +109,28 @@ struct Learn {
 }
 
 impl Tracker for Learn {}
+
+/// The highest address of a packet's skb.
+#[derive(Default)]
+struct Highest(u64);
+
+impl Tracker for Highest {}
+
+/// Whether pointers were hashed: 32 bits of them are left where the kernel's have 64. The first few packets tell.
+fn hashed(trace: &Trace<'_>) -> bool {
+    let mut routes = Routes::<Highest>::new("fclone");
+    routes.on::<NetifReceiveSkb<'static>>(&trace.schema, |t, _, p| t.0 = t.0.max(p.skbaddr));
+    routes.on::<NapiGroReceiveEntry<'static>>(&trace.schema, |t, _, p| t.0 = t.0.max(p.skbaddr));
+    routes.on::<NetDevQueue<'static>>(&trace.schema, |t, _, p| t.0 = t.0.max(p.skbaddr));
+    let mut highest = Highest::default();
+    for e in trace.events(|kind| routes.wants(kind)) {
+        routes.feed(trace, &mut highest, &e);
+        if highest.0 > u64::from(u32::MAX) {
+            return false;
+        }
+    }
+    highest.0 > 0
+}
 
 /// The thread, or below 0 the CPU in interrupts.
 fn context(e: &Event<'_>) -> i64 {
@@ -134,17 +157,20 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
             t.resent.push((e.index, frame));
         }
     });
-    routes.on::<NetifReceiveSkb<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
-    routes.on::<NapiGroReceiveEntry<'static>>(&trace.schema, |t, _, p| t.highest = t.highest.max(p.skbaddr));
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
-        t.last.insert(context(e), (e.index, p.skbaddr));
-        t.highest = t.highest.max(p.skbaddr);
+        if t.again {
+            t.last.insert(context(e), (e.index, p.skbaddr));
+        }
         t.frames += 1;
         *t.queued.entry(p.skbaddr % STRIDE).or_insert(0) += 1;
         t.originals
             .below(p.skbaddr, |d| *t.distances.entry(d).or_insert(0) += 1);
     });
-    let mut learn = Learn::default();
+    let resends = trace.info.events.get("tcp:tcp_retransmit_skb");
+    let mut learn = Learn {
+        again: resends.is_some_and(|n| *n > 0),
+        ..Learn::default()
+    };
     routes.run(trace, &mut learn);
     let wide = trace
         .schema
@@ -153,7 +179,7 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         .and_then(|f| f.field("skbaddr"))
         .is_some_and(|f| f.size == 8);
     let retransmits = std::mem::take(&mut learn.resent);
-    let mut layout = learn.layout(wide, tells);
+    let mut layout = learn.layout(wide && hashed(trace), tells);
     if layout.hashed || retransmits.is_empty() {
         return layout;
     }
@@ -174,8 +200,8 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
 }
 
 impl Learn {
-    fn layout(self, wide: bool, tells: bool) -> Layout {
-        if wide && self.highest > 0 && self.highest <= u64::from(u32::MAX) {
+    fn layout(self, hashed: bool, tells: bool) -> Layout {
+        if hashed {
             return Layout {
                 hashed: true,
                 ..Layout::default()

@@ -22,5 +22,5 @@ pub mod tables;
 mod tests;
 mod tracker;
 
-pub use run::run;
+pub use run::Softirqs;
 pub use squeeze::{Counted, Limits};

@@ -15,62 +15,106 @@ use rayon::prelude::*;
 use super::squeeze::Limits;
 use super::tables::{SoftirqRow, VECTORS};
 use super::tracker::{OnCpu, Tells, is_ksoftirqd};
-use crate::ingest::Trace;
+use crate::ingest::{Event, Rec, Trace};
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::{BH_OFF, RunBy, Who};
-use crate::reconstruct::dispatch::{Gaps, Routes, Tracker};
+use crate::reconstruct::dispatch::{Gaps, Machine, Routes, Tracker};
 
 /// Records looked at for a sign of bottom halves off.
 const LOOK: usize = 100_000;
 
-/// Reads the trace; rows in order of start. The sentences say what the capture does not have.
-pub fn run(trace: &Trace<'_>, capture: &Capture, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
-    let routes = routes(trace);
-    let limits = Limits::of(capture);
-    let tells = Tells {
-        bh_off: (0..trace.recs.len().min(LOOK)).any(|i| trace.event(i).is_some_and(|e| e.flags & BH_OFF != 0)),
-        irqs: trace.info.recorded("irq:irq_handler_entry"),
-        polls: trace.info.recorded("napi:napi_poll"),
-        raises: trace.info.recorded("irq:softirq_raise"),
-    };
-    let per_cpu = trace.recs.cpus().into_par_iter().map(|cpu| {
-        let mut t = OnCpu::new(cpu, limits, tells);
-        walk(trace, &routes, cpu, &mut t);
-        t.rows
-    });
-    let mut rows: Vec<SoftirqRow> = per_cpu
-        .collect::<Vec<_>>()
-        .into_iter()
-        .flatten()
-        .map(|(row, who)| named(row, who, comms))
-        .collect();
-    rows.par_sort_by_key(|r| (r.start_ns, r.cpu));
-    (rows, routes.missing)
+/// Runs, walked CPU by CPU.
+pub struct Softirqs<'t> {
+    trace: &'t Trace<'t>,
+    routes: Routes<OnCpu>,
+    limits: Limits,
+    tells: Tells,
+    entry: Option<u16>,
 }
 
-fn walk(trace: &Trace<'_>, routes: &Routes<OnCpu>, cpu: u16, t: &mut OnCpu) {
-    let entry = trace.schema.format("irq", "softirq_entry").map(|f| f.id);
-    let mut gaps = Gaps::of(trace.gaps.iter().filter(|g| g.cpu == u32::from(cpu)).collect());
-    let mut passed = None;
-    for r in trace.of_cpu(cpu) {
-        gaps.until(r.ts, |g| {
-            passed = None;
+impl<'t> Softirqs<'t> {
+    /// Of a trace.
+    pub fn new(trace: &'t Trace<'t>, capture: &Capture) -> Softirqs<'t> {
+        let looked = 0..trace.recs.len().min(LOOK);
+        Softirqs {
+            trace,
+            routes: routes(trace),
+            limits: Limits::of(capture),
+            tells: Tells {
+                bh_off: looked
+                    .into_iter()
+                    .any(|i| trace.event(i).is_some_and(|e| e.flags & BH_OFF != 0)),
+                irqs: trace.info.recorded("irq:irq_handler_entry"),
+                polls: trace.info.recorded("napi:napi_poll"),
+                raises: trace.info.recorded("irq:softirq_raise"),
+            },
+            entry: trace.schema.format("irq", "softirq_entry").map(|f| f.id),
+        }
+    }
+    /// The machine of a CPU.
+    pub fn on(&self, cpu: u16) -> Runs<'_> {
+        Runs {
+            routes: &self.routes,
+            entry: self.entry,
+            gaps: Gaps::of_cpu(self.trace, cpu),
+            passed: None,
+            machine: OnCpu::new(cpu, self.limits, self.tells),
+        }
+    }
+    /// Rows in order of start. The sentences say what the capture does not have.
+    pub fn rows(self, of: Vec<OfCpu>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
+        let runs = of.into_iter().flat_map(|of| of.0);
+        let mut rows: Vec<SoftirqRow> = runs.map(|(row, who)| named(row, who, comms)).collect();
+        rows.par_sort_by_key(|r| (r.start_ns, r.cpu));
+        (rows, self.routes.missing)
+    }
+}
+
+/// The runs of one CPU, without names.
+pub struct OfCpu(Vec<(SoftirqRow, Who)>);
+
+/// Follows one CPU.
+pub struct Runs<'w> {
+    routes: &'w Routes<OnCpu>,
+    entry: Option<u16>,
+    gaps: Gaps<'w>,
+    /// The last record, when nobody looked at it.
+    passed: Option<Rec>,
+    machine: OnCpu,
+}
+
+impl Runs<'_> {
+    /// What it found.
+    pub fn finish(mut self) -> OfCpu {
+        self.machine.cut();
+        OfCpu(self.machine.rows)
+    }
+}
+
+impl Machine for Runs<'_> {
+    fn wants(&self, kind: u16) -> bool {
+        self.routes.wants(kind)
+    }
+    fn record(&mut self, trace: &Trace<'_>, r: &Rec, e: Option<&Event<'_>>) {
+        let t = &mut self.machine;
+        let passed = &mut self.passed;
+        self.gaps.until(r.ts, |g| {
+            *passed = None;
             t.gap(g);
         });
-        if !t.waits() && !routes.wants(r.kind) {
-            passed = Some(r);
-            continue;
+        if !t.waits() && !self.routes.wants(r.kind) {
+            *passed = Some(*r);
+            return;
         }
         if let Some(p) = passed.take() {
-            t.passed(&trace.alone(p));
+            t.passed(&trace.alone(&p));
         }
-        let e = trace.alone(r);
-        t.before(&e, Some(e.kind) == entry);
-        routes.feed(trace, t, &e);
+        let e = e.copied().unwrap_or_else(|| trace.alone(r));
+        t.before(&e, Some(e.kind) == self.entry);
+        self.routes.feed(trace, t, &e);
         t.after(&e);
     }
-    t.cut();
 }
 
 fn routes(trace: &Trace<'_>) -> Routes<OnCpu> {

@@ -1,5 +1,7 @@
 //! State changes of one thread, summed so that any interval is divided without walking through it.
 
+use crate::nearby::{place_between, place_near};
+
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -113,9 +115,18 @@ impl Timeline {
             before = Some(*c);
         }
     }
-    /// Time spent in each state from the first change to `ts`; before it, unknown time counts backwards.
-    fn until(&self, ts: i64) -> [i64; STATES] {
-        let Some(k) = self.changes.partition_point(|c| c.0 <= ts).checked_sub(1) else {
+    /// How many changes there are up to a time.
+    fn changes(&self, ts: i64, near: Option<usize>) -> usize {
+        let early = |i: usize| self.changes.get(i).is_some_and(|c| c.0 <= ts);
+        match near {
+            Some(near) => place_near(near, self.changes.len(), early),
+            None => place_between(0, self.changes.len(), early),
+        }
+    }
+    /// Time spent in each state from the first change to `ts`, up to which there are so many changes; before the first,
+    /// unknown time counts backwards.
+    fn until(&self, ts: i64, changes: usize) -> [i64; STATES] {
+        let Some(k) = changes.checked_sub(1) else {
             let mut sum = [0; STATES];
             let first = self.changes.first().map_or(ts, |c| c.0);
             add(&mut sum, State::Unknown, ts.wrapping_sub(first));
@@ -143,7 +154,9 @@ impl Timeline {
     }
     /// Divides `[from, to)`.
     pub fn split(&self, from: i64, to: i64) -> Split {
-        let (a, b) = (self.until(from), self.until(to));
+        let begun = self.changes(from, None);
+        let over = self.changes(to, Some(begun));
+        let (a, b) = (self.until(from, begun), self.until(to, over));
         let of = |s: State| {
             let at = |sum: &[i64; STATES]| sum.get(s as usize).copied().unwrap_or(0);
             at(&b).wrapping_sub(at(&a))

@@ -4,6 +4,7 @@ use super::flow::{Flow, Of};
 use super::packet::{Cause, Packet};
 use super::sends::Append;
 use crate::confidence::Confidence;
+use crate::nearby::place_near;
 
 /// Bytes of the send calls against bytes of the segments.
 pub(super) struct Bytes<'a> {
@@ -67,16 +68,20 @@ impl<'a> Bytes<'a> {
             .copied()
             .unwrap_or((0, Confidence::Weak))
     }
-    /// The append that brought a byte, and how sure that is.
-    pub(super) fn of(&self, offset: u64, epoch: u32) -> Option<(&'a Append, Confidence)> {
+    /// The append that brought a byte, and how sure that is. `near`: where the last was.
+    pub(super) fn of(&self, offset: u64, epoch: u32, near: &mut usize) -> Option<(&'a Append, Confidence)> {
         let (shift, sure) = self.shift(epoch);
         let x = u64::try_from(offset as i64 - shift).ok()?;
-        let i = self.ends.partition_point(|end| *end <= x);
+        let early = |i: usize| self.ends.get(i).is_some_and(|end| *end <= x);
+        let i = place_near(*near, self.ends.len(), early);
+        *near = i;
         self.appends.get(i).map(|a| (a, sure))
     }
-    /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence.
-    pub(super) fn unsent(&self, index: u32, sent: u64, epoch: u32) -> i64 {
-        let n = self.appends.partition_point(|a| a.index <= index);
+    /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence. `near`: where the last was.
+    pub(super) fn unsent(&self, index: u32, sent: u64, epoch: u32, near: &mut usize) -> i64 {
+        let early = |i: usize| self.appends.get(i).is_some_and(|a| a.index <= index);
+        let n = place_near(*near, self.appends.len(), early);
+        *near = n;
         let written = n.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
         written as i64 + self.shift(epoch).0 - sent as i64
     }

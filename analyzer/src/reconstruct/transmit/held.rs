@@ -1,6 +1,7 @@
 //! Pieces of time in which a write queue was held, and their sums over any interval.
 
 use super::stages::Stage;
+use crate::nearby::place_near;
 
 /// A piece of time in which the write queue was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,10 @@ impl Limits {
         Once(self.total)
     }
     /// Sums up to a time.
-    fn until(&self, t: i64) -> Sums {
-        let n = self.pieces.partition_point(|p| p.from < t);
+    fn until(&self, t: i64, near: &mut usize) -> Sums {
+        let early = |i: usize| self.pieces.get(i).is_some_and(|p| p.from < t);
+        let n = place_near(*near, self.pieces.len(), early);
+        *near = n;
         let Some((i, p)) = n.checked_sub(1).and_then(|i| Some((i, self.pieces.get(i)?))) else {
             return Sums::default();
         };
@@ -68,9 +71,9 @@ impl Limits {
         add(&mut s, p.stage, t.min(p.to).saturating_sub(p.from), p.weak);
         s
     }
-    /// ns by wait inside `[from, to)`.
-    pub(super) fn over(&self, from: i64, to: i64) -> Sums {
-        let (a, b) = (self.until(from), self.until(to));
+    /// ns by wait inside `[from, to)`. `near`: where the last was.
+    pub(super) fn over(&self, from: i64, to: i64, near: &mut usize) -> Sums {
+        let (a, b) = (self.until(from, near), self.until(to, near));
         std::array::from_fn(|i| b[i].saturating_sub(a[i]))
     }
 }

@@ -5,12 +5,10 @@ use rustc_hash::FxHashMap;
 
 use super::adopt::adopt;
 use super::again::segments;
-use super::bytes::Bytes;
 use super::censor;
 use super::device::Device;
-use super::flow::{Flow, Of, Segment, Shared, bare, build};
-use super::held::{HELD, Once};
-use super::limits::limits;
+use super::flow::{Flow, Of, Shared, bare};
+use super::held::Once;
 use super::order::{doubted, in_order};
 use super::packet::Packet;
 use super::routes::{Inputs, Transmit};
@@ -18,7 +16,6 @@ use super::sends::{Call, sends};
 use super::stages::{Stage, StageTimes};
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
-use super::unanswered::full;
 use super::windows::header;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -33,8 +30,6 @@ use crate::reconstruct::timers::Kind;
 const UDP_PROTOCOLS: [u16; 2] = [17, 136];
 /// UDP header, bytes.
 const UDP_HEADER: u32 = 8;
-/// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
-const WEAK_SHARE: i64 = 20;
 
 /// All rows, by start, what held each write queue, and what each retransmission sent.
 pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Transmit {
@@ -92,13 +87,13 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         told,
         lost,
     };
-    let of_flows: Vec<(Vec<TxRow>, Once)> = flows
+    let of_flows: Vec<(Vec<Vec<TxRow>>, Once)> = flows
         .par_iter()
         .zip(headers)
         .map(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
         .collect();
     let once = flows.iter().zip(&of_flows).map(|(flow, of)| (flow.0, of.1)).collect();
-    let mut parts: Vec<Vec<TxRow>> = of_flows.into_iter().map(|of| of.0).collect();
+    let mut parts: Vec<Vec<TxRow>> = of_flows.into_iter().flat_map(|of| of.0).collect();
     let others = others.par_iter().filter_map(|i| t.packets.get(*i as usize));
     parts.push(
         others
@@ -154,87 +149,14 @@ fn own(packets: &mut [Packet], flows: &mut [(ConnectionId, Of<'_>)], adopted: &[
 
 pub(super) struct Ledger<'l> {
     pub(super) inputs: &'l Inputs<'l>,
-    calls: &'l [Call],
+    pub(super) calls: &'l [Call],
     /// Some send call's bytes are known.
-    told: bool,
+    pub(super) told: bool,
     /// When events of some CPU were lost.
     pub(super) lost: &'l Lost,
 }
 
 impl Ledger<'_> {
-    fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> (Vec<TxRow>, Once) {
-        let flow = build(of, shared, header.or(shared.header));
-        let bytes = Bytes::align(of, &flow, shared.packets);
-        let limits = limits(of, &flow, &bytes, shared.packets);
-        let mut rows: Vec<TxRow> = Vec::with_capacity(flow.segments.len() + flow.control.len());
-        for seg in &flow.segments {
-            let Some(p) = shared.packets.get(seg.packet as usize) else {
-                continue;
-            };
-            // No window of this socket says how long its headers are: those of other sockets need not be.
-            let link = if header.is_some() {
-                seg.link
-            } else {
-                seg.link.min(Confidence::Weak)
-            };
-            let mut row = self.begin(p, TxKind::Tcp, link);
-            row.bytes = Some(flow.payload(p));
-            let mut weak = 0;
-            if let Some((append, sure)) = bytes.of(seg.start, seg.epoch) {
-                row.confidence = row.confidence.min(sure);
-                let (handed, call) = (append.by.min(p.ts), self.calls.get(append.call as usize));
-                let enter = call.and_then(|c| c.enter);
-                (row.start_ns, row.start) = match enter {
-                    Some(t) => (t.min(handed), TxStart::Sendmsg),
-                    None => (append.from.min(handed), TxStart::WriteQueue),
-                };
-                if let Some(call) = call {
-                    row.censored = call.cut.then_some(Censored::Start);
-                    row.confidence = row.confidence.min(call.link);
-                    (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
-                    in_call(
-                        &mut row.stages,
-                        &self.inputs.threads.split(call.pid, row.start_ns, handed),
-                    );
-                }
-                let held = limits.over(handed, p.ts);
-                for (stage, ns) in HELD.iter().zip(held) {
-                    row.stages.set(*stage, (ns > 0).then_some(ns));
-                }
-                weak = held.last().copied().unwrap_or(0);
-                // A pause that windows seem to explain may have been pacing.
-                if !self.inputs.timers.pacing_told {
-                    weak = weak.saturating_add(held.iter().take(2).fold(0i64, |a, b| a.saturating_add(*b)));
-                }
-                let known = held.iter().take(HELD.len()).fold(0i64, |sum, ns| sum.wrapping_add(*ns));
-                let rest = p.ts.wrapping_sub(handed).wrapping_sub(known);
-                if p.call == Some(append.call) && rest > 0 {
-                    row.stages.add(Stage::Send, Some(rest));
-                }
-            } else {
-                // What it waited for before it was queued is not known: no claim about the rest is one about the whole.
-                row.confidence = row.confidence.min(Confidence::Weak);
-                // Written before the first call of the recording.
-                row.censored = (self.told && !flow.born).then_some(Censored::Start);
-            }
-            let mut row = self.tcp_end(row, p, seg, shared);
-            censor::by_ends(&mut row, || censor::outstanding(of, p.ts, self.inputs.end_ns));
-            censor::by_loss(&mut row, self.lost, |gap| censor::before_loss(of, p.ts, gap));
-            if weak.saturating_mul(WEAK_SHARE) > row.total_ns {
-                row.confidence = row.confidence.min(Confidence::Weak);
-            }
-            rows.push(row);
-        }
-        let control = flow.control.iter().filter_map(|i| shared.packets.get(*i as usize));
-        // Every packet that comes to an established socket is a probe.
-        let unanswered = self.inputs.acks_recorded && of.probes.is_empty();
-        rows.extend(control.map(|p| match unanswered && full(p) {
-            true => self.unanswered(p),
-            false => self.packet(p, header.is_some()),
-        }));
-        (rows, limits.once())
-    }
-
     /// A row that begins with the packet's queue.
     pub(super) fn begin(&self, p: &Packet, kind: TxKind, link: Confidence) -> TxRow {
         let life = self.inputs.identity.life(p.skb);
@@ -272,43 +194,9 @@ impl Ledger<'_> {
         segments.filter(|s| s.dev == p.dev).filter_map(|s| s.started_ns).min()
     }
 
-    fn tcp_end(&self, mut row: TxRow, p: &Packet, seg: &Segment, shared: &Shared<'_>) -> TxRow {
-        let again = seg.last_rtx.and_then(|i| shared.packets.get(i as usize));
-        row.retransmits = seg.rtx;
-        if let Some(r) = again {
-            row.stages.set(Stage::Recovery, Some(r.ts.wrapping_sub(p.ts)));
-            let of = r.retransmit.and_then(|i| self.inputs.tcp.retransmits.get(i as usize));
-            row.recovery_by = of.map(|x| x.class);
-        }
-        let sent = again.unwrap_or(p);
-        let device = Device::of(self.inputs, &mut row.stages, sent, seg.acked);
-        row.confidence = row.confidence.min(device.link);
-        let last = match (seg.acked, device.dropped) {
-            (Some(t), _) => {
-                row.end = TxEnd::Acked;
-                row.t_ack_ns = Some(t);
-                if device.taken && t >= device.ended {
-                    let done = device.completed.filter(|c| *c <= t);
-                    let late = done.filter(|c| *c > device.ended);
-                    row.stages
-                        .set(Stage::Completion, late.map(|c| c.wrapping_sub(device.ended)));
-                    row.stages
-                        .set(Stage::Network, Some(t.wrapping_sub(done.unwrap_or(device.ended))));
-                }
-                t
-            }
-            (None, Some(t)) => {
-                row.end = TxEnd::Dropped;
-                t
-            }
-            (None, None) => device.ended,
-        };
-        finish(row, last)
-    }
-
     /// A packet that no ACK of the recording ends: UDP, ICMP, ARP, TCP control.
     /// `measured`: that it has no payload was measured, where it may have some.
-    fn packet(&self, p: &Packet, measured: bool) -> TxRow {
+    pub(super) fn packet(&self, p: &Packet, measured: bool) -> TxRow {
         let udp = UDP_PROTOCOLS.contains(&p.protocol);
         let tcp = p.connection.is_some() || TCP_PROTOCOLS.contains(&p.protocol) || p.class == SkbClass::TxClone;
         // Whose it is, or how long its headers are, is not known: it may carry payload.
@@ -381,7 +269,7 @@ impl Flow {
 
 /// Time in the send call: asleep is a full send buffer, else the call's own work. What is not known of the thread stays
 /// unattributed.
-fn in_call(stages: &mut StageTimes, s: &Split) {
+pub(super) fn in_call(stages: &mut StageTimes, s: &Split) {
     let slept = s.asleep_ns.wrapping_add(s.waking_ns).wrapping_add(s.idle_exit_ns);
     let ran = s.running_ns.wrapping_add(s.run_queue_ns);
     stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));

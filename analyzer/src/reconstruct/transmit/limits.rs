@@ -77,16 +77,20 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
         probe: 0,
         timer: 0,
         state: 0,
+        written: 0,
         unacked: 0,
         armed: false,
         recovery: false,
     };
     let mut last_tx: Option<i64> = None;
+    let mut near = 0;
     for (k, seg) in flow.segments.iter().enumerate() {
         let Some(p) = packets.get(seg.packet as usize) else {
             continue;
         };
-        let handed = bytes.of(seg.start, seg.epoch).map(|(a, _)| (a.by.min(p.ts), a.call));
+        let handed = bytes
+            .of(seg.start, seg.epoch, &mut near)
+            .map(|(a, _)| (a.by.min(p.ts), a.call));
         let from = handed.map(|(t, _)| last_tx.map_or(t, |l| l.max(t)));
         let same_call = p.call.is_some() && p.call == handed.map(|h| h.1);
         w.interval(k, from.unwrap_or(p.ts), p, same_call, &mut out);
@@ -143,6 +147,8 @@ struct Walk<'w, 'f> {
     probe: usize,
     timer: usize,
     state: usize,
+    /// Appends up to the last question.
+    written: usize,
     /// First segment that was not acknowledged at the current probe.
     unacked: usize,
     /// The pacing timer is armed.
@@ -307,7 +313,7 @@ impl Walk<'_, '_> {
             .get(self.unacked)
             .map_or(0, |g| (sent as i64 - inflight - g.start as i64).max(0) / self.mss);
         let packets = (count(k) - count(self.unacked.min(k)) - gone).max(0);
-        let unsent = self.bytes.unsent(index, sent, epoch);
+        let unsent = self.bytes.unsent(index, sent, epoch, &mut self.written);
         let held = Held {
             inflight,
             packets,

@@ -7,8 +7,8 @@
 //! sys_enter_send* ─> tcp_sendmsg_locked ... ─> [write queue: rwnd cwnd nagle pacing tsq] ─> net_dev_queue ─> device ─> ... tcp_probe
 //!     call            bytes handed over                      limits                          packet         xmits      snd_una
 //! sends (calls by thread) ─┐
-//! tracker (packets, what released each) ─┬─ per socket: flow (byte map, headers, ACKs) ─ limits (what held the queue) ─┬─ ledger ─> TxRow
-//! timers, tcp_probe ───────┘             └─ UDP and others ────────────────────────────────────────────────────────────┘
+//! tracker (packets, what released each) ─┬─ per socket: flow (byte map, headers, ACKs) ─ limits (what held the queue) ─ stream ─┬─ ledger ─> TxRow
+//! timers, tcp_probe ───────┘             └─ UDP and others ─────────────────────────────────────────────────────────────────────┘
 //! ```
 //! No event carries a sequence number. A socket's packets in order, less a header size calibrated so that payloads sum to
 //! what `snd_nxt` advanced between two `tcp_probe`, give each its bytes; the same bytes in order of the send calls give each
@@ -33,6 +33,7 @@ mod packet;
 mod routes;
 mod sends;
 pub mod stages;
+mod stream;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -98,8 +98,8 @@ fn coalesced_skbs_are_told() {
     let asks = crate::reconstruct::receive::Asks {
         threads: &threads,
         comms: &comms,
-        softirqs: &[],
-        polls: &[],
+        softirqs: crate::nearby::Nearby::of(&[]),
+        polls: crate::nearby::Nearby::of(&[]),
     };
     let mut found = crate::reconstruct::receive::walk(&trace, &c, &identity, &tcp, asks);
     crate::reconstruct::dispatch::together(&trace, trace.payloads(), &mut [&mut found]);
