@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3. Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -246,9 +246,70 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+mtu() {
+    for ns in a r b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.80.1.1/24 r ra 10.80.1.2/24
+    link r rb 10.80.2.2/24 b vb 10.80.2.1/24
+    ip -n "$id-r" link set rb mtu 1200
+    in_ns r sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-a" route add default via 10.80.1.2
+    ip -n "$id-b" route add default via 10.80.2.2
+    in_ns b python3 "$lab/mtu.py" sink 10.80.2.1 7000 &
+    sink=$!
+    sleep 1
+    NSTAT_HISTORY="$tmp/nstat" in_ns r nstat -n
+    netmortem-record -o mtu.nmb -- python3 mtu.py plan "$id-a" "$id-r" 10.80.2.1 7000 truth.csv 2> "$tmp/recorder.txt"
+    NSTAT_HISTORY="$tmp/nstat" in_ns r nstat > "$tmp/nstat.txt"
+    in_ns r nft list ruleset > "$tmp/rules.txt"
+    kill $sink
+    cp mtu.nmb truth.csv "$out/"
+    counts "$out/mtu.nmb"
+    {
+        cat <<END
+# mtu
+
+A real recording of two TCP uploads through a router whose next link has a smaller MTU: path MTU discovery repairs the first, the
+second meets a black hole.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh mtu\`; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+Three network namespaces, a - r - b, joined by two veth pairs; r forwards, and its device towards b (rb) has an MTU of 1200.
+
+    netmortem-record -o mtu.nmb -- python3 mtu.py plan a r 10.80.2.1 7000 truth.csv
+
+uploads 200 kB from a to b; then, in r, has a netfilter rule drop what ICMP r itself sends, makes a forget path MTUs, and uploads as
+much again, for 1.2 s at most.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: CLOCK_MONOTONIC (the recording's clock) before and after each upload, and whether all of it arrived;
+- \`nstat\` of r, difference over the recording (IpFragFails: packets that were too big and must not be cut):
+
+$(grep -E '^(Ip|Icmp)' "$tmp/nstat.txt" | sed 's/^/      /; s/ *0\.0$//')
+
+- the rule's own counter afterwards:
+
+$(grep counter "$tmp/rules.txt" | sed 's/^[ \t]*/      /')
+
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+END
+        sums mtu.nmb counts.txt truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
 neighbour) neighbour ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour OUT_DIR [RECORDER]" >&2; exit 2 ;;
+mtu) mtu ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

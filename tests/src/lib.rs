@@ -18,10 +18,11 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 5] = [
+pub const SAMPLES: [&str; 6] = [
     "sawtooth/sawtooth.nmb",
     "rpc/rpc.nmb",
     "neighbour/neighbour.nmb",
+    "mtu/mtu.nmb",
     "kernel-6.1/netem.nmb",
     "tracedat-loopback/trace.dat",
 ];

@@ -230,6 +230,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         lineage: &lineage.rows,
         tx: &tx.rows,
         connections: &connections,
+        retransmits: &tcp.retransmits,
         comms: &comms,
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,

@@ -4,6 +4,7 @@
 mod contract;
 mod determinism;
 mod hostile;
+mod mtu;
 mod neighbour;
 mod older_kernel;
 mod prefixes;

@@ -8,6 +8,7 @@ use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
 use crate::facts::Reason;
+use crate::reconstruct::drops::black_hole;
 use crate::stat::Distribution;
 
 /// Fewest delays of a CPU whose p99 is judged.
@@ -113,7 +114,13 @@ fn group(g: &Group) -> String {
         .qdisc
         .as_deref()
         .map_or_else(String::new, |q| format!(" (its qdisc: {q})"));
-    format!("{}{}{}{qdisc}", g.reason, part("at", &g.location), part("on", &g.dev))
+    let mtu = black_hole(g.why).map_or_else(String::new, |w| format!(" ({w})"));
+    format!(
+        "{}{}{}{qdisc}{mtu}",
+        g.reason,
+        part("at", &g.location),
+        part("on", &g.dev)
+    )
 }
 
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.

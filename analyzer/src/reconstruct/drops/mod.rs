@@ -7,17 +7,21 @@
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
 //!                                                                 OTHERHOST: after the walk, by what became of the frame
 //!                                                                 no route: after the walk, by who sent it
+//!                                                                 PKT_TOO_BIG: after the walk, by path MTU discovery
 //! ```
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
 mod otherhost;
 mod rules;
+mod segments;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod too_big;
 mod tracker;
 mod unrouted;
 
 pub use otherhost::Hindsight;
 pub use rules::{is_no_packet, judge};
+pub use too_big::black_hole;
 pub use tracker::{Freed, walk};

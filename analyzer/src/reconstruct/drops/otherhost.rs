@@ -16,14 +16,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::reconstruct::comms::Comms;
-use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
+use crate::reconstruct::lineage::tables::LineageRow;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{BirthKind, HopRow, SkbClass};
-use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitRow};
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
@@ -52,6 +53,8 @@ pub struct Hindsight<'h> {
     pub tx: &'h [TxRow],
     /// Sockets.
     pub connections: &'h [ConnectionRow],
+    /// What was sent again.
+    pub retransmits: &'h [RetransmitRow],
     /// Names of tasks.
     pub comms: &'h Comms,
     /// Frames that are sent are recorded.
@@ -81,11 +84,7 @@ struct Case<'c> {
     known: &'c Hindsight<'c>,
     freed: &'c FxHashSet<SkbId>,
     hops: FxHashMap<SkbId, Vec<&'c HopRow>>,
-    /// Original of a life, by the edges.
-    original: FxHashMap<SkbId, SkbId>,
-    /// Last time an original was sent.
-    last_sent: FxHashMap<SkbId, i64>,
-    acked: FxHashMap<SkbId, i64>,
+    segments: Segments,
 }
 
 impl<'c> Case<'c> {
@@ -94,39 +93,11 @@ impl<'c> Case<'c> {
         for h in known.identity.hops.iter().filter(|h| freed.contains(&h.skb_id)) {
             hops.entry(h.skb_id).or_default().push(h);
         }
-        // A piece that was cut from a companion, a copy of an original, a companion.
-        let edges = known.lineage.iter().filter(|l| freed.contains(&l.child));
-        let original = edges.filter_map(|l| match l.kind {
-            LineageKind::RetransmitCopy | LineageKind::Fclone => Some((l.child, l.parent)),
-            LineageKind::Gso | LineageKind::QdiscSegment => {
-                Some((l.child, known.identity.original_of(l.parent).unwrap_or(l.parent)))
-            }
-            _ => None,
-        });
-        let mut original: FxHashMap<SkbId, SkbId> = original.collect();
-        for skb in freed {
-            if let Some(of) = known.identity.original_of(*skb) {
-                original.entry(*skb).or_insert(of);
-            }
-        }
-        let wanted: FxHashSet<SkbId> = original.values().copied().collect();
-        let mut last_sent: FxHashMap<SkbId, i64> = FxHashMap::default();
-        let companions = known.identity.clones.iter().map(|s| (s.original, s.ts_ns));
-        let copies = known.lineage.iter().filter(|l| l.kind == LineageKind::RetransmitCopy);
-        for (skb, at) in companions.chain(copies.map(|l| (l.parent, l.ts_ns))) {
-            if wanted.contains(&skb) {
-                let last = last_sent.entry(skb).or_insert(at);
-                *last = at.max(*last);
-            }
-        }
-        let acked = known.tx.iter().filter_map(|t| Some((t.original?, t.t_ack_ns?)));
         Case {
             known,
             freed,
             hops,
-            original,
-            last_sent,
-            acked: acked.filter(|(skb, _)| wanted.contains(skb)).collect(),
+            segments: Segments::of(known, freed),
         }
     }
 
@@ -144,13 +115,13 @@ impl<'c> Case<'c> {
         if self.copy_went_on(life.skb_id) {
             return (Some(true), COPY, Confidence::Strong);
         }
-        let Some(original) = self.original.get(&life.skb_id) else {
+        let Some(fate) = self.segments.fate(life.skb_id) else {
             return (None, NO_SEGMENT, Confidence::Unknown);
         };
         let sure = life.links.min(Confidence::Strong);
-        match (self.last_sent.get(original), self.acked.get(original)) {
-            (Some(sent), _) if *sent > row.time_ns => (Some(false), LOST, sure),
-            (_, Some(acked)) if *acked > row.time_ns => (Some(true), ARRIVED, sure),
+        match (fate.last_sent, fate.acked) {
+            (Some(sent), _) if sent > row.time_ns => (Some(false), LOST, sure),
+            (_, Some(acked)) if acked > row.time_ns => (Some(true), ARRIVED, sure),
             _ => (None, OPEN, Confidence::Unknown),
         }
     }
@@ -174,7 +145,7 @@ impl<'c> Case<'c> {
         // This one is the clone: the frame came to the bridge just before. TCP's own companions are no bridge's clones.
         handed_on
             || first.kind == "queue"
-                && !self.original.contains_key(&skb)
+                && !self.segments.is_one(skb)
                 && self
                     .between(first.time_ns.saturating_sub(BRIDGE_NS), first.time_ns)
                     .rev()

@@ -189,6 +189,11 @@ pub fn has_no_route(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| ["IP_OUTNOROUTES", "IP_INNOROUTES"].contains(&plain(r)))
 }
 
+/// Whether what became of its segment must be known to judge it (`too_big`).
+pub fn is_too_big(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| plain(r) == "PKT_TOO_BIG")
+}
+
 /// Without what all names begin with.
 fn plain(reason: &str) -> &str {
     reason.strip_prefix("SKB_DROP_REASON_").unwrap_or(reason)

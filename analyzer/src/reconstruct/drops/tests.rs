@@ -216,4 +216,5 @@ fn drops_need_only_kfree_skb() {
 }
 
 mod otherhost;
+mod too_big;
 mod unrouted;

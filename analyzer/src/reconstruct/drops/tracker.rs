@@ -2,6 +2,7 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
+use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
@@ -9,8 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::judge;
 use super::otherhost::{self, Hindsight};
-use super::rules::{has_no_route, is_for_another_host};
+use super::rules::{has_no_route, is_for_another_host, is_too_big};
 use super::tables::DropRow;
+use super::too_big::{self, Message};
 use super::unrouted::{self, By, Sender};
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -19,6 +21,9 @@ use crate::reconstruct::skb::Identity;
 
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
+
+/// ETH_P_IP.
+const IPV4: u16 = 0x0800;
 
 /// Longest time from a timer's expiry to the free of what it sent, ns.
 const TIMER_NS: i64 = 200_000;
@@ -34,6 +39,10 @@ struct Drops<'i> {
     senders: FxHashMap<u64, Sender>,
     /// Last expiry of a timer on each CPU: when, its function, its address.
     expired: FxHashMap<u16, (i64, u64, u64)>,
+    /// Packet for which an ICMP message was made last on each CPU, and how many rows there were then.
+    messages: FxHashMap<u16, (u64, usize)>,
+    /// Whether such a message would have been seen, of IPv4.
+    messages_recorded: bool,
     freed: Freed,
 }
 
@@ -45,6 +54,8 @@ pub struct Freed {
     otherhost: Vec<usize>,
     /// Rows without a route, with who sent them.
     unrouted: Vec<(usize, By)>,
+    /// Rows of packets larger than an MTU, with what became of the ICMP message.
+    too_big: Vec<(usize, Message)>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -58,6 +69,7 @@ impl Freed {
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
         otherhost::judge(&mut self.rows, &self.otherhost, known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);
+        too_big::judge(&mut self.rows, &self.too_big, known);
         self.rows
     }
 }
@@ -67,6 +79,7 @@ impl Tracker for Drops<'_> {
         self.queued.remove(&(gap.cpu as u16));
         self.expired.remove(&(gap.cpu as u16));
         self.senders.clear();
+        self.messages.remove(&(gap.cpu as u16));
     }
 }
 
@@ -86,6 +99,9 @@ pub fn walk<'f>(
     routes.on::<TimerExpireEntry<'static>>(&trace.schema, |t, e, p| {
         t.expired.insert(e.cpu, (e.ts, p.function.unwrap_or(0), p.timer));
     });
+    routes.on::<IcmpSend<'static>>(&trace.schema, |t, e, p| {
+        t.messages.insert(e.cpu, (p.skbaddr, t.freed.rows.len()));
+    });
     // Only a help: their absence is no reason against the answer.
     routes.missing.clear();
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
@@ -97,6 +113,8 @@ pub fn walk<'f>(
         queued: FxHashMap::default(),
         senders: FxHashMap::default(),
         expired: FxHashMap::default(),
+        messages: FxHashMap::default(),
+        messages_recorded: trace.info.recorded("icmp:icmp_send"),
         freed: Freed::default(),
     };
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
@@ -137,8 +155,13 @@ impl Drops<'_> {
             };
             self.freed.unrouted.extend(by.map(|by| (self.freed.rows.len(), by)));
         }
+        let too_big = is_too_big(reason);
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
+        }
+        if too_big {
+            let message = self.message(e, p);
+            self.freed.too_big.push((self.freed.rows.len(), message));
         }
         self.freed.rows.push(DropRow {
             time_ns: e.ts,
@@ -153,5 +176,18 @@ impl Drops<'_> {
             why,
             confidence,
         });
+    }
+    /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing
+    /// else of this CPU's is freed in between.
+    fn message(&mut self, e: &Event<'_>, p: &KfreeSkb<'_>) -> Message {
+        match self.messages.remove(&e.cpu) {
+            Some((skb, from)) if skb == p.skbaddr => {
+                let rows = self.freed.rows.iter().enumerate().skip(from);
+                let mut lost = rows.filter(|(_, r)| r.cpu == e.cpu && r.expected == Some(false));
+                lost.next().map_or(Message::Sent, |(at, _)| Message::Dropped(at))
+            }
+            _ if self.messages_recorded && p.protocol == IPV4 => Message::None,
+            _ => Message::Unknown,
+        }
     }
 }

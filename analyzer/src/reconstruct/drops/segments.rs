@@ -1,0 +1,70 @@
+//! TCP segments of freed frames: which original each is of, when that was sent last, when it was acknowledged.
+//!
+//! In: rows of `drops`, lives, edges, rows of `tx`. Out: answers per life. Must not judge.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::otherhost::Hindsight;
+use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::lineage::tables::LineageKind;
+
+/// What is known of an original.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fate {
+    /// Last time it was sent.
+    pub last_sent: Option<i64>,
+    /// When its last byte was acknowledged.
+    pub acked: Option<i64>,
+    /// Whose.
+    pub connection: Option<ConnectionId>,
+}
+
+/// The segments of some lives.
+pub struct Segments {
+    original: FxHashMap<SkbId, SkbId>,
+    fates: FxHashMap<SkbId, Fate>,
+}
+
+impl Segments {
+    /// Of the lives asked for.
+    pub fn of(known: &Hindsight<'_>, asked: &FxHashSet<SkbId>) -> Segments {
+        // A piece that was cut from a companion, a copy of an original, a companion.
+        let edges = known.lineage.iter().filter(|l| asked.contains(&l.child));
+        let original = edges.filter_map(|l| match l.kind {
+            LineageKind::RetransmitCopy | LineageKind::Fclone => Some((l.child, l.parent)),
+            LineageKind::Gso | LineageKind::QdiscSegment => {
+                Some((l.child, known.identity.original_of(l.parent).unwrap_or(l.parent)))
+            }
+            _ => None,
+        });
+        let mut original: FxHashMap<SkbId, SkbId> = original.collect();
+        for skb in asked {
+            if let Some(of) = known.identity.original_of(*skb) {
+                original.entry(*skb).or_insert(of);
+            }
+        }
+        let mut fates: FxHashMap<SkbId, Fate> = original.values().map(|o| (*o, Fate::default())).collect();
+        let companions = known.identity.clones.iter().map(|s| (s.original, s.ts_ns));
+        let copies = known.lineage.iter().filter(|l| l.kind == LineageKind::RetransmitCopy);
+        for (skb, at) in companions.chain(copies.map(|l| (l.parent, l.ts_ns))) {
+            if let Some(fate) = fates.get_mut(&skb) {
+                fate.last_sent = fate.last_sent.max(Some(at));
+            }
+        }
+        for t in known.tx {
+            if let Some(fate) = t.original.and_then(|o| fates.get_mut(&o)) {
+                fate.acked = t.t_ack_ns.or(fate.acked);
+                fate.connection = t.connection.or(fate.connection);
+            }
+        }
+        Segments { original, fates }
+    }
+    /// Whether a life is of a segment.
+    pub fn is_one(&self, skb: SkbId) -> bool {
+        self.original.contains_key(&skb)
+    }
+    /// What became of its segment; `None`: of none.
+    pub fn fate(&self, skb: SkbId) -> Option<Fate> {
+        self.original.get(&skb).and_then(|o| self.fates.get(o)).copied()
+    }
+}

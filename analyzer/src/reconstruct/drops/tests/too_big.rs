@@ -1,0 +1,110 @@
+//! Packets larger than an MTU, in the order of events of real recordings (6.18): a router whose next link has a smaller one.
+
+use super::{A, T};
+use crate::Confidence;
+use crate::facts::Facts;
+use crate::reconstruct::drops::too_big::{
+    Case, FILTERED, MESSAGE, Message, REPAIRED, SILENT, STOPPED, UNHEARD, decide,
+};
+use crate::reconstruct::tcp::tables::RetransmitClass::{self, Pmtu, Rto, Tlp};
+use crate::testing::{Ctx, N, S, Script};
+
+const SOFT: Ctx = Ctx::Soft(7);
+
+/// (what became of the message, a segment, acknowledged at, what was sent again when) and what is said.
+#[test]
+fn only_path_mtu_discovery_makes_it_normal() {
+    type Row<'r> = (
+        Message,
+        bool,
+        Option<i64>,
+        &'r [(i64, RetransmitClass)],
+        Option<(bool, &'r str)>,
+    );
+    let gone = Message::Dropped(0);
+    let rows: [Row<'_>; 11] = [
+        (Message::Sent, true, Some(30), &[(20, Pmtu)], Some((true, REPAIRED))),
+        (
+            Message::Unknown,
+            true,
+            Some(30),
+            &[(10, Tlp), (20, Pmtu)],
+            Some((true, REPAIRED)),
+        ),
+        // Sent smaller only after it had come through: that was not the reason.
+        (Message::Sent, true, Some(30), &[(40, Pmtu)], None),
+        (Message::Sent, true, Some(30), &[(20, Rto)], None),
+        (gone, true, None, &[], Some((false, FILTERED))),
+        (gone, true, None, &[(20, Rto)], Some((false, FILTERED))),
+        // Brought through by something else (packetization layer discovery): no black hole, and no repair by ICMP.
+        (gone, true, Some(30), &[(20, Rto)], Some((false, STOPPED))),
+        (gone, false, None, &[], Some((false, STOPPED))),
+        (Message::None, true, None, &[(20, Rto)], Some((false, SILENT))),
+        (Message::Sent, true, None, &[(20, Rto)], Some((false, UNHEARD))),
+        // Still under way at the end.
+        (Message::Sent, true, None, &[(20, Pmtu)], None),
+    ];
+    for (message, segment, acked, again, expect) in rows {
+        let again: Vec<_> = again
+            .iter()
+            .map(|(at, class)| (*at, *class, Confidence::Strong))
+            .collect();
+        let got = decide(&Case {
+            message,
+            segment,
+            acked,
+            links: Confidence::Certain,
+            again: &again,
+        });
+        assert_eq!(
+            got.map(|(e, why, _)| (e, why)),
+            expect,
+            "{message:?} {segment} {acked:?} {again:?}"
+        );
+    }
+}
+
+/// Number of a reason in the recording's own table.
+fn number(f: &Facts, name: &str) -> u64 {
+    let table = f.names.drop_reasons.as_ref().unwrap();
+    table.entries.iter().find(|(_, n)| n == name).unwrap().0
+}
+fn free(s: &mut Script, t: u64, cpu: usize, addr: u64, reason: u64) {
+    let v = [("skbaddr", N(addr)), ("protocol", N(0x0800)), ("reason", N(reason))];
+    s.ev(T + t, cpu, SOFT, "skb:kfree_skb", &v);
+}
+
+/// The message is what its CPU frees as lost between `icmp_send` and the free of the packet; only then.
+#[test]
+fn the_message_is_what_is_freed_between() {
+    let empty = Script::new("6.18.44", &[]);
+    let (rule, big) = (
+        number(&empty.facts(), "NETFILTER_DROP"),
+        number(&empty.facts(), "PKT_TOO_BIG"),
+    );
+    let old = number(&empty.facts(), "TCP_OLD_DATA");
+    // (CPU and reason of the other free, packet that the message is of) and whether it is the message.
+    for (cpu, reason, of, expect) in [
+        (0, rule, A, true),
+        (1, rule, A, false),
+        (0, old, A, false),
+        (0, rule, A + 512, false),
+    ] {
+        let mut s = Script::new("6.18.44", &[]);
+        let v = [("skbaddr", N(A)), ("len", N(1500)), ("name", S("rc"))];
+        s.ev(T, 0, SOFT, "net:netif_receive_skb", &v);
+        s.ev(
+            T + 1,
+            0,
+            SOFT,
+            "icmp:icmp_send",
+            &[("skbaddr", N(of)), ("type", N(3)), ("code", N(4))],
+        );
+        free(&mut s, 2, cpu, A + 1024, reason);
+        free(&mut s, 3, 0, A, big);
+        let f = s.facts();
+        let why: Vec<_> = f.drops.iter().map(|d| d.why).collect();
+        assert_eq!((why[0] == MESSAGE, why[1] == STOPPED), (expect, expect), "{why:?}");
+        assert_eq!(f.drops[1].expected, Some(false));
+    }
+}

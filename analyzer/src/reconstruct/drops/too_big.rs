@@ -1,0 +1,138 @@
+//! Packets larger than the MTU of their next link (PKT_TOO_BIG): how path MTU discovery works, or a black hole.
+//!
+//! In: rows of `drops`, what became of the ICMP message that each caused, segments, rows of `retransmits`. Out: the same rows,
+//! judged. Must not call repaired what another way of recovery brought through, nor a black hole what was still under way.
+//!
+//! ```text
+//! its TCP segment was sent here ─┬ acknowledged, and its socket sent again before that by class pmtu ─> expected (repaired)
+//!                                ├ not acknowledged: the ICMP message was freed here, or its socket
+//!                                │ sent again by timer and never by class pmtu ──────────────────────> lost (black hole)
+//!                                └ else ────────────────────────────────────────────────────────────┐
+//! who sent it is not recorded, or no TCP segment ───────────────────────────────────────────────────┴> lost
+//! icmp_send ─ [a packet lost on this CPU: the message itself] ─ kfree_skb PKT_TOO_BIG: the message did not leave this host
+//! ```
+//! Source: net/ipv4/ip_forward.c `ip_forward` (icmp_send, then the free, in one softirq), net/ipv4/tcp_ipv4.c `tcp_v4_mtu_reduced`.
+
+use rustc_hash::FxHashSet;
+
+use super::otherhost::Hindsight;
+use super::segments::Segments;
+use super::tables::DropRow;
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::reconstruct::tcp::tables::RetransmitClass;
+
+/// What became of the ICMP message that a packet caused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// It was made, and no free of it is seen here.
+    Sent,
+    /// It was freed here: this is its row.
+    Dropped(usize),
+    /// None was made; known of IPv4 where `icmp_send` is recorded.
+    None,
+    /// Not recorded.
+    Unknown,
+}
+
+pub(super) const REPAIRED: &str = "larger than the MTU of its next link; path MTU discovery repaired it: an ICMP message made its sender send the segment again, and it was acknowledged";
+pub(super) const FILTERED: &str = "larger than the MTU of its next link: a path MTU black hole, the ICMP message for its sender was dropped in this host";
+pub(super) const SILENT: &str =
+    "larger than the MTU of its next link: a path MTU black hole, no ICMP message was made for its sender";
+pub(super) const UNHEARD: &str =
+    "larger than the MTU of its next link: a path MTU black hole, its sender only sent it again as it was";
+pub(super) const STOPPED: &str =
+    "larger than the MTU of its next link, and the ICMP message for its sender was dropped in this host";
+/// The message's own row.
+pub(super) const MESSAGE: &str =
+    "the ICMP message that a packet was too big, which its sender needs for path MTU discovery";
+
+/// Whether these words are of a black hole, and its name then.
+pub fn black_hole(why: &str) -> Option<&'static str> {
+    match why {
+        FILTERED => Some("a path MTU black hole: the ICMP messages for the sender were dropped here too"),
+        SILENT => Some("a path MTU black hole: no ICMP message was made for the sender"),
+        UNHEARD => Some("a path MTU black hole: the sender never sent smaller"),
+        STOPPED => Some("and the ICMP messages for the sender were dropped here too"),
+        MESSAGE => Some("the ICMP messages that a packet was too big"),
+        _ => None,
+    }
+}
+
+/// Judges the rows at these places.
+pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsight<'_>) {
+    if places.is_empty() {
+        return;
+    }
+    let asked: FxHashSet<SkbId> = places.iter().filter_map(|(at, _)| rows.get(*at)?.skb_id).collect();
+    let segments = Segments::of(known, &asked);
+    for (at, message) in places {
+        let Some(row) = rows.get(*at) else { continue };
+        let told = of_row(row, *message, &segments, known);
+        if let (Message::Dropped(place), true) = (message, told.is_none_or(|(expected, ..)| !expected))
+            && let Some(own) = rows.get_mut(*place)
+        {
+            own.why = MESSAGE;
+        }
+        if let (Some((expected, why, sure)), Some(row)) = (told, rows.get_mut(*at)) {
+            let sure = if known.lost { sure.min(Confidence::Weak) } else { sure };
+            (row.expected, row.why, row.confidence) = (Some(expected), why, sure);
+        }
+    }
+}
+
+fn of_row(
+    row: &DropRow,
+    message: Message,
+    segments: &Segments,
+    known: &Hindsight<'_>,
+) -> Option<(bool, &'static str, Confidence)> {
+    let fate = row.skb_id.and_then(|skb| segments.fate(skb));
+    let life = row.skb_id.and_then(|id| known.identity.life(id));
+    let connection = fate.and_then(|f| f.connection);
+    let own = known
+        .retransmits
+        .iter()
+        .filter(|r| connection.is_some() && r.connection == connection);
+    let later = own.filter(|r| r.time_ns > row.time_ns);
+    decide(&Case {
+        message,
+        segment: fate.is_some(),
+        acked: fate.and_then(|f| f.acked).filter(|at| *at > row.time_ns),
+        links: life.map_or(Confidence::Unknown, |l| l.links),
+        again: &later.map(|r| (r.time_ns, r.class, r.confidence)).collect::<Vec<_>>(),
+    })
+}
+
+/// What is known of one packet that was too big.
+pub(super) struct Case<'c> {
+    pub message: Message,
+    /// It was a TCP segment of this recording.
+    pub segment: bool,
+    /// When that was acknowledged after the drop.
+    pub acked: Option<i64>,
+    /// Of the life to its events.
+    pub links: Confidence,
+    /// What its socket sent again after the drop, by time.
+    pub again: &'c [(i64, RetransmitClass, Confidence)],
+}
+
+/// Expected, why, how sure; `None`: nothing more than the reason says.
+pub(super) fn decide(c: &Case<'_>) -> Option<(bool, &'static str, Confidence)> {
+    let lost = |why| Some((false, why, Confidence::Strong));
+    let of = |class| c.again.iter().find(|(_, of, _)| *of == class);
+    let dropped = matches!(c.message, Message::Dropped(_));
+    let smaller = of(RetransmitClass::Pmtu);
+    match (c.acked, smaller) {
+        (Some(acked), Some((at, _, told))) if *at <= acked => {
+            Some((true, REPAIRED, c.links.min(*told).min(Confidence::Strong)))
+        }
+        (None, None) if c.segment && dropped => lost(FILTERED),
+        (None, None) if c.segment && of(RetransmitClass::Rto).is_some() => match c.message {
+            Message::None => lost(SILENT),
+            _ => lost(UNHEARD),
+        },
+        _ if dropped => lost(STOPPED),
+        _ => None,
+    }
+}
