@@ -7,6 +7,8 @@ use std::borrow::Cow;
 pub struct Name([u8; 16]);
 
 impl Name {
+    /// No name.
+    pub const EMPTY: Name = Name([0; 16]);
     /// From the kernel's bytes.
     #[inline]
     pub fn new(bytes: &[u8]) -> Name {

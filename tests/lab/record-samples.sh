@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3. Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -306,10 +306,60 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+cpu() {
+    requests=${REQUESTS:-120}
+    for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.81.1.1/24 b vb 10.81.1.2/24
+    python3 "$lab/rpc.py" plan 1 "$requests" 0 > "$tmp/plan.csv"
+    cp "$(readlink -f "$(command -v sh)")" "$tmp/hog"
+    cp "$tmp/hog" "$tmp/beside"
+    in_ns b nice -n 8 taskset -c 0 python3 "$lab/rpc.py" server 10.81.1.2 7000 "$tmp/plan.csv" "$tmp/served.csv" &
+    server=$!
+    sleep 1
+    taskset -c 0 ./hog -c 'while :; do :; done' &
+    hog=$!
+    taskset -c 1 ./beside -c 'while :; do :; done' &
+    beside=$!
+    netmortem-record -o cpu.nmb -- ip netns exec "$id-a" nice -n 8 taskset -c 1 python3 rpc.py client 10.81.1.2 7000 "$requests" 2> "$tmp/recorder.txt"
+    kill $hog $beside
+    wait $server
+    cp cpu.nmb "$out/"
+    printf 'end,port,cpu,behind\nserver,7000,0,hog\nclient,0,1,beside\n' > "$out/truth.csv"
+    counts "$out/cpu.nmb"
+    {
+        cat <<END
+# cpu
+
+A real recording of request/response over TCP in which server and client, on one host, each wait for a CPU of their own.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh cpu\` with REQUESTS=$requests; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+As \`rpc\`, without sleeps, with the server pinned to CPU 0 (10.81.1.2:7000) and the client to CPU 1. Two shells that do nothing but
+loop run beside them, one as \`hog\` on CPU 0, one as \`beside\` on CPU 1, both with nice -20 against -12.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: who is pinned to which CPU, and what else is (port 0: any);
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+END
+        sums cpu.nmb counts.txt truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
 neighbour) neighbour ;;
 mtu) mtu ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu OUT_DIR [RECORDER]" >&2; exit 2 ;;
+cpu) cpu ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

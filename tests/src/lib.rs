@@ -18,11 +18,12 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 6] = [
+pub const SAMPLES: [&str; 7] = [
     "sawtooth/sawtooth.nmb",
     "rpc/rpc.nmb",
     "neighbour/neighbour.nmb",
     "mtu/mtu.nmb",
+    "cpu/cpu.nmb",
     "kernel-6.1/netem.nmb",
     "tracedat-loopback/trace.dat",
 ];

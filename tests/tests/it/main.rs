@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not under #[test], where clippy.toml allows it
 
 mod contract;
+mod cpu;
 mod determinism;
 mod hostile;
 mod mtu;

@@ -58,6 +58,7 @@ fn found(f: &Facts) -> Application {
     let mut f = Facts {
         turnarounds: f.turnarounds.clone(),
         responses: f.responses.clone(),
+        rx: f.rx.clone(),
         ..Facts::empty()
     };
     // Connection 0 is the server by its state, 1 the client.
@@ -109,6 +110,40 @@ fn the_slowest_are_the_applications() {
     let (client, server) = (&a.connections[0], &a.connections[1]);
     assert_eq!((client.role, server.role), (Role::Client, Role::Server));
     assert_eq!((client.role_by, client.paired), (RoleBy::Handshake, 200));
+}
+
+/// Who had the CPU while the readers of the slowest waited for one: not who had it beside the fast ones, nor beside the client.
+#[test]
+fn the_slowest_were_behind_whom() {
+    use crate::reconstruct::receive::tables::{RxRow, Stage, StageTimes};
+    let mut f = facts((0..200).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
+    assert_eq!(found(&f).answered.unwrap().slowest_behind, None);
+    for t in &mut f.turnarounds {
+        t.read_ns = t.send_ns - 1000;
+    }
+    let waited = |t: &TurnaroundRow, pid, ns, who: &str| {
+        let mut stages = StageTimes::default();
+        stages.set(Stage::RunQueue, Some(ns));
+        RxRow {
+            connection: Some(t.connection),
+            pid,
+            start_ns: t.start_ns() - 500,
+            total_ns: t.total_ns(),
+            stages,
+            run_queue_task: Name::new(who.as_bytes()),
+            ..RxRow::default()
+        }
+    };
+    for t in &f.turnarounds {
+        let slow = t.total_ns() > MS;
+        let who = if slow { "stress" } else { "cc1" };
+        f.rx.push(waited(t, 7, t.total_ns() / 2, who));
+        f.rx.push(waited(t, 7, 10 * i64::from(slow), ""));
+        f.rx.push(waited(t, 8, 900 * MS, "rustc"));
+    }
+    let (who, share) = found(&f).answered.unwrap().slowest_behind.unwrap();
+    assert_eq!(who, "stress");
+    assert!(share > 0.99, "{share}");
 }
 
 /// Two streams on one socket: counted, and no time of theirs is anybody's.

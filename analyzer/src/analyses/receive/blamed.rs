@@ -11,6 +11,8 @@ use crate::reconstruct::receive::tables::{RxRow, Stage};
 
 /// Kept of a stage at most: those with most time.
 pub const BLAMED: usize = 20;
+/// Of these, rows of a reader before more of another's are left out.
+const OF_A_READER: usize = 4;
 
 /// Stages of which that is told, in the order of the path.
 const STAGES: [Stage; 4] = [Stage::SoftirqWait, Stage::Rps, Stage::ReaderAsleep, Stage::RunQueue];
@@ -19,6 +21,10 @@ const CALL: &str = "call";
 const OTHER_CALLS: &str = "unknown";
 /// Share of the time asleep that one call must have to be named for all of it.
 const MOSTLY: f64 = 0.5;
+
+/// Name and thread of who waited.
+type Reader = (Name, i32);
+const NOBODY: Reader = (Name::EMPTY, 0);
 
 /// What units waited for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -29,17 +35,19 @@ pub struct Blamed {
     pub part: &'static str,
     /// Who had most of it: interrupt, vector, task or system call; empty when it has no name, or is not known.
     pub who: String,
+    /// Of a run queue the task and thread that waited in it, which is the units' reader; empty for other stages.
+    pub reader: String,
     /// Units that waited so.
     pub units: u64,
     /// Their time in the stage, ns.
     pub ns: i64,
 }
 
-/// Of read units; in the order of the path, then most time first.
+/// Of read units; in the order of the path, then readers with most time first, then most time first.
 pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
-    let mut by: FxHashMap<(Stage, &'static str, Name), (u64, i64)> = FxHashMap::default();
-    let mut add = |stage: Stage, ns: i64, part: &'static str, who: Name| {
-        let (units, sum) = by.entry((stage, part, who)).or_default();
+    let mut by: FxHashMap<(Stage, Reader, &'static str, Name), (u64, i64)> = FxHashMap::default();
+    let mut add = |stage: Stage, reader: Reader, ns: i64, part: &'static str, who: Name| {
+        let (units, sum) = by.entry((stage, reader, part, who)).or_default();
         *units += 1;
         *sum = sum.saturating_add(ns);
     };
@@ -48,7 +56,7 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
             if let Some(ns) = r.stage(stage) {
                 let blame = r.softirq_blame;
                 let (part, who) = blame.map_or((Part::Unknown, Name::default()), |b| (b.part, b.who));
-                add(stage, ns, part.word(), who);
+                add(stage, NOBODY, ns, part.word(), who);
             }
         }
         if let Some(ns) = r.stage(Stage::RunQueue) {
@@ -56,46 +64,71 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
                 true => Part::Unknown,
                 false => Part::Task,
             };
-            add(Stage::RunQueue, ns, part.word(), r.run_queue_task);
+            add(Stage::RunQueue, (r.task, r.pid), ns, part.word(), r.run_queue_task);
         }
         if let Some(ns) = r.stage(Stage::ReaderAsleep) {
             let rest = ns.saturating_sub(r.asleep_in_ns);
             if !r.asleep_in.is_empty() {
-                add(Stage::ReaderAsleep, r.asleep_in_ns, CALL, r.asleep_in);
+                add(Stage::ReaderAsleep, NOBODY, r.asleep_in_ns, CALL, r.asleep_in);
             }
             if rest > 0 {
-                add(Stage::ReaderAsleep, rest, OTHER_CALLS, Name::default());
+                add(Stage::ReaderAsleep, NOBODY, rest, OTHER_CALLS, Name::default());
             }
         }
     }
     // Names may differ and read the same.
-    let mut texts: BTreeMap<(&'static str, &'static str, String), (u64, i64)> = BTreeMap::new();
-    for ((stage, part, who), (units, ns)) in by {
-        let of = texts.entry((stage.name(), part, who.text().into_owned())).or_default();
+    let mut texts: BTreeMap<(&'static str, String, &'static str, String), (u64, i64)> = BTreeMap::new();
+    let mut of_reader: FxHashMap<(&'static str, String), i64> = FxHashMap::default();
+    for ((stage, reader, part, who), (units, ns)) in by {
+        let reader = match reader {
+            NOBODY => String::new(),
+            (name, pid) => format!("{}/{pid}", name.text()),
+        };
+        let sum = of_reader.entry((stage.name(), reader.clone())).or_default();
+        *sum = sum.saturating_add(ns);
+        let key = (stage.name(), reader, part, who.text().into_owned());
+        let of = texts.entry(key).or_default();
         *of = (of.0 + units, of.1.saturating_add(ns));
     }
     let mut all: Vec<Blamed> = texts
         .into_iter()
-        .map(|((stage, part, who), (units, ns))| Blamed {
+        .map(|((stage, reader, part, who), (units, ns))| Blamed {
             stage,
             part,
             who,
+            reader,
             units,
             ns,
         })
         .collect();
     let nth = |stage: &str| STAGES.iter().position(|s| s.name() == stage);
     // Stable: ties stay in the order of their names.
-    all.sort_by_key(|b| (nth(b.stage), std::cmp::Reverse(b.ns)));
+    all.sort_by_cached_key(|b| {
+        let reader = of_reader.get(&(b.stage, b.reader.clone())).copied();
+        let reader = (std::cmp::Reverse(reader.unwrap_or(0)), b.reader.clone());
+        (nth(b.stage), reader, std::cmp::Reverse(b.ns))
+    });
+    // Of each stage so many, of every reader some first.
+    let mut rank = 0usize;
+    let mut ranked: Vec<(Option<usize>, usize, usize, Blamed)> = vec![];
+    for (at, b) in all.into_iter().enumerate() {
+        let same = ranked
+            .last()
+            .is_some_and(|(.., l)| (l.stage, &l.reader) == (b.stage, &b.reader));
+        rank = if same { rank + 1 } else { 0 };
+        ranked.push((nth(b.stage), rank / OF_A_READER, at, b));
+    }
+    ranked.sort_by_key(|(stage, round, at, _)| (*stage, *round, *at));
     let mut kept = [0usize; STAGES.len()];
-    all.retain(|b| match nth(b.stage).and_then(|at| kept.get_mut(at)) {
+    ranked.retain(|(stage, ..)| match stage.and_then(|at| kept.get_mut(at)) {
         Some(n) => {
             *n += 1;
             *n <= BLAMED
         }
         None => false,
     });
-    all
+    ranked.sort_by_key(|(_, _, at, _)| *at);
+    ranked.into_iter().map(|(.., b)| b).collect()
 }
 
 /// What the stage of a sleeping reader means in this recording, where most of it is in calls of one kind.

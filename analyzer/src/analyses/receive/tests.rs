@@ -158,6 +158,40 @@ fn who_had_the_cpu_is_summed_over_read_units() {
     assert_eq!(r.blamed[0].stage, "softirq_wait");
 }
 
+/// Two readers that waited in run queues of their own: who had the CPU is told of each, and the tasks beside one reader leave
+/// room for the other's.
+#[test]
+fn who_had_the_cpu_is_told_by_reader() {
+    let waited = |n: u32, reader: &str, pid, ns, who: &str| RxRow {
+        task: Name::new(reader.as_bytes()),
+        pid,
+        run_queue_task: Name::new(who.as_bytes()),
+        ..unit(n, RxEnd::Read, &[(Stage::RunQueue, ns)], 0, Certain)
+    };
+    let mut f = Facts::empty();
+    f.rx = vec![
+        waited(0, "server", 7, 430, "stress"),
+        waited(1, "server", 7, 20, "drain"),
+        waited(2, "client", 8, 800, "cc1"),
+        waited(3, "client", 8, 730, "rustc"),
+    ];
+    for n in 0..2 * BLAMED as u32 {
+        f.rx.push(waited(100 + n, "client", 8, 1, &format!("cc1-{n}")));
+    }
+    let Outcome::Findings(r) = answer(&f) else { panic!() };
+    assert_eq!(r.blamed.len(), BLAMED);
+    let of = |reader: &str| -> Vec<(String, i64)> {
+        let own = r.blamed.iter().filter(|b| b.reader == reader);
+        own.map(|b| (b.who.clone(), b.ns)).collect()
+    };
+    assert_eq!(of("server/7"), [("stress".to_string(), 430), ("drain".to_string(), 20)]);
+    assert_eq!(
+        of("client/8")[..2],
+        [("cc1".to_string(), 800), ("rustc".to_string(), 730)]
+    );
+    assert_eq!(r.blamed[0].reader, "client/8");
+}
+
 /// The reader's own sleep is told from a wait for data, where one kind of call has most of the time.
 #[test]
 fn the_call_in_which_the_reader_slept_is_named() {

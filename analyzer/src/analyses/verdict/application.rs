@@ -86,7 +86,12 @@ fn doing(s: &Answered) -> String {
         true => s.slowest_task.0.as_str(),
         false => "several threads",
     };
-    format!("{who} {} {:.0} % of it", most.words(), most.share * 100.0)
+    let behind = s
+        .slowest_behind
+        .as_ref()
+        .filter(|b| most.state == "run_queue" && b.1 >= MOSTLY);
+    let behind = behind.map_or_else(String::new, |(who, _)| format!(", mostly behind {who}"));
+    format!("{who} {} {:.0} % of it{behind}", most.words(), most.share * 100.0)
 }
 
 fn inside(s: &Answered) -> String {

@@ -2,12 +2,14 @@
 
 use super::sentences::{counted, duration, less_certain, or_dash, pick, speak, stands_out};
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
-use crate::analyses::receive::Receive;
+use crate::analyses::receive::{Blamed, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::receive::tables::Stage;
 
-/// Tasks named that had the CPU for which packets waited.
+/// Tasks named that had the CPU for which packets waited, and readers of which that is told.
 const NAMED: usize = 2;
+/// Share of a run queue's time from which its reader is told apart.
+const READER: f64 = 0.05;
 
 /// The stage with most of the time of the units that the sentence speaks of, and its share.
 fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
@@ -18,18 +20,65 @@ fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     ((share * 100.0).round() >= 1.0).then_some((top, share))
 }
 
-/// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; empty in others: in which call a reader slept is in the meaning.
+/// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; of a run queue
+/// that several readers waited in, of each by itself. Empty in others: in which call a reader slept is in the meaning.
 fn who(r: &Receive, stage: &str) -> String {
     let asleep = Stage::ReaderAsleep.name();
-    let of = || r.blamed.iter().filter(|b| b.stage == stage && b.stage != asleep);
-    let whole: i64 = of().fold(0, |sum, b| sum.saturating_add(b.ns));
-    let share = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
-    let named = of().filter(|b| !b.who.is_empty() && share(b.ns) >= 1.0).take(NAMED);
-    let named: Vec<String> = named.map(|b| format!("{} in {:.0} %", b.who, share(b.ns))).collect();
-    match named.is_empty() {
-        true => String::new(),
-        false => format!(" (mostly {} of it)", named.join(", ")),
+    let of: Vec<&Blamed> = r
+        .blamed
+        .iter()
+        .filter(|b| b.stage == stage && b.stage != asleep)
+        .collect();
+    let whole = sum(of.iter().copied());
+    let readers = of.chunk_by(|a, b| a.reader == b.reader);
+    let readers: Vec<&[&Blamed]> = readers.filter(|of| share(of, whole) >= READER).take(NAMED).collect();
+    match readers.as_slice() {
+        [_, _, ..] => {
+            let each = readers.iter().map(|of| {
+                let had = named(of);
+                let behind = if had.is_empty() {
+                    String::new()
+                } else {
+                    format!(" behind {had}")
+                };
+                let reader = of.first().map_or("", |b| b.reader.as_str());
+                format!("{reader} {:.0} % of it{behind}", share(of, whole) * 100.0)
+            });
+            let each: Vec<String> = each.collect();
+            format!(" ({})", each.join("; "))
+        }
+        _ => match named(&of) {
+            had if had.is_empty() => had,
+            had => format!(" (mostly {had} of it)"),
+        },
     }
+}
+
+fn sum<'b>(of: impl Iterator<Item = &'b Blamed>) -> i64 {
+    of.fold(0, |sum, b| sum.saturating_add(b.ns))
+}
+
+fn share(of: &[&Blamed], whole: i64) -> f64 {
+    sum(of.iter().copied()) as f64 / whole.max(1) as f64
+}
+
+/// Tasks that had most, each with its share of all of these.
+fn named(of: &[&Blamed]) -> String {
+    let whole = sum(of.iter().copied());
+    let mut by: Vec<(&str, i64)> = vec![];
+    for b in of.iter().filter(|b| !b.who.is_empty()) {
+        match by.iter_mut().find(|(who, _)| *who == b.who) {
+            Some((_, ns)) => *ns = ns.saturating_add(b.ns),
+            None => by.push((&b.who, b.ns)),
+        }
+    }
+    by.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let percent = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
+    let most = by.iter().filter(|(_, ns)| percent(*ns) >= 1.0).take(NAMED);
+    let most: Vec<String> = most
+        .map(|(who, ns)| format!("{who} in {:.0} %", percent(*ns)))
+        .collect();
+    most.join(", ")
 }
 
 /// What is worth a look, for the head of the page.

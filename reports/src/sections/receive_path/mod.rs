@@ -26,6 +26,8 @@ const TITLE: &str = "Receive path";
 const NAMES: usize = 20;
 /// Rows of the table of what units waited for, for each stage.
 const BLAMED: usize = 6;
+/// The same for each reader that waited in a run queue.
+const OF_A_READER: usize = 3;
 
 /// Builds the section.
 #[must_use]
@@ -142,6 +144,10 @@ fn blamed(receive: &Receive) -> Table {
             Cell::Text(words(blamed.stage).into()),
             Cell::Text(had_cpu(blamed.part).into()),
             name_cell(&blamed.who),
+            match blamed.reader.is_empty() {
+                true => Cell::Text(Text::default()),
+                false => name_cell(&blamed.reader),
+            },
             Cell::Count(blamed.units),
             Cell::Ns(blamed.ns),
             Cell::known((all > 0).then_some(blamed.ns as f64 / all as f64), Cell::Fraction),
@@ -149,20 +155,21 @@ fn blamed(receive: &Receive) -> Table {
     };
     let nth = |at: usize, blamed: &Blamed| {
         let before = receive.blamed.iter().take(at);
-        before.filter(|other| other.stage == blamed.stage).count()
+        let of = |other: &&Blamed| (other.stage, &other.reader) == (blamed.stage, &blamed.reader);
+        before.filter(of).count()
     };
     let shown: Vec<&Blamed> = receive
         .blamed
         .iter()
         .enumerate()
-        .filter(|(at, blamed)| nth(*at, blamed) < BLAMED)
+        .filter(|(at, blamed)| nth(*at, blamed) < if blamed.reader.is_empty() { BLAMED } else { OF_A_READER })
         .map(|(_, blamed)| blamed)
         .collect();
     let how = "A unit counts once in a stage: for a softirq, under what made up the largest part of its wait; for the run queue, under the task that ran longest instead of the reader; for a sleep, with the time in the system call that the reader slept in longest (unrecorded: in none that was recorded).";
     let cut = truncation(
         shown.len(),
         receive.blamed.len(),
-        "most time of each stage first",
+        "of each stage the reader that waited longest first",
         "show rx INPUT",
     );
     Table {
@@ -171,6 +178,7 @@ fn blamed(receive: &Receive) -> Table {
             Column::text("stage"),
             Column::text("what it was"),
             Column::text("who"),
+            Column::text("reader"),
             Column::number("units"),
             Column::time("their time"),
             Column::number("of the stage"),

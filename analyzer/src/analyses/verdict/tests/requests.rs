@@ -20,6 +20,7 @@ fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answer
             share: 0.998,
         }],
         slowest_task: ("python3/16879".into(), 1.0),
+        slowest_behind: (state == "run_queue").then(|| ("sh".into(), 0.9)),
     }
 }
 
@@ -103,7 +104,10 @@ fn always_slow_is_not_worth_a_look_unless_it_lacks_a_cpu() {
     assert_eq!(application(&of("running")).0, Tone::Ok);
     let (tone, s) = application(&of("run_queue"));
     assert_eq!(tone, Tone::Notice);
-    assert!(s.contains("python3/16879 waiting for a CPU 100 % of it"), "{s}");
+    assert!(
+        s.contains("python3/16879 waiting for a CPU 100 % of it, mostly behind sh"),
+        "{s}"
+    );
 }
 
 /// The client alone: nothing is said of whose time it was.
