@@ -85,3 +85,22 @@ fn bytes_are_conserved() {
             .sum();
     assert_eq!(read, asked + answers);
 }
+
+/// Of the time until the ACK, which rides on the answer, the peer's application had the request for the planted sleeps and for what it
+/// takes to read and answer: 50 us of each turn at most.
+#[test]
+fn the_time_to_the_ack_is_the_peers_where_it_slept() {
+    let f = facts("rpc/rpc.nmb").unwrap();
+    let truth = csv(&std::fs::read_to_string(sample("rpc/truth.csv")).unwrap());
+    let slept = truth.iter().map(|row| {
+        let of = |k: &str| row[k].parse::<i64>().unwrap();
+        of("sleep_end_ns") - of("sleep_start_ns")
+    });
+    let slept: i64 = slept.sum();
+    let answers = netmortem_analyzer::analyses::answer(&f);
+    let part = answers.transmit.findings().unwrap().peer.as_ref().unwrap();
+    assert_eq!(part.segments, 2 * REQUESTS);
+    let most = slept + 50_000 * part.segments as i64;
+    assert!((slept..=most).contains(&part.application_ns), "{slept}: {part:?}");
+    assert!(part.application_ns <= part.network_ns);
+}

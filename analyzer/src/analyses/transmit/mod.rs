@@ -20,11 +20,13 @@ use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::stat::Distribution;
 
+mod peer;
 mod queues;
 mod senders;
 #[cfg(test)]
 mod tests;
 
+pub use peer::PeerPart;
 pub use queues::DeviceQueue;
 pub use senders::{CONNECTIONS, Sender};
 
@@ -59,6 +61,8 @@ pub struct Transmit {
     pub unattributed: StageTimes,
     /// Held by this host or the peer's window: the sum of a segment's waits, 0 where there was none.
     pub held: StageTimes,
+    /// How much of the time from the device to the ACK was the peer's application's, of segments whose peer is in the recording too.
+    pub peer: Option<PeerPart>,
     /// Connections, most segments first.
     pub connections: Vec<Sender>,
     /// Queues of devices, the longest wait first.
@@ -118,6 +122,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
             let waits = Stage::ALL.into_iter().filter(|s| s.holds()).filter_map(|s| r.stage(s));
             Some(waits.fold(0i64, i64::saturating_add))
         }),
+        peer: peer::peer_part(facts, units.rows()),
         connections,
         queues: queues::queues(facts),
         rtt_by_host,

@@ -1,3 +1,5 @@
+mod peer;
+
 use super::Transmit;
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;

@@ -34,15 +34,16 @@ fn who(r: &Receive, stage: &str) -> String {
     let readers: Vec<&[&Blamed]> = readers.filter(|of| share(of, whole) >= READER).take(NAMED).collect();
     match readers.as_slice() {
         [_, _, ..] => {
-            let each = readers.iter().map(|of| {
+            let each = readers.iter().enumerate().map(|(nth, of)| {
                 let had = named(of);
                 let behind = if had.is_empty() {
                     String::new()
                 } else {
-                    format!(" behind {had}")
+                    format!(", behind {had}")
                 };
                 let reader = of.first().map_or("", |b| b.reader.as_str());
-                format!("{reader} {:.0} % of it{behind}", share(of, whole) * 100.0)
+                let of_it = if nth == 0 { " of it" } else { "" };
+                format!("{reader} {:.0} %{of_it}{behind}", share(of, whole) * 100.0)
             });
             let each: Vec<String> = each.collect();
             format!(" ({})", each.join("; "))

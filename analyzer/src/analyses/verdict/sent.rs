@@ -212,6 +212,20 @@ pub(super) fn headline(t: &Transmit) -> String {
     )
 }
 
+/// Network or peer, where the peers' sockets are in the recording too.
+fn whose(t: &Transmit) -> String {
+    let network = t.stages.iter().find(|s| s.stage == Stage::Network.name());
+    let all = network.map_or(0, |s| s.all.n);
+    t.peer.as_ref().map_or_else(String::new, |p| {
+        let share = p.application_ns as f64 * 100.0 / p.network_ns.max(1) as f64;
+        let of = match p.segments == all {
+            true => String::new(),
+            false => format!(", of {} segments whose peers are in this recording,", p.segments),
+        };
+        format!(" ({share:.0} % of it{of} while the peer's application had data and had not answered)")
+    })
+}
+
 /// `connections`: whole times of segments by connection.
 pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     if t.acked == 0 {
@@ -226,11 +240,16 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
         .chain([&t.unattributed])
         .max_by_key(|s| pick(s, sure).sum_ns);
     // Of the same segments as the percentiles; what is 0 % of their time is not named.
-    let top = top.map(|s| (part(pick(s, sure), total), s.meaning));
+    let top = top.map(|s| (part(pick(s, sure), total), s));
     let said = top
         .filter(|(share, _)| (share * 100.0).round() >= 1.0)
-        .map_or_else(String::new, |(share, meaning)| {
-            format!("; {:.0} % of that time: {meaning}", share * 100.0)
+        .map_or_else(String::new, |(share, s)| {
+            let split = if s.stage == Stage::Network.name() {
+                whose(t)
+            } else {
+                String::new()
+            };
+            format!("; {:.0} % of that time: {}{split}", share * 100.0, s.meaning)
         });
     let weak = less_certain(&t.total, sure);
     let open = match (t.open, t.open_at_least_ns) {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use netmortem_analyzer::Reason;
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::transmit::{DeviceQueue, Transmit};
+use netmortem_analyzer::analyses::transmit::{DeviceQueue, PeerPart, Transmit};
 use netmortem_analyzer::stat::Distribution as Summary;
 
 use super::exemplars;
@@ -161,6 +161,7 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
             Block::Table(ledger.table()),
             ledger.meanings(&[]),
         ]);
+        blocks.extend(transmit.peer.as_ref().map(whose));
     }
     blocks.extend(senders::blocks(transmit));
     if transmit.acked > 0 {
@@ -173,6 +174,17 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.transmit, "Segments"));
     blocks.push(Block::Code(vec!["netmortem show tx INPUT --format csv".into()]));
     blocks
+}
+
+/// Network or peer, where both ends are here.
+fn whose(part: &PeerPart) -> Block {
+    Block::Paragraph(Text::from(format!(
+        "Of the stage network, {} of {} segments whose peer's socket is in this recording with its turnarounds, {} ({}) passed while the peer's application had data and had not answered; the rest is the network and both stacks.",
+        format::duration(part.network_ns),
+        format::count(part.segments),
+        format::duration(part.application_ns),
+        format::percent(part.application_ns as f64 / part.network_ns.max(1) as f64)
+    )))
 }
 
 fn lacks(transmit: &Transmit, reason: &Reason) -> Block {

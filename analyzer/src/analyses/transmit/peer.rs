@@ -1,0 +1,93 @@
+//! How much of the time from the device to the ACK the peer's application had the data and had not answered, where its socket is in
+//! the same recording.
+//!
+//! Needs `tx`, `connections`, `turnarounds`. The peer is the one socket whose ends are these turned round. An ACK need not wait for the
+//! application; when it does (delayed, until the answer carries it), this is how long it did.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::TxRow;
+
+/// Times of segments from the device to the ACK, split by what the peer's socket says.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct PeerPart {
+    /// Segments whose peer's socket is in the recording, with its turnarounds.
+    pub segments: u64,
+    /// Their time from the device to the ACK, ns.
+    pub network_ns: i64,
+    /// Of it, the peer's application had data and had not sent, ns.
+    pub application_ns: i64,
+}
+
+type Ends = (IpAddr, u16, IpAddr, u16);
+
+/// The sockets by their ends; none where two have had the same.
+fn by_ends(facts: &Facts) -> BTreeMap<Ends, Option<ConnectionId>> {
+    let mut by: BTreeMap<Ends, Option<ConnectionId>> = BTreeMap::new();
+    for c in &facts.connections {
+        let Some((saddr, daddr)) = c.saddr.zip(c.daddr) else {
+            continue;
+        };
+        by.entry((saddr, c.sport, daddr, c.dport))
+            .and_modify(|of| *of = None)
+            .or_insert(Some(c.connection));
+    }
+    by
+}
+
+/// For each socket the spans in which its application had data and had not sent, ascending and apart.
+fn spans(facts: &Facts) -> BTreeMap<ConnectionId, Vec<(i64, i64)>> {
+    let mut of: BTreeMap<ConnectionId, Vec<(i64, i64)>> = BTreeMap::new();
+    for t in facts.turnarounds.iter().filter(|t| !t.overlap) {
+        of.entry(t.connection).or_default().push((t.start_ns(), t.send_ns));
+    }
+    for all in of.values_mut() {
+        all.sort_unstable();
+        let mut last = i64::MIN;
+        for (from, to) in all.iter_mut() {
+            *from = (*from).max(last);
+            *to = (*to).max(*from);
+            last = *to;
+        }
+    }
+    of
+}
+
+/// What of these rows; `None` where the peer of none of them tells.
+pub(super) fn peer_part(facts: &Facts, rows: &[&TxRow]) -> Option<PeerPart> {
+    let (by_ends, spans) = (by_ends(facts), spans(facts));
+    let peer = |c: ConnectionId| {
+        let row = facts.connections.get(c.0 as usize)?;
+        let ends = (row.daddr?, row.dport, row.saddr?, row.sport);
+        spans.get(&by_ends.get(&ends).copied().flatten()?)
+    };
+    let mut peers: BTreeMap<ConnectionId, Option<&Vec<(i64, i64)>>> = BTreeMap::new();
+    let mut part = PeerPart {
+        segments: 0,
+        network_ns: 0,
+        application_ns: 0,
+    };
+    for r in rows {
+        let (Some(c), Some(ns), Some(acked)) = (r.connection, r.stage(Stage::Network), r.t_ack_ns) else {
+            continue;
+        };
+        let Some(spans) = *peers.entry(c).or_insert_with(|| peer(c)) else {
+            continue;
+        };
+        let from = acked.saturating_sub(ns);
+        let first = spans.partition_point(|(_, to)| *to <= from);
+        let within = spans
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|(a, _)| *a < acked);
+        let both = within.map(|(a, b)| (*b).min(acked).saturating_sub((*a).max(from)));
+        part.segments += 1;
+        part.network_ns = part.network_ns.saturating_add(ns);
+        part.application_ns = part.application_ns.saturating_add(both.fold(0, i64::saturating_add));
+    }
+    (part.segments > 0 && part.network_ns > 0).then_some(part)
+}
