@@ -64,11 +64,8 @@ fn the_wrong_address_is_named_with_its_time_and_what_went_astray() {
     assert_eq!(line.tone, Tone::Bad);
     let said = "10.79.1.2 on va was 02:00:00:00:00:99 from";
     assert!(line.sentence.contains(said), "{}", line.sentence);
-    assert!(
-        line.headline.contains("10.79.1.2 on va had another link-layer address"),
-        "{}",
-        line.headline
-    );
+    let said = "10.79.1.2 on va had another link-layer address for ";
+    assert!(line.headline.starts_with(said), "{}", line.headline);
     // Nothing else of this recording is told so.
     assert_eq!(answers.neighbours.len(), 1);
 }

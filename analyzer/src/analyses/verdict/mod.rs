@@ -147,9 +147,10 @@ pub fn answer(
     let by_events = lost.then(|| drops_line.headline.clone());
     let by_counters = [sentences::the_card(counted), counted::headline(counted)];
     let why = neighbours::headline(spells);
-    let dropped: Vec<String> = by_events
+    // The cause first.
+    let dropped: Vec<String> = why
         .into_iter()
-        .chain(why)
+        .chain(by_events)
         .chain(by_counters.into_iter().flatten())
         .collect();
     vec![

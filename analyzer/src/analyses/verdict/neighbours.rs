@@ -60,7 +60,7 @@ pub(super) fn headline(spells: &[Spell]) -> Option<String> {
         |to| format!("for {}", duration(to.saturating_sub(s.from_ns))),
     );
     Some(format!(
-        "{} on {} had another link-layer address {long}, {} meanwhile",
+        "{} on {} had another link-layer address {long}: meanwhile {}",
         s.address,
         s.dev,
         what(s)

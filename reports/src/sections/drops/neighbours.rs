@@ -21,9 +21,10 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
         return vec![];
     }
     let row = |s: &Spell| {
-        let judged = match s.matters() {
-            true => Cell::Badge(Severity::Bad, "look".into()),
-            false => Cell::Text("changed".into()),
+        let judged = match (s.strayed, s.resent) {
+            (0, 0) => Cell::Text("changed".into()),
+            (0, _) => Cell::Badge(Severity::Notice, "look".into()),
+            _ => Cell::Badge(Severity::Bad, "look".into()),
         };
         vec![
             judged,
@@ -33,11 +34,11 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
             Cell::At(input.since_start(s.from_ns)),
             s.to_ns
                 .map_or(Cell::Text("the end".into()), |to| Cell::At(input.since_start(to))),
-            name_cell(&s.before),
-            s.after.as_deref().map_or(Cell::Unknown, name_cell),
-            Cell::Text(Text::name(&s.by)),
             Cell::Count(s.strayed),
             Cell::Count(s.resent),
+            Cell::Text(Text::name(&s.by)),
+            name_cell(&s.before),
+            s.after.as_deref().map_or(Cell::Unknown, name_cell),
         ]
     };
     let table = Table {
@@ -49,11 +50,11 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
             Column::text("was"),
             Column::in_unit("from", "s"),
             Column::in_unit("to", "s"),
-            Column::text("before"),
-            Column::text("after"),
-            Column::text("set by"),
             Column::number("astray"),
             Column::number("sent again"),
+            Column::text("set by"),
+            Column::text("before"),
+            Column::text("after"),
         ],
         rows: spells.iter().take(ROWS).map(row).collect(),
         note: truncation(

@@ -133,7 +133,7 @@ fn a_neighbour_whose_address_changed_has_its_row() {
         (&Cell::At(1_000_000_000), &Cell::Text("the end".into()))
     );
     assert_eq!(
-        (&row[7], &row[9], &row[10]),
+        (&row[10], &row[6], &row[7]),
         (&Cell::Unknown, &Cell::Count(3), &Cell::Count(1))
     );
 }
