@@ -205,6 +205,7 @@ pub fn had_cpu(part: &str) -> &str {
         "ksoftirqd" => "left to ksoftirqd, which waited or started",
         "task" => "a task",
         "call" => "the reader slept in a system call",
+        "held" => "the reader was stopped by a signal or its tracer",
         "idle" => "nothing: the CPU was idle, or waking up",
         "unknown" => "not told by the recording",
         other => other,

@@ -136,7 +136,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
     let mut out = Application {
         both_ways: all.iter().filter(|s| !s.in_turns).count() as u64,
         one_way: facts.connections.len().saturating_sub(all.len()) as u64,
-        answered: pools::answered(facts, &all),
+        answered: pools::answered(&all),
         awaited: pools::awaited(facts, &all),
         ..Application::default()
     };

@@ -2,20 +2,45 @@
 
 use rustc_hash::FxHashMap;
 
+use super::task;
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::reconstruct::thread::{STOPPED, TRACED, UNRECORDED};
+
+/// Share of a sleep's time that one thread must have ended to be named.
+const MOSTLY: f64 = 0.5;
 
 /// One way to spend time.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Part {
     /// `running`, `run_queue`, `wakeup`, `asleep_in` a call, `asleep` (in other calls, or no event tells in which), `unknown`.
     pub state: &'static str,
-    /// The system call of `asleep_in`; `unrecorded`: in none that was recorded.
+    /// The system call of `asleep_in`; `unrecorded`: in none that was recorded; `stopped`, `traced`: not asleep but held.
     pub call: Option<String>,
+    /// `task/thread` that ended most of the time of `asleep_in`, where one did.
+    pub woken_by: Option<String>,
     /// ns.
     pub ns: i64,
     /// Share of the whole, 0 to 1.
     pub share: f64,
+}
+
+/// Asleep in one call, and what of that other threads ended.
+#[derive(Debug, Default)]
+struct Call {
+    ns: i64,
+    woken_by: FxHashMap<(Name, i32), i64>,
+}
+
+impl Call {
+    fn mostly_woken_by(&self) -> Option<String> {
+        let most = self
+            .woken_by
+            .iter()
+            .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)));
+        let ((name, pid), _) = most.filter(|(_, ns)| **ns as f64 >= MOSTLY * self.ns as f64)?;
+        Some(task(name, *pid))
+    }
 }
 
 /// Sums over turnarounds.
@@ -27,7 +52,7 @@ pub struct Parts {
     wakeup: i64,
     asleep: i64,
     unknown: i64,
-    calls: FxHashMap<Name, i64>,
+    calls: FxHashMap<Name, Call>,
 }
 
 impl Parts {
@@ -41,8 +66,12 @@ impl Parts {
         self.unknown = self.unknown.saturating_add(s.unknown_ns);
         self.asleep = self.asleep.saturating_add(s.asleep_ns.saturating_sub(r.asleep_in_ns));
         if !r.asleep_in.is_empty() {
-            let of = self.calls.entry(r.asleep_in).or_insert(0);
-            *of = of.saturating_add(r.asleep_in_ns);
+            let of = self.calls.entry(r.asleep_in).or_default();
+            of.ns = of.ns.saturating_add(r.asleep_in_ns);
+            if r.woken_by_pid != 0 {
+                let by = of.woken_by.entry((r.woken_by, r.woken_by_pid)).or_insert(0);
+                *by = by.saturating_add(r.woken_by_ns);
+            }
         }
     }
     /// The parts that are there, largest first.
@@ -50,6 +79,7 @@ impl Parts {
         let part = |state, call, ns: i64| Part {
             state,
             call,
+            woken_by: None,
             ns,
             share: ns as f64 / self.total.max(1) as f64,
         };
@@ -64,7 +94,10 @@ impl Parts {
         .map(|(state, ns)| part(state, None, ns))
         .collect();
         let calls = self.calls.iter();
-        all.extend(calls.map(|(call, ns)| part("asleep_in", Some(call.text().into_owned()), *ns)));
+        all.extend(calls.map(|(call, of)| Part {
+            woken_by: of.mostly_woken_by(),
+            ..part("asleep_in", Some(call.text().into_owned()), of.ns)
+        }));
         all.retain(|p| p.ns > 0);
         all.sort_by(|a, b| {
             b.ns.cmp(&a.ns)
@@ -75,13 +108,20 @@ impl Parts {
 }
 
 impl Part {
+    /// `, woken by python3/4038`; empty: not known of most of it.
+    pub fn woken(&self) -> String {
+        let by = self.woken_by.as_ref();
+        by.map_or_else(String::new, |who| format!(", woken by {who}"))
+    }
     /// As a person says it.
     pub fn words(&self) -> String {
         match (self.state, self.call.as_deref()) {
             ("running", _) => "running".into(),
             ("run_queue", _) => "waiting for a CPU".into(),
             ("wakeup", _) => "being woken".into(),
-            ("asleep_in", Some("unrecorded")) => "asleep, in no recorded system call".into(),
+            ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
+            ("asleep_in", Some(STOPPED)) => "stopped by a signal (SIGSTOP)".into(),
+            ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),
             ("asleep_in", Some(call)) => format!("asleep in {call}"),
             ("asleep", _) => "asleep".into(),
             _ => "no event tells what".into(),

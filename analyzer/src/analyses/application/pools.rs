@@ -9,7 +9,6 @@ use crate::Name;
 use crate::confidence::speak_for_all;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
-use crate::reconstruct::receive::tables::{RxRow, Stage as RxStage};
 use crate::reconstruct::transmit::Stage;
 use crate::stat::Distribution;
 
@@ -33,8 +32,8 @@ pub struct Answered {
     pub slowest_parts: Vec<Part>,
     /// Task and thread with most of it, and its share.
     pub slowest_task: (String, f64),
-    /// Who ran longest on their readers' CPUs while these waited for one before they read, and its share of that wait; `None`: they did
-    /// not wait, or it is not known.
+    /// Who ran longest on their threads' CPUs while these waited for one, and its share of that wait; `swapper`: nobody; `None`: they did not
+    /// wait, or it is not known.
     pub slowest_behind: Option<(String, f64)>,
 }
 
@@ -81,7 +80,7 @@ fn slow(n: usize) -> usize {
     n.div_ceil(SLOW_ONE_IN)
 }
 
-pub(super) fn answered(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Answered> {
+pub(super) fn answered(sockets: &[Socket<'_>]) -> Option<Answered> {
     let servers = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
     let rows: Vec<&TurnaroundRow> = servers().flat_map(Socket::judged_turnarounds).collect();
     let (mut rows, solid, less_certain) = solid(rows, |r| r.confidence.is_solid());
@@ -105,7 +104,7 @@ pub(super) fn answered(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Answered
         solid,
         less_certain,
         slowest: slowest as u64,
-        slowest_behind: behind(facts, rows.get(..slowest).unwrap_or_default()),
+        slowest_behind: behind(rows.get(..slowest).unwrap_or_default()),
         slowest_parts: parts.largest(),
         slowest_task: most.map_or_else(Default::default, |((name, pid), ns)| {
             (task(&name, pid), ns as f64 / whole.max(1) as f64)
@@ -113,35 +112,15 @@ pub(super) fn answered(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Answered
     })
 }
 
-/// Packets of a socket that one turnaround read, looked at from its last backwards.
-const PACKETS: usize = 64;
-
-/// Who had the CPU while the readers of these were runnable, by the packets that they read.
-fn behind(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<(String, f64)> {
-    let mut waits: FxHashMap<(ConnectionId, i32), Vec<&RxRow>> =
-        slow.iter().map(|r| ((r.connection, r.pid), vec![])).collect();
-    for r in &facts.rx {
-        if let Some(of) = r.connection.and_then(|c| waits.get_mut(&(c, r.pid)))
-            && r.stage(RxStage::RunQueue).is_some()
-        {
-            of.push(r);
-        }
-    }
+/// Who had the CPU while the threads of these were runnable.
+fn behind(slow: &[&TurnaroundRow]) -> Option<(String, f64)> {
     let mut by: FxHashMap<Name, i64> = FxHashMap::default();
     let mut whole = 0i64;
     for t in slow {
-        let Some(of) = waits.get(&(t.connection, t.pid)) else {
-            continue;
-        };
-        // Rows are in order of start.
-        let until = of.partition_point(|r| r.start_ns < t.read_ns);
-        let read = of.get(..until).unwrap_or_default().iter().rev().take(PACKETS);
-        for r in read.take_while(|r| r.start_ns.saturating_add(r.total_ns) > t.start_ns()) {
-            let ns = r.stage(RxStage::RunQueue).unwrap_or(0);
-            whole = whole.saturating_add(ns);
-            let sum = by.entry(r.run_queue_task).or_insert(0);
-            *sum = sum.saturating_add(ns);
-        }
+        let ns = t.split.run_queue_ns;
+        whole = whole.saturating_add(ns);
+        let sum = by.entry(t.run_queue_task).or_insert(0);
+        *sum = sum.saturating_add(ns);
     }
     let known = by.into_iter().filter(|(who, ns)| !who.is_empty() && *ns > 0);
     let (who, ns) = known.max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)))?;

@@ -27,6 +27,10 @@ fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
         },
         asleep_in: Name::new(call.as_bytes()),
         asleep_in_ns: ns - 10_000,
+        woken_by: Name::default(),
+        woken_by_pid: 0,
+        woken_by_ns: 0,
+        run_queue_task: Name::default(),
         overlap: false,
         confidence: Confidence::Strong,
     }
@@ -112,38 +116,35 @@ fn the_slowest_are_the_applications() {
     assert_eq!((client.role_by, client.paired), (RoleBy::Handshake, 200));
 }
 
-/// Who had the CPU while the readers of the slowest waited for one: not who had it beside the fast ones, nor beside the client.
+/// Who had the CPU while the threads of the slowest waited for one: not who had it beside the fast ones.
 #[test]
 fn the_slowest_were_behind_whom() {
-    use crate::reconstruct::receive::tables::{RxRow, Stage, StageTimes};
     let mut f = facts((0..200).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
     assert_eq!(found(&f).answered.unwrap().slowest_behind, None);
     for t in &mut f.turnarounds {
-        t.read_ns = t.send_ns - 1000;
-    }
-    let waited = |t: &TurnaroundRow, pid, ns, who: &str| {
-        let mut stages = StageTimes::default();
-        stages.set(Stage::RunQueue, Some(ns));
-        RxRow {
-            connection: Some(t.connection),
-            pid,
-            start_ns: t.start_ns() - 500,
-            total_ns: t.total_ns(),
-            stages,
-            run_queue_task: Name::new(who.as_bytes()),
-            ..RxRow::default()
-        }
-    };
-    for t in &f.turnarounds {
         let slow = t.total_ns() > MS;
-        let who = if slow { "stress" } else { "cc1" };
-        f.rx.push(waited(t, 7, t.total_ns() / 2, who));
-        f.rx.push(waited(t, 7, 10 * i64::from(slow), ""));
-        f.rx.push(waited(t, 8, 900 * MS, "rustc"));
+        let ns = t.total_ns() / 2;
+        t.split.run_queue_ns = ns;
+        t.split.asleep_ns -= ns;
+        t.asleep_in_ns -= ns;
+        t.run_queue_task = Name::new(if slow { &b"stress"[..] } else { &b"cc1"[..] });
     }
-    let (who, share) = found(&f).answered.unwrap().slowest_behind.unwrap();
-    assert_eq!(who, "stress");
-    assert!(share > 0.99, "{share}");
+    assert_eq!(found(&f).answered.unwrap().slowest_behind, Some(("stress".into(), 1.0)));
+}
+
+/// Who ended most of a sleep is named, and of less than half of it nobody.
+#[test]
+fn who_woke_the_slowest() {
+    let mut f = facts((0..200).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
+    let woken = |f: &Facts| found(f).answered.unwrap().slowest_parts[0].woken_by.clone();
+    assert_eq!(woken(&f), None);
+    for (of_it, expect) in [(2, Some("make/9".to_owned())), (3, None)] {
+        for t in &mut f.turnarounds {
+            (t.woken_by, t.woken_by_pid) = (Name::new(b"make"), 9);
+            t.woken_by_ns = t.asleep_in_ns / of_it;
+        }
+        assert_eq!(woken(&f), expect);
+    }
 }
 
 /// Two streams on one socket: counted, and no time of theirs is anybody's.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::name::Name;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::{RxRow, Stage};
+use crate::reconstruct::thread::{IDLE, STOPPED, TRACED, UNRECORDED};
 
 /// Kept of a stage at most: those with most time.
 pub const BLAMED: usize = 20;
@@ -16,8 +17,9 @@ const OF_A_READER: usize = 4;
 
 /// Stages of which that is told, in the order of the path.
 const STAGES: [Stage; 4] = [Stage::SoftirqWait, Stage::Rps, Stage::ReaderAsleep, Stage::RunQueue];
-/// The part of a sleep that was in a known system call, and the rest of it.
+/// The part of a sleep that was in a known system call, that was none of its own, and the rest of it.
 const CALL: &str = "call";
+const HELD: &str = "held";
 const OTHER_CALLS: &str = "unknown";
 /// Share of the time asleep that one call must have to be named for all of it.
 const MOSTLY: f64 = 0.5;
@@ -31,7 +33,7 @@ const NOBODY: Reader = (Name::EMPTY, 0);
 pub struct Blamed {
     /// Stage: `softirq_wait`, `rps`, `reader_asleep`, `run_queue`.
     pub stage: &'static str,
-    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue: `task`; of a sleep: `call`.
+    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue: `task`, or `idle` (the reader was held off a CPU that idled); of a sleep: `call`, or `held` (stopped, traced).
     pub part: &'static str,
     /// Who had most of it: interrupt, vector, task or system call; empty when it has no name, or is not known.
     pub who: String,
@@ -60,16 +62,21 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
             }
         }
         if let Some(ns) = r.stage(Stage::RunQueue) {
-            let part = match r.run_queue_task.is_empty() {
-                true => Part::Unknown,
-                false => Part::Task,
+            let part = match &*r.run_queue_task.text() {
+                "" => Part::Unknown,
+                IDLE => Part::Idle,
+                _ => Part::Task,
             };
             add(Stage::RunQueue, (r.task, r.pid), ns, part.word(), r.run_queue_task);
         }
         if let Some(ns) = r.stage(Stage::ReaderAsleep) {
             let rest = ns.saturating_sub(r.asleep_in_ns);
             if !r.asleep_in.is_empty() {
-                add(Stage::ReaderAsleep, NOBODY, r.asleep_in_ns, CALL, r.asleep_in);
+                let part = match &*r.asleep_in.text() {
+                    STOPPED | TRACED => HELD,
+                    _ => CALL,
+                };
+                add(Stage::ReaderAsleep, NOBODY, r.asleep_in_ns, part, r.asleep_in);
             }
             if rest > 0 {
                 add(Stage::ReaderAsleep, NOBODY, rest, OTHER_CALLS, Name::default());
@@ -138,7 +145,7 @@ pub(super) fn asleep(blamed: &[Blamed]) -> Option<&'static str> {
     let mut by: BTreeMap<&'static str, i64> = BTreeMap::new();
     for b in of {
         all = all.saturating_add(b.ns);
-        if b.part == CALL {
+        if matches!(b.part, CALL | HELD) {
             let sum = by.entry(meaning(&b.who)).or_default();
             *sum = sum.saturating_add(b.ns);
         }
@@ -154,7 +161,9 @@ fn meaning(call: &str) -> &'static str {
             "readable, but the reader slept in clock_nanosleep: by its own wish, not for want of data"
         }
         "futex" => "readable, but the reader slept in futex: it waited for another thread",
-        "unrecorded" => {
+        STOPPED => "readable, but the reader was stopped by a signal (SIGSTOP)",
+        TRACED => "readable, but the reader was stopped by its tracer (a debugger, strace)",
+        UNRECORDED => {
             "readable, but the reader slept in no recorded system call: it waited for something else (a lock, a page, a disk)"
         }
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {

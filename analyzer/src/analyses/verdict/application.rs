@@ -3,10 +3,16 @@
 use super::sentences::{counted, duration, or_dash, stands_out, words};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited};
+use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
 const MOSTLY: f64 = 0.5;
+
+/// Share of the slowest requests' time from which what others did is said too.
+const OTHERS: f64 = 0.1;
+/// Of a thread that was runnable while its CPU ran the idle task. Inferred: no event says why it was not run.
+pub(super) const HELD_OFF: &str = "mostly while that CPU idled: throttled by a CPU quota, or moved (inferred)";
 
 pub(super) fn application(a: &Application) -> (Tone, String) {
     match (&a.answered, &a.awaited) {
@@ -90,8 +96,22 @@ fn doing(s: &Answered) -> String {
         .slowest_behind
         .as_ref()
         .filter(|b| most.state == "run_queue" && b.1 >= MOSTLY);
-    let behind = behind.map_or_else(String::new, |(who, _)| format!(", mostly behind {who}"));
-    format!("{who} {} {:.0} % of it{behind}", most.words(), most.share * 100.0)
+    let behind = behind.map_or_else(String::new, |(who, _)| match who.as_str() {
+        IDLE => format!(", {HELD_OFF}"),
+        who => format!(", mostly behind {who}"),
+    });
+    // Those that waited for the one that is named first.
+    let others = s.slowest_parts.get(1).filter(|p| p.share >= OTHERS);
+    let others = others.filter(|p| p.woken_by.as_deref() == Some(who));
+    let others = others.map_or_else(String::new, |p| {
+        format!("; others {} {:.0} %, woken by that one", p.words(), p.share * 100.0)
+    });
+    format!(
+        "{who} {} {:.0} % of it{}{behind}{others}",
+        most.words(),
+        most.share * 100.0,
+        most.woken()
+    )
 }
 
 fn inside(s: &Answered) -> String {

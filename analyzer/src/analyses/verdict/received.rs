@@ -5,6 +5,7 @@ use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::receive::{Blamed, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::receive::tables::Stage;
+use crate::reconstruct::thread::IDLE;
 
 /// Tasks named that had the CPU for which packets waited, and readers of which that is told.
 const NAMED: usize = 2;
@@ -77,7 +78,10 @@ fn named(of: &[&Blamed]) -> String {
     let percent = |ns: i64| ns as f64 * 100.0 / whole.max(1) as f64;
     let most = by.iter().filter(|(_, ns)| percent(*ns) >= 1.0).take(NAMED);
     let most: Vec<String> = most
-        .map(|(who, ns)| format!("{who} in {:.0} %", percent(*ns)))
+        .map(|(who, ns)| match *who {
+            IDLE => format!("nobody, as it idled, in {:.0} %", percent(*ns)),
+            who => format!("{who} in {:.0} %", percent(*ns)),
+        })
         .collect();
     most.join(", ")
 }

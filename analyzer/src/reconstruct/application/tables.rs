@@ -33,6 +33,14 @@ pub struct TurnaroundRow {
     pub asleep_in: Name,
     /// ns asleep in it.
     pub asleep_in_ns: i64,
+    /// Of their longest sleep in it that another thread ended: that one; empty: none did, or not known.
+    pub woken_by: Name,
+    /// Its thread id.
+    pub woken_by_pid: i32,
+    /// That sleep, ns.
+    pub woken_by_ns: i64,
+    /// Who ran longest on their CPU in their longest wait for one; `swapper`: the idle task; empty: none, or not known.
+    pub run_queue_task: Name,
     /// What was read next was readable before the send began.
     pub overlap: bool,
     /// Least of its links.
@@ -180,12 +188,36 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             "asleep_in",
             "",
             Str,
-            "system call in which it slept longest; unrecorded: in none that was recorded; empty: did not sleep, or not known",
+            "system call in which it slept longest; unrecorded: in none that was recorded; stopped (by a signal), traced (by its tracer): held, not asleep; empty: did not sleep, or not known",
             |r, _| named(&r.asleep_in)
         ),
         col!("asleep_in_ns", "ns", I64, "ns asleep in it", |r, _| Cell::I64(
             r.asleep_in_ns
         )),
+        col!(
+            "woken_by",
+            "",
+            Str,
+            "task that ended the longest of these sleeps that another thread ended; empty: a timer, interrupt or softirq did, or not known",
+            |r, _| named(&r.woken_by)
+        ),
+        col!("woken_by_pid", "id", I64, "its thread id", |r, _| thread(
+            r.woken_by_pid
+        )),
+        col!(
+            "woken_by_ns",
+            "ns",
+            I64,
+            "that sleep, the part of asleep_in_ns that it ended; empty as woken_by",
+            |r, _| (r.woken_by_pid != 0).then_some(r.woken_by_ns).into()
+        ),
+        col!(
+            "run_queue_task",
+            "",
+            Str,
+            "who ran longest on its CPU in the longest wait of run_queue_ns; swapper: nobody, the CPU idled (throttled, or moved); empty: did not wait, or not known",
+            |r, _| named(&r.run_queue_task)
+        ),
         col!("reads", "count", U64, "reads since the send before", |r, _| Cell::U64(
             r.reads.into()
         )),

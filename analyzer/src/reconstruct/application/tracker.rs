@@ -6,11 +6,12 @@ use rustc_hash::FxHashMap;
 use super::tables::{Peer, ResponseRow, TurnaroundRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
+use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::Read;
 use crate::reconstruct::tcp::{Sockets, Tuple};
-use crate::reconstruct::thread::{Split, Threads};
+use crate::reconstruct::thread::{Slept, Split, Threads};
 use crate::reconstruct::transmit::Send;
 
 /// What it is computed from.
@@ -129,17 +130,22 @@ impl Inputs<'_> {
         let from = ready_ns.unwrap_or(r.at_ns);
         let unread = self.threads.split(r.pid, from, r.at_ns);
         let think = self.threads.split(s.pid, r.at_ns, s.at_ns);
-        let slept = [(r.pid, from, r.at_ns), (s.pid, r.at_ns, s.at_ns)];
-        let slept: Vec<_> = slept
-            .into_iter()
-            .filter_map(|(pid, a, b)| self.threads.slept_in(pid, a, b))
-            .collect();
-        let (asleep_in, asleep_in_ns) = match slept.as_slice() {
-            [a, b] if a.0 == b.0 => (a.0, a.1.saturating_add(b.1)),
-            [a, b] if a.1 > b.1 => *a,
-            [.., last] => *last,
-            [] => Default::default(),
+        let each = [(r.pid, from, r.at_ns), (s.pid, r.at_ns, s.at_ns)];
+        let slept = each.map(|(pid, a, b)| self.threads.slept_in(pid, a, b));
+        let slept = match slept {
+            [Some(a), Some(b)] if a.call == b.call => Slept {
+                ns: a.ns.saturating_add(b.ns),
+                woken_by: [a.woken_by, b.woken_by].into_iter().flatten().max_by_key(|w| w.1),
+                ..a
+            },
+            [Some(a), Some(b)] if a.ns > b.ns => a,
+            [a, b] => b.or(a).unwrap_or_default(),
         };
+        let (woken_by_pid, woken_by_ns) = slept.woken_by.unwrap_or_default();
+        let waited = each
+            .into_iter()
+            .filter_map(|(pid, a, b)| self.threads.ran_instead(pid, a, b));
+        let instead = waited.max_by_key(|(_, ns)| *ns);
         let order = match r.pid == s.pid && !self.lost.within(from, s.at_ns) {
             true => Confidence::Strong,
             false => Confidence::Weak,
@@ -155,8 +161,15 @@ impl Inputs<'_> {
             send_ns: s.at_ns,
             reads: asked.count,
             split: sum(&unread, &think),
-            asleep_in,
-            asleep_in_ns,
+            asleep_in: slept.call,
+            asleep_in_ns: slept.ns,
+            woken_by: match woken_by_pid {
+                0 => Name::default(),
+                pid => self.comms.at(pid, s.at_ns),
+            },
+            woken_by_pid,
+            woken_by_ns,
+            run_queue_task: instead.map_or_else(Name::default, |(who, _)| self.comms.ran(who, s.at_ns)),
             overlap: false,
             confidence: order.min(s.link),
         }

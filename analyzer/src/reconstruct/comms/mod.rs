@@ -11,6 +11,7 @@ use netmortem_formats::tracepoints::sched_switch::SchedSwitch;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
+use crate::reconstruct::thread::IDLE;
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,13 @@ impl Comms {
         let of = self.seen.entry(pid).or_default();
         if of.last().is_none_or(|(_, n)| *n != name) {
             of.push((ts, name));
+        }
+    }
+    /// As [`Comms::at`], of what a CPU ran: [`IDLE`] of the idle task.
+    pub fn ran(&self, pid: i32, ts: i64) -> Name {
+        match pid {
+            0 => Name::new(IDLE.as_bytes()),
+            pid => self.at(pid, ts),
         }
     }
     /// The name of a thread at a time; empty when nothing states it.

@@ -142,7 +142,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         parts.set(Stage::Return, between(u.read, u.exit));
         last = u.exit.or(u.read).unwrap_or(taken);
     }
-    let (asleep_in, asleep_in_ns) = slept.unwrap_or_default();
+    let slept = slept.unwrap_or_default();
     let total_ns = last.wrapping_sub(u.start);
     let named = |pid: i32| match pid {
         0 => Name::default(),
@@ -175,9 +175,9 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         unit_nth: u.unit_nth,
         run_by: asks.run_by(u),
         softirq_blame: waited.and_then(|r| r.blame),
-        run_queue_task: named(instead.unwrap_or(0)),
-        asleep_in,
-        asleep_in_ns,
+        run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
+        asleep_in: slept.call,
+        asleep_in_ns: slept.ns,
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,
         observer_ns: None,

@@ -53,7 +53,7 @@ pub struct RxRow {
     pub run_by: Option<RunBy>,
     /// What kept its CPU longest in `softirq_wait` or `rps`; `None` without these.
     pub softirq_blame: Option<Blame>,
-    /// The task that ran longest on the reader's CPU while the reader waited for it; empty: none, or not known.
+    /// The task that ran longest on the reader's CPU while the reader waited for it; `swapper`: the idle task; empty: none, or not known.
     pub run_queue_task: Name,
     /// The system call in which the reader slept longest while it was readable; empty: it did not sleep, or nothing tells.
     pub asleep_in: Name,
@@ -256,7 +256,7 @@ pub static RX: TableDef<RxRow> = TableDef {
             "run_queue_task",
             "",
             Str,
-            "who ran longest on the reader's CPU while the reader waited for it; empty: nobody, or not known",
+            "who ran longest on the reader's CPU while the reader waited for it; swapper: nobody, the CPU idled (the reader was throttled, or moved); empty: did not wait, or not known",
             |r, _| if r.run_queue_task.is_empty() {
                 Cell::Null
             } else {
@@ -267,7 +267,7 @@ pub static RX: TableDef<RxRow> = TableDef {
             "asleep_in",
             "",
             Str,
-            "system call in which the reader slept longest meanwhile; unrecorded: in none that was recorded; empty: it did not sleep, or not known",
+            "system call in which the reader slept longest meanwhile; unrecorded: in none that was recorded; stopped (by a signal), traced (by its tracer): held, not asleep; empty: it did not sleep, or not known",
             |r, _| if r.asleep_in.is_empty() {
                 Cell::Null
             } else {

@@ -4,16 +4,26 @@
 //! sys_enter_X ── sched_switch prev (asleep) ... sched_waking ── sys_exit_X        asleep in X
 //!                sched_switch prev (asleep) ... sched_waking ── sys_exit_X        the same: only its end was recorded
 //! sys_exit_X  ── sched_switch prev (asleep) ... sched_waking ── sys_enter_Y       asleep in no recorded call
+//!                sched_switch prev (T or t) ... sched_waking                      stopped, or traced, whatever the call
 //! ```
-//! A question costs the logarithm of the thread's sleeps, times the calls that it ever slept in.
+//! A thread that leaves its CPU in TASK_STOPPED or TASK_TRACED does not sleep of its own: a signal or a debugger holds it.
+//! A sleep that another thread ended, in plain task context (a lock let go, a byte in a pipe, SIGCONT), keeps who did; a timer,
+//! an interrupt or a softirq is nobody. A question costs the logarithm of the thread's sleeps, times the calls that it ever slept in.
 
+use super::waits::{Wait, Waits};
 use crate::name::Name;
 
 /// Numbers of calls: the first is "in none that is recorded", the last "not known (yet)".
 const NONE: u16 = 0;
 const PENDING: u16 = u16::MAX;
+/// Not calls: prev_state had the bit of `__TASK_STOPPED`, or of `__TASK_TRACED`.
+const HELD: [(u16, i64, &str); 2] = [(u16::MAX - 1, 4, STOPPED), (u16::MAX - 2, 8, TRACED)];
 /// Name of [`NONE`] in tables: a call that was not recorded (futex), or a page fault.
 pub const UNRECORDED: &str = "unrecorded";
+/// In tables, instead of a call: stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU) until SIGCONT.
+pub const STOPPED: &str = "stopped";
+/// In tables, instead of a call: stopped for its tracer (a debugger, strace).
+pub const TRACED: &str = "traced";
 
 /// Names of the recorded system calls.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +42,28 @@ pub struct Sleeps {
     marks: Vec<(i64, u16)>,
     /// First mark whose call a coming `sys_exit` may tell.
     pending: usize,
-    by: Vec<(u16, Vec<Span>)>,
+    /// (when, thread) of wakings by another thread, ascending.
+    wakings: Vec<(i64, i32)>,
+    by: Vec<Of>,
+}
+
+/// The sleeps in one call, and those of them that another thread ended.
+#[derive(Debug)]
+struct Of {
+    call: u16,
+    spans: Vec<Span>,
+    ended: Waits,
+}
+
+/// An answer: the longest time asleep in one call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Slept {
+    /// The system call; [`UNRECORDED`], [`STOPPED`], [`TRACED`] as they say.
+    pub call: Name,
+    /// ns in it.
+    pub ns: i64,
+    /// Of the longest of these sleeps that another thread ended: the thread, and the ns.
+    pub woken_by: Option<(i32, i64)>,
 }
 
 /// A sleep, and the sum of those of the same call before it.
@@ -54,7 +85,8 @@ impl Calls {
             self.names.push(name);
             self.names.len() - 1
         });
-        u16::try_from(at).unwrap_or(PENDING)
+        let first = HELD.iter().map(|h| h.0).min().unwrap_or(PENDING);
+        u16::try_from(at).ok().filter(|n| *n < first).unwrap_or(PENDING)
     }
     /// Whether any is recorded.
     pub fn recorded(&self) -> bool {
@@ -65,7 +97,9 @@ impl Calls {
         self.era = self.era.wrapping_add(1);
     }
     fn name(&self, number: u16) -> Option<Name> {
-        self.names.get(usize::from(number)).copied()
+        let held = HELD.iter().find(|h| h.0 == number);
+        held.map(|h| Name::new(h.2.as_bytes()))
+            .or_else(|| self.names.get(usize::from(number)).copied())
     }
 }
 
@@ -85,8 +119,12 @@ impl Sleeps {
         self.at = Some((NONE, calls.era));
         self.pending = self.marks.len();
     }
-    /// It falls asleep.
-    pub fn sleep(&mut self, ts: i64, calls: &Calls) {
+    /// It falls asleep, or is stopped, with this prev_state.
+    pub fn sleep(&mut self, ts: i64, prev_state: i64, calls: &Calls) {
+        if let Some(held) = HELD.iter().find(|h| prev_state & h.1 != 0) {
+            self.marks.push((ts, held.0));
+            return;
+        }
         if !calls.recorded() {
             return;
         }
@@ -95,12 +133,17 @@ impl Sleeps {
         }
         self.marks.push((ts, self.now(calls)));
     }
+    /// Another thread wakes it.
+    pub fn woken(&mut self, ts: i64, by: i32) {
+        self.wakings.push((ts, by));
+    }
     fn now(&self, calls: &Calls) -> u16 {
         self.at.filter(|a| a.1 == calls.era).map_or(PENDING, |a| a.0)
     }
     /// No event will follow; `asleep`: from when to when it slept, ascending.
     pub fn finish(&mut self, asleep: impl Iterator<Item = (i64, i64)>) {
         let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
+        let mut wakings = std::mem::take(&mut self.wakings).into_iter().peekable();
         for (from, to) in asleep {
             let mut call = PENDING;
             while let Some(m) = marks.next_if(|m| m.0 <= from) {
@@ -109,31 +152,43 @@ impl Sleeps {
             if call == PENDING {
                 continue;
             }
-            let of = match self.by.iter().position(|b| b.0 == call) {
+            let of = match self.by.iter().position(|b| b.call == call) {
                 Some(at) => at,
                 None => {
-                    self.by.push((call, vec![]));
+                    self.by.push(Of {
+                        call,
+                        spans: vec![],
+                        ended: Waits::default(),
+                    });
                     self.by.len() - 1
                 }
             };
-            if let Some((_, spans)) = self.by.get_mut(of) {
+            while wakings.next_if(|w| w.0 < to).is_some() {}
+            let who = wakings.next_if(|w| w.0 == to).map(|w| w.1);
+            if let Some(Of { spans, ended, .. }) = self.by.get_mut(of) {
                 let before = spans
                     .last()
                     .map_or(0, |s| s.before.saturating_add(s.to.saturating_sub(s.from)));
                 spans.push(Span { from, to, before });
+                if let Some(who) = who {
+                    ended.push(Wait { from, to, who });
+                }
             }
         }
-        for (_, spans) in &mut self.by {
-            spans.shrink_to_fit();
+        for of in &mut self.by {
+            of.spans.shrink_to_fit();
+            of.ended.finish();
         }
     }
     /// The call in which it slept longest in `[from, to)`, and how long; the first by name of equals.
-    pub fn longest(&self, calls: &Calls, from: i64, to: i64) -> Option<(Name, i64)> {
+    pub fn longest(&self, calls: &Calls, from: i64, to: i64) -> Option<Slept> {
         let of = self
             .by
             .iter()
-            .filter_map(|(call, spans)| Some((calls.name(*call)?, within(spans, from, to))));
-        of.filter(|c| c.1 > 0).max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))
+            .filter_map(|of| Some((calls.name(of.call)?, within(&of.spans, from, to), of)));
+        let (call, ns, of) = of.filter(|c| c.1 > 0).max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))?;
+        let woken_by = of.ended.longest_in(from, to);
+        Some(Slept { call, ns, woken_by })
     }
 }
 

@@ -28,7 +28,7 @@ impl CpuRuns {
         }
         self.slices.push_back((ts, next));
     }
-    /// The thread that had most of `[from, to)`, not the idle task.
+    /// The thread that had most of `[from, to)`; 0: the idle task.
     pub fn longest(&self, from: i64, to: i64) -> Option<i32> {
         let ends = self.slices.iter().skip(1).map(|s| s.0).chain([to]);
         let mut of: Vec<(i32, i64)> = vec![];
@@ -36,12 +36,13 @@ impl CpuRuns {
             let ns = end.min(to).saturating_sub((*since).max(from));
             (*pid, ns)
         });
-        for (pid, ns) in pieces.filter(|(pid, ns)| *pid > 0 && *ns > 0) {
+        for (pid, ns) in pieces.filter(|(pid, ns)| *pid >= 0 && *ns > 0) {
             match of.iter_mut().find(|o| o.0 == pid) {
                 Some(o) => o.1 = o.1.saturating_add(ns),
                 None => of.push((pid, ns)),
             }
         }
-        of.into_iter().max_by_key(|o| o.1).map(|o| o.0)
+        // Of equals a thread rather than nobody.
+        of.into_iter().max_by_key(|o| (o.1, o.0 > 0)).map(|o| o.0)
     }
 }

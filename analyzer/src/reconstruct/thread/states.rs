@@ -9,17 +9,18 @@ use netmortem_formats::tracepoints::sched_waking::SchedWaking;
 use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use rustc_hash::FxHashMap;
 
-use super::calls::{Calls, Sleeps};
+use super::calls::{Calls, Sleeps, Slept};
 use super::cpus::CpuRuns;
 use super::timeline::{Split, State, Timeline};
 use super::unseen;
 use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Schema, Trace};
-use crate::name::Name;
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 
 /// CPUs above this are a damaged event's.
 const MAX_CPU: usize = 65_536;
+/// In tables: the idle task, as the kernel calls it without its CPU.
+pub const IDLE: &str = "swapper";
 
 #[derive(Debug, Default)]
 pub(super) struct Thread {
@@ -63,10 +64,14 @@ impl Threads {
         let s = &trace.schema;
         routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
             t.follows(e.cpu.into(), p.prev_pid);
-            t.leave(e.ts, e.cpu.into(), p.prev_pid, p.prev_state & 0xff == 0);
+            t.leave(e.ts, e.cpu.into(), p.prev_pid, p.prev_state);
             t.run(e.ts, e.cpu.into(), p.prev_pid, p.next_pid);
         });
-        routes.on::<SchedWaking<'static>>(s, |t, e, p| t.waking(e.ts, p.pid));
+        routes.on::<SchedWaking<'static>>(s, |t, e, p| {
+            // Fires with interrupts off, which is a flag: without any, flags were not recorded, nor whose doing it was.
+            let by = e.flags != 0 && e.in_task() && e.pid > 0 && e.pid != p.pid;
+            t.waking(e.ts, p.pid, by.then_some(e.pid));
+        });
         routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         let mut threads = Threads::default();
@@ -111,18 +116,19 @@ impl Threads {
     }
 
     /// A thread leaves its CPU.
-    fn leave(&mut self, ts: i64, cpu: usize, pid: i32, runnable: bool) {
+    fn leave(&mut self, ts: i64, cpu: usize, pid: i32, prev_state: i64) {
         if pid <= 0 {
             return;
         }
         let t = self.of.entry(pid).or_default();
         (t.cpu, t.unsure) = (cpu, false);
-        if runnable {
+        if prev_state & 0xff == 0 {
             t.timeline.push(ts, State::RunQueue);
             return;
         }
         t.timeline.push(ts, State::Asleep);
-        t.sleeps.sleep(t.timeline.since().unwrap_or(ts), &self.calls);
+        t.sleeps
+            .sleep(t.timeline.since().unwrap_or(ts), prev_state, &self.calls);
     }
 
     /// A CPU takes another thread.
@@ -168,13 +174,17 @@ impl Threads {
     }
 
     /// `sched_waking`. A waking of a thread that has not left its CPU changes nothing.
-    fn waking(&mut self, ts: i64, pid: i32) {
+    fn waking(&mut self, ts: i64, pid: i32, by: Option<i32>) {
         if pid <= 0 {
             return;
         }
         let t = self.of.entry(pid).or_default();
         if matches!(t.timeline.last(), None | Some(State::Unknown | State::Asleep)) {
+            let asleep = t.timeline.last() == Some(State::Asleep);
             t.timeline.push(ts, State::Waking);
+            if let Some(by) = by.filter(|_| asleep) {
+                t.sleeps.woken(t.timeline.since().unwrap_or(ts), by);
+            }
         }
     }
 
@@ -236,15 +246,15 @@ impl Threads {
     }
 
     /// The system call in which a thread slept longest in `[from, to)`, and how long; [`super::UNRECORDED`]: in none that was
-    /// recorded. `None`: it did not sleep, or nothing tells.
-    pub fn slept_in(&self, pid: i32, from: i64, to: i64) -> Option<(Name, i64)> {
+    /// recorded; [`super::STOPPED`], [`super::TRACED`]: not asleep but held. `None`: it did not sleep, or nothing tells.
+    pub fn slept_in(&self, pid: i32, from: i64, to: i64) -> Option<Slept> {
         self.of.get(&pid)?.sleeps.longest(&self.calls, from, to)
     }
 
     /// The thread that ran while this one waited on its run queue in `[from, to)`: of the longest such wait, the one that
-    /// had most of it.
-    pub fn ran_instead(&self, pid: i32, from: i64, to: i64) -> Option<i32> {
-        self.of.get(&pid)?.waits.who(from, to)
+    /// had most of it; 0: the idle task, the thread was held off a CPU that did nothing. And that wait, ns.
+    pub fn ran_instead(&self, pid: i32, from: i64, to: i64) -> Option<(i32, i64)> {
+        self.of.get(&pid)?.waits.longest_in(from, to)
     }
 }
 

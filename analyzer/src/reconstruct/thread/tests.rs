@@ -2,6 +2,8 @@ use super::{Split, Threads};
 use crate::ingest::Trace;
 use crate::testing::{Ctx, N, Script};
 
+mod sleeps;
+
 const T: u64 = 1_000_000;
 
 /// asleep 0..100, waking ..120, runnable ..200, running ..260, preempted (runnable) ..300, running.
@@ -189,9 +191,9 @@ fn who_ran_instead() {
     let t = threads(&s);
     let got = t.split(7, at(60), at(430));
     assert_eq!((got.idle_exit_ns, got.run_queue_ns, got.running_ns), (0, 360, 10));
-    assert_eq!(t.ran_instead(7, at(60), at(430)), Some(22));
+    assert_eq!(t.ran_instead(7, at(60), at(430)).map(|w| w.0), Some(22));
     // Asked of a part, the longest wait still answers; of none, nobody.
-    assert_eq!(t.ran_instead(7, at(415), at(430)), Some(22));
+    assert_eq!(t.ran_instead(7, at(415), at(430)).map(|w| w.0), Some(22));
     assert_eq!(t.ran_instead(7, at(420), at(430)), None);
 }
 
@@ -205,7 +207,7 @@ fn an_idle_cpu_may_take_another_first() {
     let t = threads(&s);
     let got = t.split(7, at(100), at(200));
     assert_eq!((got.idle_exit_ns, got.run_queue_ns, got.running_ns), (30, 60, 10));
-    assert_eq!(t.ran_instead(7, at(100), at(200)), Some(9));
+    assert_eq!(t.ran_instead(7, at(100), at(200)).map(|w| w.0), Some(9));
 }
 
 /// Nothing was seen of the CPU before: whom the thread follows there tells.
@@ -232,7 +234,7 @@ fn a_thread_moved_to_an_idle_cpu() {
     let t = threads(&s);
     let got = t.split(7, at(100), at(180));
     assert_eq!((got.run_queue_ns, got.idle_exit_ns, got.running_ns), (50, 20, 10));
-    assert_eq!(t.ran_instead(7, at(100), at(180)), Some(9));
+    assert_eq!(t.ran_instead(7, at(100), at(180)).map(|w| w.0), Some(9));
 }
 
 /// Sums at a stride against a walk through every change.
@@ -273,7 +275,7 @@ fn a_question_does_not_walk_through_its_interval() {
     for k in 0..40_000u64 {
         let got = t.split(7, at(k), at(399_990));
         assert!(got.run_queue_ns > 0);
-        assert_eq!(t.ran_instead(7, at(k), at(399_990)), Some(9));
+        assert_eq!(t.ran_instead(7, at(k), at(399_990)).map(|w| w.0), Some(9));
     }
     // 40,000 walks over 80,000 changes would be 3,200,000,000 steps.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
@@ -315,73 +317,15 @@ fn a_switch_that_was_not_recorded_is_seen_by_what_the_cpu_runs() {
     assert_eq!((unseen(true), unseen(false)), (0, 1));
 }
 
-/// In which call 7 slept 0..100 of `script`, with these calls around it, and again after a loss.
-fn slept_in(enter: Option<u64>, exit: Option<u64>, lost: bool) -> Option<(String, i64)> {
-    let mut s = Script::new("6.18.44", &[]);
-    let call = |s: &mut Script, t: Option<u64>, key: &str| {
-        if let Some(t) = t {
-            s.ev(t, 0, Ctx::Task(7), key, &[]);
-        }
-    };
-    let switch = |s: &mut Script, t: u64, prev: u64, next: u64| {
-        let v = [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
-        s.ev(t, 0, Ctx::Task(prev as i32), "sched:sched_switch", &v);
-    };
-    switch(&mut s, T - 90, 3, 7);
-    call(&mut s, enter, "syscalls:sys_enter_recvfrom");
-    if lost {
-        s.lost(0, Some(2));
-        s.ev(T - 10, 0, Ctx::Task(7), "net:netif_rx", &[]);
+/// Preempted, and its CPU goes idle: nobody ran instead. A thread that had more of the wait than the idle task is still it.
+#[test]
+fn a_thread_held_off_an_idle_cpu_waits_for_nobody() {
+    for (other, expect) in [(340, 0), (140, 9)] {
+        let mut s = Script::new("6.18.44", &[]);
+        switches(&mut s, &[(0, 0, 3, 1, 7), (100, 0, 7, 0x100, 0), (other, 0, 0, 0, 9)]);
+        switches(&mut s, &[(400, 0, 9, 1, 7)]);
+        let t = threads(&s);
+        assert_eq!(t.split(7, at(100), at(400)).run_queue_ns, 300);
+        assert_eq!(t.ran_instead(7, at(100), at(400)), Some((expect, 300)));
     }
-    switch(&mut s, T, 7, 3);
-    switch(&mut s, T + 100, 3, 7);
-    call(&mut s, exit, "syscalls:sys_exit_recvfrom");
-    let c = s.capture();
-    let t = Trace::read(&c, &Default::default());
-    let (from, to) = (T as i64 + 30, T as i64 + 500);
-    let found = Threads::read(&t).slept_in(7, from, to);
-    found.map(|(name, ns)| (name.text().into_owned(), ns))
-}
-
-/// Between its begin and its end; by its end alone where the begin was not recorded; in no recorded call between two calls.
-#[test]
-fn a_sleep_is_in_the_call_around_it() {
-    let recv = Some(("recvfrom".to_string(), 70));
-    assert_eq!(slept_in(Some(T - 50), Some(T + 120), false), recv);
-    assert_eq!(slept_in(Some(T - 50), None, false), recv);
-    assert_eq!(slept_in(None, Some(T + 120), false), recv);
-    assert_eq!(slept_in(None, None, false), None);
-}
-
-/// What a loss hid may be the call's end, and another's begin.
-#[test]
-fn a_loss_hides_the_call() {
-    assert_eq!(slept_in(Some(T - 50), None, true), None);
-    // Its end tells.
-    assert_eq!(
-        slept_in(Some(T - 50), Some(T + 120), true),
-        Some(("recvfrom".into(), 70))
-    );
-}
-
-#[test]
-fn asleep_between_calls_is_asleep_in_none_that_is_recorded() {
-    let mut s = script();
-    let mut early = Script::new("6.18.44", &[]);
-    let v = [("prev_pid", N(3)), ("prev_state", N(1)), ("next_pid", N(7))];
-    early.ev(T - 90, 0, Ctx::Task(3), "sched:sched_switch", &v);
-    early.ev(T - 50, 0, Ctx::Task(7), "syscalls:sys_exit_read", &[]);
-    let v = [("prev_pid", N(7)), ("prev_state", N(1)), ("next_pid", N(0))];
-    early.ev(T, 0, Ctx::Task(7), "sched:sched_switch", &v);
-    early.ev(T + 100, 0, Ctx::Soft(0), "sched:sched_waking", &[("pid", N(7))]);
-    s.ev(T + 400, 0, Ctx::Task(7), "syscalls:sys_exit_read", &[]);
-    let of = |s: &Script| {
-        let c = s.capture();
-        let t = Trace::read(&c, &Default::default());
-        let found = Threads::read(&t).slept_in(7, T as i64 - 100, T as i64 + 350);
-        found.map(|(name, ns)| (name.text().into_owned(), ns))
-    };
-    assert_eq!(of(&early), Some((super::UNRECORDED.to_string(), 100)));
-    // The begin was not seen: its end says that it was in that call all along.
-    assert_eq!(of(&s), Some(("read".to_string(), 100)));
 }

@@ -1,13 +1,13 @@
-//! The times one thread spent on a run queue, and who ran instead.
+//! Times one thread spent on a run queue, and who ran instead; or asleep, and who ended it.
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// Runnable since.
+    /// Runnable (asleep) since.
     pub from: i64,
-    /// Running, or runnable elsewhere, from.
+    /// Running, or runnable elsewhere (woken), from.
     pub to: i64,
-    /// Who ran longest meanwhile.
+    /// Who ran longest meanwhile (woke it).
     pub who: i32,
 }
 
@@ -66,8 +66,8 @@ impl Waits {
         }
         best
     }
-    /// Who ran in the longest wait of `[from, to)`, counting of each wait only what lies inside.
-    pub fn who(&self, from: i64, to: i64) -> Option<i32> {
+    /// Who ran in the longest wait of `[from, to)`, counting of each wait only what lies inside; and that, ns.
+    pub fn longest_in(&self, from: i64, to: i64) -> Option<(i32, i64)> {
         let first = self.of.partition_point(|w| w.to <= from);
         let end = self.of.partition_point(|w| w.from < to);
         let inside = |i: usize| {
@@ -85,6 +85,8 @@ impl Waits {
             .filter(|i| *i < end)
             .filter_map(inside)
             .chain(middle);
-        all.filter(|(ns, _)| *ns > 0).max_by_key(|x| x.0).map(|x| x.1)
+        all.filter(|(ns, _)| *ns > 0)
+            .max_by_key(|x| x.0)
+            .map(|(ns, who)| (who, ns))
     }
 }

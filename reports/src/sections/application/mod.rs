@@ -114,7 +114,7 @@ fn parts(of: &[Part]) -> Cell {
     let words: Vec<String> = of
         .iter()
         .take(NAMED)
-        .map(|part| format!("{} {}", part.words(), format::percent(part.share)))
+        .map(|part| format!("{} {}{}", part.words(), format::percent(part.share), part.woken()))
         .collect();
     Cell::known((!words.is_empty()).then(|| words.join(", ")), |text| {
         Cell::Text(Text::name(&text))
@@ -235,7 +235,7 @@ fn turnarounds(input: &Input<'_>, slow: &[SlowTurnaround]) -> Table {
             Column::text("confidence"),
         ],
         rows: slow.iter().map(row).collect(),
-        note: Some("Asleep in poll, epoll_wait or a read: it waited for something else (another socket, a timer), or was not woken yet. Unrecorded: in no system call of the recording (futex is in no profile). Weak: another thread sent than read.".into()),
+        note: Some("Asleep in poll, epoll_wait or a read: it waited for something else (another socket, a timer), or was not woken yet. Unrecorded: in no system call of the recording (futex is in no profile). Woken by: the thread that ended most of that sleep, in its own context (a lock let go, SIGCONT); none is named where a timer, an interrupt or a softirq did. Weak: another thread sent than read.".into()),
     }
 }
 

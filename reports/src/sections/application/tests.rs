@@ -22,6 +22,7 @@ fn connection(role: Role, in_turns: bool) -> Connection {
         parts: vec![Part {
             state: "asleep_in",
             call: Some("clock_nanosleep".to_owned()),
+            woken_by: None,
             ns: 149_000_000,
             share: 0.993,
         }],

@@ -16,6 +16,7 @@ fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answer
         slowest_parts: vec![Part {
             state,
             call: call.map(str::to_owned),
+            woken_by: None,
             ns: 299 * MS,
             share: 0.998,
         }],
@@ -107,6 +108,50 @@ fn always_slow_is_not_worth_a_look_unless_it_lacks_a_cpu() {
     assert!(
         s.contains("python3/16879 waiting for a CPU 100 % of it, mostly behind sh"),
         "{s}"
+    );
+}
+
+/// Held, not asleep, and who made it go on; those that waited for the one that is named; a CPU that nobody had.
+#[test]
+fn who_held_the_slowest() {
+    let said = |of: Answered| {
+        let a = Application {
+            answered: Some(of),
+            awaited: Some(awaited(mostly_fast(), 60_000, 300 * MS, None)),
+            ..Application::default()
+        };
+        let s = application(&a).1;
+        let (_, tail) = s.split_once("its send: ").unwrap();
+        tail.split_once("; the network").unwrap().0.to_owned()
+    };
+    let mut held = answered(mostly_fast(), "asleep_in", Some("stopped"));
+    held.slowest_parts[0].woken_by = Some("make.sh/2616".into());
+    assert_eq!(
+        said(held),
+        "python3/16879 stopped by a signal (SIGSTOP) 100 % of it, woken by make.sh/2616"
+    );
+    let lock = |by: &str, share| {
+        let mut of = answered(mostly_fast(), "asleep_in", Some("clock_nanosleep"));
+        of.slowest_parts.push(Part {
+            call: Some("unrecorded".into()),
+            woken_by: Some(by.into()),
+            share,
+            ..of.slowest_parts[0].clone()
+        });
+        said(of)
+    };
+    let first = "python3/16879 asleep in clock_nanosleep 100 % of it";
+    assert_eq!(
+        lock("python3/16879", 0.43),
+        format!("{first}; others asleep, in no recorded system call 43 %, woken by that one")
+    );
+    assert_eq!(lock("python3/16879", 0.09), first);
+    assert_eq!(lock("kworker/7", 0.43), first);
+    let mut throttled = answered(mostly_fast(), "run_queue", None);
+    throttled.slowest_behind = Some(("swapper".into(), 0.9));
+    assert_eq!(
+        said(throttled),
+        "python3/16879 waiting for a CPU 100 % of it, mostly while that CPU idled: throttled by a CPU quota, or moved (inferred)"
     );
 }
 
