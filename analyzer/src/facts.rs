@@ -22,6 +22,7 @@ use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
+use crate::reconstruct::transmit::Spent;
 use crate::reconstruct::transmit::tables::{TX, TxRow};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::settings::Settings;
@@ -112,6 +113,8 @@ pub struct Facts {
     pub event_cost_ns: Option<i64>,
     /// View `limiters`.
     pub limiters: Vec<LimiterRow>,
+    /// What held each TCP socket that sent, each moment once.
+    pub spent: FxHashMap<ConnectionId, Spent>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.
@@ -287,6 +290,7 @@ impl Facts {
             observer: vec![],
             event_cost_ns: None,
             limiters: vec![],
+            spent: FxHashMap::default(),
             turnarounds: vec![],
             responses: vec![],
             connections: vec![],

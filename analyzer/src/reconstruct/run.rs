@@ -260,6 +260,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         event_cost_ns,
         balances,
         limiters,
+        spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
         neighbours,
         turnarounds: turns.turnarounds,
         responses: turns.responses,

@@ -1,6 +1,8 @@
 //! Blocks that several sections are made of.
 
 use netmortem_analyzer::Reason;
+use netmortem_analyzer::analyses::waits::StageTimes;
+use netmortem_analyzer::confidence::speak_for_all;
 use netmortem_analyzer::stat::Distribution as Summary;
 
 use crate::chart::{Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Mark, Plot, Size, Span, Tone, Unit};
@@ -172,6 +174,30 @@ pub fn name_cell(name: &str) -> Cell {
         Cell::Unknown
     } else {
         Cell::Code(Text::name(name))
+    }
+}
+
+/// Times of which the verdict's line speaks too, and how many they are: the certain and strong ones where these speak for all,
+/// else all; and what the others did.
+pub fn spoken(of: &StageTimes) -> (&Summary, String) {
+    let (solid, all) = (&of.solid, &of.all);
+    let weak = all.n.saturating_sub(solid.n);
+    let n = |n: u64| format::count(n);
+    let doubt = match (speak_for_all(solid.n, all.n), weak) {
+        (_, 0) => format!("n = {}", n(all.n)),
+        (true, weak) => format!("n = {}; {} less certain ones are not in it", n(solid.n), n(weak)),
+        (false, _) if solid.n == 0 => format!("n = {}, all of them less certain", n(all.n)),
+        (false, weak) => format!(
+            "n = {}, {} of them less certain; the other {}, of which the tables are: {} at most",
+            n(all.n),
+            n(weak),
+            n(solid.n),
+            format::or_unknown(solid.max_ns, format::duration)
+        ),
+    };
+    match speak_for_all(solid.n, all.n) {
+        true => (solid, doubt),
+        false => (all, doubt),
     }
 }
 

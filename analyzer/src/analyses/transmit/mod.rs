@@ -4,7 +4,8 @@
 //! end of the recording), was under way when it began or while events were lost (`excluded`), was dropped, or ends at a
 //! device (UDP, control, others) is counted apart. Solid = certain or strong.
 //! The round trip is the stage `network` of segments never sent again, so it leaves the host's own waits out, and keeps the
-//! peer's delayed ACKs in. A segment's waits overlap those of the segments queued with it: shares are of segments' time.
+//! peer's delayed ACKs in. A segment's waits overlap those of the segments queued with it: shares are of segments' time; what
+//! held a connection (`limiters`) is of its time, each moment counted once.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ mod tests;
 
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
-pub use senders::{CONNECTIONS, Sender};
+pub use senders::{CONNECTIONS, Flight, Sender};
 
 /// The event that tells of ACKs.
 const ACKS: &str = "tcp:tcp_probe";
@@ -80,7 +81,7 @@ impl Transmit {
     pub fn no_acks(&self) -> Vec<&Reason> {
         self.lacks.iter().filter(|r| r.because.contains(ACKS)).collect()
     }
-    /// The connection whose segments were held longest.
+    /// The connection that was held longest.
     pub fn most_held(&self) -> Option<&Sender> {
         let held = self.connections.iter().filter(|c| c.held_ns > 0);
         held.max_by_key(|c| (c.held_ns, std::cmp::Reverse(c.connection)))

@@ -7,8 +7,10 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::units::Unit;
 use crate::analyses::waits::{Top, top};
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::Censored;
+use crate::reconstruct::tcp::tables::SampleRow;
+use crate::reconstruct::transmit::Spent;
 use crate::reconstruct::transmit::stages::{STAGES, Stage};
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::stat::Distribution;
@@ -31,14 +33,53 @@ pub struct Sender {
     pub retransmits: u64,
     /// The wait that held most of the acknowledged segments' time.
     pub top: Option<Top>,
-    /// ns that its acknowledged segments were held, waits of one another's overlapping.
+    /// ns in which it was held, each moment counted once.
     pub held_ns: i64,
     /// The wait that was most of that.
     pub held_by: Option<&'static str>,
-    /// What held it back: share of all time before the device, by wait; largest first.
+    /// What held it: shares of the time in which something of it waited or was not acknowledged, each moment counted once;
+    /// largest first.
     pub limiters: Vec<(&'static str, f64)>,
+    /// Payload of its segments over that time, Mbit/s.
+    pub mbit_per_s: Option<f64>,
+    /// What was in flight, and its windows.
+    pub flight: Option<Flight>,
     /// Device to ACK, of solid segments never sent again.
     pub rtt: Distribution,
+}
+
+/// What a socket had in flight, and the windows it had then: of the probes at which something was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Flight {
+    /// Such probes.
+    pub n: u64,
+    /// Bytes sent and not acknowledged, median.
+    pub bytes: i64,
+    /// And the most.
+    pub max_bytes: i64,
+    /// The peer's window, bytes, median.
+    pub snd_wnd: i64,
+    /// Its congestion window, packets, median.
+    pub snd_cwnd: i64,
+}
+
+impl Flight {
+    fn of(samples: &[&SampleRow]) -> Option<Flight> {
+        let bytes = |s: &SampleRow| i64::from(s.snd_nxt.wrapping_sub(s.snd_una));
+        let busy: Vec<&SampleRow> = samples.iter().copied().filter(|s| bytes(s) > 0).collect();
+        let median = |of: &dyn Fn(&SampleRow) -> i64| {
+            let mut v: Vec<i64> = busy.iter().map(|s| of(s)).collect();
+            v.sort_unstable();
+            v.get(v.len() / 2).copied()
+        };
+        Some(Flight {
+            n: busy.len() as u64,
+            bytes: median(&bytes)?,
+            max_bytes: busy.iter().map(|s| bytes(s)).max()?,
+            snd_wnd: median(&|s| s.snd_wnd.into())?,
+            snd_cwnd: median(&|s| s.snd_cwnd.into())?,
+        })
+    }
 }
 
 /// Number of a connection, its rows, its round trips.
@@ -55,7 +96,21 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
     }
     all.sort_by_key(|(c, rows, _)| (std::cmp::Reverse(rows.len()), *c));
     all.truncate(CONNECTIONS);
-    let kept = all.into_par_iter().map(|of| sender(facts, of)).collect();
+    let mut samples: FxHashMap<u32, Vec<&SampleRow>> = all.iter().map(|of| (of.0, vec![])).collect();
+    for s in &facts.tcp_samples {
+        if let Some(of) = samples.get_mut(&s.connection.0) {
+            of.push(s);
+        }
+    }
+    let flight = |c: u32| samples.get(&c).and_then(|of| Flight::of(of));
+    let kept = all.into_par_iter().map(|of| {
+        let flight = flight(of.0);
+        Sender {
+            flight,
+            ..sender(facts, of)
+        }
+    });
+    let kept = kept.collect();
     let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
     let hosts: Vec<(String, Vec<i64>)> = hosts.into_iter().collect();
     (kept, hosts.into_par_iter().map(of_host).collect())
@@ -93,18 +148,27 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
             whole.push(*r);
         }
     }
+    // Rows alone (of no reconstruction) say less: waits of segments, which overlap.
+    let spent = facts.spent.get(&ConnectionId(connection));
     let held = || Stage::ALL.into_iter().zip(acked).filter(|s| s.0.holds());
     let most = held().rev().max_by_key(|s| s.1);
+    let held_by = match spent {
+        Some(spent) => spent.shares().first().map(|s| s.0),
+        None => most.filter(|s| s.1 > 0).map(|s| s.0.name()),
+    };
+    let busy = spent.map(|s| s.busy_ns).filter(|ns| *ns > 0);
     Sender {
-        held_ns: held().fold(0i64, |sum, s| sum.saturating_add(s.1)),
-        held_by: most.filter(|s| s.1 > 0).map(|s| s.0.name()),
+        held_ns: spent.map_or_else(|| held().fold(0i64, |sum, s| sum.saturating_add(s.1)), |s| s.held_ns()),
+        held_by,
+        mbit_per_s: busy.map(|ns| bytes as f64 * 8e3 / ns as f64),
+        flight: None,
         connection,
         label: row.map_or_else(String::new, crate::analyses::tcp::label),
         segments: rows.len() as u64,
         bytes,
         retransmits,
         top: top(whole),
-        limiters: limiters(every),
+        limiters: spent.map_or_else(|| limiters(every), Spent::shares),
         rtt: Distribution::of(rtts, 0),
     }
 }

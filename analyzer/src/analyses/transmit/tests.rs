@@ -1,3 +1,4 @@
+mod by_hand;
 mod peer;
 
 use super::Transmit;

@@ -5,7 +5,7 @@ use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
 };
 use crate::analyses::breakdown::Group;
-use crate::analyses::transmit::{DeviceQueue, Transmit};
+use crate::analyses::transmit::{DeviceQueue, Sender, Transmit};
 use crate::reconstruct::transmit::Stage;
 use crate::stat::Distribution;
 
@@ -37,8 +37,51 @@ fn most_held(t: &Transmit, apart: bool) -> String {
         false => "most held".into(),
     };
     most.map_or_else(String::new, |(c, by)| {
-        format!("; {whom}: {} by {}", c.label, limiter(by))
+        format!("; {whom}: {} by {}{}", c.label, limiter(by), by_hand(c, by))
     })
+}
+
+/// What an engineer would work out: how much of the connection's time, what was in flight of which window, how long to the
+/// ACK, and the rate of it all.
+fn by_hand(c: &Sender, by: &str) -> String {
+    let share = c.limiters.first().filter(|_| c.mbit_per_s.is_some());
+    let share = share.map_or_else(String::new, |(_, of)| {
+        format!(", {:.0} % of the time it was busy", of * 100.0)
+    });
+    let mut said = vec![];
+    if let Some(f) = c.flight {
+        said.push(match by {
+            "rwnd" => format!("{} in flight of {}", size(f.bytes), size(f.snd_wnd)),
+            "cwnd" => format!(
+                "{} in flight, the congestion window is {} segments",
+                size(f.bytes),
+                f.snd_cwnd
+            ),
+            _ => format!(
+                "at most {} in flight (the peer's window is {}, the congestion window {} segments)",
+                size(f.max_bytes),
+                size(f.snd_wnd),
+                f.snd_cwnd
+            ),
+        });
+    }
+    if let Some(ns) = c.rtt.p50_ns.filter(|_| !said.is_empty()) {
+        said.push(format!("{} to the ACK (n {})", duration(ns), c.rtt.n));
+    }
+    said.extend(c.mbit_per_s.map(|r| format!("{} while busy", rate(r))));
+    match said.is_empty() {
+        true => share,
+        false => format!("{share}: {}", said.join(", ")),
+    }
+}
+
+/// Bytes as a person reads them.
+fn size(bytes: i64) -> String {
+    match bytes {
+        n if n >= 1_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        n if n >= 1_000 => format!("{:.1} kB", n as f64 / 1e3),
+        n => format!("{n} bytes"),
+    }
 }
 
 /// The part of a whole's time that another time of the same segments is.

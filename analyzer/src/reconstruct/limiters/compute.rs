@@ -133,8 +133,9 @@ pub fn compute(i: &Inputs<'_>) -> Vec<LimiterRow> {
             kernel,
             busy_ns: busy(rows),
             rwnd_ns: once.of(Stage::Rwnd),
+            rwnd_paced_ns: once.rwnd_paced_ns,
             cwnd_ns: once.of(Stage::Cwnd),
-            sndbuf_ns: sndbuf(rows),
+            sndbuf_ns: sndbuf(rows).saturating_add(once.room_ns),
             because: match (because, i.lost) {
                 ("", true) => "events were lost: the ledger's times are the least there was",
                 ("", false) if open => {

@@ -9,7 +9,7 @@
 //!        └ not there, and the socket was seen to be born: 0            └ not there: not told
 //! ledger:  busy    from the first byte handed over to the last acknowledged, without pauses in which nothing was outstanding
 //!          rwnd, cwnd    pieces of time in which the window held the first unsent byte (they do not overlap)
-//!          sndbuf  the writer slept for room in a send call; the kernel counts of it only what it had nothing to send in
+//!          sndbuf  the writer slept for room in a send call, or in poll until an ACK made some; the kernel counts of it only what it had nothing to send in
 //! ```
 //! `busy_time` holds the other two. Source: net/ipv4/tcp_output.c `tcp_chrono_start`, `tcp_cwnd_validate`; net/ipv4/tcp.c
 //! `tcp_get_info_chrono_stats`.

@@ -30,18 +30,25 @@ pub struct LimiterRow {
     pub busy_ns: i64,
     /// Held by the peer's window, ns.
     pub rwnd_ns: i64,
+    /// Of `rwnd_ns`: while the pacing timer was pending too, ns. The kernel's clock does not count it: `tcp_write_xmit` stops at
+    /// pacing before it looks at the window.
+    pub rwnd_paced_ns: i64,
     /// Held by its own window, ns; the kernel has no clock for it.
     pub cwnd_ns: i64,
-    /// Writers slept for room in the send buffer, ns.
+    /// Writers slept for room in the send buffer, in the call or in poll, select, epoll, ns.
     pub sndbuf_ns: i64,
     /// Why the kernel's times are not told, or the comparison is one-sided; empty else.
     pub because: &'static str,
 }
 
 impl LimiterRow {
-    /// The ledger's less the kernel's time in the peer's window, ns.
+    /// The ledger's time in the peer's window that the kernel counts, too, ns.
+    pub fn rwnd_told_ns(&self) -> i64 {
+        self.rwnd_ns.wrapping_sub(self.rwnd_paced_ns)
+    }
+    /// That less the kernel's, ns.
     pub fn rwnd_diff_ns(&self) -> Option<i64> {
-        self.kernel.map(|k| self.rwnd_ns.wrapping_sub(k.rwnd_ns))
+        self.kernel.map(|k| self.rwnd_told_ns().wrapping_sub(k.rwnd_ns))
     }
     /// The same of the time in which something was outstanding, ns.
     pub fn busy_diff_ns(&self) -> Option<i64> {
@@ -52,8 +59,9 @@ impl LimiterRow {
     /// copied, and waits shorter than a jiffy are many in it.
     pub fn apart(&self) -> Option<(i64, i64)> {
         let kernel = self.kernel.filter(|_| self.because.is_empty())?.rwnd_ns;
-        let apart = kernel.saturating_sub(self.rwnd_ns).saturating_abs();
-        (apart > LEAST_NS && apart > kernel.saturating_abs() / SHARE).then_some((kernel, self.rwnd_ns))
+        let ours = self.rwnd_told_ns();
+        let apart = kernel.saturating_sub(ours).saturating_abs();
+        (apart > LEAST_NS && apart > kernel.saturating_abs() / SHARE).then_some((kernel, ours))
     }
 }
 
@@ -101,6 +109,13 @@ pub static LIMITERS: TableDef<LimiterRow> = TableDef {
             |r, _| Cell::I64(r.rwnd_ns)
         ),
         col!(
+            "rwnd_paced_ns",
+            "ns",
+            I64,
+            "of rwnd_ns: while the pacing timer was pending too, which the kernel's clock leaves out",
+            |r, _| Cell::I64(r.rwnd_paced_ns)
+        ),
+        col!(
             "cwnd_ns",
             "ns",
             I64,
@@ -111,15 +126,19 @@ pub static LIMITERS: TableDef<LimiterRow> = TableDef {
             "sndbuf_ns",
             "ns",
             I64,
-            "the ledger's: writers slept for send buffer, with or without something to send (so it may be more than the kernel's)",
+            "the ledger's: writers slept for send buffer, in the send call or in poll, select, epoll until an ACK made room; with or without something to send (so it may be more than the kernel's)",
             |r, _| Cell::I64(r.sndbuf_ns)
         ),
         col!("busy_diff_ns", "ns", I64, "busy_ns less the kernel's", |r, _| r
             .busy_diff_ns()
             .into()),
-        col!("rwnd_diff_ns", "ns", I64, "rwnd_ns less the kernel's", |r, _| r
-            .rwnd_diff_ns()
-            .into()),
+        col!(
+            "rwnd_diff_ns",
+            "ns",
+            I64,
+            "rwnd_ns less rwnd_paced_ns less the kernel's",
+            |r, _| r.rwnd_diff_ns().into()
+        ),
         col!(
             "because",
             "",

@@ -16,7 +16,9 @@ fn row(kernel: Option<(i64, i64)>, busy: i64, rwnd: i64, because: &'static str) 
             sndbuf_ns: 0,
         }),
         busy_ns: busy,
-        rwnd_ns: rwnd,
+        // Of it 7 ms were paced, too: not the kernel's.
+        rwnd_ns: rwnd + 7_000_000,
+        rwnd_paced_ns: 7_000_000,
         cwnd_ns: 0,
         sndbuf_ns: 0,
         because,

@@ -144,6 +144,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         untracked_frees: 0,
         copied: FxHashMap::default(),
         softirq_since: Vec::new(),
+        bare: FxHashMap::default(),
         delivered: Vec::new(),
         probe_names_skb: trace
             .schema
@@ -172,7 +173,9 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     let mut r = Routes::<Skbs<'k>>::new("skbs");
     r.on::<SoftirqEntry<'static>>(s, |t, e, _| t.softirq(e));
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| t.start_xmit(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
+        t.start_xmit(e, p.skbaddr, (p.len, p.network_offset), Name::new(p.name));
+    });
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {
         if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
             t.mark(e, id);

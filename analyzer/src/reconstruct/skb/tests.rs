@@ -263,6 +263,29 @@ fn a_forward_happens_in_the_softirq_that_received() {
     }
 }
 
+/// A device of layer 3 (tun) gives a forwarded packet no link-layer header: one life (as two, the copy was taken for a second
+/// segment of the socket whose ACK the softirq had processed). On a device with headers the same length is another packet.
+#[test]
+fn a_forward_to_a_device_of_layer_3_gains_no_header() {
+    let v = |addr: u64, len: u64, dev: &'static str| [("skbaddr", N(addr)), ("len", N(len)), ("name", S(dev))];
+    for (network, lives) in [(0, 1), (14, 2)] {
+        let mut s = script();
+        // What the device sent before tells.
+        s.ev(T - 500, 0, Ctx::Task(7), "net:net_dev_queue", &v(A + 8192, 90, "tun0"));
+        let mut told = v(A + 8192, 90, "tun0").to_vec();
+        told.push(("network_offset", N(network)));
+        s.ev(T - 400, 0, Ctx::Task(7), "net:net_dev_start_xmit", &told);
+        s.ev(T, 0, Ctx::Soft(0), "irq:softirq_entry", &[("vec", N(3))]);
+        s.ev(T + 100, 0, Ctx::Soft(0), "net:netif_rx", &v(A, 2948, "rc"));
+        s.ev(T + 200, 0, Ctx::Soft(0), "net:netif_receive_skb", &v(A, 2948, "rc"));
+        s.ev(T + 300, 0, Ctx::Soft(0), "net:net_dev_queue", &v(A, 2948, "tun0"));
+        let f = s.facts();
+        let of: Vec<_> = f.skbs.iter().filter(|r| r.skbaddr == A).collect();
+        assert_eq!(of.len(), lives);
+        assert!(lives == 2 || of[0].confidence == Confidence::Certain);
+    }
+}
+
 /// A unix or netlink reader's copy at the re-used address of silently coalesced data is not that data's read.
 #[test]
 fn a_copy_for_another_family_is_of_another_skb() {

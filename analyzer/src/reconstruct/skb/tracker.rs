@@ -42,6 +42,8 @@ pub(super) struct Skbs<'k> {
     pub(super) copied: super::deaths::Copies,
     /// Entry of the last softirq run, by CPU.
     pub(super) softirq_since: Vec<i64>,
+    /// Devices that sent: whether none of their frames had a link-layer header.
+    pub(super) bare: FxHashMap<Name, bool>,
     /// tcp_probe has skbaddr.
     pub(super) probe_names_skb: bool,
     /// Where it has not: packets delivered in the current softirq run of each CPU, in order, that TCP may take.

@@ -12,7 +12,7 @@ use crate::name::Name;
 
 /// Without softirq events, an skb is taken for forwarded only this soon after it was received.
 const MOMENT_NS: i64 = 20_000;
-/// Link-layer header that a forwarded frame gains again: Ethernet, and Ethernet with one VLAN tag.
+/// Link-layer header that a forwarded frame gains again: Ethernet, Ethernet with one VLAN tag; none on a device of layer 3.
 const LINK_HEADERS: [u32; 2] = [14, 18];
 /// `truesize` of a pure ACK that this host sent to itself.
 const PURE_ACK: u32 = 2;
@@ -134,7 +134,7 @@ impl Skbs<'_> {
                 && l.last_cpu == e.cpu
                 && e.in_softirq()
                 && self.same_run(e, l.last_ns)
-                && gained.is_some_and(|g| LINK_HEADERS.contains(&g));
+                && gained.is_some_and(|g| LINK_HEADERS.contains(&g) || (g == 0 && self.bare.get(&dev) != Some(&false)));
             // Nothing comes back to the device that sent it here: an ACK that a socket's backlog took in silently, and its
             // address is the next ACK's at once.
             let back = l.class != SkbClass::Rx && l.dev == dev;
@@ -143,6 +143,8 @@ impl Skbs<'_> {
             match (stacked, forwarded && !back) {
                 (true, _) => Some(Confidence::Certain),
                 (_, true) if one_leg => Some(Confidence::Weak),
+                // Nothing was sent on that device yet: whether its frames have a link-layer header is not known.
+                (_, true) if gained == Some(0) && !self.bare.contains_key(&dev) => Some(Confidence::Weak),
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),
@@ -158,7 +160,15 @@ impl Skbs<'_> {
         }
     }
 
-    pub(super) fn start_xmit(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    /// `network`: offset of the network header from the data: 0 on a device of layer 3 (tun, a tunnel).
+    pub(super) fn start_xmit(&mut self, e: &Event<'_>, addr: u64, (len, network): (u32, i32), dev: Name) {
+        // Devices of one name in several namespaces may differ: then it is not told.
+        match self.bare.get_mut(&dev) {
+            Some(bare) => *bare &= network == 0,
+            None => {
+                self.bare.insert(dev, network == 0);
+            }
+        }
         let known = self
             .open
             .get(&addr)

@@ -59,6 +59,9 @@ impl Transmits<'_> {
         let sent = self.sends.end(e, connection, ret, link);
         if let Some(c) = connection {
             self.originals.extend(sent.tails.into_iter().map(|t| (t, c)));
+            if ret > 0 {
+                self.rooms.sent(e.pid, c);
+            }
         }
         for (nth, at) in sent.queued.into_iter().enumerate() {
             let Some(p) = self.packets.get_mut(at as usize) else {

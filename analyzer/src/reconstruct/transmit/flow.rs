@@ -32,6 +32,8 @@ pub(super) struct Of<'f> {
     pub(super) probes: Vec<(u32, &'f SampleRow)>,
     pub(super) appends: Vec<Append>,
     pub(super) timers: Vec<TimerEvent>,
+    /// Waits for room outside of send calls: begin, wake.
+    pub(super) rooms: Vec<(i64, i64)>,
     pub(super) states: Vec<&'f StateRow>,
 }
 

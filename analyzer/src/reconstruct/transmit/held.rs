@@ -1,5 +1,6 @@
 //! Pieces of time in which a write queue was held, and their sums over any interval.
 
+use super::spent::Spent;
 use super::stages::Stage;
 use crate::nearby::place_near;
 
@@ -24,15 +25,23 @@ pub(super) const HELD: [Stage; 6] = [
 /// ns by [`HELD`], then ns of weak pieces.
 pub(super) type Sums = [i64; 7];
 
-/// What held a write queue in the whole recording, each moment counted once.
+/// What held a socket in the whole recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Once(Sums);
+pub struct Once {
+    queue: Sums,
+    /// Of the peer's window: while the pacing timer was pending, or late, too, ns.
+    pub rwnd_paced_ns: i64,
+    /// Its writers slept for room outside of send calls, ns.
+    pub room_ns: i64,
+    /// All that held it, each moment once.
+    pub spent: Spent,
+}
 
 impl Once {
-    /// ns of a wait of the write queue; 0 of others.
+    /// ns of a wait of the write queue, each moment counted once; 0 of others.
     pub fn of(&self, stage: Stage) -> i64 {
         let at = HELD.iter().position(|h| *h == stage);
-        at.and_then(|i| self.0.get(i)).copied().unwrap_or(0)
+        at.and_then(|i| self.queue.get(i)).copied().unwrap_or(0)
     }
 }
 
@@ -40,6 +49,8 @@ impl Once {
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     pub(super) pieces: Vec<Piece>,
+    /// ns of the peer's window while the pacing timer was pending, too.
+    pub(super) rwnd_paced_ns: i64,
     before: Vec<Sums>,
     total: Sums,
 }
@@ -55,9 +66,15 @@ impl Limits {
         add(&mut self.total, stage, to.saturating_sub(from), weak);
         self.pieces.push(Piece { from, to, stage, weak });
     }
-    /// All of them.
-    pub(super) fn once(&self) -> Once {
-        Once(self.total)
+    /// All of them, with what else held the socket.
+    pub(super) fn once(&self, rooms: &[(i64, i64)], spent: Spent) -> Once {
+        let slept = rooms.iter().map(|(from, to)| to.saturating_sub(*from));
+        Once {
+            queue: self.total,
+            rwnd_paced_ns: self.rwnd_paced_ns,
+            room_ns: slept.fold(0i64, i64::saturating_add),
+            spent,
+        }
     }
     /// Sums up to a time.
     fn until(&self, t: i64, near: &mut usize) -> Sums {

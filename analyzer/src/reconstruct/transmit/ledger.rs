@@ -49,6 +49,9 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         sent.extend(sends(c, &appends, &calls));
         flows.entry(c).or_default().appends = appends;
     }
+    for (c, rooms) in t.rooms.found {
+        flows.entry(c).or_default().rooms = rooms;
+    }
     for (probe, sample) in inputs.tcp.probes.iter().zip(&inputs.tcp.samples) {
         if let Some(of) = flows.get_mut(&probe.1) {
             of.probes.push((probe.0, sample));

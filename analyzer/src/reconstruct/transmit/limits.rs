@@ -1,13 +1,16 @@
 //! What held a socket's write queue when: pieces of time, each with its wait, and their sums over any interval.
 //!
-//! Between two transmissions while bytes waited, time is cut at every `tcp_probe` and pacing-timer event. A piece that ends
-//! at a probe is judged by that probe's numbers, which are the socket's state during the piece (`tcp_write_xmit` tests
-//! pacing, then the congestion window, then the peer's window, then Nagle or TSO deferral; the same order here). A piece the
-//! numbers leave open is named by what released it. TSO deferral for lack of window counts as that window, as in the kernel.
+//! Between two transmissions while bytes waited, time is cut at every `tcp_probe`. A piece that ends at a probe is judged by
+//! that probe's numbers, which are the socket's state during the piece: a window that is full held it, whether or not a pacing
+//! timer was armed, for nothing could have been sent without pacing either. Pacing is named only where the windows were open
+//! and its timer was pending; after the last probe they were, since the segment went without another ACK. (`tcp_write_xmit`
+//! tests pacing first: its order says where it stops, not what held.) A piece that the numbers leave open is named by what
+//! released it. TSO deferral for lack of window counts as that window, as in the kernel, where no timer was pending.
 
 use super::bytes::Bytes;
 use super::flow::{Flow, Of};
 use super::held::{Limits, Piece};
+use super::paced::Paced;
 use super::packet::{Cause, Packet};
 use super::stages::Stage;
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
@@ -41,21 +44,31 @@ struct Held {
     recovery: bool,
 }
 
+/// A window in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Full {
+    stage: Stage,
+    /// No segment fits it. Else it has room for some (TSO deferral), or recovery alone says so.
+    shut: bool,
+}
+
 /// The window that is full, if one is.
-fn full(h: &Held) -> Option<Stage> {
+fn full(h: &Held) -> Option<Full> {
     let peer = h.wnd - h.inflight;
     let own = (h.cwnd - h.packets).saturating_mul(h.mss);
     let next = h.mss.min(h.unsent.max(1));
+    let of = |stage, shut| Some(Full { stage, shut });
     if h.wnd == 0 {
-        Some(Stage::Rwnd)
+        of(Stage::Rwnd, true)
     } else if h.inflight > 0 && (own <= 0 || h.recovery) {
-        // With nothing in flight no ACK is awaited: the window of one's own never holds then.
-        Some(Stage::Cwnd)
+        // With nothing in flight no ACK is awaited: the window of one's own never holds then. In recovery what was lost or
+        // selectively acknowledged counts as in flight here; TCP keeps its window at what is then (PRR).
+        of(Stage::Cwnd, own <= 0)
     } else if peer < next {
-        Some(Stage::Rwnd)
+        of(Stage::Rwnd, true)
     } else if h.inflight > 0 && h.unsent >= h.mss && own.min(peer) <= h.unsent {
         // TSO deferral: the window has room for some, waiting for room for more.
-        Some(if own <= peer { Stage::Cwnd } else { Stage::Rwnd })
+        of(if own <= peer { Stage::Cwnd } else { Stage::Rwnd }, false)
     } else {
         None
     }
@@ -159,19 +172,16 @@ struct Walk<'w, 'f> {
 impl Walk<'_, '_> {
     /// The time before segment `k` was sent, while its first byte waited from `from` on.
     fn interval(&mut self, k: usize, from: i64, p: &Packet, same_call: bool, out: &mut Limits) {
-        let mut at = from;
+        // Begin of the piece, and what pacing did since.
+        let mut since = from;
+        let mut paced = Paced::default();
         // Pieces that the numbers leave open, until the release names them; and the last wait that was named.
         let mut open: Vec<(i64, i64, Gate)> = vec![];
         let mut named: Option<Stage> = None;
         let mut pieces: Vec<Piece> = vec![];
-        let mut push = |from: i64, to: i64, stage: Stage| {
+        let mut push = |from: i64, to: i64, stage: Stage, weak: bool| {
             if to > from {
-                pieces.push(Piece {
-                    from,
-                    to,
-                    stage,
-                    weak: false,
-                });
+                pieces.push(Piece { from, to, stage, weak });
             }
         };
         loop {
@@ -187,20 +197,18 @@ impl Walk<'_, '_> {
                 if t.kind != Kind::Pace {
                     continue;
                 }
+                let at = paced.end(since);
                 match t.what {
                     What::Armed { .. } => {
-                        if t.ts > at {
-                            // The arm ends the run that found pacing in the way.
-                            push(at, t.ts, Stage::Pacing);
-                            at = t.ts;
-                        }
+                        // The arm ends the run that found pacing in the way.
+                        paced.push(at, t.ts, Stage::Pacing);
                         self.armed = true;
                     }
                     What::Expired { slip_ns } => {
-                        let due = t.ts.saturating_sub(slip_ns.unwrap_or(0));
-                        push(at, due.min(t.ts), Stage::Pacing);
-                        push(at.max(due), t.ts, Stage::PacingSlip);
-                        (at, self.armed) = (at.max(t.ts), false);
+                        let due = t.ts.saturating_sub(slip_ns.unwrap_or(0)).min(t.ts);
+                        paced.push(at, due, Stage::Pacing);
+                        paced.push(at.max(due), t.ts, Stage::PacingSlip);
+                        self.armed = false;
                         named = Some(Stage::PacingSlip);
                     }
                 }
@@ -209,26 +217,54 @@ impl Walk<'_, '_> {
             let Some((index, s)) = probe else { break };
             self.probe += 1;
             let (held, gate) = self.held(index, s, k);
-            if s.time_ns > at {
-                match (self.armed, full(&held)) {
-                    (true, _) => push(at, s.time_ns, Stage::Pacing),
-                    (false, Some(stage)) => {
-                        push(at, s.time_ns, stage);
-                        named = Some(stage);
-                    }
-                    (false, None) => open.push((at, s.time_ns, gate)),
-                }
-                at = s.time_ns;
+            let mut paced = std::mem::take(&mut paced);
+            let to = s.time_ns;
+            if to <= since {
+                continue;
             }
+            let full = full(&held);
+            if let Some(f) = full.filter(|f| f.shut) {
+                // Nothing could be sent, paced or not.
+                if self.armed {
+                    paced.push(paced.end(since), to, Stage::Pacing);
+                }
+                push(since, to, f.stage, false);
+                if f.stage == Stage::Rwnd {
+                    out.rwnd_paced_ns = out.rwnd_paced_ns.saturating_add(paced.split((since, to)).paced_ns());
+                }
+                named = Some(f.stage);
+            } else {
+                if self.armed {
+                    paced.push(paced.end(since), to, Stage::Pacing);
+                    named = Some(Stage::Pacing);
+                } else if let Some(f) = full {
+                    named = Some(f.stage);
+                }
+                let split = paced.split((since, to));
+                for (a, b, stage) in split.parts {
+                    push(a, b, stage, false);
+                }
+                for (a, b) in split.between {
+                    match full {
+                        Some(f) => push(a, b, f.stage, false),
+                        None => open.push((a, b, gate)),
+                    }
+                }
+            }
+            since = to;
         }
-        let last = (at, p.ts);
+        // Since the last probe the windows were open: it went without another.
+        let last = (paced.end(since), p.ts);
+        for (a, b, stage) in paced.split((since, p.ts)).parts {
+            push(a, b, stage, false);
+        }
         match p.cause {
-            Cause::Pace => push(last.0, last.1, Stage::PacingSlip),
-            Cause::Tsq => push(last.0, last.1, Stage::Tsq),
+            Cause::Pace => push(last.0, last.1, Stage::PacingSlip, false),
+            Cause::Tsq => push(last.0, last.1, Stage::Tsq, false),
             // What it did between its arrival and this transmission is its own work, and no wait: it belongs to what it
             // ended. The segments after the first of its run waited for nothing.
             Cause::Ack(_) => match (named, open.last().map(|o| o.2)) {
-                (Some(stage), _) => push(last.0, last.1, stage),
+                (Some(stage), _) => push(last.0, last.1, stage, false),
                 (None, Some(gate)) => open.push((last.0, last.1, gate)),
                 (None, None) => {}
             },
@@ -237,7 +273,7 @@ impl Walk<'_, '_> {
                 let next = self.of.probes.get(self.probe).map(|(_, s)| *s);
                 let stage = next.and_then(|s| if s.snd_wnd == 0 { Some(Stage::Rwnd) } else { None });
                 if let Some(stage) = stage.or(named) {
-                    push(last.0, last.1, stage);
+                    push(last.0, last.1, stage, false);
                 }
             }
             // Bytes of an earlier call, sent by this one: corked, or too few alone.
@@ -247,6 +283,7 @@ impl Walk<'_, '_> {
             Cause::Call => {}
         }
         let queued = self.queued(k, p);
+        let payload = self.flow.segments.get(k).map_or(0, |s| (s.end - s.start) as i64);
         for (from, to, gate) in open {
             let (stage, weak) = match p.cause {
                 Cause::Tsq => (Stage::Tsq, false),
@@ -254,7 +291,8 @@ impl Walk<'_, '_> {
                 Cause::Ack(_) if gate.small => (Stage::Nagle, queued || gate.guess),
                 // With nothing in flight only a cork holds what the windows let through.
                 Cause::Call => (Stage::Nagle, same_call || !gate.idle),
-                Cause::Other if gate.idle || gate.small => (Stage::Nagle, !gate.idle),
+                // A full segment is none that Nagle holds: after close() no probe tells what an ACK released.
+                Cause::Other if gate.idle || (gate.small && payload < self.mss) => (Stage::Nagle, !gate.idle),
                 _ => continue,
             };
             if to > from {

@@ -11,6 +11,7 @@ use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::sched_wakeup_new::SchedWakeupNew;
+use netmortem_formats::tracepoints::sched_waking::SchedWaking;
 use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
@@ -29,6 +30,7 @@ use rustc_hash::FxHashMap;
 use super::descriptors::{Descriptors, Use};
 use super::held::Once;
 use super::ledger;
+use super::room::WAIT_CALLS;
 use super::sends::{SEND_CALLS, Send};
 use super::tables::TxRow;
 use super::tracker::Transmits;
@@ -78,7 +80,7 @@ pub struct Transmit {
     pub rows: Vec<TxRow>,
     /// Sends of applications on TCP sockets, in no order.
     pub sends: Vec<Send>,
-    /// What held each write queue, each moment counted once.
+    /// What held each socket, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.
     pub again: Vec<(u32, u32)>,
@@ -172,6 +174,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
             t.resolved(e, Name::new(p.dev), key);
         }
     });
+    r.on::<SchedWaking<'static>>(s, |t, e, p| t.woken(e, p.pid));
     r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.released(e));
     if s.format("sock", SockSendLength::NAME).is_none() {
         r.on::<InetSockSetState<'static>>(s, |t, e, p| t.named(e, p.skaddr));
@@ -200,14 +203,17 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
         if let Some(name) = f.name.strip_prefix("sys_enter_") {
             let sends = SEND_CALLS.contains(&name);
             let of = used(name);
+            let waits = WAIT_CALLS.contains(&name);
             match of.zip(SysEnter::bind(f, s.endian).ok()) {
                 Some((of, b)) => r.raw(f.id, move |t, e| {
+                    t.rooms.enter(e.pid, e.ts, waits);
                     t.boundary(e, sends);
                     if let Some(d) = &mut t.descriptors {
                         d.enter(e.pid, SysEnter::read(&b, e.payload).map_or(Use::Other, |x| of(&x)));
                     }
                 }),
                 None => r.raw(f.id, move |t, e| {
+                    t.rooms.enter(e.pid, e.ts, waits);
                     t.boundary(e, sends);
                     if let Some(d) = &mut t.descriptors {
                         d.enter(e.pid, Use::Other);

@@ -10,6 +10,7 @@ use super::held::{HELD, Limits, Once};
 use super::ledger::{Ledger, finish, in_call};
 use super::limits::limits;
 use super::packet::Packet;
+use super::spent::spent;
 use super::stages::Stage;
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::unanswered::full;
@@ -59,8 +60,10 @@ impl Ledger<'_> {
             true => self.unanswered(p),
             false => self.packet(p, header.is_some()),
         });
+        // What carries payload, in order.
+        let spent = spent(&limits.pieces, &of.rooms, parts.iter().flatten());
         parts.push(control.collect());
-        (parts, limits.once())
+        (parts, limits.once(&of.rooms, spent))
     }
 
     /// The row of a segment. `near`: where the last one's bytes and waits were.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::descriptors::Descriptors;
 use super::packet::{Cause, Packet};
+use super::room::Rooms;
 use super::sends::Sends;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
@@ -52,6 +53,7 @@ pub(super) struct Transmits<'f> {
     pub(super) tcp: &'f Tcp,
     pub(super) timers: &'f Timers,
     pub(super) sends: Sends,
+    pub(super) rooms: Rooms,
     /// Sockets of descriptors, where no event names a send's socket.
     pub(super) descriptors: Option<Descriptors>,
     pub(super) packets: Vec<Packet>,
@@ -81,6 +83,7 @@ impl Tracker for Transmits<'_> {
         self.last_of.clear();
         self.sends.threads.clear();
         self.parked.clear();
+        self.rooms.forget();
         self.open.clear();
         if let Some(d) = &mut self.descriptors {
             *d = Descriptors::default();
@@ -102,6 +105,7 @@ impl<'f> Transmits<'f> {
             symbols,
             functions: FxHashMap::default(),
             sends: Sends::default(),
+            rooms: Rooms::default(),
             descriptors: None,
             packets: vec![],
             cpus: vec![],
@@ -117,6 +121,11 @@ impl<'f> Transmits<'f> {
         }
     }
 
+    /// What a CPU does outside of tasks.
+    pub(super) fn cause(&self, cpu: u16) -> Option<(Cause, Option<ConnectionId>)> {
+        self.cpus.get(usize::from(cpu)).and_then(|c| c.cause)
+    }
+
     fn cpu(&mut self, cpu: u16) -> &mut Soft {
         let at = usize::from(cpu);
         if self.cpus.len() <= at {
@@ -126,7 +135,7 @@ impl<'f> Transmits<'f> {
     }
 
     /// Expired timers before an event: they are what made the CPU send.
-    fn catch_up(&mut self, e: &Event<'_>) {
+    pub(super) fn catch_up(&mut self, e: &Event<'_>) {
         while let Some(t) = self.timers.events.get(self.timer_at).filter(|t| t.index < e.index) {
             self.timer_at += 1;
             if !matches!(t.what, What::Expired { .. }) || t.kind == Kind::Qdisc {

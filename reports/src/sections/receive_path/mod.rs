@@ -13,7 +13,9 @@ use netmortem_analyzer::stat::Distribution as Summary;
 
 use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
-use super::shared::{compared, had_cpu, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words};
+use super::shared::{
+    compared, had_cpu, name_cell, quantile_cells, quantile_columns, spoken, truncation, unanswered, words,
+};
 use crate::chart::Size;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
@@ -44,14 +46,13 @@ pub fn section(input: &Input<'_>) -> Section {
 }
 
 fn lead(receive: &Receive) -> Text {
-    let total = &receive.total.solid;
+    let (total, n) = spoken(&receive.total);
     let time = |ns| format::or_unknown(ns, format::duration);
     Text::from(format!(
-        "From its first event to the end of the read that took it, a packet needed {} at the median, {} at p99, {} at most (n = {}).",
+        "From its first event to the end of the read that took it, a packet needed {} at the median, {} at p99, {} at most ({n}).",
         time(total.p50_ns),
         time(total.p99_ns),
-        time(total.max_ns),
-        format::count(total.n)
+        time(total.max_ns)
     ))
 }
 

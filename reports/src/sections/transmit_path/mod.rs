@@ -18,7 +18,7 @@ use netmortem_analyzer::stat::Distribution as Summary;
 use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{
-    compared, counted, name_cell, quantile_cells, quantile_columns, strip, truncation, unanswered, words,
+    compared, counted, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered, words,
 };
 use crate::chart::Size;
 use crate::clean::Text;
@@ -51,20 +51,16 @@ fn segments(transmit: &Transmit) -> u64 {
 }
 
 fn lead(transmit: &Transmit) -> Text {
-    let (total, doubt) = match transmit.total.solid.n {
-        0 => (&transmit.total.all, ", all of them less certain"),
-        _ => (&transmit.total.solid, ""),
-    };
+    let (total, n) = spoken(&transmit.total);
     let time = |ns| format::or_unknown(ns, format::duration);
     Text::from(match transmit.acked {
         0 => "No TCP segment with payload was seen from its send call to its ACK.".to_owned(),
         _ => format!(
-            "From {} to the ACK that covers it, a TCP segment needed {} at the median, {} at p99, {} at most (n = {}{doubt}).",
+            "From {} to the ACK that covers it, a TCP segment needed {} at the median, {} at p99, {} at most ({n}).",
             from(transmit),
             time(total.p50_ns),
             time(total.p99_ns),
-            time(total.max_ns),
-            format::count(total.n)
+            time(total.max_ns)
         ),
     })
 }

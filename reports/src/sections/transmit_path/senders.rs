@@ -67,7 +67,7 @@ fn limiters(connections: &[Sender]) -> Option<Figure> {
     let all = limited().count();
     let note = (all > BARS).then(|| Text::from(format!("{BARS} of {all} connections, most segments first")));
     let plot = Bars {
-        label: "share of the time before the device".into(),
+        label: "share of the time in which it was busy".into(),
         unit: Unit::Fraction,
         parts,
         rows,
@@ -78,7 +78,7 @@ fn limiters(connections: &[Sender]) -> Option<Figure> {
         size: Size::Full,
         plot: Plot::Bars(plot),
     };
-    let caption = "Of the time that a connection's segments waited in this host before the device had them. It may be short: how long is in the stages.";
+    let caption = "Of the time in which something of a connection waited or was not acknowledged, each moment counted once; what is not there was under way. A window that is full comes before pacing.";
     Some(figure("limiters", chart, caption))
 }
 
@@ -113,7 +113,7 @@ fn table(connections: &[Sender]) -> Table {
             time(sender.rtt.p99_ns),
         ]
     };
-    let how = "Top wait: the stage that held most of the acknowledged segments' time, its share of it, and when it is less than strong, how sure it is. Held back by: the largest shares of the time before the device. RTT: device to ACK, of certain and strong segments sent once.";
+    let how = "Top wait: the stage that held most of the acknowledged segments' time, its share of it, and when it is less than strong, how sure it is. Held back by: the largest shares of the time in which something of the connection waited or was not acknowledged, each moment counted once (another base than the top wait's, which is of segments' time). RTT: device to ACK, of certain and strong segments sent once.";
     let shown = connections.len().min(ROWS);
     let cut = truncation(shown, connections.len(), "most segments first", "show tx INPUT");
     Table {
