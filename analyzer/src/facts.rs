@@ -14,6 +14,7 @@ use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
+use crate::reconstruct::opens::tables::{OPENS, OpenRow, RESETS, ResetRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
@@ -127,6 +128,10 @@ pub struct Facts {
     pub tcp_states: Vec<StateRow>,
     /// View `retransmits`.
     pub retransmits: Vec<RetransmitRow>,
+    /// View `opens`.
+    pub opens: Vec<OpenRow>,
+    /// View `resets`.
+    pub resets: Vec<ResetRow>,
     /// View `neighbours`.
     pub neighbours: Vec<NeighbourRow>,
     /// View `drops`.
@@ -242,6 +247,16 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &OPENS,
+                rows: &self.opens,
+                names,
+            }),
+            Box::new(Typed {
+                def: &RESETS,
+                rows: &self.resets,
+                names,
+            }),
+            Box::new(Typed {
                 def: &NEIGHBOURS,
                 rows: &self.neighbours,
                 names,
@@ -297,6 +312,8 @@ impl Facts {
             tcp_samples: vec![],
             tcp_states: vec![],
             retransmits: vec![],
+            opens: vec![],
+            resets: vec![],
             neighbours: vec![],
             drops: vec![],
             unknown: vec![],

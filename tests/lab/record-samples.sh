@@ -1,7 +1,7 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
-# tcptrace, trace-cmd, zstd, python3. Makes network namespaces named nmlab-<pid>-* and removes them.
+# tcptrace, trace-cmd, zstd, python3, nft (mtu, opens). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
 # The machine may be shared: without this a planted 5 ms sleep can take 30.
 renice -n -20 $$ > /dev/null
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -355,11 +355,86 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+opens() {
+    for ns in a r b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.80.1.1/24 r ra 10.80.1.2/24
+    link r rb 10.80.2.2/24 b vb 10.80.2.1/24
+    in_ns r sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-a" route add 10.80.2.0/24 via 10.80.1.2
+    ip -n "$id-b" route add 10.80.1.0/24 via 10.80.2.2
+    cat > "$tmp/rules.nft" <<'END'
+table ip t {
+    counter again { }
+    counter never { }
+    counter cut { }
+    chain f {
+        type filter hook forward priority 0
+        tcp dport 7002 tcp flags syn numgen inc mod 2 == 0 counter name "again" drop
+        tcp dport 7003 tcp flags syn counter name "never" drop
+        tcp dport 7004 meta length > 300 counter name "cut" reject with tcp reset
+    }
+}
+END
+    in_ns r nft -f "$tmp/rules.nft"
+    # As many as are kept open at the end: the attempts after them find none.
+    in_ns a sysctl -q net.ipv4.ip_local_port_range="42000 42011"
+    in_ns b python3 "$lab/opens.py" server 10.80.2.1 7000 7002 7003 7004 7005 &
+    server=$!
+    sleep 1
+    NSTAT_HISTORY="$tmp/nstat" in_ns a nstat -n
+    netmortem-record -o opens.nmb -- ip netns exec "$id-a" python3 opens.py client 10.80.2.1 truth.csv 2> "$tmp/recorder.txt"
+    NSTAT_HISTORY="$tmp/nstat" in_ns a nstat > "$tmp/nstat.txt"
+    in_ns r nft list counters > "$tmp/counters.txt"
+    kill $server
+    cp opens.nmb truth.csv "$out/"
+    counts "$out/opens.nmb"
+    {
+        cat <<END
+# opens
+
+A real recording of TCP connections that stand, are refused, wait for a second SYN, get no answer, find no route or no local port,
+and of one that a router resets.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh opens\`; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+Three network namespaces, a - r - b, joined by two veth pairs; r forwards, with these rules:
+
+$(sed 's/^/    /' "$tmp/rules.nft")
+
+In a: twelve local ports (\`ip_local_port_range\` 42000 to 42011) and no default route; in b \`opens.py server 10.80.2.1 7000 7002 7003 7004 7005\`; then
+
+    netmortem-record -o opens.nmb -- ip netns exec a python3 opens.py client 10.80.2.1 truth.csv
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: of each attempt CLOCK_MONOTONIC (the recording's clock) before and after connect, and the error that it gave;
+- nftables' counters of r afterwards, and the kernel's counters of a, their increase while recording (nstat):
+
+$(sed 's/^/      /' "$tmp/counters.txt")
+
+$(grep -E 'Tcp|TcpExt' "$tmp/nstat.txt" | sed 's/^/      /')
+
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+END
+        sums opens.nmb counts.txt truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
 neighbour) neighbour ;;
 mtu) mtu ;;
 cpu) cpu ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu OUT_DIR [RECORDER]" >&2; exit 2 ;;
+opens) opens ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

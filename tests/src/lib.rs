@@ -18,12 +18,13 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 7] = [
+pub const SAMPLES: [&str; 8] = [
     "sawtooth/sawtooth.nmb",
     "rpc/rpc.nmb",
     "neighbour/neighbour.nmb",
     "mtu/mtu.nmb",
     "cpu/cpu.nmb",
+    "opens/opens.nmb",
     "kernel-6.1/netem.nmb",
     "tracedat-loopback/trace.dat",
 ];

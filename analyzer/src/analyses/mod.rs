@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, drops, neighbours, counters, tcp     \
+//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, counters, tcp\
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -16,6 +16,7 @@ pub mod exemplars;
 pub mod lifetimes;
 pub mod napi;
 pub mod neighbours;
+pub mod opens;
 pub mod overtime;
 pub mod quality;
 pub mod receive;
@@ -53,8 +54,10 @@ impl<T> Outcome<T> {
 pub struct Answers {
     /// Can this capture be trusted?
     pub quality: quality::Quality,
-    /// Seven lines.
+    /// Eight lines.
     pub verdict: Vec<verdict::Line>,
+    /// Did connections come to be?
+    pub opens: Outcome<opens::Opens>,
     /// Is it the network or the application?
     pub application: Outcome<application::Application>,
     /// Where do received packets spend their time?
@@ -110,6 +113,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     };
     let drops = drops::answer(facts);
     let neighbours = neighbours::answer(facts);
+    let opens = opens::answer(facts);
     let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
@@ -117,7 +121,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let quality = quality.told(told);
     let verdict = verdict::answer(
         &quality,
-        &application,
+        (&opens, &application),
         &receive,
         (&transmit, &breakdown),
         &napi,
@@ -127,6 +131,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     Answers {
         quality,
         verdict,
+        opens,
         application,
         receive,
         transmit,

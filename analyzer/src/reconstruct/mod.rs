@@ -24,6 +24,7 @@ pub mod lineage;
 pub mod napi;
 pub mod neighbours;
 pub mod observer;
+pub mod opens;
 pub mod receive;
 mod run;
 pub mod skb;

@@ -10,8 +10,8 @@ use super::dispatch::{Lost, Walk, on_cpu, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, drops, limiters, lineage, napi, neighbours, observer, receive, skb, skew, softirq, tcp,
-    transmit, xmits,
+    application, balances, drops, limiters, lineage, napi, neighbours, observer, opens, receive, skb, skew, softirq,
+    tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
@@ -27,6 +27,7 @@ struct Before {
     polls: (Vec<napi::tables::PollRow>, Vec<String>),
     neighbours: Vec<neighbours::tables::NeighbourRow>,
     timers: Timers,
+    opens: opens::Opens,
 }
 
 fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
@@ -40,14 +41,17 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
     });
     let (of_runs, of_polls): (Vec<_>, Vec<_>) = of_cpu.unzip();
     let softirqs = runs.rows(of_runs, &comms);
-    let ((polls, neighbours), timers) = rayon::join(
+    let ((polls, neighbours), (timers, opens)) = rayon::join(
         || {
             (
                 polls.rows(of_polls, &softirqs.0, &comms),
                 neighbours::walk(trace, &comms),
             )
         },
-        || Timers::read(trace, &capture.kallsyms, &tcp.sockets.addresses()),
+        || {
+            let timers = Timers::read(trace, &capture.kallsyms, &tcp.sockets.addresses());
+            (timers, opens::walk(trace, &tcp.sockets, &comms))
+        },
     );
     Before {
         comms,
@@ -57,6 +61,7 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
         polls,
         neighbours,
         timers,
+        opens,
     }
 }
 
@@ -71,6 +76,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         polls: (polls, no_polls),
         neighbours,
         timers,
+        opens,
     } = before;
     let reasons = trace
         .schema
@@ -140,6 +146,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         ("xmits", &passes.missing),
         ("tx", &tx.missing),
         ("timers", &timers.missing),
+        ("opens", &opens.missing),
         ("run_queue", &threads.missing),
         ("drops", &drops.missing),
         ("lineage", &lineage.missing),
@@ -262,6 +269,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         limiters,
         spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
         neighbours,
+        opens: opens.opens,
+        resets: opens.resets,
         turnarounds: turns.turnarounds,
         responses: turns.responses,
         connections,

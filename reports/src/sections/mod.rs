@@ -13,6 +13,7 @@ mod exemplars;
 mod ledger;
 pub mod method;
 pub mod napi;
+pub mod opens;
 pub mod over_time;
 pub mod placement;
 pub mod quality;
@@ -57,7 +58,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 13] = [
+pub static SECTIONS: [Registered; 14] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
@@ -65,6 +66,10 @@ pub static SECTIONS: [Registered; 13] = [
     Registered {
         folder: "over_time",
         build: over_time::section,
+    },
+    Registered {
+        folder: "opens",
+        build: opens::section,
     },
     Registered {
         folder: "application",

@@ -63,6 +63,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
         [
             "verdict",
             "over-time",
+            "opens",
             "application",
             "receive-path",
             "transmit-path",
@@ -141,11 +142,11 @@ fn hostile_names_of_a_recording_stay_text() {
 }
 
 #[test]
-fn the_terminal_gets_the_seven_lines() {
+fn the_terminal_gets_the_eight_lines() {
     let facts = fixture::facts();
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 9, "title, subtitle, seven lines:\n{shown}");
+    assert_eq!(lines.len(), 10, "title, subtitle, eight lines:\n{shown}");
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
@@ -154,12 +155,12 @@ fn the_terminal_gets_the_seven_lines() {
         lines[2]
     );
     assert!(
-        lines[5].starts_with("look     Sent TCP segments were acknowledged p50 ")
-            && lines[5].contains("by its congestion window"),
+        lines[6].starts_with("look     Sent TCP segments were acknowledged p50 ")
+            && lines[6].contains("by its congestion window"),
         "{}",
-        lines[5]
+        lines[6]
     );
-    assert!(lines[6].starts_with("bad      2 packets were dropped"), "{}", lines[6]);
+    assert!(lines[7].starts_with("bad      2 packets were dropped"), "{}", lines[7]);
 }
 
 /// Of joined recordings no file alone has the ids.

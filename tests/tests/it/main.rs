@@ -8,6 +8,7 @@ mod hostile;
 mod mtu;
 mod neighbour;
 mod older_kernel;
+mod opens;
 mod prefixes;
 mod retransmits;
 mod rpc;

@@ -18,10 +18,12 @@ mod pools;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
 pub use sockets::{Role, RoleBy};
+pub use unanswered::Unanswered;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
 pub const OVERLAP_SHARE: f64 = 0.1;
@@ -45,6 +47,8 @@ pub struct Application {
     pub answered: Option<Answered>,
     /// Clients: requests and how long their answer took.
     pub awaited: Option<Awaited>,
+    /// Requests of clients that got no answer, the longest first.
+    pub unanswered: Vec<Unanswered>,
     /// Slowest turnarounds of servers.
     pub slow_turnarounds: Vec<SlowTurnaround>,
     /// Slowest responses of clients.
@@ -138,6 +142,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         one_way: facts.connections.len().saturating_sub(all.len()) as u64,
         answered: pools::answered(&all),
         awaited: pools::awaited(facts, &all),
+        unanswered: unanswered::unanswered(facts, &all),
         ..Application::default()
     };
     let (servers, clients) = all

@@ -44,6 +44,8 @@ pub struct Awaited {
     pub connections: u64,
     /// Send to first byte readable; certain and strong rows, or, where these are less than half, all.
     pub response: Distribution,
+    /// The same until all of the answer was readable that was read before the next send.
+    pub whole: Distribution,
     /// Whether these are certain and strong.
     pub solid: bool,
     /// Rows less certain: not among these where `solid`.
@@ -143,6 +145,7 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
     let mut out = Awaited {
         connections: clients().filter(|s| s.judged_responses().next().is_some()).count() as u64,
         response: Distribution::of(rows.iter().map(|r| r.0).collect(), 0),
+        whole: Distribution::of(rows.iter().map(|(ns, r)| r.whole_ns().unwrap_or(*ns)).collect(), 0),
         solid,
         less_certain,
         paired: 0,

@@ -116,6 +116,14 @@ impl<'f> Socket<'f> {
         let rows = self.responses.iter().filter(|r| !r.overlap);
         rows.filter_map(|r| Some((r.response_ns()?, r)))
     }
+    /// When it was last read.
+    pub(super) fn last_read(&self) -> Option<i64> {
+        let answers = self
+            .responses
+            .iter()
+            .map(|r| r.complete_ns.unwrap_or(r.read_ns).max(r.read_ns));
+        answers.chain(self.turnarounds.iter().map(|t| t.read_ns)).max()
+    }
     pub(super) fn connection(&self, facts: &Facts, label: fn(&ConnectionRow) -> String) -> Connection {
         let mut parts = Parts::default();
         let mut tasks: FxHashMap<(Name, i32), u64> = FxHashMap::default();

@@ -46,6 +46,8 @@ fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
         send_ns: at,
         ready_ns: Some(at + there_ns + turnaround_ns + 20_000),
         read_ns: at + there_ns + turnaround_ns + 30_000,
+        complete_ns: Some(at + there_ns + turnaround_ns + 20_000),
+        reads: 1,
         sends: 1,
         peer: Some(Peer {
             connection: ConnectionId(0),
@@ -185,4 +187,36 @@ fn weak_rows_count_where_they_are_most() {
 #[test]
 fn no_events_no_answer() {
     assert!(matches!(answer(&Facts::empty()), Outcome::Unknown(_)));
+}
+
+/// Without what was read behind a moment, the real client's requests have no answer: from its last send to the socket's end.
+#[test]
+fn what_is_sent_last_and_never_read_after_has_no_answer() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-data/rpc/rpc.nmb");
+    let capture = netmortem_formats::open_path(&path).unwrap().unwrap();
+    let mut f = crate::analyze(&capture, &Default::default());
+    let whole = answer(&f).findings().unwrap().clone();
+    assert_eq!(whole.unanswered, []);
+    let client = whole.connections.iter().find(|c| c.role == Role::Client).unwrap();
+    let of: Vec<ResponseRow> = f
+        .responses
+        .iter()
+        .filter(|r| r.connection.0 == client.connection)
+        .cloned()
+        .collect();
+    let (last, next) = (&of[19], of.last().unwrap());
+    f.responses.retain(|r| r.read_ns <= last.read_ns);
+    f.turnarounds.retain(|r| r.read_ns <= last.read_ns);
+    let all = answer(&f).findings().unwrap().unanswered.clone();
+    let closed = f.tcp_states.iter().find(|s| {
+        let own = s.connection == last.connection && s.kind == "sock";
+        own && s.time_ns > next.send_ns && s.state != 1
+    });
+    let first = &all[0];
+    assert_eq!(
+        (all.len(), first.connection, first.send_ns),
+        (1, client.connection, next.send_ns)
+    );
+    assert_eq!(first.waited_ns, closed.unwrap().time_ns - next.send_ns);
+    assert_eq!(first.until, "closed");
 }

@@ -2,7 +2,7 @@
 
 use super::sentences::{counted, duration, or_dash, stands_out, words};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited};
+use crate::analyses::application::{Answered, Application, Awaited, Unanswered};
 use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
 
@@ -14,7 +14,74 @@ const OTHERS: f64 = 0.1;
 /// Of a thread that was runnable while its CPU ran the idle task. Inferred: no event says why it was not run.
 pub(super) const HELD_OFF: &str = "mostly while that CPU idled: throttled by a CPU quota, or moved (inferred)";
 
+/// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
+const IN_PARTS: i64 = 2;
+/// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
+const PARTS_NOTICE_NS: i64 = 10_000_000;
+
+/// The line: the answers, those that came in parts, and requests without one.
 pub(super) fn application(a: &Application) -> (Tone, String) {
+    let (mut tone, mut sentence) = answers(a);
+    if let Some(parts) = a.awaited.as_ref().and_then(in_parts) {
+        sentence = format!("{} {parts}.", sentence);
+        if tone == Tone::Ok && slow_parts(a) {
+            tone = Tone::Notice;
+        }
+    }
+    if let Some(none) = unanswered(a) {
+        sentence = format!("{sentence} {none}.");
+        tone = Tone::Bad;
+    }
+    (tone, sentence)
+}
+
+/// What answers took until they were complete, where that is much more than to their first byte.
+fn in_parts(c: &Awaited) -> Option<String> {
+    let (first, whole) = (c.response.p50_ns?, c.whole.p50_ns?);
+    (whole >= APPLICATION_NOTICE_NS && whole >= first.saturating_mul(IN_PARTS) && c.whole.n >= APPLICATION_ROWS).then(
+        || {
+            format!(
+                "That is to the first byte: the last byte read before the next send was there after p50 {}, p99 {}, max {}",
+                duration(whole),
+                or_dash(c.whole.p99_ns),
+                or_dash(c.whole.max_ns)
+            )
+        },
+    )
+}
+
+/// Whether that is worth a look.
+fn slow_parts(a: &Application) -> bool {
+    let parts = a.awaited.as_ref().filter(|c| in_parts(c).is_some());
+    parts
+        .and_then(|c| c.whole.p50_ns)
+        .is_some_and(|ns| ns >= PARTS_NOTICE_NS)
+}
+
+/// Requests that waited in vain for much longer than others did.
+fn unanswered(a: &Application) -> Option<String> {
+    let usual = a.awaited.as_ref().and_then(|c| c.response.p50_ns).unwrap_or(0);
+    let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
+    let all: Vec<&Unanswered> = a.unanswered.iter().filter(|u| u.waited_ns >= least).collect();
+    let first = all.first()?;
+    let again = match first.retransmits {
+        0 => String::new(),
+        n => format!(", sent again {}", counted(n, "time", "times")),
+    };
+    Some(format!(
+        "{} no answer, one ({}) for {} until {}{again}",
+        counted(all.len() as u64, "request had", "requests had"),
+        first.label,
+        duration(first.waited_ns),
+        match first.until {
+            "closed" => "its socket was closed",
+            "peer_closed" => "the peer closed the connection",
+            _ => "the recording ended",
+        }
+    ))
+}
+
+fn answers(a: &Application) -> (Tone, String) {
     match (&a.answered, &a.awaited) {
         (None, None) => (Tone::Ok, without(a)),
         (Some(s), None) => (tone_of(&s.turnaround, no_cpu(s)), format!("{}{}.", took(s), inside(s))),
@@ -157,8 +224,23 @@ fn held_before(c: &Awaited, way: i64) -> Option<String> {
 
 /// What is worth a look, for the head of the page: whose time it was, where both ends tell.
 pub(super) fn headline(a: &Application) -> String {
+    let parts = a.awaited.as_ref().filter(|_| slow_parts(a)).map(|c| {
+        format!(
+            "answers began after p50 {}, and their last byte came after {}",
+            or_dash(c.response.p50_ns),
+            or_dash(c.whole.p50_ns)
+        )
+    });
+    let said: Vec<String> = unanswered(a).into_iter().chain(parts).collect();
+    match said.is_empty() {
+        true => of_answers(a),
+        false => said.join("; "),
+    }
+}
+
+fn of_answers(a: &Application) -> String {
     let Some(c) = a.awaited.as_ref().filter(|c| c.paired > 0) else {
-        return words(&application(a).1, 2);
+        return words(&answers(a).1, 2);
     };
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;

@@ -1,4 +1,4 @@
-//! Seven lines a tired engineer reads first: trust, application or network, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
+//! Eight lines a tired engineer reads first: trust, connections, application or network, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
 
 use crate::analyses::Outcome;
 use crate::analyses::application::Application;
@@ -7,6 +7,7 @@ use crate::analyses::counters::Counters;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::Spell;
+use crate::analyses::opens::Opens;
 use crate::analyses::quality::{Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
@@ -17,6 +18,7 @@ use crate::ingest::CaptureInfo;
 mod application;
 mod counted;
 mod neighbours;
+mod opens;
 mod received;
 mod sent;
 mod sentences;
@@ -81,10 +83,14 @@ pub const SOFTIRQ_NOTICE_SHARE: f64 = 0.30;
 /// NET_RX delay (p99) from which it is worth a look, ns.
 pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 
-/// Writes the seven lines.
+/// Time that a connection takes to open from which it is worth a look: a SYN is sent again after a second at first, and hardly a
+/// round trip is that long, ns.
+pub const SETUP_NOTICE_NS: i64 = 500_000_000;
+
+/// Writes the eight lines.
 pub fn answer(
     quality: &Quality,
-    application: &Outcome<Application>,
+    (opens, application): (&Outcome<Opens>, &Outcome<Application>),
     receive: &Outcome<Receive>,
     (transmit, breakdown): (&Outcome<Transmit>, &Breakdown),
     napi: &Outcome<Napi>,
@@ -155,6 +161,10 @@ pub fn answer(
         .collect();
     vec![
         trust,
+        in_words(
+            line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
+            opens.findings().map(opens::headline),
+        ),
         in_words(
             line(
                 "application",

@@ -99,6 +99,13 @@ pub(super) fn headline(r: &Receive) -> String {
             who(r, stage.stage)
         ),
         (1.., _) if !r.lacks.is_empty() => "of received packets not all is known".into(),
+        (1.., _) if stuck(r) => format!(
+            "{} not seen read at the end, one for at least {}",
+            counted(r.queued, "received packet was", "received packets were"),
+            or_dash(r.unread_at_least_ns)
+        ),
+        // That no stage has most of a short time is no news for the head of a page.
+        (1.., _) if sure => String::new(),
         _ => super::sentences::first_words(&receive(r).1),
     }
 }
@@ -110,13 +117,18 @@ fn slow(r: &Receive) -> bool {
     late(r.rcvq.solid.p99_ns) || late(total.p99_ns) || stands_out(total, UNREAD_NOTICE_NS)
 }
 
+/// Packets waited unread for long when the recording ended.
+fn stuck(r: &Receive) -> bool {
+    r.unread_at_least_ns.is_some_and(|ns| ns >= UNREAD_NOTICE_NS)
+}
+
 pub(super) fn receive(r: &Receive) -> (Tone, String) {
     let waits = match (r.queued, r.unread_at_least_ns) {
         (0, _) => String::new(),
         (n, Some(ns)) => format!("; {n} not seen read at the end, one for at least {}", duration(ns)),
         (n, None) => format!("; {n} not seen read at the end"),
     };
-    let stuck = r.unread_at_least_ns.is_some_and(|ns| ns >= UNREAD_NOTICE_NS);
+    let stuck = stuck(r);
     if r.read == 0 {
         if !r.lacks.is_empty() {
             let s = format!(

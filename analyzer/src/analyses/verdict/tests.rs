@@ -24,9 +24,9 @@ fn durations_as_people_read_them() {
     assert!(of(i64::MIN).ends_with(" s"));
 }
 
-/// Seven lines in a fixed order, whatever is missing; what has no answer says why.
+/// Eight lines in a fixed order, whatever is missing; what has no answer says why.
 #[test]
-fn always_seven_lines() {
+fn always_eight_lines() {
     let mut f = Facts::empty();
     f.unknown.push(Reason {
         subject: "rx",
@@ -40,6 +40,7 @@ fn always_seven_lines() {
     let subjects: Vec<_> = lines.iter().map(|l| (l.subject, l.tone)).collect();
     let expect = [
         ("quality", Tone::Bad),
+        ("opens", Tone::Unknown),
         ("application", Tone::Unknown),
         ("receive", Tone::Unknown),
         ("transmit", Tone::Unknown),
@@ -49,9 +50,9 @@ fn always_seven_lines() {
     ];
     assert_eq!(subjects, expect);
     let of = |k: usize| -> &Line { &lines[k] };
-    assert!(of(2).sentence.contains("sk_data_ready"), "{}", of(2).sentence);
+    assert!(of(3).sentence.contains("sk_data_ready"), "{}", of(3).sentence);
     assert_eq!(
-        of(4).sentence,
+        of(5).sentence,
         "No answer on drops, because skb:kfree_skb has no format in this capture."
     );
 }

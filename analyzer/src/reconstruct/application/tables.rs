@@ -73,6 +73,10 @@ pub struct ResponseRow {
     pub ready_ns: Option<i64>,
     /// When it was read.
     pub read_ns: i64,
+    /// When the last byte that was read before the next send became readable; `None`: it was not seen to arrive.
+    pub complete_ns: Option<i64>,
+    /// Reads of it.
+    pub reads: u32,
     /// Sends since the read before.
     pub sends: u32,
     /// The peer's socket and turnaround in it.
@@ -100,6 +104,10 @@ impl ResponseRow {
     /// Send to readable.
     pub fn response_ns(&self) -> Option<i64> {
         self.ready_ns.map(|t| t.wrapping_sub(self.send_ns))
+    }
+    /// Send to all of it readable.
+    pub fn whole_ns(&self) -> Option<i64> {
+        self.complete_ns.map(|t| t.wrapping_sub(self.send_ns))
     }
 }
 
@@ -266,6 +274,16 @@ pub static RESPONSES: TableDef<ResponseRow> = TableDef {
         col!("response_ns", "ns", I64, "send_ns to ready_ns", |r, _| r
             .response_ns()
             .into()),
+        col!(
+            "whole_ns",
+            "ns",
+            I64,
+            "send_ns until the last byte that was read before the next send was readable: an answer in parts, or a transfer, is longer than response_ns",
+            |r, _| r.whole_ns().into()
+        ),
+        col!("reads", "count", U64, "reads until the next send", |r, _| Cell::U64(
+            r.reads.into()
+        )),
         col!(
             "there_ns",
             "ns",

@@ -110,6 +110,10 @@ fn turns(of: Of<'_>, inputs: &Inputs<'_>) -> Application {
                 }
                 out.responses.push(row);
                 read = None;
+            } else if let Some(row) = out.responses.last_mut() {
+                // More of the same answer.
+                row.complete_ns = r.readable.map(|t| t.1).max(row.complete_ns);
+                row.reads = row.reads.saturating_add(1);
             }
             read = Some(Run::grown(read, r));
         } else {
@@ -190,6 +194,8 @@ impl Inputs<'_> {
             send_ns: s.at_ns,
             ready_ns,
             read_ns: r.at_ns,
+            complete_ns: r.readable.map(|t| t.1),
+            reads: 1,
             sends: asked.count,
             peer: None,
             overlap: ready_ns.is_some_and(|t| t < s.at_ns),

@@ -12,6 +12,7 @@
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
 mod otherhost;
+mod reasons;
 mod rules;
 mod segments;
 pub mod tables;

@@ -22,6 +22,9 @@ const FAMILIES: (u32, u32) = (2, 10);
 /// What `___neigh_create` gives back where it made no entry.
 const ENOBUFS: i32 = -105;
 
+/// Updates under way at one time, at most.
+const OPEN: usize = 256;
+
 struct Neighbours<'c> {
     comms: &'c Comms,
     rows: Vec<NeighbourRow>,
@@ -88,6 +91,10 @@ impl Neighbours<'_> {
             lladdr: LinkAddr::of(p.new_lladdr, p.lladdr_len).or(before.lladdr),
             state: p.new_state,
         };
+        // Those whose end was told on another CPU stay: few of them at a time are real.
+        if self.open.len() >= OPEN {
+            self.open.remove(0);
+        }
         self.open.push((e.cpu, self.rows.len()));
         self.rows.push(NeighbourRow {
             before: Some(before),

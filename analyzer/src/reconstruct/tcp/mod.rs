@@ -23,4 +23,4 @@ mod tests;
 mod tracker;
 
 pub use sockets::{Sockets, Tuple};
-pub use tracker::{MSG_PEEK, Tcp, run};
+pub use tracker::{MSG_PEEK, Tcp, ends, run};

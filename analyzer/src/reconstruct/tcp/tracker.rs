@@ -118,7 +118,8 @@ macro_rules! tuple {
     }};
 }
 
-fn ends(s: SockAddr, d: SockAddr) -> Tuple {
+/// Local and remote end of a socket.
+pub fn ends(s: SockAddr, d: SockAddr) -> Tuple {
     let (s, d) = (s.canonical(), d.canonical());
     Tuple {
         saddr: s.ip,

@@ -3,10 +3,10 @@
 
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::application::{
-    Application, Connection, Part, Role, RoleBy, SlowResponse, SlowTurnaround,
+    Application, Connection, Part, Role, RoleBy, SlowResponse, SlowTurnaround, Unanswered,
 };
 
-use super::shared::{compared, counted, name_cell, truncation, unanswered};
+use super::shared::{compared, counted, name_cell, truncation, unanswered, words};
 use crate::chart::Size;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Table};
@@ -74,6 +74,9 @@ fn blocks(input: &Input<'_>, found: &Application) -> Vec<Block> {
     }
     if !found.connections.is_empty() {
         blocks.push(Block::Table(sockets(found)));
+    }
+    if !found.unanswered.is_empty() {
+        blocks.push(Block::Table(unanswered_requests(input, &found.unanswered)));
     }
     if !found.slow_responses.is_empty() {
         blocks.push(Block::Table(responses(input, &found.slow_responses)));
@@ -177,6 +180,37 @@ fn sockets(found: &Application) -> Table {
             Some(cut) => format!("{how} {cut}"),
             None => how.to_owned(),
         })),
+    }
+}
+
+fn unanswered_requests(input: &Input<'_>, of: &[Unanswered]) -> Table {
+    let row = |u: &Unanswered| {
+        vec![
+            Cell::Count(u64::from(u.connection)),
+            name_cell(&u.label),
+            Cell::At(input.since_start(u.send_ns)),
+            Cell::Ns(u.waited_ns),
+            Cell::Text(words(u.until).into()),
+            Cell::Count(u.retransmits),
+        ]
+    };
+    Table {
+        caption: "Requests of clients behind which nothing was read".into(),
+        columns: vec![
+            Column::text("socket"),
+            Column::text("connection"),
+            Column::in_unit("sent", "s"),
+            Column::number("waited"),
+            Column::text("until"),
+            Column::number("sent again"),
+        ],
+        rows: of.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            of.len().min(ROWS),
+            of.len(),
+            "those that waited longest first",
+            "show responses INPUT",
+        ),
     }
 }
 

@@ -77,6 +77,7 @@ fn lead(verdict: &[Line]) -> String {
 fn see(subject: &str) -> Option<&'static str> {
     match subject {
         "quality" => Some("quality"),
+        "opens" => Some("opens"),
         "application" => Some("application"),
         "receive" => Some("receive-path"),
         "transmit" => Some("transmit-path"),

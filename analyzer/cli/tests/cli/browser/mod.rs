@@ -15,10 +15,11 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "quality",
     "verdict",
     "over-time",
+    "opens",
     "application",
     "placement",
     "receive-path",

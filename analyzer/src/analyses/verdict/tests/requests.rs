@@ -1,7 +1,8 @@
 //! The line on requests and answers.
 
 use crate::analyses::application::{Answered, Application, Awaited, Part};
-use crate::analyses::verdict::{Tone, application::application};
+use crate::analyses::verdict::Tone;
+use crate::analyses::verdict::application::{application, headline};
 use crate::stat::Distribution;
 
 const MS: i64 = 1_000_000;
@@ -31,6 +32,7 @@ fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, 
     Awaited {
         connections: 1,
         paired: response.n,
+        whole: response.clone(),
         response,
         solid: true,
         less_certain: 0,
@@ -186,4 +188,55 @@ fn streams_are_not_judged() {
         s.starts_with("No TCP connection spoke in requests and answers; 1 socket sent and received at once"),
         "{s}"
     );
+}
+
+/// An answer whose second part comes 41 ms behind its first is complete then; one in one part says nothing of it.
+#[test]
+fn an_answer_in_parts_is_complete_with_its_last() {
+    let of = |whole: Vec<i64>| {
+        let mut c = awaited(vec![150_000; 40], 60_000, 80_000, None);
+        c.whole = Distribution::of(whole, 0);
+        application(&Application {
+            awaited: Some(c),
+            ..Application::default()
+        })
+    };
+    let (tone, s) = of(vec![41_600_000; 40]);
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        s.ends_with(
+            "That is to the first byte: the last byte read before the next send was there after p50 41.60 ms, p99 41.60 ms, max 41.60 ms."
+        ),
+        "{s}"
+    );
+    let (tone, s) = of(vec![160_000; 40]);
+    assert_eq!(tone, Tone::Ok);
+    assert!(!s.contains("first byte"), "{s}");
+}
+
+/// A request that nobody answered is bad, where it waited much longer than others; one that the end of the recording cut is not.
+#[test]
+fn a_request_without_an_answer_is_told() {
+    let of = |waited_ns| {
+        let a = Application {
+            awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
+            unanswered: vec![crate::analyses::application::Unanswered {
+                connection: 1,
+                label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
+                send_ns: 0,
+                waited_ns,
+                until: "closed",
+                retransmits: 5,
+            }],
+            ..Application::default()
+        };
+        (application(&a), headline(&a))
+    };
+    let ((tone, s), head) = of(1_502 * MS);
+    let said = "1 request had no answer, one (10.0.0.1:40000 > 10.0.0.2:80) for 1.502 s until its socket was closed, sent again 5 times";
+    assert_eq!((tone, head.as_str()), (Tone::Bad, said));
+    assert!(s.ends_with(&format!("{said}.")), "{s}");
+    let ((tone, s), _) = of(MS);
+    assert_eq!(tone, Tone::Ok);
+    assert!(!s.contains("no answer"), "{s}");
 }

@@ -1,0 +1,95 @@
+//! Requests that got no answer: the last send of a client's socket that speaks in turns, when nothing was read after it.
+
+use rustc_hash::FxHashMap;
+
+use super::label;
+use super::sockets::{Role, Socket};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::transmit::tables::{TxKind, TxStart};
+
+/// TCP_ESTABLISHED, TCP_CLOSE_WAIT (include/net/tcp_states.h).
+const ESTABLISHED: i32 = 1;
+const CLOSE_WAIT: i32 = 8;
+/// Kept, at most.
+pub const KEPT: usize = 1000;
+
+/// A request without an answer.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Unanswered {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Begin of the last send behind the last read.
+    pub send_ns: i64,
+    /// Until that ended, ns.
+    pub waited_ns: i64,
+    /// What ended it: `closed` here, `peer_closed`, `recording`.
+    pub until: &'static str,
+    /// Times that its segments were sent again.
+    pub retransmits: u64,
+}
+
+/// All of them, the longest first; at most [`KEPT`]. Where events were lost meanwhile a read may have been: of such nothing is said.
+pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
+    let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
+    // The last read, and what was sent behind it: begin, and times sent again.
+    let mut of: FxHashMap<ConnectionId, (i64, Option<(i64, u64)>)> = clients
+        .filter_map(|s| Some((s.connection, (s.last_read()?, None))))
+        .collect();
+    let sent = facts
+        .tx
+        .iter()
+        .filter(|r| r.kind == TxKind::Tcp && r.start == TxStart::Sendmsg);
+    for r in sent {
+        let Some((read, behind)) = r.connection.and_then(|c| of.get_mut(&c)) else {
+            continue;
+        };
+        if r.start_ns > *read {
+            let (at, again) = behind.get_or_insert((r.start_ns, 0));
+            *at = r.start_ns.max(*at);
+            *again = again.saturating_add(r.retransmits.into());
+        }
+    }
+    let mut left: FxHashMap<ConnectionId, (i64, i32)> = FxHashMap::default();
+    for s in facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && s.state != ESTABLISHED)
+    {
+        if let Some((_, Some((send, _)))) = of.get(&s.connection)
+            && s.time_ns >= *send
+        {
+            left.entry(s.connection).or_insert((s.time_ns, s.state));
+        }
+    }
+    let lost = Lost::of(&facts.gaps);
+    let end = facts.capture.end_ns.unwrap_or(i64::MIN);
+    let mut all: Vec<Unanswered> = of
+        .into_iter()
+        .filter_map(|(c, (_, behind))| {
+            let (send_ns, retransmits) = behind?;
+            let closed = left.get(&c).copied();
+            let until = closed.map_or(end, |l| l.0);
+            if lost.within(send_ns, until) {
+                return None;
+            }
+            Some(Unanswered {
+                connection: c.0,
+                label: facts.connections.get(c.0 as usize).map_or_else(String::new, label),
+                send_ns,
+                waited_ns: until.saturating_sub(send_ns).max(0),
+                until: match closed {
+                    None => "recording",
+                    Some((_, CLOSE_WAIT)) => "peer_closed",
+                    Some(_) => "closed",
+                },
+                retransmits,
+            })
+        })
+        .collect();
+    all.sort_by_key(|u| (std::cmp::Reverse(u.waited_ns), u.connection));
+    all.truncate(KEPT);
+    all
+}

@@ -1,0 +1,232 @@
+//! Did connections come to be, how long did that take, and which were reset?
+//!
+//! Needs the views `opens` and `resets`. An attempt of a program that gave up, or that still waited, had no answer for the time stated; a
+//! non-blocking `connect` whose socket was closed again at once (the other address answered first) is among them with a short time.
+//! Limits: only attempts of the recorded host; what a listener turned away is in the counters, and a RST that a firewall makes is seen
+//! where it arrives alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analyses::{Outcome, not_recorded, reasons};
+use crate::facts::Facts;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
+use crate::stat::Distribution;
+
+#[cfg(test)]
+mod tests;
+
+/// Slowest attempts kept.
+pub const WORST: usize = 8;
+/// Groups kept.
+pub const GROUPS: usize = 40;
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Opens {
+    /// Attempts of TCP sockets.
+    pub attempts: u64,
+    /// Calls of `connect` that failed before their socket had a state: of which protocol is not known.
+    pub without_socket: u64,
+    /// RSTs that came, those of refused attempts not among them; empty: they were not recorded.
+    pub received: Option<u64>,
+    /// Of those that stood: from `connect` until then.
+    pub setup: Distribution,
+    /// Of those that stood: such whose SYN was sent again.
+    pub delayed: u64,
+    /// Attempts that did not come to be, by end, peer and task; most first.
+    pub failed: Vec<Failed>,
+    /// RSTs by peer, direction and sender; those of refused attempts are not among them.
+    pub resets: Vec<Reset>,
+    /// Attempts that took longest, whatever came of them.
+    pub slowest: Vec<SlowOpen>,
+}
+
+/// Attempts that came to the same end.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Failed {
+    /// As in the view `opens`.
+    pub end: &'static str,
+    /// errno of the first; empty: none was told.
+    pub error: Option<&'static str>,
+    /// Remote end, `address:port`; empty: it failed before it had a socket.
+    pub to: String,
+    /// `task/thread` of the first.
+    pub task: String,
+    /// Attempts.
+    pub attempts: u64,
+    /// SYNs that they are known to have sent again.
+    pub syns_again: u64,
+    /// Begin of the first.
+    pub first_ns: i64,
+    /// The longest.
+    pub longest_ns: i64,
+    /// Nothing was lost while any of them lasted.
+    pub sure: bool,
+}
+
+/// RSTs of the same kind.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Reset {
+    /// It came; else TCP of this host sent it.
+    pub received: bool,
+    /// Of one that came: `peer`, `between`, or empty where the peer is not in the recording. Of one sent: `here`.
+    pub sender: &'static str,
+    /// Ends of the first, the local one first.
+    pub label: String,
+    /// Why it was sent; empty: not told.
+    pub reason: String,
+    /// How many.
+    pub resets: u64,
+    /// The first.
+    pub first_ns: i64,
+    /// Nothing was lost that could tell otherwise.
+    pub sure: bool,
+}
+
+/// An attempt that took long.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct SlowOpen {
+    /// As in the view `connections`.
+    pub connection: Option<u32>,
+    /// Remote end.
+    pub to: String,
+    /// `task/thread`.
+    pub task: String,
+    /// Begin of the call.
+    pub start_ns: i64,
+    /// Until it was decided.
+    pub total_ns: i64,
+    /// As in the view.
+    pub end: &'static str,
+    /// SYNs sent again; empty: not recorded.
+    pub syns_again: Option<u32>,
+}
+
+fn end(of: Option<(std::net::IpAddr, u16)>) -> String {
+    of.map_or_else(String::new, |(a, p)| std::net::SocketAddr::new(a, p).to_string())
+}
+
+fn task(r: &OpenRow) -> String {
+    match r.pid {
+        0 => String::new(),
+        pid => format!("{}/{pid}", r.task.text()),
+    }
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Opens> {
+    if facts.opens.is_empty()
+        && let Some(because) = not_recorded(facts, &["sock:inet_sock_set_state"])
+    {
+        return Outcome::Unknown(reasons(facts, "opens", &because));
+    }
+    let stood: Vec<&OpenRow> = facts.opens.iter().filter(|r| r.end == OpenEnd::Established).collect();
+    let mut slowest: Vec<&OpenRow> = facts.opens.iter().collect();
+    slowest.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.start_ns));
+    let (resets, received) = resets(facts);
+    let of_sockets = || facts.opens.iter().filter(|r| r.connection.is_some());
+    let slow = |r: &&OpenRow| SlowOpen {
+        connection: r.connection.map(|c| c.0),
+        to: end(r.to),
+        task: task(r),
+        start_ns: r.start_ns,
+        total_ns: r.total_ns(),
+        end: r.end.word(),
+        syns_again: r.syns_again,
+    };
+    Outcome::Findings(Opens {
+        attempts: of_sockets().count() as u64,
+        without_socket: facts.opens.iter().filter(|r| r.connection.is_none()).count() as u64,
+        received: not_recorded(facts, &["tcp:tcp_receive_reset"])
+            .is_none()
+            .then_some(received),
+        setup: Distribution::of(stood.iter().map(|r| r.total_ns()).collect(), 0),
+        delayed: stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64,
+        failed: failed(&facts.opens),
+        resets,
+        slowest: slowest.iter().take(WORST).map(slow).collect(),
+    })
+}
+
+fn failed(opens: &[OpenRow]) -> Vec<Failed> {
+    let mut groups: BTreeMap<(OpenEnd, String, String), Failed> = BTreeMap::new();
+    for r in opens.iter().filter(|r| r.end != OpenEnd::Established) {
+        let (to, task) = (end(r.to), task(r));
+        let group = groups
+            .entry((r.end, to.clone(), r.task.text().into_owned()))
+            .or_insert_with(|| Failed {
+                end: r.end.word(),
+                error: r.error.and_then(errno),
+                to,
+                task,
+                attempts: 0,
+                syns_again: 0,
+                first_ns: r.start_ns,
+                longest_ns: 0,
+                sure: true,
+            });
+        // That a call failed before its socket had a state is sure, whatever its protocol.
+        group.sure &= r.confidence.is_solid() || r.connection.is_none();
+        group.attempts += 1;
+        group.syns_again += u64::from(r.syns_again.unwrap_or(0));
+        group.longest_ns = group.longest_ns.max(r.total_ns());
+    }
+    let mut all: Vec<Failed> = groups.into_values().collect();
+    all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
+    all.truncate(GROUPS);
+    all
+}
+
+/// RSTs by kind, and how many came.
+fn resets(facts: &Facts) -> (Vec<Reset>, u64) {
+    let refused = || facts.opens.iter().filter(|r| r.end == OpenEnd::Refused);
+    let sockets: BTreeSet<_> = refused().filter_map(|r| r.connection).collect();
+    let mut ends: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
+    for r in refused() {
+        if let (Some(from), Some(to)) = (r.from, r.to) {
+            ends.entry((to, from)).or_default().push(r);
+        }
+    }
+    // The one that came to the attempt, and the one that was sent for want of a socket while it lasted.
+    let of_refused = |r: &&ResetRow| {
+        let lasted = |o: &&OpenRow| (o.start_ns..=o.end_ns).contains(&r.time_ns);
+        r.connection.is_some_and(|c| sockets.contains(&c))
+            || r.from
+                .zip(r.to)
+                .and_then(|key| ends.get(&key))
+                .and_then(|of| of.get(of.partition_point(|o| o.start_ns <= r.time_ns).checked_sub(1)?))
+                .is_some_and(lasted)
+    };
+    let mut received = 0;
+    let mut groups: BTreeMap<(bool, Sender, String, String), Reset> = BTreeMap::new();
+    for r in facts.resets.iter().filter(|r| !of_refused(r)) {
+        received += u64::from(r.received);
+        // Of a server the local port says which service it is, of a client the remote one.
+        let (here, there) = (r.from.map_or(0, |f| f.1), r.to.map_or(u16::MAX, |t| t.1));
+        let service = if here < there { end(r.from) } else { end(r.to) };
+        let sender = match r.confidence.is_solid() {
+            true => r.sender,
+            false => Sender::Unknown,
+        };
+        let group = groups
+            .entry((r.received, sender, service, r.reason.clone()))
+            .or_insert_with(|| Reset {
+                received: r.received,
+                sender: sender.word(),
+                label: match r.to {
+                    Some(_) => format!("{} > {}", end(r.from), end(r.to)),
+                    None => format!("listener, port {here}"),
+                },
+                reason: r.reason.clone(),
+                resets: 0,
+                first_ns: r.time_ns,
+                sure: true,
+            });
+        group.sure &= r.confidence.is_solid();
+        group.resets += 1;
+    }
+    let mut all: Vec<Reset> = groups.into_values().collect();
+    all.sort_by_key(|r| (std::cmp::Reverse(r.resets), r.first_ns));
+    all.truncate(GROUPS);
+    (all, received)
+}

@@ -1,0 +1,94 @@
+use crate::analyses::verdict::Tone;
+use crate::testing::tcp::{SOCK, Sock};
+use crate::testing::{Ctx, N, Script};
+
+const TASK: Ctx = Ctx::Task(42);
+
+fn script() -> Script {
+    let mut s = Script::new("6.18.44", &[]);
+    s.like("syscalls:sys_exit_recvfrom", "sys_exit_connect");
+    s
+}
+fn line(s: &Script) -> (Tone, String, String) {
+    let answers = crate::analyses::answer(&s.facts());
+    let line = answers.verdict.iter().find(|l| l.subject == "opens").unwrap().clone();
+    (line.tone, line.sentence, line.headline)
+}
+
+fn attempts(s: &mut Script, n: u64, ret: i64) {
+    for i in 0..n {
+        let at = 100_000 * (i + 1);
+        s.ev(at, 0, TASK, "syscalls:sys_enter_connect", &[("fd", N(3))]);
+        let sport = if ret == 0 { SOCK.sport } else { 0 };
+        let sock = Sock { sport, ..SOCK };
+        sock.state(s, at + 2_000, 0, TASK, 7, 2);
+        sock.state(s, at + 4_000, 0, TASK, 2, if ret == 0 { 1 } else { 7 });
+        s.ev(
+            at + 5_000,
+            0,
+            TASK,
+            "syscalls:sys_exit_connect",
+            &[("ret", N(ret as u64))],
+        );
+        SOCK.state(s, at + 6_000, 0, TASK, 1, 7);
+    }
+}
+
+#[test]
+fn what_did_not_come_to_be_is_counted_and_named() {
+    let mut s = script();
+    attempts(&mut s, 3, -99);
+    let (tone, sentence, headline) = line(&s);
+    let said = "3 attempts to connect to 10.0.0.2:443 by /42 found no free local port (EADDRNOTAVAIL)";
+    assert_eq!((tone, headline.as_str()), (Tone::Bad, said));
+    assert_eq!(sentence, format!("{said}."));
+    let answers = crate::analyses::answer(&s.facts());
+    let found = answers.opens.findings().unwrap();
+    assert_eq!((found.attempts, found.setup.n, found.failed[0].attempts), (3, 0, 3));
+}
+
+#[test]
+fn what_stood_at_once_is_good() {
+    let mut s = script();
+    attempts(&mut s, 2, 0);
+    let (tone, sentence, headline) = line(&s);
+    assert_eq!((tone, headline.as_str()), (Tone::Ok, ""));
+    assert!(
+        sentence.starts_with("2 connections were opened in p50 4.00 µs, p99 4.00 µs, max 4.00 µs."),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn without_its_events_there_is_no_answer() {
+    let s = Script::new(
+        "6.18.44",
+        &[
+            "sock:inet_sock_set_state",
+            "tcp:tcp_receive_reset",
+            "tcp:tcp_send_reset",
+        ],
+    );
+    assert_eq!(line(&s).0, Tone::Unknown);
+}
+
+/// A call of connect without a socket may be a look-up of addresses: it is told, and nothing is wrong.
+#[test]
+fn a_call_without_a_socket_is_no_attempt() {
+    let mut s = script();
+    attempts(&mut s, 1, 0);
+    s.ev(900_000, 0, TASK, "syscalls:sys_enter_connect", &[("fd", N(3))]);
+    s.ev(
+        901_000,
+        0,
+        TASK,
+        "syscalls:sys_exit_connect",
+        &[("ret", N(-101i64 as u64))],
+    );
+    let (tone, sentence, headline) = line(&s);
+    assert_eq!((tone, headline.as_str()), (Tone::Ok, ""));
+    assert_eq!(
+        sentence,
+        "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH)."
+    );
+}

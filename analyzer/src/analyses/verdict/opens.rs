@@ -1,0 +1,185 @@
+//! The verdict's line on connections: did they come to be, how fast, and which were reset?
+
+use super::sentences::{counted, duration, or_dash};
+use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone};
+use crate::analyses::opens::{Failed, Opens, Reset};
+
+/// Groups that are named.
+const NAMED: usize = 2;
+
+/// One that nobody meant to fail: no port, no route, or no answer for as long as a SYN waits for one.
+fn unmeant(f: &Failed) -> bool {
+    let by_end = match f.end {
+        "no_port" | "unreachable" | "timed_out" => true,
+        "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
+        _ => false,
+    };
+    // Of a call without a socket not even the protocol is known: looking up an address tries routes.
+    by_end && f.sure && !f.to.is_empty()
+}
+
+fn what(f: &Failed) -> String {
+    let error = f.error.map_or_else(String::new, |e| format!(" ({e})"));
+    if f.to.is_empty() {
+        let n = counted(f.attempts, "call of connect", "calls of connect");
+        return format!(
+            "{n} by {}, of a protocol that no event tells, failed at once{error}",
+            f.task
+        );
+    }
+    let n = counted(f.attempts, "attempt", "attempts");
+    let by = match f.task.as_str() {
+        "" => String::new(),
+        by => format!(" by {by}"),
+    };
+    let of = format!("{n} to connect to {}{by}", f.to);
+    let longest = match f.attempts {
+        1 => duration(f.longest_ns),
+        _ => format!("{} the longest", duration(f.longest_ns)),
+    };
+    let said = match f.end {
+        "refused" => format!("{of} {} refused", was(f.attempts)),
+        "timed_out" => format!("{of} timed out{error}, after {longest}"),
+        "unreachable" => format!("{of} found no route{error}"),
+        "no_port" => format!("{of} found no free local port{error}"),
+        "given_up" => format!("{of} had no answer and {} given up, after {longest}", was(f.attempts)),
+        "waiting" => format!("{of} had no answer when the recording ended, for {longest}"),
+        _ => format!("{of} failed{error}"),
+    };
+    match f.sure {
+        true => said,
+        false => format!("{said} (events were lost meanwhile)"),
+    }
+}
+
+fn was(n: u64) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
+
+/// Of resets that a program notices.
+fn reset(r: &Reset) -> Option<String> {
+    let n = counted(r.resets, "connection", "connections");
+    let n = match r.resets {
+        1 => format!("{n} ({})", r.label),
+        _ => format!("{n} (first {})", r.label),
+    };
+    let was = was(r.resets);
+    match (r.received, r.sender) {
+        (true, "between") => Some(format!(
+            "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
+        )),
+        (true, "peer") => Some(format!("{n} {was} reset by the peer")),
+        (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
+        (false, _) => None,
+    }
+}
+
+fn slow(o: &Opens) -> bool {
+    o.setup.max_ns.is_some_and(|ns| ns >= SETUP_NOTICE_NS)
+}
+
+fn delayed(o: &Opens) -> Option<String> {
+    (o.delayed > 0).then(|| {
+        format!(
+            "{} of them only when a SYN was sent again",
+            if o.delayed == o.setup.n {
+                "all".into()
+            } else {
+                o.delayed.to_string()
+            }
+        )
+    })
+}
+
+pub(super) fn opens(o: &Opens) -> (Tone, String) {
+    let tone = match () {
+        () if o.failed.iter().any(unmeant) || o.resets.iter().any(|r| r.received && r.sender == "between") => Tone::Bad,
+        () if o.failed.iter().any(|f| !f.to.is_empty()) || slow(o) || o.resets.iter().any(|r| r.received) => {
+            Tone::Notice
+        }
+        () => Tone::Ok,
+    };
+    let stood = match o.setup.n {
+        0 => None,
+        n => {
+            let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
+            let times = match (n, o.setup.max_ns) {
+                (1, Some(ns)) => duration(ns),
+                _ => format!(
+                    "p50 {}, p99 {}, max {}",
+                    or_dash(o.setup.p50_ns),
+                    or_dash(o.setup.p99_ns),
+                    or_dash(o.setup.max_ns)
+                ),
+            };
+            Some(format!(
+                "{} opened in {times}{again}",
+                counted(n, "connection was", "connections were")
+            ))
+        }
+    };
+    let failures = named(
+        o.failed.iter().map(|f| (what(f), f.attempts)),
+        o.attempts.saturating_sub(o.setup.n).saturating_add(o.without_socket),
+        ("attempt that did not come to be", "attempts that did not come to be"),
+    );
+    let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
+    let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
+    let resets = named(
+        told.filter_map(|r| Some((reset(r)?, r.resets))),
+        o.received.unwrap_or(0),
+        ("RST that came", "RSTs that came"),
+    );
+    let said: Vec<String> = stood.into_iter().chain(failures).chain(resets).collect();
+    match said.is_empty() {
+        true => (
+            Tone::Ok,
+            "No connection was opened by this host, none was reset.".into(),
+        ),
+        false => (tone, format!("{}.", said.join("; "))),
+    }
+}
+
+/// The first of them, and how many more there are.
+fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, &str)) -> Vec<String> {
+    let first: Vec<(String, u64)> = of.take(NAMED).collect();
+    let more = all.saturating_sub(first.iter().map(|f| f.1).sum());
+    let mut said: Vec<String> = first.into_iter().map(|f| f.0).collect();
+    if more > 0 && !said.is_empty() {
+        said.push(format!("{} more", counted(more, one, many)));
+    }
+    said
+}
+
+/// What is worth a look, for the head of the page: what went wrong, else what was slow.
+pub(super) fn headline(o: &Opens) -> String {
+    let worst = o.failed.iter().find(|f| unmeant(f));
+    let worst = worst.or(o.failed.iter().find(|f| !f.to.is_empty()));
+    let between = o.resets.iter().find(|r| r.received && r.sender == "between");
+    let received = o.resets.iter().find(|r| r.received);
+    let slow = slow(o).then(|| {
+        let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
+        format!("connections took up to {} to open{again}", or_dash(o.setup.max_ns))
+    });
+    let first = match (worst.filter(|f| unmeant(f)), between) {
+        (Some(f), _) => Some(what(f)),
+        (None, Some(r)) => Some(format!(
+            "{} {} reset ({}), and not by its peer",
+            counted(r.resets, "connection", "connections"),
+            was(r.resets),
+            r.label
+        )),
+        (None, None) => None,
+    };
+    let refused = o
+        .failed
+        .iter()
+        .find(|f| f.end == "refused")
+        .filter(|_| first.is_some())
+        .map(what);
+    let said: Vec<String> = first.into_iter().chain(refused).chain(slow).collect();
+    if !said.is_empty() {
+        return said.join("; ");
+    }
+    worst.map(what).or(received.and_then(reset)).unwrap_or_default()
+}

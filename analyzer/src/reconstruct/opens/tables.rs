@@ -1,0 +1,297 @@
+//! Rows of the views `opens` and `resets`.
+
+use std::net::IpAddr;
+
+use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::table::{Cell, TableDef, col};
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OpenEnd {
+    /// The connection stood.
+    Established,
+    /// A RST answered, or an ICMP message that refuses.
+    Refused,
+    /// The kernel gave up: no answer to any SYN.
+    TimedOut,
+    /// No route, or a message that there is none.
+    Unreachable,
+    /// No local port was free (EADDRNOTAVAIL).
+    NoPort,
+    /// The program closed it before an answer came.
+    GivenUp,
+    /// Another error.
+    Failed,
+    /// No answer yet when the recording ended.
+    Waiting,
+}
+
+impl OpenEnd {
+    /// As in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            OpenEnd::Established => "established",
+            OpenEnd::Refused => "refused",
+            OpenEnd::TimedOut => "timed_out",
+            OpenEnd::Unreachable => "unreachable",
+            OpenEnd::NoPort => "no_port",
+            OpenEnd::GivenUp => "given_up",
+            OpenEnd::Failed => "failed",
+            OpenEnd::Waiting => "waiting",
+        }
+    }
+}
+
+/// An attempt of this host to open a TCP connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRow {
+    /// The socket; `None`: the attempt failed before it had a state.
+    pub connection: Option<ConnectionId>,
+    /// Local end; the port is 0 when none was chosen.
+    pub from: Option<(IpAddr, u16)>,
+    /// Remote end.
+    pub to: Option<(IpAddr, u16)>,
+    /// Thread that called `connect`.
+    pub pid: i32,
+    /// Its name.
+    pub task: Name,
+    /// Begin of the call; where that was not recorded, SYN_SENT.
+    pub start_ns: i64,
+    /// When it was decided; of one that waits, the end of the recording.
+    pub end_ns: i64,
+    /// What came of it.
+    pub end: OpenEnd,
+    /// errno, positive, where the call or the socket was told one.
+    pub error: Option<i32>,
+    /// SYNs sent again; `None`: retransmits were not recorded, or it had no socket.
+    pub syns_again: Option<u32>,
+    /// Least of its links.
+    pub confidence: Confidence,
+}
+
+impl OpenRow {
+    /// How long it took.
+    pub fn total_ns(&self) -> i64 {
+        self.end_ns.wrapping_sub(self.start_ns)
+    }
+}
+
+/// A RST.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResetRow {
+    /// When.
+    pub time_ns: i64,
+    /// It came; else this host's TCP sent it.
+    pub received: bool,
+    /// The socket; `None`: there was none, or it is not known.
+    pub connection: Option<ConnectionId>,
+    /// Local end.
+    pub from: Option<(IpAddr, u16)>,
+    /// Remote end.
+    pub to: Option<(IpAddr, u16)>,
+    /// Why it was sent, by the kernel's own word; empty before Linux 6.10 and of those received.
+    pub reason: String,
+    /// Which of this recording's sockets or hosts sent the one that came.
+    pub sender: Sender,
+    /// Of connection and sender.
+    pub confidence: Confidence,
+}
+
+/// Who sent a RST that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sender {
+    /// It was sent here, not received.
+    Here,
+    /// TCP of the peer, which is in the recording.
+    Peer,
+    /// Not the TCP of the peer, whose socket is in the recording: something between (a firewall), or a host with its address.
+    Between,
+    /// The peer is not in the recording.
+    Unknown,
+}
+
+impl Sender {
+    /// As in tables; empty: not known.
+    pub fn word(self) -> &'static str {
+        match self {
+            Sender::Here => "here",
+            Sender::Peer => "peer",
+            Sender::Between => "between",
+            Sender::Unknown => "",
+        }
+    }
+}
+
+/// Name of an errno (include/uapi/asm-generic/errno.h) that `connect` gives.
+pub fn errno(of: i32) -> Option<&'static str> {
+    Some(match of {
+        1 => "EPERM",
+        4 => "EINTR",
+        11 => "EAGAIN",
+        13 => "EACCES",
+        22 => "EINVAL",
+        97 => "EAFNOSUPPORT",
+        98 => "EADDRINUSE",
+        99 => "EADDRNOTAVAIL",
+        100 => "ENETDOWN",
+        101 => "ENETUNREACH",
+        103 => "ECONNABORTED",
+        104 => "ECONNRESET",
+        105 => "ENOBUFS",
+        106 => "EISCONN",
+        110 => "ETIMEDOUT",
+        111 => "ECONNREFUSED",
+        113 => "EHOSTUNREACH",
+        114 => "EALREADY",
+        115 => "EINPROGRESS",
+        _ => return None,
+    })
+}
+
+fn ip(of: Option<(IpAddr, u16)>) -> Cell<'static> {
+    of.map_or(Cell::Null, |(a, _)| Cell::str(a.to_string()))
+}
+
+fn port(of: Option<(IpAddr, u16)>) -> Cell<'static> {
+    of.filter(|o| o.1 != 0).map_or(Cell::Null, |(_, p)| Cell::U64(p.into()))
+}
+
+fn text(of: &str) -> Cell<'_> {
+    match of.is_empty() {
+        true => Cell::Null,
+        false => Cell::str(of),
+    }
+}
+
+/// The view `opens`.
+pub static OPENS: TableDef<OpenRow> = TableDef {
+    name: "opens",
+    meaning: "one row per attempt of a socket to open a TCP connection, by start; and, without a connection, per call of connect that failed before its socket had a state: of which protocol is not known",
+    columns: &[
+        col!(
+            "connection",
+            "id",
+            U64,
+            "the socket, as in connections; empty: it failed before it had a state",
+            |r, _| r.connection.map(|c| c.0).into()
+        ),
+        col!("saddr", "", Str, "local address", |r, _| ip(r.from)),
+        col!("sport", "", U64, "local port; empty: none was chosen", |r, _| port(
+            r.from
+        )),
+        col!("daddr", "", Str, "remote address", |r, _| ip(r.to)),
+        col!("dport", "", U64, "remote port", |r, _| port(r.to)),
+        col!(
+            "task",
+            "",
+            Str,
+            "task that called connect",
+            |r, _| if r.task.is_empty() {
+                Cell::Null
+            } else {
+                Cell::str(r.task.text())
+            }
+        ),
+        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
+            Cell::Null
+        } else {
+            Cell::I64(r.pid.into())
+        }),
+        col!(
+            "start_ns",
+            "ns",
+            I64,
+            "begin of the call; where that was not recorded, SYN_SENT",
+            |r, _| Cell::I64(r.start_ns)
+        ),
+        col!(
+            "total_ns",
+            "ns",
+            I64,
+            "until it was decided; of one that waits, until the end of the recording: at least",
+            |r, _| Cell::I64(r.total_ns())
+        ),
+        col!(
+            "end",
+            "",
+            Str,
+            "established, refused (a RST came, or an ICMP message like it), timed_out (no answer to several SYNs), unreachable (no route), no_port (no local port was free), given_up (closed by its program before an answer), failed (another error, or one that nothing tells), waiting (when the recording ended)",
+            |r, _| Cell::str(r.end.word())
+        ),
+        col!(
+            "error",
+            "",
+            Str,
+            "errno that the call or the socket was told; empty: none, or not recorded",
+            |r, _| match (r.error, r.error.and_then(errno)) {
+                (_, Some(name)) => Cell::str(name),
+                (Some(n), None) => Cell::str(n.to_string()),
+                (None, None) => Cell::Null,
+            }
+        ),
+        col!(
+            "syns_again",
+            "count",
+            U64,
+            "SYNs sent again; empty: retransmits were not recorded, or it had no socket",
+            |r, _| r.syns_again.into()
+        ),
+        col!(
+            "confidence",
+            "",
+            Str,
+            "of the end: weak when events were lost meanwhile",
+            |r, _| { Cell::str(r.confidence.word()) }
+        ),
+    ],
+};
+
+/// The view `resets`.
+pub static RESETS: TableDef<ResetRow> = TableDef {
+    name: "resets",
+    meaning: "one row per RST that TCP of this host sent, or that a socket took; by time",
+    columns: &[
+        col!("time_ns", "ns", I64, "when", |r, _| Cell::I64(r.time_ns)),
+        col!(
+            "kind",
+            "",
+            Str,
+            "received (a socket took it) or sent",
+            |r, _| Cell::str(if r.received { "received" } else { "sent" })
+        ),
+        col!(
+            "connection",
+            "id",
+            U64,
+            "the socket, as in connections; empty: there was none (closed port), or it is not known",
+            |r, _| r.connection.map(|c| c.0).into()
+        ),
+        col!("saddr", "", Str, "local address", |r, _| ip(r.from)),
+        col!("sport", "", U64, "local port", |r, _| port(r.from)),
+        col!("daddr", "", Str, "remote address", |r, _| ip(r.to)),
+        col!("dport", "", U64, "remote port", |r, _| port(r.to)),
+        col!(
+            "reason",
+            "",
+            Str,
+            "why it was sent, by the recording's own table; empty before Linux 6.10 and of those received",
+            |r, _| text(&r.reason)
+        ),
+        col!(
+            "sender",
+            "",
+            Str,
+            "of one received: peer (sent by the peer's TCP, which is in the recording), between (the peer's socket is in the recording and did not send it: a firewall, or a host with its address); here: sent; empty: the peer is not in the recording",
+            |r, _| text(r.sender.word())
+        ),
+        col!(
+            "confidence",
+            "",
+            Str,
+            "of connection and sender: weak when events were lost",
+            |r, _| Cell::str(r.confidence.word())
+        ),
+    ],
+};

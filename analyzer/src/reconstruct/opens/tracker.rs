@@ -1,0 +1,345 @@
+//! The machine.
+
+use std::net::IpAddr;
+
+use netmortem_formats::Endian;
+use netmortem_formats::event_format::ValueTable;
+use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::inet_sk_error_report::InetSkErrorReport;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
+use netmortem_formats::tracepoints::sys_exit::SysExit;
+use netmortem_formats::tracepoints::tcp_receive_reset::TcpReceiveReset;
+use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
+use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::senders::senders;
+use super::tables::{OpenEnd, OpenRow, ResetRow, Sender};
+use crate::confidence::Confidence;
+use crate::ingest::{Event, GapRow, Trace};
+use crate::name::Name;
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::context::BH_OFF;
+use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
+use crate::reconstruct::tcp::{Sockets, Tuple, ends};
+
+/// IPPROTO_TCP: of MPTCP the subflow, which sends the SYN, and not the socket above it.
+const TCP: u16 = 6;
+/// include/net/tcp_states.h.
+const ESTABLISHED: i32 = 1;
+const SYN_SENT: i32 = 2;
+const SYN_RECV: i32 = 3;
+const CLOSE: i32 = 7;
+/// FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: `tcp_reset` is then called for data that comes too late as well, and no RST came.
+const CLOSING: [i32; 5] = [4, 5, 8, 9, 11];
+/// Errors by which `connect` says that an answer is awaited, that it was called before, or that a signal came.
+const NOT_DECIDED: [i32; 5] = [115, 114, 106, 4, 512];
+/// Errors by which `connect` fails before a socket has a state: no route, not allowed, no address.
+const BEFORE: [i32; 5] = [101, 113, 13, 1, 99];
+/// Longest time between a socket's end and what it is told of it, either first; and from the arrival of a RST that a socket sends by
+/// itself, which is traced behind its transmit, to its event.
+pub(super) const TOLD_NS: i64 = 1_000_000;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Opens {
+    /// View `opens`.
+    pub opens: Vec<OpenRow>,
+    /// View `resets`.
+    pub resets: Vec<ResetRow>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+struct Machine<'s> {
+    sockets: &'s Sockets,
+    endian: Endian,
+    reasons: Option<ValueTable>,
+    /// SYNs sent again were recorded.
+    tells_again: bool,
+    opens: Vec<OpenRow>,
+    resets: Vec<ResetRow>,
+    /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
+    calls: FxHashMap<i32, (i64, Option<usize>)>,
+    /// Attempts that wait for an answer, by sock; whether a RST came.
+    waiting: FxHashMap<u64, (usize, bool)>,
+    /// Last state of each sock that closes.
+    closing: FxHashSet<u64>,
+    /// Last error that a socket was told on each CPU: before Linux 6.11 in front of its end.
+    errors: FxHashMap<u16, (i64, Tuple, i32)>,
+    /// Attempts that ended, by remote end and local port: what the socket is told comes behind.
+    ended: FxHashMap<(IpAddr, u16, u16), usize>,
+}
+
+impl Tracker for Machine<'_> {
+    fn gap(&mut self, _: &GapRow) {
+        self.calls.clear();
+    }
+}
+
+fn end_of(error: i32) -> OpenEnd {
+    match error {
+        100 | 101 | 113 => OpenEnd::Unreachable,
+        110 => OpenEnd::TimedOut,
+        111 => OpenEnd::Refused,
+        _ => OpenEnd::Failed,
+    }
+}
+
+/// Local and remote end of an event that has the fields of the sock class.
+macro_rules! tuple {
+    ($p:expr, $family:expr) => {{
+        let family = $family;
+        let from = SockAddr::from_fields(family, $p.sport, $p.saddr, $p.saddr_v6);
+        let to = SockAddr::from_fields(family, $p.dport, $p.daddr, $p.daddr_v6);
+        from.zip(to).map(|(s, d)| ends(s, d))
+    }};
+}
+
+impl Machine<'_> {
+    fn call(&mut self, e: &Event<'_>) {
+        self.calls.insert(e.pid, (e.ts, None));
+    }
+    fn returned(&mut self, e: &Event<'_>, ret: i64) {
+        let Some((begin, row)) = self.calls.remove(&e.pid) else {
+            return;
+        };
+        let error = i32::try_from(ret.wrapping_neg()).unwrap_or(0);
+        if ret >= 0 || NOT_DECIDED.contains(&error) {
+            return;
+        }
+        match row.and_then(|at| self.opens.get_mut(at)) {
+            // The call knows better than the state: it closes the socket whatever went wrong.
+            Some(row) if row.end != OpenEnd::Established => {
+                row.error = Some(error);
+                if row.end != OpenEnd::NoPort {
+                    (row.end, row.confidence) = (end_of(error), Confidence::Certain);
+                }
+                row.end_ns = row.end_ns.min(e.ts);
+            }
+            Some(_) => {}
+            None if BEFORE.contains(&error) => self.opens.push(OpenRow {
+                connection: None,
+                from: None,
+                to: None,
+                pid: e.pid,
+                task: Name::default(),
+                start_ns: begin,
+                end_ns: e.ts,
+                end: end_of(error),
+                error: Some(error),
+                syns_again: None,
+                // Of which protocol the socket is, no event tells.
+                confidence: Confidence::Weak,
+            }),
+            None => {}
+        }
+    }
+    fn begins(&mut self, e: &Event<'_>, sk: u64) {
+        let pid = if e.in_task() { e.pid.max(0) } else { 0 };
+        let at = self.opens.len();
+        let call = self.calls.get_mut(&pid).filter(|c| c.1.is_none());
+        let start_ns = call.map_or(e.ts, |c| {
+            c.1 = Some(at);
+            c.0
+        });
+        self.opens.push(OpenRow {
+            connection: self.sockets.at(sk, e.ts),
+            from: None,
+            to: None,
+            pid,
+            task: Name::default(),
+            start_ns,
+            end_ns: i64::MAX,
+            end: OpenEnd::Waiting,
+            error: None,
+            syns_again: self.tells_again.then_some(0),
+            confidence: Confidence::Certain,
+        });
+        self.waiting.insert(sk, (at, false));
+    }
+    fn ends(&mut self, e: &Event<'_>, sk: u64, state: i32, tuple: Option<Tuple>) {
+        let Some((at, reset)) = self.waiting.remove(&sk) else {
+            return;
+        };
+        let Some(row) = self.opens.get_mut(at) else { return };
+        row.end_ns = e.ts;
+        let told = self.errors.get(&e.cpu).copied().filter(|(t, of, _)| {
+            let own = tuple.is_some_and(|tuple| *of == tuple);
+            own && e.ts.saturating_sub(*t) <= TOLD_NS
+        });
+        let by_program = e.in_task() && e.flags & BH_OFF == 0;
+        (row.end, row.error) = match (state, told) {
+            (ESTABLISHED, _) => (OpenEnd::Established, None),
+            (_, Some((_, _, error))) => (end_of(error), Some(error)),
+            (CLOSE, _) if reset => (OpenEnd::Refused, None),
+            (CLOSE, _) if by_program && tuple.is_some_and(|t| t.sport == 0) => (OpenEnd::NoPort, None),
+            (CLOSE, _) if by_program => (OpenEnd::GivenUp, None),
+            (CLOSE, _) if row.syns_again.is_some_and(|n| n > 0) => (OpenEnd::TimedOut, None),
+            _ => {
+                // By a timer, or by a message that nothing tells.
+                row.confidence = Confidence::Weak;
+                (OpenEnd::Failed, None)
+            }
+        };
+        if let Some(t) = tuple {
+            self.ended.insert((t.daddr, t.dport, t.sport), at);
+        }
+    }
+    fn told(&mut self, e: &Event<'_>, tuple: Tuple, error: i32) {
+        if error > 0 {
+            self.errors.insert(e.cpu, (e.ts, tuple, error));
+        }
+        let at = self.ended.get(&(tuple.daddr, tuple.dport, tuple.sport));
+        let Some(row) = at.and_then(|at| self.opens.get_mut(*at)) else {
+            return;
+        };
+        let at_once = e.ts.saturating_sub(row.end_ns) <= TOLD_NS;
+        if at_once && error > 0 && row.error.is_none() && row.end != OpenEnd::Established {
+            row.error = Some(error);
+            if row.end != OpenEnd::NoPort {
+                (row.end, row.confidence) = (end_of(error), Confidence::Certain);
+            }
+        }
+    }
+    fn reset(&mut self, e: &Event<'_>, sk: u64, tuple: Option<Tuple>, sent: Option<u32>) {
+        let names = self.reasons.as_ref();
+        let reason = sent.and_then(|r| names.and_then(|n| n.name(r.into())));
+        self.resets.push(ResetRow {
+            time_ns: e.ts,
+            received: false,
+            connection: if sk == 0 { None } else { self.sockets.at(sk, e.ts) },
+            from: tuple.map(|t| (t.saddr, t.sport)),
+            // A listener's own ends are not those of the segment that it answers.
+            to: tuple.filter(|t| t.dport != 0).map(|t| (t.daddr, t.dport)),
+            reason: reason.unwrap_or_default(),
+            sender: Sender::Here,
+            confidence: Confidence::Certain,
+        });
+    }
+    fn sent(&mut self, e: &Event<'_>, p: &TcpSendReset<'_>) {
+        let of_fields = || {
+            let (sport, dport) = (p.sport?, p.dport?);
+            let from = SockAddr::from_fields(p.family, sport, p.saddr, p.saddr_v6?)?;
+            Some(ends(
+                from,
+                SockAddr::from_fields(p.family, dport, p.daddr, p.daddr_v6?)?,
+            ))
+        };
+        let read = |bytes| SockAddr::read(bytes, self.endian);
+        let tuple = match p.sport {
+            Some(_) => of_fields(),
+            None => read(p.saddr).zip(read(p.daddr)).map(|(s, d)| ends(s, d)),
+        };
+        self.reset(e, p.skaddr, tuple, p.reason);
+    }
+}
+
+/// Reads the trace.
+pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
+    let s = &trace.schema;
+    let mut r = Routes::<Machine<'_>>::new("opens");
+    let states = r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+        if p.protocol != TCP {
+            return;
+        }
+        match CLOSING.contains(&p.newstate) {
+            true => t.closing.insert(p.skaddr),
+            false => t.closing.remove(&p.skaddr),
+        };
+        match (p.oldstate, p.newstate) {
+            (_, SYN_SENT) => t.begins(e, p.skaddr),
+            // Both ends at once, or a socket to itself.
+            (SYN_SENT, SYN_RECV) => {}
+            (SYN_SENT | SYN_RECV, state) => t.ends(e, p.skaddr, state, tuple!(p, Some(p.family))),
+            _ => {}
+        }
+    });
+    let needed = r.missing.len();
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, _, p| {
+        let at = t.waiting.get(&p.skaddr).map(|w| w.0);
+        if let Some(row) = at.and_then(|at| t.opens.get_mut(at)) {
+            let again = row.syns_again.get_or_insert(0);
+            *again = again.saturating_add(u32::from(p.err.unwrap_or(0) == 0));
+        }
+    });
+    r.on::<TcpReceiveReset<'static>>(s, |t, e, p| {
+        // Data for a socket that its program had closed is dealt with like a RST, and none came.
+        if t.closing.contains(&p.skaddr) {
+            return;
+        }
+        if let Some(w) = t.waiting.get_mut(&p.skaddr) {
+            w.1 = true;
+        }
+        t.reset(e, p.skaddr, tuple!(p, p.family), None);
+        if let Some(row) = t.resets.last_mut() {
+            (row.received, row.sender) = (true, Sender::Unknown);
+        }
+    });
+    r.on::<TcpSendReset<'static>>(s, |t, e, p| t.sent(e, &p));
+    r.on::<InetSkErrorReport<'static>>(s, |t, e, p| {
+        if let Some(tuple) = tuple!(p, Some(p.family)).filter(|_| p.protocol == TCP) {
+            t.told(e, tuple, p.error);
+        }
+    });
+    for f in s.formats().iter().filter(|f| f.system == SysExit::SYSTEM) {
+        match f.name.as_str() {
+            "sys_enter_connect" => r.raw(f.id, |t, e| t.call(e)),
+            "sys_exit_connect" => {
+                let Ok(b) = SysExit::bind(f, s.endian) else { continue };
+                r.raw(f.id, move |t, e| {
+                    if let Some(x) = SysExit::read(&b, e.payload) {
+                        t.returned(e, x.ret);
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+    r.missing.truncate(needed);
+    if !states {
+        return Opens {
+            missing: r.missing,
+            ..Opens::default()
+        };
+    }
+    let mut t = Machine {
+        sockets,
+        endian: s.endian,
+        reasons: s
+            .format("tcp", TcpSendReset::NAME)
+            .and_then(|f| ValueTable::of(f, "reason")),
+        tells_again: trace.info.recorded("tcp:tcp_retransmit_skb"),
+        opens: vec![],
+        resets: vec![],
+        calls: FxHashMap::default(),
+        waiting: FxHashMap::default(),
+        closing: FxHashSet::default(),
+        errors: FxHashMap::default(),
+        ended: FxHashMap::default(),
+    };
+    r.run(trace, &mut t);
+    let lost = Lost::of(&trace.gaps);
+    let end_ns = trace.info.end_ns.unwrap_or(0);
+    for row in &mut t.opens {
+        row.end_ns = row.end_ns.min(end_ns.max(row.start_ns));
+        row.task = comms.at(row.pid, row.start_ns);
+        let ends = row
+            .connection
+            .and_then(|c| sockets.all.get(c.0 as usize))
+            .map(|s| s.tuple);
+        row.from = ends.map(|t| (t.saddr, t.sport));
+        row.to = ends.map(|t| (t.daddr, t.dport));
+        if lost.within(row.start_ns, row.end_ns) {
+            row.confidence = row.confidence.min(Confidence::Weak);
+        }
+    }
+    t.opens.sort_by_key(|r| r.start_ns);
+    senders(&mut t.resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
+    Opens {
+        opens: t.opens,
+        resets: t.resets,
+        missing: r.missing,
+    }
+}

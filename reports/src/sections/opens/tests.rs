@@ -1,0 +1,57 @@
+use netmortem_analyzer::analyses::opens::{Failed, Opens, Reset};
+use netmortem_analyzer::analyses::{Answers, Outcome};
+
+use super::section;
+use crate::document::{Block, Cell, Severity};
+use crate::sections::{Input, fixture};
+
+/// Attempts and resets are rows; hostile names are shown as names.
+#[test]
+fn each_group_is_a_row() {
+    let facts = fixture::facts();
+    let mut answers: Answers = fixture::answers(&facts);
+    answers.opens = Outcome::Findings(Opens {
+        attempts: 4,
+        failed: vec![Failed {
+            end: "no_port",
+            error: Some("EADDRNOTAVAIL"),
+            to: "10.0.0.2:443".into(),
+            task: "<b>cli/42".into(),
+            attempts: 4,
+            syns_again: 0,
+            first_ns: fixture::START + 1_000,
+            longest_ns: 25,
+            sure: true,
+        }],
+        resets: vec![Reset {
+            received: true,
+            sender: "between",
+            label: "10.0.0.1:40000 > 10.0.0.2:443".into(),
+            reason: String::new(),
+            resets: 1,
+            first_ns: fixture::START + 2_000,
+            sure: true,
+        }],
+        ..Opens::default()
+    });
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let tables: Vec<_> = section
+        .blocks
+        .iter()
+        .filter_map(|b| match b {
+            Block::Table(t) => Some(t),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tables.len(), 2);
+    assert_eq!(tables[0].rows[0][0], Cell::Badge(Severity::Bad, "no port".into()));
+    assert_eq!(tables[0].rows[0][3], Cell::Code(crate::clean::Text::name("<b>cli/42")));
+    assert_eq!(tables[0].rows[0][4], Cell::Count(4));
+    assert_eq!(
+        tables[1].rows[0][0],
+        Cell::Badge(Severity::Bad, "received, not sent by the peer's socket".into())
+    );
+}
