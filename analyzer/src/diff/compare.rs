@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
+use super::answers::Servers;
 use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, parity, slices};
+use super::{Withheld, answers, parity, slices};
 use crate::stat::{
     At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
     t_quantile_two_sided,
@@ -88,9 +89,22 @@ pub struct Metric {
     pub shifts: Vec<Shift>,
     /// The worst of these.
     pub outcome: Outcome,
+    /// How its units differ at least twofold from those of the other side; then fewer or shorter ones are no improvement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
 }
 
 impl Metric {
+    /// Takes back what is no improvement, as its units are others.
+    pub(super) fn withdraw(&mut self, mix: String) {
+        for s in self.shifts.iter_mut().filter(|s| s.outcome == Outcome::Better) {
+            s.outcome = Outcome::NotComparable;
+        }
+        if self.outcome == Outcome::Better {
+            self.outcome = Outcome::NotComparable;
+        }
+        self.mix = Some(mix);
+    }
     /// Calls each shift what it is.
     pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
         for s in &mut self.shifts {
@@ -117,13 +131,17 @@ impl Metric {
         let uncertain = self.shifts.iter().any(|s| s.minimum_detectable.is_none());
         self.outcome.word_of(significant, uncertain)
     }
-    /// Worse ones first; of these the stages that say where; of these the one that adds most to its ledger.
-    pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, bool, i64, String) {
+    /// Worse ones first; of these what users feel, then the stages that say where; of these the one that adds most to its ledger.
+    pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, bool, bool, i64, String) {
         let moved = self.shifts.iter().map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
         let size = contribution(breakdowns, &self.which).map_or(moved, i64::saturating_abs);
         (
             self.outcome,
-            !self.which.is_stage(),
+            self.which.ledger != answers::LEDGER,
+            match self.which.ledger {
+                answers::LEDGER => self.which.stage == answers::QUEUE,
+                _ => !self.which.is_stage(),
+            },
             size.saturating_neg(),
             self.metric.clone(),
         )
@@ -144,7 +162,7 @@ pub(super) fn metrics(
     after: &[Recording<'_>],
     options: &DiffOptions,
     withheld: &mut Vec<Withheld>,
-) -> Vec<Metric> {
+) -> (Vec<Metric>, Servers) {
     let tables = |side: &[Recording<'_>]| -> Vec<Table> { side.par_iter().map(table).collect() };
     let (b, a) = (tables(before), tables(after));
     let mut names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
@@ -152,6 +170,7 @@ pub(super) fn metrics(
     let starts = parity::other_starts(before, after);
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
+    answers::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
     let one = |which: &&Which| -> Result<Metric, Withheld> {
         let because = |because: String| Withheld {
             metric: which.name(),
@@ -198,7 +217,7 @@ pub(super) fn metrics(
         });
         false
     });
-    out
+    (out, Servers::of(&b, &a))
 }
 
 /// The total of a ledger, when it is withheld.
@@ -305,6 +324,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
         clusters,
         shifts,
         outcome: Outcome::Same,
+        mix: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers;
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
@@ -52,6 +53,8 @@ pub enum Kind {
     Time,
     /// Bytes or packets per unit.
     Size,
+    /// How many of one thing for one of another, which load does not explain.
+    Count,
 }
 
 /// One rate.
@@ -65,7 +68,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn new(metric: String, meaning: &'static str, kind: Kind, more_is_worse: bool) -> Key {
+    pub(super) fn new(metric: String, meaning: &'static str, kind: Kind, more_is_worse: bool) -> Key {
         Key {
             metric,
             meaning,
@@ -74,7 +77,7 @@ impl Key {
             needs: &[],
         }
     }
-    fn needs(mut self, events: &'static [&'static str]) -> Key {
+    pub(super) fn needs(mut self, events: &'static [&'static str]) -> Key {
         self.needs = events;
         self
     }
@@ -114,7 +117,7 @@ pub(super) fn segments_again(side: &[Counted]) -> String {
 }
 
 /// Out of how much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Exposure {
     Skbs,
     Segments,
@@ -123,6 +126,8 @@ pub(super) enum Exposure {
     CpuTime,
     Polls,
     Frames(Name),
+    /// Answers of a server; of all, where it is empty.
+    Answers(String),
 }
 
 const FINEST: usize = BLOCKS[0];
@@ -135,18 +140,29 @@ fn add(slots: &mut Vec<f64>, block: usize, v: f64) {
 }
 
 impl Counted {
-    fn count(&mut self, key: Key, per: Exposure, block: usize, v: f64) {
+    pub(super) fn count(&mut self, key: Key, per: Exposure, block: usize, v: f64) {
         self.out_of.insert(key.clone(), per);
         add(self.of.entry(key).or_default(), block, v);
     }
-    fn expose(&mut self, what: Exposure, block: usize, v: f64) {
+    pub(super) fn expose(&mut self, what: Exposure, block: usize, v: f64) {
         add(self.exposures.entry(what).or_default(), block, v);
     }
-    pub fn clusters(&self, key: &Key, per: Exposure, blocks: usize) -> Vec<Cluster> {
+    /// All of it.
+    pub fn exposed(&self, what: &Exposure) -> f64 {
+        self.exposures.get(what).map_or(0.0, |v| v.iter().sum())
+    }
+    /// Servers whose answers are counted.
+    pub fn servers(&self) -> impl Iterator<Item = &str> {
+        self.exposures.keys().filter_map(|e| match e {
+            Exposure::Answers(server) if !server.is_empty() => Some(server.as_str()),
+            _ => None,
+        })
+    }
+    pub fn clusters(&self, key: &Key, per: &Exposure, blocks: usize) -> Vec<Cluster> {
         let none = vec![0.0; FINEST];
         let (y, n) = (
             self.of.get(key).unwrap_or(&none),
-            self.exposures.get(&per).unwrap_or(&none),
+            self.exposures.get(per).unwrap_or(&none),
         );
         let width = FINEST / blocks.max(1);
         let sum = |v: &[f64]| -> Vec<f64> { v.chunks(width.max(1)).map(|c| c.iter().sum()).collect() };
@@ -188,6 +204,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     receive(r, &mut out, block);
     transmit(r, &mut out, block);
     sizes(r, &mut out, block);
+    answers::opened(r, &mut out, block);
     let key = || {
         Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])
     };

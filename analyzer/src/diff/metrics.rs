@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers;
 use super::options::Recording;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
 use crate::reconstruct::softirq::tables::NET_RX;
@@ -19,31 +20,44 @@ const DEVICES: usize = 4;
 /// Names one metric.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct Which {
-    /// `rx`, `tx`, `tx_udp`, `device`, `poll`, `softirq`, `lifetime`, `tcp`.
+    /// `app`, `rx`, `tx`, `tx_udp`, `device`, `poll`, `softirq`, `lifetime`, `tcp`.
     pub ledger: &'static str,
     /// Stage, `total`, or what is measured.
     pub stage: &'static str,
     /// Device, when it is of one device only.
     pub dev: Option<String>,
+    /// `address:port` of the server, when it is of the requests to one server only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
 }
 
 impl Which {
-    fn new(ledger: &'static str, stage: &'static str) -> Which {
+    pub(super) fn new(ledger: &'static str, stage: &'static str) -> Which {
         Which {
             ledger,
             stage,
             dev: None,
+            service: None,
         }
     }
-    fn of_dev(mut self, dev: &str) -> Which {
+    pub(super) fn of_dev(mut self, dev: &str) -> Which {
         self.dev = Some(dev.to_owned());
         self
     }
-    /// `rx.poll_wait`, `device.qdisc[eth0]`.
+    pub(super) fn of_service(mut self, service: &str) -> Which {
+        self.service = Some(service.to_owned());
+        self
+    }
+    /// `rx.poll_wait`, `device.qdisc[eth0]`, `app.qdisc[eth0, 10.0.0.7:80]`.
     pub fn name(&self) -> String {
-        match &self.dev {
-            Some(d) => format!("{}.{}[{d}]", self.ledger, self.stage),
-            None => format!("{}.{}", self.ledger, self.stage),
+        let of: Vec<&str> = [&self.dev, &self.service]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        match of.is_empty() {
+            false => format!("{}.{}[{}]", self.ledger, self.stage, of.join(", ")),
+            true => format!("{}.{}", self.ledger, self.stage),
         }
     }
     /// Whether it is a part of a ledger that sums, not the whole of one or a thing of its own.
@@ -69,6 +83,13 @@ impl Which {
             ("rx", "rcvq") => Some("residence in the receive queue"),
             ("tx" | "tx_udp", "total") => Some("first event of what was sent to its last"),
             (_, "unattributed") => Some("in no stage: no event tells more"),
+            ("app", "response") => Some("answers, at the client: begin of the send to the first byte readable"),
+            ("app", "call") => Some("the same, and where it is the first on its connection the opening of that"),
+            ("app", "connect") => Some("opening a connection, at the client: SYN sent to established"),
+            ("app", "turnaround") => Some("the server: last byte of the request readable to begin of the send"),
+            ("app", "qdisc") => {
+                Some("in the queueing discipline, packets of these requests and answers that were received")
+            }
             ("rx", _) => rx(),
             ("tx" | "tx_udp", _) => tx(),
             ("device", "qdisc") => Some("in the queueing discipline, every packet of the device"),
@@ -94,7 +115,10 @@ impl Which {
             ("poll", _) => &["napi:napi_poll"],
             ("tx", "rwnd" | "cwnd" | "network") | ("tcp", _) => &["tcp:tcp_probe"],
             ("tx", "recovery") => &["tcp:tcp_retransmit_skb"],
-            ("tx" | "tx_udp" | "device", "qdisc" | "driver") => &["net:net_dev_queue", "net:net_dev_start_xmit"],
+            ("app", "call" | "connect") => &["sock:inet_sock_set_state"],
+            ("tx" | "tx_udp" | "device" | "app", "qdisc" | "driver") => {
+                &["net:net_dev_queue", "net:net_dev_start_xmit"]
+            }
             _ => &[],
         }
     }
@@ -112,13 +136,13 @@ pub struct Values {
 /// Every metric of one recording.
 pub type Table = BTreeMap<Which, Values>;
 
-struct Filling<'r, 'f> {
-    of: &'r Recording<'f>,
+pub(super) struct Filling<'r, 'f> {
+    pub(super) of: &'r Recording<'f>,
     out: Table,
 }
 
 impl Filling<'_, '_> {
-    fn put(&mut self, which: &Which, time_ns: i64, value: Option<i64>) {
+    pub(super) fn put(&mut self, which: &Which, time_ns: i64, value: Option<i64>) {
         let Some(value) = value.filter(|_| self.of.has(time_ns)) else {
             return;
         };
@@ -134,7 +158,7 @@ impl Filling<'_, '_> {
             }
         }
     }
-    fn exclude(&mut self, which: &Which, time_ns: i64) {
+    pub(super) fn exclude(&mut self, which: &Which, time_ns: i64) {
         if self.of.has(time_ns) {
             self.out.entry(which.clone()).or_default().excluded += 1;
         }
@@ -178,11 +202,10 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
             None => f.exclude(&which, s.birth_ns),
         }
     }
+    answers::durations(&mut f);
     let srtt = Which::new("tcp", "srtt");
-    let rx = facts.rx.iter().filter(|r| of.on(r.dev)).filter_map(|r| r.connection);
-    let tx = facts.tx.iter().filter(|r| of.on(r.dev)).filter_map(|r| r.connection);
-    let here: BTreeSet<_> = rx.chain(tx).collect();
-    let counts = |s: &&SampleRow| s.srtt_us > 0 && (of.devices.is_empty() || here.contains(&s.connection));
+    let here = of.connections();
+    let counts = |s: &&SampleRow| s.srtt_us > 0 && here.as_ref().is_none_or(|h| h.contains(&s.connection));
     for s in facts.tcp_samples.iter().filter(counts) {
         f.put(&srtt, s.time_ns, Some(i64::from(s.srtt_us) * 1_000));
     }

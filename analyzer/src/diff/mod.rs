@@ -8,8 +8,11 @@
 //! Facts of each side -> parity: comparable? what is withheld
 //!                    -> metrics (durations)        -> quantiles: shift, block bootstrap, tail shares by clusters ─┐
 //!                    -> rates (drops, retransmits, sizes, shares of time) by clusters ───────────────────────────┴-> Holm
-//!                    -> breakdown (mean per unit by stage), settings                                             -> verdict
+//!                    -> breakdown (mean per unit by stage), settings and what they stand beside                  -> verdict
 //! ```
+//!
+//! The verdict begins with what users feel (`answers`), then with counts that load does not explain. Where the units of a metric
+//! are others (`mix`), shorter times are no improvement.
 //!
 //! A change is called when three things hold: its p value, adjusted for all tests of the comparison (Holm), is at or below
 //! [`DiffOptions::level`]; it is at least the practical threshold of its kind; and (quantiles) the bootstrap interval of the
@@ -17,10 +20,16 @@
 //! a recording shows how things vary. What varies only between recordings, one recording a side cannot tell: give groups.
 //! Method and measured figures: docs/diff.md.
 
+mod answers;
+mod beside;
 mod breakdown;
 mod compare;
 mod counted;
+mod lead;
+mod lines;
+mod load;
 mod metrics;
+mod mix;
 mod options;
 mod parity;
 mod rates;
@@ -73,6 +82,9 @@ pub struct SettingChange {
     pub before: String,
     /// After; empty: not there.
     pub after: String,
+    /// Metrics that changed and that it may have to do with; empty: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
 }
 
 /// Something that was not compared.
@@ -121,6 +133,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let parity = parity::checks(b, a);
     let mut withheld = vec![];
     let (mut metrics, mut rates) = (vec![], vec![]);
+    let mut servers = answers::Servers::default();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);
     match prevented {
         Some(check) => withheld.push(Withheld {
@@ -128,7 +141,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             because: check.sentence.clone(),
         }),
         None => {
-            metrics = compare::metrics(b, a, options, &mut withheld);
+            (metrics, servers) = compare::metrics(b, a, options, &mut withheld);
             rates = rates::rates(b, a, options, &mut withheld);
         }
     }
@@ -139,6 +152,13 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for r in &mut rates {
         r.judge(options, tests);
     }
+    let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
+    let mixes = mix::Mixes::of(b, a);
+    for m in changed {
+        if let Some(mix) = mixes.why(&m.which) {
+            m.withdraw(mix.to_owned());
+        }
+    }
     let mut breakdowns = match prevented {
         Some(_) => vec![],
         None => breakdown::breakdowns(b, a),
@@ -146,12 +166,15 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
-    let settings = setting_changes(before, after);
+    let mut settings = setting_changes(before, after);
+    stand_beside(&mut settings, &metrics, &rates, &servers);
     let verdict = verdict::Judged {
         parity: &parity,
         metrics: &metrics,
         rates: &rates,
         breakdowns: &breakdowns,
+        settings: &settings,
+        servers: &servers,
         recordings: (b.len(), a.len()),
         options,
     }
@@ -186,6 +209,25 @@ fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> usize {
     p.len()
 }
 
+/// Names at each setting what changed and it may have to do with; those that have such come first.
+fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rate], servers: &answers::Servers) {
+    let mut of: Vec<(usize, &String)> = vec![];
+    for m in metrics.iter().filter(|m| m.outcome != Outcome::Same) {
+        let at = beside::of_metric(settings, &m.which, servers);
+        of.extend(at.into_iter().map(|at| (at, &m.metric)));
+    }
+    for r in rates.iter().filter(|r| r.outcome != Outcome::Same) {
+        let at = beside::of_rate(settings, r);
+        of.extend(at.into_iter().map(|at| (at, &r.metric)));
+    }
+    for (at, name) in of {
+        if let Some(s) = settings.get_mut(at) {
+            s.beside.push(name.clone());
+        }
+    }
+    settings.sort_by_key(|s| s.beside.is_empty());
+}
+
 fn setting_changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange> {
     let of = |side: &[&Facts]| {
         let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -208,6 +250,7 @@ fn setting_changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange> {
         name: n.clone(),
         before: text(&b, n),
         after: text(&a, n),
+        beside: vec![],
     };
     names.into_iter().map(change).filter(|c| c.before != c.after).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Side;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 
 /// Chance of a false alarm in a whole comparison.
@@ -29,6 +29,8 @@ pub const SINGLE_TAIL_NS: i64 = 60_000;
 pub const SINGLE_SHARE: f64 = 0.15;
 /// Smallest relative change of a mean size that matters.
 pub const SIZE_RELATIVE: f64 = 0.25;
+/// Smallest change of a count per unit that load does not explain: so many times as much, or as little.
+pub const COUNTS: f64 = 2.0;
 /// Smallest change of events per unit that matters: one in a thousand.
 pub const EVENTS: f64 = 0.001;
 /// Smallest change of the part of the units that meet a stage: one in two hundred.
@@ -60,6 +62,8 @@ pub struct DiffOptions {
     pub tail_ns: i64,
     /// Smallest relative change of a mean size.
     pub size_relative: f64,
+    /// Smallest change of a count per unit, as a factor.
+    pub counts: f64,
     /// Smallest change of events per unit.
     pub events: f64,
     /// Smallest change of the part of the units that meet a stage.
@@ -101,6 +105,7 @@ impl Default for DiffOptions {
             tail_ns: SINGLE_TAIL_NS,
             size_relative: SIZE_RELATIVE,
             devices: vec![],
+            counts: COUNTS,
             events: EVENTS,
             units: UNITS,
             share: SINGLE_SHARE,
@@ -170,6 +175,13 @@ impl<'f> Recording<'f> {
     /// Whether a device counts.
     pub fn on(&self, dev: Name) -> bool {
         self.devices.is_empty() || self.devices.iter().any(|d| d.as_bytes() == dev.bytes())
+    }
+    /// Sockets with packets on the devices that count; `None`: all count.
+    pub fn connections(&self) -> Option<BTreeSet<ConnectionId>> {
+        let (rx, tx) = (&self.facts.rx, &self.facts.tx);
+        let rx = rx.iter().filter(|r| self.on(r.dev)).filter_map(|r| r.connection);
+        let tx = tx.iter().filter(|r| self.on(r.dev)).filter_map(|r| r.connection);
+        (!self.devices.is_empty()).then(|| rx.chain(tx).collect())
     }
     pub fn duration_ns(&self) -> i64 {
         self.to_ns.saturating_sub(self.from_ns)

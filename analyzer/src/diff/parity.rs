@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::Recording;
-use super::slices;
+use super::{load, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::verdict::duration;
 use crate::reconstruct::receive::tables::RxEnd;
@@ -16,7 +16,7 @@ pub const SOME_OTHER_TRAFFIC: f64 = 0.1;
 /// Part of the units whose time may begin with another event before totals are withheld.
 const OTHER_STARTS: f64 = 0.2;
 /// Ratio of loads from which it is told.
-const LOADS: f64 = 2.0;
+pub(super) const LOADS: f64 = 2.0;
 
 /// How much a check matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -66,7 +66,7 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     ];
     let hidden = slices::redacted(b) || slices::redacted(a);
     out.extend(traffic(b, a));
-    out.push(load(b, a));
+    out.extend(load::checks(b, a));
     out.push(sizes(b, a));
     let texts = |side: &[Recording<'_>], of: fn(&Recording<'_>) -> String| {
         let all: BTreeSet<String> = side.iter().map(of).collect();
@@ -272,36 +272,6 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         check("kinds of traffic, by bytes", largest(&x), largest(&y), says),
         check("devices, by bytes", largest(&p), largest(&q), other),
     ]
-}
-
-fn load(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
-    let of = |side: &[Recording<'_>]| {
-        let (mut bytes, mut units) = (0u64, 0u64);
-        for r in side {
-            let here = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
-            let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
-            for n in here.chain(tx) {
-                bytes = bytes.saturating_add(n.unwrap_or(0).into());
-                units += 1;
-            }
-        }
-        let seconds = side.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
-        let connections: usize = side.iter().map(|r| r.facts.connections.len()).sum();
-        let rate = bytes as f64 / seconds.max(1e-9);
-        let text = format!(
-            "{:.3} MB/s, {:.0} units/s, {connections} sockets",
-            rate / 1e6,
-            units as f64 / seconds.max(1e-9)
-        );
-        (rate, text)
-    };
-    let (x, y) = (of(b), of(a));
-    let ratio = x.0.max(y.0) / x.0.min(y.0).max(1e-9);
-    let says = (ratio > LOADS).then_some((
-        Level::Differs,
-        "The load differs more than twofold: it may be the cause of a change, or its effect.",
-    ));
-    check("load", x.1, y.1, says)
 }
 
 fn sizes(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {

@@ -8,7 +8,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted, segments_again};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, parity, slices};
+use super::{Withheld, answers, parity, slices};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, t_quantile_two_sided};
 
 /// One side.
@@ -66,6 +66,11 @@ impl Rate {
         self.outcome
             .word_of(self.significant, self.minimum_detectable.is_none())
     }
+    /// Whether there is at least twice as much or as little of it ([`super::options::COUNTS`]), certainly.
+    pub(super) fn is_manifold(&self, o: &DiffOptions) -> bool {
+        let (b, a) = (self.before.value, self.after.value);
+        self.outcome != Outcome::Same && b.max(a) >= o.counts * b.min(a)
+    }
     /// Whether more of it is worse; else it is neither.
     pub fn is_worse_when_more(&self) -> bool {
         self.more_is_worse
@@ -76,6 +81,14 @@ impl Rate {
             Kind::Units => o.units,
             Kind::Time => o.share,
             Kind::Size => o.size_relative * self.before.value,
+            Kind::Count => {
+                let (factor, before) = (o.counts.max(1.0), self.before.value);
+                let least = match self.difference > 0.0 {
+                    true => before * (factor - 1.0),
+                    false => before * (1.0 - 1.0 / factor),
+                };
+                least.max(o.events)
+            }
         };
         let z = -t_quantile_one_sided(POWER);
         let t = t_quantile_two_sided(o.level / tests.max(1) as f64, self.df);
@@ -114,6 +127,11 @@ pub(super) fn rates(
     let unmatched = slices::unmatched(before, after);
     let mut out = vec![];
     for (key, per) in keys {
+        if let Exposure::Answers(server) = &per
+            && !answers::counts(server, &b, &a, unmatched.is_some())
+        {
+            continue;
+        }
         let because = match per {
             Exposure::Frames(_) => unmatched.as_ref().or(lacks_others.as_ref()),
             Exposure::Skbs => lacks_others.as_ref(),
@@ -143,7 +161,7 @@ pub(super) fn rates(
             });
             continue;
         }
-        if let Some(mut rate) = rate(&key, per, &b, &a, options) {
+        if let Some(mut rate) = rate(&key, &per, &b, &a, options) {
             if rate.metric == RETRANSMITS {
                 let (b, a) = (segments_again(&b), segments_again(&a));
                 rate.meaning = format!("{} (segments: {b} before, {a} after)", rate.meaning);
@@ -156,11 +174,11 @@ pub(super) fn rates(
     out
 }
 
-fn rate(key: &Key, per: Exposure, before: &[Counted], after: &[Counted], o: &DiffOptions) -> Option<Rate> {
+fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &DiffOptions) -> Option<Rate> {
     let groups = before.len() > 1 && after.len() > 1;
     let cuts: &[usize] = if groups { &[1] } else { &BLOCKS };
     let floor = match key.kind {
-        Kind::Events => Floor::Events,
+        Kind::Events | Kind::Count => Floor::Events,
         Kind::Units => Floor::Share,
         Kind::Time | Kind::Size => Floor::None,
     };

@@ -38,8 +38,8 @@ enum Least {
 }
 
 /// First parts of metric names: what a rule may begin with.
-pub const FIRST: [&str; 9] = [
-    "rx", "tx", "tx_udp", "device", "poll", "softirq", "lifetime", "tcp", "drops",
+pub const FIRST: [&str; 10] = [
+    "rx", "tx", "tx_udp", "device", "poll", "softirq", "lifetime", "tcp", "drops", "app",
 ];
 
 impl Default for Rules {

@@ -1,5 +1,6 @@
 //! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
 
+mod answers;
 mod rules;
 mod said;
 mod samples;

@@ -1,10 +1,14 @@
 //! The answer in a sentence from a fixed list, and what it rests on.
 
+use super::SettingChange;
+use super::answers::{LEDGER, Servers};
 use super::breakdown::Breakdown;
-use super::compare::{Metric, Shift};
+use super::compare::Metric;
+use super::lead::{Lead, Leading};
+use super::lines::{amount, rate_line};
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
-use super::rates::{Kind, Rate};
+use super::rates::Rate;
 use crate::analyses::verdict::{counted, duration};
 
 /// What is said of a metric, or of the whole.
@@ -19,7 +23,7 @@ pub enum Outcome {
     Changed,
     /// No difference found.
     Same,
-    /// The sides cannot be compared (only of the whole).
+    /// The sides cannot be compared; of a metric: what was shorter was measured of other units.
     NotComparable,
 }
 
@@ -58,8 +62,6 @@ pub struct Verdict {
     pub lines: Vec<(Outcome, String)>,
 }
 
-/// Lines at most.
-const LINES: usize = 12;
 /// Recordings a side below which groups show only large changes (docs/diff.md).
 pub const ENOUGH: usize = 6;
 /// Rates that a verdict of no difference names.
@@ -68,7 +70,7 @@ const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
 const UNJUDGED_EVENTS: f64 = 20.0;
 const UNJUDGED_TIMES: f64 = 2.0;
 /// Of these at most.
-const NAMED_MOST: usize = 4;
+pub(super) const NAMED_MOST: usize = 4;
 
 /// What there is to judge.
 pub(super) struct Judged<'d> {
@@ -76,6 +78,8 @@ pub(super) struct Judged<'d> {
     pub metrics: &'d [Metric],
     pub rates: &'d [Rate],
     pub breakdowns: &'d [Breakdown],
+    pub settings: &'d [SettingChange],
+    pub servers: &'d Servers,
     /// Recordings before and after.
     pub recordings: (usize, usize),
     pub options: &'d DiffOptions,
@@ -90,12 +94,9 @@ impl Judged<'_> {
         if self.metrics.is_empty() && self.rates.is_empty() {
             return incomparable("No metric has enough values on both sides.");
         }
-        let mut lines: Vec<(Outcome, String)> = vec![];
-        let of_rates = self.rates.iter().filter(|r| r.outcome != Outcome::Same);
-        lines.extend(of_rates.map(|r| (r.outcome, rate_line(r))));
-        let of_metrics = self.metrics.iter().filter(|m| m.outcome != Outcome::Same);
-        lines.extend(of_metrics.filter_map(|m| Some((m.outcome, metric_line(m, self.breakdowns)?))));
-        lines.sort_by_key(|l| l.0);
+        let of_rates = self.rates.iter().map(|r| r.outcome);
+        let all: Vec<Outcome> = of_rates.chain(self.metrics.iter().map(|m| m.outcome)).collect();
+        let changed = all.iter().any(|o| *o != Outcome::Same);
         let only = match self.metrics.len() {
             0 => format!(
                 "Only {} could be compared, no duration.",
@@ -103,10 +104,10 @@ impl Judged<'_> {
             ),
             _ => String::new(),
         };
-        if lines.is_empty() && self.metrics.is_empty() {
+        if !changed && self.metrics.is_empty() {
             return incomparable(&only);
         }
-        let count = |o: Outcome| lines.iter().filter(|l| l.0 == o).count();
+        let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
         let (worse, better, changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
         let (outcome, first) = match (worse, better, changed) {
             (0, 0, 0) => (Outcome::Same, "No difference found.".to_owned()),
@@ -127,20 +128,35 @@ impl Judged<'_> {
                 format!("Worse in {n} of what was measured, better in {m}."),
             ),
         };
+        let lead = match outcome {
+            Outcome::Same => Lead::default(),
+            _ => self.leading().lead(),
+        };
+        let mut named = lead.settings;
+        let lines = self.lines(&mut named);
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
+        let (others, settings) = (self.others(), self.settings_left(&named));
         let rest = match outcome {
             Outcome::Same => vec![
                 few.clone(),
                 seen(self.metrics, self.rates),
                 uncertain.clone(),
                 unjudged.clone(),
+                others.clone(),
+                settings,
             ],
-            Outcome::Worse => vec![only, self.mind(), self.false_alarm()],
-            _ => vec![unjudged.clone(), only, self.mind(), self.false_alarm()],
+            Outcome::Worse => vec![others.clone(), only, self.mind(), settings, self.false_alarm()],
+            _ => vec![
+                unjudged.clone(),
+                others.clone(),
+                only,
+                self.mind(),
+                settings,
+                self.false_alarm(),
+            ],
         };
-        let said = std::iter::once(first).chain(rest).filter(|t| !t.is_empty());
-        let sentence = said.collect::<Vec<_>>().join(" ");
-        lines.truncate(LINES);
+        let said = lead.sentences.into_iter().chain([first]).chain(rest);
+        let sentence = said.filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ");
         Verdict {
             outcome,
             sentence,
@@ -149,12 +165,23 @@ impl Judged<'_> {
                     !(few.is_empty()
                         && uncertain.is_empty()
                         && unjudged.is_empty()
+                        && others.is_empty()
                         && self.metrics.iter().any(is_total))
                 }
                 Outcome::Better => !unjudged.is_empty(),
                 _ => false,
             },
             lines,
+        }
+    }
+
+    fn leading(&self) -> Leading<'_> {
+        Leading {
+            metrics: self.metrics,
+            rates: self.rates,
+            settings: self.settings,
+            servers: self.servers,
+            options: self.options,
         }
     }
 
@@ -196,7 +223,7 @@ impl Judged<'_> {
 
     /// Totals that moved by more than chance seemed to allow, and yet not certainly.
     fn uncertain(&self) -> String {
-        let totals = self.metrics.iter().filter(|m| is_total(m));
+        let totals = self.metrics.iter().filter(|m| is_answer(m) || is_total(m));
         let of = |m: &Metric| {
             let s = m.shifts.iter().find(|s| s.minimum_detectable.is_none())?;
             Some(format!("{} p{} {}", m.metric, s.percent, signed(s.shift)))
@@ -255,7 +282,11 @@ fn is_total(m: &Metric) -> bool {
     m.which.stage == "total" && m.which.dev.is_none()
 }
 
-/// The smallest changes that would have been seen, of the totals, retransmissions and drops.
+fn is_answer(m: &Metric) -> bool {
+    m.which.ledger == LEDGER && m.which.stage == "response"
+}
+
+/// The smallest changes that would have been seen, of answers, the totals, retransmissions and drops.
 fn seen(metrics: &[Metric], rates: &[Rate]) -> String {
     let of_total = |m: &Metric| {
         let s = m.shifts.first()?;
@@ -272,7 +303,8 @@ fn seen(metrics: &[Metric], rates: &[Rate]) -> String {
         let least = r.minimum_detectable?;
         Some(format!("{} by {}", r.metric, amount(r.kind, least)))
     };
-    let totals = metrics.iter().filter(|m| is_total(m)).filter_map(of_total);
+    let answers = metrics.iter().filter(|m| is_answer(m)).filter_map(of_total);
+    let totals = answers.chain(metrics.iter().filter(|m| is_total(m)).filter_map(of_total));
     let named = rates.iter().filter(|r| NAMED.iter().any(|n| r.metric.starts_with(n)));
     let all: Vec<String> = totals.chain(named.filter_map(of_rate).take(NAMED_MOST)).collect();
     match all.is_empty() {
@@ -285,64 +317,7 @@ fn seen(metrics: &[Metric], rates: &[Rate]) -> String {
 }
 
 /// With its sign.
-fn signed(ns: i64) -> String {
+pub(super) fn signed(ns: i64) -> String {
     let size = duration(i64::try_from(ns.unsigned_abs()).unwrap_or(i64::MAX));
     format!("{}{size}", if ns < 0 { "\u{2212}" } else { "+" })
-}
-
-/// What a stage has to do with the change of its ledger's mean: a share of it, where it is one.
-pub(super) fn share(part_ns: f64, whole_ns: f64, ledger: &str) -> String {
-    let (part, whole) = (part_ns as i64, whole_ns as i64);
-    let is_share = part.signum() == whole.signum() && part.unsigned_abs() <= whole.unsigned_abs();
-    match is_share {
-        true => format!(
-            "{} of the {} that the mean {ledger} changed by",
-            signed(part),
-            signed(whole)
-        ),
-        false => format!("its mean {}, the mean {ledger} {}", signed(part), signed(whole)),
-    }
-}
-
-fn relative(s: &Shift) -> String {
-    match s.before {
-        0 => String::new(),
-        b => format!(", {:+.0} %", 100.0 * s.shift as f64 / b.unsigned_abs() as f64),
-    }
-}
-
-/// `rx.poll_wait p50 3.10 µs -> 52.3 µs (+49.2 µs, +1587 %); adds 50.1 µs to the mean rx of 61.2 µs`.
-fn metric_line(m: &Metric, breakdowns: &[Breakdown]) -> Option<String> {
-    let s = m.telling()?;
-    let sign = if s.shift > 0 { "+" } else { "" };
-    let mut line = format!(
-        "{} p{} {} -> {} ({sign}{}{})",
-        m.metric,
-        s.percent,
-        duration(s.before),
-        duration(s.after),
-        duration(s.shift),
-        relative(s)
-    );
-    let ledger = breakdowns
-        .iter()
-        .find(|b| b.ledger == m.which.ledger && m.which.is_stage());
-    if let Some((b, part)) = ledger.and_then(|b| Some((b, b.parts.iter().find(|p| p.stage == m.which.stage)?))) {
-        line += &format!("; {}", share(part.added_ns(), b.after_ns - b.before_ns, b.ledger));
-    }
-    Some(line)
-}
-
-fn amount(kind: Kind, v: f64) -> String {
-    match kind {
-        Kind::Events => format!("{:.2} in 1000", v * 1e3),
-        Kind::Units => format!("{:.1} % of units", v * 100.0),
-        Kind::Time => format!("{:.1} % of the time", v * 100.0),
-        Kind::Size => format!("{v:.1}"),
-    }
-}
-
-fn rate_line(r: &Rate) -> String {
-    let text = |v: f64| amount(r.kind, v);
-    format!("{} {} -> {}", r.metric, text(r.before.value), text(r.after.value))
 }

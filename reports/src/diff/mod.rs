@@ -15,7 +15,7 @@ mod tests;
 
 pub use terminal::terminal;
 
-use netmortem_analyzer::diff::{Diff, Kind, Level, Measured, Outcome, Rate, Side};
+use netmortem_analyzer::diff::{Diff, Kind, Level, Measured, Outcome, Rate, SettingChange, Side};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Document, Section, Severity, Strip, Table};
@@ -25,6 +25,8 @@ use crate::sections::verdict;
 
 /// Settings shown; the JSON has all.
 const SETTINGS: usize = 200;
+/// Metrics named at a setting.
+const BESIDE: usize = 3;
 
 /// The whole page.
 #[must_use]
@@ -180,9 +182,16 @@ fn parity(diff: &Diff) -> Section {
         note: None,
     };
     let differs = diff.parity.iter().filter(|c| c.level != Level::Same).count();
+    let settings = match diff.settings.len() {
+        0 => String::new(),
+        n => format!(
+            " {} in their settings, see below.",
+            shared::counted(n as u64, "difference")
+        ),
+    };
     let lead = match differs {
-        0 => "Alike in all that was looked at.".to_owned(),
-        n => format!("{n} of {} things looked at differ.", diff.parity.len()),
+        0 => format!("Alike in all that was looked at here.{settings}"),
+        n => format!("{n} of {} things looked at differ.{settings}", diff.parity.len()),
     };
     let mut blocks = vec![Block::Table(table)];
     if !diff.withheld.is_empty() {
@@ -210,7 +219,7 @@ fn rate(kind: Kind, v: f64) -> String {
     match kind {
         Kind::Events => format!("{} in 1000", format::significant(v * 1e3)),
         Kind::Units | Kind::Time => format::percent(v),
-        Kind::Size => format::significant(v),
+        Kind::Size | Kind::Count => format::significant(v),
     }
 }
 
@@ -219,7 +228,7 @@ fn measured(kind: Kind, m: &Measured) -> String {
     let (factor, unit) = match kind {
         Kind::Events => (1e3, " in 1000"),
         Kind::Units | Kind::Time => (1e2, " %"),
-        Kind::Size => (1.0, ""),
+        Kind::Size | Kind::Count => (1.0, ""),
     };
     let number = |v: f64| format::significant(v * factor);
     let (value, low, high) = (number(m.value), number(m.interval.0), number(m.interval.1));
@@ -259,7 +268,7 @@ fn rates(diff: &Diff) -> Section {
         (n, c) => format!("{c} of {n} rates changed."),
     };
     let table = Table {
-        caption: "Drops, retransmissions, sizes, limits, softirq time".into(),
+        caption: "Drops, retransmissions, sizes, connections opened, limits, softirq time".into(),
         columns,
         rows: diff.rates.iter().map(row).collect(),
         note: None,
@@ -276,6 +285,16 @@ fn rates(diff: &Diff) -> Section {
     }
 }
 
+/// The first metrics that a setting stands beside.
+fn beside(s: &SettingChange) -> String {
+    let more = match s.beside.len().saturating_sub(BESIDE) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let names: Vec<&str> = s.beside.iter().take(BESIDE).map(String::as_str).collect();
+    format!("{}{more}", names.join(", "))
+}
+
 fn settings(diff: &Diff) -> Section {
     let value = |v: &str| match v.is_empty() {
         true => Cell::Unknown,
@@ -284,9 +303,12 @@ fn settings(diff: &Diff) -> Section {
     let rows = diff.settings.iter().take(SETTINGS);
     let table = Table {
         caption: "Settings that differ".into(),
-        columns: ["setting", "before", "after"].map(Column::text).into(),
+        columns: ["setting", "before", "after", "stands beside"].map(Column::text).into(),
         rows: rows
-            .map(|s| vec![Cell::Code(Text::name(&s.name)), value(&s.before), value(&s.after)])
+            .map(|s| {
+                let name = Cell::Code(Text::name(&s.name));
+                vec![name, value(&s.before), value(&s.after), value(&beside(s))]
+            })
             .collect(),
         note: (diff.settings.len() > SETTINGS)
             .then(|| Text::from(format!("{SETTINGS} of {} shown; --json has all.", diff.settings.len()))),
@@ -294,7 +316,7 @@ fn settings(diff: &Diff) -> Section {
     let lead = match diff.settings.len() {
         0 => "No difference in what both sides recorded of kernel, sysctls, devices and qdiscs.".to_owned(),
         n => format!(
-            "{} differ. They are not proof of anything: look at those near what changed.",
+            "{} differ; first those that stand beside what changed. That they differ, too, proves nothing.",
             shared::counted(n as u64, "setting")
         ),
     };
@@ -343,13 +365,14 @@ fn method(diff: &Diff) -> Section {
             diff.tests, o.level
         ),
         format!(
-            "Thresholds: medians {} and {}, p90 and p99 {} and {}, mean sizes {}, events {} in 1000, units that meet a \
+            "Thresholds: medians {} and {}, p90 and p99 {} and {}, mean sizes {}, counts per unit {} times, events {} in 1000, units that meet a \
              stage {}, shares of time {}.",
             format::percent(o.median_relative),
             format::duration(o.median_ns),
             format::percent(o.tail_relative),
             format::duration(o.tail_ns),
             format::percent(o.size_relative),
+            format::significant(o.counts),
             format::significant(o.events * 1e3),
             format::percent(o.units),
             format::percent(o.share)

@@ -89,6 +89,7 @@ fn nothing_to_compare_and_hostile_names_make_a_page_too() {
         name: "<img src=x onerror=alert(1)>".into(),
         before: "\x1b[31m".into(),
         after: "\u{202e}".into(),
+        beside: vec![],
     });
     let page = html(&document(&d));
     assert!(page.contains("script&gt;") && !page.contains("<script>alert") && !page.contains("<img"));

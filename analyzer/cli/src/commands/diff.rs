@@ -22,8 +22,8 @@ Examples:
   netmortem diff a.nmb a.nmb --before-time ..5s --after-time 5s..
                                                                  one recording before and after a moment
 
-Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: rx,
-tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
+Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: app, rx,
+app.response.p90>20%, tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
 in a rule stands in for the practical threshold of the comparison.
 Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be read or written.";
 

@@ -11,7 +11,7 @@ use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::Distribution;
 
 /// TCP_SYN_SENT (include/net/tcp_states.h).
-const SYN_SENT: i32 = 2;
+pub(crate) const SYN_SENT: i32 = 2;
 
 /// Which end of a connection a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -34,11 +34,11 @@ pub enum RoleBy {
 }
 
 /// A socket and its rows.
-pub(super) struct Socket<'f> {
-    pub(super) connection: ConnectionId,
-    pub(super) role: Role,
+pub(crate) struct Socket<'f> {
+    pub(crate) connection: ConnectionId,
+    pub(crate) role: Role,
     role_by: RoleBy,
-    pub(super) in_turns: bool,
+    pub(crate) in_turns: bool,
     turns: u64,
     overlaps: u64,
     turnarounds: &'f [TurnaroundRow],
@@ -46,7 +46,7 @@ pub(super) struct Socket<'f> {
 }
 
 /// All that have a turn.
-pub(super) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
+pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
     let mut of: FxHashMap<ConnectionId, (&[TurnaroundRow], &[ResponseRow])> = FxHashMap::default();
     for rows in facts.turnarounds.chunk_by(|a, b| a.connection == b.connection) {
         if let Some(first) = rows.first() {
@@ -108,11 +108,11 @@ fn role(born: Option<i32>, row: Option<&ConnectionRow>) -> (Role, RoleBy) {
 
 impl<'f> Socket<'f> {
     /// Turnarounds that are one request's.
-    pub(super) fn judged_turnarounds(&self) -> impl Iterator<Item = &'f TurnaroundRow> + use<'f> {
+    pub(crate) fn judged_turnarounds(&self) -> impl Iterator<Item = &'f TurnaroundRow> + use<'f> {
         self.turnarounds.iter().filter(|r| !r.overlap)
     }
     /// Responses that answer, and their time.
-    pub(super) fn judged_responses(&self) -> impl Iterator<Item = (i64, &'f ResponseRow)> + use<'f> {
+    pub(crate) fn judged_responses(&self) -> impl Iterator<Item = (i64, &'f ResponseRow)> + use<'f> {
         let rows = self.responses.iter().filter(|r| !r.overlap);
         rows.filter_map(|r| Some((r.response_ns()?, r)))
     }

@@ -1,7 +1,8 @@
 //! What is said: with reserve, where it is not known, and of nothing that is withheld.
 
 use super::samples::{facts, of, planted};
-use crate::diff::verdict::{Judged, share};
+use crate::diff::lines::share;
+use crate::diff::verdict::Judged;
 use crate::diff::{DiffOptions, Metric, Outcome, Window, compare, devices, empty_window};
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{RxEnd, Stage};
@@ -17,6 +18,8 @@ fn rates_alone_are_no_comparison() {
             metrics,
             rates: &d.rates,
             breakdowns: &[],
+            settings: &[],
+            servers: &Default::default(),
             recordings: (1, 1),
             options: &options,
         }

@@ -52,7 +52,8 @@ fn pair(name: String, plant: Option<&Plant>, d: &Diff) -> Pair {
         name,
         plant: plant.map(|p| p.name),
         found: said.iter().any(names),
-        first: said.first().is_some_and(names)
+        // What users feel comes before where it is.
+        first: said.iter().find(|s| !s.starts_with("app.")).is_some_and(names)
             || d.rates
                 .first()
                 .is_some_and(|r| r.outcome != Outcome::Same && names(&r.metric)),

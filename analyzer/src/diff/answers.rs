@@ -1,0 +1,304 @@
+//! What users of an application feel: how long answers took, and how many connections were opened for them, by server.
+//!
+//! In: `responses`, `turnarounds`, `tcp_states`, `connections` of sockets that speak in turns, and the queues that their received
+//! packets passed (`rx` and `xmits` of one skb). Out: metrics and counts of the ledger `app`. A server is its address and port;
+//! only servers that both sides have are compared, or, where none is (or names are pseudonyms), all requests together.
+//!
+//! ```text
+//! SYN sent -- connect --> established ... send -- response --> readable      call = connect of its connection + response,
+//!                                           |-- request --> turnaround --|    for the first answer on a connection
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use rustc_hash::FxHashMap;
+
+use super::Withheld;
+use super::counted::{Counted, Exposure, Key, Kind};
+use super::metrics::{Filling, Table, Values, Which};
+use super::options::Recording;
+use crate::analyses::application::{Role, SYN_SENT, sockets};
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+
+/// The ledger of all of these.
+pub(super) const LEDGER: &str = "app";
+/// The stage that is no time of an answer: in a queue.
+pub(super) const QUEUE: &str = "qdisc";
+/// Answers that a server must have on each side to be compared by itself.
+const LEAST: usize = 30;
+/// Most servers compared one by one: those with most answers.
+const SERVERS: usize = 6;
+/// Part of the answers that must have waited for a connection to open for these times to be told beside the answers'.
+const OPENED: f64 = 0.05;
+/// TCP_ESTABLISHED (include/net/tcp_states.h).
+const ESTABLISHED: i32 = 1;
+
+/// Address and port of the server that a socket belongs to, or speaks to.
+fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
+    let row = facts.connections.get(connection.0 as usize)?;
+    let (address, port) = match role {
+        Role::Client => (row.daddr?, row.dport),
+        Role::Server => (row.saddr?, row.sport),
+    };
+    Some(SocketAddr::new(address.to_canonical(), port).to_string())
+}
+
+/// Begin of each socket's opening as a client, and when it was established; `None`: it never was, or that was not seen.
+fn openings(facts: &Facts) -> FxHashMap<ConnectionId, (i64, Option<i64>)> {
+    let mut out: FxHashMap<ConnectionId, (i64, Option<i64>)> = FxHashMap::default();
+    for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
+        match (s.state, out.get_mut(&s.connection)) {
+            (SYN_SENT, None) => _ = out.insert(s.connection, (s.time_ns, None)),
+            (ESTABLISHED, Some((_, done @ None))) => *done = Some(s.time_ns),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Fills in the durations of one recording.
+pub(super) fn durations(f: &mut Filling<'_, '_>) {
+    let facts = f.of.facts;
+    let here = f.of.connections();
+    let opened = openings(facts);
+    let mut servers: FxHashMap<ConnectionId, String> = FxHashMap::default();
+    let all = sockets(facts);
+    for s in all.iter().filter(|s| s.in_turns) {
+        if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
+            continue;
+        }
+        let Some(server) = server(facts, s.connection, s.role) else {
+            continue;
+        };
+        let of = |stage| [Which::new(LEDGER, stage), Which::new(LEDGER, stage).of_service(&server)];
+        let mut put = |which: &[Which; 2], time_ns, value: Option<i64>| {
+            for w in which {
+                match value {
+                    Some(_) => f.put(w, time_ns, value),
+                    None => f.exclude(w, time_ns),
+                }
+            }
+        };
+        match s.role {
+            Role::Client => {
+                let (response, call) = (of("response"), of("call"));
+                let took = opened
+                    .get(&s.connection)
+                    .and_then(|(from, to)| Some((*from, (*to)? - from)));
+                if let Some((from, ns)) = took {
+                    put(&of("connect"), from, Some(ns));
+                }
+                let mut opening = took.map(|(_, ns)| ns);
+                for (ns, r) in s.judged_responses() {
+                    let solid = Some(ns).filter(|_| r.confidence.is_solid());
+                    put(&response, r.send_ns, solid);
+                    // The first one waited for the connection, too.
+                    let waited = opening.take().unwrap_or(0);
+                    put(&call, r.send_ns, solid.map(|ns| ns.saturating_add(waited)));
+                }
+            }
+            Role::Server => {
+                let turnaround = of("turnaround");
+                for r in s.judged_turnarounds() {
+                    let solid = Some(r.total_ns()).filter(|_| r.confidence.is_solid());
+                    put(&turnaround, r.start_ns(), solid);
+                }
+            }
+        }
+        servers.insert(s.connection, server);
+    }
+    queues(f, &servers);
+}
+
+/// Time in each queue that packets of these sockets passed on their way to them.
+fn queues(f: &mut Filling<'_, '_>, servers: &FxHashMap<ConnectionId, String>) {
+    let facts = f.of.facts;
+    let mut of: FxHashMap<SkbId, &str> = FxHashMap::default();
+    for r in &facts.rx {
+        if let Some(server) = r.connection.and_then(|c| servers.get(&c)) {
+            of.insert(r.skb_id, server);
+        }
+    }
+    let mut names: FxHashMap<(Name, &str), Which> = FxHashMap::default();
+    for p in facts
+        .xmits
+        .iter()
+        .filter(|p| p.parent.is_none() && p.confidence.is_solid())
+    {
+        let Some(server) = p.skb_id.and_then(|s| of.get(&s)).filter(|_| f.of.on(p.dev)) else {
+            continue;
+        };
+        let which = names
+            .entry((p.dev, server))
+            .or_insert_with(|| Which::new(LEDGER, QUEUE).of_dev(&p.dev.text()).of_service(server));
+        f.put(which, p.first_ns(), p.qdisc_ns);
+    }
+}
+
+/// What the answers of each server say of it beside their times.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Servers {
+    /// Devices whose queue their packets passed.
+    pub devices: BTreeMap<String, BTreeSet<String>>,
+    /// Openings of connections on each side: how many, and their median, ns.
+    pub opened: BTreeMap<String, [(usize, i64); 2]>,
+}
+
+impl Servers {
+    pub fn of(before: &[Table], after: &[Table]) -> Servers {
+        let mut out = Servers::default();
+        for (at, side) in [before, after].into_iter().enumerate() {
+            let mut took: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+            for (which, values) in side.iter().flatten().filter(|(w, _)| w.ledger == LEDGER) {
+                let Some(server) = &which.service else { continue };
+                if let Some(dev) = &which.dev {
+                    out.devices.entry(server.clone()).or_default().insert(dev.clone());
+                }
+                if which.stage == "connect" {
+                    took.entry(server)
+                        .or_default()
+                        .extend(values.at.iter().map(|v| v.value));
+                }
+            }
+            for (server, mut ns) in took {
+                let n = ns.len();
+                let median = crate::stat::nearest_rank(&mut ns, 50).unwrap_or(0);
+                if let Some(slot) = out.opened.entry(server.to_owned()).or_default().get_mut(at) {
+                    *slot = (n, median);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The servers that are compared one by one.
+fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> BTreeSet<String> {
+    let count = |side: &[Table]| {
+        let mut out: BTreeMap<String, usize> = BTreeMap::new();
+        for (which, values) in side.iter().flatten() {
+            if let ("response" | "turnaround", Some(server)) = (which.stage, &which.service) {
+                let n = out.entry(server.clone()).or_default();
+                *n = (*n).max(values.at.len());
+            }
+        }
+        out
+    };
+    let (b, a) = (count(before), count(after));
+    let enough = |side: &BTreeMap<String, usize>, server: &String| side.get(server).is_some_and(|n| *n >= LEAST);
+    let mut both: Vec<(usize, &String)> = vec![];
+    for server in b.keys().chain(a.keys()).collect::<BTreeSet<_>>() {
+        match (enough(&b, server), enough(&a, server)) {
+            (true, true) => both.push((b.get(server).min(a.get(server)).copied().unwrap_or(0), server)),
+            (false, false) => {}
+            (before, _) => withheld.push(Withheld {
+                metric: format!("{LEDGER}[{server}]"),
+                because: format!(
+                    "{LEAST} answers or more only {}",
+                    if before { "before" } else { "after" }
+                ),
+            }),
+        }
+    }
+    both.sort_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(y.1)));
+    both.into_iter()
+        .take(SERVERS)
+        .map(|(_, server)| server.clone())
+        .collect()
+}
+
+/// Which names of the ledger are compared: servers that both sides have, or, without one, all together; nothing twice.
+pub(super) fn chosen(
+    names: &mut BTreeSet<&Which>,
+    before: &[Table],
+    after: &[Table],
+    hidden: bool,
+    withheld: &mut Vec<Withheld>,
+) {
+    let servers = match hidden {
+        true => BTreeSet::new(),
+        false => compared(before, after, withheld),
+    };
+    let values = |side: &[Table], w: &Which| -> Vec<i64> {
+        let all = side.iter().filter_map(|t| t.get(w));
+        all.flat_map(|v: &Values| v.at.iter().map(|v| v.value)).collect()
+    };
+    names.retain(|w| {
+        if w.ledger != LEDGER {
+            return true;
+        }
+        let asked = match &w.service {
+            Some(server) => servers.contains(server),
+            None => servers.is_empty(),
+        };
+        // Nothing waited in any queue; no answer waited for its connection.
+        let says = |side: &[Table]| match w.stage {
+            QUEUE => values(side, w).iter().any(|v| *v > 0),
+            "call" => {
+                let plain = Which {
+                    stage: "response",
+                    ..(*w).clone()
+                };
+                let (call, plain) = (values(side, w), values(side, &plain));
+                let longer = call.iter().zip(&plain).filter(|(c, p)| c > p).count();
+                longer as f64 >= OPENED * call.len().max(1) as f64
+            }
+            _ => true,
+        };
+        asked && (says(before) || says(after))
+    });
+}
+
+/// Counts connections opened, and answers, of each server and of all (the empty name).
+pub(super) fn opened(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    let facts = r.facts;
+    let here = r.connections();
+    let begun = openings(facts);
+    for s in sockets(facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
+        if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
+            continue;
+        }
+        let Some(server) = server(facts, s.connection, s.role) else {
+            continue;
+        };
+        for server in [server, String::new()] {
+            let per = Exposure::Answers(server.clone());
+            let name = match server.is_empty() {
+                true => format!("{LEDGER}.{OPENED_RATE}"),
+                false => format!("{LEDGER}.{OPENED_RATE}[{server}]"),
+            };
+            let key = Key::new(name, "connections that clients opened, per answer", Kind::Count, false)
+                .needs(&["sock:inet_sock_set_state"]);
+            if let Some(b) = begun.get(&s.connection).and_then(|(from, _)| block(*from)) {
+                out.count(key, per.clone(), b, 1.0);
+            }
+            for (_, row) in s.judged_responses() {
+                if let Some(b) = block(row.send_ns) {
+                    out.expose(per.clone(), b, 1.0);
+                }
+            }
+        }
+    }
+}
+
+/// Name of the rate of connections opened.
+pub(super) const OPENED_RATE: &str = "opened_per_answer";
+
+/// Whether the answers of this server (empty: of all) are counted by themselves.
+pub(super) fn counts(server: &str, before: &[Counted], after: &[Counted], hidden: bool) -> bool {
+    let answers = |side: &[Counted], server: &str| -> f64 {
+        let of = side.iter().map(|c| c.exposed(&Exposure::Answers(server.to_owned())));
+        of.sum()
+    };
+    let enough = |server: &str| {
+        let least = answers(before, server).min(answers(after, server));
+        least >= LEAST as f64
+    };
+    let named = before.iter().flat_map(Counted::servers).any(enough);
+    match server.is_empty() {
+        true => (hidden || !named) && enough(""),
+        false => !hidden && enough(server),
+    }
+}

@@ -1,0 +1,147 @@
+//! Which settings that differ stand beside which metric: a qdisc beside waits in it and times of requests that pass it, offloads
+//! beside sizes of frames, sysctls of TCP beside TCP. That they differ, too, is all that is said: a cause it is not.
+
+use std::collections::BTreeSet;
+
+use super::SettingChange;
+use super::answers::Servers;
+use super::metrics::Which;
+use super::rates::Rate;
+
+/// Names of one device's features that are told one by one.
+const NAMED: usize = 2;
+/// Settings told in one place.
+const CLAUSES: usize = 4;
+/// Characters of a value told at most.
+const VALUE: usize = 90;
+
+/// What a setting is of.
+enum Of<'s> {
+    /// The queueing of a device.
+    Qdisc(&'s str),
+    /// An offload.
+    Feature(&'s str),
+    /// Of TCP, or of buffers.
+    Sysctl,
+    Other,
+}
+
+fn of(name: &str) -> Of<'_> {
+    match name.split_once(' ') {
+        Some((dev, rest)) if rest.starts_with("qdisc") => Of::Qdisc(dev),
+        Some((dev, rest)) if rest.starts_with("features ") || rest.contains("gro_") => Of::Feature(dev),
+        None if name.starts_with("net.") => Of::Sysctl,
+        _ => Of::Other,
+    }
+}
+
+fn is_tcp(name: &str) -> bool {
+    name.starts_with("net.ipv4.tcp_") || name.starts_with("net.core.")
+}
+
+/// Of a duration.
+pub(super) fn of_metric(settings: &[SettingChange], which: &Which, servers: &Servers) -> Vec<usize> {
+    let passed = which.service.as_ref().and_then(|s| servers.devices.get(s));
+    let on_the_way = |dev: &str| match (&which.dev, passed) {
+        (Some(d), _) => d == dev,
+        (None, Some(all)) => all.contains(dev),
+        (None, None) => true,
+    };
+    let stands = |s: &SettingChange| match (which.ledger, which.stage, of(&s.name)) {
+        ("app", _, Of::Qdisc(dev)) => on_the_way(dev),
+        ("app", "qdisc", _) => false,
+        ("app", _, Of::Sysctl) => is_tcp(&s.name),
+        ("device" | "tx" | "tx_udp", "qdisc", Of::Qdisc(dev)) => on_the_way(dev),
+        ("rx", "gro" | "poll_wait" | "batch_wait" | "protocol", Of::Feature(dev)) => on_the_way(dev),
+        ("tx", _, Of::Sysctl) | ("tcp", _, Of::Sysctl) => is_tcp(&s.name),
+        ("lifetime", _, Of::Feature(_)) => which.stage.starts_with("tx_"),
+        _ => false,
+    };
+    at(settings, stands)
+}
+
+/// Of a rate.
+pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate) -> Vec<usize> {
+    let dev = rate.metric.split_once('[').map(|(_, d)| d.trim_end_matches(']'));
+    let first = rate.metric.split(['.', '[']).next().unwrap_or("");
+    let sizes = rate.metric.starts_with("device.frame_bytes");
+    let own = at(
+        settings,
+        |s| matches!(of(&s.name), Of::Feature(d) if sizes && Some(d) == dev),
+    );
+    if !own.is_empty() {
+        return own;
+    }
+    // Frames that a device passes on were made by another.
+    let received = ["rx.unit_bytes", "poll.packets"].contains(&rate.metric.as_str());
+    at(settings, |s| match of(&s.name) {
+        Of::Feature(_) => sizes || received,
+        Of::Qdisc(_) => first == "drops" && rate.metric.contains("QDISC"),
+        Of::Sysctl => is_tcp(&s.name) && matches!(first, "tcp" | "tx" | "drops"),
+        Of::Other => false,
+    })
+}
+
+fn at(settings: &[SettingChange], stands: impl Fn(&SettingChange) -> bool) -> Vec<usize> {
+    let all = settings.iter().enumerate().filter(|(_, s)| stands(s));
+    all.map(|(at, _)| at).collect()
+}
+
+/// `qdisc of rs: htb r2q=10 -> tbf rate=20000000bit/s`; one clause for each setting, offloads of one device together.
+pub(super) fn words(settings: &[SettingChange], which: &[usize]) -> Vec<String> {
+    let mut of_these: Vec<&SettingChange> = which.iter().filter_map(|at| settings.get(*at)).collect();
+    // Devices before what holds for all of the host.
+    of_these.sort_by_key(|s| !matches!(of(&s.name), Of::Qdisc(_) | Of::Feature(_)));
+    let mut out: Vec<String> = vec![];
+    let mut told: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
+    for s in &of_these {
+        let (b, a) = (value(&s.before), value(&s.after));
+        match of(&s.name) {
+            Of::Qdisc(dev) => {
+                let place = s.name.get(dev.len() + 1..).unwrap_or("qdisc");
+                out.push(format!("{place} of {dev}: {b} -> {a}"));
+            }
+            Of::Feature(dev) => {
+                if !told.insert((dev, &s.before, &s.after)) {
+                    continue;
+                }
+                let alike = of_these.iter().filter(|o| {
+                    matches!(of(&o.name), Of::Feature(d) if d == dev) && (&o.before, &o.after) == (&s.before, &s.after)
+                });
+                let mut names: Vec<&str> = alike.filter_map(|o| o.name.rsplit(' ').next()).collect();
+                names.sort_by_key(|n| (n.len(), *n));
+                let more = names.len().saturating_sub(NAMED);
+                let list = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+                let list = if more > 0 {
+                    format!("{list} and {more} more")
+                } else {
+                    list
+                };
+                out.push(format!("{list} of {dev}: {b} -> {a}"));
+            }
+            _ => out.push(format!("{}: {b} -> {a}", s.name)),
+        }
+    }
+    let more = out.len().saturating_sub(CLAUSES);
+    out.truncate(CLAUSES);
+    if more > 0 {
+        out.push(format!("{more} more"));
+    }
+    out
+}
+
+/// Without what is said a second time with its options, and not too long.
+fn value(text: &str) -> String {
+    let all: Vec<&str> = text.split(" | ").collect();
+    let again = |v: &str| {
+        all.iter()
+            .any(|o| o.strip_prefix(v).is_some_and(|rest| rest.starts_with(' ')))
+    };
+    let kept: Vec<&str> = all.iter().copied().filter(|v| !again(v)).collect();
+    let text = kept.join(" | ");
+    match text.char_indices().nth(VALUE) {
+        _ if text.is_empty() => "none".into(),
+        Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or("")),
+        None => text,
+    }
+}

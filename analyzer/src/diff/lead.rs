@@ -1,0 +1,249 @@
+//! What the verdict begins with: what users feel (answers), then counts that load does not explain, each with the settings that
+//! differ beside it. A sentence each; only what the comparison called.
+
+use std::collections::BTreeSet;
+
+use super::SettingChange;
+use super::answers::{LEDGER, OPENED_RATE, Servers};
+use super::beside;
+use super::compare::{Metric, Shift};
+use super::options::DiffOptions;
+use super::rates::{Kind, Rate};
+use super::verdict::Outcome;
+use crate::analyses::verdict::duration;
+
+/// Sentences of each kind at most.
+const MOST: usize = 2;
+
+/// What there is to begin with.
+pub(super) struct Leading<'d> {
+    pub metrics: &'d [Metric],
+    pub rates: &'d [Rate],
+    pub settings: &'d [SettingChange],
+    pub servers: &'d Servers,
+    pub options: &'d DiffOptions,
+}
+
+/// What was said, and which settings were named in it.
+#[derive(Default)]
+pub(super) struct Lead {
+    pub sentences: Vec<String>,
+    pub settings: BTreeSet<usize>,
+}
+
+fn of_users(m: &Metric) -> bool {
+    m.which.ledger == LEDGER && m.which.stage != "qdisc"
+}
+
+fn server(m: &Metric) -> String {
+    m.which
+        .service
+        .as_ref()
+        .map_or_else(|| "all servers".into(), Clone::clone)
+}
+
+/// `p50 144.8 µs -> 19.11 ms (132 times as long)`.
+pub(super) fn moved(s: &Shift) -> String {
+    let times = s.after as f64 / s.before.max(1) as f64;
+    let times = match (s.before > 0 && times >= 2.0, s.before) {
+        (true, _) if times >= 10.0 => format!(" ({times:.0} times as long)"),
+        (true, _) => format!(" ({times:.1} times as long)"),
+        (false, 1..) => format!(" ({:+.0} %)", 100.0 * (times - 1.0)),
+        _ => String::new(),
+    };
+    format!("p{} {} -> {}{times}", s.percent, duration(s.before), duration(s.after))
+}
+
+impl Leading<'_> {
+    pub fn lead(&self) -> Lead {
+        let mut out = Lead::default();
+        self.users(&mut out);
+        self.opened(&mut out);
+        self.frames(&mut out);
+        out
+    }
+
+    /// Adds a sentence and the settings beside it that were not named yet.
+    fn say(&self, out: &mut Lead, sentence: String, beside: Vec<usize>) {
+        let new: Vec<usize> = beside.into_iter().filter(|at| out.settings.insert(*at)).collect();
+        let words = beside::words(self.settings, &new);
+        let differ = match words.is_empty() {
+            true => String::new(),
+            false => format!(" What differs too: {}.", words.join("; ")),
+        };
+        out.sentences.push(format!("{sentence}.{differ}"));
+    }
+
+    fn users(&self, out: &mut Lead) {
+        let changed = |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
+        let mut said: BTreeSet<Option<&String>> = BTreeSet::new();
+        // Of one server what its clients felt, before what it did itself.
+        let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
+        let order = ["call", "response", "connect", "turnaround"];
+        all.sort_by_key(|m| (m.outcome, order.iter().position(|s| *s == m.which.stage)));
+        for m in all {
+            let Some(s) = m
+                .telling()
+                .filter(|_| said.len() < MOST && said.insert(m.which.service.as_ref()))
+            else {
+                continue;
+            };
+            let (longer, n) = (s.shift > 0, format!("n {} -> {}", m.before.n, m.after.n));
+            let how = if longer { "longer" } else { "less long" };
+            let first = match m.which.stage {
+                "call" => format!(
+                    "Answers of {}, with the opening of their connection, take {how}",
+                    server(m)
+                ),
+                "response" => format!("Answers of {} take {how}", server(m)),
+                "connect" => format!("Connections to {} take {how} to open", server(m)),
+                _ => format!("{} itself takes {how} to answer", server(m)),
+            };
+            let mut sentence = format!("{first}: {}, {n}", moved(s));
+            if m.which.stage == "call"
+                && let Some((alone, s)) = self.alone(m)
+            {
+                let (b, a) = (duration(s.before), duration(s.after));
+                sentence += &format!("; send to answer alone p{} {b} -> {a} ({})", s.percent, alone.word());
+            }
+            let waits = self.metrics.iter().filter(|q| {
+                (q.which.stage, &q.which.service, q.outcome) == ("qdisc", &m.which.service, m.outcome)
+                    && q.which.ledger == LEDGER
+            });
+            let mut beside = beside::of_metric(self.settings, &m.which, self.servers);
+            for q in waits.take(MOST) {
+                if let (Some(s), Some(dev)) = (q.telling(), &q.which.dev) {
+                    let (b, a) = (duration(s.before), duration(s.after));
+                    sentence += &format!("; their packets waited in the qdisc of {dev} p{} {b} -> {a}", s.percent);
+                }
+                // Those of this queue first.
+                let own = beside::of_metric(self.settings, &q.which, self.servers);
+                beside.retain(|at| !own.contains(at));
+                beside.splice(0..0, own);
+            }
+            self.say(out, sentence, beside);
+        }
+        if !out.sentences.is_empty() {
+            return;
+        }
+        // None changed: that is what users want to know, too.
+        let same: Vec<String> = self
+            .metrics
+            .iter()
+            .filter(|m| m.which.ledger == LEDGER && m.which.stage == "response" && m.outcome == Outcome::Same)
+            .take(MOST)
+            .filter_map(|m| {
+                let s = m.shifts.first()?;
+                Some(format!(
+                    "{} p{} {} -> {}",
+                    server(m),
+                    s.percent,
+                    duration(s.before),
+                    duration(s.after)
+                ))
+            })
+            .collect();
+        if !same.is_empty() {
+            out.sentences
+                .push(format!("Answers: no difference found ({}).", same.join(", ")));
+        }
+    }
+
+    /// The answers without the opening of their connection.
+    fn alone(&self, call: &Metric) -> Option<(&Metric, &Shift)> {
+        let of = |m: &&Metric| {
+            (m.which.ledger, m.which.stage, &m.which.service) == (LEDGER, "response", &call.which.service)
+        };
+        let m = self.metrics.iter().find(of)?;
+        Some((m, m.shifts.first()?))
+    }
+
+    fn opened(&self, out: &mut Lead) {
+        let of = |r: &&Rate| {
+            let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
+            name.is_some_and(|m| m.starts_with(OPENED_RATE)) && r.is_manifold(self.options)
+        };
+        for r in self.rates.iter().filter(of).take(MOST) {
+            let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
+            let mut sentence = format!(
+                "Connections opened by clients{}: {} for {} answers -> {} for {}",
+                server.map_or_else(String::new, |s| format!(" of {s}")),
+                r.before.of,
+                r.before.out_of,
+                r.after.of,
+                r.after.out_of
+            );
+            let took = server.and_then(|s| self.servers.opened.get(s));
+            if let Some([_, (n @ 1.., ns)]) = took {
+                sentence += &format!("; opening one took p50 {} after (n {n})", duration(*ns));
+            }
+            self.say(out, sentence, vec![]);
+        }
+    }
+
+    fn frames(&self, out: &mut Lead) {
+        let of = |r: &&Rate| r.metric.starts_with("device.frame_bytes[") && r.is_manifold(self.options);
+        let mut all: Vec<(&Rate, Vec<usize>)> = self
+            .rates
+            .iter()
+            .filter(of)
+            .map(|r| (r, beside::of_rate(self.settings, r)))
+            .collect();
+        let dev = |r: &Rate| {
+            let name = r.metric.split_once('[').map_or("", |(_, d)| d);
+            name.trim_end_matches(']').to_owned()
+        };
+        // First the device whose own settings differ.
+        let own = |r: &Rate, at: &[usize]| {
+            let first = at.first().and_then(|at| self.settings.get(*at));
+            first.is_some_and(|s| s.name.starts_with(&format!("{} ", dev(r))))
+        };
+        all.sort_by_key(|(r, at)| (!own(r, at), r.metric.clone()));
+        // Devices that passed on the same frames together.
+        let mut told: Vec<(Vec<String>, String)> = vec![];
+        for (r, _) in &all {
+            let amounts = amounts(r).unwrap_or_default();
+            match told.iter_mut().find(|(_, t)| *t == amounts) {
+                Some((devices, _)) => devices.push(dev(r)),
+                None => told.push((vec![dev(r)], amounts)),
+            }
+        }
+        if told.is_empty() {
+            return;
+        }
+        let left: usize = told.iter().skip(MOST).map(|(devices, _)| devices.len()).sum();
+        let more = match left {
+            0 => String::new(),
+            n => format!("; and of {n} more devices"),
+        };
+        let text = told
+            .iter()
+            .take(MOST)
+            .map(|(devices, t)| format!("of {}: {t}", devices.join(" and ")));
+        let text: Vec<String> = text.collect();
+        let beside = all.into_iter().take(1).flat_map(|(_, at)| at).collect();
+        self.say(out, format!("Frames {}{more}", text.join("; ")), beside);
+    }
+}
+
+/// What a mean size or a count is made of: `300 of 30105 bytes -> 6346 of 1486 bytes, in all 9.03 MB -> 9.43 MB`.
+pub(super) fn amounts(r: &Rate) -> Option<String> {
+    let (b, a) = (&r.before, &r.after);
+    let mb = |v: f64| match v >= 1e5 {
+        true => format!("{:.2} MB", v / 1e6),
+        false => format!("{v:.0} bytes"),
+    };
+    match r.kind {
+        Kind::Size if r.metric.starts_with("device.frame_bytes") => Some(format!(
+            "{} of {:.0} bytes -> {} of {:.0} bytes, in all {} -> {}",
+            b.out_of,
+            b.value,
+            a.out_of,
+            a.value,
+            mb(b.of),
+            mb(a.of)
+        )),
+        Kind::Count => Some(format!("{} of {} -> {} of {}", b.of, b.out_of, a.of, a.out_of)),
+        _ => None,
+    }
+}
