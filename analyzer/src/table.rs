@@ -5,8 +5,10 @@
 //! ```
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use crate::facts::Names;
+use crate::name::Name;
 
 /// A value of a table. Unknown is `Null`, never 0.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +31,24 @@ impl<'a> Cell<'a> {
     /// A text cell.
     pub fn str(s: impl Into<Cow<'a, str>>) -> Cell<'a> {
         Cell::Str(s.into())
+    }
+    /// A name; none where it is empty.
+    pub fn name(name: &'a Name) -> Cell<'a> {
+        match name.is_empty() {
+            true => Cell::Null,
+            false => Cell::Str(name.text()),
+        }
+    }
+    /// A thread id; none where it is 0.
+    pub fn thread(pid: i32) -> Cell<'a> {
+        match pid {
+            0 => Cell::Null,
+            pid => Cell::I64(pid.into()),
+        }
+    }
+    /// An IP address.
+    pub fn ip(of: Option<IpAddr>) -> Cell<'a> {
+        of.map_or(Cell::Null, |a| Cell::str(a.to_string()))
     }
     /// An address as `0x…`, the way the kernel prints pointers.
     pub fn address(a: u64) -> Cell<'a> {

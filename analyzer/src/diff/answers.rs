@@ -1,6 +1,6 @@
 //! What users of an application feel: how long answers took, and how many connections were opened for them, by server.
 //!
-//! In: `responses`, `turnarounds`, `tcp_states`, `connections` of sockets that speak in turns, and the queues that their received
+//! In: `responses`, `turnarounds`, `opens`, `connections` of sockets that speak in turns, and the queues that their received
 //! packets passed (`rx` and `xmits` of one skb). Out: metrics and counts of the ledger `app`. A server is its address and port;
 //! only servers that both sides have are compared, or, where none is (or names are pseudonyms), all requests together.
 //!
@@ -18,9 +18,10 @@ use super::Withheld;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
-use crate::analyses::application::{Role, SYN_SENT, sockets};
+use crate::analyses::application::{Role, sockets};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::opens::tables::OpenEnd;
 
 /// The ledger of all of these.
 pub(super) const LEDGER: &str = "app";
@@ -32,8 +33,6 @@ const LEAST: usize = 30;
 const SERVERS: usize = 6;
 /// Part of the answers that must have waited for a connection to open for these times to be told beside the answers'.
 const OPENED: f64 = 0.05;
-/// TCP_ESTABLISHED (include/net/tcp_states.h).
-const ESTABLISHED: i32 = 1;
 
 /// Address and port of the server that a socket belongs to, or speaks to.
 fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
@@ -45,17 +44,13 @@ fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String>
     Some(SocketAddr::new(address.to_canonical(), port).to_string())
 }
 
-/// Begin of each socket's opening as a client, and when it was established; `None`: it never was, or that was not seen.
+/// Begin of each socket's opening as a client, and when it was established; `None`: it never was, or that is not sure.
 fn openings(facts: &Facts) -> FxHashMap<ConnectionId, (i64, Option<i64>)> {
-    let mut out: FxHashMap<ConnectionId, (i64, Option<i64>)> = FxHashMap::default();
-    for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
-        match (s.state, out.get_mut(&s.connection)) {
-            (SYN_SENT, None) => _ = out.insert(s.connection, (s.time_ns, None)),
-            (ESTABLISHED, Some((_, done @ None))) => *done = Some(s.time_ns),
-            _ => {}
-        }
-    }
-    out
+    let of = facts.opens.iter().filter_map(|r| {
+        let stood = r.end == OpenEnd::Established && r.confidence.is_solid();
+        Some((r.connection?, (r.start_ns, stood.then_some(r.end_ns))))
+    });
+    of.collect()
 }
 
 /// Fills in the durations of one recording.

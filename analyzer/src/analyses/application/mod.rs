@@ -22,8 +22,8 @@ mod unanswered;
 
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
+pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
-pub(crate) use sockets::{SYN_SENT, sockets};
 pub use unanswered::Unanswered;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.

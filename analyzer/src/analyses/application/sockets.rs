@@ -7,11 +7,9 @@ use super::{Connection, OVERLAP_SHARE, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::Distribution;
-
-/// TCP_SYN_SENT (include/net/tcp_states.h).
-pub(crate) const SYN_SENT: i32 = 2;
 
 /// Which end of a connection a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -91,8 +89,8 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
     all
 }
 
-/// TCP_ESTABLISHED, TCP_SYN_RECV: what a socket that was accepted is born with.
-const ACCEPTED: [i32; 2] = [1, 3];
+/// What a socket that was accepted is born with.
+const ACCEPTED: [i32; 2] = [ESTABLISHED, SYN_RECV];
 
 fn role(born: Option<i32>, row: Option<&ConnectionRow>) -> (Role, RoleBy) {
     match born {

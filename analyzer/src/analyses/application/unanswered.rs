@@ -6,11 +6,9 @@ use super::label;
 use super::sockets::{Role, Socket};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::tcp::states::{CLOSE_WAIT, ESTABLISHED};
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
-/// TCP_ESTABLISHED, TCP_CLOSE_WAIT (include/net/tcp_states.h).
-const ESTABLISHED: i32 = 1;
-const CLOSE_WAIT: i32 = 8;
 /// Kept, at most.
 pub const KEPT: usize = 1000;
 

@@ -167,9 +167,10 @@ fn acks_that_nobody_recorded_are_not_known() {
     f.tx[0].at_least_ns = Some(2_000_000_000);
     let said = line(&f);
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Bad);
-    let words = "No TCP segment with payload was seen acknowledged from its start on, the oldest unanswered for at least 2.000 s";
-    assert_eq!(said.sentence, format!("{words}; 1 packet was queued on a device."));
-    assert_eq!(said.headline, words);
+    let words = "o TCP segment with payload was seen acknowledged from its start on, the oldest unanswered for at least 2.000 s";
+    assert_eq!(said.sentence, format!("N{words}; 1 packet was queued on a device."));
+    // Behind a colon, or others.
+    assert_eq!(said.headline, format!("n{words}"));
 }
 
 /// What held segments is judged by its share and by its size, and the connection and its limiter are named.

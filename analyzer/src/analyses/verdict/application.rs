@@ -68,17 +68,20 @@ fn unanswered(a: &Application) -> Option<String> {
         0 => String::new(),
         n => format!(", sent again {}", counted(n, "time", "times")),
     };
-    Some(format!(
-        "{} no answer, one ({}) for {} until {}{again}",
-        counted(all.len() as u64, "request had", "requests had"),
+    let until = match first.until {
+        "closed" => "its socket was closed",
+        "peer_closed" => "the peer closed the connection",
+        _ => "the recording ended",
+    };
+    let which = format!(
+        "({}) for {} until {until}{again}",
         first.label,
-        duration(first.waited_ns),
-        match first.until {
-            "closed" => "its socket was closed",
-            "peer_closed" => "the peer closed the connection",
-            _ => "the recording ended",
-        }
-    ))
+        duration(first.waited_ns)
+    );
+    Some(match all.len() {
+        1 => format!("1 request had no answer {which}"),
+        n => format!("{n} requests had no answer, one {which}"),
+    })
 }
 
 fn answers(a: &Application) -> (Tone, String) {

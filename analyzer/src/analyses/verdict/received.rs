@@ -104,6 +104,8 @@ pub(super) fn headline(r: &Receive) -> String {
             counted(r.queued, "received packet was", "received packets were"),
             or_dash(r.unread_at_least_ns)
         ),
+        // That nobody here reads is no news for the head of a page.
+        (0, _) if r.lacks.is_empty() && r.queued == 0 => String::new(),
         // That no stage has most of a short time is no news for the head of a page.
         (1.., _) if sure => String::new(),
         _ => super::sentences::first_words(&receive(r).1),

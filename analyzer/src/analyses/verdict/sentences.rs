@@ -60,9 +60,17 @@ pub(super) fn stands_out(of: &Distribution, least: i64) -> bool {
     of.max_ns.is_some_and(|max| max >= least && max / STANDS_OUT >= median)
 }
 
-/// A sentence up to its first pause.
+/// A sentence up to its first pause, as it stands behind others: a word that only begins with a capital (not `NET_RX`) begins small.
 pub(super) fn first_words(sentence: &str) -> String {
-    words(sentence, 1)
+    let words = words(sentence, 1);
+    let mut letters = words.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            let rest = words.get(first.len_utf8()..).unwrap_or("");
+            format!("{}{rest}", first.to_lowercase())
+        }
+        _ => words,
+    }
 }
 
 /// What a recording's quality is, without what is said of it besides.

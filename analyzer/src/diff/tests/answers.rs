@@ -4,6 +4,7 @@
 use super::samples::{facts, of};
 use crate::diff::{Diff, Level, Outcome};
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::stat::nearest_rank;
 
@@ -116,6 +117,19 @@ fn reconnected(f: &mut Facts, open_ns: i64) {
                 name,
             });
         }
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(new)),
+            from: None,
+            to: None,
+            pid: r.pid,
+            task: r.task,
+            start_ns: r.send_ns,
+            end_ns: r.send_ns + open_ns,
+            end: OpenEnd::Established,
+            error: None,
+            syns_again: Some(0),
+            confidence: r.confidence,
+        });
         // Sent on that connection.
         for t in f.tx.iter_mut().filter(|t| t.start_ns == r.send_ns) {
             t.connection = Some(ConnectionId(new));

@@ -111,20 +111,6 @@ impl ResponseRow {
     }
 }
 
-fn named(name: &Name) -> Cell<'_> {
-    match name.is_empty() {
-        true => Cell::Null,
-        false => Cell::str(name.text()),
-    }
-}
-
-fn thread(pid: i32) -> Cell<'static> {
-    match pid {
-        0 => Cell::Null,
-        pid => Cell::I64(pid.into()),
-    }
-}
-
 /// The view `turnarounds`.
 pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
     name: "turnarounds",
@@ -133,10 +119,12 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
         col!("connection", "id", U64, "the socket, as in connections", |r, _| {
             Cell::U64(r.connection.0.into())
         }),
-        col!("task", "", Str, "task that read last", |r, _| named(&r.task)),
-        col!("pid", "id", I64, "its thread id", |r, _| thread(r.pid)),
-        col!("sender", "", Str, "task that sent", |r, _| named(&r.sender)),
-        col!("sender_pid", "id", I64, "its thread id", |r, _| thread(r.sender_pid)),
+        col!("task", "", Str, "task that read last", |r, _| Cell::name(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
+        col!("sender", "", Str, "task that sent", |r, _| Cell::name(&r.sender)),
+        col!("sender_pid", "id", I64, "its thread id", |r, _| Cell::thread(
+            r.sender_pid
+        )),
         col!(
             "ready_ns",
             "ns",
@@ -197,7 +185,7 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             "",
             Str,
             "system call in which it slept longest; unrecorded: in none that was recorded; stopped (by a signal), traced (by its tracer): held, not asleep; empty: did not sleep, or not known",
-            |r, _| named(&r.asleep_in)
+            |r, _| Cell::name(&r.asleep_in)
         ),
         col!("asleep_in_ns", "ns", I64, "ns asleep in it", |r, _| Cell::I64(
             r.asleep_in_ns
@@ -207,9 +195,9 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             "",
             Str,
             "task that ended the longest of these sleeps that another thread ended; empty: a timer, interrupt or softirq did, or not known",
-            |r, _| named(&r.woken_by)
+            |r, _| Cell::name(&r.woken_by)
         ),
-        col!("woken_by_pid", "id", I64, "its thread id", |r, _| thread(
+        col!("woken_by_pid", "id", I64, "its thread id", |r, _| Cell::thread(
             r.woken_by_pid
         )),
         col!(
@@ -224,7 +212,7 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             "",
             Str,
             "who ran longest on its CPU in the longest wait of run_queue_ns; swapper: nobody, the CPU idled (throttled, or moved); empty: did not wait, or not known",
-            |r, _| named(&r.run_queue_task)
+            |r, _| Cell::name(&r.run_queue_task)
         ),
         col!("reads", "count", U64, "reads since the send before", |r, _| Cell::U64(
             r.reads.into()
@@ -254,8 +242,8 @@ pub static RESPONSES: TableDef<ResponseRow> = TableDef {
         col!("connection", "id", U64, "the socket, as in connections", |r, _| {
             Cell::U64(r.connection.0.into())
         }),
-        col!("task", "", Str, "task that read", |r, _| named(&r.task)),
-        col!("pid", "id", I64, "its thread id", |r, _| thread(r.pid)),
+        col!("task", "", Str, "task that read", |r, _| Cell::name(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!(
             "send_ns",
             "ns",

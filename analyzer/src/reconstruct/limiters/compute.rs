@@ -7,12 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::snapshot::{Clocks, clocks};
 use super::tables::{LimiterRow, Times};
 use crate::facts::ConnectionId;
+use crate::reconstruct::tcp::states::ESTABLISHED;
 use crate::reconstruct::tcp::tables::{ConnectionRow, StateRow};
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::reconstruct::transmit::{Once, Stage};
 
-/// TCP_ESTABLISHED (include/net/tcp_states.h).
-const ESTABLISHED: i32 = 1;
 /// Waits of a write queue.
 const QUEUE: [Stage; 6] = [
     Stage::Rwnd,

@@ -128,11 +128,7 @@ pub static NEIGHBOURS: TableDef<NeighbourRow> = TableDef {
             |r, _| Cell::str(r.event)
         ),
         col!("dev", "", Str, "device; of which namespace no event tells", |r, _| {
-            if r.dev.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.dev.text())
-            }
+            Cell::name(&r.dev)
         }),
         col!("address", "", Str, "address of the neighbour", |r, _| Cell::str(
             r.address.to_string()
@@ -178,17 +174,9 @@ pub static NEIGHBOURS: TableDef<NeighbourRow> = TableDef {
             "",
             Str,
             "task in whose system call it happened; empty in a softirq, as when an answer came",
-            |r, _| if r.task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.task.text())
-            }
+            |r, _| Cell::name(&r.task)
         ),
-        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
-            Cell::Null
-        } else {
-            Cell::I64(r.pid.into())
-        }),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
         col!(
             "confidence",

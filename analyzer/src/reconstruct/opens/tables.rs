@@ -150,10 +150,6 @@ pub fn errno(of: i32) -> Option<&'static str> {
     })
 }
 
-fn ip(of: Option<(IpAddr, u16)>) -> Cell<'static> {
-    of.map_or(Cell::Null, |(a, _)| Cell::str(a.to_string()))
-}
-
 fn port(of: Option<(IpAddr, u16)>) -> Cell<'static> {
     of.filter(|o| o.1 != 0).map_or(Cell::Null, |(_, p)| Cell::U64(p.into()))
 }
@@ -177,28 +173,14 @@ pub static OPENS: TableDef<OpenRow> = TableDef {
             "the socket, as in connections; empty: it failed before it had a state",
             |r, _| r.connection.map(|c| c.0).into()
         ),
-        col!("saddr", "", Str, "local address", |r, _| ip(r.from)),
+        col!("saddr", "", Str, "local address", |r, _| Cell::ip(r.from.map(|e| e.0))),
         col!("sport", "", U64, "local port; empty: none was chosen", |r, _| port(
             r.from
         )),
-        col!("daddr", "", Str, "remote address", |r, _| ip(r.to)),
+        col!("daddr", "", Str, "remote address", |r, _| Cell::ip(r.to.map(|e| e.0))),
         col!("dport", "", U64, "remote port", |r, _| port(r.to)),
-        col!(
-            "task",
-            "",
-            Str,
-            "task that called connect",
-            |r, _| if r.task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.task.text())
-            }
-        ),
-        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
-            Cell::Null
-        } else {
-            Cell::I64(r.pid.into())
-        }),
+        col!("task", "", Str, "task that called connect", |r, _| Cell::name(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!(
             "start_ns",
             "ns",
@@ -268,9 +250,9 @@ pub static RESETS: TableDef<ResetRow> = TableDef {
             "the socket, as in connections; empty: there was none (closed port), or it is not known",
             |r, _| r.connection.map(|c| c.0).into()
         ),
-        col!("saddr", "", Str, "local address", |r, _| ip(r.from)),
+        col!("saddr", "", Str, "local address", |r, _| Cell::ip(r.from.map(|e| e.0))),
         col!("sport", "", U64, "local port", |r, _| port(r.from)),
-        col!("daddr", "", Str, "remote address", |r, _| ip(r.to)),
+        col!("daddr", "", Str, "remote address", |r, _| Cell::ip(r.to.map(|e| e.0))),
         col!("dport", "", U64, "remote port", |r, _| port(r.to)),
         col!(
             "reason",

@@ -22,17 +22,15 @@ use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::BH_OFF;
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
+use crate::reconstruct::tcp::states::{
+    CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, LAST_ACK, SYN_RECV, SYN_SENT,
+};
 use crate::reconstruct::tcp::{Sockets, Tuple, ends};
 
 /// IPPROTO_TCP: of MPTCP the subflow, which sends the SYN, and not the socket above it.
 const TCP: u16 = 6;
-/// include/net/tcp_states.h.
-const ESTABLISHED: i32 = 1;
-const SYN_SENT: i32 = 2;
-const SYN_RECV: i32 = 3;
-const CLOSE: i32 = 7;
-/// FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: `tcp_reset` is then called for data that comes too late as well, and no RST came.
-const CLOSING: [i32; 5] = [4, 5, 8, 9, 11];
+/// Closed by one end: `tcp_reset` is then called for data that comes too late as well, and no RST came.
+const ENDING: [i32; 5] = [FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING];
 /// Errors by which `connect` says that an answer is awaited, that it was called before, or that a signal came.
 const NOT_DECIDED: [i32; 5] = [115, 114, 106, 4, 512];
 /// Errors by which `connect` fails before a socket has a state: no route, not allowed, no address.
@@ -244,7 +242,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         if p.protocol != TCP {
             return;
         }
-        match CLOSING.contains(&p.newstate) {
+        match ENDING.contains(&p.newstate) {
             true => t.closing.insert(p.skaddr),
             false => t.closing.remove(&p.skaddr),
         };

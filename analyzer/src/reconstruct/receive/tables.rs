@@ -98,22 +98,10 @@ pub static RX: TableDef<RxRow> = TableDef {
             "TCP socket, as in connections; empty when not TCP or not known",
             |r, _| r.connection.map(|c| c.0).into()
         ),
-        col!(
-            "task",
-            "",
-            Str,
-            "reading task; empty when not read",
-            |r, _| if r.task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.task.text())
-            }
-        ),
-        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
-            Cell::Null
-        } else {
-            Cell::I64(r.pid.into())
-        }),
+        col!("task", "", Str, "reading task; empty when not read", |r, _| Cell::name(
+            &r.task
+        )),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!(
             "bytes",
             "bytes",
@@ -257,22 +245,14 @@ pub static RX: TableDef<RxRow> = TableDef {
             "",
             Str,
             "who ran longest on the reader's CPU while the reader waited for it; swapper: nobody, the CPU idled (the reader was throttled, or moved); empty: did not wait, or not known",
-            |r, _| if r.run_queue_task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.run_queue_task.text())
-            }
+            |r, _| Cell::name(&r.run_queue_task)
         ),
         col!(
             "asleep_in",
             "",
             Str,
             "system call in which the reader slept longest meanwhile; unrecorded: in none that was recorded; stopped (by a signal), traced (by its tracer): held, not asleep; empty: it did not sleep, or not known",
-            |r, _| if r.asleep_in.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.asleep_in.text())
-            }
+            |r, _| Cell::name(&r.asleep_in)
         ),
         col!(
             "asleep_in_ns",

@@ -29,10 +29,7 @@ use super::life::Life;
 use crate::ingest::{GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker};
-
-/// include/net/tcp_states.h.
-const ESTABLISHED: i32 = 1;
-const SYN_SENT: i32 = 2;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_SENT};
 
 /// A socket: its ends, and its address where probes have it, else 0.
 type Socket = (SockAddr, SockAddr, u64);

@@ -17,6 +17,7 @@
 
 mod retransmit;
 mod sockets;
+pub mod states;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Why a segment was sent again, from the context in which it was sent; how many were, and which calls were refused.
 
+use super::states::{SYN_RECV, SYN_SENT};
 use super::tables::RetransmitClass;
 use super::tracker::Tcp;
 use crate::confidence::Confidence;
@@ -7,8 +8,8 @@ use crate::reconstruct::softirq::tables::NET_RX;
 
 /// TIMER vector number (include/linux/interrupt.h).
 const TIMER: u32 = 1;
-/// TCP_SYN_SENT and TCP_SYN_RECV (include/net/tcp_states.h).
-const SYN_STATES: [i32; 2] = [2, 3];
+/// States of a handshake.
+const SYN_STATES: [i32; 2] = [SYN_SENT, SYN_RECV];
 /// Congestion states (include/uapi/linux/tcp.h `enum tcp_ca_state`).
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;

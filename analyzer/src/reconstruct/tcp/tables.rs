@@ -52,10 +52,6 @@ pub struct ConnectionRow {
     pub confidence: Confidence,
 }
 
-fn ip(a: Option<IpAddr>) -> Cell<'static> {
-    a.map_or(Cell::Null, |a| Cell::str(a.to_string()))
-}
-
 /// The view `connections`.
 pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
     name: "connections",
@@ -68,9 +64,9 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "number of the socket, in order of first sight",
             |r, _| Cell::U64(r.connection.0.into())
         ),
-        col!("saddr", "", Str, "local address", |r, _| ip(r.saddr)),
+        col!("saddr", "", Str, "local address", |r, _| Cell::ip(r.saddr)),
         col!("sport", "", U64, "local port", |r, _| Cell::U64(r.sport.into())),
-        col!("daddr", "", Str, "remote address", |r, _| ip(r.daddr)),
+        col!("daddr", "", Str, "remote address", |r, _| Cell::ip(r.daddr)),
         col!("dport", "", U64, "remote port", |r, _| Cell::U64(r.dport.into())),
         col!(
             "netns",
@@ -79,22 +75,10 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "network namespace; empty: no stock tracepoint names it",
             |_, _| Cell::Null
         ),
-        col!(
-            "task",
-            "",
-            Str,
-            "task that last read or wrote it",
-            |r, _| if r.task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.task.text())
-            }
-        ),
-        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
-            Cell::Null
-        } else {
-            Cell::I64(r.pid.into())
-        }),
+        col!("task", "", Str, "task that last read or wrote it", |r, _| Cell::name(
+            &r.task
+        )),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("first_ns", "ns", I64, "first event", |r, _| Cell::I64(r.first_ns)),
         col!("last_ns", "ns", I64, "last event", |r, _| Cell::I64(r.last_ns)),
         col!(

@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 
 use super::retransmit::{Situation, classify};
 use super::sockets::{Socket, Sockets, Tuple};
+use super::states::{self, CLOSE, LISTEN};
 use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -35,25 +36,6 @@ use crate::reconstruct::dispatch::{Routes, Tracker};
 const TCP_PROTOCOLS: [u16; 2] = [6, 262];
 /// `enum tcp_ca_state`.
 const CONG_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
-/// include/net/tcp_states.h; 0 does not occur.
-const TCP_STATES: [&str; 14] = [
-    "",
-    "ESTABLISHED",
-    "SYN_SENT",
-    "SYN_RECV",
-    "FIN_WAIT1",
-    "FIN_WAIT2",
-    "TIME_WAIT",
-    "CLOSE",
-    "CLOSE_WAIT",
-    "LAST_ACK",
-    "LISTEN",
-    "CLOSING",
-    "NEW_SYN_RECV",
-    "BOUND_INACTIVE",
-];
-const CLOSE: i32 = 7;
-const LISTEN: i32 = 10;
 /// MSG_PEEK: the bytes stay in the queue.
 pub const MSG_PEEK: i32 = 2;
 /// Longest time from the Loss state to the retransmit of a timer that a socket's owner runs for it.
@@ -172,7 +154,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
         if let Some(tuple) = tuple!(p, Some(p.family)) {
             let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
-            t.state(e, i, "sock", p.newstate, &TCP_STATES);
+            t.state(e, i, "sock", p.newstate, &states::NAMES);
             if p.newstate == CLOSE {
                 t.sockets.close(p.skaddr, e.ts);
             }

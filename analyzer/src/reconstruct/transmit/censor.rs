@@ -13,9 +13,7 @@ use crate::facts::SkbId;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::skb::tables::DeathKind;
-
-/// TCP_ESTABLISHED.
-const ESTABLISHED: i32 = 1;
+use crate::reconstruct::tcp::states::ESTABLISHED;
 
 /// A row that began before the recording (said by who found it), or did not end in it.
 pub(super) fn by_ends(row: &mut TxRow, until: impl FnOnce() -> i64) {

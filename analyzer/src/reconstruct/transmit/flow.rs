@@ -15,12 +15,12 @@ use crate::facts::SkbId;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
+use crate::reconstruct::tcp::states::{ESTABLISHED, FIN_WAIT2, TIME_WAIT};
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
 use crate::reconstruct::timers::TimerEvent;
 
-/// TCP_ESTABLISHED, FIN_WAIT2, TIME_WAIT (include/net/tcp_states.h).
-const ESTABLISHED: i32 = 1;
-const FIN_ACKED: [i32; 2] = [5, 6];
+/// The FIN is acknowledged.
+const FIN_ACKED: [i32; 2] = [FIN_WAIT2, TIME_WAIT];
 /// Longest control segment (SACK blocks) where nothing tells clones from other packets, bytes with headers.
 const CONTROL: u32 = 114;
 

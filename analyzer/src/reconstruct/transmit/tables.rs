@@ -191,17 +191,9 @@ pub static TX: TableDef<TxRow> = TableDef {
             "",
             Str,
             "task that wrote its first byte; empty when not known",
-            |r, _| if r.task.is_empty() {
-                Cell::Null
-            } else {
-                Cell::str(r.task.text())
-            }
+            |r, _| Cell::name(&r.task)
         ),
-        col!("pid", "id", I64, "its thread id", |r, _| if r.pid == 0 {
-            Cell::Null
-        } else {
-            Cell::I64(r.pid.into())
-        }),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("dev", "", Str, "device it was queued on", |r, _| Cell::str(
             r.dev.text()
         )),

@@ -233,7 +233,7 @@ fn a_request_without_an_answer_is_told() {
         (application(&a), headline(&a))
     };
     let ((tone, s), head) = of(1_502 * MS);
-    let said = "1 request had no answer, one (10.0.0.1:40000 > 10.0.0.2:80) for 1.502 s until its socket was closed, sent again 5 times";
+    let said = "1 request had no answer (10.0.0.1:40000 > 10.0.0.2:80) for 1.502 s until its socket was closed, sent again 5 times";
     assert_eq!((tone, head.as_str()), (Tone::Bad, said));
     assert!(s.ends_with(&format!("{said}.")), "{s}");
     let ((tone, s), _) = of(MS);
