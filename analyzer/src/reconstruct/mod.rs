@@ -8,6 +8,7 @@
 //!        ├─ neighbours (entries of ARP and neighbour discovery)
 //!        ├─ application (requests and answers: whose time) <─ reads of receive, sends of transmit, thread
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
+//!        ├─ whose (the socket or thread that a packet is of) ── drops
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
@@ -35,6 +36,7 @@ pub mod tcp;
 pub mod thread;
 pub mod timers;
 pub mod transmit;
+pub mod whose;
 pub mod xmits;
 
 pub use run::reconstruct;

@@ -94,7 +94,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 polls: Nearby::of(&polls),
             };
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
-            let mut drops = drops::walk(&trace, capture, &identity, reasons.as_ref());
+            let mut drops = drops::walk(&trace, capture, (&identity, &tcp), reasons.as_ref());
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
             together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage]);
             let (mut rx, drops, lineage) = (rx.finish(), drops.finish(), lineage.finish());
@@ -238,6 +238,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         tx: &tx.rows,
         connections: &connections,
         retransmits: &tcp.retransmits,
+        states: &tcp.states,
         comms: &comms,
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,

@@ -146,21 +146,26 @@ fn the_terminal_gets_the_eight_lines() {
     let facts = fixture::facts();
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 10, "title, subtitle, eight lines:\n{shown}");
+    assert_eq!(
+        lines.len(),
+        11,
+        "title, subtitle, first sentence, eight lines:\n{shown}"
+    );
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
+    assert!(lines[2].starts_with("Something is wrong: 2 packets were dropped"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
-        lines[2].starts_with("look     Mind that 1204 events were lost"),
+        lines[3].starts_with("look     Mind that 1204 events were lost"),
         "{}",
-        lines[2]
+        lines[3]
     );
     assert!(
-        lines[6].starts_with("look     Sent TCP segments were acknowledged p50 ")
-            && lines[6].contains("by its congestion window"),
+        lines[7].starts_with("look     Sent TCP segments were acknowledged p50 ")
+            && lines[7].contains("by its congestion window"),
         "{}",
-        lines[6]
+        lines[7]
     );
-    assert!(lines[7].starts_with("bad      2 packets were dropped"), "{}", lines[7]);
+    assert!(lines[8].starts_with("bad      2 packets were dropped"), "{}", lines[8]);
 }
 
 /// Of joined recordings no file alone has the ids.

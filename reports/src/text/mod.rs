@@ -1,4 +1,4 @@
-//! The verdict for a terminal: the strips of the section `verdict`, a line each, and the paths written.
+//! The verdict for a terminal: the first sentence of the section `verdict`, its strips, a line each, and the paths written.
 //!
 //! Colours are the caller's decision (a terminal, `NO_COLOR`); nothing is printed here. Text is clean already (no escape sequence from
 //! a recording reaches the terminal: see [`crate::clean`]).
@@ -23,7 +23,7 @@ const FAINT: &str = "\x1b[2m";
 /// Width of the word before a sentence.
 const WORD: usize = 8;
 
-/// Title, the verdict's strips, and the paths.
+/// Title, the verdict's first sentence and strips, and the paths.
 #[must_use]
 pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String {
     let mut out = String::new();
@@ -35,6 +35,13 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String 
         .sections
         .iter()
         .filter(|section| section.id == sections::verdict::ID);
+    for lead in verdict
+        .clone()
+        .map(|section| &section.lead)
+        .filter(|lead| !lead.is_empty())
+    {
+        line(&mut out, &paint(lead.as_str(), BOLD, colors));
+    }
     let strips = verdict
         .flat_map(|section| &section.blocks)
         .filter_map(|block| match block {

@@ -20,7 +20,7 @@ fn strips_and_paths_one_per_line() {
         sections: vec![Section {
             id: "verdict",
             title: "Verdict".into(),
-            lead: "not shown here".into(),
+            lead: "Worth a look: readers.".into(),
             blocks: vec![
                 strip(Severity::Bad, "Readers are late.", Some("n = 12")),
                 strip(Severity::Good, "No loss.", None),
@@ -29,8 +29,7 @@ fn strips_and_paths_one_per_line() {
         footer: "".into(),
         input: None,
     };
-    let expected =
-        "incident.nmb\n30.0 s\nbad      Readers are late.\n         n = 12\ngood     No loss.\nwrote    report.html\n";
+    let expected = "incident.nmb\n30.0 s\nWorth a look: readers.\nbad      Readers are late.\n         n = 12\ngood     No loss.\nwrote    report.html\n";
     assert_eq!(text(&document, &[PathBuf::from("report.html")], Colors::None), expected);
     let colored = text(&document, &[], Colors::Ansi);
     assert!(

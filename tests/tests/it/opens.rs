@@ -102,3 +102,32 @@ fn the_first_page_names_what_did_not_come_to_be() {
     let line = rpc.verdict.iter().find(|l| l.subject == "opens").unwrap();
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Ok, ""), "{}", line.sentence);
 }
+
+/// Each packet that the router's rules dropped is the socket's that the rules are about: SYNs to 7002 (every second one) and 7003,
+/// data to 7004, as many as nftables counted.
+#[test]
+fn dropped_packets_are_of_the_sockets_that_sent_them() {
+    let f = facts(SAMPLE).unwrap();
+    let counters = beside("PROVENANCE.md");
+    let counted = |name: &str| {
+        let at = counters.rfind(&format!("counter {name} {{")).unwrap();
+        let packets = counters[at..].split("packets ").nth(1).unwrap();
+        packets.split(' ').next().unwrap().parse::<usize>().unwrap()
+    };
+    let mut of = std::collections::BTreeMap::<_, usize>::new();
+    for owner in f
+        .drops
+        .iter()
+        .filter(|d| d.expected == Some(false))
+        .map(|d| d.owner.unwrap())
+    {
+        let socket = &f.connections[owner.connection.unwrap().0 as usize];
+        *of.entry((socket.dport, owner.carries.word())).or_default() += 1;
+    }
+    let expect = [
+        ((7002, "syn"), counted("again")),
+        ((7003, "syn"), counted("never")),
+        ((7004, "data"), counted("cut")),
+    ];
+    assert_eq!(of.into_iter().collect::<Vec<_>>(), expect);
+}

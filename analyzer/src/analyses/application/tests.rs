@@ -75,6 +75,7 @@ fn found(f: &Facts) -> Application {
             kind: "sock",
             state,
             name: "",
+            cpu: 0,
         });
     }
     answer(&f).findings().unwrap().clone()

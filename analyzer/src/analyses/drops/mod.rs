@@ -6,13 +6,21 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::whose::Whose;
 use crate::table::Cell;
 
 #[cfg(test)]
 mod tests;
+mod whose;
+
+pub use whose::Lost;
 
 /// Where a qdisc's drops are freed (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
+
+/// Groups of lost packets of which it is told whose they were.
+const OWNED: usize = 3;
 
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -39,6 +47,8 @@ pub struct Group {
     pub first_ns: i64,
     /// Last.
     pub last_ns: i64,
+    /// Whose they were, where that is known; only of the first groups of lost packets of programs.
+    pub of: Vec<Lost>,
 }
 
 /// What a free is called by what is known of it: the report and `diff` say it from here.
@@ -147,6 +157,26 @@ fn text(c: Cell<'_>) -> String {
     }
 }
 
+/// Says whose the packets of the first groups were.
+fn own(facts: &Facts, groups: &mut [Group]) {
+    let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
+    let mut whose = None;
+    for group in groups.iter_mut().filter(lost).take(OWNED) {
+        let is_of = |d: &&DropRow| {
+            d.owner.is_some()
+                && (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
+                && text(facts.names.drop_reason(d.reason)) == group.reason
+                && text(facts.names.location(d.location)) == group.location
+                && d.dev.text() == group.dev
+        };
+        let rows: Vec<&DropRow> = facts.drops.iter().filter(is_of).collect();
+        if !rows.is_empty() {
+            let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
+            group.of = whose::lost(facts, whose, &rows);
+        }
+    }
+}
+
 /// Asks.
 pub fn answer(facts: &Facts) -> Outcome<Drops> {
     if !facts.capture.events.contains_key("skb:kfree_skb") && facts.unknown.iter().any(|r| r.subject == "drops") {
@@ -181,6 +211,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             count,
             first_ns,
             last_ns,
+            of: vec![],
         });
     }
     let rank = |g: &Group| {
@@ -189,6 +220,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             .position(|k| (k.expected, k.background) == (g.expected, g.background))
     };
     groups.sort_by_key(|g| (rank(g), std::cmp::Reverse(g.count)));
+    own(facts, &mut groups);
     let of = |e, b| groups.iter().filter(move |g| (g.expected, g.background) == (e, b));
     let count = |e, b| of(e, b).map(|g| g.count).sum();
     let since = |ns: i64| ns.saturating_sub(facts.capture.start_ns.unwrap_or(0));

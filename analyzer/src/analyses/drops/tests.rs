@@ -18,6 +18,7 @@ fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropR
         background: false,
         why: "why",
         confidence: Confidence::Strong,
+        owner: None,
     }
 }
 
@@ -102,3 +103,5 @@ fn background_is_counted_apart() {
         .collect();
     assert_eq!(words, ["lost", "background"]);
 }
+
+mod whose;

@@ -53,6 +53,7 @@ fn state(time_ns: i64, state: i32, name: &'static str) -> StateRow {
         kind: "cong",
         state,
         name,
+        cpu: 0,
     }
 }
 fn tcp(samples: Vec<SampleRow>, change: impl FnOnce(&mut Facts)) -> Tcp {

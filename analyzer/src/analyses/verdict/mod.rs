@@ -17,6 +17,7 @@ use crate::ingest::CaptureInfo;
 
 mod application;
 mod counted;
+mod drops;
 mod neighbours;
 mod opens;
 mod received;
@@ -143,13 +144,13 @@ pub fn answer(
     let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
     let counted = counters.findings();
     let dropped = |d| {
-        let of = sentences::with_the_card(minding(sentences::drops(d), &quality.capture), counted);
+        let of = sentences::with_the_card(minding(drops::drops(d), &quality.capture), counted);
         let of = counted::with_the_counted(of, counted);
         neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
     };
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
-    let lost = get(drops).is_ok_and(|d| sentences::drops(d).0 == Tone::Bad);
+    let lost = get(drops).is_ok_and(|d| drops::drops(d).0 == Tone::Bad);
     let by_events = lost.then(|| drops_line.headline.clone());
     let by_counters = [sentences::the_card(counted), counted::headline(counted)];
     let why = neighbours::headline(spells);

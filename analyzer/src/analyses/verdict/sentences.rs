@@ -2,13 +2,11 @@
 
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::counters::Counters;
-use crate::analyses::drops::{Drops, Group};
 use crate::analyses::napi::Napi;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
 use crate::facts::Reason;
-use crate::reconstruct::drops::black_hole;
 use crate::stat::Distribution;
 
 /// Fewest delays of a CPU whose p99 is judged.
@@ -105,118 +103,6 @@ pub(super) fn unknown(subject: &str, why: &[Reason]) -> String {
             )
         }
         _ => format!("No answer on {subject}, because {}.", why.join("; ")),
-    }
-}
-
-/// Groups of drops named one by one.
-const NAMED: usize = 3;
-/// Part of the recording within which lost packets lie together.
-const TOGETHER: i64 = 4;
-
-fn group(g: &Group) -> String {
-    let part = |word, text: &str| match text {
-        "" => String::new(),
-        _ => format!(" {word} {text}"),
-    };
-    let qdisc = g
-        .qdisc
-        .as_deref()
-        .map_or_else(String::new, |q| format!(" (its qdisc: {q})"));
-    let mtu = black_hole(g.why).map_or_else(String::new, |w| format!(" ({w})"));
-    format!(
-        "{}{}{}{qdisc}{mtu}",
-        g.reason,
-        part("at", &g.location),
-        part("on", &g.dev)
-    )
-}
-
-/// Which groups, of so many packets in all, most first: no one is called most that is not more than half.
-fn named(groups: &[&Group], all: u64) -> String {
-    let each = |g: &&Group| format!("{} for {}", g.count, group(g));
-    match groups {
-        [] => String::new(),
-        [one] => format!(" for {}", group(one)),
-        [a, b] => format!(": {}, {}", each(a), each(b)),
-        [most, ..] if most.count.saturating_mul(2) > all => format!(", most for {} ({})", group(most), most.count),
-        _ => {
-            let said: Vec<String> = groups.iter().take(NAMED).map(each).collect();
-            let rest: u64 = groups.iter().skip(NAMED).map(|g| g.count).sum();
-            let rest = if rest > 0 {
-                format!(", {rest} for others")
-            } else {
-                String::new()
-            };
-            format!(": {}{rest}", said.join(", "))
-        }
-    }
-}
-
-/// When the lost packets were, where that is a small part of the recording.
-fn when(d: &Drops) -> String {
-    let Some((from, to)) = d.lost_within_ns else {
-        return String::new();
-    };
-    let seconds = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
-    match d.lost {
-        1 => format!(", {} s after the start", seconds(from)),
-        _ if seconds(from) == seconds(to) => format!(", all at {} s of {} s", seconds(from), seconds(d.duration_ns)),
-        _ if to.saturating_sub(from).saturating_mul(TOGETHER) <= d.duration_ns => {
-            format!(
-                ", all from {} s to {} s of {} s",
-                seconds(from),
-                seconds(to),
-                seconds(d.duration_ns)
-            )
-        }
-        _ => String::new(),
-    }
-}
-
-pub(super) fn drops(d: &Drops) -> (Tone, String) {
-    let rest = format!(
-        "{} normal, {} unclear",
-        counted(d.expected, "free was", "frees were"),
-        d.unclear
-    );
-    if d.total == 0 && !d.recorded {
-        let s = "Drops are not known: there is no kfree_skb in the recording, and nothing says that it was recorded.";
-        return (Tone::Unknown, s.into());
-    }
-    let of = |background| -> Vec<&Group> {
-        let lost = d.groups.iter().filter(move |g| g.expected == Some(false));
-        lost.filter(move |g| g.background == background).collect()
-    };
-    let (lost, own) = (of(false), of(true));
-    let rest = match own.first() {
-        None => rest,
-        Some(g) => format!(
-            "{} dropped{} (from drop:{}); {rest}",
-            counted(
-                d.background,
-                "packet of the kernel's own traffic was",
-                "packets of the kernel's own traffic were"
-            ),
-            named(&own, d.background),
-            g.first_drop
-        ),
-    };
-    match lost.first() {
-        None if d.unclear > 0 || d.background > 0 => (
-            Tone::Notice,
-            format!("No packet of a program is known to be lost in this host; {rest}."),
-        ),
-        None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
-        Some(most) => {
-            let s = format!(
-                "{} dropped in this host{}{} (from drop:{}); {rest}.",
-                counted(d.lost, "packet was", "packets were"),
-                named(&lost, d.lost),
-                when(d),
-                lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
-            );
-            (Tone::Bad, s)
-        }
     }
 }
 

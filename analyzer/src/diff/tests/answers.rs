@@ -115,6 +115,7 @@ fn reconnected(f: &mut Facts, open_ns: i64) {
                 kind: "sock",
                 state,
                 name,
+                cpu: 0,
             });
         }
         f.opens.push(OpenRow {

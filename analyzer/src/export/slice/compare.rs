@@ -42,6 +42,8 @@ pub fn compare(before: &Facts, after: &Facts, subject: &Subject) -> Result<Compa
 pub(super) fn different_drops(before: &Facts, after: &Facts, own: &[usize]) -> usize {
     let without_ids = |d: &DropRow| DropRow {
         skb_id: None,
+        // Whose it is is told by what was sent, which a slice may have begun after.
+        owner: None,
         ..d.clone()
     };
     let own = own.iter().filter_map(|row| before.drops.get(*row));

@@ -24,7 +24,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::LineageRow;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{BirthKind, HopRow, SkbClass};
-use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitRow};
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitRow, StateRow};
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
@@ -55,6 +55,8 @@ pub struct Hindsight<'h> {
     pub connections: &'h [ConnectionRow],
     /// What was sent again.
     pub retransmits: &'h [RetransmitRow],
+    /// States of sockets.
+    pub states: &'h [StateRow],
     /// Names of tasks.
     pub comms: &'h Comms,
     /// Frames that are sent are recorded.

@@ -3,6 +3,7 @@
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
+use crate::reconstruct::whose::Owner;
 use crate::table::{Cell, TableDef, col};
 
 /// One `kfree_skb`.
@@ -30,6 +31,8 @@ pub struct DropRow {
     pub why: &'static str,
     /// Of `expected`.
     pub confidence: Confidence,
+    /// Whose it was; asked only of what was or may have been lost.
+    pub owner: Option<Owner>,
 }
 
 /// The view `drops`.
@@ -91,5 +94,33 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             |r, _| Cell::U64(r.protocol.into())
         ),
         col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
+        col!(
+            "connection",
+            "id",
+            U64,
+            "socket whose packet it was, as in connections; empty when nothing tells, of UDP, and of expected frees",
+            |r, _| r.owner.and_then(|o| o.connection).map(|c| c.0).into()
+        ),
+        col!(
+            "carries",
+            "",
+            Str,
+            "data (of a TCP socket), syn, datagram (UDP), received (named by the socket that it was for); empty when nothing tells",
+            |r, _| r.owner.map_or(Cell::Null, |o| Cell::str(o.carries.word()))
+        ),
+        col!("task", "", Str, "task that sent it, where that is recorded", |r, _| r
+            .owner
+            .as_ref()
+            .map_or(Cell::Null, |o| Cell::name(&o.task))),
+        col!("pid", "id", I64, "its thread", |r, _| r
+            .owner
+            .map_or(Cell::Null, |o| Cell::thread(o.pid))),
+        col!(
+            "whose_confidence",
+            "",
+            Str,
+            "of connection, carries and task",
+            |r, _| r.owner.map_or(Cell::Null, |o| Cell::str(o.confidence.word()))
+        ),
     ],
 };

@@ -14,10 +14,14 @@ use super::rules::{has_no_route, is_for_another_host, is_too_big};
 use super::tables::DropRow;
 use super::too_big::{self, Message};
 use super::unrouted::{self, By, Sender};
+use crate::confidence::Confidence;
+use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 use crate::reconstruct::skb::Identity;
+use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::whose::{Carries, Known, Owner, Whose};
 
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
@@ -30,11 +34,12 @@ const TIMER_NS: i64 = 200_000;
 
 struct Drops<'i> {
     identity: &'i Identity,
+    tcp: &'i Tcp,
     capture: &'i Capture,
     reasons: Option<&'i ValueTable>,
     names: FxHashMap<u32, String>,
-    /// Device of the last `net_dev_queue` per CPU.
-    queued: FxHashMap<u16, Name>,
+    /// Device and life of the last `net_dev_queue` per CPU.
+    queued: FxHashMap<u16, (Name, Option<SkbId>)>,
     /// Who queued a packet last, by its address.
     senders: FxHashMap<u64, Sender>,
     /// Last expiry of a timer on each CPU: when, its function, its address.
@@ -56,6 +61,10 @@ pub struct Freed {
     unrouted: Vec<(usize, By)>,
     /// Rows of packets larger than an MTU, with what became of the ICMP message.
     too_big: Vec<(usize, Message)>,
+    /// Rows of segments without a life, with the packet that they were cut from.
+    cut_from: FxHashMap<usize, SkbId>,
+    /// Sockets that rows were for, by `rx_sk`.
+    meant_for: FxHashMap<usize, ConnectionId>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -70,7 +79,41 @@ impl Freed {
         otherhost::judge(&mut self.rows, &self.otherhost, known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
+        self.own(known);
         self.rows
+    }
+}
+
+impl Freed {
+    /// Whose what was or may have been lost is: its sender's; where nothing tells of that, the socket's that it was for.
+    fn own(&mut self, known: &Hindsight<'_>) {
+        if self.rows.iter().all(|r| r.expected == Some(true)) {
+            return;
+        }
+        let whose = Whose::of(Known {
+            tx: known.tx,
+            lineage: known.lineage,
+            states: known.states,
+            retransmits: known.retransmits,
+            lives: &known.identity.lives,
+            hops: &known.identity.hops,
+        });
+        for (at, row) in self.rows.iter_mut().enumerate() {
+            if row.expected == Some(true) {
+                continue;
+            }
+            let skb = row.skb_id.or_else(|| self.cut_from.get(&at).copied());
+            let meant_for = || {
+                Some(Owner {
+                    connection: Some(*self.meant_for.get(&at)?),
+                    carries: Carries::Received,
+                    task: Name::default(),
+                    pid: 0,
+                    confidence: Confidence::Strong,
+                })
+            };
+            row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for);
+        }
     }
 }
 
@@ -87,12 +130,12 @@ impl Tracker for Drops<'_> {
 pub fn walk<'f>(
     trace: &'f Trace<'_>,
     capture: &'f Capture,
-    identity: &'f Identity,
+    (identity, tcp): (&'f Identity, &'f Tcp),
     reasons: Option<&'f ValueTable>,
 ) -> impl Walk<Out = Freed> {
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
-        t.queued.insert(e.cpu, Name::new(p.name));
+        t.queued.insert(e.cpu, (Name::new(p.name), t.identity.of(e.index)));
         let pid = e.in_task().then_some(e.pid);
         t.senders.insert(p.skbaddr, Sender { pid, ns: e.ts });
     });
@@ -107,6 +150,7 @@ pub fn walk<'f>(
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
     let t = Drops {
         identity,
+        tcp,
         capture,
         reasons,
         names: FxHashMap::default(),
@@ -138,9 +182,22 @@ impl Drops<'_> {
         let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
         let dev = match location {
-            Some(QDISC_PLACE) if dev.is_empty() => self.queued.get(&e.cpu).copied().unwrap_or_default(),
+            Some(QDISC_PLACE) if dev.is_empty() => {
+                let (dev, skb) = self.queued.get(&e.cpu).copied().unwrap_or_default();
+                if let (None, Some(skb)) = (skb_id, skb) {
+                    self.freed.cut_from.insert(self.freed.rows.len(), skb);
+                }
+                dev
+            }
             _ => dev,
         };
+        if let Some(socket) = p
+            .rx_sk
+            .filter(|sk| *sk != 0)
+            .and_then(|sk| self.tcp.sockets.at(sk, e.ts))
+        {
+            self.freed.meant_for.insert(self.freed.rows.len(), socket);
+        }
         let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
         if has_no_route(reason) {
             let timer = || {
@@ -175,6 +232,7 @@ impl Drops<'_> {
             background: false,
             why,
             confidence,
+            owner: None,
         });
     }
     /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing

@@ -242,6 +242,8 @@ pub struct StateRow {
     pub state: i32,
     /// Name by the recording's own table.
     pub name: &'static str,
+    /// CPU.
+    pub cpu: u16,
 }
 
 /// The view `tcp_states`.
@@ -270,6 +272,7 @@ pub static TCP_STATES: TableDef<StateRow> = TableDef {
             "its name: Open Disorder CWR Recovery Loss, or the TCP state",
             |r, _| Cell::str(r.name)
         ),
+        col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
     ],
 };
 

@@ -300,6 +300,7 @@ impl Tcp {
             kind,
             state,
             name,
+            cpu: e.cpu,
         });
     }
 

@@ -1,6 +1,6 @@
 //! The line on drops.
 
-use super::super::{Tone, sentences};
+use super::super::Tone;
 use crate::analyses::drops::{Drops, Group};
 
 fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
@@ -16,6 +16,7 @@ fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         count,
         first_ns: 0,
         last_ns: 0,
+        of: vec![],
     }
 }
 fn drops(groups: Vec<Group>) -> Drops {
@@ -36,7 +37,7 @@ fn drops(groups: Vec<Group>) -> Drops {
     }
 }
 fn said(groups: Vec<Group>) -> (Tone, String) {
-    sentences::drops(&drops(groups))
+    super::super::drops::drops(&drops(groups))
 }
 
 /// What, where, of which queue, when, and the id of the first.
@@ -57,7 +58,7 @@ fn a_loss_is_named_with_its_place_and_time() {
         lost_within_ns: Some((0, 3_000_000_000)),
         ..drops(vec![group(Some(false), "A", 2)])
     };
-    let (_, s) = sentences::drops(&spread);
+    let (_, s) = super::super::drops::drops(&spread);
     assert!(
         s.starts_with("2 packets were dropped in this host for A at f on rs (from drop:9)"),
         "{s}"

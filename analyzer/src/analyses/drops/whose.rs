@@ -1,0 +1,193 @@
+//! Whose packets a group of drops lost, how many more of the same came there, and in which pattern they were lost.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analyses::tcp::label;
+use crate::facts::{Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::whose::{Carries, Owner, Whose};
+
+/// Share of a group's packets of a kind that must have one end in common for that end to be named.
+const COMMON: f64 = 0.8;
+/// Fewest drops that show a period.
+const PERIODIC: usize = 3;
+/// Fewest drops, and least time between first and last, between which a rate is told.
+const RATE: (usize, i64) = (10, 500_000_000);
+
+/// Dropped packets of one kind that have an end in common.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Lost {
+    /// `data`, `syn`, `datagram`, `received`.
+    pub carries: &'static str,
+    /// Whose: `10.0.0.1:40000 > 10.0.0.2:80`, `to 10.0.0.2:80`, `from 10.0.0.2:80`, `from 10.0.0.2`, `of task/thread`.
+    pub whose: String,
+    /// How many were dropped.
+    pub count: u64,
+    /// How many such packets came to the step before the drop, these among them; `None`: that step is not the same of all.
+    pub came: Option<u64>,
+    /// Every so many of those that came was dropped, without exception.
+    pub every: Option<u64>,
+    /// What of those that came went on between the first drop and the last, bit/s.
+    pub passed_bit_s: Option<f64>,
+}
+
+/// Whose a packet is, as named to people.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum End {
+    Connection(u32),
+    To(IpAddr, u16),
+    From(IpAddr, u16),
+    Host(IpAddr),
+    Thread(String, i32),
+}
+
+/// Names of an owner, the most exact first.
+fn ends(facts: &Facts, owner: &Owner) -> Vec<End> {
+    let Some(c) = owner.connection else {
+        return match (owner.task.is_empty(), owner.pid) {
+            (_, 0) => vec![],
+            (_, pid) => vec![End::Thread(owner.task.text().into_owned(), pid)],
+        };
+    };
+    let Some(row) = facts.connections.get(c.0 as usize) else {
+        return vec![];
+    };
+    let to = row.daddr.map(|a| End::To(a.to_canonical(), row.dport));
+    let from = row.saddr.map(|a| End::From(a.to_canonical(), row.sport));
+    let host = row.saddr.map(|a| End::Host(a.to_canonical()));
+    [Some(End::Connection(c.0)), to, from, host]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn words(facts: &Facts, end: &End) -> String {
+    match end {
+        End::Connection(c) => facts.connections.get(*c as usize).map(label).unwrap_or_default(),
+        End::To(a, port) => format!("to {}", SocketAddr::new(*a, *port)),
+        End::From(a, port) => format!("from {}", SocketAddr::new(*a, *port)),
+        End::Host(a) => format!("from {a}"),
+        End::Thread(task, pid) => match task.as_str() {
+            "" => format!("of thread {pid}"),
+            task => format!("of {task}/{pid}"),
+        },
+    }
+}
+
+/// The ends that most of these have in common, the most exact first, and how many have each.
+fn common(facts: &Facts, owners: &[(&DropRow, Owner)]) -> Vec<(End, usize)> {
+    let mut times: BTreeMap<(usize, End), usize> = BTreeMap::new();
+    for (_, owner) in owners {
+        for (rank, end) in ends(facts, owner).into_iter().enumerate() {
+            *times.entry((rank, end)).or_default() += 1;
+        }
+    }
+    let enough = |n: usize| n as f64 >= COMMON * owners.len() as f64;
+    let fits = times.into_iter().filter(|(_, n)| enough(*n));
+    fits.map(|((_, end), n)| (end, n)).collect()
+}
+
+/// Where the packets were seen last before they were dropped, when that is one step for all.
+fn step(facts: &Facts, skbs: &FxHashSet<SkbId>) -> Option<(&'static str, Name)> {
+    let mut last: FxHashMap<SkbId, &HopRow> = FxHashMap::default();
+    for hop in facts.hops.iter().filter(|h| skbs.contains(&h.skb_id)) {
+        last.insert(hop.skb_id, hop);
+    }
+    let mut steps = last.values().map(|h| (h.kind, h.dev));
+    let first = steps.next()?;
+    (last.len() == skbs.len() && steps.all(|s| s == first)).then_some(first)
+}
+
+/// Every how many: of packets in their order, those at these places were dropped.
+fn period(places: &[usize]) -> Option<u64> {
+    let (first, second) = (places.first()?, places.get(1)?);
+    let gap = second.checked_sub(*first).filter(|g| *g >= 2)?;
+    let even = places
+        .windows(2)
+        .all(|w| matches!(w, [a, b] if b.checked_sub(*a) == Some(gap)));
+    (places.len() >= PERIODIC && even && *first < gap).then_some(gap as u64)
+}
+
+/// What is told of packets that some rows dropped, the most first.
+pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<Lost> {
+    let mut by: BTreeMap<Carries, Vec<(&DropRow, Owner)>> = BTreeMap::new();
+    for row in rows {
+        if let Some(owner) = row.owner {
+            by.entry(owner.carries).or_default().push((row, owner));
+        }
+    }
+    let skbs: FxHashSet<SkbId> = rows.iter().filter_map(|r| r.skb_id).collect();
+    let step = step(facts, &skbs);
+    let mut out: Vec<Lost> = vec![];
+    for (carries, owners) in by {
+        let came = step.filter(|_| carries != Carries::Received);
+        let came = came.map(|step| came_to(facts, whose, carries, step));
+        let of = |(end, count): (End, usize)| {
+            let mut lost = Lost {
+                carries: carries.word(),
+                whose: words(facts, &end),
+                count: count as u64,
+                came: None,
+                every: None,
+                passed_bit_s: None,
+            };
+            if let Some(came) = &came {
+                let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1.contains(&end)).map(|c| c.0).collect();
+                count_of(&of_end, &skbs, carries, &mut lost);
+            }
+            lost
+        };
+        // The end of which the largest part was lost tells most; of equal ones the most exact.
+        let part = |l: &Lost| l.came.map_or(0.0, |came| l.count as f64 / came as f64);
+        let ends = common(facts, &owners).into_iter().map(of);
+        out.extend(ends.reduce(|best, next| if part(&next) > part(&best) { next } else { best }));
+    }
+    out.sort_by_key(|l| std::cmp::Reverse(l.count));
+    out
+}
+
+/// Packets of a kind that came to a step, with their ends.
+fn came_to<'f>(
+    facts: &'f Facts,
+    whose: &Whose<'_>,
+    carries: Carries,
+    step: (&'static str, Name),
+) -> Vec<(&'f HopRow, Vec<End>)> {
+    let there = facts.hops.iter().filter(|h| (h.kind, h.dev) == step);
+    let of = there.filter_map(|h| {
+        let owner = whose.packet(h.skb_id).filter(|o| o.carries == carries)?;
+        Some((h, ends(facts, &owner)))
+    });
+    of.collect()
+}
+
+/// Counts packets that came to a step.
+fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: &mut Lost) {
+    let is_dropped = |h: &HopRow| dropped.contains(&h.skb_id);
+    let places = of.iter().enumerate().filter(|(_, h)| is_dropped(h));
+    let places: Vec<usize> = places.map(|(i, _)| i).collect();
+    // A packet that came by twice, or one that is dropped but did not come, would make this no count of packets.
+    if places.len() as u64 != lost.count {
+        return;
+    }
+    lost.came = Some(of.len() as u64);
+    lost.every = period(&places);
+    let (Some(first), Some(last)) = (places.first(), places.last()) else {
+        return;
+    };
+    let between = of.get(*first..=*last).unwrap_or(&[]);
+    let ns = match (between.first(), between.last()) {
+        (Some(a), Some(b)) => b.time_ns.saturating_sub(a.time_ns),
+        _ => 0,
+    };
+    if places.len() >= RATE.0 && ns >= RATE.1 && carries != Carries::Syn {
+        let passed = between.iter().filter(|h| !is_dropped(h));
+        let bytes: u64 = passed.map(|h| u64::from(h.bytes.unwrap_or(0))).sum();
+        lost.passed_bit_s = Some(bytes as f64 * 8.0 / (ns as f64 / 1e9));
+    }
+}

@@ -1,0 +1,249 @@
+//! Whose a packet is: the socket it is of, the thread that sent it, what it carries.
+//!
+//! In: rows of `tx`, edges, states, retransmissions, lives. Out: an owner for each life asked for. Must not guess: a packet that
+//! nothing ties to a sender has none (pure ACKs, what other hosts sent).
+//!
+//! ```text
+//! life ─ companion, copy, segment of ... ─> row of tx with payload ──────────────────────────────> data of its socket
+//!                                        ├> UDP row of tx ─────────────────────────────────────────> datagram of its thread
+//!                                        └> an original whose first packet left just after a socket
+//!                                           went to SYN_SENT, or just before a SYN was told sent again ─> SYN of that socket
+//! ```
+//! Source: net/ipv4/tcp_ipv4.c `tcp_v4_connect` (the state is set, then the SYN leaves), net/ipv4/tcp_output.c `tcp_retransmit_skb`
+//! (the event follows the frame).
+
+use rustc_hash::FxHashMap;
+
+use crate::confidence::Confidence;
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
+use crate::reconstruct::skb::tables::{HopRow, SkbClass, SkbRow};
+use crate::reconstruct::tcp::states::SYN_SENT;
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, StateRow};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+
+#[cfg(test)]
+mod tests;
+
+/// Longest time from SYN_SENT to the SYN on its device, and from that to the event that tells a SYN sent again, ns.
+const SYN_NS: i64 = 500_000;
+/// Lengths of a SYN with its headers: no options, to IPv6 with all of them and a VLAN tag.
+const SYN_BYTES: std::ops::RangeInclusive<u32> = 54..=98;
+/// Steps from a packet to what it was made of.
+const STEPS: usize = 8;
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Carries {
+    /// Payload of a TCP socket.
+    Data,
+    /// The opening of a TCP connection.
+    Syn,
+    /// A UDP datagram, or a part of one.
+    Datagram,
+    /// Not known: only the socket that it was for.
+    Received,
+}
+
+impl Carries {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Carries::Data => "data",
+            Carries::Syn => "syn",
+            Carries::Datagram => "datagram",
+            Carries::Received => "received",
+        }
+    }
+}
+
+/// Whose a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// Its socket; `None` of UDP, whose sockets no event names.
+    pub connection: Option<ConnectionId>,
+    /// What it carries.
+    pub carries: Carries,
+    /// Task that sent it.
+    pub task: Name,
+    /// Its thread.
+    pub pid: i32,
+    /// Least of the links to it.
+    pub confidence: Confidence,
+}
+
+/// What owners are told from.
+#[derive(Clone, Copy)]
+pub struct Known<'k> {
+    /// Segments and packets sent.
+    pub tx: &'k [TxRow],
+    /// Edges.
+    pub lineage: &'k [LineageRow],
+    /// States of sockets, in time order.
+    pub states: &'k [StateRow],
+    /// What was sent again, in time order.
+    pub retransmits: &'k [RetransmitRow],
+    /// All lives.
+    pub lives: &'k [SkbRow],
+    /// Their steps, in time order.
+    pub hops: &'k [HopRow],
+}
+
+impl<'k> From<&'k Facts> for Known<'k> {
+    fn from(facts: &'k Facts) -> Known<'k> {
+        Known {
+            tx: &facts.tx,
+            lineage: &facts.lineage,
+            states: &facts.tcp_states,
+            retransmits: &facts.retransmits,
+            lives: &facts.skbs,
+            hops: &facts.hops,
+        }
+    }
+}
+
+/// Owners of packets.
+pub struct Whose<'k> {
+    known: Known<'k>,
+    /// Row of `tx` by life.
+    sent: FxHashMap<SkbId, usize>,
+    /// What a life was made of.
+    made_of: FxHashMap<SkbId, (SkbId, Confidence)>,
+    /// SYNs of each original.
+    opened: FxHashMap<SkbId, (ConnectionId, Confidence)>,
+}
+
+impl<'k> Whose<'k> {
+    /// Reads the tables once.
+    pub fn of(known: Known<'k>) -> Whose<'k> {
+        let mut sent = FxHashMap::default();
+        for (at, row) in known.tx.iter().enumerate() {
+            sent.insert(row.skb_id, at);
+            if let Some(original) = row.original {
+                sent.insert(original, at);
+            }
+        }
+        let made_of = known.lineage.iter().filter_map(|l| match l.kind {
+            LineageKind::Gso
+            | LineageKind::QdiscSegment
+            | LineageKind::Fclone
+            | LineageKind::RetransmitCopy
+            | LineageKind::Tap => Some((l.child, (l.parent, l.confidence))),
+            LineageKind::GroMerge | LineageKind::FragList | LineageKind::Coalesce => None,
+        });
+        let mut out = Whose {
+            known,
+            sent,
+            made_of: made_of.collect(),
+            opened: FxHashMap::default(),
+        };
+        out.opened = out.syns();
+        out
+    }
+
+    /// The packet's, when anything tells.
+    pub fn packet(&self, skb: SkbId) -> Option<Owner> {
+        let mut sure = self.known.lives.get(skb.0 as usize).map(|l| l.links)?;
+        let mut at = skb;
+        for _ in 0..STEPS {
+            if let Some(owner) = self.named(at) {
+                return Some(Owner {
+                    confidence: owner.confidence.min(sure),
+                    ..owner
+                });
+            }
+            let (parent, link) = *self.made_of.get(&at)?;
+            (at, sure) = (parent, sure.min(link));
+        }
+        None
+    }
+
+    fn named(&self, skb: SkbId) -> Option<Owner> {
+        let row = self.sent.get(&skb).and_then(|at| self.known.tx.get(*at));
+        let of = |carries, row: &TxRow| Owner {
+            connection: row.connection,
+            carries,
+            task: row.task,
+            pid: row.pid,
+            confidence: row.confidence,
+        };
+        match row {
+            Some(row) if row.kind == TxKind::Tcp && row.connection.is_some() => return Some(of(Carries::Data, row)),
+            Some(row) if row.kind == TxKind::Udp => return Some(of(Carries::Datagram, row)),
+            _ => {}
+        }
+        let (connection, confidence) = *self.opened.get(&skb)?;
+        Some(Owner {
+            connection: Some(connection),
+            carries: Carries::Syn,
+            task: row.map_or(Name::default(), |r| r.task),
+            pid: row.map_or(0, |r| r.pid),
+            confidence,
+        })
+    }
+
+    /// Originals (or, without any, frames) that are SYNs, and whose: the first frame after a socket went to SYN_SENT, and the last
+    /// before the event that tells one sent again. A frame that fits two sockets is neither's.
+    fn syns(&self) -> FxHashMap<SkbId, (ConnectionId, Confidence)> {
+        let sent = self.known.states.iter();
+        let sent = sent.filter(|s| s.kind == "sock" && s.state == SYN_SENT);
+        let again = self.known.retransmits.iter();
+        let again = again.filter(|r| r.class == RetransmitClass::Syn);
+        let moments = sent.map(|s| (s.time_ns, s.connection, Some(s.cpu)));
+        let moments = moments.chain(again.filter_map(|r| Some((r.time_ns, r.connection?, None))));
+        let moments: Vec<(i64, ConnectionId, Option<u16>)> = moments.collect();
+        if moments.is_empty() {
+            return FxHashMap::default();
+        }
+        let mut frames = self.may_be_syns();
+        frames.sort_unstable();
+        let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
+        for (at, connection, first_on) in moments {
+            let frame = match first_on {
+                // Sent by the thread that set the state, which is on that CPU.
+                Some(cpu) => (frames.iter().skip(frames.partition_point(|f| f.0 < at)))
+                    .take_while(|f| f.0 <= at.saturating_add(SYN_NS))
+                    .find(|f| self.queued_on(f) == Some(cpu)),
+                None => (frames.partition_point(|f| f.0 <= at).checked_sub(1))
+                    .and_then(|i| frames.get(i))
+                    .filter(|f| f.0 >= at.saturating_sub(SYN_NS)),
+            };
+            let Some((_, frame)) = frame else { continue };
+            let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
+            let whose = of.entry(original).or_insert(Some(connection));
+            if *whose != Some(connection) {
+                *whose = None;
+            }
+        }
+        let sure = |(skb, whose): (SkbId, Option<ConnectionId>)| Some((skb, (whose?, Confidence::Strong)));
+        of.into_iter().filter_map(sure).collect()
+    }
+
+    /// The CPU of a frame's first step.
+    fn queued_on(&self, (born_ns, frame): &(i64, SkbId)) -> Option<u16> {
+        let from = self.known.hops.partition_point(|h| h.time_ns < *born_ns);
+        let steps = self.known.hops.get(from..)?.iter();
+        let mut steps = steps.take_while(|h| h.time_ns == *born_ns);
+        steps.find(|h| h.skb_id == *frame).map(|h| h.cpu)
+    }
+
+    /// Frames that are as long as a SYN and carry no known payload, by time: companions of originals, where there are any.
+    fn may_be_syns(&self) -> Vec<(i64, SkbId)> {
+        let of = |classes: &[SkbClass]| -> Vec<(i64, SkbId)> {
+            let frames = self.known.lives.iter().filter(|l| {
+                let payload = || {
+                    let original = self.made_of.get(&l.skb_id).map_or(l.skb_id, |(of, _)| *of);
+                    let row = self.sent.get(&original).and_then(|at| self.known.tx.get(*at));
+                    row.is_some_and(|r| r.kind == TxKind::Tcp)
+                };
+                classes.contains(&l.class) && l.bytes.is_some_and(|b| SYN_BYTES.contains(&b)) && !payload()
+            });
+            frames.map(|l| (l.birth_ns, l.skb_id)).collect()
+        };
+        match of(&[SkbClass::TxClone]) {
+            none if none.is_empty() => of(&[SkbClass::TxOther, SkbClass::Tx]),
+            clones => clones,
+        }
+    }
+}

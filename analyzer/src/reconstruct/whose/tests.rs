@@ -1,0 +1,94 @@
+//! In the order of events of real recordings (6.18).
+
+use crate::facts::Facts;
+use crate::reconstruct::whose::Carries;
+use crate::testing::tcp::{SOCK, Sock};
+use crate::testing::{Ctx, FCLONE, N, S, Script};
+
+const T: u64 = 1_000_000_000;
+const A: u64 = 0xffff_8881_0000_0000;
+const RULE: u64 = 0xffff_ffff_8100_0000;
+const OTHER: Sock = Sock {
+    sk: 0xffff_8880_2000_0000,
+    cookie: 78,
+    sport: 40_001,
+    dport: 443,
+};
+
+fn script() -> Script {
+    let mut s = Script::new("6.18.44", &[]);
+    s.symbol(RULE, "nft_do_chain");
+    for k in 1..5u64 {
+        s.ev(
+            k * 10,
+            0,
+            Ctx::Task(1),
+            "tcp:tcp_sendmsg_locked",
+            &[("skb_addr", N(A + k * 0x10000))],
+        );
+        frame(&mut s, k * 10 + 1, 0, A + k * 0x10000 + FCLONE, 366);
+    }
+    s
+}
+fn frame(s: &mut Script, ts: u64, cpu: usize, addr: u64, len: u64) {
+    let v = [("skbaddr", N(addr)), ("len", N(len)), ("name", S("eth0"))];
+    s.ev(ts, cpu, Ctx::Task(1), "net:net_dev_queue", &v);
+}
+fn dropped(s: &mut Script, ts: u64, cpu: usize, addr: u64) {
+    let v = [
+        ("skbaddr", N(addr)),
+        ("location", N(RULE)),
+        ("protocol", N(0x0800)),
+        ("reason", N(6)),
+    ];
+    s.ev(ts, cpu, Ctx::Soft(1), "skb:kfree_skb", &v);
+}
+/// What each dropped packet carries, and the local port of whose it is.
+fn told(f: &Facts) -> Vec<Option<(Carries, Option<u16>)>> {
+    let port = |c: crate::facts::ConnectionId| f.connections[c.0 as usize].sport;
+    f.drops
+        .iter()
+        .map(|d| d.owner.map(|o| (o.carries, o.connection.map(port))))
+        .collect()
+}
+
+/// Two CPUs open connections within microseconds: each SYN is of the socket whose state that CPU set, whatever order they leave in.
+#[test]
+fn a_syn_is_of_the_socket_that_its_cpu_opened() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
+    OTHER.state(&mut s, T + 5, 1, Ctx::Task(2), 7, 2);
+    // The second one is faster.
+    frame(&mut s, T + 10, 1, A + 0x90000 + FCLONE, 74);
+    frame(&mut s, T + 20, 0, A + 0xa0000 + FCLONE, 74);
+    dropped(&mut s, T + 30, 0, A + 0xa0000 + FCLONE);
+    dropped(&mut s, T + 40, 1, A + 0x90000 + FCLONE);
+    let expect = [SOCK, OTHER].map(|o| Some((Carries::Syn, Some(o.sport))));
+    assert_eq!(told(&s.facts()), expect);
+}
+
+/// Nothing ties a frame to a socket that opened long before, or one of another length: it has no owner.
+#[test]
+fn what_nothing_ties_to_a_socket_has_no_owner() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
+    frame(&mut s, T + 600_000, 0, A + 0x90000 + FCLONE, 74);
+    dropped(&mut s, T + 600_010, 0, A + 0x90000 + FCLONE);
+    OTHER.state(&mut s, T + 700_000, 0, Ctx::Task(1), 7, 2);
+    frame(&mut s, T + 700_010, 0, A + 0xa0000 + FCLONE, 1514);
+    dropped(&mut s, T + 700_020, 0, A + 0xa0000 + FCLONE);
+    assert_eq!(told(&s.facts()), [None, None]);
+}
+
+/// A frame that fits the opening of one socket and the SYN sent again of another is neither's.
+#[test]
+fn a_frame_of_two_sockets_is_neithers() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
+    OTHER.state(&mut s, T + 5, 1, Ctx::Task(2), 7, 2);
+    frame(&mut s, T + 10, 0, A + 0x90000 + FCLONE, 74);
+    let v = [("state", N(2))];
+    OTHER.retransmit(&mut s, T + 20, 0, Ctx::Soft(1), A + 0xa0000, &v);
+    dropped(&mut s, T + 30, 0, A + 0x90000 + FCLONE);
+    assert_eq!(told(&s.facts()), [None]);
+}
