@@ -167,6 +167,11 @@ pub(super) fn metrics(
     let (b, a) = (tables(before), tables(after));
     let mut names: BTreeSet<&Which> = b.iter().chain(&a).flat_map(BTreeMap::keys).collect();
     names.retain(|which| !is_of_one_device(which, &b, &a));
+    // What TCP smooths over many segments says nothing more than the segments' own times.
+    let timed = |side: &[Table]| count(side, &Which::new("tx", "network")) >= PERCENTS[0].1;
+    if timed(&b) && timed(&a) {
+        names.remove(&Which::new("tcp", "srtt"));
+    }
     let starts = parity::other_starts(before, after);
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
@@ -226,13 +231,17 @@ pub(super) fn withheld_total(ledger: &str, withheld: &[Withheld]) -> Option<Stri
     withheld.iter().any(|w| w.metric == total).then_some(total)
 }
 
+/// Values of a metric.
+fn count(side: &[Table], which: &Which) -> usize {
+    side.iter().filter_map(|t| t.get(which)).map(|v| v.at.len()).sum()
+}
+
 /// Whether a metric of one device has the same values as the metric of all devices: that would be told twice.
 fn is_of_one_device(which: &Which, before: &[Table], after: &[Table]) -> bool {
     let all = Which {
         dev: None,
         ..which.clone()
     };
-    let count = |side: &[Table], w: &Which| side.iter().filter_map(|t| t.get(w)).map(|v| v.at.len()).sum::<usize>();
     let same = |side: &[Table]| count(side, which) == count(side, &all);
     which.dev.is_some() && same(before) && same(after)
 }

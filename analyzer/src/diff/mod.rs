@@ -145,11 +145,17 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             rates = rates::rates(b, a, options, &mut withheld);
         }
     }
+    let mut breakdowns = match prevented {
+        Some(_) => vec![],
+        None => breakdown::breakdowns(b, a),
+    };
+    breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
     let tests = adjust(&mut metrics, &mut rates);
     for m in &mut metrics {
         m.judge(options, tests);
     }
     for r in &mut rates {
+        r.adds(&breakdowns);
         r.judge(options, tests);
     }
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
@@ -159,11 +165,6 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix.to_owned());
         }
     }
-    let mut breakdowns = match prevented {
-        Some(_) => vec![],
-        None => breakdown::breakdowns(b, a),
-    };
-    breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = setting_changes(before, after);

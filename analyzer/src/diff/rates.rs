@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::breakdown::Breakdown;
 use super::compare::{BLOCKS, POWER};
 pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted, segments_again};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{Withheld, answers, parity, slices};
-use crate::stat::{Cluster, Compared, Floor, Ratio, compare, t_quantile_two_sided};
+use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -58,9 +59,20 @@ pub struct Rate {
     error: f64,
     #[serde(skip)]
     df: f64,
+    /// Of units that meet a stage: the ledger's mean before, and what the stage adds to it, ns.
+    #[serde(skip)]
+    adds: Option<(f64, f64)>,
 }
 
 impl Rate {
+    /// Takes what the stage of `rx.met_...` adds to the mean unit.
+    pub(super) fn adds(&mut self, of: &[Breakdown]) {
+        self.adds = of.iter().find_map(|ledger| {
+            let stage = self.metric.strip_prefix(ledger.ledger)?.strip_prefix(".met_")?;
+            let part = ledger.parts.iter().find(|p| p.stage == stage)?;
+            Some((ledger.before_ns, part.added_ns()))
+        });
+    }
     /// The word in tables: of what is not called a change, also why.
     pub fn word(&self) -> &'static str {
         self.outcome
@@ -95,7 +107,11 @@ impl Rate {
         self.significant = self.p_adjusted <= o.level;
         let seen_from = ((t - z) * self.error).max(self.threshold);
         self.minimum_detectable = (self.significant || self.difference.abs() <= seen_from).then_some(seen_from);
-        let changed = self.significant && self.difference.abs() >= self.threshold;
+        // That more units meet a stage matters by what it makes of the mean.
+        let matters = self
+            .adds
+            .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
+        let changed = self.significant && self.difference.abs() >= self.threshold && matters;
         self.outcome = match (changed, self.more_is_worse, self.difference > 0.0) {
             (false, _, _) => Outcome::Same,
             (true, false, _) => Outcome::Changed,
@@ -109,6 +125,9 @@ impl Rate {
 fn t_quantile_one_sided(p: f64) -> f64 {
     t_quantile_two_sided(2.0 * (1.0 - p), 1e6)
 }
+
+/// Degrees of freedom of the finest cut: what a permutation of blocks sees is as sharp.
+const FINEST_DF: f64 = (BLOCKS[0] - 1) as f64;
 
 /// The rate of calls that sent segments again.
 const RETRANSMITS: &str = "tcp.retransmits";
@@ -185,8 +204,18 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
     let at = |cut: usize| {
         let clusters =
             |side: &[Counted]| -> Vec<Cluster> { side.iter().flat_map(|c| c.clusters(key, per, cut)).collect() };
-        let (b, a) = (Ratio::of(&clusters(before))?, Ratio::of(&clusters(after))?);
-        Some((b, a, compare(&b, &a, floor)))
+        let (before, after) = (clusters(before), clusters(after));
+        let (b, a) = (Ratio::of(&before)?, Ratio::of(&after)?);
+        let mut compared = compare(&b, &a, floor);
+        // A t with the few degrees of freedom of the coarsest cut sees no burst more than this does, and much less else.
+        if floor == Floor::Events
+            && !groups
+            && Some(&cut) == BLOCKS.last()
+            && let Some(p) = permuted(&before, &after)
+        {
+            (compared.p, compared.df) = (p, compared.df.max(FINEST_DF));
+        }
+        Some((b, a, compared))
     };
     let all: Vec<(Ratio, Ratio, Compared)> = cuts.iter().filter_map(|c| at(*c)).collect();
     let (b, a, least) = all.into_iter().max_by(|x, y| x.2.p.total_cmp(&y.2.p))?;
@@ -206,6 +235,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         more_is_worse: key.more_is_worse,
         error: least.error,
         df: least.df,
+        adds: None,
     })
 }
 

@@ -10,6 +10,7 @@
 mod blocks;
 mod distribution;
 mod effect;
+mod permutation;
 mod radix;
 mod ratio;
 mod several;
@@ -20,6 +21,7 @@ mod tests;
 pub use blocks::{At, Blocked, SplitMix64, block_of};
 pub use distribution::{Bin, Distribution, nearest_rank};
 pub use effect::cliffs_delta;
+pub use permutation::permuted;
 pub use radix::sort_by_key;
 pub use ratio::{Cluster, Compared, Floor, Ratio, compare};
 pub use several::holm;

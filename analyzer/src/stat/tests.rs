@@ -242,3 +242,45 @@ fn nearest_rank_is_the_quantile_of_a_distribution() {
         }
     }
 }
+
+fn blocks_of(events: &[u32]) -> Vec<Cluster> {
+    let one = |y: &u32| Cluster {
+        y: f64::from(*y),
+        n: 100.0,
+    };
+    events.iter().map(one).collect()
+}
+
+/// Against counts made by hand: of the divisions of ten and ten blocks, one and its mirror have all events on one side.
+#[test]
+fn divisions_of_blocks_are_counted_exactly() {
+    let p = |before: &[u32], after: &[u32]| permuted(&blocks_of(before), &blocks_of(after)).unwrap();
+    let all = 184_756.0;
+    assert_eq!(p(&[0; 10], &[4; 10]), 2.0 / all);
+    // Nine blocks with events: the tenth is any of the eleven without.
+    assert_eq!(p(&[0; 10], &[4, 4, 4, 4, 4, 4, 4, 4, 4, 0]), 22.0 / all);
+    // One burst is in one block, whosever it is.
+    assert_eq!(p(&[0; 10], &[0, 0, 50, 0, 0, 0, 0, 0, 0, 0]), 1.0);
+    assert_eq!(p(&[3; 10], &[3; 10]), 1.0);
+    assert!(permuted(&blocks_of(&[0; 11]), &blocks_of(&[1; 10])).is_none());
+    assert!(permuted(&[], &blocks_of(&[1; 10])).is_none());
+}
+
+/// Sides that are alike, in bursts or not: at most 5 in 100 have a p of 0.05 or less.
+#[test]
+fn alike_sides_differ_no_oftener_than_stated() {
+    let mut random = SplitMix64::seeded([11]);
+    for burst in [1u32, 6] {
+        let mut side = || -> Vec<u32> {
+            let happening = |r: usize| if r < 3 { burst } else { 0 };
+            (0..8)
+                .map(|_| (0..5).map(|_| happening(random.below(10))).sum())
+                .collect()
+        };
+        let small = (0..400)
+            .filter(|_| permuted(&blocks_of(&side()), &blocks_of(&side())).unwrap() <= 0.05)
+            .count();
+        // 20 are expected; three standard deviations more are 33.
+        assert!(small <= 33, "{small} of 400 at bursts of {burst}");
+    }
+}
