@@ -44,7 +44,7 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
     let ((polls, neighbours), (timers, opens)) = rayon::join(
         || {
             (
-                polls.rows(of_polls, &softirqs.0, &comms),
+                polls.rows(of_polls, &softirqs.0, (&comms, &threads)),
                 neighbours::walk(trace, &comms),
             )
         },

@@ -19,12 +19,14 @@ mod sockets;
 #[cfg(test)]
 mod tests;
 mod unanswered;
+mod way;
 
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
 pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
 pub use unanswered::Unanswered;
+pub use way::Place;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
 pub const OVERLAP_SHARE: f64 = 0.1;

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
+use super::way::{Place, place};
 use crate::Name;
 use crate::confidence::speak_for_all;
 use crate::facts::{ConnectionId, Facts};
@@ -62,6 +63,8 @@ pub struct Awaited {
     pub slowest_back_ns: i64,
     /// What held the requests in this host's stack on the way there longest (a stage of `tx`), ns.
     pub slowest_held: Option<(&'static str, i64)>,
+    /// Where most of the longer of the two ways was, when it is followed to one place.
+    pub slowest_place: Option<Place>,
     /// Median of the time that is not the peer's application, of all paired ones, ns.
     pub way_p50_ns: Option<i64>,
     /// Smallest smoothed round trip of these sockets, ns.
@@ -154,6 +157,7 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
         slowest_peer_ns: 0,
         slowest_back_ns: 0,
         slowest_held: None,
+        slowest_place: None,
         way_p50_ns: None,
         rtt_min_ns: rtt.map(|us| i64::from(us).saturating_mul(1000)),
     };
@@ -177,6 +181,14 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
         .map(|(_, r, _)| ((r.connection, r.send_ns), ()))
         .collect();
     out.slowest_held = held(facts, &sends);
+    let there = out.slowest_there_ns >= out.slowest_back_ns;
+    let ways = slowest.iter().filter_map(|(_, r, p)| match there {
+        true => Some((p.connection, r.send_ns, r.send_ns.saturating_add(p.there_ns))),
+        false => r
+            .ready_ns
+            .map(|ready| (r.connection, ready.saturating_sub(p.back_ns), ready)),
+    });
+    out.slowest_place = place(facts, &ways.collect::<Vec<_>>());
     Some(out)
 }
 

@@ -5,6 +5,8 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod way;
+
 const MS: i64 = 1_000_000;
 
 /// A server's turnaround of which all but 10 us was asleep in a call.

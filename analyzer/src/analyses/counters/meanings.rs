@@ -22,7 +22,7 @@ const NAMED: [(&str, Meaning, &str); 71] = [
     (
         "TcpExtListenOverflows",
         Lost,
-        "connections that a full accept queue turned away: the listener accepts too slowly, or its backlog is small",
+        "SYNs and handshakes that a full accept queue turned away, every try of a connection: the listener accepts too slowly, or its backlog is small",
     ),
     (
         "TcpExtListenDrops",

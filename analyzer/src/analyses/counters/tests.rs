@@ -194,8 +194,7 @@ fn what_was_counted_as_lost_is_in_the_verdict() {
     ]);
     assert_eq!(said.tone, Tone::Bad);
     let card = "card lost packets before any event could tell: rx_missed_errors of eth0 rose by 2";
-    let away =
-        "connections that a full accept queue turned away: the listener accepts too slowly, or its backlog is small";
+    let away = "SYNs and handshakes that a full accept queue turned away, every try of a connection: the listener accepts too slowly, or its backlog is small";
     let sentence = format!("A {card}. TcpExtListenOverflows rose by 3: {away}.");
     assert!(said.sentence.ends_with(&sentence), "{}", said.sentence);
     assert_eq!(said.headline, format!("{card}; 3 {away}"));

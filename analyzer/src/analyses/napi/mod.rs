@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::analyses::{Outcome, reasons};
 use crate::facts::Facts;
+use crate::name::Name;
 use crate::reconstruct::context::{PARTS, Part, RunBy};
 use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{NET_RX, VECTORS};
@@ -54,6 +55,21 @@ pub struct CpuVector {
     pub waited_for: BTreeMap<&'static str, i64>,
 }
 
+/// A NAPI thread.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct NapiThread {
+    /// Device it polls.
+    pub dev: String,
+    /// `task/thread`.
+    pub task: String,
+    /// Its polls.
+    pub polls: u64,
+    /// From being woken to running, of polls before which that is known.
+    pub wait: Distribution,
+    /// Who ran longest on its CPU meanwhile, and their share of all its waits, most first; `swapper`: nobody.
+    pub behind: Vec<(String, f64)>,
+}
+
 /// NET_RX runs stopped by their limits.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Squeezes {
@@ -74,6 +90,8 @@ pub struct Napi {
     pub devices: Vec<DevicePolls>,
     /// Per CPU and vector.
     pub cpus: Vec<CpuVector>,
+    /// Threads that poll in place of softirqs, the longest wait first.
+    pub threads: Vec<NapiThread>,
     /// Runs stopped by netdev_budget or netdev_budget_usecs.
     pub squeezes: Squeezes,
 }
@@ -87,6 +105,7 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     Outcome::Findings(Napi {
         devices,
         cpus,
+        threads: threads(facts),
         squeezes: squeezes(facts),
     })
 }
@@ -119,11 +138,44 @@ fn squeezes(facts: &Facts) -> Squeezes {
     }
 }
 
+fn threads(facts: &Facts) -> Vec<NapiThread> {
+    type Acc = (u64, Vec<i64>, BTreeMap<Name, i64>);
+    let mut by: BTreeMap<(Name, Name, i32), Acc> = BTreeMap::new();
+    for (poll, thread) in facts.polls.iter().filter_map(|p| Some((p, p.threaded.as_ref()?))) {
+        let (polls, waits, behind) = by.entry((poll.dev, thread.task, thread.pid)).or_default();
+        *polls += 1;
+        if let Some(ns) = thread.wait_ns {
+            waits.push(ns);
+            let sum = behind.entry(thread.behind).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
+    let mut out: Vec<NapiThread> = vec![];
+    for ((dev, task, pid), (polls, waits, behind)) in by {
+        let whole = waits.iter().sum::<i64>().max(1) as f64;
+        let known = behind.into_iter().filter(|(who, ns)| !who.is_empty() && *ns > 0);
+        let mut behind: Vec<(String, f64)> = known
+            .map(|(who, ns)| (who.text().into_owned(), ns as f64 / whole))
+            .collect();
+        behind.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let unknown = polls - waits.len() as u64;
+        out.push(NapiThread {
+            dev: dev.text().into_owned(),
+            task: format!("{}/{pid}", task.text()),
+            polls,
+            wait: Distribution::of(waits, unknown),
+            behind,
+        });
+    }
+    out.sort_by_key(|t| std::cmp::Reverse(t.wait.max_ns));
+    out
+}
+
 /// The device's figures, polls by work, durations.
 type Acc = (DevicePolls, BTreeMap<i32, u64>, Vec<i64>);
 
 fn devices(facts: &Facts) -> Vec<DevicePolls> {
-    let mut by: BTreeMap<crate::name::Name, Acc> = BTreeMap::new();
+    let mut by: BTreeMap<Name, Acc> = BTreeMap::new();
     for p in &facts.polls {
         let (d, work, durations) = by.entry(p.dev).or_insert_with(|| {
             let empty = DevicePolls {

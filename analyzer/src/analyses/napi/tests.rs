@@ -20,6 +20,7 @@ fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64, work: Option<i32>) -> Po
         context: PollContext::Softirq,
         run_by: RunBy::IrqTail,
         flush_end_ns: None,
+        threaded: None,
         confidence: Confidence::Strong,
     }
 }

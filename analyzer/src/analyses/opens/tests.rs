@@ -92,3 +92,37 @@ fn a_call_without_a_socket_is_no_attempt() {
         "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH)."
     );
 }
+
+/// What came to a connection that this host had closed is told, as its sender notices; a RST for another reason is not.
+#[test]
+fn a_segment_for_a_closed_connection_is_told() {
+    let ends = |port: u16| Some(("10.0.0.2".parse().unwrap(), port));
+    let sent = |n: u16, reason: &str| crate::reconstruct::opens::tables::ResetRow {
+        time_ns: i64::from(n),
+        received: false,
+        connection: None,
+        from: ends(80),
+        to: ends(40_000 + n),
+        reason: reason.into(),
+        sender: crate::reconstruct::opens::tables::Sender::Here,
+        confidence: crate::Confidence::Certain,
+    };
+    let said = |reason: &str| {
+        let mut f = crate::facts::Facts::empty();
+        f.resets = (0..3).map(|n| sent(n, reason)).collect();
+        f.opens = vec![];
+        f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+        let answers = crate::analyses::answer(&f);
+        let line = answers.verdict.iter().find(|l| l.subject == "opens").unwrap().clone();
+        (line.tone, line.sentence)
+    };
+    let (tone, s) = said("TCP_TIMEWAIT_SOCKET");
+    assert_eq!(tone, crate::analyses::verdict::Tone::Notice, "{s}");
+    assert!(
+        s.starts_with(
+            "3 RSTs were sent by this host for as many segments of connections that it had closed itself before"
+        ),
+        "{s}"
+    );
+    assert_eq!(said("NO_SOCKET").0, crate::analyses::verdict::Tone::Ok);
+}

@@ -87,6 +87,9 @@ pub struct Tcp {
     pub retransmits_solid: u64,
     /// Rise of `TcpExtTCPTimeouts` over all namespaces; `None` where the snapshots do not tell.
     pub timeouts_counted: Option<u64>,
+    /// Rise of `TcpExtTCPDSACKRecv` over all namespaces: segments of which the peer said that it had them twice; `None` where the
+    /// snapshots do not tell.
+    pub needless: Option<u64>,
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
 }
@@ -101,6 +104,11 @@ impl Tcp {
     pub fn refuted(&self) -> Option<(u64, u64)> {
         let classed = self.retransmits.get(RetransmitClass::Rto.word()).copied()?;
         self.timeouts_counted.filter(|n| *n < classed).map(|n| (classed, n))
+    }
+    /// How many of the segments sent again the peers had already, as the kernel counted, where that is most of them.
+    pub fn mostly_needless(&self) -> Option<u64> {
+        let needless = self.needless?.min(self.retransmit_segments);
+        (needless > 0 && needless.saturating_mul(2) > self.retransmit_segments).then_some(needless)
     }
     /// `7 segments were sent again by 3 calls`, as far as is known.
     pub fn sent_again(&self) -> String {
@@ -199,15 +207,23 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         connections,
         retransmits,
         retransmits_solid,
-        timeouts_counted: timeouts(facts),
+        timeouts_counted: risen(facts, "TcpExtTCPTimeouts"),
+        needless: risen(facts, "TcpExtTCPDSACKRecv"),
         sawtooths,
     })
 }
 
-/// What the kernel counted of timeouts. A counter that is 0 has no row; one of a namespace that came or went has no rise.
-fn timeouts(facts: &Facts) -> Option<u64> {
-    facts.counters.iter().find(|c| c.source == "netstat")?;
-    let mut all = facts.counters.iter().filter(|c| c.name == "TcpExtTCPTimeouts");
+/// By how much a counter of TCP rose in all namespaces. A counter that is 0 has no row, so a namespace is known by its others: one of
+/// which nothing was read at both ends (it came or went meanwhile) may have counted anything.
+fn risen(facts: &Facts, name: &str) -> Option<u64> {
+    let mut whole: BTreeMap<Option<u64>, bool> = BTreeMap::new();
+    for c in facts.counters.iter().filter(|c| c.source == "netstat") {
+        *whole.entry(c.netns).or_default() |= c.start.is_some() && c.end.is_some();
+    }
+    if whole.is_empty() || whole.values().any(|read| !read) {
+        return None;
+    }
+    let mut all = facts.counters.iter().filter(|c| c.name == name);
     all.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 

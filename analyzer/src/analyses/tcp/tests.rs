@@ -271,4 +271,11 @@ fn the_kernels_count_of_timeouts_refutes() {
     assert_eq!(rto(vec![probes(), timeouts(Some(4))]), Some((2, 1)));
     assert_eq!(rto(vec![probes(), timeouts(Some(5))]), None);
     assert_eq!(rto(vec![probes(), timeouts(None)]), None);
+    // Nothing of another namespace was read at the end: what was counted there is not known.
+    let other = CounterRow {
+        netns: Some(2),
+        ..counter("TcpExtTCPPureAcks", Some(40), None)
+    };
+    let known = rto(vec![counter("TcpExtTCPPureAcks", Some(1), Some(9)), other]);
+    assert_eq!(known, None);
 }

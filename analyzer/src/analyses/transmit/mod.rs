@@ -26,10 +26,12 @@ mod queues;
 mod senders;
 #[cfg(test)]
 mod tests;
+mod tiny;
 
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
 pub use senders::{CONNECTIONS, Flight, Sender};
+pub use tiny::Tiny;
 
 /// The event that tells of ACKs.
 const ACKS: &str = "tcp:tcp_probe";
@@ -68,6 +70,8 @@ pub struct Transmit {
     pub connections: Vec<Sender>,
     /// Queues of devices, the longest wait first.
     pub queues: Vec<DeviceQueue>,
+    /// The connection with most segments that carry next to nothing, one way.
+    pub tiny: Option<Tiny>,
     /// Device to ACK by remote address, of solid segments never sent again.
     pub rtt_by_host: BTreeMap<String, Distribution>,
     /// First transmission to the last one, of acknowledged segments sent again, by why the last time (class of `retransmits`).
@@ -115,6 +119,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         dropped: counts.dropped,
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
+        tiny: tiny::tiny(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

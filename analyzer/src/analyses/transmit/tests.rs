@@ -345,3 +345,40 @@ fn the_longest_queue_is_named_with_its_rate() {
         line.sentence
     );
 }
+
+/// A write for each byte, one way; a request of a byte that waits for its answer each time is none of it.
+#[test]
+fn next_to_nothing_in_each_segment_is_told() {
+    let sent = |n: u32| TxRow {
+        bytes: Some(if n % 20 == 0 { 900 } else { 1 }),
+        t_sched_ns: i64::from(n) * 1_000_000,
+        ..segment(n, TxEnd::Acked, &[(Stage::Network, 20)], Certain)
+    };
+    let mut f = Facts::empty();
+    f.tx = (0..1001).map(sent).collect();
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    let tiny = t.tiny.unwrap();
+    assert_eq!((tiny.segments, tiny.p50_bytes, tiny.per_s), (1001, 1, 1001.0));
+    let answered = |n: i64| crate::reconstruct::application::tables::ResponseRow {
+        connection: ConnectionId(3),
+        pid: 7,
+        task: Name::new(b"curl"),
+        send_ns: n,
+        ready_ns: Some(n + 1),
+        read_ns: n + 2,
+        complete_ns: Some(n + 1),
+        reads: 1,
+        sends: 1,
+        peer: None,
+        overlap: false,
+        confidence: Certain,
+    };
+    f.responses = (0..900).map(answered).collect();
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    assert_eq!(t.tiny, None);
+    // Few, or slow: nobody minds.
+    f.responses.clear();
+    f.tx.truncate(400);
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    assert_eq!(t.tiny, None);
+}

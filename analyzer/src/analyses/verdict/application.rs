@@ -225,6 +225,25 @@ fn held_before(c: &Awaited, way: i64) -> Option<String> {
     most.then(|| stage.replace('_', " "))
 }
 
+/// Where the longer of the two ways was, in words.
+fn on_the_way(c: &Awaited) -> Option<String> {
+    let p = c.slowest_place.as_ref()?;
+    let share = p.share * 100.0;
+    Some(match p.to.as_str() {
+        "" => {
+            let kind = match p.qdisc.as_str() {
+                "" => String::new(),
+                kind => format!(" ({kind})"),
+            };
+            let filled = p.filled_by.as_ref().map_or_else(String::new, |(who, part)| {
+                format!(", of whose bytes {:.0} % were {who}", part * 100.0)
+            });
+            format!(", {share:.0} % of it in the queue of {}{kind}{filled}", p.dev)
+        }
+        to => format!(", {share:.0} % of it between {} and {to}", p.dev),
+    })
+}
+
 /// What is worth a look, for the head of the page: whose time it was, where both ends tell.
 pub(super) fn headline(a: &Application) -> String {
     let parts = a.awaited.as_ref().filter(|_| slow_parts(a)).map(|c| {
@@ -249,15 +268,22 @@ fn of_answers(a: &Application) -> String {
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
     let share = |ns: i64| ns as f64 / whole * 100.0;
     let (there, back, theirs) = (c.slowest_there_ns, c.slowest_back_ns, c.slowest_peer_ns);
+    // The slowest of all may be one whose server's part is not known.
+    let of = match c.response.n.saturating_sub(c.paired) {
+        0 => "of the slow ones' time".to_owned(),
+        n => format!("of the time of the slowest whose server's part is known (not of {n} others)"),
+    };
     let whose = if theirs as f64 >= MOSTLY * whole {
         let doing = a.answered.as_ref().map(doing).filter(|d| !d.is_empty());
         let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
-        format!("{:.1} % of the slow ones' time in the server{doing}", share(theirs))
+        format!("{:.1} % {of} in the server{doing}", share(theirs))
     } else if there >= back {
-        let held = held_before(c, way).map_or_else(String::new, |stage| format!(", held before the device by {stage}"));
-        format!("{:.1} % of the slow ones' time on the way there{held}", share(there))
+        let held = held_before(c, way).map(|stage| format!(", held before the device by {stage}"));
+        let held = held.or_else(|| on_the_way(c)).unwrap_or_default();
+        format!("{:.1} % {of} on the way there{held}", share(there))
     } else {
-        format!("{:.1} % of the slow ones' time on the way back", share(back))
+        let place = on_the_way(c).unwrap_or_default();
+        format!("{:.1} % {of} on the way back{place}", share(back))
     };
     format!(
         "answers took p50 {}, max {}, {whose}",
@@ -293,11 +319,16 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         );
         return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
     }
-    let held = held_before(c, way).map_or_else(String::new, |stage| {
-        format!(", most of it held in this host before the device ({stage})")
-    });
+    let held = held_before(c, way).map(|stage| format!(", most of it held in this host before the device ({stage})"));
+    let place = held.or_else(|| on_the_way(c)).unwrap_or_default();
+    let there = c.slowest_there_ns >= c.slowest_back_ns;
+    let (first, second) = if there {
+        (place, String::new())
+    } else {
+        (String::new(), place)
+    };
     let sentence = format!(
-        "{head}; {slow} {:.1} % of the time was the server's; the way there took {:.1} %, the way back {:.1} %{held}.",
+        "{head}; {slow} {:.1} % of the time was the server's; the way there took {:.1} %{first}, the way back {:.1} %{second}.",
         share(c.slowest_peer_ns),
         share(c.slowest_there_ns),
         share(c.slowest_back_ns),

@@ -13,6 +13,9 @@ const PLACES: [(&str, &str); 2] = [
         "connection tracking, such as a full table, or iptables-legacy, or before Linux 6.7 nftables",
     ),
 ];
+/// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
+const NO_ROUTE: &str = "IP_OUTNOROUTES";
+const FEW: u64 = 2;
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
 /// Groups of drops named one by one.
@@ -168,7 +171,12 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 when(d),
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
             );
-            (Tone::Bad, s)
+            // One or two segments of sockets whose route went: what tears a network down does that.
+            let torn_down = d.lost <= FEW
+                && lost
+                    .iter()
+                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
+            (if torn_down { Tone::Notice } else { Tone::Bad }, s)
         }
     }
 }

@@ -150,7 +150,7 @@ pub fn answer(
     };
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
-    let lost = get(drops).is_ok_and(|d| drops::drops(d).0 == Tone::Bad);
+    let lost = get(drops).is_ok_and(|d| d.lost > 0);
     let by_events = lost.then(|| drops_line.headline.clone());
     let by_counters = [sentences::the_card(counted), counted::headline(counted)];
     let why = neighbours::headline(spells);
@@ -183,7 +183,10 @@ pub fn answer(
         ),
         in_words(drops_line, Some(dropped.join("; "))),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
-        line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
+        in_words(
+            line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
+            napi.findings().map(sentences::napi_headline),
+        ),
     ]
 }
 

@@ -4,6 +4,8 @@ use super::sentences::{counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone};
 use crate::analyses::opens::{Failed, Opens, Reset};
 
+/// Reason of a RST for what came to a connection in TIME_WAIT (include/net/rstreason.h).
+const CLOSED: &str = "TIMEWAIT";
 /// Groups that are named.
 const NAMED: usize = 2;
 
@@ -70,8 +72,20 @@ fn reset(r: &Reset) -> Option<String> {
         )),
         (true, "peer") => Some(format!("{n} {was} reset by the peer")),
         (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
+        (false, _) if r.reason.contains(CLOSED) => Some(format!(
+            "{} sent by this host {} segments of connections that it had closed itself before ({}{})",
+            counted(r.resets, "RST was", "RSTs were"),
+            if r.resets == 1 { "for" } else { "for as many" },
+            if r.resets == 1 { "" } else { "first " },
+            r.label
+        )),
         (false, _) => None,
     }
+}
+
+/// A RST that a program at the other end notices: what it sent had no reader any more.
+fn unread(r: &Reset) -> bool {
+    !r.received && r.reason.contains(CLOSED)
 }
 
 fn slow(o: &Opens) -> bool {
@@ -94,7 +108,10 @@ fn delayed(o: &Opens) -> Option<String> {
 pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let tone = match () {
         () if o.failed.iter().any(unmeant) || o.resets.iter().any(|r| r.received && r.sender == "between") => Tone::Bad,
-        () if o.failed.iter().any(|f| !f.to.is_empty()) || slow(o) || o.resets.iter().any(|r| r.received) => {
+        () if o.failed.iter().any(|f| !f.to.is_empty())
+            || slow(o)
+            || o.resets.iter().any(|r| r.received || unread(r)) =>
+        {
             Tone::Notice
         }
         () => Tone::Ok,
@@ -125,9 +142,10 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     );
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
     let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
+    let sent: u64 = o.resets.iter().filter(|r| unread(r)).map(|r| r.resets).sum();
     let resets = named(
         told.filter_map(|r| Some((reset(r)?, r.resets))),
-        o.received.unwrap_or(0),
+        o.received.unwrap_or(0).saturating_add(sent),
         ("RST that came", "RSTs that came"),
     );
     let said: Vec<String> = stood.into_iter().chain(failures).chain(resets).collect();
@@ -156,7 +174,7 @@ pub(super) fn headline(o: &Opens) -> String {
     let worst = o.failed.iter().find(|f| unmeant(f));
     let worst = worst.or(o.failed.iter().find(|f| !f.to.is_empty()));
     let between = o.resets.iter().find(|r| r.received && r.sender == "between");
-    let received = o.resets.iter().find(|r| r.received);
+    let received = o.resets.iter().find(|r| r.received || unread(r));
     let slow = slow(o).then(|| {
         let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
         format!("connections took up to {} to open{again}", or_dash(o.setup.max_ns))

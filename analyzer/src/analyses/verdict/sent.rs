@@ -232,6 +232,11 @@ pub(super) fn headline(t: &Transmit) -> String {
     if t.acked == 0 {
         return first_words(&none_acked(t).1);
     }
+    let held = held_by_sender(t, speak(&t.total)).0;
+    // Where nothing else is worth a look.
+    if let Some(tiny) = tiny(t).filter(|_| !held) {
+        return tiny;
+    }
     let total = pick(&t.total, speak(&t.total));
     let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
     let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0);
@@ -253,6 +258,19 @@ pub(super) fn headline(t: &Transmit) -> String {
         "sent segments took up to {} to their ACK{held}{stuck}{queue}",
         or_dash(total.max_ns)
     )
+}
+
+/// A sender whose packets are nearly all header.
+fn tiny(t: &Transmit) -> Option<String> {
+    let tiny = t.tiny.as_ref()?;
+    Some(format!(
+        "{} sent {} segments with p50 {} of payload each on {}, {:.0} a second, without waiting for answers or for more to send",
+        tiny.task,
+        tiny.segments,
+        counted(u64::from(tiny.p50_bytes), "byte", "bytes"),
+        tiny.label,
+        tiny.per_s
+    ))
 }
 
 /// Network or peer, where the peers' sockets are in the recording too.
@@ -331,7 +349,11 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
         slowest(t, connections),
         queue(t),
     );
+    let sentence = match tiny(t) {
+        None => sentence,
+        Some(tiny) => format!("{sentence} {tiny}."),
+    };
     let late = stands_out(total, OUTLIER_NOTICE_NS) || longest(t).is_some();
-    let notice = held || in_none || stuck || blind || late || !sure;
+    let notice = held || in_none || stuck || blind || late || !sure || t.tiny.is_some();
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

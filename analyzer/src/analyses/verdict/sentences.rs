@@ -2,15 +2,19 @@
 
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::counters::Counters;
-use crate::analyses::napi::Napi;
+use crate::analyses::napi::{Napi, NapiThread};
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
 use crate::facts::Reason;
+use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
 
 /// Fewest delays of a CPU whose p99 is judged.
 const WAITS: u64 = 100;
+
+/// A NAPI thread's single wait for a CPU that is worth a look, ns.
+const NAPI_THREAD_NOTICE_NS: i64 = 5_000_000;
 
 /// From so many times the median on the longest stands out.
 const STANDS_OUT: i64 = 20;
@@ -180,18 +184,58 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         0 => String::new(),
         guessed => format!("; of these {guessed} guessed"),
     };
+    let needless = t.mostly_needless().map_or_else(String::new, |n| {
+        let which = if n >= t.retransmit_segments { "all".into() } else { n.to_string() };
+        format!(", {which} of them without need (the peers had them already, by DSACK: packets came late or in another order, or an ACK did not come),")
+    });
     let refuted = t.refuted().map_or_else(String::new, |(classed, counted)| {
         format!("; the kernel counted {counted} timeouts, so not all {classed} of class rto were one")
     });
     (
         Tone::Notice,
         format!(
-            "{} on {again} of {} (calls: {}{guessed}){most}{refused}{refuted}.",
+            "{}{needless} on {again} of {} (calls: {}{guessed}){most}{refused}{refuted}.",
             t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")
         ),
     )
+}
+
+/// A NAPI thread that was woken and did not run for so long that a packet's reader feels it.
+fn late_thread(n: &Napi) -> Option<&NapiThread> {
+    let late = |t: &&NapiThread| {
+        let p99 = t.wait.p99_ns.filter(|_| t.wait.n >= WAITS);
+        p99.is_some_and(|ns| ns >= SOFTIRQ_WAIT_NOTICE_NS) || stands_out(&t.wait, NAPI_THREAD_NOTICE_NS)
+    };
+    n.threads.iter().find(late)
+}
+
+fn thread_waited(t: &NapiThread) -> String {
+    let behind = t
+        .behind
+        .first()
+        .map_or_else(String::new, |(who, share)| match who.as_str() {
+            IDLE => format!(", {:.0} % of it while that CPU idled", share * 100.0),
+            who => format!(", {:.0} % of it behind {who}", share * 100.0),
+        });
+    format!(
+        "{} is polled by the thread {}, which waited p50 {}, p99 {}, max {} (n {}) for a CPU{behind}",
+        t.dev,
+        t.task,
+        or_dash(t.wait.p50_ns),
+        or_dash(t.wait.p99_ns),
+        or_dash(t.wait.max_ns),
+        t.wait.n
+    )
+}
+
+/// What is worth a look, for the head of the page.
+pub(super) fn napi_headline(n: &Napi) -> String {
+    match late_thread(n) {
+        Some(t) => thread_waited(t),
+        None => first_words(&napi(n).1),
+    }
 }
 
 pub(super) fn napi(n: &Napi) -> (Tone, String) {
@@ -213,5 +257,8 @@ pub(super) fn napi(n: &Napi) -> (Tone, String) {
         or_dash(busiest.wait.max_ns),
         busiest.wait.n,
     );
+    if let Some(t) = late_thread(n) {
+        return (Tone::Notice, format!("{}. {sentence}", thread_waited(t)));
+    }
     (if bad { Tone::Notice } else { Tone::Ok }, sentence)
 }

@@ -144,6 +144,7 @@ fn the_receive_line_names_the_largest_share() {
 #[test]
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
+        needless: None,
         retransmits_recorded: true,
         connections: vec![],
         retransmits: BTreeMap::from([("rto", n)]),
@@ -184,6 +185,19 @@ fn the_tcp_line() {
     let expect =
         "(calls: 3 rto; of these 2 guessed); the kernel counted 0 timeouts, so not all 3 of class rto were one.";
     assert!(s.ends_with(expect), "{s}");
+    // What the peers had already was no loss.
+    let twice = |n| Tcp {
+        needless: Some(n),
+        ..tcp(3)
+    };
+    let (_, s) = sentences::tcp(&twice(5));
+    assert!(
+        s.starts_with(
+            "6 TCP segments were sent again by 3 calls, 5 of them without need (the peers had them already, by DSACK"
+        ),
+        "{s}"
+    );
+    assert!(!sentences::tcp(&twice(3)).1.contains("without need"));
     // What a queue of this host refused was never sent: no retransmission, and not the network's loss.
     let refused = Tcp {
         retransmits_refused: Some(2),
@@ -209,6 +223,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
         runners: BTreeMap::new(),
     };
     let napi = |cpus| Napi {
+        threads: vec![],
         devices: vec![],
         cpus,
         squeezes: Default::default(),

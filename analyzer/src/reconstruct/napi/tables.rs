@@ -31,8 +31,24 @@ pub struct PollRow {
     /// Last packet that the flush behind a poll of full weight delivered: behind `end_ns`, but of this poll. `None` when
     /// there was none or it cannot be told from the next poll's packets.
     pub flush_end_ns: Option<i64>,
+    /// The thread, where a NAPI thread ran it.
+    pub threaded: Option<Box<Threaded>>,
     /// `start_ns` is inferred: strong at best.
     pub confidence: Confidence,
+}
+
+/// A poll of threaded NAPI. Boxed, as most recordings have none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threaded {
+    /// Its name, `napi/DEVICE-NUMBER`.
+    pub task: Name,
+    /// Its id.
+    pub pid: i32,
+    /// Since its poll before: woken and not running, ns, at most 0.2 ms too short; `None`: scheduling was not recorded, or the poll
+    /// before was not.
+    pub wait_ns: Option<i64>,
+    /// What ran longest on its CPU meanwhile; `swapper`: nothing; empty: it did not wait, or that is not known.
+    pub behind: Name,
 }
 
 /// Where a poll ran.
@@ -132,6 +148,26 @@ pub static POLLS: TableDef<PollRow> = TableDef {
             I64,
             "last packet delivered by the flush behind a poll of full weight, minus end_ns; empty when none or not told apart",
             |r, _| r.flush_end_ns.map(|t| t - r.end_ns).into()
+        ),
+        col!("task", "", Str, "NAPI thread that ran it; empty in softirq", |r, _| (r
+            .threaded
+            .as_ref())
+        .map_or(Cell::Null, |t| Cell::name(&t.task))),
+        col!("pid", "id", I64, "its thread id", |r, _| (r.threaded.as_ref())
+            .map_or(Cell::Null, |t| Cell::thread(t.pid))),
+        col!(
+            "thread_wait_ns",
+            "ns",
+            I64,
+            "how long that thread was woken and not running since its poll before, at most 0.2 ms too short; empty when not known",
+            |r, _| r.threaded.as_ref().and_then(|t| t.wait_ns).into()
+        ),
+        col!(
+            "behind",
+            "",
+            Str,
+            "task that ran longest on its CPU meanwhile; swapper: none",
+            |r, _| (r.threaded.as_ref()).map_or(Cell::Null, |t| Cell::name(&t.behind))
         ),
         col!("confidence", "", Str, "of start_ns", |r, _| Cell::str(
             r.confidence.word()

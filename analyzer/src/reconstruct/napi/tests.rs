@@ -157,3 +157,38 @@ fn who_polls() {
         ["busy_poll", "irq_tail", "unknown"]
     );
 }
+
+/// A NAPI thread is woken, waits behind another task and polls; the next time its CPU is idle and nothing tells when it began to run.
+#[test]
+fn a_napi_thread_waits_for_its_cpu() {
+    let mut s = Script::new("6.18.44", &[]);
+    let switch = |s: &mut Script, t: u64, prev: (i32, &'static str, u64), next: (i32, &'static str)| {
+        let v = [
+            ("prev_pid", N(prev.0 as u64)),
+            ("prev_comm", S(prev.1)),
+            ("prev_state", N(prev.2)),
+            ("next_pid", N(next.0 as u64)),
+            ("next_comm", S(next.1)),
+        ];
+        s.ev(T + t, 0, Ctx::Task(prev.0), "sched:sched_switch", &v);
+    };
+    let wake = |s: &mut Script, t: u64| {
+        let v = [("pid", N(77)), ("comm", S("napi/eth0-5")), ("target_cpu", N(0))];
+        s.ev(T + t, 1, Ctx::Hard(0), "sched:sched_waking", &v);
+        s.ev(T + t + 1_000, 0, Ctx::Hard(0), "sched:sched_wakeup", &v);
+    };
+    poll(&mut s, 10, 0, Ctx::Task(77), 1, 64);
+    switch(&mut s, 1_000, (77, "napi/eth0-5", 1), (9, "burn"));
+    wake(&mut s, 1_000_000);
+    switch(&mut s, 31_000_000, (9, "burn", 0), (77, "napi/eth0-5"));
+    poll(&mut s, 31_020_000, 0, Ctx::Task(77), 1, 64);
+    switch(&mut s, 31_030_000, (77, "napi/eth0-5", 1), (0, "swapper/0"));
+    let f = s.facts();
+    let told: Vec<_> = f.polls.iter().map(|p| p.threaded.as_deref().unwrap()).collect();
+    assert_eq!(told[0].wait_ns, None, "the poll before it is not recorded");
+    assert_eq!(
+        (told[1].wait_ns, told[1].behind.text()),
+        (Some(30_000_000), "burn".into())
+    );
+    assert_eq!((told[1].pid, told[1].task.text()), (77, "napi/eth0-5".into()));
+}

@@ -7,9 +7,10 @@ use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::lookup::Ran;
-use super::tables::{PollContext, PollRow};
+use super::tables::{PollContext, PollRow, Threaded};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -17,6 +18,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::{Cpu, RunBy};
 use crate::reconstruct::dispatch::{Routed, Routes, Tracker};
 use crate::reconstruct::softirq::tables::{NET_RX, SoftirqRow};
+use crate::reconstruct::thread::Threads;
 
 /// The device name of the per-CPU backlog, which has no GRO entries.
 const BACKLOG: &[u8] = b"(no_device)";
@@ -103,6 +105,7 @@ impl OnCpu {
             context,
             run_by: RunBy::Unknown,
             flush_end_ns: None,
+            threaded: None,
             confidence: if at.is_some() {
                 Confidence::Strong
             } else {
@@ -119,6 +122,9 @@ impl OnCpu {
         self.rows.push((row, by));
     }
 }
+
+/// Longest time in a NAPI thread's life that no event tells of (a CPU leaves idle unrecorded) with which its wait still counts, ns.
+const UNKNOWN_NS: i64 = 200_000;
 
 /// Polls, walked CPU by CPU.
 pub struct Polls<'t> {
@@ -140,16 +146,36 @@ impl<'t> Polls<'t> {
         Routed::new(self.trace, cpu, &self.routes, OnCpu::default())
     }
     /// Rows in order of end.
-    pub fn rows(self, of: Vec<OfCpu>, softirqs: &[SoftirqRow], comms: &Comms) -> (Vec<PollRow>, Vec<String>) {
+    pub fn rows(
+        self,
+        of: Vec<OfCpu>,
+        softirqs: &[SoftirqRow],
+        (comms, threads): (&Comms, &Threads),
+    ) -> (Vec<PollRow>, Vec<String>) {
         let mut rows: Vec<(PollRow, By)> = of.into_iter().flat_map(|of| of.0).collect();
         rows.par_sort_by_key(|(r, _)| (r.end_ns, r.cpu));
         let ran = Ran::new(softirqs, &[]);
+        // End of each NAPI thread's last poll.
+        let mut last: FxHashMap<i32, i64> = FxHashMap::default();
+        let mut threaded = |pid: i32, end_ns: i64| {
+            let since = last.insert(pid, end_ns);
+            let split = since.map(|from| threads.split(pid, from, end_ns));
+            let known = split.filter(|s| s.unknown_ns <= UNKNOWN_NS);
+            let behind = since.and_then(|from| threads.ran_instead(pid, from, end_ns));
+            Box::new(Threaded {
+                task: comms.at(pid, end_ns),
+                pid,
+                wait_ns: known.map(|s| s.waking_ns + s.idle_exit_ns + s.run_queue_ns),
+                behind: behind.map_or_else(Name::default, |(who, _)| comms.ran(who, end_ns)),
+            })
+        };
         let who = |(mut row, by): (PollRow, By)| {
             row.run_by = match row.context {
                 PollContext::Softirq => ran.run_by(row.cpu, by.softirq, row.end_ns),
                 PollContext::Task => RunBy::of_task(comms.at(by.pid, row.end_ns).bytes(), row.budget),
                 PollContext::Unknown => RunBy::Unknown,
             };
+            row.threaded = (row.run_by == RunBy::ThreadedNapi).then(|| threaded(by.pid, row.end_ns));
             row
         };
         (rows.into_iter().map(who).collect(), self.routes.missing)

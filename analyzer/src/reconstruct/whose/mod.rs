@@ -26,7 +26,7 @@ use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 #[cfg(test)]
 mod tests;
 
-/// Longest time from SYN_SENT to the SYN on its device, and from that to the event that tells a SYN sent again, ns.
+/// Longest time from SYN_SENT to the SYN on its device, and from a frame to the event that tells it sent again, ns.
 const SYN_NS: i64 = 500_000;
 /// Lengths of a SYN with its headers: no options, to IPv6 with all of them and a VLAN tag.
 const SYN_BYTES: std::ops::RangeInclusive<u32> = 54..=98;
@@ -112,6 +112,8 @@ pub struct Whose<'k> {
     made_of: FxHashMap<SkbId, (SkbId, Confidence)>,
     /// SYNs of each original.
     opened: FxHashMap<SkbId, (ConnectionId, Confidence)>,
+    /// Originals of segments that were only seen sent again: cut from a larger one that was sent before.
+    again: FxHashMap<SkbId, ConnectionId>,
 }
 
 impl<'k> Whose<'k> {
@@ -137,8 +139,10 @@ impl<'k> Whose<'k> {
             sent,
             made_of: made_of.collect(),
             opened: FxHashMap::default(),
+            again: FxHashMap::default(),
         };
         out.opened = out.syns();
+        out.again = out.sent_again();
         out
     }
 
@@ -173,10 +177,12 @@ impl<'k> Whose<'k> {
             Some(row) if row.kind == TxKind::Udp => return Some(of(Carries::Datagram, row)),
             _ => {}
         }
-        let (connection, confidence) = *self.opened.get(&skb)?;
+        let syn = self.opened.get(&skb).map(|(c, sure)| (*c, Carries::Syn, *sure));
+        let again = || Some((*self.again.get(&skb)?, Carries::Data, Confidence::Strong));
+        let (connection, carries, confidence) = syn.or_else(again)?;
         Some(Owner {
             connection: Some(connection),
-            carries: Carries::Syn,
+            carries,
             task: row.map_or(Name::default(), |r| r.task),
             pid: row.map_or(0, |r| r.pid),
             confidence,
@@ -218,6 +224,37 @@ impl<'k> Whose<'k> {
         }
         let sure = |(skb, whose): (SkbId, Option<ConnectionId>)| Some((skb, (whose?, Confidence::Strong)));
         of.into_iter().filter_map(sure).collect()
+    }
+
+    /// Originals whose frame is the last one of its length before the event that tells it sent again.
+    fn sent_again(&self) -> FxHashMap<SkbId, ConnectionId> {
+        let again = self.known.retransmits.iter();
+        let mut again = again
+            .filter(|r| r.class != RetransmitClass::Syn && r.bytes.is_some())
+            .peekable();
+        if again.peek().is_none() {
+            return FxHashMap::default();
+        }
+        let frames = self.known.lives.iter();
+        let frames = frames.filter(|l| matches!(l.class, SkbClass::TxClone | SkbClass::TxOther | SkbClass::Tx));
+        let mut frames: Vec<(i64, SkbId, Option<u32>)> = frames.map(|l| (l.birth_ns, l.skb_id, l.bytes)).collect();
+        frames.sort_unstable();
+        let mut of = FxHashMap::default();
+        for r in again {
+            let before = frames
+                .get(..frames.partition_point(|f| f.0 <= r.time_ns))
+                .unwrap_or(&[]);
+            let near = before
+                .iter()
+                .rev()
+                .take_while(|f| f.0 >= r.time_ns.saturating_sub(SYN_NS));
+            let frame = near.into_iter().find(|f| f.2 == r.bytes);
+            if let (Some((_, frame, _)), Some(connection)) = (frame, r.connection) {
+                let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
+                of.insert(original, connection);
+            }
+        }
+        of
     }
 
     /// The CPU of a frame's first step.

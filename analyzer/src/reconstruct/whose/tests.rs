@@ -92,3 +92,14 @@ fn a_frame_of_two_sockets_is_neithers() {
     dropped(&mut s, T + 30, 0, A + 0x90000 + FCLONE);
     assert_eq!(told(&s.facts()), [None]);
 }
+
+/// What was cut from a larger segment and sent again has no row of `tx`: the event that tells it sent again names its socket.
+#[test]
+fn what_was_only_sent_again_is_of_the_socket_that_sent_it() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 2, 1);
+    frame(&mut s, T + 10, 0, A + 0x90000 + FCLONE, 1514);
+    SOCK.retransmit(&mut s, T + 20, 0, Ctx::Task(1), A + 0x90000, &[]);
+    dropped(&mut s, T + 30, 0, A + 0x90000 + FCLONE);
+    assert_eq!(told(&s.facts()), [Some((Carries::Data, Some(SOCK.sport)))]);
+}

@@ -1,7 +1,8 @@
 //! NAPI and softirq: work per poll and budget exhaustion per device, run time and start delay of the network softirqs per CPU. In: `Answers::napi`.
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi};
+use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi, NapiThread};
+use netmortem_analyzer::reconstruct::thread::IDLE;
 
 use super::shared::{compared, counted, figure, had_cpu, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
@@ -95,11 +96,9 @@ fn blocks(napi: &Napi) -> Vec<Block> {
 
     figures.extend(waited_for(&busiest));
     let mut blocks = squeezes(napi);
-    blocks.extend([
-        Block::Figures(figures),
-        Block::Table(polls(&devices)),
-        Block::Table(vectors("Network softirqs per CPU", &network)),
-    ]);
+    blocks.extend([Block::Figures(figures), Block::Table(polls(&devices))]);
+    blocks.extend(threads(napi));
+    blocks.extend([Block::Table(vectors("Network softirqs per CPU", &network))]);
     if !others.is_empty() {
         let table = Block::Table(vectors("", &others));
         blocks.push(Block::Details {
@@ -300,6 +299,48 @@ fn polls(devices: &[&DevicePolls]) -> Table {
             }),
         ),
     }
+}
+
+/// NAPI threads, when there are any.
+fn threads(napi: &Napi) -> Option<Block> {
+    let row = |thread: &NapiThread| {
+        let time = |ns| Cell::known(ns, Cell::Ns);
+        let behind = thread.behind.first().map(|(who, share)| match who.as_str() {
+            IDLE => format!("nobody {}", format::percent(*share)),
+            who => format!("{} {}", Text::name(who), format::percent(*share)),
+        });
+        vec![
+            name_cell(&thread.task),
+            name_cell(&thread.dev),
+            Cell::Count(thread.polls),
+            time(thread.wait.p50_ns),
+            time(thread.wait.p99_ns),
+            time(thread.wait.max_ns),
+            Cell::Count(thread.wait.unknown),
+            Cell::known(behind, |who| Cell::Text(who.into())),
+        ]
+    };
+    let table = Table {
+        caption: "NAPI threads: woken to running".into(),
+        columns: vec![
+            Column::text("thread"),
+            Column::text("device"),
+            Column::number("polls"),
+            Column::time("waited p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::number("not known"),
+            Column::text("mostly behind"),
+        ],
+        rows: napi.threads.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            napi.threads.len().min(ROWS),
+            napi.threads.len(),
+            "the longest wait first",
+            "show polls INPUT",
+        ),
+    };
+    (!napi.threads.is_empty()).then_some(Block::Table(table))
 }
 
 fn vectors(caption: &str, vectors: &[&CpuVector]) -> Table {

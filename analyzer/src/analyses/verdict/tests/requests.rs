@@ -30,6 +30,7 @@ fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answer
 fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, i64)>) -> Awaited {
     let response = Distribution::of(values, 0);
     Awaited {
+        slowest_place: None,
         connections: 1,
         paired: response.n,
         whole: response.clone(),
@@ -83,7 +84,7 @@ fn a_way_of_many_round_trips_is_worth_a_look() {
     let (tone, s) = application(&of(69));
     assert_eq!(tone, Tone::Notice);
     assert!(
-        s.ends_with("0.2 % of the time was the server's; the way there took 99.7 %, the way back 0.0 %, most of it held in this host before the device (nagle)."),
+        s.ends_with("0.2 % of the time was the server's; the way there took 99.7 %, most of it held in this host before the device (nagle), the way back 0.0 %."),
         "{s}"
     );
     // What held longer than the way there took did not hold the request.

@@ -1,0 +1,84 @@
+//! Where requests were on their way.
+
+use crate::Confidence;
+use crate::analyses::application::way::{Place, place};
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::xmits::Pass;
+
+const MS: i64 = 1_000_000;
+const SOCKET: ConnectionId = ConnectionId(0);
+
+/// A request of skb 5 is sent at 0, comes by rs at 1 ms, is given to its driver at `started`, and is received on s0 at `came`.
+fn recorded(started: i64, came: i64) -> Facts {
+    let mut f = Facts::empty();
+    let hop = |time_ns: i64, kind: &'static str, dev: &str| HopRow {
+        skb_id: SkbId(5),
+        time_ns,
+        cpu: 0,
+        kind,
+        dev: Name::new(dev.as_bytes()),
+        bytes: Some(200),
+        confidence: Confidence::Certain,
+    };
+    f.hops = vec![
+        hop(MS, "queue", "rs"),
+        hop(started, "xmit", "rs"),
+        hop(came, "rx", "s0"),
+    ];
+    f.xmits = vec![Pass {
+        skb_id: Some(SkbId(5)),
+        dev: Name::new(b"rs"),
+        qdisc: Name::new(b"tbf"),
+        bytes: Some(200),
+        queued_ns: Some(MS),
+        started_ns: Some(started),
+        ..crate::testing::pass()
+    }];
+    let unit = |skb: u32, start_ns: i64| RxRow {
+        skb_id: SkbId(skb),
+        connection: Some(SOCKET),
+        start_ns,
+        ..RxRow::default()
+    };
+    // One of before, and one that came when the request was there.
+    f.rx = vec![unit(4, -5), unit(5, came), unit(6, came + 20 * MS)];
+    f
+}
+
+fn told(f: &Facts, to: i64) -> Option<Place> {
+    place(f, &[(SOCKET, 0, to)])
+}
+
+/// 58 of 60 ms in the queue of a device, whose kind is named; nobody's packets left it meanwhile.
+#[test]
+fn a_request_waited_in_a_queue() {
+    let place = told(&recorded(59 * MS, 59 * MS + 1000), 60 * MS).unwrap();
+    assert_eq!(
+        (place.dev.as_str(), place.qdisc.as_str(), place.to.as_str()),
+        ("rs", "tbf", "")
+    );
+    assert!((place.share - 58.0 / 60.0).abs() < 1e-9, "{place:?}");
+    assert_eq!(place.filled_by, None);
+}
+
+/// 57 of 60 ms between a device and the next.
+#[test]
+fn a_request_waited_between_two_devices() {
+    let place = told(&recorded(2 * MS, 59 * MS), 60 * MS).unwrap();
+    assert_eq!((place.dev.as_str(), place.to.as_str()), ("rs", "s0"));
+    assert!((place.share - 57.0 / 60.0).abs() < 1e-9, "{place:?}");
+}
+
+/// Most of the time before anything was seen of it, or a unit that began before the request was sent: no place.
+#[test]
+fn what_is_not_followed_has_no_place() {
+    assert_eq!(told(&recorded(2 * MS, 3 * MS), 60 * MS), None);
+    assert_eq!(place(&recorded(2 * MS, 59 * MS), &[(SOCKET, 70 * MS, 75 * MS)]), None);
+    assert_eq!(
+        place(&recorded(2 * MS, 59 * MS), &[(ConnectionId(9), 0, 60 * MS)]),
+        None
+    );
+}

@@ -1,0 +1,166 @@
+//! Where the slowest requests and answers were on their way, when both ends are in the recording: in the queue of which device, or
+//! between which two steps.
+//!
+//! Needs the views `rx`, `hops`, `xmits`. The packet followed is the one that made the request (or answer) readable; its steps are of
+//! one skb, as over veth and bridges. Over a wire, or where the skb was copied, nothing is told.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analyses::tcp::label;
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::whose::{Carries, Whose};
+use crate::reconstruct::xmits::tables::Pass;
+
+/// Share of the way that a place must have to be named.
+const MOSTLY: f64 = 0.5;
+/// Share of what a queue sent meanwhile that one connection must have to be named.
+const FILLED: f64 = 0.5;
+
+/// A way: the socket that received, from when to when.
+pub(super) type Way = (ConnectionId, i64, i64);
+
+/// The place that most of these ways' time was in.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Place {
+    /// `rs`: in its queue; with `to`: between this step's device and the next.
+    pub dev: String,
+    /// Kind of the queue, where known.
+    pub qdisc: String,
+    /// Where it came to next; empty: in the queue of `dev`.
+    pub to: String,
+    /// Share of all these ways' time.
+    pub share: f64,
+    /// Connection with most of what the queue sent meanwhile, and its share of these bytes; `None`: in no queue, or not known.
+    pub filled_by: Option<(String, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum At {
+    Queue(Name, Name),
+    Between(Name, Name),
+}
+
+/// Follows the packets.
+pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
+    let whole: i64 = ways.iter().map(|w| w.2.saturating_sub(w.1)).sum();
+    let packets = packets(facts, ways);
+    if packets.is_empty() || whole <= 0 {
+        return None;
+    }
+    let skbs: FxHashSet<SkbId> = packets.iter().map(|p| p.0).collect();
+    let mut hops: FxHashMap<SkbId, Vec<&HopRow>> = FxHashMap::default();
+    for h in facts.hops.iter().filter(|h| skbs.contains(&h.skb_id)) {
+        hops.entry(h.skb_id).or_default().push(h);
+    }
+    let mut passes: FxHashMap<SkbId, Vec<&Pass>> = FxHashMap::default();
+    for p in &facts.xmits {
+        if let Some(skb) = p.skb_id.filter(|s| skbs.contains(s)) {
+            passes.entry(skb).or_default().push(p);
+        }
+    }
+    let mut of: BTreeMap<At, (i64, Vec<(i64, i64)>)> = BTreeMap::new();
+    let mut add = |at: At, from: i64, to: i64, way: &Way| {
+        let (from, to) = (from.max(way.1), to.min(way.2));
+        if to > from {
+            let sum = of.entry(at).or_default();
+            sum.0 = sum.0.saturating_add(to - from);
+            sum.1.push((from, to));
+        }
+    };
+    for (skb, way) in &packets {
+        for p in passes.get(skb).into_iter().flatten() {
+            if let (Some(from), Some(to)) = (p.queued_ns, p.started_ns) {
+                add(At::Queue(p.dev, p.qdisc), from, to, way);
+            }
+        }
+        for pair in hops.get(skb).map_or(&[][..], Vec::as_slice).windows(2) {
+            // From one device to the next; inside one it is its queue.
+            if let [a, b] = pair
+                && a.dev != b.dev
+            {
+                add(At::Between(a.dev, b.dev), a.time_ns, b.time_ns, way);
+            }
+        }
+    }
+    let (at, (ns, spans)) = of
+        .into_iter()
+        .max_by_key(|(at, (ns, _))| (*ns, std::cmp::Reverse(*at)))?;
+    let share = ns as f64 / whole as f64;
+    if share < MOSTLY {
+        return None;
+    }
+    Some(match at {
+        At::Queue(dev, qdisc) => Place {
+            dev: dev.text().into_owned(),
+            qdisc: qdisc.text().into_owned(),
+            to: String::new(),
+            share,
+            filled_by: filled_by(facts, dev, &spans),
+        },
+        At::Between(dev, to) => Place {
+            dev: dev.text().into_owned(),
+            qdisc: String::new(),
+            to: to.text().into_owned(),
+            share,
+            filled_by: None,
+        },
+    })
+}
+
+/// The packet that ended each way: of the socket's units the last that began in it.
+fn packets(facts: &Facts, ways: &[Way]) -> Vec<(SkbId, Way)> {
+    let asked: FxHashSet<ConnectionId> = ways.iter().map(|w| w.0).collect();
+    let mut units: FxHashMap<ConnectionId, Vec<(i64, SkbId)>> = FxHashMap::default();
+    for r in &facts.rx {
+        if let Some(c) = r.connection.filter(|c| asked.contains(c)) {
+            units.entry(c).or_default().push((r.start_ns, r.skb_id));
+        }
+    }
+    for of in units.values_mut() {
+        of.sort_unstable();
+    }
+    let last = |way: &Way| {
+        let of = units.get(&way.0)?;
+        let at = of.partition_point(|u| u.0 <= way.2).checked_sub(1)?;
+        let (start, skb) = *of.get(at)?;
+        (start >= way.1).then_some((skb, *way))
+    };
+    ways.iter().filter_map(last).collect()
+}
+
+/// Whose packets left a queue in these times.
+fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<(String, f64)> {
+    let mut spans = spans.to_vec();
+    spans.sort_unstable();
+    // Spans overlap: joined, only the last that began before a time can hold it.
+    let mut joined: Vec<(i64, i64)> = vec![];
+    for (from, to) in spans {
+        match joined.last_mut() {
+            Some(last) if last.1 >= from => last.1 = last.1.max(to),
+            _ => joined.push((from, to)),
+        }
+    }
+    let inside = |ns: i64| {
+        let before = joined.partition_point(|s| s.0 <= ns).checked_sub(1);
+        before.and_then(|at| joined.get(at)).is_some_and(|s| s.1 >= ns)
+    };
+    let whose = Whose::of(facts.into());
+    let (mut of, mut whole) = (FxHashMap::<ConnectionId, u64>::default(), 0u64);
+    let left = facts.xmits.iter().filter(|p| p.dev == dev && p.parent.is_none());
+    for p in left.filter(|p| p.started_ns.is_some_and(inside)) {
+        let bytes = u64::from(p.bytes.unwrap_or(0));
+        whole += bytes;
+        let owner = p.skb_id.and_then(|s| whose.packet(s));
+        if let Some(c) = owner.filter(|o| o.carries == Carries::Data).and_then(|o| o.connection) {
+            *of.entry(c).or_default() += bytes;
+        }
+    }
+    let (c, bytes) = of.into_iter().max_by_key(|(c, n)| (*n, std::cmp::Reverse(*c)))?;
+    let share = bytes as f64 / whole.max(1) as f64;
+    let label = facts.connections.get(c.0 as usize).map(label)?;
+    (share >= FILLED).then_some((label, share))
+}
