@@ -131,3 +131,19 @@ fn dropped_packets_are_of_the_sockets_that_sent_them() {
     ];
     assert_eq!(of.into_iter().collect::<Vec<_>>(), expect);
 }
+
+/// A single drop says whose it was.
+#[test]
+fn a_drop_is_explained_with_its_owner() {
+    let f = facts(SAMPLE).unwrap();
+    let lost = f.drops.iter().filter(|d| d.expected == Some(false));
+    let said: Vec<String> = lost.map(|d| analyses::drops::owner(&f, d).unwrap()).collect();
+    let to = |what: &str, port: u16| {
+        let ends = |s: &&String| s.starts_with(what) && s.ends_with(&format!("> 10.80.2.1:{port}"));
+        said.iter().filter(ends).count()
+    };
+    assert_eq!(
+        (to("SYN of ", 7002), to("SYN of ", 7003), to("TCP data of ", 7004)),
+        (2, 2, 1)
+    );
+}

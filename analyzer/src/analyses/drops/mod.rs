@@ -14,7 +14,7 @@ use crate::table::Cell;
 mod tests;
 mod whose;
 
-pub use whose::Lost;
+pub use whose::{Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";

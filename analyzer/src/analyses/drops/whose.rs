@@ -79,6 +79,20 @@ fn words(facts: &Facts, end: &End) -> String {
     }
 }
 
+/// Whose a single dropped packet is, in words; `None`: nothing tells.
+pub fn owner(facts: &Facts, row: &DropRow) -> Option<String> {
+    let owner = row.owner?;
+    let whose = words(facts, ends(facts, &owner).first()?);
+    let of = owner.connection.map_or("", |_| "of ");
+    let what = match owner.carries {
+        Carries::Data => "TCP data",
+        Carries::Syn => "SYN",
+        Carries::Datagram => "UDP packet",
+        Carries::Received => return Some(format!("for the socket {whose}")),
+    };
+    Some(format!("{what} {of}{whose}"))
+}
+
 /// The ends that most of these have in common, the most exact first, and how many have each.
 fn common(facts: &Facts, owners: &[(&DropRow, Owner)]) -> Vec<(End, usize)> {
     let mut times: BTreeMap<(usize, End), usize> = BTreeMap::new();

@@ -100,8 +100,9 @@ impl Story<'_, '_> {
             value.map_or_else(|| "not recorded".into(), ToString::to_string)
         };
         self.summary = format!(
-            "skb freed as dropped on CPU {}: reason {}, by {}; expected: {} ({}); confidence {}.",
+            "skb freed as dropped on CPU {}{}: reason {}, by {}; expected: {} ({}); confidence {}.",
             d.cpu,
+            crate::analyses::drops::owner(f, d).map_or_else(String::new, |whose| format!(" ({whose})")),
             cell("reason"),
             cell("location"),
             d.expected.map_or("not known", |e| if e { "yes" } else { "no" }),

@@ -1,6 +1,6 @@
 //! The single frees that lost a packet, or may have, with the ids that `netmortem explain` takes. In: the view `drops`.
 
-use netmortem_analyzer::analyses::drops::kind;
+use netmortem_analyzer::analyses::drops::{kind, owner};
 use netmortem_analyzer::reconstruct::drops::tables::DropRow;
 use netmortem_analyzer::table::Cell as Value;
 
@@ -32,6 +32,7 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
             name_cell(&row.dev.text()),
             Cell::Count(u64::from(row.cpu)),
             Cell::known(row.skb_id, |skb| Cell::Id(Text::from(format!("skb:{}", skb.0)))),
+            Cell::known(owner(input.facts, row), |whose| Cell::Text(Text::name(&whose))),
         ]
     };
     let table = Table {
@@ -45,6 +46,7 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
             Column::text("device"),
             Column::number("CPU"),
             Column::text("skb"),
+            Column::text("whose"),
         ],
         rows: rows.iter().take(ROWS).map(row).collect(),
         note: truncation(
