@@ -7,6 +7,7 @@
 //! ```text
 //! SYN sent -- connect --> established ... send -- response --> readable      call = connect of its connection + response,
 //!                                           |-- request --> turnaround --|    for the first answer on a connection
+//!                                                           unread, then work
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +17,10 @@ use rustc_hash::FxHashMap;
 
 use super::Withheld;
 use super::counted::{Counted, Exposure, Key, Kind};
+use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
+use super::parts::Parts;
 use crate::analyses::application::{Role, sockets};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
@@ -28,14 +31,14 @@ pub(super) const LEDGER: &str = "app";
 /// The stage that is no time of an answer: in a queue.
 pub(super) const QUEUE: &str = "qdisc";
 /// Answers that a server must have on each side to be compared by itself.
-const LEAST: usize = 30;
+pub(super) const LEAST: usize = 30;
 /// Most servers compared one by one: those with most answers.
 const SERVERS: usize = 6;
 /// Part of the answers that must have waited for a connection to open for these times to be told beside the answers'.
 const OPENED: f64 = 0.05;
 
 /// Address and port of the server that a socket belongs to, or speaks to.
-fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
+pub(super) fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
     let row = facts.connections.get(connection.0 as usize)?;
     let (address, port) = match role {
         Role::Client => (row.daddr?, row.dport),
@@ -95,10 +98,12 @@ pub(super) fn durations(f: &mut Filling<'_, '_>) {
                 }
             }
             Role::Server => {
-                let turnaround = of("turnaround");
+                let (turnaround, unread) = (of("turnaround"), of("unread"));
                 for r in s.judged_turnarounds() {
                     let solid = Some(r.total_ns()).filter(|_| r.confidence.is_solid());
                     put(&turnaround, r.start_ns(), solid);
+                    let lay = r.ready_ns.map(|t| r.read_ns.wrapping_sub(t));
+                    put(&unread, r.start_ns(), solid.and(lay));
                 }
             }
         }
@@ -139,6 +144,10 @@ pub(super) struct Servers {
     pub devices: BTreeMap<String, BTreeSet<String>>,
     /// Openings of connections on each side: how many, and their median, ns.
     pub opened: BTreeMap<String, [(usize, i64); 2]>,
+    /// Mean parts of their answers on each side.
+    pub parts: BTreeMap<String, [Parts; 2]>,
+    /// Those whose answers are not compared.
+    pub few: Vec<Few>,
 }
 
 impl Servers {

@@ -9,7 +9,7 @@ use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, parity, slices};
+use super::{Withheld, answers, few, parity, parts, slices};
 use crate::stat::{
     At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
     t_quantile_two_sided,
@@ -222,7 +222,10 @@ pub(super) fn metrics(
         });
         false
     });
-    (out, Servers::of(&b, &a))
+    let mut servers = Servers::of(&b, &a);
+    servers.parts = parts::of(before, after);
+    servers.few = few::of(&b, &a, &out, unmatched.is_some());
+    (out, servers)
 }
 
 /// The total of a ledger, when it is withheld.

@@ -14,6 +14,7 @@ use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::stages::Stage as TxStage;
+use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Cluster, block_of};
 use crate::table::Cell;
 
@@ -120,6 +121,9 @@ pub(super) fn segments_again(side: &[Counted]) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Exposure {
     Skbs,
+    /// Data that TCP sent, for the first time and again, in segments of at most [`SEGMENT`] bytes: ACKs are no chance of a loss
+    /// that is repaired, and one skb is any number of segments.
+    Data,
     Segments,
     RxUnits,
     SegmentTime,
@@ -129,6 +133,9 @@ pub(super) enum Exposure {
     /// Answers of a server; of all, where it is empty.
     Answers(String),
 }
+
+/// Payload of a full segment on Ethernet with timestamps. Which size a connection's segments have no table tells.
+const SEGMENT: u32 = 1_448;
 
 const FINEST: usize = BLOCKS[0];
 
@@ -258,6 +265,12 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
             out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
         }
     }
+    for row in r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev)) {
+        if let Some(b) = block(row.start_ns) {
+            let segments = row.bytes.map_or(1, |n| n.div_ceil(SEGMENT).max(1));
+            out.expose(Exposure::Data, b, f64::from(segments));
+        }
+    }
     let key = |name: &str, meaning| {
         Key::new(format!("tcp.{name}"), meaning, Kind::Events, true).needs(&["tcp:tcp_retransmit_skb"])
     };
@@ -272,18 +285,16 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
     let counts = |t: &RetransmitRow| r.devices.is_empty() || t.connection.is_none_or(|c| here.contains(&c));
     for t in r.facts.retransmits.iter().filter(|t| counts(t)) {
         let Some(b) = block(t.time_ns) else { continue };
-        out.count(
-            key("retransmits", "calls that sent TCP segments again, per skb"),
-            Exposure::Skbs,
-            b,
-            1.0,
-        );
+        out.expose(Exposure::Data, b, f64::from(t.segments.unwrap_or(1).max(1)));
+        let meaning = "calls that sent TCP segments again, per data segment sent (of at most 1448 bytes)";
+        out.count(key("retransmits", meaning), Exposure::Data, b, 1.0);
         out.segments_again = match (out.segments_again, t.segments) {
             (Again::Known(sum), Some(n)) => Again::Known(sum.saturating_add(n.into())),
             _ => Again::NotKnown,
         };
         if t.class == RetransmitClass::Rto {
-            out.count(key("rto", "retransmission timeouts, per skb"), Exposure::Skbs, b, 1.0);
+            let meaning = "retransmission timeouts, per data segment sent (of at most 1448 bytes)";
+            out.count(key("rto", meaning), Exposure::Data, b, 1.0);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::answers::{LEDGER, OPENED_RATE, Servers};
 use super::beside;
 use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
+use super::parts;
 use super::rates::{Kind, Rate};
 use super::verdict::Outcome;
 use crate::analyses::verdict::duration;
@@ -79,7 +80,7 @@ impl Leading<'_> {
         let mut said: BTreeSet<Option<&String>> = BTreeSet::new();
         // Of one server what its clients felt, before what it did itself.
         let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
-        let order = ["call", "response", "connect", "turnaround"];
+        let order = ["call", "response", "connect", "turnaround", "unread"];
         all.sort_by_key(|m| (m.outcome, order.iter().position(|s| *s == m.which.stage)));
         for m in all {
             let Some(s) = m
@@ -97,6 +98,7 @@ impl Leading<'_> {
                 ),
                 "response" => format!("Answers of {} take {how}", server(m)),
                 "connect" => format!("Connections to {} take {how} to open", server(m)),
+                "unread" => format!("Requests lie unread {how} at {}", server(m)),
                 _ => format!("{} itself takes {how} to answer", server(m)),
             };
             let mut sentence = format!("{first}: {}, {n}", moved(s));
@@ -105,6 +107,9 @@ impl Leading<'_> {
             {
                 let (b, a) = (duration(s.before), duration(s.after));
                 sentence += &format!("; send to answer alone p{} {b} -> {a} ({})", s.percent, alone.word());
+            }
+            if let Some(parts) = self.grown(m) {
+                sentence += &parts;
             }
             let waits = self.metrics.iter().filter(|q| {
                 (q.which.stage, &q.which.service, q.outcome) == ("qdisc", &m.which.service, m.outcome)
@@ -151,11 +156,34 @@ impl Leading<'_> {
 
     /// The answers without the opening of their connection.
     fn alone(&self, call: &Metric) -> Option<(&Metric, &Shift)> {
-        let of = |m: &&Metric| {
-            (m.which.ledger, m.which.stage, &m.which.service) == (LEDGER, "response", &call.which.service)
-        };
-        let m = self.metrics.iter().find(of)?;
+        let m = self.beside(call, "response")?;
         Some((m, m.shifts.first()?))
+    }
+
+    /// Another metric of the same server.
+    fn beside(&self, of: &Metric, stage: &str) -> Option<&Metric> {
+        let same =
+            |m: &&Metric| (m.which.ledger, m.which.stage, &m.which.service) == (LEDGER, stage, &of.which.service);
+        self.metrics.iter().find(same)
+    }
+
+    /// Which part of the answers it is that takes longer, or less long.
+    fn grown(&self, m: &Metric) -> Option<String> {
+        let alike = |of: &Metric| of.outcome == m.outcome;
+        match m.which.stage {
+            "call" | "response" => {
+                let response = self.beside(m, "response").filter(|r| alike(r))?;
+                let service = m.which.service.as_deref().unwrap_or_default();
+                let [b, a] = self.servers.parts.get(service)?;
+                let longer = m.telling().is_some_and(|s| s.shift > 0);
+                parts::said((b, response.before.n), (a, response.after.n), longer)
+            }
+            "turnaround" => {
+                let unread = self.beside(m, "unread").filter(|u| alike(u))?;
+                Some(format!("; of that unread {}", moved(unread.telling()?)))
+            }
+            _ => None,
+        }
     }
 
     fn opened(&self, out: &mut Lead) {

@@ -83,10 +83,11 @@ impl Which {
             ("rx", "rcvq") => Some("residence in the receive queue"),
             ("tx" | "tx_udp", "total") => Some("first event of what was sent to its last"),
             (_, "unattributed") => Some("in no stage: no event tells more"),
-            ("app", "response") => Some("answers, at the client: begin of the send to the first byte readable"),
+            ("app", "response") => Some("answers, at the client: begin of the (last) send to the first byte readable"),
             ("app", "call") => Some("the same, and where it is the first on its connection the opening of that"),
             ("app", "connect") => Some("opening a connection, at the client: SYN sent to established"),
             ("app", "turnaround") => Some("the server: last byte of the request readable to begin of the send"),
+            ("app", "unread") => Some("of that: readable until read"),
             ("app", "qdisc") => {
                 Some("in the queueing discipline, packets of these requests and answers that were received")
             }

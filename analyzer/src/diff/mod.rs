@@ -25,6 +25,8 @@ mod beside;
 mod breakdown;
 mod compare;
 mod counted;
+mod few;
+mod kernel;
 mod lead;
 mod lines;
 mod load;
@@ -32,6 +34,7 @@ mod metrics;
 mod mix;
 mod options;
 mod parity;
+mod parts;
 mod rates;
 pub mod rules;
 mod slices;
@@ -41,6 +44,8 @@ mod verdict;
 
 pub use breakdown::{Breakdown, Part};
 pub use compare::{Metric, Shift};
+pub use few::{Few, Handful};
+pub use kernel::CounterChange;
 pub use metrics::Which;
 pub use options::{DiffOptions, Window, devices, empty_window};
 pub use parity::{Check, Level};
@@ -117,6 +122,10 @@ pub struct Diff {
     pub breakdowns: Vec<Breakdown>,
     /// What was not compared.
     pub withheld: Vec<Withheld>,
+    /// Answers of servers that were too few to be compared, and are not judged.
+    pub few: Vec<Few>,
+    /// Counters of the kernel that rose on one side only, and are not judged.
+    pub counters: Vec<CounterChange>,
     /// Settings that differ.
     pub settings: Vec<SettingChange>,
     /// Tests made: what the p values are adjusted for.
@@ -169,6 +178,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = setting_changes(before, after);
     stand_beside(&mut settings, &metrics, &rates, &servers);
+    let counters = kernel::differ(b, a, options);
     let verdict = verdict::Judged {
         parity: &parity,
         metrics: &metrics,
@@ -176,6 +186,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         breakdowns: &breakdowns,
         settings: &settings,
         servers: &servers,
+        counters: &counters,
         recordings: (b.len(), a.len()),
         options,
     }
@@ -190,6 +201,8 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         rates,
         breakdowns,
         withheld,
+        few: servers.few,
+        counters,
         settings,
         tests,
     }

@@ -153,7 +153,8 @@ pub(super) fn rates(
         }
         let because = match per {
             Exposure::Frames(_) => unmatched.as_ref().or(lacks_others.as_ref()),
-            Exposure::Skbs => lacks_others.as_ref(),
+            // Of a slice, calls that sent again may be of others, too.
+            Exposure::Skbs | Exposure::Data => lacks_others.as_ref(),
             _ => None,
         };
         if let Some(because) = because {

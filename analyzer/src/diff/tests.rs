@@ -1,6 +1,8 @@
 //! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
 
 mod answers;
+mod few;
+mod kernel;
 mod rules;
 mod said;
 mod samples;

@@ -4,6 +4,8 @@ use super::SettingChange;
 use super::answers::{LEDGER, Servers};
 use super::breakdown::Breakdown;
 use super::compare::Metric;
+use super::few;
+use super::kernel::{self, CounterChange};
 use super::lead::{Lead, Leading};
 use super::lines::{amount, rate_line};
 use super::options::DiffOptions;
@@ -55,8 +57,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// In a sentence.
     pub sentence: String,
-    /// No difference found or better, and yet no good news: too few recordings a side, no total, totals of which it is not certain, or
-    /// drops or retransmissions several times as frequent that chance alone may explain.
+    /// No difference found or better, and yet no good news: too few recordings a side, answers too few to be compared, no total,
+    /// totals of which it is not certain, or drops or retransmissions several times as frequent that chance alone may explain.
     pub reserved: bool,
     /// What it rests on: a line for each change, the largest first.
     pub lines: Vec<(Outcome, String)>,
@@ -80,6 +82,7 @@ pub(super) struct Judged<'d> {
     pub breakdowns: &'d [Breakdown],
     pub settings: &'d [SettingChange],
     pub servers: &'d Servers,
+    pub counters: &'d [CounterChange],
     /// Recordings before and after.
     pub recordings: (usize, usize),
     pub options: &'d DiffOptions,
@@ -92,7 +95,9 @@ impl Judged<'_> {
             return incomparable(&c.sentence);
         }
         if self.metrics.is_empty() && self.rates.is_empty() {
-            return incomparable("No metric has enough values on both sides.");
+            let (moved, others) = few::said(&self.servers.few, self.options);
+            let few = [moved, others].concat().join(" ");
+            return incomparable(format!("No metric has enough values on both sides. {few}").trim_end());
         }
         let of_rates = self.rates.iter().map(|r| r.outcome);
         let all: Vec<Outcome> = of_rates.chain(self.metrics.iter().map(|m| m.outcome)).collect();
@@ -109,7 +114,13 @@ impl Judged<'_> {
         }
         let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
         let (worse, better, changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        let (moved, unmoved) = few::said(&self.servers.few, self.options);
+        let answers_compared = self.servers.few.is_empty();
         let (outcome, first) = match (worse, better, changed) {
+            (0, 0, 0) if !answers_compared => (
+                Outcome::Same,
+                "No difference found in what could be compared.".to_owned(),
+            ),
             (0, 0, 0) => (Outcome::Same, "No difference found.".to_owned()),
             (0, 0, n) => (
                 Outcome::Changed,
@@ -133,7 +144,8 @@ impl Judged<'_> {
             _ => self.leading().lead(),
         };
         let mut named = lead.settings;
-        let lines = self.lines(&mut named);
+        let mut lines = self.lines(&mut named);
+        lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named));
         let rest = match outcome {
@@ -155,7 +167,14 @@ impl Judged<'_> {
                 self.false_alarm(),
             ],
         };
-        let said = lead.sentences.into_iter().chain([first]).chain(rest);
+        // What did not move heads nothing.
+        let said = lead
+            .sentences
+            .into_iter()
+            .chain(moved)
+            .chain([first])
+            .chain(unmoved)
+            .chain(rest);
         let sentence = said.filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ");
         Verdict {
             outcome,
@@ -166,9 +185,10 @@ impl Judged<'_> {
                         && uncertain.is_empty()
                         && unjudged.is_empty()
                         && others.is_empty()
+                        && answers_compared
                         && self.metrics.iter().any(is_total))
                 }
-                Outcome::Better => !unjudged.is_empty(),
+                Outcome::Better => !(unjudged.is_empty() && answers_compared),
                 _ => false,
             },
             lines,

@@ -5,13 +5,15 @@
 
 //!
 //! Comparing two recordings: shares and rates by clusters (`ratio`), quantiles by resampled blocks of time (`blocks`), many
-//! questions at once (`several`), effect size (`effect`).
+//! questions at once (`several`), effect size (`effect`); of a few values a side
+//! all divisions (`rank`).
 
 mod blocks;
 mod distribution;
 mod effect;
 mod permutation;
 mod radix;
+mod rank;
 mod ratio;
 mod several;
 mod special;
@@ -23,6 +25,7 @@ pub use distribution::{Bin, Distribution, nearest_rank};
 pub use effect::cliffs_delta;
 pub use permutation::permuted;
 pub use radix::sort_by_key;
+pub use rank::rank_test;
 pub use ratio::{Cluster, Compared, Floor, Ratio, compare};
 pub use several::holm;
 pub use special::{t_quantile_two_sided, t_two_sided};

@@ -284,3 +284,39 @@ fn alike_sides_differ_no_oftener_than_stated() {
         assert!(small <= 33, "{small} of 400 at bursts of {burst}");
     }
 }
+
+/// Independent oracle: every choice of the values after, one by one.
+fn rank_p_by_trying(before: &[i64], after: &[i64]) -> f64 {
+    let all = [before, after].concat();
+    let sum = |of: &dyn Fn(usize) -> bool| -> i64 {
+        let rank = |v: i64| all.iter().map(|o| (*o < v) as i64 * 2 + (*o == v) as i64).sum::<i64>();
+        (0..all.len()).filter(|i| of(*i)).map(|i| rank(all[i])).sum()
+    };
+    let seen = sum(&|i| i >= before.len());
+    let sums: Vec<i64> = (0u32..1 << all.len())
+        .filter(|set| set.count_ones() as usize == after.len())
+        .map(|set| sum(&|i| set >> i & 1 == 1))
+        .collect();
+    let mean = sums.iter().sum::<i64>() as f64 / sums.len() as f64;
+    let far = |s: i64| (s as f64 - mean).abs();
+    sums.iter().filter(|s| far(**s) >= far(seen) - 1e-9).count() as f64 / sums.len() as f64
+}
+
+#[test]
+fn the_rank_test_counts_all_divisions() {
+    let close = |p: Option<f64>, want: f64| assert!((p.unwrap() - want).abs() < 1e-12, "{p:?} {want}");
+    // Five against five: apart 2 of 252 divisions are as far, with one pair the other way round 4.
+    close(rank_test(&[1, 2, 3, 4, 5], &[6, 7, 8, 9, 10]), 2.0 / 252.0);
+    close(rank_test(&[1, 2, 3, 4, 6], &[5, 7, 8, 9, 10]), 4.0 / 252.0);
+    close(rank_test(&[6, 7, 8, 9, 10], &[1, 2, 3, 4, 5]), 2.0 / 252.0);
+    close(rank_test(&[3, 3], &[3, 3, 3]), 1.0);
+    let v = pseudo(200);
+    for (n, m, modulus) in [(3, 4, 1000), (5, 6, 7), (2, 9, 4), (7, 7, 3), (1, 12, 100)] {
+        let small: Vec<i64> = v.iter().map(|x| x.rem_euclid(modulus)).collect();
+        let (b, a) = (&small[..n], &small[n..n + m]);
+        close(rank_test(b, a), rank_p_by_trying(b, a));
+    }
+    assert_eq!((rank_test(&[], &[1]), rank_test(&v, &v)), (None, None));
+    // As many as are ever few on one side.
+    assert!(rank_test(&v[..45], &v[45..67]).is_some_and(|p| p > 0.0 && p <= 1.0));
+}

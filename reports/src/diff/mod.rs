@@ -25,6 +25,8 @@ use crate::sections::verdict;
 
 /// Settings shown; the JSON has all.
 const SETTINGS: usize = 200;
+/// Of which namespace sysctls are: `recorder/src/snapshot`.
+const OWN_SYSCTLS: &str = "Sysctls are those of the recorder's own network namespace; of others none are recorded.";
 /// Metrics named at a setting.
 const BESIDE: usize = 3;
 
@@ -314,9 +316,9 @@ fn settings(diff: &Diff) -> Section {
             .then(|| Text::from(format!("{SETTINGS} of {} shown; --json has all.", diff.settings.len()))),
     };
     let lead = match diff.settings.len() {
-        0 => "No difference in what both sides recorded of kernel, sysctls, devices and qdiscs.".to_owned(),
+        0 => format!("No difference in what both sides recorded of kernel, sysctls, devices and qdiscs. {OWN_SYSCTLS}"),
         n => format!(
-            "{} differ; first those that stand beside what changed. That they differ, too, proves nothing.",
+            "{} differ; first those that stand beside what changed. That they differ, too, proves nothing. {OWN_SYSCTLS}",
             shared::counted(n as u64, "setting")
         ),
     };

@@ -50,6 +50,8 @@ fn the_page_says_what_changed_and_draws_both_curves() {
     );
     let page = html(&doc);
     assert!(page.contains("Worse in ") && page.contains("rx.copy"));
+    // That sysctls do not differ is said of those that were read.
+    assert!(page.contains("recorder's own network namespace"));
     // Shift, interval and smallest detectable change in the table.
     assert!(page.contains("50.0\u{202f}µs"), "the shift");
     let figures = doc.figures();
@@ -92,6 +94,7 @@ fn nothing_to_compare_and_hostile_names_make_a_page_too() {
         beside: vec![],
     });
     let page = html(&document(&d));
+    assert!(page.contains("1 setting differ") && page.contains("recorder's own network namespace"));
     assert!(page.contains("script&gt;") && !page.contains("<script>alert") && !page.contains("<img"));
     assert!(!page.contains('\x1b') && !page.contains('\u{202e}'));
 }

@@ -262,7 +262,7 @@ fn answers_are_compared_of_a_recording_with_itself_and_by_all_servers_where_name
     };
     assert_eq!(
         names(&d),
-        [format!("app.response[{SERVER}]"), format!("app.turnaround[{SERVER}]")]
+        ["response", "turnaround", "unread"].map(|stage| format!("app.{stage}[{SERVER}]"))
     );
     assert!(
         d.verdict
@@ -273,7 +273,10 @@ fn answers_are_compared_of_a_recording_with_itself_and_by_all_servers_where_name
     );
     let mut hidden = rpc();
     hidden.capture.part.redacted = true;
-    assert_eq!(names(&of(&f, &hidden)), ["app.response", "app.turnaround"]);
+    assert_eq!(
+        names(&of(&f, &hidden)),
+        ["app.response", "app.turnaround", "app.unread"]
+    );
     // A server that only one side has is compared with no other.
     let mut moved = rpc();
     for c in &mut moved.connections {
@@ -282,7 +285,7 @@ fn answers_are_compared_of_a_recording_with_itself_and_by_all_servers_where_name
         }
     }
     let d = of(&f, &moved);
-    assert_eq!(names(&d), ["app.response", "app.turnaround"]);
+    assert_eq!(names(&d), ["app.response", "app.turnaround", "app.unread"]);
     let why: Vec<&str> = d
         .withheld
         .iter()

@@ -20,6 +20,7 @@ fn rates_alone_are_no_comparison() {
             breakdowns: &[],
             settings: &[],
             servers: &Default::default(),
+            counters: &[],
             recordings: (1, 1),
             options: &options,
         }
