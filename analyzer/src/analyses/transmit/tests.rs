@@ -350,7 +350,7 @@ fn the_longest_queue_is_named_with_its_rate() {
 #[test]
 fn next_to_nothing_in_each_segment_is_told() {
     let sent = |n: u32| TxRow {
-        bytes: Some(if n % 20 == 0 { 900 } else { 1 }),
+        bytes: Some(if n.is_multiple_of(20) { 900 } else { 1 }),
         t_sched_ns: i64::from(n) * 1_000_000,
         ..segment(n, TxEnd::Acked, &[(Stage::Network, 20)], Certain)
     };
