@@ -111,7 +111,7 @@ fn rises<'f>(side: &[Recording<'f>]) -> Option<BTreeMap<&'f str, Option<u64>>> {
     let mut out: BTreeMap<&str, Option<u64>> = BTreeMap::new();
     for r in side {
         let rows = || r.facts.counters.iter().filter(|c| c.source == "netstat");
-        if !rows().any(|c| c.rise().is_some()) {
+        if !crate::analyses::tcp::all_read(r.facts) {
             return None;
         }
         for c in rows() {

@@ -98,6 +98,12 @@ pub(super) fn said(before: (&Parts, u64), after: (&Parts, u64), longer: bool) ->
     (moved(most) > 0).then(|| {
         let (name, x, y) = most;
         let (x, y) = (duration(*x), duration(*y));
-        format!("; mostly {name}: mean {x} -> {y} ({})", others.join(", "))
+        let whole: i64 = all.iter().map(moved).sum();
+        let mostly = if moved(most).saturating_mul(2) >= whole {
+            "mostly "
+        } else {
+            ""
+        };
+        format!("; {mostly}{name}: mean {x} -> {y} ({})", others.join(", "))
     })
 }

@@ -212,6 +212,9 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         if floor == Floor::Events
             && !groups
             && Some(&cut) == BLOCKS.last()
+            && before.iter().chain(&after).all(|c| c.n > 0.0)
+            && before.len() == cut
+            && after.len() == cut
             && let Some(p) = permuted(&before, &after)
         {
             (compared.p, compared.df) = (p, compared.df.max(FINEST_DF));

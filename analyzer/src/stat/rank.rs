@@ -2,7 +2,7 @@
 //! ways to choose which of the values are those after are counted, alike values with their mean rank.
 
 /// Most values of both sides together: beyond it counting takes long, and nobody calls them few.
-const MOST: usize = 150;
+const MOST: usize = 80;
 
 /// Two-sided probability that the sum of ranks after is as far from its mean as here, if it is chance which values are whose;
 /// `None`: a side is empty, or there are too many values.

@@ -150,11 +150,12 @@ fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<(String, 
     };
     let whose = Whose::of(facts.into());
     let (mut of, mut whole) = (FxHashMap::<ConnectionId, u64>::default(), 0u64);
-    let left = facts.xmits.iter().filter(|p| p.dev == dev && p.parent.is_none());
+    // A packet that the queue cut has no start of its own: its segments have.
+    let left = facts.xmits.iter().filter(|p| p.dev == dev);
     for p in left.filter(|p| p.started_ns.is_some_and(inside)) {
         let bytes = u64::from(p.bytes.unwrap_or(0));
         whole += bytes;
-        let owner = p.skb_id.and_then(|s| whose.packet(s));
+        let owner = p.parent.or(p.skb_id).and_then(|s| whose.packet(s));
         if let Some(c) = owner.filter(|o| o.carries == Carries::Data).and_then(|o| o.connection) {
             *of.entry(c).or_default() += bytes;
         }

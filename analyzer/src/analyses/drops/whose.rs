@@ -14,6 +14,8 @@ use crate::reconstruct::whose::{Carries, Owner, Whose};
 
 /// Share of a group's packets of a kind that must have one end in common for that end to be named.
 const COMMON: f64 = 0.8;
+/// Ends that are compared: a bit each.
+const ENDS: usize = 8;
 /// Fewest drops that show a period.
 const PERIODIC: usize = 3;
 /// Fewest drops, and least time between first and last, between which a rate is told.
@@ -59,6 +61,10 @@ fn ends(facts: &Facts, owner: &Owner) -> Vec<End> {
     };
     let to = row.daddr.map(|a| End::To(a.to_canonical(), row.dport));
     let from = row.saddr.map(|a| End::From(a.to_canonical(), row.sport));
+    if owner.carries == Carries::Received {
+        // The socket's own end is where they came to.
+        return [Some(End::Connection(c.0)), from].into_iter().flatten().collect();
+    }
     let host = row.saddr.map(|a| End::Host(a.to_canonical()));
     [Some(End::Connection(c.0)), to, from, host]
         .into_iter()
@@ -117,14 +123,16 @@ fn step(facts: &Facts, skbs: &FxHashSet<SkbId>) -> Option<(&'static str, Name)> 
     (last.len() == skbs.len() && steps.all(|s| s == first)).then_some(first)
 }
 
-/// Every how many: of packets in their order, those at these places were dropped.
-fn period(places: &[usize]) -> Option<u64> {
-    let (first, second) = (places.first()?, places.get(1)?);
+/// Every how many: of so many packets in their order, those at these places were dropped.
+fn period(places: &[usize], of: usize) -> Option<u64> {
+    let (first, second, last) = (places.first()?, places.get(1)?, places.last()?);
     let gap = second.checked_sub(*first).filter(|g| *g >= 2)?;
     let even = places
         .windows(2)
         .all(|w| matches!(w, [a, b] if b.checked_sub(*a) == Some(gap)));
-    (places.len() >= PERIODIC && even && *first < gap).then_some(gap as u64)
+    // From the first that came to the last.
+    let all_along = *first < gap && of.saturating_sub(last + 1) < gap;
+    (places.len() >= PERIODIC && even && all_along).then_some(gap as u64)
 }
 
 /// What is told of packets that some rows dropped, the most first.
@@ -140,42 +148,54 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     let mut out: Vec<Lost> = vec![];
     for (carries, owners) in by {
         let came = step.filter(|_| carries != Carries::Received);
-        let came = came.map(|step| came_to(facts, whose, carries, step));
-        let of = |(end, count): (End, usize)| {
+        let ends = common(facts, &owners);
+        let came = came.map(|step| came_to(facts, whose, (carries, &ends), step));
+        let of = |(nth, (end, count)): (usize, &(End, usize))| {
+            let whose = words(facts, end);
             let mut lost = Lost {
                 carries: carries.word(),
-                whose: words(facts, &end),
-                count: count as u64,
+                whose: match carries {
+                    Carries::Received => whose.trim_start_matches("from ").to_owned(),
+                    _ => whose,
+                },
+                count: *count as u64,
                 came: None,
                 every: None,
                 passed_bit_s: None,
             };
             if let Some(came) = &came {
-                let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1.contains(&end)).map(|c| c.0).collect();
+                let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1 & (1 << nth) != 0).map(|c| c.0).collect();
                 count_of(&of_end, &skbs, carries, &mut lost);
             }
             lost
         };
         // The end of which the largest part was lost tells most; of equal ones the most exact.
         let part = |l: &Lost| l.came.map_or(0.0, |came| l.count as f64 / came as f64);
-        let ends = common(facts, &owners).into_iter().map(of);
-        out.extend(ends.reduce(|best, next| if part(&next) > part(&best) { next } else { best }));
+        let all = ends.iter().take(ENDS).enumerate().map(of);
+        out.extend(all.reduce(|best, next| if part(&next) > part(&best) { next } else { best }));
     }
     out.sort_by_key(|l| std::cmp::Reverse(l.count));
     out
 }
 
-/// Packets of a kind that came to a step, with their ends.
+/// Packets of a kind that came to a step, with a bit for each of the ends that they have.
 fn came_to<'f>(
     facts: &'f Facts,
     whose: &Whose<'_>,
-    carries: Carries,
+    (carries, asked): (Carries, &[(End, usize)]),
     step: (&'static str, Name),
-) -> Vec<(&'f HopRow, Vec<End>)> {
+) -> Vec<(&'f HopRow, u8)> {
     let there = facts.hops.iter().filter(|h| (h.kind, h.dev) == step);
     let of = there.filter_map(|h| {
         let owner = whose.packet(h.skb_id).filter(|o| o.carries == carries)?;
-        Some((h, ends(facts, &owner)))
+        let own = ends(facts, &owner);
+        let has = asked
+            .iter()
+            .take(ENDS)
+            .enumerate()
+            .filter(|(_, (end, _))| own.contains(end));
+        let bits = has.fold(0u8, |bits, (nth, _)| bits | 1 << nth);
+        (bits != 0).then_some((h, bits))
     });
     of.collect()
 }
@@ -185,12 +205,14 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
     let is_dropped = |h: &HopRow| dropped.contains(&h.skb_id);
     let places = of.iter().enumerate().filter(|(_, h)| is_dropped(h));
     let places: Vec<usize> = places.map(|(i, _)| i).collect();
-    // A packet that came by twice, or one that is dropped but did not come, would make this no count of packets.
-    if places.len() as u64 != lost.count {
+    // A packet that came by twice (devices of several namespaces have one name), or one that is dropped but did not come, would make
+    // this no count of packets.
+    let mut once = FxHashSet::default();
+    if places.len() as u64 != lost.count || !of.iter().all(|h| once.insert(h.skb_id)) {
         return;
     }
     lost.came = Some(of.len() as u64);
-    lost.every = period(&places);
+    lost.every = period(&places, of.len());
     let (Some(first), Some(last)) = (places.first(), places.last()) else {
         return;
     };

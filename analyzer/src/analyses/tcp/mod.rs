@@ -87,8 +87,8 @@ pub struct Tcp {
     pub retransmits_solid: u64,
     /// Rise of `TcpExtTCPTimeouts` over all namespaces; `None` where the snapshots do not tell.
     pub timeouts_counted: Option<u64>,
-    /// Rise of `TcpExtTCPDSACKRecv` over all namespaces: segments of which the peer said that it had them twice; `None` where the
-    /// snapshots do not tell.
+    /// Rise of `TcpExtTCPDSACKRecv` less `TcpExtTCPDSACKIgnoredDubious` over all namespaces: segments of which the peer said that it had
+    /// them twice, and that TCP takes to be its own repetitions; `None` where the snapshots do not tell.
     pub needless: Option<u64>,
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
@@ -107,7 +107,11 @@ impl Tcp {
     }
     /// How many of the segments sent again the peers had already, as the kernel counted, where that is most of them.
     pub fn mostly_needless(&self) -> Option<u64> {
-        let needless = self.needless?.min(self.retransmit_segments);
+        // Of calls of unknown size it is not known how many that should be.
+        let needless = self
+            .needless
+            .filter(|_| self.retransmits_unsized == 0)?
+            .min(self.retransmit_segments);
         (needless > 0 && needless.saturating_mul(2) > self.retransmit_segments).then_some(needless)
     }
     /// `7 segments were sent again by 3 calls`, as far as is known.
@@ -208,19 +212,26 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         retransmits,
         retransmits_solid,
         timeouts_counted: risen(facts, "TcpExtTCPTimeouts"),
-        needless: risen(facts, "TcpExtTCPDSACKRecv"),
+        needless: risen(facts, "TcpExtTCPDSACKRecv")
+            .zip(risen(facts, "TcpExtTCPDSACKIgnoredDubious"))
+            .map(|(told, dubious)| told.saturating_sub(dubious)),
         sawtooths,
     })
 }
 
-/// By how much a counter of TCP rose in all namespaces. A counter that is 0 has no row, so a namespace is known by its others: one of
-/// which nothing was read at both ends (it came or went meanwhile) may have counted anything.
-fn risen(facts: &Facts, name: &str) -> Option<u64> {
+/// Whether the counters of TCP were read at both ends in every namespace that there was. A counter that is 0 has no row, so a
+/// namespace is known by its others: one of which nothing was read at both ends (it came or went meanwhile) may have counted anything.
+pub(crate) fn all_read(facts: &Facts) -> bool {
     let mut whole: BTreeMap<Option<u64>, bool> = BTreeMap::new();
     for c in facts.counters.iter().filter(|c| c.source == "netstat") {
         *whole.entry(c.netns).or_default() |= c.start.is_some() && c.end.is_some();
     }
-    if whole.is_empty() || whole.values().any(|read| !read) {
+    !whole.is_empty() && whole.values().all(|read| *read)
+}
+
+/// By how much a counter of TCP rose in all namespaces; `None`: one was not read.
+fn risen(facts: &Facts, name: &str) -> Option<u64> {
+    if !all_read(facts) {
         return None;
     }
     let mut all = facts.counters.iter().filter(|c| c.name == name);

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::not_recorded;
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::transmit::tables::TxKind;
@@ -20,7 +21,7 @@ pub struct Tiny {
     pub connection: u32,
     /// `saddr:sport > daddr:dport`.
     pub label: String,
-    /// Task that sent most of them.
+    /// Task that sent the first of them.
     pub task: String,
     /// Segments with payload, first transmissions.
     pub segments: u64,
@@ -38,10 +39,14 @@ pub(super) fn tiny(facts: &Facts) -> Option<Tiny> {
             of.entry(c).or_default().push(at);
         }
     }
+    // Without reads nobody knows who waits for an answer.
+    if not_recorded(facts, &["skb:skb_copy_datagram_iovec"]).is_some() {
+        return None;
+    }
     let mut turns: FxHashMap<ConnectionId, usize> = FxHashMap::default();
-    let answers = facts.responses.iter().map(|r| r.connection);
-    for c in answers.chain(facts.turnarounds.iter().map(|r| r.connection)) {
-        *turns.entry(c).or_default() += 1;
+    let answers = facts.responses.iter().map(|r| (r.connection, r.sends as usize));
+    for (c, sends) in answers.chain(facts.turnarounds.iter().map(|r| (r.connection, 1))) {
+        *turns.entry(c).or_default() += sends;
     }
     let one = |(c, places): (&ConnectionId, &Vec<usize>)| {
         let n = places.len();

@@ -7,10 +7,10 @@ use crate::reconstruct::drops::black_hole;
 
 /// Who drops at a place, where that says more than its name (net/netfilter/core.c; since Linux 6.7 nf_tables_core.c frees itself).
 const PLACES: [(&str, &str); 2] = [
-    ("nft_do_chain", "a rule of nftables"),
+    ("nft_do_chain", "a rule or policy of nftables"),
     (
         "nf_hook_slow",
-        "connection tracking, such as a full table, or iptables-legacy, or before Linux 6.7 nftables",
+        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another; before Linux 6.7 nftables too",
     ),
 ];
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
@@ -59,6 +59,7 @@ fn whose(g: &Group) -> Option<String> {
         let share = match l.came {
             Some(1) => ", the only one that came there".to_owned(),
             Some(came) if came == l.count => format!(", all of the {came} that came there"),
+            Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
             Some(came) => format!(", {} of the {came} that came there", l.count),
             None if l.count < g.count => format!(", {} of these", l.count),
             None => String::new(),

@@ -72,13 +72,16 @@ fn reset(r: &Reset) -> Option<String> {
         )),
         (true, "peer") => Some(format!("{n} {was} reset by the peer")),
         (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
-        (false, _) if r.reason.contains(CLOSED) => Some(format!(
-            "{} sent by this host {} segments of connections that it had closed itself before ({}{})",
-            counted(r.resets, "RST was", "RSTs were"),
-            if r.resets == 1 { "for" } else { "for as many" },
-            if r.resets == 1 { "" } else { "first " },
-            r.label
-        )),
+        (false, _) if r.reason.contains(CLOSED) => Some(match r.resets {
+            1 => format!(
+                "1 RST was sent by this host for a segment of a connection that it had closed itself before ({})",
+                r.label
+            ),
+            n => format!(
+                "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {})",
+                r.label
+            ),
+        }),
         (false, _) => None,
     }
 }
@@ -146,7 +149,10 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let resets = named(
         told.filter_map(|r| Some((reset(r)?, r.resets))),
         o.received.unwrap_or(0).saturating_add(sent),
-        ("RST that came", "RSTs that came"),
+        match sent {
+            0 => ("RST that came", "RSTs that came"),
+            _ => ("RST", "RSTs"),
+        },
     );
     let said: Vec<String> = stood.into_iter().chain(failures).chain(resets).collect();
     match said.is_empty() {

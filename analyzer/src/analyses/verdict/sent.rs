@@ -234,7 +234,9 @@ pub(super) fn headline(t: &Transmit) -> String {
     }
     let held = held_by_sender(t, speak(&t.total)).0;
     // Where nothing else is worth a look.
-    if let Some(tiny) = tiny(t).filter(|_| !held) {
+    let stuck = t.open_at_least_ns.is_some_and(|ns| ns >= OPEN_NOTICE_NS);
+    let late = stands_out(pick(&t.total, speak(&t.total)), OUTLIER_NOTICE_NS) || longest(t).is_some();
+    if let Some(tiny) = tiny(t).filter(|_| !held && !stuck && !late) {
         return tiny;
     }
     let total = pick(&t.total, speak(&t.total));

@@ -30,6 +30,8 @@ mod tests;
 const SYN_NS: i64 = 500_000;
 /// Lengths of a SYN with its headers: no options, to IPv6 with all of them and a VLAN tag.
 const SYN_BYTES: std::ops::RangeInclusive<u32> = 54..=98;
+/// Frames, and steps of one moment, that are looked at.
+const NEAR: usize = 64;
 /// Steps from a packet to what it was made of.
 const STEPS: usize = 8;
 
@@ -196,24 +198,28 @@ impl<'k> Whose<'k> {
         let sent = sent.filter(|s| s.kind == "sock" && s.state == SYN_SENT);
         let again = self.known.retransmits.iter();
         let again = again.filter(|r| r.class == RetransmitClass::Syn);
-        let moments = sent.map(|s| (s.time_ns, s.connection, Some(s.cpu)));
-        let moments = moments.chain(again.filter_map(|r| Some((r.time_ns, r.connection?, None))));
-        let moments: Vec<(i64, ConnectionId, Option<u16>)> = moments.collect();
+        let moments = sent.map(|s| (s.time_ns, s.connection, Some(s.cpu), None));
+        let moments = moments.chain(again.filter_map(|r| Some((r.time_ns, r.connection?, None, r.bytes))));
+        let moments: Vec<(i64, ConnectionId, Option<u16>, Option<u32>)> = moments.collect();
         if moments.is_empty() {
             return FxHashMap::default();
         }
         let mut frames = self.may_be_syns();
         frames.sort_unstable();
         let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
-        for (at, connection, first_on) in moments {
+        for (at, connection, first_on, bytes) in moments {
             let frame = match first_on {
                 // Sent by the thread that set the state, which is on that CPU.
                 Some(cpu) => (frames.iter().skip(frames.partition_point(|f| f.0 < at)))
                     .take_while(|f| f.0 <= at.saturating_add(SYN_NS))
+                    .take(NEAR)
                     .find(|f| self.queued_on(f) == Some(cpu)),
-                None => (frames.partition_point(|f| f.0 <= at).checked_sub(1))
-                    .and_then(|i| frames.get(i))
-                    .filter(|f| f.0 >= at.saturating_sub(SYN_NS)),
+                None => {
+                    let before = frames.get(..frames.partition_point(|f| f.0 <= at)).unwrap_or(&[]);
+                    let near = before.iter().rev().take_while(|f| f.0 >= at.saturating_sub(SYN_NS));
+                    // A FIN is shorter.
+                    near.take(NEAR).find(|f| bytes.is_none() || self.bytes(f.1) == bytes)
+                }
             };
             let Some((_, frame)) = frame else { continue };
             let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
@@ -248,7 +254,7 @@ impl<'k> Whose<'k> {
                 .iter()
                 .rev()
                 .take_while(|f| f.0 >= r.time_ns.saturating_sub(SYN_NS));
-            let frame = near.into_iter().find(|f| f.2 == r.bytes);
+            let frame = near.take(NEAR).find(|f| f.2 == r.bytes);
             if let (Some((_, frame, _)), Some(connection)) = (frame, r.connection) {
                 let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
                 of.insert(original, connection);
@@ -257,11 +263,15 @@ impl<'k> Whose<'k> {
         of
     }
 
+    fn bytes(&self, skb: SkbId) -> Option<u32> {
+        self.known.lives.get(skb.0 as usize).and_then(|l| l.bytes)
+    }
+
     /// The CPU of a frame's first step.
     fn queued_on(&self, (born_ns, frame): &(i64, SkbId)) -> Option<u16> {
         let from = self.known.hops.partition_point(|h| h.time_ns < *born_ns);
         let steps = self.known.hops.get(from..)?.iter();
-        let mut steps = steps.take_while(|h| h.time_ns == *born_ns);
+        let mut steps = steps.take_while(|h| h.time_ns == *born_ns).take(NEAR);
         steps.find(|h| h.skb_id == *frame).map(|h| h.cpu)
     }
 

@@ -79,6 +79,8 @@ fn a_period_is_told_only_where_it_is_exact() {
     assert_eq!((each[0].carries, each[0].whose.as_str()), ("datagram", "of named/7"));
     let off = frames(12, |k| k % 3 == 1 && k != 7 || k == 8);
     assert_eq!((off[0].count, off[0].every), (4, None));
+    // It ended long before the last one came.
+    assert_eq!(frames(30, |k| k < 9 && k % 3 == 1)[0].every, None);
     // It began only after more than a period had passed whole.
     assert_eq!(frames(12, |k| k > 4 && k % 3 == 0)[0].every, None);
 }
