@@ -91,6 +91,25 @@ fn a_request_counts_from_its_last_byte() {
     assert_eq!((t.reads, t.overlap, t.confidence), (2, false, Strong));
 }
 
+/// A segment of the request came before what it follows: the request is readable when that came, not when an announcement
+/// in between seemed to release it.
+#[test]
+fn a_request_with_a_hole_counts_from_what_filled_it() {
+    let mut s = Server::new();
+    let v = [("skbaddr", N(A + 256)), ("len", N(352)), ("name", S("eth0"))];
+    s.0.ev(T, 0, SOFT, "net:netif_receive_skb", &v); // behind a hole: not announced
+    let v = [("skbaddr", N(A + 256)), ("data_len", N(300))];
+    SOCK.probe(&mut s.0, T + 10, 0, SOFT, &v);
+    s.arrive(100, 0, 100);
+    s.read(150, 0, 100);
+    s.arrive(3000, 2, 200);
+    s.read(3100, 2, 200);
+    s.read(3150, 1, 300);
+    s.send(5000, 1, PID);
+    let t = &s.rows().0[0];
+    assert_eq!((t.ready_ns.map(at), t.total_ns(), t.reads), (Some(3020), 1980, 3));
+}
+
 /// 3 us asleep in clock_nanosleep, 0.1 us in the run queue, the rest running.
 #[test]
 fn what_the_thread_did_is_divided_and_the_call_named() {

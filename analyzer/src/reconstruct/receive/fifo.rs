@@ -9,12 +9,13 @@
 //! A copy names the skb it begins in, and that skb's own bytes come first in it: a named unit needs no order. What a copy
 //! takes beyond them was coalesced into it: the next units of the line. Where the order is in doubt this is weak, unless
 //! one call read all that is in doubt: then every order gives the same times. Source: net/ipv4/tcp_input.c
-//! `tcp_data_queue`, `tcp_ofo_queue`, `tcp_try_coalesce`.
+//! `tcp_data_queue`, `tcp_ofo_queue`, `tcp_try_coalesce`. What reads prove of the order: `readable`.
 
 use std::ops::Range;
 
 use super::line::Line;
 use super::order::Release;
+use super::readable::Through;
 use super::unit::Place;
 use super::units::{UnitId, Units};
 use crate::confidence::Confidence;
@@ -73,6 +74,10 @@ pub struct Fifo {
     /// The ACK sent for a unit that is not announced (yet).
     pub(super) ack: Option<(UnitId, u32)>,
     pub(super) release: Option<Release>,
+    /// The last unit whose announcement released others, the place of these and their number.
+    pub(super) guess: Option<(UnitId, u64, usize)>,
+    /// When the last unit whose place in the stream is known, of those read, became readable.
+    pub(super) through: Option<Through>,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     pub(super) aligned: bool,
     /// When the first and the last of the units that reads took bytes of became readable, since this was asked last.
@@ -95,6 +100,8 @@ impl Fifo {
             rcv_nxt: None,
             ack: None,
             release: None,
+            guess: None,
+            through: None,
             aligned,
             reached: None,
             bytes: StreamBytes {
@@ -125,14 +132,19 @@ impl Fifo {
         self.bytes.strange += u64::from(bytes);
     }
     /// The socket was found empty: if nothing waits here, the two agree.
-    pub fn found_empty(&mut self, units: &Units) {
+    pub fn found_empty(&mut self, at: i64, units: &mut Units) {
+        self.none_readable(at, units);
         self.aligned |= self.first.is_none() && self.front(units).is_none();
     }
     /// A unit left without being read (TCP dropped it).
     pub fn remove(&mut self, unit: UnitId, units: &mut Units) {
         if let Some(u) = units.get_mut(unit) {
+            let announced = matches!(u.place, Some(Place::Line(_)));
             u.place = None;
             self.bytes.dropped += u64::from(u.left);
+            if announced {
+                self.revoke(unit, units);
+            }
         }
         self.held.trim(|id, place| is_at(units, id, Place::Held(place)));
     }
@@ -185,7 +197,8 @@ impl Fifo {
                 self.first = passed.pop();
                 return Named::Strange;
             }
-            Some(Place::Held(_)) => {}
+            // Never announced itself.
+            Some(Place::Held(_)) => u.held = true,
             Some(Place::Line(at)) => {
                 // What surely comes before it in the stream was read.
                 let sure = at.min(self.doubt.start.max(self.line.start()));
@@ -229,10 +242,10 @@ impl Fifo {
             unit.left -= n;
             bytes -= n;
             self.bytes.taken += u64::from(n);
-            let since = unit.ready.or(unit.proto).unwrap_or(unit.start);
-            self.reached = Some((self.reached.map_or(since, |r| r.0), since));
             let is_named = named == Some(id);
             let doubtful = place.is_none_or(|p| self.doubt.contains(&p));
+            let since = self.since(unit, ts, is_named || (self.aligned && !doubtful));
+            self.reached = Some(self.reached.map_or((since, since), |r| (r.0, r.1.max(since))));
             self.touched |= doubtful;
             if is_named {
                 unit.named_bytes = unit.named_bytes.saturating_add(n);

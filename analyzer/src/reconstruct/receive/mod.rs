@@ -10,7 +10,8 @@
 //! ```
 //! The FIFO is what ties a read to the unit whose bytes it took: `copy` names only the head after coalescing. A unit that a
 //! copy names needs no order. Those coalesced into it are taken by order: where segments came out of order (no
-//! `sk_data_ready` followed them) the ACKs of a recorded peer prove it; else they are weak, unless one call read them all.
+//! `sk_data_ready` followed them) the ACKs of a recorded peer prove it, or the bytes of reads that left nothing; else they are weak,
+//! unless one call read them all. When they became readable: [`readable`].
 //! Receive-queue residence is divided by what the reading thread did meanwhile. Rules: RECONSTRUCTION 3a-3c.
 //!
 //! | reader | how the read is known |
@@ -36,6 +37,7 @@ mod ledger;
 mod line;
 mod order;
 mod progress;
+mod readable;
 mod reads;
 mod routes;
 mod stages;

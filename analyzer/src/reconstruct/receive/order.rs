@@ -79,10 +79,35 @@ impl Fifo {
             n: all.len(),
             after: 0,
         });
+        self.guess = Some((unit, from, all.len()));
         if let Some(una) = after {
             self.prove(una, units);
+            // Those that do not follow wait on.
+            all.retain(|id| matches!(units.get(*id).and_then(|u| u.place), Some(Place::Line(_))));
         }
         all
+    }
+    /// TCP dropped a unit just after its announcement, for want of memory: it filled no hole, so what it seemed to release
+    /// waits on.
+    pub(super) fn revoke(&mut self, unit: UnitId, units: &mut Units) {
+        (self.rcv_nxt, self.release) = (None, None);
+        let Some((of, from, n)) = self.guess.take() else { return };
+        if of != unit || self.line.start() > from || self.line.end() != from + n as u64 {
+            return;
+        }
+        let rest = self.line.cut(from).into_iter().filter(|id| *id != unit).collect();
+        self.hold_again(rest, units);
+        self.doubt.end = self.doubt.end.min(from);
+    }
+    /// Units that were not readable after all.
+    pub(super) fn hold_again(&mut self, rest: Vec<UnitId>, units: &mut Units) {
+        let since = self.held.drain(|id, place| is_at(units, id, Place::Held(place)));
+        for id in rest.into_iter().chain(since) {
+            let place = self.held.push(id);
+            if let Some(u) = units.get_mut(id) {
+                (u.place, u.ready, u.held) = (Some(Place::Held(place)), None, false);
+            }
+        }
     }
     /// An ACK was sent while `unit` was the last that TCP had processed; the peer then had `una` acknowledged.
     pub fn acknowledged(&mut self, unit: UnitId, una: u32, units: &mut Units) {
@@ -118,12 +143,8 @@ impl Fifo {
         if sum != jump || (rest > 0 && !last) {
             return;
         }
-        for id in self.line.cut(r.from + follow as u64) {
-            let place = self.held.push(id);
-            if let Some(u) = units.get_mut(id) {
-                (u.place, u.ready, u.held) = (Some(Place::Held(place)), None, false);
-            }
-        }
+        let rest = self.line.cut(r.from + follow as u64).into();
+        self.hold_again(rest, units);
         if self.doubt.start == r.from {
             self.doubt = 0..0;
         } else {

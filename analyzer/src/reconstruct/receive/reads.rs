@@ -3,6 +3,7 @@
 use super::claims::UDP_PROTOCOLS;
 use super::cpu::SoftirqClock;
 use super::fifo::Named;
+use super::readable::Taken;
 use super::tables::{ReadBy, RxEnd};
 use super::tracker::{Coalesced, Ledger, Read, TCP_PROTOCOLS};
 use super::unit::Key;
@@ -99,6 +100,7 @@ impl Ledger<'_> {
     pub(super) fn read(&mut self, e: &Event<'_>, sk: u64, protocol: u16, ret: i32, flags: i32) {
         let copies = self.copies.remove(&e.pid).unwrap_or_default();
         let consumed = self.consumed.remove(&e.pid);
+        let asked = self.asked.remove(&e.pid);
         self.progress.remove(&e.pid);
         self.finish_returning(e.pid, None);
         if flags & MSG_PEEK != 0 {
@@ -111,8 +113,23 @@ impl Ledger<'_> {
         if ret == EAGAIN
             && let Some(f) = key.and_then(|k| self.fifos.get_mut(&k))
         {
-            f.found_empty(&self.units);
+            f.found_empty(e.ts, &mut self.units);
         }
+        let tcp = key.filter(|k| matches!(k, Key::Tcp(_)));
+        if let (Some(f), Ok(bytes)) = (tcp.and_then(|k| self.fifos.get_mut(&k)), u32::try_from(ret)) {
+            let read = Taken {
+                bytes,
+                at: copies.last().map_or(e.ts, |c| c.ts),
+                all: asked.map(|a| u64::from(bytes) < a),
+                named: copies.iter().filter_map(|c| Some(c.unit?.0)).collect(),
+            };
+            f.order_by(&read, &mut self.units);
+        }
+        // Copies of a socket whose records are decrypted in the kernel name other skbs: their lengths say nothing of its queue.
+        let own = |c: &Copied| c.unit.is_some_and(|(_, k)| k == key);
+        let short = asked.is_some_and(|a| i64::from(ret) < i64::try_from(a).unwrap_or(i64::MAX));
+        let emptied = tcp.filter(|_| ret > 0 && short && copies.iter().all(own));
+        let emptied = emptied.zip(copies.last().copied());
         match (key, copies.is_empty(), u32::try_from(ret)) {
             // Taken without a copy event: MSG_TRUNC, zero-copy receive.
             (Some(Key::Tcp(_)), true, Ok(bytes)) if bytes > 0 => {
@@ -127,6 +144,24 @@ impl Ledger<'_> {
             (_, false, Ok(bytes)) => self.settle(e.pid, key, copies, Some((e.ts, bytes))),
             _ => {}
         }
+        if let Some((key, last)) = emptied {
+            self.emptied(e, key, last, ret);
+        }
+    }
+
+    /// A read got less than it asked for: nothing readable is left.
+    fn emptied(&mut self, e: &Event<'_>, key: Key, last: Copied, ret: i32) {
+        let Some(fifo) = self.fifos.get_mut(&key) else { return };
+        fifo.none_readable(last.ts, &mut self.units);
+        let Some(id) = fifo.overlapped(&mut self.units) else {
+            return;
+        };
+        if let Some(u) = self.units.get_mut(id) {
+            (u.copy, u.read, u.pid) = (Some(last.ts), Some(e.ts), e.pid);
+            (u.clock, u.read_by) = (last.clock, Some(last.by));
+            u.link(Confidence::Strong);
+        }
+        self.returning(e.pid, i64::from(ret), vec![id]);
     }
 
     /// One read of a datagram socket takes one unit.
@@ -183,6 +218,7 @@ impl Ledger<'_> {
                     if let Some(u) = named.and_then(|id| self.units.get_mut(id)) {
                         (u.copy, u.read, u.pid) = (Some(c.ts), read, pid);
                         (u.clock, u.read_by) = (c.clock, Some(c.by));
+                        fifo.since(u, c.ts, true);
                     }
                     continue;
                 }
@@ -222,6 +258,8 @@ impl Ledger<'_> {
             self.returning(pid, ret, done);
         }
         if let Some(f) = touched.and_then(|k| self.fifos.get_mut(&k)) {
+            let slept = |from: i64, to: i64| self.asks.threads.split(pid, from, to).asleep_ns > 0;
+            f.weaken(&slept, &mut self.units);
             f.end_read(&mut self.units);
             let readable = f.reached.take();
             if let (Some(Key::Tcp(connection)), Some(at_ns)) = (touched, read.or(last)) {

@@ -26,6 +26,7 @@ use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
+use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
@@ -70,6 +71,7 @@ pub fn walk<'f>(
         returning: FxHashMap::default(),
         progress: FxHashMap::default(),
         copying: FxHashMap::default(),
+        asked: FxHashMap::default(),
         followed: FxHashSet::default(),
         consumed: FxHashMap::default(),
         consume_udp: FxHashMap::default(),
@@ -159,6 +161,16 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
         });
     }
     for call in READ_CALLS {
+        let format = s.format("syscalls", &format!("sys_enter_{call}"));
+        if let Some((f, b)) = format.and_then(|f| Some((f, SysEnter::bind(f, s.endian).ok()?))) {
+            r.raw(f.id, move |t, e| {
+                let len = SysEnter::read(&b, e.payload).and_then(|x| x.len);
+                match len.filter(|_| call != "splice") {
+                    Some(len) => _ = t.asked.insert(e.pid, len),
+                    None => _ = t.asked.remove(&e.pid),
+                }
+            });
+        }
         let format = s.format("syscalls", &format!("sys_exit_{call}"));
         if let Some((f, b)) = format.and_then(|f| Some((f, SysExit::bind(f, s.endian).ok()?))) {
             r.raw(f.id, move |t, e| {

@@ -5,6 +5,7 @@ mod fifo;
 mod old_kernels;
 mod order;
 mod progress;
+mod readable;
 mod reads;
 mod starts;
 mod udp;

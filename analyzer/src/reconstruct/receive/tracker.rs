@@ -99,6 +99,8 @@ pub(super) struct Ledger<'f> {
     pub(super) copying: FxHashMap<i32, (Key, Option<Copied>)>,
     /// Sockets whose copies it followed.
     pub(super) followed: FxHashSet<Key>,
+    /// Bytes that a thread's call asked for, where it says.
+    pub(super) asked: FxHashMap<i32, u64>,
     /// Datagrams freed by a thread inside its call.
     pub(super) consumed: FxHashMap<i32, (UnitId, i64)>,
     /// Whether a free location is the end of a datagram's read.
@@ -152,6 +154,7 @@ impl Tracker for Ledger<'_> {
         self.copies.clear();
         self.progress.clear();
         self.copying.clear();
+        self.asked.clear();
         self.consumed.clear();
         self.states.clear();
         self.cpus.at(gap.cpu as u16).forget();

@@ -68,6 +68,8 @@ pub struct Unit {
     pub backlog: bool,
     /// Announced only by a later segment's `sk_data_ready`.
     pub held: bool,
+    /// A read left it that took all that was readable, though an announcement had seemed to release it.
+    pub spared: bool,
     /// `sk_data_ready`.
     pub ready: Option<i64>,
     /// Payload, bytes.
@@ -140,6 +142,7 @@ impl Unit {
             recv_in_task: false,
             backlog: false,
             held: false,
+            spared: false,
             ready: None,
             bytes: None,
             left: 0,
