@@ -60,16 +60,10 @@ fn counters_that_rose_on_one_side_only_are_named_and_not_judged() {
     assert_eq!(line(&of(&b, &b)), None);
     // Known of neither side, where one has no counters or the rise is not known.
     assert_eq!(line(&of(&b, &facts("kernel-6.1/netem.nmb"))), None);
+    // Nothing of a namespace was read at the end: it may have counted anything.
     let mut torn = counted(&[("TCPRenoRecovery", 24)]);
     torn.counters.push(counter(3, "TCPSackRecovery", None));
-    assert_eq!(
-        of(&b, &torn)
-            .counters
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect::<Vec<_>>(),
-        ["TcpExtTCPFastRetrans", "TcpExtTCPRenoRecovery"]
-    );
+    assert!(of(&b, &torn).counters.is_empty());
     let many: Vec<(&str, u64)> = [
         "ListenDrops",
         "ListenOverflows",
