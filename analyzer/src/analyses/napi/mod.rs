@@ -66,7 +66,8 @@ pub struct NapiThread {
     pub polls: u64,
     /// From being woken to running, of polls before which that is known.
     pub wait: Distribution,
-    /// Who ran longest on its CPU meanwhile, and their share of all its waits, most first; `swapper`: nobody.
+    /// Who ran longest on its CPU in the longest wait before a poll, and the share that all waits before such polls have of all, most
+    /// first; `swapper`: nobody. Others may have run in these waits, too.
     pub behind: Vec<(String, f64)>,
 }
 

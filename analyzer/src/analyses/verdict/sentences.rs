@@ -212,13 +212,12 @@ fn late_thread(n: &Napi) -> Option<&NapiThread> {
 }
 
 fn thread_waited(t: &NapiThread) -> String {
-    let behind = t
-        .behind
-        .first()
-        .map_or_else(String::new, |(who, share)| match who.as_str() {
-            IDLE => format!(", {:.0} % of it while that CPU idled", share * 100.0),
-            who => format!(", {:.0} % of it behind {who}", share * 100.0),
-        });
+    // What ran longest in the longest of its waits is not all of them.
+    let behind = t.behind.first().filter(|(_, share)| *share >= 0.5);
+    let behind = behind.map_or_else(String::new, |(who, _)| match who.as_str() {
+        IDLE => ", mostly while that CPU idled".to_owned(),
+        who => format!(", mostly behind {who}"),
+    });
     format!(
         "{} is polled by the thread {}, which waited p50 {}, p99 {}, max {} (n {}) for a CPU{behind}",
         t.dev,

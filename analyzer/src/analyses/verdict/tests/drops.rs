@@ -1,7 +1,7 @@
 //! The line on drops.
 
 use super::super::Tone;
-use crate::analyses::drops::{Drops, Group};
+use crate::analyses::drops::{Drops, Group, Lost};
 
 fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
     Group {
@@ -104,4 +104,61 @@ fn what_no_program_missed_is_no_alarm() {
         "{s}"
     );
     assert_eq!(said(vec![group(Some(true), "A", 2)]).0, Tone::Ok);
+}
+
+/// Whose, of how many, in which pattern, and what went on; a pause would cut it off the head of the page.
+#[test]
+fn whose_they_were_is_said() {
+    let lost = |carries, whose: &str, count, came, every, passed_bit_s| Lost {
+        carries,
+        whose: whose.into(),
+        count,
+        came,
+        every,
+        passed_bit_s,
+    };
+    let of = |count, of: Vec<Lost>| {
+        let group = Group {
+            location: "nft_do_chain".into(),
+            of,
+            ..group(Some(false), "NETFILTER_DROP", count)
+        };
+        let said = said(vec![group]).1;
+        let (_, rest) = said
+            .split_once("nft_do_chain (a rule or policy of nftables) on rs")
+            .unwrap();
+        rest.split_once(", all from").unwrap().0.to_owned()
+    };
+    let syns = lost("syn", "to 10.9.2.2:7105", 11, Some(33), Some(3), None);
+    assert_eq!(
+        of(11, vec![syns]),
+        ": SYNs to 10.9.2.2:7105, 11 of the 33 that came there, one in 3 exactly"
+    );
+    let data = lost(
+        "data",
+        "10.0.0.1:5 > 10.0.0.2:80",
+        42,
+        Some(166),
+        None,
+        Some(6_480_000.0),
+    );
+    let part =
+        ": TCP data of 10.0.0.1:5 > 10.0.0.2:80, 42 of these, 166 such came there, while 6.5 Mbit/s of them went on";
+    assert_eq!(of(46, vec![data.clone()]), part);
+    let udp = lost("datagram", "of named/7", 4, Some(4), None, None);
+    assert_eq!(
+        of(4, vec![udp]),
+        ": UDP packets of named/7, all of the 4 that came there"
+    );
+    let received = lost("received", "10.0.0.2:443", 2, None, None, None);
+    assert_eq!(of(2, vec![received]), ": for the socket 10.0.0.2:443");
+    assert_eq!(of(2, vec![]), "");
+    // Of one or two of nobody, without a route, it is not said that something is wrong.
+    let torn = |n| {
+        said(vec![Group {
+            dev: String::new(),
+            ..group(Some(false), "IP_OUTNOROUTES", n)
+        }])
+    };
+    assert_eq!((torn(2).0, torn(3).0), (Tone::Notice, Tone::Bad));
 }

@@ -241,3 +241,36 @@ fn a_request_without_an_answer_is_told() {
     assert_eq!(tone, Tone::Ok);
     assert!(!s.contains("no answer"), "{s}");
 }
+
+/// Where the longer way was; what held the request before its device is said in its place.
+#[test]
+fn the_place_of_the_way_is_said() {
+    use crate::analyses::application::Place;
+    let of = |to: &str, filled_by: Option<(String, f64)>, held| {
+        let mut awaited = awaited(mostly_fast(), 298 * MS, 40_000, held);
+        awaited.slowest_place = Some(Place {
+            dev: "rs".into(),
+            qdisc: if to.is_empty() { "tbf".into() } else { String::new() },
+            to: to.into(),
+            share: 0.97,
+            filled_by,
+        });
+        let (tone, said) = application(&Application {
+            answered: Some(answered(mostly_fast(), "running", None)),
+            awaited: Some(awaited),
+            ..Application::default()
+        });
+        assert_eq!(tone, Tone::Notice);
+        let (_, way) = said.split_once("the way there took 100.0 %").unwrap();
+        way.split_once(", the way back").unwrap().0.to_owned()
+    };
+    assert_eq!(of("", None, None), ", 97 % of it in the queue of rs (tbf)");
+    let filled = Some(("10.9.3.2:5 > 10.9.2.2:7".to_owned(), 0.95));
+    assert_eq!(
+        of("", filled, None),
+        ", 97 % of it in the queue of rs (tbf), of whose bytes 95 % were 10.9.3.2:5 > 10.9.2.2:7"
+    );
+    assert_eq!(of("s0", None, None), ", 97 % of it between rs and s0");
+    let held = of("s0", None, Some(("nagle", 297 * MS)));
+    assert_eq!(held, ", most of it held in this host before the device (nagle)");
+}
