@@ -110,6 +110,9 @@ fn a_segment_for_a_closed_connection_is_told() {
     let said = |reason: &str| {
         let mut f = crate::facts::Facts::empty();
         f.resets = (0..3).map(|n| sent(n, reason)).collect();
+        if reason != "NO_SOCKET" {
+            f.resets.push(sent(9, "TCP_ABORT_ON_DATA"));
+        }
         f.opens = vec![];
         f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
         let answers = crate::analyses::answer(&f);
@@ -120,7 +123,7 @@ fn a_segment_for_a_closed_connection_is_told() {
     assert_eq!(tone, crate::analyses::verdict::Tone::Notice, "{s}");
     assert!(
         s.starts_with(
-            "3 RSTs were sent by this host for as many segments of connections that it had closed itself before"
+            "4 RSTs were sent by this host for as many segments of connections that it had closed itself before"
         ),
         "{s}"
     );

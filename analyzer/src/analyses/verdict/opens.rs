@@ -4,8 +4,8 @@ use super::sentences::{counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone};
 use crate::analyses::opens::{Failed, Opens, Reset};
 
-/// Reason of a RST for what came to a connection in TIME_WAIT (include/net/rstreason.h).
-const CLOSED: &str = "TIMEWAIT";
+/// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
+const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
 /// Groups that are named.
 const NAMED: usize = 2;
 
@@ -72,23 +72,30 @@ fn reset(r: &Reset) -> Option<String> {
         )),
         (true, "peer") => Some(format!("{n} {was} reset by the peer")),
         (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
-        (false, _) if r.reason.contains(CLOSED) => Some(match r.resets {
-            1 => format!(
-                "1 RST was sent by this host for a segment of a connection that it had closed itself before ({})",
-                r.label
-            ),
-            n => format!(
-                "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {})",
-                r.label
-            ),
-        }),
         (false, _) => None,
     }
 }
 
 /// A RST that a program at the other end notices: what it sent had no reader any more.
 fn unread(r: &Reset) -> bool {
-    !r.received && r.reason.contains(CLOSED)
+    !r.received && CLOSED.iter().any(|reason| r.reason.contains(reason))
+}
+
+/// Such RSTs, and how many.
+fn closed_before(o: &Opens) -> Option<(String, u64)> {
+    let mut all = o.resets.iter().filter(|r| unread(r));
+    let first = all.next()?;
+    let label = &first.label;
+    let n = first.resets + all.map(|r| r.resets).sum::<u64>();
+    let said = match n {
+        1 => format!(
+            "1 RST was sent by this host for a segment of a connection that it had closed itself before ({label})"
+        ),
+        n => format!(
+            "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {label})"
+        ),
+    };
+    Some((said, n))
 }
 
 fn slow(o: &Opens) -> bool {
@@ -145,9 +152,9 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     );
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
     let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
-    let sent: u64 = o.resets.iter().filter(|r| unread(r)).map(|r| r.resets).sum();
+    let sent = closed_before(o).map_or(0, |(_, n)| n);
     let resets = named(
-        told.filter_map(|r| Some((reset(r)?, r.resets))),
+        told.filter_map(|r| Some((reset(r)?, r.resets))).chain(closed_before(o)),
         o.received.unwrap_or(0).saturating_add(sent),
         match sent {
             0 => ("RST that came", "RSTs that came"),
@@ -180,7 +187,7 @@ pub(super) fn headline(o: &Opens) -> String {
     let worst = o.failed.iter().find(|f| unmeant(f));
     let worst = worst.or(o.failed.iter().find(|f| !f.to.is_empty()));
     let between = o.resets.iter().find(|r| r.received && r.sender == "between");
-    let received = o.resets.iter().find(|r| r.received || unread(r));
+    let received = o.resets.iter().find(|r| r.received);
     let slow = slow(o).then(|| {
         let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
         format!("connections took up to {} to open{again}", or_dash(o.setup.max_ns))
@@ -205,5 +212,10 @@ pub(super) fn headline(o: &Opens) -> String {
     if !said.is_empty() {
         return said.join("; ");
     }
-    worst.map(what).or(received.and_then(reset)).unwrap_or_default()
+    let closed = || closed_before(o).map(|(said, _)| said);
+    worst
+        .map(what)
+        .or(received.and_then(reset))
+        .or_else(closed)
+        .unwrap_or_default()
 }
