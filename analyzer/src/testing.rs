@@ -302,3 +302,34 @@ pub fn pass() -> crate::reconstruct::xmits::Pass {
         confidence: crate::Confidence::Strong,
     }
 }
+
+/// A TCP segment of 100 bytes that was given to eth0, of nobody.
+pub fn sent() -> crate::reconstruct::transmit::tables::TxRow {
+    use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
+    TxRow {
+        skb_id: crate::facts::SkbId(0),
+        original: None,
+        connection: None,
+        kind: TxKind::Tcp,
+        task: crate::name::Name::default(),
+        pid: 0,
+        dev: crate::name::Name::new(b"eth0"),
+        cpu: 0,
+        bytes: Some(100),
+        start_ns: 0,
+        start: TxStart::Sendmsg,
+        total_ns: 1,
+        end: TxEnd::Sent,
+        censored: None,
+        at_least_ns: None,
+        retransmits: 0,
+        recovery_by: None,
+        t_sched_ns: 0,
+        t_snd_ns: None,
+        t_ack_ns: None,
+        unattributed_ns: 1,
+        stages: Default::default(),
+        observer_ns: None,
+        confidence: crate::Confidence::Strong,
+    }
+}

@@ -1,5 +1,7 @@
 //! Rows of the view `counters`.
 
+use std::collections::BTreeMap;
+
 use crate::table::{Cell, TableDef, col};
 
 /// A counter of the kernel, before and after the recording.
@@ -41,6 +43,25 @@ impl CounterRow {
             false => end.checked_sub(start),
         }
     }
+}
+
+/// Whether the counters of TCP were read at both ends in every namespace that there was. A counter that is 0 has no row, so a
+/// namespace is known by its others: one of which nothing was read at both ends (it came or went meanwhile) may have counted anything.
+pub fn read_everywhere(all: &[CounterRow]) -> bool {
+    let mut whole: BTreeMap<Option<u64>, bool> = BTreeMap::new();
+    for c in all.iter().filter(|c| c.source == "netstat") {
+        *whole.entry(c.netns).or_default() |= c.start.is_some() && c.end.is_some();
+    }
+    !whole.is_empty() && whole.values().all(|read| *read)
+}
+
+/// By how much a counter of TCP (`netstat`) rose in all namespaces; `None`: one was not read.
+pub fn risen(all: &[CounterRow], name: &str) -> Option<u64> {
+    if !read_everywhere(all) {
+        return None;
+    }
+    let mut of = all.iter().filter(|c| c.source == "netstat" && c.name == name);
+    of.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 
 /// The view.

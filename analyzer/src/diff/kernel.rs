@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{DiffOptions, Recording};
+use crate::counters::tables::read_everywhere;
 
 /// Counters told at most.
 const MOST: usize = 5;
@@ -111,7 +112,7 @@ fn rises<'f>(side: &[Recording<'f>]) -> Option<BTreeMap<&'f str, Option<u64>>> {
     let mut out: BTreeMap<&str, Option<u64>> = BTreeMap::new();
     for r in side {
         let rows = || r.facts.counters.iter().filter(|c| c.source == "netstat");
-        if !crate::analyses::tcp::all_read(r.facts) {
+        if !read_everywhere(&r.facts.counters) {
             return None;
         }
         for c in rows() {

@@ -13,6 +13,7 @@ use crate::reconstruct::tcp::tables::RetransmitClass;
 
 use crate::analyses::verdict::counted;
 use crate::analyses::{Outcome, reasons};
+use crate::counters::tables::risen;
 use crate::facts::Facts;
 
 mod sawtooth;
@@ -211,31 +212,12 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         connections,
         retransmits,
         retransmits_solid,
-        timeouts_counted: risen(facts, "TcpExtTCPTimeouts"),
-        needless: risen(facts, "TcpExtTCPDSACKRecv")
-            .zip(risen(facts, "TcpExtTCPDSACKIgnoredDubious"))
+        timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
+        needless: risen(&facts.counters, "TcpExtTCPDSACKRecv")
+            .zip(risen(&facts.counters, "TcpExtTCPDSACKIgnoredDubious"))
             .map(|(told, dubious)| told.saturating_sub(dubious)),
         sawtooths,
     })
-}
-
-/// Whether the counters of TCP were read at both ends in every namespace that there was. A counter that is 0 has no row, so a
-/// namespace is known by its others: one of which nothing was read at both ends (it came or went meanwhile) may have counted anything.
-pub(crate) fn all_read(facts: &Facts) -> bool {
-    let mut whole: BTreeMap<Option<u64>, bool> = BTreeMap::new();
-    for c in facts.counters.iter().filter(|c| c.source == "netstat") {
-        *whole.entry(c.netns).or_default() |= c.start.is_some() && c.end.is_some();
-    }
-    !whole.is_empty() && whole.values().all(|read| *read)
-}
-
-/// By how much a counter of TCP rose in all namespaces; `None`: one was not read.
-fn risen(facts: &Facts, name: &str) -> Option<u64> {
-    if !all_read(facts) {
-        return None;
-    }
-    let mut all = facts.counters.iter().filter(|c| c.name == name);
-    all.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 
 /// `saddr:sport > daddr:dport`; an unknown address is `?`.

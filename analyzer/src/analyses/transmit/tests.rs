@@ -11,7 +11,7 @@ use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::stages::StageTimes;
-use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow, TxStart};
 
 fn answer(facts: &Facts) -> Outcome<Transmit> {
     super::answer(facts, &Units::of(&facts.tx))
@@ -24,29 +24,16 @@ fn segment(n: u32, end: TxEnd, of: &[(Stage, i64)], confidence: Confidence) -> T
     }
     TxRow {
         skb_id: SkbId(n),
-        original: None,
         connection: Some(ConnectionId(3)),
-        kind: TxKind::Tcp,
         task: Name::new(b"curl"),
         pid: 7,
-        dev: Name::new(b"eth0"),
-        cpu: 0,
-        bytes: Some(100),
         start_ns: i64::from(n),
-        start: TxStart::Sendmsg,
         total_ns: stages.sum() + 1,
         end,
-        censored: None,
-        at_least_ns: None,
-        retransmits: 0,
-        recovery_by: None,
         t_sched_ns: i64::from(n),
-        t_snd_ns: None,
-        t_ack_ns: None,
-        unattributed_ns: 1,
         stages,
-        observer_ns: None,
         confidence,
+        ..crate::testing::sent()
     }
 }
 

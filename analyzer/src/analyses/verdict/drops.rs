@@ -1,7 +1,7 @@
 //! The verdict's line on packets that this host dropped.
 
 use super::Tone;
-use super::sentences::counted;
+use super::sentences::{counted, rate};
 use crate::analyses::drops::{Drops, Group, Lost};
 use crate::reconstruct::drops::black_hole;
 
@@ -65,21 +65,13 @@ fn whose(g: &Group) -> Option<String> {
             None => String::new(),
         };
         let every = l.every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
-        let rate = l
-            .passed_bit_s
-            .map_or_else(String::new, |bits| format!(", while {} of them went on", rate(bits)));
+        let rate = l.passed_bit_s.map_or_else(String::new, |bits| {
+            format!(", while {} of them went on", rate(bits / 1e6))
+        });
         format!("{what}{}{share}{every}{rate}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
     (!of.is_empty()).then(|| of.join(", "))
-}
-
-fn rate(bit_s: f64) -> String {
-    match bit_s {
-        b if b >= 9.95e6 => format!("{:.0} Mbit/s", b / 1e6),
-        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
-        b => format!("{:.0} kbit/s", b / 1e3),
-    }
 }
 
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.

@@ -1,6 +1,6 @@
 //! The verdict's line on sent segments: how long until their ACK, and what held them, of which connection.
 
-use super::sentences::{counted, duration, first_words, less_certain, or_dash, pick, speak, stands_out};
+use super::sentences::{counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out};
 use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
 };
@@ -182,15 +182,6 @@ fn queue(t: &Transmit) -> String {
             q.wait.n
         )
     })
-}
-
-/// Mbit/s as a person reads them.
-fn rate(mbit_per_s: f64) -> String {
-    match mbit_per_s {
-        r if r >= 1000.0 => format!("{:.1} Gbit/s", r / 1e3),
-        r if r >= 10.0 => format!("{r:.0} Mbit/s"),
-        r => format!("{r:.1} Mbit/s"),
-    }
 }
 
 /// Fewest segments of a connection whose p99 is compared.

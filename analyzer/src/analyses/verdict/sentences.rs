@@ -30,6 +30,16 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// Mbit/s as a person reads them.
+pub(super) fn rate(mbit_per_s: f64) -> String {
+    match mbit_per_s {
+        r if r >= 999.5 => format!("{:.1} Gbit/s", r / 1e3),
+        r if r >= 9.95 => format!("{r:.0} Mbit/s"),
+        r if r >= 0.9995 => format!("{r:.1} Mbit/s"),
+        r => format!("{:.0} kbit/s", r * 1e3),
+    }
+}
+
 /// `1 packet`, `2 packets`: a count with its noun.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })

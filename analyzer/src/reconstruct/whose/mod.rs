@@ -6,6 +6,8 @@
 //! ```text
 //! life ─ companion, copy, segment of ... ─> row of tx with payload ──────────────────────────────> data of its socket
 //!                                        ├> UDP row of tx ─────────────────────────────────────────> datagram of its thread
+//!                                        ├> an original whose frame left just before the event that tells a
+//!                                        │  segment sent again ────────────────────────────────────> data of that socket
 //!                                        └> an original whose first packet left just after a socket
 //!                                           went to SYN_SENT, or just before a SYN was told sent again ─> SYN of that socket
 //! ```
@@ -214,15 +216,11 @@ impl<'k> Whose<'k> {
                     .take_while(|f| f.0 <= at.saturating_add(SYN_NS))
                     .take(NEAR)
                     .find(|f| self.queued_on(f) == Some(cpu)),
-                None => {
-                    let before = frames.get(..frames.partition_point(|f| f.0 <= at)).unwrap_or(&[]);
-                    let near = before.iter().rev().take_while(|f| f.0 >= at.saturating_sub(SYN_NS));
-                    // A FIN is shorter.
-                    near.take(NEAR).find(|f| bytes.is_none() || self.bytes(f.1) == bytes)
-                }
+                // A FIN is shorter.
+                None => self.last_before(&frames, at, bytes),
             };
             let Some((_, frame)) = frame else { continue };
-            let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
+            let original = self.original(*frame);
             let whose = of.entry(original).or_insert(Some(connection));
             if *whose != Some(connection) {
                 *whose = None;
@@ -243,24 +241,25 @@ impl<'k> Whose<'k> {
         }
         let frames = self.known.lives.iter();
         let frames = frames.filter(|l| matches!(l.class, SkbClass::TxClone | SkbClass::TxOther | SkbClass::Tx));
-        let mut frames: Vec<(i64, SkbId, Option<u32>)> = frames.map(|l| (l.birth_ns, l.skb_id, l.bytes)).collect();
+        let mut frames: Vec<(i64, SkbId)> = frames.map(|l| (l.birth_ns, l.skb_id)).collect();
         frames.sort_unstable();
-        let mut of = FxHashMap::default();
-        for r in again {
-            let before = frames
-                .get(..frames.partition_point(|f| f.0 <= r.time_ns))
-                .unwrap_or(&[]);
-            let near = before
-                .iter()
-                .rev()
-                .take_while(|f| f.0 >= r.time_ns.saturating_sub(SYN_NS));
-            let frame = near.take(NEAR).find(|f| f.2 == r.bytes);
-            if let (Some((_, frame, _)), Some(connection)) = (frame, r.connection) {
-                let original = self.made_of.get(frame).map_or(*frame, |(of, _)| *of);
-                of.insert(original, connection);
-            }
-        }
-        of
+        let of = again.filter_map(|r| {
+            let (_, frame) = self.last_before(&frames, r.time_ns, r.bytes)?;
+            Some((self.original(*frame), r.connection?))
+        });
+        of.collect()
+    }
+
+    /// The frame that an event follows: the last one close before it, of the length that is known.
+    fn last_before<'f>(&self, frames: &'f [(i64, SkbId)], at: i64, bytes: Option<u32>) -> Option<&'f (i64, SkbId)> {
+        let before = frames.get(..frames.partition_point(|f| f.0 <= at))?;
+        let near = before.iter().rev().take_while(|f| f.0 >= at.saturating_sub(SYN_NS));
+        near.take(NEAR).find(|f| bytes.is_none() || self.bytes(f.1) == bytes)
+    }
+
+    /// What a frame was made of, or itself.
+    fn original(&self, frame: SkbId) -> SkbId {
+        self.made_of.get(&frame).map_or(frame, |(of, _)| *of)
     }
 
     fn bytes(&self, skb: SkbId) -> Option<u32> {
@@ -280,8 +279,10 @@ impl<'k> Whose<'k> {
         let of = |classes: &[SkbClass]| -> Vec<(i64, SkbId)> {
             let frames = self.known.lives.iter().filter(|l| {
                 let payload = || {
-                    let original = self.made_of.get(&l.skb_id).map_or(l.skb_id, |(of, _)| *of);
-                    let row = self.sent.get(&original).and_then(|at| self.known.tx.get(*at));
+                    let row = self
+                        .sent
+                        .get(&self.original(l.skb_id))
+                        .and_then(|at| self.known.tx.get(*at));
                     row.is_some_and(|r| r.kind == TxKind::Tcp)
                 };
                 classes.contains(&l.class) && l.bytes.is_some_and(|b| SYN_BYTES.contains(&b)) && !payload()

@@ -9,7 +9,7 @@ use crate::analyses::drops::{Lost, answer};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
-use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 use crate::reconstruct::whose::Whose;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, N, S, Script};
@@ -32,29 +32,10 @@ fn frames(n: u64, dropped: impl Fn(u64) -> bool) -> Vec<Lost> {
     f.tx = (0..n as u32)
         .map(|n| TxRow {
             skb_id: SkbId(n),
-            original: None,
-            connection: None,
             kind: TxKind::Udp,
             task: Name::new(b"named"),
             pid: 7,
-            dev: Name::new(b"eth0"),
-            cpu: 0,
-            bytes: Some(1000),
-            start_ns: i64::from(n),
-            start: TxStart::Sendmsg,
-            total_ns: 1,
-            end: TxEnd::Sent,
-            censored: None,
-            at_least_ns: None,
-            retransmits: 0,
-            recovery_by: None,
-            t_sched_ns: i64::from(n),
-            t_snd_ns: None,
-            t_ack_ns: None,
-            unattributed_ns: 1,
-            stages: Default::default(),
-            observer_ns: None,
-            confidence: Confidence::Strong,
+            ..crate::testing::sent()
         })
         .collect();
     let lost = (0..n).filter(|k| dropped(*k)).map(|k| {
