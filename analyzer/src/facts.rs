@@ -12,6 +12,7 @@ use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
+use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::tables::{OPENS, OpenRow, RESETS, ResetRow};
@@ -23,8 +24,8 @@ use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
-use crate::reconstruct::transmit::Spent;
 use crate::reconstruct::transmit::tables::{TX, TxRow};
+use crate::reconstruct::transmit::{FullSegment, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::settings::Settings;
 use crate::table::{Cell, FactTable, Typed};
@@ -116,6 +117,10 @@ pub struct Facts {
     pub limiters: Vec<LimiterRow>,
     /// What held each TCP socket that sent, each moment once.
     pub spent: FxHashMap<ConnectionId, Spent>,
+    /// The largest segments that each TCP socket sent, where events tell their size.
+    pub full_segments: FxHashMap<ConnectionId, FullSegment>,
+    /// What TCP sockets agreed on with their other end, where a list of sockets tells.
+    pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.
@@ -306,6 +311,8 @@ impl Facts {
             event_cost_ns: None,
             limiters: vec![],
             spent: FxHashMap::default(),
+            full_segments: FxHashMap::default(),
+            negotiated: FxHashMap::default(),
             turnarounds: vec![],
             responses: vec![],
             connections: vec![],

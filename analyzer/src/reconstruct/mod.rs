@@ -10,6 +10,7 @@
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ whose (the socket or thread that a packet is of) ── drops
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
+//!        ├─ negotiated (window scaling and sizes, by the kernel's lists of sockets)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
@@ -23,6 +24,7 @@ pub mod drops;
 pub mod limiters;
 pub mod lineage;
 pub mod napi;
+pub mod negotiated;
 pub mod neighbours;
 pub mod observer;
 pub mod opens;

@@ -10,8 +10,8 @@ use super::dispatch::{Lost, Walk, on_cpu, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, drops, limiters, lineage, napi, neighbours, observer, opens, receive, skb, skew, softirq,
-    tcp, transmit, xmits,
+    application, balances, drops, limiters, lineage, napi, negotiated, neighbours, observer, opens, receive, skb, skew,
+    softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
@@ -232,6 +232,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             false => vec![],
         },
     );
+    let negotiated = match counted {
+        true => negotiated::negotiated(capture, &connections),
+        false => FxHashMap::default(),
+    };
     let drops = drops.rows(&drops::Hindsight {
         identity: &identity,
         lineage: &lineage.rows,
@@ -269,6 +273,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         balances,
         limiters,
         spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
+        full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
+        negotiated,
         neighbours,
         opens: opens.opens,
         resets: opens.resets,

@@ -23,15 +23,21 @@ use crate::stat::Distribution;
 
 mod peer;
 mod queues;
+mod restarts;
 mod senders;
+mod small;
 #[cfg(test)]
 mod tests;
 mod tiny;
+mod unscaled;
 
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
+pub use restarts::Restarts;
 pub use senders::{CONNECTIONS, Flight, Sender};
+pub use small::Small;
 pub use tiny::Tiny;
+pub use unscaled::Unscaled;
 
 /// The event that tells of ACKs.
 const ACKS: &str = "tcp:tcp_probe";
@@ -90,6 +96,11 @@ impl Transmit {
         let held = self.connections.iter().filter(|c| c.held_ns > 0);
         held.max_by_key(|c| (c.held_ns, std::cmp::Reverse(c.connection)))
     }
+}
+
+/// The connections that sent, most segments first.
+pub fn senders_of(facts: &Facts) -> Vec<Sender> {
+    senders::senders(facts).0
 }
 
 /// Asks.

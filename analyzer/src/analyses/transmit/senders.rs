@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::restarts::{self, Around, Restarts};
+use super::small::{self, Small};
+use super::unscaled::{self, Unscaled};
 use crate::analyses::units::Unit;
 use crate::analyses::waits::{Top, top};
 use crate::facts::{ConnectionId, Facts};
@@ -46,6 +49,12 @@ pub struct Sender {
     pub flight: Option<Flight>,
     /// Device to ACK, of solid segments never sent again.
     pub rtt: Distribution,
+    /// Its peer's window held it and could not grow: window scaling is not in use.
+    pub unscaled: Option<Unscaled>,
+    /// Its congestion window was made small in pauses.
+    pub restarts: Option<Restarts>,
+    /// Its segments are far smaller than its device would carry.
+    pub small: Option<Small>,
 }
 
 /// What a socket had in flight, and the windows it had then: of the probes at which something was.
@@ -102,13 +111,17 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
             of.push(s);
         }
     }
-    let flight = |c: u32| samples.get(&c).and_then(|of| Flight::of(of));
+    let around = Around::of(facts);
     let kept = all.into_par_iter().map(|of| {
-        let flight = flight(of.0);
-        Sender {
-            flight,
+        let (samples, rows) = (samples.get(&of.0).map_or(&[][..], Vec::as_slice), of.1.clone());
+        let mut s = Sender {
+            flight: Flight::of(samples),
             ..sender(facts, of)
-        }
+        };
+        s.unscaled = unscaled::unscaled(facts, &s, samples);
+        s.restarts = restarts::restarts(facts, s.connection, (&rows, samples), &around);
+        s.small = small::small(facts, &s, &rows, samples);
+        s
     });
     let kept = kept.collect();
     let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
@@ -170,6 +183,9 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         top: top(whole),
         limiters: spent.map_or_else(|| limiters(every), Spent::shares),
         rtt: Distribution::of(rtts, 0),
+        unscaled: None,
+        restarts: None,
+        small: None,
     }
 }
 

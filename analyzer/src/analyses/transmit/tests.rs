@@ -1,4 +1,5 @@
 mod by_hand;
+mod named;
 mod peer;
 
 use super::Transmit;

@@ -18,6 +18,7 @@ use crate::ingest::CaptureInfo;
 mod application;
 mod counted;
 mod drops;
+mod named;
 mod neighbours;
 mod opens;
 mod received;

@@ -247,8 +247,12 @@ pub(super) fn headline(t: &Transmit) -> String {
             named(q)
         )
     });
+    let causes = super::named::causes(t)
+        .into_iter()
+        .map(|c| format!("{c}; "))
+        .collect::<String>();
     format!(
-        "sent segments took up to {} to their ACK{held}{stuck}{queue}",
+        "{causes}sent segments took up to {} to their ACK{held}{stuck}{queue}",
         or_dash(total.max_ns)
     )
 }
@@ -342,11 +346,13 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
         slowest(t, connections),
         queue(t),
     );
-    let sentence = match tiny(t) {
-        None => sentence,
-        Some(tiny) => format!("{sentence} {tiny}."),
-    };
+    let causes = super::named::causes(t);
+    let named = !causes.is_empty();
+    let sentence = causes
+        .into_iter()
+        .chain(tiny(t))
+        .fold(sentence, |all, more| format!("{all} {more}."));
     let late = stands_out(total, OUTLIER_NOTICE_NS) || longest(t).is_some();
-    let notice = held || in_none || stuck || blind || late || !sure || t.tiny.is_some();
+    let notice = held || in_none || stuck || blind || late || !sure || t.tiny.is_some() || named;
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

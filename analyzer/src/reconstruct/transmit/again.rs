@@ -62,7 +62,7 @@ fn told(p: &Packet) -> Option<(u32, u32)> {
 }
 
 /// Payload of the largest segment that a packet is known to be, or to be made of; and whether it is surely a full one.
-fn largest(p: &Packet, header: u32, passes: &Passes) -> Option<(u32, bool)> {
+pub(super) fn largest(p: &Packet, header: u32, passes: &Passes) -> Option<(u32, bool)> {
     let payload = |len: u32| len.checked_sub(header).filter(|n| *n > 0);
     if p.started.is_some() {
         return match p.gso_size {

@@ -1,5 +1,6 @@
 //! Pieces of time in which a write queue was held, and their sums over any interval.
 
+use super::largest::FullSegment;
 use super::spent::Spent;
 use super::stages::Stage;
 use crate::nearby::place_near;
@@ -35,6 +36,8 @@ pub struct Once {
     pub room_ns: i64,
     /// All that held it, each moment once.
     pub spent: Spent,
+    /// Its largest segments, where events tell their size.
+    pub full: Option<FullSegment>,
 }
 
 impl Once {
@@ -67,13 +70,14 @@ impl Limits {
         self.pieces.push(Piece { from, to, stage, weak });
     }
     /// All of them, with what else held the socket.
-    pub(super) fn once(&self, rooms: &[(i64, i64)], spent: Spent) -> Once {
+    pub(super) fn once(&self, rooms: &[(i64, i64)], spent: Spent, full: Option<FullSegment>) -> Once {
         let slept = rooms.iter().map(|(from, to)| to.saturating_sub(*from));
         Once {
             queue: self.total,
             rwnd_paced_ns: self.rwnd_paced_ns,
             room_ns: slept.fold(0i64, i64::saturating_add),
             spent,
+            full,
         }
     }
     /// Sums up to a time.

@@ -10,11 +10,13 @@
 use super::bytes::Bytes;
 use super::flow::{Flow, Of};
 use super::held::{Limits, Piece};
+use super::largest::told;
 use super::paced::Paced;
 use super::packet::{Cause, Packet};
 use super::stages::Stage;
 use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
 use crate::reconstruct::timers::{Kind, What};
+use crate::reconstruct::xmits::Passes;
 
 /// Congestion states from which sending follows ACKs, not the window alone (`enum tcp_ca_state`).
 const CWR: i32 = 2;
@@ -75,8 +77,8 @@ fn full(h: &Held) -> Option<Full> {
 }
 
 /// Walks a socket's life.
-pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Packet]) -> Limits {
-    let (mss, mss_told) = mss(of, flow, packets);
+pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Packet], passes: &Passes) -> Limits {
+    let (mss, mss_told) = mss(of, flow, packets, passes);
     let counts = packet_counts(flow, mss);
     let mut out = Limits::default();
     let mut w = Walk {
@@ -112,19 +114,12 @@ pub(super) fn limits(of: &Of<'_>, flow: &Flow, bytes: &Bytes<'_>, packets: &[Pac
     out
 }
 
-/// Payload of a full segment: of GSO where it was used; else at least the largest that was sent, and a divisor of what
+/// Payload of a full segment: of GSO where it was used (by the device, or before it); else at least the largest that was sent, and a divisor of what
 /// `tcp_sendmsg_locked` wants an skb to reach (`tcp_xmit_size_goal`: a multiple of the MSS). And whether an event tells it: else
 /// a full segment may be larger.
-fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet]) -> (i64, bool) {
-    let packet = |s: &super::flow::Segment| packets.get(s.packet as usize);
-    let gso = flow
-        .segments
-        .iter()
-        .filter_map(packet)
-        .map(|p| i64::from(p.gso_size))
-        .max();
-    if let Some(gso) = gso.filter(|g| *g > 0) {
-        return (gso, true);
+fn mss(of: &Of<'_>, flow: &Flow, packets: &[Packet], passes: &Passes) -> (i64, bool) {
+    if let Some(size) = told(flow, packets, passes) {
+        return (size.into(), true);
     }
     let largest = flow
         .segments

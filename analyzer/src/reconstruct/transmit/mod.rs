@@ -26,6 +26,7 @@ mod fair_queue;
 mod flow;
 mod headers;
 mod held;
+mod largest;
 mod ledger;
 mod limits;
 mod order;
@@ -45,6 +46,7 @@ mod unanswered;
 mod windows;
 
 pub use held::Once;
+pub use largest::FullSegment;
 pub use routes::{Inputs, Walked, walk};
 pub use sends::Send;
 pub use spent::Spent;

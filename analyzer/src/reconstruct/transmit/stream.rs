@@ -7,6 +7,7 @@ use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Segment, Shared, build};
 use super::held::{HELD, Limits, Once};
+use super::largest::largest;
 use super::ledger::{Ledger, finish, in_call};
 use super::limits::limits;
 use super::packet::Packet;
@@ -37,7 +38,8 @@ impl Ledger<'_> {
     pub(super) fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> (Vec<Vec<TxRow>>, Once) {
         let flow = build(of, shared, header.or(shared.header));
         let bytes = Bytes::align(of, &flow, shared.packets);
-        let limits = limits(of, &flow, &bytes, shared.packets);
+        let passes = self.inputs.passes;
+        let limits = limits(of, &flow, &bytes, shared.packets, passes);
         let sent = SendSide {
             of,
             flow: &flow,
@@ -63,7 +65,10 @@ impl Ledger<'_> {
         // What carries payload, in order.
         let spent = spent(&limits.pieces, &of.rooms, parts.iter().flatten());
         parts.push(control.collect());
-        (parts, limits.once(&of.rooms, spent))
+        (
+            parts,
+            limits.once(&of.rooms, spent, largest(&flow, shared.packets, passes)),
+        )
     }
 
     /// The row of a segment. `near`: where the last one's bytes and waits were.

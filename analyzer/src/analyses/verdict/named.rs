@@ -1,0 +1,72 @@
+//! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
+
+use super::sentences::{duration, rate};
+use crate::analyses::transmit::{Sender, Transmit};
+
+/// `65535` as `65,535`.
+fn grouped(n: u32) -> String {
+    match n {
+        0..=999 => n.to_string(),
+        _ => format!("{},{:03}", grouped(n / 1000), n % 1000),
+    }
+}
+
+fn unscaled(s: &Sender) -> Option<String> {
+    let u = s.unscaled.as_ref()?;
+    let reached = s
+        .mbit_per_s
+        .map_or_else(String::new, |r| format!(" (it reached {})", rate(r)));
+    let offered = u.offered.map_or_else(String::new, |o| {
+        format!("; the other end's socket would take {}", grouped(o))
+    });
+    Some(format!(
+        "{} was opened without window scaling: at most 65,535 bytes in flight, with {} to the ACK {} at most{reached}{offered}",
+        s.label,
+        duration(u.rtt_ns),
+        rate(u.most_mbit_per_s()),
+    ))
+}
+
+fn restarts(s: &Sender) -> Option<String> {
+    let r = s.restarts.as_ref().filter(|r| r.matter())?;
+    Some(format!(
+        "{} starts slowly after idle (net.ipv4.tcp_slow_start_after_idle): in {} of {} pauses of {} or more its congestion window fell, without loss, from {} to {} segments, and what it sent then waited {} in all for it to grow again",
+        s.label,
+        r.restarts,
+        r.pauses,
+        duration(r.shortest_ns),
+        r.before,
+        r.after,
+        duration(r.wait_ns),
+    ))
+}
+
+fn small(s: &Sender) -> Option<String> {
+    let m = s.small.as_ref()?;
+    let mtu = match m.dev.as_str() {
+        "" => format!("the path's MTU of {}", grouped(m.mtu)),
+        dev => format!("the MTU of {dev}, {},", grouped(m.mtu)),
+    };
+    Some(format!(
+        "{} sends segments of {} bytes where {mtu} allows {}: its MSS was clamped by the peer, on the way or by a limit of its own; {:.0} % of each full frame is headers instead of {:.1} %",
+        s.label,
+        grouped(m.mss),
+        grouped(m.allowed),
+        m.headers_of(m.mss) * 100.0,
+        m.headers_of(m.allowed) * 100.0,
+    ))
+}
+
+/// One sentence of each, without its point: of the connection with most bytes, or most waiting.
+pub(super) fn causes(t: &Transmit) -> Vec<String> {
+    let most = |has: &dyn Fn(&Sender) -> Option<i64>| {
+        let of = t.connections.iter().filter_map(|s| Some((has(s)?, s)));
+        of.max_by_key(|(n, s)| (*n, std::cmp::Reverse(s.connection)))
+            .map(|x| x.1)
+    };
+    let bytes = |s: &Sender| i64::try_from(s.bytes).unwrap_or(i64::MAX);
+    let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s))).and_then(unscaled);
+    let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
+    let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
+    of_window.into_iter().chain(of_idle).chain(of_size).collect()
+}

@@ -1,0 +1,132 @@
+//! What the two ends of a TCP connection agreed on when it was opened, and the sizes they use: window scaling, MSS, path MTU, as the
+//! kernel's lists of sockets (sock_diag, TCP_INFO) at both ends of a recording say.
+//!
+//! In: `sockets` snapshots, sockets (tcp). Out: [`Negotiated`] by connection; a socket that no list has, or that two lists tell
+//! otherwise, is not there. Must not guess: of a listening or closed socket, and of one in TIME_WAIT, nothing is told.
+//!
+//! ```text
+//! line of a list ── its cookie, or its ends where no event named a cookie ──> its socket
+//!                └─ its ends turned round, where its own line is in no list ─> the other end's (window scaling: both have it, or none)
+//! ```
+//! Source: net/ipv4/tcp.c `tcp_get_info` (`TCPI_OPT_WSCALE`: `rx_opt.wscale_ok`, which is set only when both SYNs had the option),
+//! include/uapi/linux/tcp.h.
+
+use std::net::SocketAddr;
+
+use netmortem_formats::Capture;
+use rustc_hash::FxHashMap;
+
+use crate::facts::ConnectionId;
+use crate::reconstruct::tcp::tables::ConnectionRow;
+
+#[cfg(test)]
+mod tests;
+
+/// `TCPI_OPT_WSCALE`.
+const OPT_WSCALE: u32 = 4;
+/// TCP states of which the options are told: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING.
+const OPENED: [&str; 6] = [
+    "established",
+    "fin_wait1",
+    "fin_wait2",
+    "close_wait",
+    "last_ack",
+    "closing",
+];
+
+/// What two ends agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Window scaling is in use.
+    pub window_scaling: bool,
+    /// The socket's congestion control sets its window itself, whatever it was before a pause (BBR); `None`: not told.
+    pub own_window: Option<bool>,
+    /// Payload of a full segment that the socket sends, and the MTU of its path, bytes; `None`: only the other end is in a list.
+    pub sizes: Option<Sizes>,
+}
+
+/// Sizes of one socket, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// `tcpi_snd_mss`.
+    pub snd_mss: u32,
+    /// `tcpi_advmss`.
+    pub advmss: u32,
+    /// `tcpi_pmtu`.
+    pub pmtu: u32,
+}
+
+/// A line of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Listed {
+    src: SocketAddr,
+    dst: SocketAddr,
+    cookie: Option<u64>,
+    of: Negotiated,
+}
+
+/// An IPv4 address of a socket of both families is one of IPv4, as events have it.
+fn end(text: &str) -> Option<SocketAddr> {
+    let end: SocketAddr = text.parse().ok()?;
+    Some(SocketAddr::new(end.ip().to_canonical(), end.port()))
+}
+
+fn line(text: &str) -> Option<Listed> {
+    let of = |name: &str| {
+        let mut fields = text.split(' ').filter_map(|w| w.split_once('='));
+        fields.find(|(n, _)| *n == name).map(|(_, v)| v)
+    };
+    let number = |name| of(name)?.parse::<u32>().ok();
+    if of("proto") != Some("tcp") || !OPENED.contains(&of("state")?) {
+        return None;
+    }
+    let cookie = of("cookie").and_then(|c| u64::from_str_radix(c.strip_prefix("0x")?, 16).ok());
+    let sizes = || {
+        Some(Sizes {
+            snd_mss: number("tcp.snd_mss")?,
+            advmss: number("tcp.advmss")?,
+            pmtu: number("tcp.pmtu")?,
+        })
+    };
+    Some(Listed {
+        src: end(of("src")?)?,
+        dst: end(of("dst")?)?,
+        cookie,
+        of: Negotiated {
+            window_scaling: number("tcp.options")? & OPT_WSCALE != 0,
+            own_window: of("cong").map(|c| c.starts_with("bbr")),
+            sizes: sizes(),
+        },
+    })
+}
+
+/// Of every socket that a list of this recording has, or whose other end one has.
+pub fn negotiated(capture: &Capture, connections: &[ConnectionRow]) -> FxHashMap<ConnectionId, Negotiated> {
+    let lists = capture.snapshots.iter().filter(|s| s.what == "sockets");
+    let lines = lists.flat_map(|s| s.text.split(|b| *b == b'\n'));
+    // The last list that has a socket tells its sizes; one whose options changed was another.
+    let mut by_ends: FxHashMap<(SocketAddr, SocketAddr), Option<Listed>> = FxHashMap::default();
+    for l in lines.filter_map(|l| line(std::str::from_utf8(l).ok()?)) {
+        let of = by_ends.entry((l.src, l.dst)).or_insert(Some(l));
+        *of = of
+            .filter(|o| o.cookie == l.cookie && o.of.window_scaling == l.of.window_scaling)
+            .map(|_| l);
+    }
+    let listed = |src, dst| by_ends.get(&(src, dst)).copied().flatten();
+    let of = |c: &ConnectionRow| {
+        let (src, dst) = (
+            SocketAddr::new(c.saddr?.to_canonical(), c.sport),
+            SocketAddr::new(c.daddr?.to_canonical(), c.dport),
+        );
+        let own = listed(src, dst).filter(|l| c.cookie.is_none_or(|cookie| l.cookie == Some(cookie)));
+        let other = || {
+            listed(dst, src).map(|l| Negotiated {
+                sizes: None,
+                own_window: None,
+                ..l.of
+            })
+        };
+        Some((c.connection, own.map(|l| l.of).or_else(other)?))
+    };
+    connections.iter().filter_map(of).collect()
+}

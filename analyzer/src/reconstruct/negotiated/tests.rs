@@ -1,0 +1,99 @@
+//! Lists of sockets as the recorder writes them, against sockets written by hand.
+
+use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
+use super::{Negotiated, Sizes, negotiated};
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, Script};
+
+fn line(state: &str, (src, dst): (&str, &str), options: u32) -> String {
+    format!(
+        "netns=1 proto=tcp family=inet state={state} src={src} dst={dst} if=0 cookie=0x4d inode=9 tcp.options={options} tcp.snd_mss=188 tcp.pmtu=1500 tcp.advmss=1448 cong=cubic\n"
+    )
+}
+
+/// What is told of the one socket of a recording with these lists.
+fn of(texts: &[&str]) -> Option<Negotiated> {
+    let mut s = Script::new("6.18.44", &[]);
+    SOCK.probe(&mut s, 1_000, 0, Ctx::Soft(7), &[]);
+    let mut capture = s.capture();
+    for text in texts {
+        capture.snapshots.push(Snapshot {
+            what: "sockets".into(),
+            when: SnapshotWhen::End,
+            text: text.as_bytes().to_vec(),
+        });
+    }
+    let facts = crate::analyze(&capture, &crate::ingest::Options::default());
+    assert_eq!(facts.connections.len(), 1);
+    let via = negotiated(&capture, &facts.connections);
+    assert_eq!(via, facts.negotiated);
+    via.into_values().next()
+}
+
+/// The ends of the scripted socket, as a list has them.
+fn ends() -> (String, String) {
+    let mut s = Script::new("6.18.44", &[]);
+    SOCK.probe(&mut s, 1_000, 0, Ctx::Soft(7), &[]);
+    let c = s.facts().connections.remove(0);
+    let end = |a: Option<std::net::IpAddr>, port| std::net::SocketAddr::new(a.unwrap(), port).to_string();
+    (end(c.saddr, c.sport), end(c.daddr, c.dport))
+}
+
+#[test]
+fn an_own_line_tells_options_and_sizes() {
+    let (src, dst) = ends();
+    let (src, dst) = (src.as_str(), dst.as_str());
+    let sizes = Some(Sizes {
+        snd_mss: 188,
+        advmss: 1448,
+        pmtu: 1500,
+    });
+    let told = |window_scaling| {
+        Some(Negotiated {
+            window_scaling,
+            own_window: Some(false),
+            sizes,
+        })
+    };
+    assert_eq!(of(&[&line("established", (src, dst), 7)]), told(true));
+    // Timestamps and SACK, no window scaling.
+    assert_eq!(of(&[&line("close_wait", (src, dst), 3)]), told(false));
+    // Of a socket of both families.
+    let mapped = |end: &str| {
+        let (a, port) = end.rsplit_once(':').unwrap();
+        format!("[::ffff:{a}]:{port}")
+    };
+    assert_eq!(
+        of(&[&line("established", (&mapped(src), &mapped(dst)), 3)]),
+        told(false)
+    );
+}
+
+#[test]
+fn the_other_ends_line_tells_options_only() {
+    let (src, dst) = ends();
+    let told = of(&[&line("close_wait", (&dst, &src), 3)]);
+    let expect = Negotiated {
+        window_scaling: false,
+        own_window: None,
+        sizes: None,
+    };
+    assert_eq!(told, Some(expect));
+}
+
+#[test]
+fn what_two_lists_tell_otherwise_or_none_tells_is_not_known() {
+    let (src, dst) = ends();
+    let ends = (src.as_str(), dst.as_str());
+    let (one, other) = (line("established", ends, 7), line("established", ends, 3));
+    assert_eq!(of(&[&one, &other]), None);
+    assert!(of(&[&one, &one]).is_some());
+    // An embryo, one in TIME_WAIT, a listener; another socket; a text that was cut.
+    for state in ["syn_sent", "time_wait", "listen"] {
+        assert_eq!(of(&[&line(state, ends, 3)]), None);
+    }
+    assert_eq!(of(&[&line("established", ("10.9.9.9:1", "10.9.9.8:2"), 3)]), None);
+    assert_eq!(of(&[&one[..60]]), None);
+    assert_eq!(of(&[]), None);
+}
