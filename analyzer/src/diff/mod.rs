@@ -37,6 +37,7 @@ mod parity;
 mod parts;
 mod rates;
 pub mod rules;
+mod settings;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -51,9 +52,8 @@ pub use options::{DiffOptions, Window, devices, empty_window};
 pub use parity::{Check, Level};
 pub use rates::{Kind, Measured, Rate};
 pub use rules::Rules;
+pub use settings::SettingChange;
 pub use verdict::{ENOUGH, Outcome, Verdict};
-
-use std::collections::BTreeMap;
 
 use crate::facts::Facts;
 use crate::stat::holm;
@@ -76,20 +76,6 @@ pub struct Side {
     /// Sentences: that it is a slice and of what, that it is redacted; empty for a recording as it was made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<String>,
-}
-
-/// A setting that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct SettingChange {
-    /// Name.
-    pub name: String,
-    /// Before; empty: not there.
-    pub before: String,
-    /// After; empty: not there.
-    pub after: String,
-    /// Metrics that changed and that it may have to do with; empty: none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<String>,
 }
 
 /// Something that was not compared.
@@ -176,7 +162,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
-    let mut settings = setting_changes(before, after);
+    let mut settings = settings::changes(before, after);
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);
     let verdict = verdict::Judged {
@@ -240,31 +226,4 @@ fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rat
         }
     }
     settings.sort_by_key(|s| s.beside.is_empty());
-}
-
-fn setting_changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange> {
-    let of = |side: &[&Facts]| {
-        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (name, value) in side.iter().flat_map(|f| &f.settings.0) {
-            let values = all.entry(name.clone()).or_default();
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
-        all
-    };
-    let (b, a) = (of(before), of(after));
-    // Without snapshots nothing is known of any setting.
-    if b.is_empty() || a.is_empty() {
-        return vec![];
-    }
-    let names: std::collections::BTreeSet<&String> = b.keys().chain(a.keys()).collect();
-    let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
-    let change = |n: &String| SettingChange {
-        name: n.clone(),
-        before: text(&b, n),
-        after: text(&a, n),
-        beside: vec![],
-    };
-    names.into_iter().map(change).filter(|c| c.before != c.after).collect()
 }

@@ -19,6 +19,7 @@ pub mod burner;
 pub mod counters;
 pub mod evaluate;
 pub mod events;
+pub mod incidents;
 pub mod independent;
 pub mod net;
 pub mod pairs;

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use netmortem_lab::evaluate::{Figures, Report, evaluate, print};
-use netmortem_lab::pairs;
 use netmortem_lab::recording::{self, Recorder};
 use netmortem_lab::rigs::{self, Rig};
 use netmortem_lab::runner::{self, NotHere, Played};
+use netmortem_lab::{incidents, pairs};
 
 /// Truth rigs: planted causes of known size, and what the ledger says of them.
 #[derive(Debug, Parser)]
@@ -59,6 +59,17 @@ enum Command {
         /// Pairs in all
         #[arg(default_value_t = 42)]
         pairs: usize,
+    },
+    /// Plants incidents, records them, and says whether the first page names their causes; what DIR holds already stays
+    Incidents {
+        /// Where the recordings go
+        #[arg(long, default_value = "lab-incidents")]
+        out: PathBuf,
+        /// Show the words that are missing
+        #[arg(short, long)]
+        verbose: bool,
+        /// Scenes [default: all in tests/lab/incidents/scenes]
+        scenes: Vec<String>,
     },
     /// One rig in this process (used by run)
     #[command(hide = true)]
@@ -199,6 +210,22 @@ fn play_pairs(out: &Path, n: usize, verbose: bool) -> anyhow::Result<u8> {
     Ok(if kept { 0 } else { MISSED })
 }
 
+/// Of 100 causes so many must be on the first page, and so many in its first sentence.
+const NAMED: (usize, usize) = (90, 75);
+
+fn play_incidents(out: &Path, names: &[String], verbose: bool) -> anyhow::Result<u8> {
+    let scenes = incidents::scenes(names)?;
+    match runner::unable() {
+        Some(why) => tell(&format!("skipped: {why}; what is recorded already is judged")),
+        None => incidents::record(&scenes, out, &mut tell)?,
+    }
+    let table = incidents::judge(out, &scenes);
+    std::io::stdout().write_all(table.text(verbose).as_bytes())?;
+    let ((all, first, page), (_, alarms)) = (table.named(), table.alarms());
+    let kept = page * 100 >= all * NAMED.0 && first * 100 >= all * NAMED.1 && alarms == 0;
+    Ok(if kept { 0 } else { MISSED })
+}
+
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::List => {
@@ -222,6 +249,7 @@ fn main() -> ExitCode {
         Command::Pairs {
             out, verbose, pairs, ..
         } => play_pairs(&out, pairs, verbose),
+        Command::Incidents { out, verbose, scenes } => play_incidents(&out, &scenes, verbose),
         Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| 0),
         Command::Hold => recording::hold().map(|()| 0),
         Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| 0).map_err(Into::into),

@@ -17,7 +17,8 @@ pub struct Part {
     pub state: &'static str,
     /// The system call of `asleep_in`; `unrecorded`: in none that was recorded; `stopped`, `traced`: not asleep but held.
     pub call: Option<String>,
-    /// `task/thread` that ended most of the time of `asleep_in`, where one did.
+    /// `task/thread` that ended most of the time of `asleep_in`, where one did; `threads named task` where none did and several of
+    /// one name did.
     pub woken_by: Option<String>,
     /// ns.
     pub ns: i64,
@@ -34,12 +35,24 @@ struct Call {
 
 impl Call {
     fn mostly_woken_by(&self) -> Option<String> {
+        let mostly = |ns: i64| ns as f64 >= MOSTLY * self.ns as f64;
         let most = self
             .woken_by
             .iter()
             .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)));
-        let ((name, pid), _) = most.filter(|(_, ns)| **ns as f64 >= MOSTLY * self.ns as f64)?;
-        Some(task(name, *pid))
+        if let Some(((name, pid), _)) = most.filter(|(_, ns)| mostly(**ns)) {
+            return Some(task(name, *pid));
+        }
+        let mut by_name: FxHashMap<Name, i64> = FxHashMap::default();
+        for ((name, _), ns) in &self.woken_by {
+            let of = by_name.entry(*name).or_insert(0);
+            *of = of.saturating_add(*ns);
+        }
+        let most = by_name
+            .into_iter()
+            .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)));
+        let (name, _) = most.filter(|(_, ns)| mostly(*ns))?;
+        Some(format!("threads named {}", name.text()))
     }
 }
 

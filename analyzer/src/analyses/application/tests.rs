@@ -150,6 +150,13 @@ fn who_woke_the_slowest() {
         }
         assert_eq!(woken(&f), expect);
     }
+    // Threads that wait for one lock end each other's sleep: none of them most of it, all together all of it.
+    let mut f = facts((0..500).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
+    for (t, pid) in f.turnarounds.iter_mut().filter(|t| t.asleep_in_ns > MS).zip(9..) {
+        (t.woken_by, t.woken_by_pid) = (Name::new(if pid % 7 == 3 { b"bash" } else { b"make" }), pid);
+        t.woken_by_ns = t.asleep_in_ns;
+    }
+    assert_eq!(woken(&f), Some("threads named make".to_owned()));
 }
 
 /// Two streams on one socket: counted, and no time of theirs is anybody's.

@@ -172,9 +172,12 @@ fn doing(s: &Answered) -> String {
     });
     // Those that waited for the one that is named first.
     let others = s.slowest_parts.get(1).filter(|p| p.share >= OTHERS);
-    let others = others.filter(|p| p.woken_by.as_deref() == Some(who));
     let others = others.map_or_else(String::new, |p| {
-        format!("; others {} {:.0} %, woken by that one", p.words(), p.share * 100.0)
+        let share = p.share * 100.0;
+        match p.woken_by.as_deref() == Some(who) {
+            true => format!("; others {} {share:.0} %, woken by that one", p.words()),
+            false => format!(", {} {share:.0} %{}", p.words(), p.woken()),
+        }
     });
     format!(
         "{who} {} {:.0} % of it{}{behind}{others}",

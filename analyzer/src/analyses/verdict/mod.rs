@@ -54,6 +54,9 @@ pub struct Line {
     pub sentence: String,
     /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`.
     pub headline: String,
+    /// Said there after the others of its tone: nobody waited for it.
+    #[serde(skip)]
+    pub minor: bool,
 }
 
 /// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
@@ -109,6 +112,7 @@ pub fn answer(
         tone,
         headline: headline(tone, || sentences::of_quality(&quality.sentence)),
         sentence: quality.sentence.clone(),
+        minor: false,
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {
         Ok((tone, sentence)) => Line {
@@ -116,12 +120,14 @@ pub fn answer(
             tone,
             headline: headline(tone, || sentences::first_words(&sentence)),
             sentence,
+            minor: false,
         },
         Err(why) => Line {
             subject,
             tone: Tone::Unknown,
             sentence: sentences::unknown(subject, why),
             headline: String::new(),
+            minor: false,
         },
     };
     let in_words = |mut line: Line, words: Option<String>| {
@@ -163,10 +169,13 @@ pub fn answer(
         .collect();
     vec![
         trust,
-        in_words(
-            line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
-            opens.findings().map(opens::headline),
-        ),
+        Line {
+            minor: opens.findings().is_some_and(opens::one_reset),
+            ..in_words(
+                line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
+                opens.findings().map(opens::headline),
+            )
+        },
         in_words(
             line(
                 "application",

@@ -182,6 +182,12 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
     said
 }
 
+/// All that is worth a look is one connection that ended by a RST, as many do.
+pub(super) fn one_reset(o: &Opens) -> bool {
+    let resets = o.resets.iter().filter(|r| r.received || unread(r));
+    o.failed.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
+}
+
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let worst = o.failed.iter().find(|f| unmeant(f));
@@ -218,4 +224,31 @@ pub(super) fn headline(o: &Opens) -> String {
         .or(received.and_then(reset))
         .or_else(closed)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reset_of_one_connection_is_minor() {
+        let reset = |resets, received| Reset {
+            received,
+            sender: if received { "peer" } else { "here" },
+            label: "10.0.0.1:80 > 10.0.0.2:40000".into(),
+            reason: if received { "" } else { "TCP_ABORT_ON_DATA" }.into(),
+            resets,
+            first_ns: 0,
+            sure: true,
+        };
+        let of = |resets: &[Reset]| Opens {
+            resets: resets.to_vec(),
+            ..Opens::default()
+        };
+        assert!(one_reset(&of(&[reset(1, true)])));
+        assert!(one_reset(&of(&[reset(1, false)])));
+        assert!(!one_reset(&of(&[reset(1, true), reset(1, false)])));
+        assert!(!one_reset(&of(&[reset(24, false)])));
+        assert!(!one_reset(&of(&[])));
+    }
 }

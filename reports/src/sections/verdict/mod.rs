@@ -54,7 +54,9 @@ fn lead(verdict: &[Line]) -> String {
         let of = verdict
             .iter()
             .filter(|line| line.tone == tone && !line.headline.is_empty());
-        let all: Vec<&str> = of.map(|line| line.headline.as_str()).collect();
+        let (minor, first): (Vec<&Line>, Vec<&Line>) = of.partition(|line| line.minor);
+        let all = first.into_iter().chain(minor);
+        let all: Vec<&str> = all.map(|line| line.headline.as_str()).collect();
         let (said, more) = all.split_at(all.len().min(SAID));
         match more.len() {
             0 => said.join("; "),

@@ -15,6 +15,7 @@ fn built(tones: &[Tone]) -> Section {
                 Tone::Bad => "a loss".to_owned(),
                 Tone::Ok | Tone::Unknown => String::new(),
             },
+            minor: false,
         })
         .collect();
     section(&Input {
@@ -38,6 +39,26 @@ fn each_line_is_a_strip_of_its_colour_in_the_order_given() {
         severities,
         [Severity::Good, Severity::Bad, Severity::Unknown, Severity::Notice]
     );
+}
+
+#[test]
+fn what_nobody_waited_for_is_said_last() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    answers.verdict = [(true, "a reset"), (false, "slow answers"), (false, "slow packets")]
+        .map(|(minor, words)| Line {
+            subject: "tcp",
+            tone: Tone::Notice,
+            sentence: "A sentence.".into(),
+            headline: words.into(),
+            minor,
+        })
+        .into();
+    let of = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert_eq!(of.lead.as_str(), "Worth a look: slow answers; slow packets; a reset.");
 }
 
 #[test]

@@ -149,7 +149,11 @@ fn who_held_the_slowest() {
         format!("{first}; others asleep, in no recorded system call 43 %, woken by that one")
     );
     assert_eq!(lock("python3/16879", 0.09), first);
-    assert_eq!(lock("kworker/7", 0.43), first);
+    assert_eq!(
+        lock("kworker/7", 0.43),
+        format!("{first}, asleep, in no recorded system call 43 %, woken by kworker/7")
+    );
+    assert_eq!(lock("kworker/7", 0.09), first);
     let mut throttled = answered(mostly_fast(), "run_queue", None);
     throttled.slowest_behind = Some(("swapper".into(), 0.9));
     assert_eq!(

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Plants one incident and records it.
+#
+#   play.sh SCENE SIDE DIR      SIDE is `before` or `after` (scenes that are no pair plant the same on both); leaves
+#                               DIR/bundle.nmb and DIR/evidence.txt; exit code 4: this machine cannot plant it
+#
+# client 10.9.1.2 (c0) - (rc) router (rs) - (s0) 10.9.2.2 server, and where a scene asks for it other 10.9.3.2 (d0) at the router's rd; each in a
+# namespace named nmlab-<pid>-..., all in this kernel. A scene (scenes/*.sh) has `plant`, which makes the network what it is and
+# starts the servers, and `traffic`, which is recorded. $LAB is the recorder (`netmortem-lab`).
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+scene=$1 side=$2 dir=$3
+id=${NMLAB_ID:-nmlab-$$}
+export NMLAB_ID=$id
+
+client() { ip netns exec "$id-client" "$@"; }
+router() { ip netns exec "$id-router" "$@"; }
+server() { ip netns exec "$id-server" "$@"; }
+other() { ip netns exec "$id-other" "$@"; }
+# serve NAMESPACE KIND PORT ...: a server, listening when this returns
+serve() {
+    local where=$1 port=$3
+    shift
+    "$where" python3 "$here/traffic.py" serve "$@" &
+    for _ in $(seq 50); do
+        "$where" ss -Hltun "sport = :$port" | grep -q . && return
+        sleep 0.1
+    done
+}
+iperf_server() {
+    server iperf3 -s -1 -p "$1" > /dev/null &
+    sleep 0.4
+}
+ask() { client python3 "$here/traffic.py" "$@"; }
+# rule WORDS: a rule of the router for what it forwards
+rule() {
+    router nft add table ip lab 2> /dev/null
+    router nft add chain ip lab forward '{ type filter hook forward priority 0; }' 2> /dev/null
+    router nft add rule ip lab forward "$@"
+}
+# path MS [DEVICE]: a TUN device that holds packets so long
+path() {
+    local device=${2:-tun0}
+    router python3 "$here/delay.py" "$device" "$1" &
+    for _ in $(seq 50); do
+        router ip -br link show "$device" 2> /dev/null | grep -q UP && break
+        sleep 0.1
+    done
+    router sysctl -qw net.ipv4.conf.all.rp_filter=0 "net.ipv4.conf.$device.rp_filter=0"
+}
+# delay MS: every packet, both ways, is so long on its way
+delay() {
+    path "$1"
+    router ip route add default dev tun0 table 100
+    router ip rule add iif rc lookup 100 pref 10
+    router ip rule add iif rs lookup 100 pref 11
+}
+third() {
+    namespace other
+    ip link add d0 netns "$id-other" type veth peer name rd netns "$id-router"
+    address other d0 10.9.3.2/24
+    address router rd 10.9.3.1/24
+    other ip route add default via 10.9.3.1
+}
+namespace() {
+    ip netns add "$id-$1" && ip -n "$id-$1" link set lo up
+    ip netns exec "$id-$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+}
+address() {
+    ip -n "$id-$1" addr add "$3" dev "$2"
+    ip -n "$id-$1" link set "$2" up
+}
+ipv6() {
+    local n
+    for n in client router server; do
+        "$n" sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
+    done
+    for n in "client c0 fd09:1::2" "router rc fd09:1::1" "router rs fd09:2::1" "server s0 fd09:2::2"; do
+        set -- $n
+        "$1" sysctl -qw "net.ipv6.conf.$2.disable_ipv6=0"
+        "$1" ip addr add "$3/64" dev "$2" nodad
+    done
+    router sysctl -qw net.ipv6.conf.all.forwarding=1
+    client ip -6 route add default via fd09:1::1
+    server ip -6 route add default via fd09:2::1
+}
+network() {
+    namespace client && namespace router && namespace server || exit 1
+    ip link add c0 netns "$id-client" type veth peer name rc netns "$id-router"
+    ip link add s0 netns "$id-server" type veth peer name rs netns "$id-router"
+    address client c0 10.9.1.2/24
+    address router rc 10.9.1.1/24
+    address server s0 10.9.2.2/24
+    address router rs 10.9.2.1/24
+    client ip route add default via 10.9.1.1
+    server ip route add default via 10.9.2.1
+    router sysctl -qw net.ipv4.ip_forward=1
+    # Neighbours are resolved before anything is recorded.
+    for _ in $(seq 20); do
+        [[ $(client timeout 1 bash -c '</dev/tcp/10.9.2.2/9' 2>&1) == *refused* ]] && return
+        sleep 0.2
+    done
+}
+cleanup() {
+    local n
+    for n in client router server other; do
+        ip netns pids "$id-$n" 2> /dev/null | xargs -r kill -9 2> /dev/null
+        ip netns del "$id-$n" 2> /dev/null
+    done
+}
+cannot() {
+    echo "$1"
+    exit 4
+}
+
+. "$here/scenes/$scene.sh"
+if [ "${4:-}" = traffic ]; then
+    sleep 0.3
+    traffic
+    sleep 0.3
+    exit 0
+fi
+for need in python3 ss nft ethtool iperf3 tc; do
+    command -v "$need" > /dev/null || cannot "no $need"
+done
+mkdir -p "$dir"
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+{
+    network
+    plant
+    "$LAB" record -o "$dir/bundle.nmb" -d 20s -- bash "$0" "$scene" "$side" "$dir" traffic
+    echo "--- $(router nft list ruleset 2> /dev/null | grep counter)"
+    for n in "router rc" "router rs" "client c0"; do
+        set -- $n
+        "$1" tc -s qdisc show dev "$2" | grep -v noqueue
+    done
+    for n in client router server; do
+        echo "--- $n: $("$n" nstat -as 2> /dev/null | awk '/^(Tcp|Udp|IpExt|Ip)/ && $2 {printf "%s %s; ", $1, $2}')"
+    done
+} > "$dir/evidence.txt" 2>&1 < /dev/null
+[ -s "$dir/bundle.nmb" ]

@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""Clients and servers of the planted incidents; clients print what their own stopwatch saw.
+
+traffic.py serve KIND PORT [option=value ...]           a server
+traffic.py KIND HOST PORT SECONDS [option=value ...]    a client
+
+A request over TCP is a header of 16 digits (bytes that follow, bytes of the answer wanted), then the bytes. Options are those
+that the functions below take.
+"""
+import collections
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+
+def receive(s, n):
+    got = 0
+    while got < n:
+        part = s.recv(min(n - got, 65536))
+        if not part:
+            raise EOFError("closed by the peer")
+        got += len(part)
+
+
+def header(s):
+    got = b""
+    while len(got) < 16:
+        part = s.recv(16 - len(got))
+        if not part:
+            raise EOFError("closed by the peer")
+        got += part
+    return int(got[:8]), int(got[8:])
+
+
+def no_delay(s, on=1):
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, on)
+
+
+def burn(seconds):
+    started = time.thread_time()
+    while time.thread_time() - started < seconds:
+        pass
+
+
+# Servers
+
+
+def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128):
+    """Answers requests. idle: closes a connection that was silent for so long. pause: sleeps before each `every`th answer; with lock,
+    while it holds a lock that all answers take. cpu: computes before each answer. halves: an answer in two writes, with Nagle. workers: so
+    many threads, each serves a connection to its end. accept: sleeps before each accept."""
+    held = threading.Lock()
+    calls = [0]
+
+    def answer(c):
+        try:
+            no_delay(c, 0 if halves else 1)
+            c.settimeout(idle or None)
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                calls[0] += 1
+                if cpu:
+                    burn(cpu)
+                if lock:
+                    with held:
+                        if calls[0] % every == 0:
+                            time.sleep(pause)
+                elif pause and calls[0] % every == 0:
+                    time.sleep(pause)
+                if halves:
+                    c.sendall(b"r" * (down // 4))
+                c.sendall(b"r" * (down - down // 4 if halves else down))
+        except (OSError, EOFError):
+            c.close()
+
+    both = ":" in address
+    family = socket.AF_INET6 if both else socket.AF_INET
+    listener = socket.create_server((address, port), backlog=backlog, family=family, dualstack_ipv6=both)
+
+    def work():
+        while True:
+            answer(listener.accept()[0])
+
+    if workers:
+        for _ in range(workers):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(60)
+    while True:
+        time.sleep(accept)
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_sink(port, receive_buffer=0, every=0, pause=0.0):
+    """Reads; sleeps after each `every` bytes."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if receive_buffer:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    listener.bind(("", port))
+    listener.listen()
+
+    def read(c):
+        try:
+            while True:
+                receive(c, every or 65536)
+                time.sleep(pause)
+        except (OSError, EOFError):
+            c.close()
+
+    while True:
+        threading.Thread(target=read, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_source(port):
+    """Sends as fast as it can."""
+    listener = socket.create_server(("", port))
+
+    def send(c):
+        try:
+            while True:
+                c.sendall(b"d" * 65536)
+        except OSError:
+            c.close()
+
+    while True:
+        threading.Thread(target=send, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_proxy(port, to="", pause=0.0, every=1):
+    """Hands requests on in one thread; sleeps before each `every`th, as if it wrote its log."""
+    import selectors
+
+    host, at = to.rsplit(":", 1)
+    wait, calls = selectors.DefaultSelector(), 0
+    listener = socket.create_server(("", port))
+    wait.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in wait.select():
+            if key.fileobj is listener:
+                near, far = listener.accept()[0], socket.create_connection((host, int(at)))
+                for a, b in ((near, (far, True)), (far, (near, False))):
+                    no_delay(a)
+                    wait.register(a, selectors.EVENT_READ, b)
+                continue
+            peer, request = key.data
+            data = key.fileobj.recv(65536)
+            if not data:
+                wait.unregister(key.fileobj)
+                key.fileobj.close()
+                continue
+            calls += request
+            if request and calls % every == 0:
+                time.sleep(pause)
+            peer.sendall(data)
+
+
+def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20):
+    """Takes datagrams: answers them, never reads them (mute), or sleeps after each `every`th."""
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    if receive_buffer:
+        u.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    u.bind((address, port))
+    if mute:
+        time.sleep(60)
+    n = 0
+    while True:
+        data, peer = u.recvfrom(2000)
+        n += 1
+        if answer:
+            u.sendto(data + b"r" * 60, peer)
+        if pause and n % every == 0:
+            time.sleep(pause)
+
+
+# Clients
+
+
+class Watch:
+    """Times of calls by name, and errors."""
+
+    def __init__(self, seconds):
+        self.times, self.errors = collections.defaultdict(list), collections.Counter()
+        self.started = time.time()
+        self.end = self.started + seconds
+
+    def runs(self):
+        return time.time() < self.end
+
+    def done(self, name, since):
+        self.times[name].append(time.time() - since)
+
+    def tell(self):
+        for name, took in sorted(self.times.items()):
+            took.sort()
+            at = ["%.3f" % (1e3 * took[int(q * (len(took) - 1))]) for q in (0.5, 0.9, 0.99, 1)]
+            print(name, "n", len(took), "p50 %s p90 %s p99 %s max %s ms" % tuple(at))
+        for error, n in self.errors.items():
+            print(n, "times:", error)
+
+
+def connect(host, port, source="", congestion="", timeout=6.0):
+    s = socket.create_connection((host, port), timeout=timeout, source_address=(source, 0) if source else None)
+    if congestion:
+        s.setsockopt(socket.IPPROTO_TCP, 13, congestion.encode())
+    no_delay(s)
+    return s
+
+
+def call(s, up=200, down=300):
+    s.sendall(b"%08d%08d" % (up, down) + b"q" * up)
+    receive(s, down)
+
+
+def together(n, work):
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(20)
+
+
+def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0):
+    """One request after the other. new: a connection for each."""
+
+    def work(_):
+        s = None
+        while watch.runs():
+            at = time.time()
+            try:
+                if s is None:
+                    s = connect(host, port, source, congestion, timeout)
+                    no_delay(s, 0 if nagle else 1)
+                    watch.done("connect", at)
+                at = at if new else time.time()
+                if nagle:
+                    s.send(b"%08d%08d" % (up, down))
+                    s.send(b"q" * up)
+                    receive(s, down)
+                else:
+                    call(s, up, down)
+                watch.done("call", at)
+                if new:
+                    s.close()
+                    s = None
+            except (OSError, EOFError) as e:
+                watch.errors[str(e)] += 1
+                s = None
+                time.sleep(0.02)
+            time.sleep(gap)
+
+    together(threads, work)
+
+
+def pool(watch, host, port, threads=6):
+    """Connections that are kept, and idle for 30 to 550 ms between two calls."""
+
+    def work(i):
+        s, gaps = connect(host, port), (0.03 + 0.13 * ((i + k) % 5) for k in range(1000))
+        while watch.runs():
+            at = time.time()
+            try:
+                call(s)
+                watch.done("call", at)
+            except (OSError, EOFError) as e:
+                watch.errors[str(e)] += 1
+                s = connect(host, port)
+            time.sleep(next(gaps))
+
+    together(threads, work)
+
+
+def herd(watch, host, port, clients=60, at=1.5):
+    """All clients close and connect again at the same moment."""
+
+    def work(i):
+        time.sleep(0.02 * i)
+        s = connect(host, port)
+        call(s)
+        time.sleep(max(0, watch.started + at - time.time()))
+        s.close()
+        again = time.time()
+        try:
+            s = connect(host, port)
+            watch.done("connect again", again)
+            call(s)
+            watch.done("first answer", again)
+        except (OSError, EOFError) as e:
+            watch.errors[str(e)] += 1
+
+    together(clients, work)
+
+
+def bulk(watch, host, port, congestion="", gap=0.0, reads=0):
+    """Sends (or reads) as much as it can."""
+    s, n = connect(host, port, "", congestion), 0
+    try:
+        while watch.runs():
+            n += len(s.recv(65536)) if reads else s.send(b"x" * 16384)
+            time.sleep(gap)
+    except OSError as e:
+        watch.errors[str(e)] += 1
+    print("%.3f Mbit/s" % (n * 8e-6 / (time.time() - watch.started)))
+
+
+def letters(watch, host, port, gap=0.0006):
+    """One byte a write, without Nagle."""
+    s, n, due = connect(host, port), 0, time.time()
+    while watch.runs():
+        s.send(b"x")
+        n += 1
+        due += gap
+        time.sleep(max(0, due - time.time()))
+    print(n, "writes of 1 byte")
+
+
+def lookup(watch, host, port, first="", second="", timeout=1.0):
+    """Asks a name server, then another when it did not answer, then calls."""
+    while watch.runs():
+        at = time.time()
+        for server in (first, second):
+            u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            u.connect((server, 53))
+            u.settimeout(timeout)
+            u.send(struct.pack(">6H", 1, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+            try:
+                u.recv(2000)
+                break
+            except OSError:
+                watch.errors["no answer from " + server] += 1
+            finally:
+                u.close()
+        watch.done("name", at)
+        s = connect(host, port)
+        call(s)
+        s.close()
+        time.sleep(0.05)
+
+
+def eyeballs(watch, host, port, v6=""):
+    """Tries IPv6, and after 300 ms IPv4."""
+    while watch.runs():
+        at = time.time()
+        s = socket.socket(socket.AF_INET6)
+        s.setblocking(False)
+        s.connect_ex((v6, port))
+        if not select.select([], [s], [], 0.3)[1]:
+            s.close()
+            s = connect(host, port)
+        watch.done("connect", at)
+        s.setblocking(True)
+        call(s)
+        s.close()
+        time.sleep(0.05)
+
+
+def datagrams(watch, host, port, size=160, gap=0.008, burst=1):
+    """Sends datagrams and waits for none."""
+    u, n = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
+    u.connect((host, port))
+    while watch.runs():
+        for _ in range(burst):
+            u.send(b"%08d" % n + b"m" * (size - 8))
+            n += 1
+        time.sleep(gap)
+    print("sent", n)
+
+
+def questions(watch, host, port, gap=0.01, timeout=1.0):
+    """Asks by datagrams, and again after a timeout."""
+    u, n = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
+    u.connect((host, port))
+    u.settimeout(timeout)
+    while watch.runs():
+        at = time.time()
+        n += 1
+        for _ in range(4):
+            try:
+                u.send(b"%08d" % n + b"q" * 30)
+                while int(u.recv(2000)[:8]) != n:
+                    pass
+                break
+            except OSError as e:
+                watch.errors[str(e)] += 1
+        watch.done("question", at)
+        time.sleep(gap)
+
+
+def checks(watch, host, port, gap=0.1):
+    """Opens a connection and closes it by a RST, as some health checkers do."""
+    while watch.runs():
+        s = connect(host, port)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+        time.sleep(gap)
+
+
+def unknown_frames(watch, host, port, device="d0", source=""):
+    """Frames of a protocol and broadcasts for a port that nobody listens to."""
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind((device, 0))
+    mac = raw.getsockname()[4]
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    u.bind((source, 0))
+    while watch.runs():
+        raw.send(b"\x01\x80\xc2\0\0\x0e" + mac + b"\x88\xcc" + b"\2\7\4" + mac + b"\0" * 60)
+        u.sendto(b"n" * 50, (host, port))
+        time.sleep(0.03)
+
+
+def main():
+    words = [w for w in sys.argv[1:] if "=" not in w]
+    options = dict(w.split("=", 1) for w in sys.argv[1:] if "=" in w)
+    serve = words[0] == "serve"
+    if serve:
+        work = globals()["serve_" + words[1]]
+        args = [int(words[2])]
+    else:
+        work = globals()[words[0]]
+        watch = Watch(float(words[3]))
+        args = [watch, words[1], int(words[2])]
+    names = work.__code__.co_varnames[: work.__code__.co_argcount]
+    defaults = dict(zip(names[-len(work.__defaults__ or ()):], work.__defaults__ or ()))
+    work(*args, **{name: type(defaults[name])(value) for name, value in options.items()})
+    if not serve:
+        watch.tell()
+
+
+main()

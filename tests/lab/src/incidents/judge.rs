@@ -1,0 +1,168 @@
+//! What the first page says of each recorded incident.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use netmortem_analyzer::diff::{DiffOptions, compare};
+use netmortem_analyzer::{Facts, analyses, analyze};
+use netmortem_reports::{Colors, Document, diff, sections, text};
+
+use super::bundle;
+use super::scene::{Kind, Scene};
+
+/// Where the cause was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// In the first sentence (of a healthy recording: it does not alarm).
+    First,
+    /// On the first page only.
+    Page,
+    /// Not there, or in part.
+    No,
+    /// What must not be said.
+    False,
+    /// There is no recording, or it cannot be opened.
+    Absent,
+}
+
+impl Said {
+    const fn word(self) -> &'static str {
+        match self {
+            Said::First => "first",
+            Said::Page => "page",
+            Said::No => "NOT",
+            Said::False => "FALSE",
+            Said::Absent => "absent",
+        }
+    }
+}
+
+/// One scene judged.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The scene's name.
+    pub scene: String,
+    /// See there.
+    pub kind: Kind,
+    /// Where its cause was named.
+    pub said: Said,
+    /// The first sentence.
+    pub sentence: String,
+    /// Words that were asked for and are not there.
+    pub missing: Vec<String>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub struct Table(pub Vec<Judged>);
+
+fn facts(path: &Path) -> Option<Facts> {
+    let capture = netmortem_formats::open_path(path).ok()?.ok()?;
+    Some(analyze(&capture, &Default::default()))
+}
+
+/// The first sentence, and the first page as a terminal prints it.
+fn said(document: &Document) -> (String, String) {
+    let lead = document
+        .sections
+        .iter()
+        .map(|s| s.lead.as_str())
+        .find(|l| !l.is_empty());
+    (lead.unwrap_or_default().to_owned(), text(document, &[], Colors::None))
+}
+
+/// The first sentence and the first page of a scene's report, or of its comparison.
+pub fn page(out: &Path, scene: &Scene) -> Option<(String, String)> {
+    let of = |side: &&str| facts(&bundle(out, &scene.name, side));
+    let sides: Vec<Facts> = scene.kind.sides().iter().map(of).collect::<Option<_>>()?;
+    Some(match sides.as_slice() {
+        [before, after] => {
+            let compared = compare(&[before], &[after], &DiffOptions::default());
+            let (_, page) = said(&diff::document(&compared));
+            (
+                compared.verdict.sentence.clone(),
+                page + &diff::terminal(&compared, Colors::None),
+            )
+        }
+        [one, ..] => said(&sections::document(one, &analyses::answer(one))),
+        [] => return None,
+    })
+}
+
+/// Judges one.
+fn one(out: &Path, scene: &Scene) -> Judged {
+    let judged = |said, sentence: String, missing| Judged {
+        scene: scene.name.clone(),
+        kind: scene.kind,
+        said,
+        sentence,
+        missing,
+    };
+    let Some((first, page)) = page(out, scene) else {
+        return judged(Said::Absent, String::new(), vec![]);
+    };
+    // A terminal folds lines.
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lacks = |text: &str, of: &[Vec<String>]| -> Vec<String> {
+        let missing = of
+            .iter()
+            .filter(|words| !words.iter().any(|w| text.contains(w.as_str())));
+        missing.map(|words| words.join(" | ")).collect()
+    };
+    if let Some(wrong) = scene.never.iter().find(|w| first.contains(w.as_str())) {
+        return judged(Said::False, first.clone(), vec![format!("not {wrong}")]);
+    }
+    let (in_first, on_page) = (lacks(&first, &scene.first), lacks(&page, &scene.page));
+    let named = lacks(&page, &scene.first).is_empty() && on_page.is_empty();
+    let where_named = match (in_first.is_empty(), named) {
+        (true, true) => Said::First,
+        (false, true) => Said::Page,
+        (_, false) => Said::No,
+    };
+    judged(where_named, first, in_first.into_iter().chain(on_page).collect())
+}
+
+/// Judges what is recorded.
+pub fn judge(out: &Path, scenes: &[Scene]) -> Table {
+    Table(scenes.iter().map(|s| one(out, s)).collect())
+}
+
+impl Table {
+    /// How many incidents there are, how many are named in the first sentence, how many on the first page (these included).
+    pub fn named(&self) -> (usize, usize, usize) {
+        let of = |wanted: &[Said]| {
+            let incidents = self.0.iter().filter(|j| j.kind != Kind::Healthy);
+            incidents.filter(|j| wanted.contains(&j.said)).count()
+        };
+        let all = of(&[Said::First, Said::Page, Said::No, Said::False]);
+        (all, of(&[Said::First]), of(&[Said::First, Said::Page]))
+    }
+    /// How many healthy recordings there are, and of how many a false alarm was raised.
+    pub fn alarms(&self) -> (usize, usize) {
+        let healthy = self
+            .0
+            .iter()
+            .filter(|j| j.kind == Kind::Healthy && j.said != Said::Absent);
+        (
+            healthy.clone().count(),
+            healthy.filter(|j| j.said == Said::False).count(),
+        )
+    }
+    /// For a terminal: a line each, and the figures.
+    pub fn text(&self, verbose: bool) -> String {
+        let mut out = String::new();
+        for j in &self.0 {
+            let _ = writeln!(out, "{:<7} {:<22} {}", j.said.word(), j.scene, j.sentence);
+            for m in j.missing.iter().filter(|_| verbose) {
+                let _ = writeln!(out, "        missing: {m}");
+            }
+        }
+        let (all, first, page) = self.named();
+        let (healthy, alarms) = self.alarms();
+        let _ = writeln!(
+            out,
+            "{first} of {all} causes are named in the first sentence, {page} on the first page; {alarms} false alarms in {healthy} healthy recordings"
+        );
+        out
+    }
+}
