@@ -8,6 +8,8 @@ use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
+use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
+use crate::reconstruct::datagrams::tables::{TurnRow, UDP_TURNS};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
@@ -137,6 +139,12 @@ pub struct Facts {
     pub opens: Vec<OpenRow>,
     /// View `resets`.
     pub resets: Vec<ResetRow>,
+    /// View `udp_turns`.
+    pub udp_turns: Vec<TurnRow>,
+    /// View `udp_sockets`.
+    pub udp_sockets: Vec<SocketRow>,
+    /// View `udp_copies`.
+    pub udp_copies: Vec<CopyRow>,
     /// View `neighbours`.
     pub neighbours: Vec<NeighbourRow>,
     /// View `drops`.
@@ -262,6 +270,21 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &UDP_TURNS,
+                rows: &self.udp_turns,
+                names,
+            }),
+            Box::new(Typed {
+                def: &UDP_SOCKETS,
+                rows: &self.udp_sockets,
+                names,
+            }),
+            Box::new(Typed {
+                def: &UDP_COPIES,
+                rows: &self.udp_copies,
+                names,
+            }),
+            Box::new(Typed {
                 def: &NEIGHBOURS,
                 rows: &self.neighbours,
                 names,
@@ -321,6 +344,9 @@ impl Facts {
             retransmits: vec![],
             opens: vec![],
             resets: vec![],
+            udp_turns: vec![],
+            udp_sockets: vec![],
+            udp_copies: vec![],
             neighbours: vec![],
             drops: vec![],
             unknown: vec![],

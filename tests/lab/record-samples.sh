@@ -1,7 +1,7 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
-# tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named). Makes network namespaces named nmlab-<pid>-* and removes them.
+# tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
 # The machine may be shared: without this a planted 5 ms sleep can take 30.
 renice -n -20 $$ > /dev/null
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -377,6 +377,89 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+datagrams() {
+    for ns in a r b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.83.1.1/24 r ra 10.83.1.2/24
+    link r rb 10.83.2.2/24 b vb 10.83.2.1/24
+    ip -n "$id-b" addr add 10.83.2.3/24 dev vb
+    in_ns r sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-a" route add default via 10.83.1.2
+    ip -n "$id-b" route add default via 10.83.2.2
+    in_ns r nft -f - <<END
+table ip lab {
+    chain f {
+        type filter hook prerouting priority 0;
+        iifname "ra" udp dport 7004 numgen inc mod 10 4 counter dup to 10.83.2.1 device "rb"
+    }
+}
+END
+    in_ns b python3 datagrams.py hold 10.83.2.3 53 &
+    in_ns b python3 datagrams.py answer 10.83.2.1 53 &
+    in_ns b python3 datagrams.py sink 10.83.2.1 514 "$tmp/log.csv" &
+    in_ns b python3 datagrams.py sink 10.83.2.1 7004 "$tmp/came.csv" &
+    sleep 1.5
+    # Neighbours known: the first question waits for none.
+    in_ns a python3 datagrams.py knock 10.83.2.1 10.83.2.3
+    for ns in a b; do NSTAT_HISTORY="$tmp/nstat-$ns" in_ns $ns nstat -n; done
+    netmortem-record -o datagrams.nmb -- python3 datagrams.py plan "$id-a" \
+        10.83.2.3:53 10.83.2.1:53 10.83.2.1:7004 10.83.2.1:514 truth.csv 2> "$tmp/recorder.txt"
+    for ns in a b; do NSTAT_HISTORY="$tmp/nstat-$ns" in_ns $ns nstat > "$tmp/nstat-$ns.txt"; done
+    in_ns b ss -uln > "$tmp/ss.txt"
+    in_ns r nft list ruleset > "$tmp/rules.txt"
+    ip netns pids "$id-b" | xargs kill
+    until [ -s came.csv ]; do sleep 0.2; done
+    # Without the kernel's symbols, which are most of it and which nothing here asks for.
+    mkdir bundle
+    tar -xf datagrams.nmb -C bundle
+    tar -tf datagrams.nmb | grep -v '^symbols' > members
+    tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/datagrams.nmb.zst"
+    cp truth.csv came.csv "$out/"
+    {
+        cat <<END
+# datagrams
+
+A real recording of UDP: a server that does not read, datagrams that a router duplicates, and a sender that waits for no answer.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh datagrams\`; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+Three network namespaces, a - r - b, joined by two veth pairs; r forwards. In b one program holds 10.83.2.3:53
+and never reads, one answers at 10.83.2.1:53, one reads at port 7004 and one at port 514.
+
+    netmortem-record -o datagrams.nmb -- python3 datagrams.py plan a 10.83.2.3:53 10.83.2.1:53 10.83.2.1:7004 10.83.2.1:514 truth.csv
+
+asks three times, each time 10.83.2.3:53 first, for 0.4 s, then 10.83.2.1:53, with a socket of its own for each (connect, send, one
+poll, close); sends 40 numbered datagrams to port 7004, every tenth of which a rule of nftables in r duplicates; and sends six to port
+514, after each of which it polls a pipe for 0.15 s. The member with the kernel's symbols was left out of the bundle afterwards.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: of each question CLOCK_MONOTONIC (the recording's clock) before and after, and whether it was answered;
+- \`came.csv\`: how often each number came to port 7004, by its reader;
+- \`ss -uln\` in b afterwards:
+
+$(sed 's/^/      /; s/ *$//' "$tmp/ss.txt")
+
+- \`nstat\` of a, then of b, difference over the recording:
+
+$(grep -h '^Udp' "$tmp/nstat-a.txt" "$tmp/nstat-b.txt" | sed 's/^/      /; s/ *0\.0$//')
+
+- the rule's own counter afterwards:
+
+$(grep counter "$tmp/rules.txt" | sed 's/^[ \t]*/      /')
+END
+        sums datagrams.nmb.zst came.csv truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 cpu() {
     requests=${REQUESTS:-120}
     for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
@@ -508,5 +591,6 @@ mtu) mtu ;;
 cpu) cpu ;;
 opens) opens ;;
 named) named ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named OUT_DIR [RECORDER]" >&2; exit 2 ;;
+datagrams) datagrams ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

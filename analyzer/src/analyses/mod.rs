@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, counters, tcp\
+//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, datagrams, counters, tcp\
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -11,6 +11,7 @@
 pub mod application;
 pub mod breakdown;
 pub mod counters;
+pub mod datagrams;
 pub mod drops;
 pub mod exemplars;
 pub mod lifetimes;
@@ -54,10 +55,12 @@ impl<T> Outcome<T> {
 pub struct Answers {
     /// Can this capture be trusted?
     pub quality: quality::Quality,
-    /// Eight lines.
+    /// Nine lines.
     pub verdict: Vec<verdict::Line>,
     /// Did connections come to be?
     pub opens: Outcome<opens::Opens>,
+    /// Did those who asked by UDP get an answer, and did a datagram come twice?
+    pub datagrams: Outcome<datagrams::Datagrams>,
     /// Is it the network or the application?
     pub application: Outcome<application::Application>,
     /// Where do received packets spend their time?
@@ -114,6 +117,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let drops = drops::answer(facts);
     let neighbours = neighbours::answer(facts);
     let opens = opens::answer(facts);
+    let datagrams = datagrams::answer(facts);
     let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
@@ -121,7 +125,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let quality = quality.told(told);
     let verdict = verdict::answer(
         &quality,
-        (&opens, &application),
+        (&opens, &datagrams, &application),
         &receive,
         (&transmit, &breakdown),
         &napi,
@@ -132,6 +136,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         quality,
         verdict,
         opens,
+        datagrams,
         application,
         receive,
         transmit,

@@ -7,6 +7,7 @@
 //!        ├─ timers (which socket's), xmits (passes over devices) ────────┘
 //!        ├─ neighbours (entries of ARP and neighbour discovery)
 //!        ├─ application (requests and answers: whose time) <─ reads of receive, sends of transmit, thread
+//!        ├─ datagrams (what was sent on UDP sockets, what came back, what came twice) <─ rows of receive and transmit, thread
 //!        ├─ lineage (edges between lives) ── balances (do their bytes add up)
 //!        ├─ whose (the socket or thread that a packet is of) ── drops
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
@@ -19,6 +20,7 @@ pub mod application;
 pub mod balances;
 pub mod comms;
 pub mod context;
+pub mod datagrams;
 pub mod dispatch;
 pub mod drops;
 pub mod limiters;

@@ -10,8 +10,8 @@ use super::dispatch::{Lost, Walk, on_cpu, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, drops, limiters, lineage, napi, negotiated, neighbours, observer, opens, receive, skb, skew,
-    softirq, tcp, transmit, xmits,
+    application, balances, datagrams, drops, limiters, lineage, napi, negotiated, neighbours, observer, opens, receive,
+    skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
@@ -85,7 +85,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
-    let ((rx, drops, mut lineage, cost, mut observer), (clock_skew, passes, mut tx)) = rayon::join(
+    let ((rx, (drops, sent), mut lineage, cost, mut observer), (clock_skew, passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -96,8 +96,9 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
             let mut drops = drops::walk(&trace, capture, (&identity, &tcp), reasons.as_ref());
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
-            together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage]);
-            let (mut rx, drops, lineage) = (rx.finish(), drops.finish(), lineage.finish());
+            let mut sent = datagrams::walk(&trace, capture, &threads, &comms);
+            together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage, &mut sent]);
+            let (mut rx, drops, lineage) = (rx.finish(), (drops.finish(), sent.finish()), lineage.finish());
             let cost = observer::Observer::new(&trace);
             let of_rx = observer::receive(&cost, &mut rx.rows);
             (rx, drops, lineage, cost, of_rx)
@@ -123,6 +124,15 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
     );
     identity.forget_events();
+    let datagrams = datagrams::rows(
+        sent,
+        datagrams::Inputs {
+            queued: &rx.queued,
+            rx: &rx.rows,
+            tx: &tx.rows,
+            hops: &identity.hops,
+        },
+    );
     observer.extend(observer::transmit(&cost, &mut tx.rows));
     let event_cost_ns = cost.per_event_ns();
     drop(cost);
@@ -147,6 +157,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         ("tx", &tx.missing),
         ("timers", &timers.missing),
         ("opens", &opens.missing),
+        ("datagrams", &datagrams.missing),
         ("run_queue", &threads.missing),
         ("drops", &drops.missing),
         ("lineage", &lineage.missing),
@@ -278,6 +289,9 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         neighbours,
         opens: opens.opens,
         resets: opens.resets,
+        udp_turns: datagrams.turns,
+        udp_sockets: datagrams.sockets,
+        udp_copies: datagrams.copies,
         turnarounds: turns.turnarounds,
         responses: turns.responses,
         connections,

@@ -15,7 +15,7 @@ fn it_has_the_verdict_and_the_stages() {
                 Worth a look: 1204 events were lost (0.120 % of all); of received packets not all is known; sent segments took up to 202.15 ms \
                 to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window; and 1 more.**";
     assert!(lines.contains(&lead), "{text}");
-    assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 8, "{text}");
+    assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 9, "{text}");
     assert!(
         text.contains("- Events lost: 1 204 (0.12 % of all events); Coverage: 97.5 %"),
         "{text}"

@@ -8,6 +8,7 @@
 
 pub mod application;
 pub mod counters;
+pub mod datagrams;
 pub mod drops;
 mod exemplars;
 mod ledger;
@@ -58,7 +59,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 14] = [
+pub static SECTIONS: [Registered; 15] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
@@ -70,6 +71,10 @@ pub static SECTIONS: [Registered; 14] = [
     Registered {
         folder: "opens",
         build: opens::section,
+    },
+    Registered {
+        folder: "datagrams",
+        build: datagrams::section,
     },
     Registered {
         folder: "application",

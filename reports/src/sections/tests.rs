@@ -64,6 +64,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
             "verdict",
             "over-time",
             "opens",
+            "datagrams",
             "application",
             "receive-path",
             "transmit-path",
@@ -142,15 +143,11 @@ fn hostile_names_of_a_recording_stay_text() {
 }
 
 #[test]
-fn the_terminal_gets_the_eight_lines() {
+fn the_terminal_gets_the_nine_lines() {
     let facts = fixture::facts();
     let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(
-        lines.len(),
-        11,
-        "title, subtitle, first sentence, eight lines:\n{shown}"
-    );
+    assert_eq!(lines.len(), 12, "title, subtitle, first sentence, nine lines:\n{shown}");
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
     assert!(lines[2].starts_with("Something is wrong: 2 packets were dropped"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
@@ -160,12 +157,12 @@ fn the_terminal_gets_the_eight_lines() {
         lines[3]
     );
     assert!(
-        lines[7].starts_with("look     Sent TCP segments were acknowledged p50 ")
-            && lines[7].contains("by its congestion window"),
+        lines[8].starts_with("look     Sent TCP segments were acknowledged p50 ")
+            && lines[8].contains("by its congestion window"),
         "{}",
-        lines[7]
+        lines[8]
     );
-    assert!(lines[8].starts_with("bad      2 packets were dropped"), "{}", lines[8]);
+    assert!(lines[9].starts_with("bad      2 packets were dropped"), "{}", lines[9]);
 }
 
 /// Of joined recordings no file alone has the ids.

@@ -1,9 +1,10 @@
-//! Eight lines a tired engineer reads first: trust, connections, application or network, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
+//! Nine lines a tired engineer reads first: trust, connections, UDP, application or network, receive and transmit latency, drops, TCP, CPU. Sentences from a fixed list.
 
 use crate::analyses::Outcome;
 use crate::analyses::application::Application;
 use crate::analyses::breakdown::{Breakdown, Group};
 use crate::analyses::counters::Counters;
+use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::Spell;
@@ -17,6 +18,7 @@ use crate::ingest::CaptureInfo;
 
 mod application;
 mod counted;
+mod datagrams;
 mod drops;
 mod named;
 mod neighbours;
@@ -46,7 +48,7 @@ pub enum Tone {
 /// One line of the verdict.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Line {
-    /// `quality`, `application`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
+    /// `quality`, `opens`, `datagrams`, `application`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
     pub subject: &'static str,
     /// How it is coloured.
     pub tone: Tone,
@@ -92,10 +94,10 @@ pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 /// round trip is that long, ns.
 pub const SETUP_NOTICE_NS: i64 = 500_000_000;
 
-/// Writes the eight lines.
+/// Writes the nine lines.
 pub fn answer(
     quality: &Quality,
-    (opens, application): (&Outcome<Opens>, &Outcome<Application>),
+    (opens, udp, application): (&Outcome<Opens>, &Outcome<Datagrams>, &Outcome<Application>),
     receive: &Outcome<Receive>,
     (transmit, breakdown): (&Outcome<Transmit>, &Breakdown),
     napi: &Outcome<Napi>,
@@ -176,6 +178,13 @@ pub fn answer(
                 opens.findings().map(opens::headline),
             )
         },
+        in_words(
+            line(
+                "datagrams",
+                get(udp).map(|d| minding(datagrams::datagrams(d), &quality.capture)),
+            ),
+            udp.findings().map(datagrams::headline),
+        ),
         in_words(
             line(
                 "application",

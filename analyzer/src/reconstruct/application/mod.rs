@@ -16,7 +16,7 @@
 //! What is read next was sometimes readable before the send began: then it is no answer to it, and the request was not alone
 //! (`overlap`). A response and the one turnaround of the peer's socket that lies in it are a pair; three parts sum to it.
 //!
-//! Not seen: reads by splice and by the kernel (kTLS, NFS), datagrams, requests of a multiplexed stream (HTTP/2) one by one.
+//! Not seen: reads by splice and by the kernel (kTLS, NFS), datagrams (see `datagrams`), requests of a multiplexed stream (HTTP/2) one by one.
 
 pub mod tables;
 #[cfg(test)]

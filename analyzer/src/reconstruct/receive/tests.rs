@@ -3,7 +3,6 @@
 mod aside;
 mod fifo;
 mod old_kernels;
-mod oracle;
 mod order;
 mod progress;
 mod readable;

@@ -56,6 +56,19 @@ pub struct Read {
     pub pid: i32,
 }
 
+/// A packet that was queued on a socket other than TCP's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queued {
+    /// The packet.
+    pub skb_id: SkbId,
+    /// Address of the socket.
+    pub sk: u64,
+    /// `sk_data_ready`.
+    pub time_ns: i64,
+    /// That it is this packet.
+    pub confidence: Confidence,
+}
+
 /// What the tracker found.
 #[derive(Debug, Default)]
 pub struct Receive {
@@ -67,6 +80,8 @@ pub struct Receive {
     pub unshown_bytes: FxHashMap<ConnectionId, u64>,
     /// Reads of TCP sockets, by time; those of kernel users and splice are not among them.
     pub reads: Vec<Read>,
+    /// What was queued on sockets other than TCP's, by time.
+    pub queued: Vec<Queued>,
     /// What was coalesced, by time.
     pub coalesced: Vec<Coalesced>,
     /// What arrived and what was read, by connection.

@@ -80,6 +80,7 @@ fn see(subject: &str) -> Option<&'static str> {
     match subject {
         "quality" => Some("quality"),
         "opens" => Some("opens"),
+        "datagrams" => Some("datagrams"),
         "application" => Some("application"),
         "receive" => Some("receive-path"),
         "transmit" => Some("transmit-path"),

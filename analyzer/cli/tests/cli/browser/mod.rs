@@ -15,11 +15,12 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "quality",
     "verdict",
     "over-time",
     "opens",
+    "datagrams",
     "application",
     "placement",
     "receive-path",

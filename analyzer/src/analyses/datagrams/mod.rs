@@ -1,0 +1,218 @@
+//! Did those who asked by UDP get an answer, and did a datagram come twice?
+//!
+//! Needs the views `udp_turns`, `udp_sockets` and `udp_copies`. In vain is a turn to which nothing came, whose thread waited for something on that
+//! socket ([`WAIT_NS`] or longer) and then closed the socket, asked on another one, or sent again. That it waited for it is a receive
+//! call on the socket, or a poll whose time was over and the socket given up at once: who sends and never waits (a log, a metric) is not
+//! among them, nor is a socket that was sent to first (a server). Limits: what a poll waits for is not recorded: where nothing else tells,
+//! turns are counted (`perhaps`) and no more; of two questions in one run, one answer is an answer; a thread that waits for what another sent.
+//!
+//! Where the datagram came to a socket of this recording, that socket is named; else no event tells where it went.
+
+use std::collections::BTreeMap;
+
+use crate::analyses::{Outcome, not_recorded};
+use crate::facts::{Facts, Reason};
+use crate::name::Name;
+use crate::reconstruct::datagrams::sockets::SocketRow;
+use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
+use crate::reconstruct::transmit::tables::TxKind;
+use crate::stat::Distribution;
+
+mod copies;
+#[cfg(test)]
+mod tests;
+
+pub use copies::Copied;
+
+/// Least time waited for an answer that did not come.
+pub const WAIT_NS: i64 = 100_000_000;
+/// The same where the recording ended before the wait did.
+pub const OPEN_NS: i64 = 1_000_000_000;
+/// Groups kept.
+pub const GROUPS: usize = 40;
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Datagrams {
+    /// UDP sockets that were used.
+    pub sockets: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams read.
+    pub received: u64,
+    /// Of turns that got an answer, on sockets that nobody had sent to before: begin of the first send to the arrival of the answer.
+    pub response: Distribution,
+    /// Turns whose thread waited in vain, by thread and by where they came to; longest first.
+    pub in_vain: Vec<InVain>,
+    /// Turns without an answer whose thread slept in a poll: nothing tells what for.
+    pub perhaps: u64,
+    /// Turns of which lost events could tell otherwise.
+    pub unsure: u64,
+    /// Datagrams that came twice, by socket and by where the copy was made; most first.
+    pub copied: Vec<Copied>,
+}
+
+/// Datagrams of a thread to which nothing came while it waited.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct InVain {
+    /// `task/thread` that sent.
+    pub task: String,
+    /// Where they came to; where not known, the peer of its socket; empty: not recorded.
+    pub to: String,
+    /// The socket of this recording to which they came, place in `udp_sockets`.
+    pub socket: Option<u32>,
+    /// `task/process` that holds or `task/thread` that reads it; empty: not known.
+    pub holder: String,
+    /// What ties that socket to its address: `task`, `queue`; empty: it has none.
+    pub named_by: &'static str,
+    /// Datagrams that got no answer.
+    pub sends: u64,
+    /// All that the thread sent there.
+    pub of: u64,
+    /// Turns that they are.
+    pub turns: u64,
+    /// Time that the thread waited in each.
+    pub waited: Distribution,
+    /// The call in which it waited longest.
+    pub waited_in: String,
+    /// Turns that were still waiting when the recording ended.
+    pub open: u64,
+    /// Datagrams that came to a socket of this recording.
+    pub landed: u64,
+    /// Of them, those not read when it ended.
+    pub unread: u64,
+    /// Turns after which it asked again at once, and of these such that were answered.
+    pub again: u64,
+    /// As said.
+    pub again_answered: u64,
+    /// The longest of these answers, ns.
+    pub again_longest_ns: Option<i64>,
+    /// Where the first of these went, when all went to one place that is known.
+    pub again_to: String,
+    /// Begin of the first.
+    pub first_ns: i64,
+    /// Its packet, as in `tx`.
+    pub skb_id: Option<u32>,
+}
+
+/// `task/number`; empty where neither is known.
+fn who(task: &Name, pid: i32) -> String {
+    match (task.is_empty(), pid) {
+        (_, 0) => String::new(),
+        (true, pid) => format!("thread {pid}"),
+        (false, pid) => format!("{}/{pid}", task.text()),
+    }
+}
+
+/// Who has a socket: its reader or sender, else who held it when the recording ended.
+fn holder(s: &SocketRow) -> String {
+    match s.pid {
+        0 => who(&s.holder_task, s.holder),
+        pid => who(&s.task, pid),
+    }
+}
+
+/// Whether a thread waited in vain for what came of it.
+fn in_vain(t: &TurnRow, s: &SocketRow) -> bool {
+    let awaited = match t.awaited {
+        Awaited::Poll | Awaited::Several => true,
+        // A server waits in receive calls, too: not one that connects, or sends again, or gives its socket up.
+        Awaited::Receive => s.connected || t.gave_up || t.end == TurnEnd::AskedAgain,
+        Awaited::Perhaps | Awaited::No => false,
+    };
+    let least = match t.end {
+        TurnEnd::AskedAgain | TurnEnd::Closed => WAIT_NS,
+        TurnEnd::RecordingEnd => OPEN_NS,
+        _ => return false,
+    };
+    awaited && !s.served && t.ready_ns.is_none() && t.waited_ns >= least
+}
+
+/// Asks.
+pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
+    let used = !facts.udp_turns.is_empty() || !facts.udp_sockets.is_empty();
+    let because = not_recorded(facts, &["sock:sock_send_length"]).or_else(|| {
+        // Kernels before 6.3 name no socket of a datagram.
+        let sent = facts.tx.iter().any(|r| r.kind == TxKind::Udp);
+        let known = facts.unknown.iter().find(|r| r.subject == "datagrams");
+        known.filter(|_| sent).map(|r| r.because.clone())
+    });
+    if let Some(because) = because.filter(|_| !used) {
+        let subject = "datagrams";
+        return Outcome::Unknown(vec![Reason { subject, because }]);
+    }
+    let sockets = &facts.udp_sockets;
+    let of = |t: &TurnRow| sockets.get(t.socket as usize);
+    let turns = || facts.udp_turns.iter().filter_map(|t| Some((t, of(t)?)));
+    let response = turns()
+        .filter(|(t, s)| !s.served && t.end == TurnEnd::Answered && t.confidence.is_solid())
+        .filter_map(|(t, _)| Some(t.ready_ns.or(t.read_ns)?.saturating_sub(t.start_ns)));
+    let mut groups: BTreeMap<(i32, Option<u32>), Vec<&TurnRow>> = BTreeMap::new();
+    let mut unsure = 0;
+    for (t, _) in turns().filter(|(t, s)| in_vain(t, s)) {
+        match t.confidence.is_solid() {
+            true => groups.entry((t.pid, t.there)).or_default().push(t),
+            false => unsure += 1,
+        }
+    }
+    let mut found: Vec<InVain> = groups.iter().map(|(key, of)| group(facts, *key, of)).collect();
+    found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
+    found.truncate(GROUPS);
+    let perhaps = turns().filter(|(t, s)| t.awaited == Awaited::Perhaps && t.ready_ns.is_none() && !s.served);
+    Outcome::Findings(Datagrams {
+        sockets: sockets.len() as u64,
+        sent: sockets.iter().map(|s| s.sent).sum(),
+        received: sockets.iter().map(|s| s.received).sum(),
+        response: Distribution::of(response.collect(), 0),
+        in_vain: found,
+        perhaps: perhaps.count() as u64,
+        unsure,
+        copied: copies::copied(facts),
+    })
+}
+
+fn group(facts: &Facts, (pid, there): (i32, Option<u32>), turns: &[&TurnRow]) -> InVain {
+    let socket = |n: u32| facts.udp_sockets.get(n as usize);
+    let at = there.and_then(socket);
+    let own = turns.first().and_then(|t| socket(t.socket));
+    let to = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
+    let all = facts.udp_turns.iter().filter(|t| t.pid == pid && t.there == there);
+    let again: Vec<&TurnRow> = (turns.iter())
+        .filter_map(|t| facts.udp_turns.get(t.again? as usize))
+        .collect();
+    let answers = again.iter().filter(|t| t.end == TurnEnd::Answered);
+    let answers: Vec<i64> = (answers.clone())
+        .filter_map(|t| Some(t.ready_ns.or(t.read_ns)?.saturating_sub(t.start_ns)))
+        .collect();
+    let mut places: Vec<&str> = (again.iter())
+        .map(|t| t.there.and_then(socket).map_or("", |s| s.local.as_str()))
+        .collect();
+    places.dedup();
+    let first = turns.iter().min_by_key(|t| t.start_ns);
+    let longest = turns.iter().max_by_key(|t| t.waited_ns);
+    let sum = |of: fn(&TurnRow) -> u32| turns.iter().map(|t| u64::from(of(t))).sum();
+    InVain {
+        task: first.map_or_else(String::new, |t| who(&t.task, t.pid)),
+        to: (to.or_else(|| own.map(|s| s.remote.clone()))).unwrap_or_default(),
+        socket: there,
+        holder: at.map(holder).unwrap_or_default(),
+        named_by: at.map_or("", |s| s.named_by),
+        sends: sum(|t| t.sends),
+        of: all.map(|t| u64::from(t.sends)).sum(),
+        turns: turns.len() as u64,
+        waited: Distribution::of(turns.iter().map(|t| t.waited_ns).collect(), 0),
+        waited_in: longest.map_or_else(String::new, |t| t.waited_in.text().into_owned()),
+        open: turns.iter().filter(|t| t.end == TurnEnd::RecordingEnd).count() as u64,
+        landed: sum(|t| t.landed),
+        unread: sum(|t| t.unread),
+        again: again.len() as u64,
+        again_answered: answers.len() as u64,
+        again_longest_ns: answers.iter().copied().max(),
+        again_to: match places.as_slice() {
+            [one] => (*one).to_owned(),
+            _ => String::new(),
+        },
+        first_ns: first.map_or(0, |t| t.start_ns),
+        skb_id: first.and_then(|t| t.skb_id).map(|s| s.0),
+    }
+}

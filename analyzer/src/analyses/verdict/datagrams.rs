@@ -1,0 +1,219 @@
+//! The verdict's line on UDP: who asked and got no answer, and what came twice.
+
+use super::sentences::{counted, duration, or_dash};
+use super::{OPEN_NOTICE_NS, Tone};
+use crate::analyses::datagrams::{Copied, Datagrams, InVain};
+
+/// How long it waited, each time.
+fn waited(v: &InVain) -> String {
+    let (least, most) = (v.waited.min_ns.unwrap_or(0), v.waited.max_ns.unwrap_or(0));
+    match v.turns {
+        1 => duration(most),
+        // Told apart only where they are.
+        _ if duration(least) == duration(most) || most - least <= most / 20 => {
+            format!("{} each time", or_dash(v.waited.p50_ns))
+        }
+        _ => format!("{} to {}", duration(least), duration(most)),
+    }
+}
+
+/// Where a socket is: of one that takes any address its port is what tells.
+fn address(of: &str) -> String {
+    match ["0.0.0.0:", "[::]:"].iter().find_map(|any| of.strip_prefix(any)) {
+        Some(port) => format!("port {port}"),
+        None => of.to_owned(),
+    }
+}
+
+fn place(v: &InVain) -> String {
+    match (v.to.is_empty(), v.socket, v.holder.as_str()) {
+        (false, ..) => format!("to {}", address(&v.to)),
+        (true, Some(_), "") => "to a socket of this host, whose address is not recorded,".into(),
+        (true, Some(_), holder) => format!("to a socket of {holder}, whose address is not recorded,"),
+        (true, None, _) => "to an address that is not recorded".into(),
+    }
+}
+
+/// What became of those that came to a socket of this host.
+fn there(v: &InVain) -> Option<String> {
+    let holder = match (v.holder.as_str(), v.socket) {
+        (_, None) => return None,
+        ("", _) => "a socket on this host".to_owned(),
+        (holder, _) => format!("a socket of {holder} on this host"),
+    };
+    let by = match v.named_by {
+        "queue" => " (by a snapshot: the one socket whose queue grew)",
+        _ => "",
+    };
+    Some(match (v.unread, v.landed == v.sends) {
+        (0, _) => format!(
+            "{} came to {holder}{by} and {} read",
+            if v.landed == v.sends {
+                "they".into()
+            } else {
+                v.landed.to_string()
+            },
+            if v.landed == 1 { "was" } else { "were" }
+        ),
+        (n, true) if n == v.landed => match n {
+            1 => format!("it lies unread in the receive queue of {holder}{by}"),
+            _ => format!("all lie unread in the receive queue of {holder}{by}"),
+        },
+        (n, _) => format!(
+            "{} came to {holder}{by}, {n} of them lie unread in its receive queue",
+            v.landed
+        ),
+    })
+}
+
+fn again(v: &InVain) -> Option<String> {
+    let place = match v.again_to.as_str() {
+        to if to.is_empty() || to == v.to => "again".to_owned(),
+        to => address(to),
+    };
+    match (v.again, v.again_answered) {
+        (0, _) => None,
+        (_, 0) => Some(format!(
+            "it then asked {place} at once, without an answer to that either"
+        )),
+        (_, n) => {
+            let times = match (n == v.turns, n) {
+                (true, 1) => String::new(),
+                (true, _) => ", each time".to_owned(),
+                (false, n) => format!(", {n} of {} times", v.turns),
+            };
+            let within = or_dash(v.again_longest_ns);
+            Some(format!(
+                "it then asked {place} and had an answer within {within}{times}"
+            ))
+        }
+    }
+}
+
+fn what(v: &InVain) -> String {
+    let of = counted(v.of, "datagram", "datagrams");
+    let asleep = match v.waited_in.as_str() {
+        "" => String::new(),
+        call => format!(" (in {call})"),
+    };
+    let open = match v.open {
+        0 => "",
+        _ => ", until the recording ended",
+    };
+    format!(
+        "{} of {of} that {} sent {} had no answer while it waited {}{asleep}{open}",
+        v.sends,
+        v.task,
+        place(v),
+        waited(v)
+    )
+}
+
+fn more(all: u64, said: usize) -> String {
+    match all.saturating_sub(said as u64) {
+        0 => String::new(),
+        n => format!("; {} more", counted(n, "such group", "such groups")),
+    }
+}
+
+fn twice(c: &Copied) -> String {
+    let local = match c.local.as_str() {
+        "" => String::new(),
+        at => format!(" at {}", address(at)),
+    };
+    let reader = match c.reader.as_str() {
+        "" => String::new(),
+        who => format!(" of {who}"),
+    };
+    let distinct = c.arrived.saturating_sub(c.copies);
+    let of = if c.sure {
+        format!(" of {distinct}")
+    } else {
+        String::new()
+    };
+    format!("{}{of} UDP datagrams came twice to the socket{local}{reader}", c.copies)
+}
+
+fn made(c: &Copied) -> String {
+    let sent = match (c.sender.as_str(), c.sent) {
+        ("", _) => String::new(),
+        (who, Some(n)) => format!("{who} sent {n} and {} arrived: ", c.arrived),
+        (who, None) => format!("{who} sent each once: "),
+    };
+    let how = match c.in_call {
+        true => "in the sender's own call, each of which sent one",
+        false => "on the way, in a softirq and by no send call",
+    };
+    let dev = &c.dev;
+    format!(
+        "{sent}this host made the copies {how}, first seen in the queue of {dev} (nft dup, tc mirred and the like do that)"
+    )
+}
+
+fn wrong(v: &InVain) -> bool {
+    v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
+}
+
+pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
+    let vain = d.in_vain.first().map(|v| {
+        let said = [Some(what(v)), again(v), there(v)].into_iter().flatten();
+        format!(
+            "{}{}",
+            said.collect::<Vec<_>>().join("; "),
+            more(d.in_vain.len() as u64, 1)
+        )
+    });
+    let copied = d.copied.first().map(|c| {
+        let more = more(d.copied.len() as u64, 1);
+        format!("{}: {}{more}", twice(c), made(c))
+    });
+    let tone = match () {
+        () if d.in_vain.iter().any(wrong) => Tone::Bad,
+        () if vain.is_some() || copied.is_some() => Tone::Notice,
+        () => Tone::Ok,
+    };
+    let said: Vec<String> = vain.into_iter().chain(copied).collect();
+    if !said.is_empty() {
+        return (tone, format!("{}.", said.join(". ")));
+    }
+    if d.sockets == 0 {
+        return (tone, "No program of this host sent or got a UDP datagram.".into());
+    }
+    let used = format!(
+        "{} sent and {} read on {}",
+        counted(d.sent, "UDP datagram", "UDP datagrams"),
+        d.received,
+        counted(d.sockets, "socket", "sockets")
+    );
+    let answered = match d.response.n {
+        0 => String::new(),
+        n => format!(
+            "; answers came in p50 {}, p99 {}, max {} (n {n})",
+            or_dash(d.response.p50_ns),
+            or_dash(d.response.p99_ns),
+            or_dash(d.response.max_ns)
+        ),
+    };
+    let perhaps = match d.perhaps {
+        0 => String::new(),
+        n => format!(
+            "; of {} without an answer, whose sender slept in a poll, nothing tells what it waited for",
+            counted(n, "turn", "turns")
+        ),
+    };
+    (
+        tone,
+        format!("{used}{answered}{perhaps}; nobody is known to have waited in vain."),
+    )
+}
+
+/// What is worth a look, for the head of the page.
+pub(super) fn headline(d: &Datagrams) -> String {
+    let vain = d.in_vain.first().map(|v| {
+        let said = [Some(what(v)), there(v), again(v)].into_iter().flatten();
+        said.collect::<Vec<_>>().join("; ")
+    });
+    let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
+    let said: Vec<String> = vain.into_iter().chain(copied).collect();
+    said.join("; ")
+}

@@ -1,0 +1,296 @@
+//! Ties what was sent to what came: packets, sockets of this recording, copies, addresses.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::snapshot::Line;
+use super::sockets::{CopyRow, SocketRow};
+use super::tables::TurnRow;
+use super::tracker::{Found, SendCall};
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::name::Name;
+use crate::reconstruct::receive::Queued;
+use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
+
+/// Longest time from a copy to what it is a copy of on the same device, ns.
+const BESIDE_NS: i64 = 1_000_000;
+
+/// IPv4 or IPv6 without options and UDP; behind Ethernet, with a VLAN tag, or without either.
+const HEADERS: [u32; 6] = [28, 48, 42, 62, 46, 66];
+
+/// What rows are made from.
+#[derive(Clone, Copy)]
+pub struct Inputs<'f> {
+    /// What was queued on sockets that are not TCP's.
+    pub queued: &'f [Queued],
+    /// Received units.
+    pub rx: &'f [RxRow],
+    /// Packets sent.
+    pub tx: &'f [TxRow],
+    /// Steps through devices, in time order.
+    pub hops: &'f [HopRow],
+}
+
+/// The tables.
+#[derive(Debug, Default)]
+pub struct Datagrams {
+    /// View `udp_turns`.
+    pub turns: Vec<TurnRow>,
+    /// View `udp_sockets`.
+    pub sockets: Vec<SocketRow>,
+    /// View `udp_copies`.
+    pub copies: Vec<CopyRow>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+/// Where a packet came to.
+#[derive(Clone, Copy)]
+struct Landed {
+    socket: u32,
+    unread: bool,
+    confidence: Confidence,
+}
+
+/// All rows.
+pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
+    let Found {
+        mut turns,
+        mut sockets,
+        mut sends,
+        lines,
+        processes,
+        missing,
+    } = found;
+    let landed = landed(&sockets, of);
+    for l in landed.values().filter(|l| l.unread) {
+        if let Some(s) = sockets.get_mut(l.socket as usize) {
+            s.unread += 1;
+        }
+    }
+    sends.sort_unstable_by_key(|s| (s.pid, s.begin));
+    let mut by_call = packets(&sends, of.tx);
+    parked(&sends, of, &mut by_call);
+    for (call, packets) in &by_call {
+        let Some(turn) = sends.get(*call).and_then(|s| turns.get_mut(s.turn as usize)) else {
+            continue;
+        };
+        let first = packets.first().map(|p| p.skb_id);
+        if turn.skb_id.is_none_or(|have| first.is_some_and(|f| f < have)) {
+            turn.skb_id = first;
+        }
+        // The first of several is the datagram itself: others are its copies, or its parts.
+        if let Some(l) = packets.iter().find_map(|p| landed.get(&p.skb_id)) {
+            turn.there = turn.there.or(Some(l.socket));
+            turn.landed += 1;
+            turn.unread += u32::from(l.unread);
+        }
+    }
+    let mut copies = made_in_calls(&sends, &by_call, &landed);
+    copies.extend(made_on_the_way(of.hops, &sends, &by_call, &landed));
+    copies.sort_by_key(|c| (c.time_ns, c.copy));
+    for c in &copies {
+        if let Some(s) = sockets.get_mut(c.socket as usize) {
+            s.copies += 1;
+        }
+    }
+    name(&mut sockets, &lines, &processes);
+    Datagrams {
+        turns,
+        sockets,
+        copies,
+        missing,
+    }
+}
+
+/// The socket to which each packet came.
+fn landed(sockets: &[SocketRow], of: Inputs<'_>) -> FxHashMap<SkbId, Landed> {
+    let mut by_sk: FxHashMap<u64, Vec<(i64, u32)>> = FxHashMap::default();
+    for (n, s) in (0u32..).zip(sockets) {
+        by_sk.entry(s.sk).or_default().push((s.first_ns, n));
+    }
+    let unread = of.rx.iter().filter(|r| r.end == RxEnd::Queued).map(|r| r.skb_id);
+    let unread: FxHashSet<SkbId> = unread.collect();
+    let one = |q: &Queued| {
+        let lives = by_sk.get(&q.sk)?;
+        let socket = lives
+            .get(lives.partition_point(|l| l.0 <= q.time_ns).checked_sub(1)?)?
+            .1;
+        let closed = sockets.get(socket as usize)?.closed;
+        let landed = Landed {
+            socket,
+            unread: !closed && unread.contains(&q.skb_id),
+            confidence: q.confidence,
+        };
+        Some((q.skb_id, landed))
+    };
+    of.queued.iter().filter_map(one).collect()
+}
+
+/// The UDP packets of each send call, in time order.
+fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t TxRow>> {
+    let mut of: FxHashMap<usize, Vec<&TxRow>> = FxHashMap::default();
+    for p in tx.iter().filter(|p| p.kind == TxKind::Udp && p.pid > 0) {
+        // One that waits for its neighbour leaves after its call.
+        let from = if p.start == TxStart::Sendmsg {
+            p.start_ns
+        } else {
+            p.t_sched_ns
+        };
+        let at = sends.partition_point(|s| (s.pid, s.begin) <= (p.pid, from));
+        let call = at.checked_sub(1).and_then(|at| Some((at, sends.get(at)?)));
+        if let Some((at, _)) = call.filter(|(_, s)| s.pid == p.pid && from <= s.end) {
+            of.entry(at).or_default().push(p);
+        }
+    }
+    for packets in of.values_mut() {
+        packets.sort_by_key(|p| (p.t_sched_ns, p.skb_id));
+    }
+    of
+}
+
+/// Packets that waited for their neighbour and left in a softirq, for calls that have none: the only one queued first before the call
+/// was over that is as long as its datagram with headers.
+fn parked<'t>(sends: &[SendCall], of: Inputs<'t>, by_call: &mut FxHashMap<usize, Vec<&'t TxRow>>) {
+    let without: Vec<usize> = (0..sends.len()).filter(|at| !by_call.contains_key(at)).collect();
+    if without.is_empty() {
+        return;
+    }
+    let softirqs = |p: &&TxRow| p.kind == TxKind::Other && p.start == TxStart::Queue;
+    let mut others: Vec<&TxRow> = of.tx.iter().filter(softirqs).collect();
+    others.sort_by_key(|p| p.t_sched_ns);
+    let mut lengths: FxHashMap<SkbId, u32> = FxHashMap::default();
+    for h in of.hops.iter().filter(|h| h.kind == "queue") {
+        if let Some(bytes) = h.bytes {
+            lengths.entry(h.skb_id).or_insert(bytes);
+        }
+    }
+    for call in without {
+        let Some(s) = sends.get(call) else { continue };
+        let from = others.partition_point(|p| p.t_sched_ns < s.begin);
+        let within = others.iter().skip(from).take_while(|p| p.t_sched_ns <= s.end);
+        let fits = |p: &&&TxRow| {
+            let headers = lengths.get(&p.skb_id).and_then(|l| l.checked_sub(s.bytes));
+            headers.is_some_and(|h| HEADERS.contains(&h))
+        };
+        let mut fitting = within.filter(fits);
+        if let (Some(one), None) = (fitting.next(), fitting.next()) {
+            by_call.insert(call, vec![*one]);
+        }
+    }
+}
+
+/// Whole packets of one call beyond the first that came to the same socket; parts of a datagram are shorter than it.
+fn made_in_calls(
+    sends: &[SendCall],
+    by_call: &FxHashMap<usize, Vec<&TxRow>>,
+    landed: &FxHashMap<SkbId, Landed>,
+) -> Vec<CopyRow> {
+    let mut out = vec![];
+    for (call, packets) in by_call.iter().filter(|(_, p)| p.len() > 1) {
+        let Some(send) = sends.get(*call) else { continue };
+        let whole = packets.iter().filter(|p| p.bytes == Some(send.bytes));
+        let mut came = whole.filter_map(|p| Some((*p, landed.get(&p.skb_id)?)));
+        let Some((first, there)) = came.next() else { continue };
+        out.extend(came.filter(|(_, l)| l.socket == there.socket).map(|(p, l)| CopyRow {
+            time_ns: p.t_sched_ns,
+            dev: p.dev,
+            copy: p.skb_id,
+            skb_id: first.skb_id,
+            socket: l.socket,
+            bytes: p.bytes,
+            turn: Some(send.turn),
+            in_call: true,
+            confidence: l.confidence.min(there.confidence).min(p.confidence),
+        }));
+    }
+    out
+}
+
+/// Packets first seen in a device's queue, of no send call, right beside one of the same length that had come there from elsewhere.
+fn made_on_the_way(
+    hops: &[HopRow],
+    sends: &[SendCall],
+    by_call: &FxHashMap<usize, Vec<&TxRow>>,
+    landed: &FxHashMap<SkbId, Landed>,
+) -> Vec<CopyRow> {
+    let of_call = by_call
+        .iter()
+        .flat_map(|(call, packets)| packets.iter().map(|p| (p.skb_id, *call)));
+    let of_call: FxHashMap<SkbId, usize> = of_call.collect();
+    // First step of each, and the last queued on each CPU.
+    let mut born: FxHashSet<SkbId> = FxHashSet::default();
+    let mut last: FxHashMap<u16, (&HopRow, bool)> = FxHashMap::default();
+    let mut done: FxHashSet<SkbId> = FxHashSet::default();
+    let mut out = vec![];
+    for h in hops {
+        let new = born.insert(h.skb_id) && !of_call.contains_key(&h.skb_id);
+        if h.kind != "queue" {
+            continue;
+        }
+        let Some((before, made)) = last.insert(h.cpu, (h, new)) else {
+            continue;
+        };
+        let (copy, own) = match (made, new) {
+            (true, false) => (before, h),
+            (false, true) => (h, before),
+            _ => continue,
+        };
+        let beside = h.dev == before.dev && h.bytes == before.bytes && h.time_ns - before.time_ns <= BESIDE_NS;
+        let both = landed.get(&copy.skb_id).zip(landed.get(&own.skb_id));
+        let Some((a, b)) = both.filter(|(a, b)| beside && a.socket == b.socket) else {
+            continue;
+        };
+        if !done.insert(copy.skb_id) {
+            continue;
+        }
+        let call = of_call.get(&own.skb_id).and_then(|call| sends.get(*call));
+        out.push(CopyRow {
+            time_ns: copy.time_ns,
+            dev: copy.dev,
+            copy: copy.skb_id,
+            skb_id: own.skb_id,
+            socket: a.socket,
+            bytes: copy.bytes,
+            turn: call.map(|c| c.turn),
+            in_call: false,
+            confidence: a.confidence.min(b.confidence).min(copy.confidence).min(own.confidence),
+        });
+    }
+    out
+}
+
+/// Which line of the snapshot each socket is.
+fn name(sockets: &mut [SocketRow], lines: &[Line], processes: &FxHashMap<i32, (i32, Name)>) {
+    let process = |pid: i32| processes.get(&pid).map_or(pid, |p| p.0);
+    let mut mine: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
+    let mut unread = vec![];
+    for (at, s) in sockets.iter().enumerate().filter(|(_, s)| !s.closed) {
+        if s.pid > 0 {
+            mine.entry(process(s.pid)).or_default().push(at);
+        }
+        if s.unread > 0 {
+            unread.push(at);
+        }
+    }
+    let mut found: Vec<(usize, usize, &'static str)> = vec![];
+    for (pid, of) in &mine {
+        let mut theirs = (0..).zip(lines).filter(|(_, l)| l.pids.contains(pid)).map(|(n, _)| n);
+        if let ([one], Some(line), None) = (of.as_slice(), theirs.next(), theirs.next()) {
+            found.push((*one, line, "task"));
+        }
+    }
+    let mut grown = (0..).zip(lines).filter(|(_, l)| l.grown > 0).map(|(n, _)| n);
+    if let ([one], Some(line), None) = (unread.as_slice(), grown.next(), grown.next()) {
+        found.push((*one, line, "queue"));
+    }
+    for (at, line, by) in found {
+        if let (Some(s), Some(l)) = (sockets.get_mut(at), lines.get(line)) {
+            (s.local, s.remote) = (l.local.clone(), l.remote.clone());
+            (s.holder, s.named_by) = (l.pids.first().copied().unwrap_or(0), by);
+            s.holder_task = processes.get(&s.holder).map_or(Name::default(), |p| p.1);
+        }
+    }
+}

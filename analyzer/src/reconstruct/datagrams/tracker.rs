@@ -1,0 +1,369 @@
+//! The machine.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::calls::{Call, Use};
+use super::snapshot::Line;
+use super::sockets::SocketRow;
+use super::tables::{TurnEnd, TurnRow};
+use crate::ingest::{Event, GapRow};
+use crate::name::Name;
+use crate::reconstruct::dispatch::Tracker;
+use crate::reconstruct::tcp::MSG_PEEK;
+use crate::reconstruct::thread::Threads;
+
+/// A message of an error, no datagram.
+const MSG_ERRQUEUE: i32 = 0x2000;
+/// ENETUNREACH, ECONNREFUSED, EHOSTUNREACH: what an ICMP message makes of a call on a connected socket.
+const REFUSED: [i32; 3] = [101, 111, 113];
+const EAGAIN: i64 = 11;
+/// Arrivals of a socket that are remembered.
+const ARRIVALS: usize = 65_536;
+
+/// A send call that took a datagram.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SendCall {
+    pub(super) pid: i32,
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    pub(super) turn: u32,
+    pub(super) bytes: u32,
+}
+
+/// What the events tell.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub(super) turns: Vec<TurnRow>,
+    pub(super) sockets: Vec<SocketRow>,
+    pub(super) sends: Vec<SendCall>,
+    pub(super) lines: Vec<Line>,
+    pub(super) processes: FxHashMap<i32, (i32, Name)>,
+    /// What the capture lacks.
+    pub missing: Vec<String>,
+}
+
+/// A turn, and what its thread did since.
+pub(super) struct Turn {
+    pub(super) row: TurnRow,
+    /// ns asleep in receive calls on it, in polls of one descriptor, of several.
+    pub(super) own_ns: i64,
+    pub(super) one_ns: i64,
+    pub(super) several_ns: i64,
+    /// The last of these calls ended because its time was over.
+    timed_out: bool,
+    /// Whether nothing else was slept in since the send, as of when.
+    direct: bool,
+    /// Its question was asked on a new socket after the wait.
+    pub(super) elsewhere: bool,
+    pub(super) since: i64,
+    open: bool,
+}
+
+impl Turn {
+    pub(super) fn waited(&self) -> bool {
+        self.own_ns > 0 || self.one_ns > 0 || self.several_ns > 0
+    }
+}
+
+pub(super) struct Machine<'f> {
+    pub(super) threads: &'f Threads,
+    pub(super) processes: FxHashMap<i32, (i32, Name)>,
+    pub(super) calls: FxHashMap<i32, Call>,
+    /// Sockets by process and descriptor.
+    pub(super) fds: FxHashMap<(i32, i32), u64>,
+    pub(super) connected: FxHashMap<(i32, i32), i64>,
+    pub(super) live: FxHashMap<u64, u32>,
+    pub(super) sockets: Vec<SocketRow>,
+    /// Arrivals not read yet, by socket.
+    pub(super) queues: FxHashMap<u32, VecDeque<i64>>,
+    pub(super) turns: Vec<Turn>,
+    /// The last turn of each socket, and of each thread.
+    pub(super) last: FxHashMap<u32, usize>,
+    pub(super) last_of: FxHashMap<i32, usize>,
+    /// Turns that a thread may be waiting for.
+    pub(super) waiting: FxHashMap<i32, Vec<usize>>,
+    /// Sockets that were read after a poll of one descriptor.
+    pub(super) polled: FxHashMap<u32, ()>,
+    pub(super) sends: Vec<SendCall>,
+    pub(super) now: i64,
+}
+
+impl Tracker for Machine<'_> {
+    /// Sends, reads and closes may be missing: what is open is not known to go on, and whose a descriptor is neither.
+    fn gap(&mut self, gap: &GapRow) {
+        let at = gap.start_ns.unwrap_or(self.now).min(self.now);
+        for turn in self.last.values() {
+            if let Some(t) = self.turns.get_mut(*turn).filter(|t| t.open) {
+                (t.open, t.row.end) = (false, TurnEnd::Lost);
+                t.row.end_ns = at.max(t.row.sent_ns);
+            }
+        }
+        self.calls.clear();
+        self.fds.clear();
+        self.connected.clear();
+        self.live.clear();
+        self.queues.clear();
+        self.last.clear();
+        self.last_of.clear();
+        self.waiting.clear();
+    }
+}
+
+impl Machine<'_> {
+    fn key(&self, pid: i32, fd: i32) -> (i32, i32) {
+        (self.processes.get(&pid).map_or(pid, |p| p.0), fd)
+    }
+    fn asleep(&self, pid: i32, from: i64, to: i64) -> i64 {
+        match from < to {
+            true => self.threads.split(pid, from, to).asleep_ns,
+            false => 0,
+        }
+    }
+    pub(super) fn enter(&mut self, e: &Event<'_>, what: Use, fd: Option<i32>) {
+        self.now = e.ts;
+        if let (Use::Close, Some(fd)) = (what, fd) {
+            self.closes(e, fd);
+        }
+        let begin = e.ts;
+        self.calls.insert(e.pid, Call { what, fd, begin });
+    }
+    pub(super) fn exit(&mut self, e: &Event<'_>, ret: i64) {
+        self.now = e.ts;
+        let Some(call) = self.calls.remove(&e.pid) else { return };
+        match (call.what, call.fd) {
+            (Use::Connect, Some(fd)) if ret >= 0 => {
+                self.connected.insert(self.key(e.pid, fd), e.ts);
+            }
+            (Use::PollOne | Use::PollSeveral | Use::Receive, _) => self.waited(e, call, ret),
+            _ => {}
+        }
+    }
+    /// A call that can wait is over.
+    fn waited(&mut self, e: &Event<'_>, call: Call, ret: i64) {
+        let Some(mut of) = self.waiting.remove(&e.pid) else {
+            return;
+        };
+        let asleep = self.asleep(e.pid, call.begin, e.ts);
+        let on = call.fd.and_then(|fd| self.fds.get(&self.key(e.pid, fd))).copied();
+        of.retain(|at| self.turns.get(*at).is_some_and(|t| t.open));
+        let alone = of.len() == 1;
+        let threads = self.threads;
+        of.retain(|at| {
+            let Some(t) = self.turns.get_mut(*at) else { return false };
+            let between = t.since < call.begin && threads.split(e.pid, t.since, call.begin).asleep_ns > 0;
+            let sk = self.sockets.get(t.row.socket as usize).map(|s| s.sk);
+            let elsewhere = call.what == Use::Receive && on != sk && asleep > 0;
+            if between || elsewhere {
+                t.direct = false;
+                return false;
+            }
+            t.since = e.ts;
+            if asleep > 0 {
+                match call.what {
+                    Use::Receive => t.own_ns += asleep,
+                    Use::PollOne if alone => t.one_ns += asleep,
+                    _ => t.several_ns += asleep,
+                }
+                t.timed_out = if call.what == Use::Receive {
+                    ret == -EAGAIN
+                } else {
+                    ret == 0
+                };
+            }
+            true
+        });
+        if !of.is_empty() {
+            self.waiting.insert(e.pid, of);
+        }
+    }
+    fn socket(&mut self, e: &Event<'_>, sk: u64) -> u32 {
+        let new = self.sockets.len();
+        let n = *self.live.entry(sk).or_insert(u32::try_from(new).unwrap_or(u32::MAX));
+        if n as usize == new {
+            self.sockets.push(SocketRow::begin(sk, e.ts));
+        }
+        if let Some(s) = self.sockets.get_mut(n as usize) {
+            s.last_ns = e.ts;
+        }
+        n
+    }
+    /// The socket of a call by a thread, and the descriptor by which it used it.
+    fn used(&mut self, e: &Event<'_>, sk: u64, what: Use) -> (u32, i64) {
+        self.now = e.ts;
+        let call = self.calls.get(&e.pid).copied().filter(|c| c.what == what);
+        let begin = call.map_or(e.ts, |c| c.begin);
+        let n = self.socket(e, sk);
+        let key = call.and_then(|c| c.fd).map(|fd| self.key(e.pid, fd));
+        if let Some(key) = key {
+            self.fds.insert(key, sk);
+        }
+        if let Some(s) = self.sockets.get_mut(n as usize) {
+            s.first_ns = s.first_ns.min(begin);
+            if s.pid == 0 {
+                s.pid = e.pid;
+            }
+            s.connected |= key.is_some_and(|k| self.connected.contains_key(&k));
+        }
+        (n, begin)
+    }
+    fn end(&mut self, at: usize, end: TurnEnd, ts: i64) {
+        if let Some(t) = self.turns.get_mut(at).filter(|t| t.open) {
+            (t.open, t.row.end, t.row.end_ns) = (false, end, ts);
+        }
+    }
+    fn closes(&mut self, e: &Event<'_>, fd: i32) {
+        let key = self.key(e.pid, fd);
+        self.connected.remove(&key);
+        let Some(n) = self.fds.remove(&key).and_then(|sk| self.live.remove(&sk)) else {
+            return;
+        };
+        if let Some(s) = self.sockets.get_mut(n as usize) {
+            (s.closed, s.last_ns) = (true, e.ts);
+        }
+        self.queues.remove(&n);
+        let Some(at) = self.last.remove(&n) else { return };
+        let gave_up = self.turns.get(at).is_some_and(|t| {
+            let at_once = t.direct && self.asleep(e.pid, t.since, e.ts) == 0;
+            t.row.pid == e.pid && t.waited() && t.timed_out && at_once
+        });
+        if let Some(t) = self.turns.get_mut(at).filter(|t| t.open) {
+            t.row.gave_up = gave_up;
+        }
+        self.end(at, TurnEnd::Closed, e.ts);
+    }
+    pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, ret: i32) {
+        let (n, begin) = self.used(e, sk, Use::Send);
+        let before = self.last.get(&n).copied();
+        let Ok(bytes) = u32::try_from(ret) else {
+            if let Some(s) = self.sockets.get_mut(n as usize) {
+                s.errors += 1;
+            }
+            self.refused(e, n, ret);
+            return;
+        };
+        if let Some(s) = self.sockets.get_mut(n as usize) {
+            (s.sent, s.sent_bytes) = (s.sent + 1, s.sent_bytes + u64::from(bytes));
+        }
+        let at = match before.filter(|at| self.grows(*at, e.pid)) {
+            Some(at) => at,
+            None => {
+                let end = match before.and_then(|at| self.turns.get(at)) {
+                    Some(t) if t.row.pid != e.pid => TurnEnd::OtherThread,
+                    _ => TurnEnd::AskedAgain,
+                };
+                if let Some(before) = before {
+                    self.end(before, end, begin);
+                }
+                self.begins(e.pid, n, begin, bytes)
+            }
+        };
+        if let Some(t) = self.turns.get_mut(at) {
+            (t.row.sends, t.row.bytes) = (t.row.sends + 1, t.row.bytes + u64::from(bytes));
+            (t.row.sent_ns, t.since) = (e.ts, e.ts);
+        }
+        self.sends.push(SendCall {
+            pid: e.pid,
+            begin,
+            end: e.ts,
+            turn: u32::try_from(at).unwrap_or(u32::MAX),
+            bytes,
+        });
+    }
+    /// Another send of the same run.
+    fn grows(&self, at: usize, pid: i32) -> bool {
+        let same = |t: &Turn| t.open && t.row.pid == pid && !t.waited() && t.row.ready_ns.is_none();
+        self.turns.get(at).is_some_and(same)
+    }
+    fn begins(&mut self, pid: i32, socket: u32, begin: i64, bytes: u32) -> usize {
+        let at = self.turns.len();
+        // Asked again before it slept again: on this socket, or the same on a new one.
+        let new = !self.last.contains_key(&socket);
+        if let Some(last) = self.last_of.insert(pid, at) {
+            let at_once = self.turns.get(last).is_some_and(|t| {
+                let unanswered = !matches!(t.row.end, TurnEnd::Answered | TurnEnd::Refused | TurnEnd::Lost);
+                let waited = t.waited() && t.timed_out && t.direct;
+                (t.open || unanswered) && waited && self.asleep(pid, t.since, begin) == 0
+            });
+            if let Some(t) = self.turns.get_mut(last).filter(|_| at_once) {
+                let here = t.row.socket == socket;
+                t.elsewhere = !here && new && t.row.sends == 1 && t.row.bytes == u64::from(bytes);
+                t.row.gave_up |= t.elsewhere;
+                if here || t.elsewhere {
+                    t.row.again = u32::try_from(at).ok();
+                }
+            }
+        }
+        self.turns.push(Turn {
+            row: TurnRow::begin(socket, pid, begin),
+            own_ns: 0,
+            one_ns: 0,
+            several_ns: 0,
+            timed_out: false,
+            direct: true,
+            elsewhere: false,
+            since: begin,
+            open: true,
+        });
+        self.last.insert(socket, at);
+        self.waiting.entry(pid).or_default().push(at);
+        at
+    }
+    fn refused(&mut self, e: &Event<'_>, n: u32, ret: i32) {
+        let error = ret.wrapping_neg();
+        let Some(at) = self.last.get(&n).copied().filter(|_| REFUSED.contains(&error)) else {
+            return;
+        };
+        if let Some(t) = self.turns.get_mut(at).filter(|t| t.open) {
+            t.row.error = Some(error);
+        }
+        self.end(at, TurnEnd::Refused, e.ts);
+    }
+    pub(super) fn read(&mut self, e: &Event<'_>, sk: u64, ret: i32, flags: i32) {
+        let (n, _) = self.used(e, sk, Use::Receive);
+        if flags & (MSG_PEEK | MSG_ERRQUEUE) != 0 {
+            return;
+        }
+        if ret < 0 {
+            self.refused(e, n, ret);
+            return;
+        }
+        let arrived = self.queues.get_mut(&n).and_then(VecDeque::pop_front);
+        if let Some(s) = self.sockets.get_mut(n as usize) {
+            s.received += 1;
+        }
+        let Some(at) = self.last.get(&n).copied() else { return };
+        let Some(t) = self.turns.get_mut(at) else { return };
+        // What had come before it was sent is no answer to it.
+        if arrived.is_some_and(|a| a < t.row.start_ns) {
+            return;
+        }
+        t.row.reads += 1;
+        if t.open {
+            t.row.read_ns = Some(e.ts);
+            t.row.ready_ns = t.row.ready_ns.or(arrived);
+            if t.one_ns > 0 {
+                self.polled.insert(n, ());
+            }
+            self.end(at, TurnEnd::Answered, e.ts);
+        }
+    }
+    pub(super) fn arrived(&mut self, e: &Event<'_>, sk: u64) {
+        self.now = e.ts;
+        let n = self.socket(e, sk);
+        let Some(s) = self.sockets.get_mut(n as usize) else {
+            return;
+        };
+        s.arrived += 1;
+        s.served |= s.sent == 0;
+        let queue = self.queues.entry(n).or_default();
+        if queue.len() < ARRIVALS {
+            queue.push_back(e.ts);
+        }
+        let turn = self.last.get(&n).and_then(|at| self.turns.get_mut(*at));
+        if let Some(t) = turn.filter(|t| t.open) {
+            t.row.ready_ns = t.row.ready_ns.or(Some(e.ts));
+        }
+    }
+}
