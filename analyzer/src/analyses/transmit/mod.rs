@@ -151,6 +151,9 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
     })
 }
 
+/// The smallest lower bound that is told.
+const LEAST_BOUND_NS: i64 = 10;
+
 /// What is counted of all rows.
 #[derive(Default)]
 struct Counts {
@@ -174,7 +177,9 @@ impl Counts {
             counts.dropped += u64::from(r.end == TxEnd::Dropped);
             if r.end == TxEnd::Open {
                 counts.open += 1;
-                counts.open_at_least_ns = counts.open_at_least_ns.max(r.at_least_ns);
+                // Less is written as 0: that it was open for at least no time says nothing.
+                let bound = r.at_least_ns.filter(|ns| *ns >= LEAST_BOUND_NS);
+                counts.open_at_least_ns = counts.open_at_least_ns.max(bound);
             }
             let why = match r.censored {
                 Some(Censored::Start) => "censored_start",

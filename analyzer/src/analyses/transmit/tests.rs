@@ -159,6 +159,10 @@ fn acks_that_nobody_recorded_are_not_known() {
     assert_eq!(said.sentence, format!("N{words}; 1 packet was queued on a device."));
     // Behind a colon, or others.
     assert_eq!(said.headline, format!("n{words}"));
+    // Cut where it began (half a file): no bound is told, not one of 0.00 µs.
+    f.tx[0].at_least_ns = Some(0);
+    let words = "No TCP segment with payload was seen acknowledged from its start on; 1 packet was queued on a device.";
+    assert_eq!(line(&f).sentence, words);
 }
 
 /// What held segments is judged by its share and by its size, and the connection and its limiter are named.

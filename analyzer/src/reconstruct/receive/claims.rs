@@ -1,5 +1,6 @@
 //! Which socket a unit is for, when it is readable, and when it leaves otherwise than by a read.
 
+use super::acks::Acked;
 use super::aside::Run;
 use super::tables::RxEnd;
 use super::tracker::{Ledger, Queued, RUN_NS, TCP_PROTOCOLS};
@@ -27,15 +28,39 @@ impl Ledger<'_> {
 
     /// Sent. An ACK tells how far the stream had come whose segment was just processed.
     pub(super) fn sent(&mut self, e: &Event<'_>) {
-        let last = *self.state(e.cpu).last(e);
-        let key = last.and_then(|id| self.units.get(id)?.key);
-        if let (Some(id), Some(key @ Key::Tcp(c)), Some(skb)) = (last, key, self.identity.of(e.index))
-            && let Some(una) = self.acks.acknowledged(self.tcp, skb, c)
-            && let Some(f) = self.fifos.get_mut(&key)
-        {
-            f.acknowledged(id, una, &mut self.units);
+        let acked = self.identity.of(e.index).and_then(|skb| self.acks.sent(skb));
+        if let Some(acked) = acked {
+            self.acknowledges(e, &acked);
         }
         self.forget(e);
+    }
+
+    fn acknowledges(&mut self, e: &Event<'_>, acked: &Acked) {
+        let last = *self.state(e.cpu).last(e);
+        let after = last.and_then(|id| match self.units.get(id)?.key {
+            Some(Key::Tcp(c)) if self.acks.is_of(acked, self.tcp, c) => Some((id, c)),
+            _ => None,
+        });
+        let reading = !self.copies.is_empty();
+        let Some(c) = after.map(|a| a.1).or(acked.by) else {
+            return;
+        };
+        let Some(f) = self.fifos.get_mut(&Key::Tcp(c)) else {
+            return;
+        };
+        if let Some(first) = self.acks.first_byte(c).filter(|_| !f.bytes.cut) {
+            f.proof.begin(first);
+        }
+        f.proof.acked(e.ts, acked.merged_ns, acked.una);
+        if acked.merged_ns.is_some() {
+            return;
+        }
+        if !reading {
+            f.anchor(acked.una, &self.units);
+        }
+        if let Some((id, _)) = after {
+            f.acknowledged(id, acked.una, &mut self.units);
+        }
     }
 
     pub(super) fn dropped(&mut self, e: &Event<'_>) {
@@ -226,8 +251,10 @@ impl Ledger<'_> {
         };
         *self.state(e.cpu).probed(e) = None;
         // Segments that came before this one and were not announced then waited for it.
-        let fifo = self.fifos.get_mut(&Key::Tcp(c));
-        let announced = fifo.map_or(vec![], |f| f.announce(id, &mut self.units));
+        let announced = self.fifos.get_mut(&Key::Tcp(c)).map_or(vec![], |f| {
+            f.proof.announced(e.ts);
+            f.announce(id, &mut self.units)
+        });
         for a in announced {
             if let Some(u) = self.units.get_mut(a).filter(|u| u.ready.is_none()) {
                 (u.ready, u.held) = (Some(e.ts), a != id);

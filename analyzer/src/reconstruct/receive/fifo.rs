@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use super::line::Line;
 use super::order::Release;
-use super::readable::Through;
+use super::proof::Proof;
+use super::readable::{Filled, Through};
 use super::unit::Place;
 use super::units::{UnitId, Units};
 use crate::confidence::Confidence;
@@ -69,6 +70,8 @@ pub struct Fifo {
     pub(super) split: bool,
     /// Units taken by order from these places in the current read.
     pub(super) guessed: Vec<UnitId>,
+    /// Units taken whole in the current read that another's announcement released.
+    pub(super) filled: Vec<Filled>,
     /// Next byte expected, as ACKs told.
     pub(super) rcv_nxt: Option<u32>,
     /// The ACK sent for a unit that is not announced (yet).
@@ -78,6 +81,8 @@ pub struct Fifo {
     pub(super) guess: Option<(UnitId, u64, usize)>,
     /// When the last unit whose place in the stream is known, of those read, became readable.
     pub(super) through: Option<Through>,
+    /// What ACKs prove.
+    pub(super) proof: Proof,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     pub(super) aligned: bool,
     /// When the first and the last of the units that reads took bytes of became readable, since this was asked last.
@@ -97,11 +102,13 @@ impl Fifo {
             touched: false,
             split: false,
             guessed: vec![],
+            filled: vec![],
             rcv_nxt: None,
             ack: None,
             release: None,
             guess: None,
             through: None,
+            proof: Proof::default(),
             aligned,
             reached: None,
             bytes: StreamBytes {
@@ -263,6 +270,12 @@ impl Fifo {
             if !is_named && doubtful {
                 self.guessed.push(id);
             }
+            if unit.held {
+                self.filled.push(Filled { unit: id, next: None });
+            } else if is_named || (self.aligned && !doubtful) {
+                let open = self.filled.iter_mut().filter(|f| f.next.is_none());
+                open.for_each(|f| f.next = Some(since));
+            }
             done.push(id);
         }
         // More was read than was seen to arrive.
@@ -319,7 +332,7 @@ impl Fifo {
                 u.left = 0;
             }
         }
-        self.doubt = 0..0;
+        (self.doubt, self.proof) = (0..0, Proof::default());
         all
     }
 }

@@ -37,6 +37,7 @@ mod ledger;
 mod line;
 mod order;
 mod progress;
+mod proof;
 mod readable;
 mod reads;
 mod routes;

@@ -11,7 +11,8 @@
 //!   announced unit, and of those that seemed released as many as its bytes leave room for. The rest waits on; so does all of it
 //!   where the read found nothing (EAGAIN).
 //!   A unit of which it read a part is read: what it has more had come before.
-//! - What neither proves is weak where the reader slept and most of that wait may have been the hole's.
+//! - What neither proves is weak where a fourth of the unit's wait or more may be the hole's or the reader's.
+//! - What ACKs prove: [`super::proof`].
 
 use super::fifo::{Fifo, is_at};
 use super::unit::{Place, Unit};
@@ -21,12 +22,23 @@ use crate::confidence::Confidence;
 /// Units among which an order is sought, at most.
 const MOST: usize = 4_096;
 
+/// One part in so many of a unit's wait may be the hole's or the reader's: more is weak.
+const AT_STAKE: i64 = 4;
+
 /// When the stream was readable up to some unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Through {
     at: i64,
     /// CPU on which TCP had it; `None`: in a thread.
     cpu: Option<u16>,
+}
+
+/// A unit taken whole that another's announcement released.
+#[derive(Debug)]
+pub(super) struct Filled {
+    pub(super) unit: UnitId,
+    /// When the first in the stream behind it became readable that arrived in order.
+    pub(super) next: Option<i64>,
 }
 
 /// One read call.
@@ -55,7 +67,10 @@ impl Fifo {
         if let Some(t) = through {
             (unit.ready, unit.held) = (Some(t.at), true);
         }
-        let since = through.map_or(own, |t| t.at);
+        let mut since = through.map_or(own, |t| t.at);
+        if unit.held && unit.left == 0 && unit.ready.is_some() {
+            since = self.proven(unit, since, ts);
+        }
         if known && self.through.is_none_or(|t| t.at <= since) {
             self.through = Some(Through { at: since, cpu });
         }
@@ -73,10 +88,11 @@ impl Fifo {
             .map(|(id, _)| id)
             .collect();
         let there = |u: &Unit| u.start <= read.at && u.ready.is_none_or(|t| t <= read.at);
-        // A skb that a copy names has its own bytes first in it, whatever was counted of them by order.
+        // A skb that a copy names has its own bytes first in it, whatever was counted of them by order; but where all were
+        // counted, what the copy takes is others' (`named`).
         let bytes = |id: &UnitId, u: &Unit| match read.named.contains(id) {
-            true => u.left.max(u.bytes.unwrap_or(0).saturating_sub(u.named_bytes)),
-            false => u.left,
+            true if u.left > 0 => u.left.max(u.bytes.unwrap_or(0).saturating_sub(u.named_bytes)),
+            _ => u.left,
         };
         let left = |id: &UnitId| {
             units
@@ -130,12 +146,10 @@ impl Fifo {
                 u.place = Some(Place::Line(place));
             }
         }
-        if read.all == Some(true) {
-            self.spare(rest, units);
-        }
+        let again = read.all == Some(true) && self.spare(rest, read.at, units);
         (self.release, self.guess) = (None, None);
         // Which of those released they were is a guess by their order of arrival.
-        let doubt = some || read.all.is_none();
+        let doubt = some || again || read.all.is_none();
         (self.doubt, self.touched, self.split) = (0..0, false, some);
         if doubt {
             self.doubt = start..self.line.end();
@@ -157,14 +171,28 @@ impl Fifo {
         Some(id)
     }
 
-    /// A read left these, and nothing readable.
-    fn spare(&mut self, rest: Vec<UnitId>, units: &mut Units) {
+    /// A read left these, and nothing readable at `at`. What was announced since then, before the read was over (the reader works
+    /// off its backlog in it), may have released them: whether it seems so.
+    fn spare(&mut self, rest: Vec<UnitId>, at: i64, units: &mut Units) -> bool {
+        let line = self.line.from(self.line.start()).filter_map(|id| units.get(id));
+        let since = line.filter(|u| !u.held).filter_map(|u| u.ready).filter(|t| *t > at);
+        let since = since.min();
         for id in &rest {
             if let Some(u) = units.get_mut(*id) {
                 u.spared = true;
             }
         }
-        self.hold_again(rest, units);
+        let Some(since) = since else {
+            self.hold_again(rest, units);
+            return false;
+        };
+        for id in rest {
+            let place = self.line.push(id);
+            if let Some(u) = units.get_mut(id) {
+                (u.place, u.ready, u.held) = (Some(Place::Line(place)), Some(since), true);
+            }
+        }
+        true
     }
 
     /// Nothing was readable at `at`: what seemed to be released until then was not.
@@ -188,28 +216,33 @@ impl Fifo {
         }
         // Those released since keep their order, and its doubt.
         let since = rest.is_empty() || self.line.from(start).any(|id| units.get(id).is_some_and(|u| u.held));
-        self.spare(rest, units);
+        let again = self.spare(rest, at, units);
         (self.release, self.guess, self.doubt) = (None, None, 0..0);
-        match since {
+        match since || again {
             true => self.doubt = start..self.line.end(),
             false => (self.touched, self.split) = (false, false),
         }
     }
 
     /// A read is over. Weak is a unit taken by order that another read had left (which of several such is a guess), and one
-    /// that only a guess made readable before the last one of the read, where the reader `slept` (from, to) and most of what
-    /// the unit waited may have been for a hole.
-    pub(super) fn weaken(&self, slept: &dyn Fn(i64, i64) -> bool, units: &mut Units) {
+    /// that only a guess made readable before the last one of the read, where that is a fourth of its wait or more. One behind
+    /// which in the stream another arrived in order was readable before that one.
+    pub(super) fn weaken(&mut self, units: &mut Units) {
+        let filled = std::mem::take(&mut self.filled);
         let Some((_, last)) = self.reached else { return };
         for id in &self.guessed {
-            let Some(u) = units.get_mut(*id) else { continue };
-            if u.spared {
+            if let Some(u) = units.get_mut(*id).filter(|u| u.spared) {
                 u.link(Confidence::Weak);
             }
+        }
+        for f in filled {
+            let Some(u) = units.get_mut(f.unit).filter(|u| !u.proven) else {
+                continue;
+            };
+            // What arrived in order behind it in the stream found it there.
+            let last = f.next.and_then(|t| self.proof.announced_before(t)).unwrap_or(last);
             if let (Some(ready), Some(copy), true) = (u.ready, u.copy, u.held)
-                && last > ready
-                && last - ready > copy - last
-                && slept(ready, last)
+                && (last - ready).saturating_mul(AT_STAKE) > copy - u.proto.unwrap_or(u.start)
             {
                 u.link(Confidence::Weak);
             }

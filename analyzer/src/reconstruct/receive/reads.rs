@@ -198,7 +198,9 @@ impl Ledger<'_> {
             };
             let Some(fifo) = self.fifos.get_mut(&key) else { continue };
             touched = Some(key);
+            let from = i64::try_from(fifo.bytes.copied).unwrap_or(i64::MAX);
             fifo.bytes.copied += u64::from(c.bytes);
+            fifo.proof.copy(from, from.saturating_add(c.bytes.into()));
             // The copy is of an skb that is not among those waiting: older than the recording, or one without a probe
             // (the handshake, a closing state). Its bytes are none of theirs.
             let takes = match c.unit {
@@ -258,8 +260,7 @@ impl Ledger<'_> {
             self.returning(pid, ret, done);
         }
         if let Some(f) = touched.and_then(|k| self.fifos.get_mut(&k)) {
-            let slept = |from: i64, to: i64| self.asks.threads.split(pid, from, to).asleep_ns > 0;
-            f.weaken(&slept, &mut self.units);
+            f.weaken(&mut self.units);
             f.end_read(&mut self.units);
             let readable = f.reached.take();
             if let (Some(Key::Tcp(connection)), Some(at_ns)) = (touched, read.or(last)) {

@@ -3,6 +3,7 @@
 mod aside;
 mod fifo;
 mod old_kernels;
+mod oracle;
 mod order;
 mod progress;
 mod readable;

@@ -70,6 +70,8 @@ pub struct Unit {
     pub held: bool,
     /// A read left it that took all that was readable, though an announcement had seemed to release it.
     pub spared: bool,
+    /// ACKs leave one announcement that can have released it.
+    pub proven: bool,
     /// `sk_data_ready`.
     pub ready: Option<i64>,
     /// Payload, bytes.
@@ -143,6 +145,7 @@ impl Unit {
             backlog: false,
             held: false,
             spared: false,
+            proven: false,
             ready: None,
             bytes: None,
             left: 0,

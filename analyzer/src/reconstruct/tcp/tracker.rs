@@ -62,6 +62,8 @@ pub struct Tcp {
     pub retransmits: Vec<RetransmitRow>,
     /// (position in the merged sequence, socket) of every tcp_probe, ascending.
     pub probes: Vec<(u32, ConnectionId)>,
+    /// Those of them in a thread's call, ascending: of segments out of the backlog, into which later ones may have been merged.
+    pub probes_in_task: Vec<u32>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     cpus: Cpus,
@@ -262,6 +264,9 @@ impl Tcp {
         }
         let connection = s.row.connection;
         self.probes.push((e.index, connection));
+        if e.in_task() {
+            self.probes_in_task.push(e.index);
+        }
         self.samples.push(SampleRow {
             time_ns: e.ts,
             connection,

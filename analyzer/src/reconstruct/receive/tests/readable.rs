@@ -82,9 +82,9 @@ fn a_short_read_leaves_what_was_not_readable() {
         both(1_000, 650),
         (held.to_vec(), vec![(None, None), (None, Some(80)), (None, Some(30))])
     );
-    // All of it: the first announcement after it released it, or the second did.
+    // All of it: the first announcement after it released it, or the second did, a third of its wait later.
     let all = [
-        (Some(300), Read, Strong),
+        (Some(300), Read, Weak),
         (Some(200), Read, Certain),
         (Some(450), Read, Strong),
     ];
@@ -173,9 +173,9 @@ fn a_segment_dropped_after_its_announcement_releases_nothing() {
     assert_eq!(waits(&r[0]), (Some(4_960), Some(80)));
 }
 
-/// Two announcements while the reader slept, either of which may have filled the hole: the wait between them is nobody's for sure.
+/// Two announcements, either of which may have filled the hole: the wait between them is nobody's for sure.
 #[test]
-fn what_nothing_proves_is_weak_where_the_reader_slept() {
+fn what_nothing_proves_is_weak_where_much_is_at_stake() {
     for (second, expect) in [(5_000, Weak), (110, Strong)] {
         let mut s = script();
         switch(&mut s, 0, PID as u64, 1, 0);
@@ -208,4 +208,70 @@ fn without_announcements_the_order_read_tells() {
         [waits(&r[0]), waits(&r[1])],
         [(Some(5_000), Some(180)), (None, Some(80))]
     );
+}
+
+/// The reader works off its backlog before its read is over: what was announced then may have released what the read left.
+#[test]
+fn what_was_announced_after_the_copy_releases_what_the_read_left() {
+    let mut s = script();
+    behind(&mut s, 50, A + 256, 300);
+    arrive(&mut s, 100, A, 200);
+    asks(&mut s, 148, 1_000);
+    copy(&mut s, 150, A, 200);
+    arrive(&mut s, 160, A + 512, 100);
+    length(&mut s, 190, 200, 0);
+    exit(&mut s, 195, "recvfrom", 200);
+    asked(&mut s, 300, 1_000, A + 512, 400);
+    let r = rx(&s);
+    let expect = [
+        (Some(300), Read, Weak),
+        (Some(200), Read, Certain),
+        (Some(100), Read, Certain),
+    ];
+    assert_eq!(ends(&r), expect);
+    assert_eq!(waits(&r[0]), (Some(120), Some(120)));
+}
+
+/// An order that was a guess took a unit whole; a copy names it later. What a read's bytes leave room for is counted without it.
+#[test]
+fn a_unit_taken_by_order_is_counted_once() {
+    let mut s = script();
+    for (t, addr) in [(20, A + 256), (40, A + 512)] {
+        behind(&mut s, t, addr, 100);
+    }
+    arrive(&mut s, 100, A, 100);
+    arrive(&mut s, 150, A + 768, 100);
+    asked(&mut s, 200, 200, A, 200); // and A + 768; by order, A + 256
+    asks(&mut s, 298, 1_000);
+    copy(&mut s, 300, A + 256, 200);
+    length(&mut s, 305, 200, 0);
+    exit(&mut s, 308, "recvfrom", 200);
+    let r = rx(&s);
+    assert!(r.iter().all(|r| r.end == Read), "{r:?}");
+}
+
+/// Behind a named unit another came that was in order: so the unit was readable before that one, and nothing else released it.
+#[test]
+fn what_comes_in_order_behind_it_bounds_when_it_was_readable() {
+    // Read behind it: 80 released it. Read before it: 5000 did.
+    for (behind_it, wait) in [(true, 40), (false, 4_960)] {
+        let mut s = script();
+        switch(&mut s, 0, PID as u64, 1, 0);
+        behind(&mut s, 50, A + 256, 300);
+        arrive(&mut s, 80, A, 200);
+        arrive(&mut s, 5_000, A + 512, 100);
+        switch(&mut s, 5_060, 0, 0, PID as u64);
+        asks(&mut s, 5_098, 1_000);
+        copy(&mut s, 5_100, A, 200);
+        let then = [(A + 256, 300), (A + 512, 100)];
+        for k in [usize::from(!behind_it), usize::from(behind_it)] {
+            let (addr, bytes) = then[k];
+            copy(&mut s, 5_102, addr, bytes);
+        }
+        length(&mut s, 5_105, 600, 0);
+        exit(&mut s, 5_108, "recvfrom", 600);
+        let r = rx(&s);
+        let got = (r[0].bytes, r[0].stage(Stage::OutOfOrder), r[0].confidence);
+        assert_eq!(got, (Some(300), Some(wait), Certain));
+    }
 }
