@@ -5,7 +5,7 @@ mod conserved;
 mod folders;
 mod hostile;
 mod loss;
-mod named;
+pub(crate) mod named;
 mod older;
 mod perf;
 mod threads;

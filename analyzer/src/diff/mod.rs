@@ -11,7 +11,7 @@
 //!                    -> breakdown (mean per unit by stage), settings and what they stand beside                  -> verdict
 //! ```
 //!
-//! The verdict begins with what users feel (`answers`), then with counts that load does not explain. Where the units of a metric
+//! The verdict begins with causes that have a name (`causes`), what users feel (`answers`), then with counts that load does not explain. Where the units of a metric
 //! are others (`mix`), shorter times are no improvement.
 //!
 //! A change is called when three things hold: its p value, adjusted for all tests of the comparison (Holm), is at or below
@@ -23,6 +23,7 @@
 mod answers;
 mod beside;
 mod breakdown;
+mod causes;
 mod compare;
 mod counted;
 mod few;
@@ -165,7 +166,13 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let mut settings = settings::changes(before, after);
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);
+    let parts = options.before_window.is_some() || options.after_window.is_some();
+    let causes = match prevented {
+        None if !parts => causes::said(b, a),
+        _ => vec![],
+    };
     let verdict = verdict::Judged {
+        causes: &causes,
         parity: &parity,
         metrics: &metrics,
         rates: &rates,

@@ -1,6 +1,7 @@
 //! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
 
 mod answers;
+mod causes;
 mod few;
 mod kernel;
 mod rules;

@@ -76,6 +76,7 @@ pub(super) const NAMED_MOST: usize = 4;
 
 /// What there is to judge.
 pub(super) struct Judged<'d> {
+    pub causes: &'d [String],
     pub parity: &'d [Check],
     pub metrics: &'d [Metric],
     pub rates: &'d [Rate],
@@ -117,11 +118,7 @@ impl Judged<'_> {
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
         let answers_compared = self.servers.few.is_empty();
         let (outcome, first) = match (worse, better, changed) {
-            (0, 0, 0) if !answers_compared => (
-                Outcome::Same,
-                "No difference found in what could be compared.".to_owned(),
-            ),
-            (0, 0, 0) => (Outcome::Same, "No difference found.".to_owned()),
+            (0, 0, 0) => (Outcome::Same, self.none(answers_compared)),
             (0, 0, n) => (
                 Outcome::Changed,
                 format!("Changed in {n} of what was measured, neither better nor worse by itself."),
@@ -168,9 +165,9 @@ impl Judged<'_> {
             ],
         };
         // What did not move heads nothing.
-        let said = lead
-            .sentences
-            .into_iter()
+        let causes = self.causes.iter().cloned();
+        let said = causes
+            .chain(lead.sentences)
             .chain(moved)
             .chain([first])
             .chain(unmoved)
@@ -186,13 +183,25 @@ impl Judged<'_> {
                         && unjudged.is_empty()
                         && others.is_empty()
                         && answers_compared
+                        && self.causes.is_empty()
                         && self.metrics.iter().any(is_total))
                 }
-                Outcome::Better => !(unjudged.is_empty() && answers_compared),
+                Outcome::Better => !(unjudged.is_empty() && answers_compared && self.causes.is_empty()),
                 _ => false,
             },
             lines,
         }
+    }
+
+    /// No difference.
+    fn none(&self, answers_compared: bool) -> String {
+        let other = if self.causes.is_empty() { "" } else { "other " };
+        let what = if answers_compared {
+            ""
+        } else {
+            " in what could be compared"
+        };
+        format!("No {other}difference found{what}.")
     }
 
     fn leading(&self) -> Leading<'_> {

@@ -4,12 +4,12 @@ use crate::analyses;
 use crate::analyses::transmit::{Sender, Transmit};
 use crate::facts::{ConnectionId, Facts};
 
-fn beside(name: &str) -> String {
+pub(crate) fn beside(name: &str) -> String {
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sample-data/named");
     std::fs::read_to_string(path.join(name)).unwrap()
 }
 
-fn facts() -> Facts {
+pub(crate) fn facts() -> Facts {
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sample-data/named/named.nmb.zst");
     let bytes = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
     let capture = netmortem_formats::open_bytes("named", netmortem_formats::Bytes::Owned(bytes)).unwrap();
@@ -21,7 +21,7 @@ fn transmit(facts: &Facts) -> Transmit {
 }
 
 /// What ss printed of a connection: the words of its line.
-fn ss(plant: &str) -> Vec<String> {
+pub(crate) fn ss(plant: &str) -> Vec<String> {
     let text = beside("ss.txt");
     let line = text
         .lines()

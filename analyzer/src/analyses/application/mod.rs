@@ -27,6 +27,7 @@ pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
 pub use unanswered::Unanswered;
 pub use way::Place;
+pub(crate) use way::filled_by;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
 pub const OVERLAP_SHARE: f64 = 0.1;

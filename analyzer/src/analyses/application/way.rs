@@ -133,7 +133,7 @@ fn packets(facts: &Facts, ways: &[Way]) -> Vec<(SkbId, Way)> {
 }
 
 /// Whose packets left a queue in these times.
-fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<(String, f64)> {
+pub(crate) fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<(String, f64)> {
     let mut spans = spans.to_vec();
     spans.sort_unstable();
     // Spans overlap: joined, only the last that began before a time can hold it.

@@ -21,6 +21,7 @@ use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::stat::Distribution;
 
+mod acks;
 mod peer;
 mod queues;
 mod restarts;
@@ -31,6 +32,7 @@ mod tests;
 mod tiny;
 mod unscaled;
 
+pub use acks::LateAcks;
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
 pub use restarts::Restarts;
@@ -76,6 +78,8 @@ pub struct Transmit {
     pub connections: Vec<Sender>,
     /// Queues of devices, the longest wait first.
     pub queues: Vec<DeviceQueue>,
+    /// The connection whose ACKs waited longest behind other packets in a queue of this host, while its data did not.
+    pub late_acks: Option<LateAcks>,
     /// The connection with most segments that carry next to nothing, one way.
     pub tiny: Option<Tiny>,
     /// Device to ACK by remote address, of solid segments never sent again.
@@ -131,6 +135,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
         tiny: tiny::tiny(facts),
+        late_acks: acks::late(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -1,3 +1,4 @@
+mod acks;
 mod by_hand;
 mod named;
 mod peer;

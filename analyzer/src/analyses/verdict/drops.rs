@@ -1,8 +1,9 @@
 //! The verdict's line on packets that this host dropped.
 
-use super::Tone;
 use super::sentences::{counted, rate};
+use super::{SENDER_NOTICE_NS, Tone};
 use crate::analyses::drops::{Drops, Group, Lost};
+use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::black_hole;
 
 /// Who drops at a place, where that says more than its name (net/netfilter/core.c; since Linux 6.7 nf_tables_core.c frees itself).
@@ -41,6 +42,31 @@ fn group(g: &Group) -> String {
         part("at", &g.location),
         part("on", &g.dev)
     )
+}
+
+/// Reason of a packet that a full queue refused.
+const QUEUE_FULL: &str = "QDISC_DROP";
+/// What packets waited in a queue in all is far more than what its drops cost from so many times on.
+const FAR_MORE: i64 = 10;
+
+/// One or two packets that a full queue refused do not stand before the wait in it that cost far more: what was sent again
+/// waited for that less than a tenth of the time that packets lay in that queue in all.
+pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<&Transmit>) -> (Tone, String) {
+    let lost = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let repair = |t: &Transmit| t.recovery.values().fold(0i64, |all, r| all.saturating_add(r.sum_ns));
+    let waited = |g: &Group, t: &Transmit| {
+        let of = t
+            .queues
+            .iter()
+            .filter(|q| q.dev == g.dev && q.wait.p99_ns >= Some(SENDER_NOTICE_NS));
+        of.map(|q| q.wait.sum_ns).fold(0i64, i64::saturating_add)
+    };
+    let small = d.lost <= FEW
+        && t.is_some_and(|t| {
+            let cost = repair(t).saturating_mul(FAR_MORE);
+            lost().all(|g| g.reason == QUEUE_FULL && waited(g, t) > cost.max(SENDER_NOTICE_NS))
+        });
+    (if small && tone == Tone::Bad { Tone::Notice } else { tone }, s)
 }
 
 /// Whose the packets of a group were, how many of how many, in which pattern. No pause in it: the head of the page has all of it.

@@ -59,6 +59,9 @@ pub struct Line {
     /// Said there after the others of its tone: nobody waited for it.
     #[serde(skip)]
     pub minor: bool,
+    /// The headline begins with a cause that has a name: it stands before others of its tone.
+    #[serde(skip)]
+    pub names_cause: bool,
 }
 
 /// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
@@ -115,6 +118,7 @@ pub fn answer(
         headline: headline(tone, || sentences::of_quality(&quality.sentence)),
         sentence: quality.sentence.clone(),
         minor: false,
+        names_cause: false,
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {
         Ok((tone, sentence)) => Line {
@@ -123,6 +127,7 @@ pub fn answer(
             headline: headline(tone, || sentences::first_words(&sentence)),
             sentence,
             minor: false,
+            names_cause: false,
         },
         Err(why) => Line {
             subject,
@@ -130,6 +135,7 @@ pub fn answer(
             sentence: sentences::unknown(subject, why),
             headline: String::new(),
             minor: false,
+            names_cause: false,
         },
     };
     let in_words = |mut line: Line, words: Option<String>| {
@@ -153,7 +159,8 @@ pub fn answer(
     let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
     let counted = counters.findings();
     let dropped = |d| {
-        let of = sentences::with_the_card(minding(drops::drops(d), &quality.capture), counted);
+        let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
+        let of = sentences::with_the_card(minding(of, &quality.capture), counted);
         let of = counted::with_the_counted(of, counted);
         neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
     };
@@ -196,10 +203,13 @@ pub fn answer(
             line("receive", get(receive).map(|r| figures(received::receive(r)))),
             receive.findings().map(received::headline),
         ),
-        in_words(
-            line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
-            transmit.findings().map(sent::headline),
-        ),
+        Line {
+            names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
+            ..in_words(
+                line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
+                transmit.findings().map(sent::headline),
+            )
+        },
         in_words(drops_line, Some(dropped.join("; "))),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
         in_words(

@@ -1,6 +1,6 @@
 //! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
 
-use super::sentences::{duration, rate};
+use super::sentences::{duration, or_dash, rate};
 use crate::analyses::transmit::{Sender, Transmit};
 
 /// `65535` as `65,535`.
@@ -57,6 +57,37 @@ fn small(s: &Sender) -> Option<String> {
     ))
 }
 
+fn late_acks(t: &Transmit) -> Option<String> {
+    let a = t.late_acks.as_ref()?;
+    let kind = match a.qdisc.as_str() {
+        "" => String::new(),
+        kind => format!(" ({kind})"),
+    };
+    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
+    let filled = a.filled_by.as_ref().map_or_else(String::new, |(who, share)| {
+        format!(
+            ", behind {who} ({:.0} % of the bytes that left it meanwhile)",
+            share * 100.0
+        )
+    });
+    let data = a.data_wait_ns.map_or_else(String::new, |ns| {
+        format!(", while its data waited p50 {}", duration(ns))
+    });
+    let rates = a.mbit_per_s.map_or_else(String::new, |(before, meanwhile)| {
+        format!(": it sent {} before and {} meanwhile", rate(before), rate(meanwhile))
+    });
+    Some(format!(
+        "the ACKs for {} waited in the queue of {}{kind} from {} to {}, p50 {}, max {} (n {}){filled}{data}{rates}",
+        a.data,
+        a.dev,
+        seconds(a.within_ns.0),
+        seconds(a.within_ns.1),
+        or_dash(a.wait.p50_ns),
+        or_dash(a.wait.max_ns),
+        a.wait.n,
+    ))
+}
+
 /// One sentence of each, without its point: of the connection with most bytes, or most waiting.
 pub(super) fn causes(t: &Transmit) -> Vec<String> {
     let most = |has: &dyn Fn(&Sender) -> Option<i64>| {
@@ -68,5 +99,11 @@ pub(super) fn causes(t: &Transmit) -> Vec<String> {
     let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s))).and_then(unscaled);
     let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
-    of_window.into_iter().chain(of_idle).chain(of_size).collect()
+    let of_acks = late_acks(t);
+    of_acks
+        .into_iter()
+        .chain(of_window)
+        .chain(of_idle)
+        .chain(of_size)
+        .collect()
 }

@@ -284,6 +284,13 @@ fn whose(t: &Transmit) -> String {
     })
 }
 
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `connections`: whole times of segments by connection.
 pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     if t.acked == 0 {
@@ -351,7 +358,7 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     let sentence = causes
         .into_iter()
         .chain(tiny(t))
-        .fold(sentence, |all, more| format!("{all} {more}."));
+        .fold(sentence, |all, more| format!("{all} {}.", capital(&more)));
     let late = stands_out(total, OUTLIER_NOTICE_NS) || longest(t).is_some();
     let notice = held || in_none || stuck || blind || late || !sure || t.tiny.is_some() || named;
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)

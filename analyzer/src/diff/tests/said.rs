@@ -14,6 +14,7 @@ fn rates_alone_are_no_comparison() {
     let options = DiffOptions::default();
     let judged = |metrics: &[Metric]| {
         Judged {
+            causes: &[],
             parity: &[],
             metrics,
             rates: &d.rates,

@@ -48,15 +48,16 @@ pub fn section(input: &Input<'_>) -> Section {
     }
 }
 
-/// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
+/// The first sentence: what is wrong, then what is worth a look, in the words of their lines, causes that have a name before others.
 fn lead(verdict: &[Line]) -> String {
     let words = |tone: Tone| {
         let of = verdict
             .iter()
             .filter(|line| line.tone == tone && !line.headline.is_empty());
-        let (minor, first): (Vec<&Line>, Vec<&Line>) = of.partition(|line| line.minor);
-        let all = first.into_iter().chain(minor);
-        let all: Vec<&str> = all.map(|line| line.headline.as_str()).collect();
+        let rank = |line: &&Line| (!line.names_cause, line.minor);
+        let mut of: Vec<&Line> = of.collect();
+        of.sort_by_key(rank);
+        let all: Vec<&str> = of.iter().map(|line| line.headline.as_str()).collect();
         let (said, more) = all.split_at(all.len().min(SAID));
         match more.len() {
             0 => said.join("; "),

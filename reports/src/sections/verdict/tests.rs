@@ -16,6 +16,7 @@ fn built(tones: &[Tone]) -> Section {
                 Tone::Ok | Tone::Unknown => String::new(),
             },
             minor: false,
+            names_cause: false,
         })
         .collect();
     section(&Input {
