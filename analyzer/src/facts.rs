@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use netmortem_formats::event_format::ValueTable;
 
+use crate::classes::tables::{CLASSES, ClassRow};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
@@ -151,6 +152,8 @@ pub struct Facts {
     pub drops: Vec<DropRow>,
     /// View `counters`.
     pub counters: Vec<CounterRow>,
+    /// View `classes`.
+    pub classes: Vec<ClassRow>,
     /// What could not be answered, and why.
     pub unknown: Vec<Reason>,
     /// Names.
@@ -300,6 +303,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &CLASSES,
+                rows: &self.classes,
+                names,
+            }),
+            Box::new(Typed {
                 def: &crate::ingest::GAPS,
                 rows: &self.gaps,
                 names,
@@ -329,6 +337,7 @@ impl Facts {
             polls: vec![],
             softnet: Counted::default(),
             counters: vec![],
+            classes: vec![],
             clock_skew: vec![],
             observer: vec![],
             event_cost_ns: None,

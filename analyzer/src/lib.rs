@@ -5,6 +5,7 @@
 //! ```
 
 pub mod analyses;
+pub mod classes;
 pub mod confidence;
 pub mod counters;
 pub mod diff;

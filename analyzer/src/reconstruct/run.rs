@@ -301,6 +301,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         drops,
         unknown,
         counters,
+        classes: match counted {
+            true => crate::classes::of(capture),
+            false => vec![],
+        },
         settings: crate::settings::Settings::of(capture),
         names: Names {
             locations,

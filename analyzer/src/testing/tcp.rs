@@ -97,3 +97,29 @@ impl Sock {
         s.ev(ts, cpu, Ctx::Task(pid), "sock:sock_recv_length", &v);
     }
 }
+
+/// A row of a connection that nothing is told of, 10.0.0.1:1 to 10.0.0.2:2.
+pub fn connection(n: u32) -> crate::reconstruct::tcp::tables::ConnectionRow {
+    crate::reconstruct::tcp::tables::ConnectionRow {
+        connection: crate::facts::ConnectionId(n),
+        saddr: Some(std::net::Ipv4Addr::new(10, 0, 0, 1).into()),
+        sport: 1,
+        daddr: Some(std::net::Ipv4Addr::new(10, 0, 0, 2).into()),
+        dport: 2,
+        skaddr: 0,
+        cookie: None,
+        task: crate::name::Name::default(),
+        pid: 0,
+        first_ns: 0,
+        last_ns: 1,
+        bytes_in: 0,
+        bytes_out: 0,
+        bytes_read: None,
+        bytes_written: None,
+        retransmits: Some(0),
+        retransmit_segments: Some(0),
+        retransmits_refused: Some(0),
+        samples: 1,
+        confidence: crate::Confidence::Certain,
+    }
+}

@@ -22,6 +22,7 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::stat::Distribution;
 
 mod acks;
+mod classes;
 mod peer;
 mod queues;
 mod restarts;
@@ -33,6 +34,7 @@ mod tiny;
 mod unscaled;
 
 pub use acks::LateAcks;
+pub use classes::{Class, Starved};
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
 pub use restarts::Restarts;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::classes::{Class, Starved, leaves, starved};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::xmits::Pass;
@@ -20,6 +21,10 @@ pub struct DeviceQueue {
     pub bytes: u64,
     /// Time in which it held packets, ns.
     pub busy_ns: i64,
+    /// Its classes that packets lie in.
+    pub classes: Vec<Class>,
+    /// Whose packets waited in one of them for its rate, while others were sent.
+    pub starved: Option<Starved>,
 }
 
 impl DeviceQueue {
@@ -39,13 +44,13 @@ pub(super) fn queues(facts: &Facts) -> Vec<DeviceQueue> {
     }
     let mut all: Vec<DeviceQueue> = by
         .into_iter()
-        .filter_map(|((dev, _, kind), of)| queue(dev, kind, &of))
+        .filter_map(|((dev, _, kind), of)| queue(facts, dev, kind, &of))
         .collect();
     all.sort_by(|a, b| b.wait.p99_ns.cmp(&a.wait.p99_ns).then_with(|| a.dev.cmp(&b.dev)));
     all
 }
 
-fn queue(dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
+fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
     let held = |p: &&Pass| Some((p.queued_ns?, p.started_ns?)).filter(|(from, to)| to > from);
     let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
     spans.sort_unstable();
@@ -56,7 +61,13 @@ fn queue(dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
     }
     let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
     let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
-    (!waits.is_empty()).then(|| DeviceQueue {
+    if waits.is_empty() {
+        return None;
+    }
+    let classes = leaves(facts, &dev.text());
+    Some(DeviceQueue {
+        starved: starved(facts, passes, &classes),
+        classes,
         dev: dev.text().into_owned(),
         qdisc: kind.text().into_owned(),
         bytes: bytes.map(u64::from).sum(),

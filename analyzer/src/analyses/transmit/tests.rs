@@ -1,5 +1,6 @@
 mod acks;
 mod by_hand;
+mod classes;
 mod named;
 mod peer;
 

@@ -1,7 +1,11 @@
 //! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
 
+use super::sent::size;
 use super::sentences::{duration, or_dash, rate};
-use crate::analyses::transmit::{Sender, Transmit};
+use crate::analyses::transmit::{Class, DeviceQueue, Sender, Transmit};
+
+/// Classes of a queue said one by one.
+const CLASSES: usize = 4;
 
 /// `65535` as `65,535`.
 fn grouped(n: u32) -> String {
@@ -88,6 +92,61 @@ fn late_acks(t: &Transmit) -> Option<String> {
     ))
 }
 
+/// `1:20 (rate 16 kbit/s, ceil 8.0 Mbit/s)`.
+fn class(c: &Class) -> String {
+    let bits = |name, bits: Option<u64>| bits.map(|b| format!("{name} {}", rate(b as f64 / 1e6)));
+    let said: Vec<String> = bits("rate", c.rate_bit_s)
+        .into_iter()
+        .chain(bits("ceil", c.ceil_bit_s))
+        .collect();
+    match said.is_empty() {
+        true => c.class.clone(),
+        false => format!("{} ({})", c.class, said.join(", ")),
+    }
+}
+
+fn starved(t: &Transmit) -> Option<String> {
+    let (q, s) = t.queues.iter().find_map(|q| Some((q, q.starved.as_ref()?)))?;
+    let of = |number: &str| q.classes.iter().find(|c| c.class == number).map(class);
+    let others = match s.others.as_deref().and_then(of) {
+        Some(other) => format!("class {other}"),
+        None => "the others".into(),
+    };
+    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
+    Some(format!(
+        "{} waited in class {} of {} ({}) for that rate, p50 {}, max {} (n {}, from {} to {}), while {others} sent {}",
+        s.label,
+        of(&s.class)?,
+        q.dev,
+        q.qdisc,
+        or_dash(s.wait.p50_ns),
+        or_dash(s.wait.max_ns),
+        s.wait.n,
+        seconds(s.within_ns.0),
+        seconds(s.within_ns.1),
+        rate(s.others_bit_s / 1e6),
+    ))
+}
+
+/// The classes of a queue in which nobody is known to have been starved, and what they sent.
+pub(super) fn classes(q: &DeviceQueue) -> String {
+    let most: Vec<String> = q
+        .classes
+        .iter()
+        .filter(|_| q.starved.is_none())
+        .take(CLASSES)
+        .map(|c| format!("{} sent {}", class(c), size(i64::try_from(c.bytes).unwrap_or(i64::MAX))))
+        .collect();
+    let more = match q.classes.len().saturating_sub(CLASSES) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    match most.is_empty() {
+        true => String::new(),
+        false => format!(", of its classes {}{more}", most.join(", ")),
+    }
+}
+
 /// One sentence of each, without its point: of the connection with most bytes, or most waiting.
 pub(super) fn causes(t: &Transmit) -> Vec<String> {
     let most = |has: &dyn Fn(&Sender) -> Option<i64>| {
@@ -99,11 +158,6 @@ pub(super) fn causes(t: &Transmit) -> Vec<String> {
     let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s))).and_then(unscaled);
     let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
-    let of_acks = late_acks(t);
-    of_acks
-        .into_iter()
-        .chain(of_window)
-        .chain(of_idle)
-        .chain(of_size)
-        .collect()
+    let of_queues = starved(t).into_iter().chain(late_acks(t));
+    of_queues.chain(of_window).chain(of_idle).chain(of_size).collect()
 }

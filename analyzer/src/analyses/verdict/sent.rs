@@ -76,7 +76,7 @@ fn by_hand(c: &Sender, by: &str) -> String {
 }
 
 /// Bytes as a person reads them.
-fn size(bytes: i64) -> String {
+pub(super) fn size(bytes: i64) -> String {
     match bytes {
         n if n >= 1_000_000 => format!("{:.1} MB", n as f64 / 1e6),
         n if n >= 1_000 => format!("{:.1} kB", n as f64 / 1e3),
@@ -175,11 +175,12 @@ fn queue(t: &Transmit) -> String {
             .mbit_per_s()
             .map_or_else(String::new, |r| format!(", gave {} while it held any", rate(r)));
         format!(
-            "; longest queue: {}, packets lay in it p99 {}, max {} (n {}){rate}",
+            "; longest queue: {}, packets lay in it p99 {}, max {} (n {}){rate}{}",
             named(q),
             or_dash(q.wait.p99_ns),
             or_dash(q.wait.max_ns),
-            q.wait.n
+            q.wait.n,
+            super::named::classes(q)
         )
     })
 }

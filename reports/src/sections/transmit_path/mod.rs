@@ -6,6 +6,7 @@
 //! ```
 //! The waits of a segment overlap those of the segments queued with it: shares are of segments' time, not of the clock's.
 
+mod classes;
 mod senders;
 
 use std::collections::BTreeMap;
@@ -164,6 +165,7 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
         blocks.push(recovery(transmit));
     }
     blocks.extend(queues(transmit));
+    blocks.extend(classes::table(transmit));
     blocks.extend(hosts(transmit));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
     blocks.extend(exemplars::groups(&input.answers.breakdown.transmit, "segments", "tx"));

@@ -15,26 +15,13 @@ const MS: i64 = 1_000_000;
 fn connection(n: u32, (sport, dport): (u16, u16), upwards: bool, (bytes_in, bytes_out): (u64, u64)) -> ConnectionRow {
     let [a, b] = ["10.9.1.2", "10.9.2.2"].map(|a| Some(a.parse().unwrap()));
     ConnectionRow {
-        connection: ConnectionId(n),
         saddr: if upwards { a } else { b },
         sport,
         daddr: if upwards { b } else { a },
         dport,
-        skaddr: 0,
-        cookie: None,
-        task: Name::default(),
-        pid: 0,
-        first_ns: 0,
-        last_ns: 1,
         bytes_in,
         bytes_out,
-        bytes_read: None,
-        bytes_written: None,
-        retransmits: Some(0),
-        retransmit_segments: Some(0),
-        retransmits_refused: Some(0),
-        samples: 1,
-        confidence: crate::Confidence::Certain,
+        ..crate::testing::tcp::connection(n)
     }
 }
 
@@ -53,7 +40,7 @@ impl Planted {
             skbaddr: u64::from(skb.0),
             class: SkbClass::TxClone,
             birth_ns: at,
-            birth_kind: BirthKind::Queued,
+            birth_kind: BirthKind::Seen,
             death_ns: None,
             death_kind: DeathKind::Unseen,
             last_ns: at,

@@ -1,0 +1,178 @@
+//! The classes of a queue: what each may send and sent, and whose packets were starved in one.
+//!
+//! Needs `classes`, `xmits`, `tx`. No event tells a packet's class. That one connection's packets lay in a class is inferred, and said
+//! only where four things hold: other packets that came later left before its late ones, as often as it has late ones; all it sent is
+//! nearly all that one class sent, and all else is what the others sent; and its late packets left at the rate of that class.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::classes::tables::{ClassRow, number};
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::whose::{Carries, Whose};
+use crate::reconstruct::xmits::tables::Pass;
+use crate::stat::Distribution;
+
+/// A wait from which a packet is late, ns; and fewest of them.
+const LATE_NS: i64 = 10_000_000;
+const LEAST: usize = 5;
+/// A connection's bytes are nearly all of a class's from this share on.
+const NEARLY: f64 = 0.8;
+/// Two sums, and two rates, are the same within these parts.
+const SAME_SUM: f64 = 0.05;
+const SAME_RATE: f64 = 0.15;
+
+/// A class that packets lie in, and what it sent.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Class {
+    /// `1:20`.
+    pub class: String,
+    /// Guaranteed.
+    pub rate_bit_s: Option<u64>,
+    /// At most, with what others leave.
+    pub ceil_bit_s: Option<u64>,
+    /// Bytes sent in the recording.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+/// A connection whose packets waited in a class for its rate, while others were sent.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Starved {
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// Number of the class, as in [`Class::class`].
+    pub class: String,
+    /// Waits of its late packets.
+    pub wait: Distribution,
+    /// Since the start of the recording: from the first of them in the queue to the last out of it, ns.
+    pub within_ns: (i64, i64),
+    /// At which they left, bit/s.
+    pub bit_s: f64,
+    /// What else left the queue meanwhile, bit/s; and its class, where there is only one more.
+    pub others_bit_s: f64,
+    /// See there.
+    pub others: Option<String>,
+}
+
+/// The classes of a device that packets lie in; none where two namespaces have such a device with classes.
+pub(super) fn leaves(facts: &Facts, dev: &str) -> Vec<Class> {
+    let of: Vec<&ClassRow> = facts.classes.iter().filter(|c| c.leaf && c.dev == dev).collect();
+    let places: FxHashSet<(u64, u64)> = of.iter().map(|c| (c.netns, c.ifindex)).collect();
+    if places.len() != 1 {
+        return vec![];
+    }
+    let class = |c: &&ClassRow| {
+        Some(Class {
+            class: number(c.class),
+            rate_bit_s: c.shape.rate.map(|r| r.saturating_mul(8)),
+            ceil_bit_s: c.shape.ceil.map(|r| r.saturating_mul(8)),
+            bytes: c.rise(|n| n.bytes)?,
+            packets: c.rise(|n| n.packets)?,
+            drops: c.rise(|n| n.drops)?,
+        })
+    };
+    // One that came or went meanwhile: then no sum is known.
+    of.iter().map(class).collect::<Option<Vec<Class>>>().unwrap_or_default()
+}
+
+/// A packet that lay in the queue.
+#[derive(Debug, Clone, Copy)]
+struct Lay {
+    from: i64,
+    to: i64,
+    bytes: u64,
+    whose: Option<ConnectionId>,
+}
+
+fn near(a: f64, b: f64, part: f64) -> bool {
+    (a - b).abs() <= part * a.max(b)
+}
+
+fn median(mut v: Vec<i64>) -> Option<i64> {
+    v.sort_unstable();
+    v.get(v.len() / 2).copied()
+}
+
+/// The connection whose late packets waited longest in all, where it can be told that it was starved.
+pub(super) fn starved(facts: &Facts, passes: &[&Pass], classes: &[Class]) -> Option<Starved> {
+    if classes.len() < 2 {
+        return None;
+    }
+    let whose = Whose::of(facts.into());
+    let control = facts.tx.iter().filter(|r| r.kind == TxKind::TcpControl);
+    let control: FxHashMap<SkbId, ConnectionId> = control.filter_map(|r| Some((r.skb_id, r.connection?))).collect();
+    let owner = |skb: SkbId| {
+        let data = whose.packet(skb).filter(|o| o.carries == Carries::Data);
+        data.and_then(|o| o.connection).or_else(|| control.get(&skb).copied())
+    };
+    let mut all: Vec<Lay> = passes
+        .iter()
+        .filter_map(|p| {
+            Some(Lay {
+                from: p.queued_ns?,
+                to: p.started_ns?,
+                bytes: p.bytes?.into(),
+                whose: p.parent.or(p.skb_id).and_then(owner),
+            })
+        })
+        .collect();
+    all.sort_by_key(|l| l.to);
+    let mut late: FxHashMap<ConnectionId, Vec<Lay>> = FxHashMap::default();
+    for l in all.iter().filter(|l| l.to.saturating_sub(l.from) >= LATE_NS) {
+        if let Some(c) = l.whose {
+            late.entry(c).or_default().push(*l);
+        }
+    }
+    let mut late: Vec<(i64, ConnectionId, Vec<Lay>)> = late
+        .into_iter()
+        .filter(|(_, of)| of.len() >= LEAST)
+        .map(|(c, of)| (of.iter().map(|l| l.to.saturating_sub(l.from)).sum(), c, of))
+        .collect();
+    late.sort_by_key(|(ns, c, _)| (std::cmp::Reverse(*ns), *c));
+    late.into_iter()
+        .find_map(|(_, c, of)| of_connection(facts, c, &of, &all, classes))
+}
+
+fn of_connection(facts: &Facts, c: ConnectionId, late: &[Lay], all: &[Lay], classes: &[Class]) -> Option<Starved> {
+    let sum = |of: &dyn Fn(&Lay) -> bool| all.iter().filter(|l| of(l)).map(|l| l.bytes).sum::<u64>() as f64;
+    let (own, rest) = (sum(&|l| l.whose == Some(c)), sum(&|l| l.whose != Some(c)));
+    let whole: u64 = classes.iter().map(|k| k.bytes).sum();
+    let mut fits = classes.iter().filter(|k| {
+        let (bytes, others) = (k.bytes as f64, whole.saturating_sub(k.bytes) as f64);
+        own >= NEARLY * bytes && own <= (1.0 + SAME_SUM) * bytes && near(rest, others, SAME_SUM)
+    });
+    let class = fits.next().filter(|_| fits.next().is_none())?;
+    // Later in, sooner out.
+    let overtook = |l: &&Lay| {
+        let before = all.partition_point(|o| o.to < l.from);
+        let mut after = all.get(before..).unwrap_or_default().iter().take_while(|o| o.to < l.to);
+        after.any(|o| o.whose != Some(c) && o.from > l.from)
+    };
+    if late.iter().filter(overtook).count() < late.len() {
+        return None;
+    }
+    let gaps = late
+        .iter()
+        .zip(late.iter().skip(1))
+        .map(|(a, b)| b.to.saturating_sub(a.to));
+    let bytes = median(late.iter().map(|l| i64::try_from(l.bytes).unwrap_or(0)).collect())?;
+    let bit_s = bytes as f64 * 8e9 / median(gaps.collect())?.max(1) as f64;
+    near(bit_s, class.rate_bit_s? as f64, SAME_RATE).then_some(())?;
+    let (from, to) = (late.iter().map(|l| l.from).min()?, late.iter().map(|l| l.to).max()?);
+    let others = sum(&|l| l.whose != Some(c) && l.to >= from && l.to <= to);
+    let mut more = classes.iter().filter(|k| k.class != class.class);
+    let start = facts.capture.start_ns.unwrap_or(0);
+    Some(Starved {
+        label: facts.connections.get(c.0 as usize).map(crate::analyses::tcp::label)?,
+        class: class.class.clone(),
+        wait: Distribution::of(late.iter().map(|l| l.to.saturating_sub(l.from)).collect(), 0),
+        within_ns: (from.saturating_sub(start), to.saturating_sub(start)),
+        bit_s,
+        others_bit_s: others * 8e9 / to.saturating_sub(from).max(1) as f64,
+        others: more.next().filter(|_| more.next().is_none()).map(|k| k.class.clone()),
+    })
+}
