@@ -48,7 +48,8 @@ pub fn section(input: &Input<'_>) -> Section {
     }
 }
 
-/// The first sentence: what is wrong, then what is worth a look, in the words of their lines, causes that have a name before others.
+/// The first sentence: what is wrong, then what is worth a look, in the words of their lines, causes that have a name before others,
+/// what nobody waited for behind them.
 fn lead(verdict: &[Line]) -> String {
     let words = |tone: Tone| {
         let of = verdict

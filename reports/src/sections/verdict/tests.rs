@@ -53,6 +53,7 @@ fn what_nobody_waited_for_is_said_last() {
             sentence: "A sentence.".into(),
             headline: words.into(),
             minor,
+            names_cause: false,
         })
         .into();
     let of = section(&Input {
@@ -197,4 +198,24 @@ fn the_trigger_of_a_flight_recorder_is_said_first() {
         panic!("no evidence")
     };
     assert!(matches!(&blocks[..], [Block::List(lines)] if lines[0].as_str().contains("+240")));
+}
+
+#[test]
+fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
+    let line = |tone, names_cause, minor, words: &str| Line {
+        subject: "tcp",
+        tone,
+        sentence: "A sentence.".to_owned(),
+        headline: words.to_owned(),
+        minor,
+        names_cause,
+    };
+    let verdict = [
+        line(Tone::Notice, false, true, "a reset"),
+        line(Tone::Notice, false, false, "a late reader"),
+        line(Tone::Notice, true, false, "no window scaling"),
+        line(Tone::Bad, false, false, "a loss"),
+    ];
+    let expect = "Something is wrong: a loss. Worth a look: no window scaling; a late reader; a reset.";
+    assert_eq!(lead(&verdict), expect);
 }
