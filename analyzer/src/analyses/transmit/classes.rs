@@ -1,8 +1,9 @@
 //! The classes of a queue: what each may send and sent, and whose packets were starved in one.
 //!
 //! Needs `classes`, `xmits`, `tx`. No event tells a packet's class. That one connection's packets lay in a class is inferred, and said
-//! only where four things hold: other packets that came later left before its late ones, as often as it has late ones; all it sent is
-//! nearly all that one class sent, and all else is what the others sent; and its late packets left at the rate of that class.
+//! only where four things hold: four in five of its late packets left before others that came first, or behind others that came
+//! later; all it sent is nearly all that one class sent; all else is what the others sent; and its late packets left at the rate of
+//! that class.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,6 +22,10 @@ const NEARLY: f64 = 0.8;
 /// Two sums, and two rates, are the same within these parts.
 const SAME_SUM: f64 = 0.05;
 const SAME_RATE: f64 = 0.15;
+/// Part of its late packets that others overtook, or that overtook others.
+const MOSTLY: f64 = 0.8;
+/// Packets looked at for that.
+const NEAR: usize = 4_096;
 
 /// A class that packets lie in, and what it sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -146,13 +151,18 @@ fn of_connection(facts: &Facts, c: ConnectionId, late: &[Lay], all: &[Lay], clas
         own >= NEARLY * bytes && own <= (1.0 + SAME_SUM) * bytes && near(rest, others, SAME_SUM)
     });
     let class = fits.next().filter(|_| fits.next().is_none())?;
-    // Later in, sooner out.
-    let overtook = |l: &&Lay| {
-        let before = all.partition_point(|o| o.to < l.from);
-        let mut after = all.get(before..).unwrap_or_default().iter().take_while(|o| o.to < l.to);
-        after.any(|o| o.whose != Some(c) && o.from > l.from)
+    // Later in, sooner out: it or another, where the others have a queue of their own.
+    let out_of_order = |l: &&Lay| {
+        let near = |from: usize| all.get(from..).unwrap_or_default().iter().take(NEAR);
+        let (first, next) = (
+            all.partition_point(|o| o.to < l.from),
+            all.partition_point(|o| o.to <= l.to),
+        );
+        let other = |o: &&Lay| o.whose != Some(c);
+        let mut before = near(first).take_while(|o| o.to < l.to).filter(other);
+        before.any(|o| o.from > l.from) || near(next).filter(other).any(|o| o.from < l.from)
     };
-    if late.iter().filter(overtook).count() < late.len() {
+    if (late.iter().filter(out_of_order).count() as f64) < MOSTLY * late.len() as f64 {
         return None;
     }
     let gaps = late
