@@ -1,9 +1,9 @@
 //! The classes of a queue: what each may send and sent, and whose packets were starved in one.
 //!
 //! Needs `classes`, `xmits`, `tx`. No event tells a packet's class. That one connection's packets lay in a class is inferred, and said
-//! only where four things hold: four in five of its late packets left before others that came first, or behind others that came
-//! later; all it sent is nearly all that one class sent; all else is what the others sent; and its late packets left at the rate of
-//! that class.
+//! only where five things hold: four in five of its late packets left before others that came first, or behind others that came
+//! later; all it sent is nearly all that one class sent; all else is what the others sent, and more than it sent meanwhile; and its
+//! late packets left at the rate of that class.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -173,7 +173,10 @@ fn of_connection(facts: &Facts, c: ConnectionId, late: &[Lay], all: &[Lay], clas
     let bit_s = bytes as f64 * 8e9 / median(gaps.collect())?.max(1) as f64;
     near(bit_s, class.rate_bit_s? as f64, SAME_RATE).then_some(())?;
     let (from, to) = (late.iter().map(|l| l.from).min()?, late.iter().map(|l| l.to).max()?);
-    let others = sum(&|l| l.whose != Some(c) && l.to >= from && l.to <= to);
+    let meanwhile = |own: bool| sum(&|l| (l.whose == Some(c)) == own && l.to >= from && l.to <= to);
+    let others = meanwhile(false);
+    // One that sends more than all others fills its class itself: its rate is what it is to have.
+    (others > meanwhile(true)).then_some(())?;
     let mut more = classes.iter().filter(|k| k.class != class.class);
     let start = facts.capture.start_ns.unwrap_or(0);
     Some(Starved {

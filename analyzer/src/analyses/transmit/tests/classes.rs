@@ -60,10 +60,15 @@ fn lay(f: &mut Facts, whose: Option<u32>, bytes: u32, (from, to): (i64, i64)) {
 
 /// 20 packets of 200 bytes, one each 100 ms (16 kbit/s), which lie for `late`; 2000 of 1000 bytes, one a ms, which lie for `others`.
 fn queue(rate: u64, sent: u64, late: i64, others: i64) -> (Vec<Class>, Option<Starved>) {
+    queue_of(200, rate, sent, late, others)
+}
+
+/// The same with packets of `size`.
+fn queue_of(size: u32, rate: u64, sent: u64, late: i64, others: i64) -> (Vec<Class>, Option<Starved>) {
     let mut f = Facts::empty();
     f.connections.push(crate::testing::tcp::connection(0));
     for n in 1..=20 {
-        lay(&mut f, Some(0), 200, (n * 100 * MS - late, n * 100 * MS));
+        lay(&mut f, Some(0), size, (n * 100 * MS - late, n * 100 * MS));
     }
     for n in 0..2_000 {
         lay(&mut f, None, 1_000, (n * MS, n * MS + others));
@@ -104,13 +109,16 @@ fn the_class_its_rate_and_what_the_other_sent_are_told() {
 }
 
 #[test]
-fn what_one_of_the_four_does_not_hold_for_is_not_starved() {
+fn what_one_of_the_five_does_not_hold_for_is_not_starved() {
     // Another rate than that at which they left.
     assert_eq!(queue(24_000, 4_000, 80 * MS, 2 * MS).1, None);
     // A class that sent much more than that.
     assert_eq!(queue(16_000, 6_000, 80 * MS, 2 * MS).1, None);
     // All lie for as long: first in, first out.
     assert_eq!(queue(16_000, 4_000, 80 * MS, 80 * MS).1, None);
+    // It sent more than all others: 4 MB beside their 2; with 1 MB it is starved.
+    assert_eq!(queue_of(200_000, 16_000_000, 4_000_000, 80 * MS, 2 * MS).1, None);
+    assert!(queue_of(50_000, 4_000_000, 1_000_000, 80 * MS, 2 * MS).1.is_some());
     // Nobody is late.
     assert_eq!(queue(16_000, 4_000, 9 * MS, 2 * MS).1, None);
 }
