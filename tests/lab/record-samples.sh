@@ -333,6 +333,8 @@ END
     # Without the kernel's symbols, which are four fifths of it and which nothing here asks for.
     mkdir bundle
     tar -xf named.nmb -C bundle
+    jq '.members |= map(select(.name | startswith("symbols") | not))' bundle/end.json > end.json
+    mv end.json bundle/end.json
     tar -tf named.nmb | grep -v '^symbols' > members
     tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/named.nmb.zst"
     cp truth.csv ss.txt "$out/"
@@ -355,7 +357,7 @@ Two network namespaces, a and b, joined by two TUN devices between which a progr
 
 opens a connection to port 7001 while net.ipv4.tcp_window_scaling is 0 in b, and uploads over it; uploads three times to 7002 with a
 pause of 0.45 s before each (net.ipv4.tcp_slow_start_after_idle is 1 in a); and uploads to 7003, whose SYN-ACK a rule of nftables
-gives an MSS of 200. Congestion control is cubic. The member with the kernel's symbols was left out of the bundle afterwards.
+gives an MSS of 200. Congestion control is cubic. The member with the kernel's symbols was left out of the bundle afterwards, and of the list in its end.json.
 
 The recorder said:
 
@@ -411,6 +413,8 @@ END
     # Without the kernel's symbols, which are most of it and which nothing here asks for.
     mkdir bundle
     tar -xf datagrams.nmb -C bundle
+    jq '.members |= map(select(.name | startswith("symbols") | not))' bundle/end.json > end.json
+    mv end.json bundle/end.json
     tar -tf datagrams.nmb | grep -v '^symbols' > members
     tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/datagrams.nmb.zst"
     cp truth.csv came.csv "$out/"
@@ -434,7 +438,7 @@ and never reads, one answers at 10.83.2.1:53, one reads at port 7004 and one at 
 
 asks three times, each time 10.83.2.3:53 first, for 0.4 s, then 10.83.2.1:53, with a socket of its own for each (connect, send, one
 poll, close); sends 40 numbered datagrams to port 7004, every tenth of which a rule of nftables in r duplicates; and sends six to port
-514, after each of which it polls a pipe for 0.15 s. The member with the kernel's symbols was left out of the bundle afterwards.
+514, after each of which it polls a pipe for 0.15 s. The member with the kernel's symbols was left out of the bundle afterwards, and of the list in its end.json.
 
 The recorder said:
 

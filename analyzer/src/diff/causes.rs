@@ -119,7 +119,9 @@ fn sizes(service: &Service, b: &Side, a: &Side) -> Option<String> {
 }
 
 fn scaling(service: &Service, b: &Side, a: &Side) -> Option<String> {
-    let only = |with: &Side, without: &Side| with.unscaled > 0 && without.unscaled == 0 && without.scaled > 0;
+    let only = |with: &Side, without: &Side| {
+        with.unscaled > 0 && with.scaled == 0 && without.unscaled == 0 && without.scaled > 0
+    };
     let when = match (only(a, b), only(b, a)) {
         (true, _) => "after",
         (_, true) => "before",

@@ -44,7 +44,7 @@ impl Call {
             return Some(task(name, *pid));
         }
         let mut by_name: FxHashMap<Name, i64> = FxHashMap::default();
-        for ((name, _), ns) in &self.woken_by {
+        for ((name, _), ns) in self.woken_by.iter().filter(|((name, _), _)| !name.is_empty()) {
             let of = by_name.entry(*name).or_insert(0);
             *of = of.saturating_add(*ns);
         }

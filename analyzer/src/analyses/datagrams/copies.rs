@@ -21,7 +21,7 @@ pub struct Copied {
     pub arrived: u64,
     /// Device in whose queue the copies were first seen.
     pub dev: String,
-    /// Made in the sender's own call; else in a softirq, on the way.
+    /// Made in the sender's own call; else on the way.
     pub in_call: bool,
     /// `task/thread` that sent the datagrams, when it is one; empty: several, or not known.
     pub sender: String,
@@ -39,6 +39,10 @@ pub struct Copied {
 
 /// By socket and place.
 pub(super) fn copied(facts: &Facts) -> Vec<Copied> {
+    // A send that is not told leaves a packet of nobody.
+    if !facts.gaps.is_empty() {
+        return vec![];
+    }
     let mut groups: BTreeMap<(u32, String, bool), Vec<&CopyRow>> = BTreeMap::new();
     for c in facts.udp_copies.iter().filter(|c| c.confidence.is_solid()) {
         let key = (c.socket, c.dev.text().into_owned(), c.in_call);

@@ -81,7 +81,14 @@ pub(super) fn late(facts: &Facts) -> Option<LateAcks> {
     let mut many: Vec<(i64, ConnectionId, Name, Vec<Ack<'_>>)> = all
         .into_iter()
         .filter(|(_, of)| of.len() >= LEAST)
-        .map(|((c, dev), of)| (of.iter().map(|a| a.1.saturating_sub(a.0)).sum(), c, dev, of))
+        .map(|((c, dev), of)| {
+            (
+                of.iter().map(|a| a.1.saturating_sub(a.0)).fold(0, i64::saturating_add),
+                c,
+                dev,
+                of,
+            )
+        })
         .collect();
     many.sort_by_key(|(ns, c, dev, _)| (std::cmp::Reverse(*ns), *c, *dev));
     many.into_iter().find_map(|(_, c, _, of)| of_connection(facts, c, &of))

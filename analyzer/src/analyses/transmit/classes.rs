@@ -24,6 +24,8 @@ const SAME_SUM: f64 = 0.05;
 const SAME_RATE: f64 = 0.15;
 /// Part of its late packets that others overtook, or that overtook others.
 const MOSTLY: f64 = 0.8;
+/// Connections tried, those that waited longest first.
+const TRIED: usize = 8;
 /// Packets looked at for that.
 const NEAR: usize = 4_096;
 
@@ -64,8 +66,12 @@ pub struct Starved {
 }
 
 /// The classes of a device that packets lie in; none where two namespaces have such a device with classes.
-pub(super) fn leaves(facts: &Facts, dev: &str) -> Vec<Class> {
-    let of: Vec<&ClassRow> = facts.classes.iter().filter(|c| c.leaf && c.dev == dev).collect();
+pub(super) fn leaves(facts: &Facts, dev: &str, kind: &str) -> Vec<Class> {
+    let of: Vec<&ClassRow> = facts
+        .classes
+        .iter()
+        .filter(|c| c.leaf && c.dev == dev && c.kind == kind)
+        .collect();
     let places: FxHashSet<(u64, u64)> = of.iter().map(|c| (c.netns, c.ifindex)).collect();
     if places.len() != 1 {
         return vec![];
@@ -135,17 +141,26 @@ pub(super) fn starved(facts: &Facts, passes: &[&Pass], classes: &[Class]) -> Opt
     let mut late: Vec<(i64, ConnectionId, Vec<Lay>)> = late
         .into_iter()
         .filter(|(_, of)| of.len() >= LEAST)
-        .map(|(c, of)| (of.iter().map(|l| l.to.saturating_sub(l.from)).sum(), c, of))
+        .map(|(c, of)| {
+            (
+                of.iter()
+                    .map(|l| l.to.saturating_sub(l.from))
+                    .fold(0, i64::saturating_add),
+                c,
+                of,
+            )
+        })
         .collect();
     late.sort_by_key(|(ns, c, _)| (std::cmp::Reverse(*ns), *c));
     late.into_iter()
+        .take(TRIED)
         .find_map(|(_, c, of)| of_connection(facts, c, &of, &all, classes))
 }
 
 fn of_connection(facts: &Facts, c: ConnectionId, late: &[Lay], all: &[Lay], classes: &[Class]) -> Option<Starved> {
     let sum = |of: &dyn Fn(&Lay) -> bool| all.iter().filter(|l| of(l)).map(|l| l.bytes).sum::<u64>() as f64;
     let (own, rest) = (sum(&|l| l.whose == Some(c)), sum(&|l| l.whose != Some(c)));
-    let whole: u64 = classes.iter().map(|k| k.bytes).sum();
+    let whole = classes.iter().map(|k| k.bytes).fold(0, u64::saturating_add);
     let mut fits = classes.iter().filter(|k| {
         let (bytes, others) = (k.bytes as f64, whole.saturating_sub(k.bytes) as f64);
         own >= NEARLY * bytes && own <= (1.0 + SAME_SUM) * bytes && near(rest, others, SAME_SUM)

@@ -64,7 +64,7 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
     if waits.is_empty() {
         return None;
     }
-    let classes = leaves(facts, &dev.text());
+    let classes = leaves(facts, &dev.text(), &kind.text());
     Some(DeviceQueue {
         starved: starved(facts, passes, &classes),
         classes,

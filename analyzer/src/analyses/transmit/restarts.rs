@@ -53,6 +53,8 @@ impl Restarts {
 /// What happened around pauses, by connection, ascending.
 #[derive(Debug, Default)]
 pub(super) struct Around {
+    /// What is sent again is told.
+    told: bool,
     /// Something was sent again, or a congestion state was set: when.
     disturbed: FxHashMap<ConnectionId, Vec<i64>>,
     /// The window was reduced from then on, or no longer.
@@ -61,7 +63,10 @@ pub(super) struct Around {
 
 impl Around {
     pub(super) fn of(facts: &Facts) -> Around {
-        let mut out = Around::default();
+        let mut out = Around {
+            told: facts.capture.recorded("tcp:tcp_retransmit_skb"),
+            ..Around::default()
+        };
         for s in facts.tcp_states.iter().filter(|s| s.kind == "cong") {
             out.disturbed.entry(s.connection).or_default().push(s.time_ns);
             let reduced = s.state >= REDUCED;
@@ -86,7 +91,7 @@ impl Around {
             .gaps
             .iter()
             .any(|g| g.start_ns.is_none_or(|s| s < to) && g.end_ns.is_none_or(|e| e > from));
-        !reduced && !lost && next.is_none_or(|t| *t > to)
+        self.told && !reduced && !lost && next.is_none_or(|t| *t > to)
     }
 }
 

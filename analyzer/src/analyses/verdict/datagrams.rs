@@ -10,7 +10,7 @@ fn waited(v: &InVain) -> String {
     match v.turns {
         1 => duration(most),
         // Told apart only where they are.
-        _ if duration(least) == duration(most) || most - least <= most / 20 => {
+        _ if duration(least) == duration(most) || most.saturating_sub(least) <= most / 20 => {
             format!("{} each time", or_dash(v.waited.p50_ns))
         }
         _ => format!("{} to {}", duration(least), duration(most)),
@@ -73,9 +73,10 @@ fn again(v: &InVain) -> Option<String> {
     };
     match (v.again, v.again_answered) {
         (0, _) => None,
-        (_, 0) => Some(format!(
+        (n, 0) if n == v.again_in_vain => Some(format!(
             "it then asked {place} at once, without an answer to that either"
         )),
+        (_, 0) => Some(format!("it then asked {place} at once")),
         (_, n) => {
             let times = match (n == v.turns, n) {
                 (true, 1) => String::new(),
@@ -142,7 +143,7 @@ fn made(c: &Copied) -> String {
     };
     let how = match c.in_call {
         true => "in the sender's own call, each of which sent one",
-        false => "on the way, in a softirq and by no send call",
+        false => "on the way, by no send call",
     };
     let dev = &c.dev;
     format!(

@@ -11,7 +11,7 @@ const PLACES: [(&str, &str); 2] = [
     ("nft_do_chain", "a rule or policy of nftables"),
     (
         "nf_hook_slow",
-        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another; before Linux 6.7 nftables too",
+        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 nftables too",
     ),
 ];
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
@@ -54,15 +54,17 @@ const FAR_MORE: i64 = 10;
 pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<&Transmit>) -> (Tone, String) {
     let lost = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
     let repair = |t: &Transmit| t.recovery.values().fold(0i64, |all, r| all.saturating_add(r.sum_ns));
+    // Of two queues of one name it is not known which dropped.
     let waited = |g: &Group, t: &Transmit| {
-        let of = t
-            .queues
-            .iter()
-            .filter(|q| q.dev == g.dev && q.wait.p99_ns >= Some(SENDER_NOTICE_NS));
-        of.map(|q| q.wait.sum_ns).fold(0i64, i64::saturating_add)
+        let mut of = t.queues.iter().filter(|q| q.dev == g.dev);
+        let one = of.next().filter(|_| of.next().is_none());
+        one.filter(|q| q.wait.p99_ns >= Some(SENDER_NOTICE_NS))
+            .map_or(0, |q| q.wait.sum_ns)
     };
+    // What was never sent again has no cost that is known.
+    let repaired = |t: &Transmit| t.recovery.values().map(|r| r.n).sum::<u64>() >= d.lost;
     let small = d.lost <= FEW
-        && t.is_some_and(|t| {
+        && t.filter(|t| repaired(t)).is_some_and(|t| {
             let cost = repair(t).saturating_mul(FAR_MORE);
             lost().all(|g| g.reason == QUEUE_FULL && waited(g, t) > cost.max(SENDER_NOTICE_NS))
         });

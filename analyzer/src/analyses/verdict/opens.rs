@@ -185,7 +185,8 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
 /// All that is worth a look is one connection that ended by a RST, as many do.
 pub(super) fn one_reset(o: &Opens) -> bool {
     let resets = o.resets.iter().filter(|r| r.received || unread(r));
-    o.failed.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
+    let between = o.resets.iter().any(|r| r.received && r.sender == "between");
+    !between && o.failed.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
@@ -250,5 +251,11 @@ mod tests {
         assert!(!one_reset(&of(&[reset(1, true), reset(1, false)])));
         assert!(!one_reset(&of(&[reset(24, false)])));
         assert!(!one_reset(&of(&[])));
+        // By neither end: somebody else's.
+        let between = Reset {
+            sender: "between",
+            ..reset(1, true)
+        };
+        assert!(!one_reset(&of(&[between])));
     }
 }

@@ -70,7 +70,7 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
             s.unread += 1;
         }
     }
-    sends.sort_unstable_by_key(|s| (s.pid, s.begin));
+    sends.sort_unstable_by_key(|s| (s.pid, s.begin, s.end));
     let mut by_call = packets(&sends, of.tx);
     parked(&sends, of, &mut by_call);
     for (call, packets) in &by_call {
@@ -133,15 +133,19 @@ fn landed(sockets: &[SocketRow], of: Inputs<'_>) -> FxHashMap<SkbId, Landed> {
 fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t TxRow>> {
     let mut of: FxHashMap<usize, Vec<&TxRow>> = FxHashMap::default();
     for p in tx.iter().filter(|p| p.kind == TxKind::Udp && p.pid > 0) {
-        // One that waits for its neighbour leaves after its call.
-        let from = if p.start == TxStart::Sendmsg {
-            p.start_ns
-        } else {
-            p.t_sched_ns
+        let in_call = |at_ns: i64| {
+            let at = sends
+                .partition_point(|s| (s.pid, s.begin) <= (p.pid, at_ns))
+                .checked_sub(1)?;
+            sends.get(at).filter(|s| s.pid == p.pid && at_ns <= s.end).map(|_| at)
         };
-        let at = sends.partition_point(|s| (s.pid, s.begin) <= (p.pid, from));
-        let call = at.checked_sub(1).and_then(|at| Some((at, sends.get(at)?)));
-        if let Some((at, _)) = call.filter(|(_, s)| s.pid == p.pid && from <= s.end) {
+        // One that waits for its neighbour leaves after its call; of which datagram of several in one call it is, nothing tells then.
+        let one = |at: &usize| {
+            let ends = sends.get(*at).map(|s| (s.pid, s.end));
+            sends.get(*at + 1).map(|s| (s.pid, s.begin)) != ends
+        };
+        let parked = || in_call(p.start_ns).filter(|at| p.start == TxStart::Sendmsg && one(at));
+        if let Some(at) = in_call(p.t_sched_ns).or_else(parked) {
             of.entry(at).or_default().push(p);
         }
     }
@@ -238,7 +242,8 @@ fn made_on_the_way(
             (false, true) => (h, before),
             _ => continue,
         };
-        let beside = h.dev == before.dev && h.bytes == before.bytes && h.time_ns - before.time_ns <= BESIDE_NS;
+        let beside =
+            h.dev == before.dev && h.bytes == before.bytes && h.time_ns.saturating_sub(before.time_ns) <= BESIDE_NS;
         let both = landed.get(&copy.skb_id).zip(landed.get(&own.skb_id));
         let Some((a, b)) = both.filter(|(a, b)| beside && a.socket == b.socket) else {
             continue;

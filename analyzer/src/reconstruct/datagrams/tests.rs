@@ -27,6 +27,16 @@ impl Asker {
         s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
         let v = [("prev_pid", N(3)), ("prev_state", N(1)), ("next_pid", N(7))];
         s.ev(T - 1000, 0, Ctx::Task(3), "sched:sched_switch", &v);
+        // Reads and arrivals are recorded, those of a TCP socket.
+        let tcp = [
+            ("sk", N(TWO + 0x1000)),
+            ("family", N(2)),
+            ("protocol", N(6)),
+            ("ret", N(1)),
+        ];
+        s.ev(2, 0, Ctx::Task(1), "sock:sock_recv_length", &tcp);
+        let tcp = [("skaddr", N(TWO + 0x1000)), ("family", N(2)), ("protocol", N(6))];
+        s.ev(3, 0, Ctx::Task(1), "sock:sk_data_ready", &tcp);
         Asker(s)
     }
     fn socket(sk: u64, ret: i64) -> Vec<(&'static str, crate::testing::V)> {
@@ -239,6 +249,33 @@ fn lost_events_end_what_is_known() {
     );
     let answers = crate::analyses::answer(&f);
     assert_eq!(answers.datagrams.findings().unwrap().in_vain, []);
+}
+
+/// One `sendmmsg` with two questions of one length, as a resolver's for A and AAAA: both came, and neither is a copy.
+#[test]
+fn two_datagrams_of_one_call_are_two() {
+    let mut a = Asker::new();
+    let s = &mut a.0;
+    s.ev(T, 0, TASK, "syscalls:sys_enter_sendto", &[("fd", N(5))]);
+    for n in 0..2u64 {
+        let (t, skb) = (100 * n, 0xffff_8881_0000_0000 + 0x100 * n);
+        let v = [("skbaddr", N(skb)), ("len", N(200)), ("name", S("lo"))];
+        let got = [("skbaddr", N(skb)), ("len", N(186)), ("name", S("lo"))];
+        s.ev(T + t + 10, 0, TASK, "net:net_dev_queue", &v);
+        s.ev(T + t + 20, 0, TASK, "net:net_dev_start_xmit", &v);
+        s.ev(T + t + 30, 0, TASK, "net:netif_rx", &got);
+        s.ev(T + t + 40, 0, TASK, "irq:softirq_entry", &[("vec", N(3))]);
+        s.ev(T + t + 50, 0, SOFT, "net:netif_receive_skb", &got);
+        let v = [("skaddr", N(ONE)), ("family", N(2)), ("protocol", N(17))];
+        s.ev(T + t + 60, 0, SOFT, "sock:sk_data_ready", &v);
+        s.ev(T + t + 70, 0, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
+        s.ev(T + t + 80, 0, TASK, "sock:sock_send_length", &Asker::socket(TWO, 158));
+    }
+    s.ev(T + 300, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(2))]);
+    let f = a.facts();
+    assert_eq!(f.udp_copies.len(), 0);
+    let turns: Vec<_> = f.udp_turns.iter().map(|t| (t.sends, t.landed)).collect();
+    assert_eq!(turns, [(2, 2)]);
 }
 
 /// In the order of a real recording (6.18, nft dup in prerouting): the copy is queued first, right before the packet itself; a

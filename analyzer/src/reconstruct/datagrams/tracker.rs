@@ -22,6 +22,9 @@ const EAGAIN: i64 = 11;
 /// Arrivals of a socket that are remembered.
 const ARRIVALS: usize = 65_536;
 
+/// Turns that a thread waits for at a time.
+const WAITING: usize = 64;
+
 /// A send call that took a datagram.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendCall {
@@ -162,9 +165,9 @@ impl Machine<'_> {
             t.since = e.ts;
             if asleep > 0 {
                 match call.what {
-                    Use::Receive => t.own_ns += asleep,
-                    Use::PollOne if alone => t.one_ns += asleep,
-                    _ => t.several_ns += asleep,
+                    Use::Receive => t.own_ns = t.own_ns.saturating_add(asleep),
+                    Use::PollOne if alone => t.one_ns = t.one_ns.saturating_add(asleep),
+                    _ => t.several_ns = t.several_ns.saturating_add(asleep),
                 }
                 t.timed_out = if call.what == Use::Receive {
                     ret == -EAGAIN
@@ -270,6 +273,10 @@ impl Machine<'_> {
             turn: u32::try_from(at).unwrap_or(u32::MAX),
             bytes,
         });
+        // The next datagram of the same `sendmmsg` begins here.
+        if let Some(call) = self.calls.get_mut(&e.pid).filter(|c| c.what == Use::Send) {
+            call.begin = e.ts;
+        }
     }
     /// Another send of the same run.
     fn grows(&self, at: usize, pid: i32) -> bool {
@@ -307,7 +314,15 @@ impl Machine<'_> {
             open: true,
         });
         self.last.insert(socket, at);
-        self.waiting.entry(pid).or_default().push(at);
+        let waiting = self.waiting.entry(pid).or_default();
+        // One that sends on many sockets waits for none of the first any more.
+        if waiting.len() >= WAITING {
+            let first = waiting.remove(0);
+            if let Some(t) = self.turns.get_mut(first) {
+                t.direct = false;
+            }
+        }
+        waiting.push(at);
         at
     }
     fn refused(&mut self, e: &Event<'_>, n: u32, ret: i32) {

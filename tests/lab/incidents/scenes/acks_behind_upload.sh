@@ -1,5 +1,5 @@
 # ticket: The download from 10.9.2.2:7211 collapsed while somebody sent backups.
-# planted: The line back is 1 Mbit/s with a queue of 60 kB at rs; an upload fills it for 2.5 s and the ACKs of the download wait in it.
+# planted: The line back is 1 Mbit/s with a queue of 60 kB at rs; an upload fills it for 3.5 s and the ACKs of the download wait in it.
 # first: queue of rs (tbf)
 # page: ACK
 plant() {
@@ -9,7 +9,7 @@ plant() {
     serve server sink 7261
 }
 traffic() {
-    (sleep 1.5; ask bulk 10.9.2.2 7261 2.5 congestion=cubic) &
-    ask bulk 10.9.2.2 7211 4 reads=1
+    (sleep 1.5; ask bulk 10.9.2.2 7261 3.5 congestion=cubic) &
+    ask bulk 10.9.2.2 7211 5 reads=1
     wait
 }

@@ -37,6 +37,8 @@ fn sender(f: &Facts) -> Sender {
 /// Segments every second, each acknowledged after 20 ms; the window before and after each.
 fn paused(windows: &[(u32, u32)]) -> Facts {
     let mut f = Facts::empty();
+    f.capture.total_events = 1;
+    f.capture.enabled_events = Some(vec!["tcp:tcp_retransmit_skb".into()]);
     for (n, (before, after)) in windows.iter().enumerate() {
         let t = n as i64 * 1_000 * MS;
         let waits = [(Stage::Cwnd, 5 * MS), (Stage::Network, 20 * MS)];
@@ -71,6 +73,10 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
     assert_eq!((r.before, r.after, r.shortest_ns), (160, 40, 975 * MS));
     // 5 ms before the second segment after each of the two pauses; before the first is the pause.
     assert_eq!((r.wait_ns, r.matter()), (10 * MS, true));
+    // Nothing would tell what was sent again.
+    let mut untold = paused(&fell);
+    untold.capture.enabled_events = None;
+    assert!(sender(&untold).restarts.is_none_or(|r| r.restarts == 0));
     // A probe of bbr (4 packets), five halvings, a little less: another cause.
     assert_eq!(restarts(&paused(&[(10, 160), (4, 160)])), (1, 0));
     assert_eq!(restarts(&paused(&[(10, 800), (17, 800)])), (1, 0));
