@@ -61,10 +61,16 @@ pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<
         one.filter(|q| q.wait.p99_ns >= Some(SENDER_NOTICE_NS))
             .map_or(0, |q| q.wait.sum_ns)
     };
-    // What was never sent again has no cost that is known.
-    let repaired = |t: &Transmit| t.recovery.values().map(|r| r.n).sum::<u64>() >= d.lost;
+    // Only TCP sends again what was lost: of other packets no cost is known.
+    let of_tcp = |g: &Group| {
+        let known: u64 = (g.of.iter().filter(|l| l.carries == "data" && l.whose.contains(" > ")))
+            .map(|l| l.count)
+            .sum();
+        known == g.count
+    };
     let small = d.lost <= FEW
-        && t.filter(|t| repaired(t)).is_some_and(|t| {
+        && lost().all(of_tcp)
+        && t.is_some_and(|t| {
             let cost = repair(t).saturating_mul(FAR_MORE);
             lost().all(|g| g.reason == QUEUE_FULL && waited(g, t) > cost.max(SENDER_NOTICE_NS))
         });
