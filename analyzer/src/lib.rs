@@ -18,6 +18,7 @@ pub mod name;
 mod nearby;
 pub mod reconstruct;
 pub mod settings;
+mod snapshots;
 pub mod stat;
 pub mod table;
 #[cfg(test)]

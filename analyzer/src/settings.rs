@@ -9,6 +9,8 @@ use netmortem_formats::capture::{Snapshot, SnapshotWhen};
 use netmortem_formats::event_format::ValueTable;
 use netmortem_formats::{Capture, Endian};
 
+use crate::snapshots::{field, words};
+
 mod qdisc;
 #[cfg(test)]
 mod tests;
@@ -98,14 +100,6 @@ fn drop_reasons(capture: &Capture, of: &mut Collected) {
     }
 }
 
-fn fields(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.split_whitespace().filter_map(|w| w.split_once('='))
-}
-
-fn field<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    fields(line).find(|(k, _)| *k == key).map(|(_, v)| v)
-}
-
 /// (namespace, index) -> device, from the snapshot `links`.
 fn device_names(capture: &Capture) -> BTreeMap<(String, String), String> {
     let links = capture
@@ -178,7 +172,7 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
 fn device(line: &str, dev: Option<&str>, place: &str, keys: &[&str], of: &mut Collected) {
     let Some(dev) = dev else { return };
     let space = if place.is_empty() { "" } else { " " };
-    for (k, v) in fields(line).filter(|(k, _)| !keys.contains(k) && !MOVING.contains(k)) {
+    for (k, v) in words(line).filter(|(k, _)| !keys.contains(k) && !MOVING.contains(k)) {
         of.put(&format!("{dev}{space}{place} {k}"), v);
     }
 }

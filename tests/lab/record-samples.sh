@@ -26,6 +26,16 @@ cleanup() {
 }
 trap cleanup EXIT INT TERM
 
+# without_symbols NAME: NAME.nmb, zstd, without the kernel's symbols: four fifths of a small one, and nothing asks for them.
+without_symbols() {
+    rm -rf bundle
+    mkdir bundle
+    tar -xf "$1.nmb" -C bundle
+    jq '.members |= map(select(.name | startswith("symbols") | not))' bundle/end.json > end.json
+    mv end.json bundle/end.json
+    tar -tf "$1.nmb" | grep -v '^symbols' > members
+    tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/$1.nmb.zst"
+}
 in_ns() { ns=$1; shift; ip netns exec "$id-$ns" "$@"; }
 
 # link NS1 DEV1 ADDRESS1 NS2 DEV2 ADDRESS2
@@ -330,13 +340,7 @@ END
     NSTAT_HISTORY="$tmp/nstat" in_ns a nstat > "$tmp/nstat.txt"
     in_ns a nft list ruleset > "$tmp/rules.txt"
     kill $sink $relay
-    # Without the kernel's symbols, which are four fifths of it and which nothing here asks for.
-    mkdir bundle
-    tar -xf named.nmb -C bundle
-    jq '.members |= map(select(.name | startswith("symbols") | not))' bundle/end.json > end.json
-    mv end.json bundle/end.json
-    tar -tf named.nmb | grep -v '^symbols' > members
-    tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/named.nmb.zst"
+    without_symbols named
     cp truth.csv ss.txt "$out/"
     {
         cat <<END
@@ -410,13 +414,7 @@ END
     in_ns r nft list ruleset > "$tmp/rules.txt"
     ip netns pids "$id-b" | xargs kill
     until [ -s came.csv ]; do sleep 0.2; done
-    # Without the kernel's symbols, which are most of it and which nothing here asks for.
-    mkdir bundle
-    tar -xf datagrams.nmb -C bundle
-    jq '.members |= map(select(.name | startswith("symbols") | not))' bundle/end.json > end.json
-    mv end.json bundle/end.json
-    tar -tf datagrams.nmb | grep -v '^symbols' > members
-    tar --owner=0 --group=0 -C bundle -cf - --no-recursion -T members | zstd -q -19 -f -o "$out/datagrams.nmb.zst"
+    without_symbols datagrams
     cp truth.csv came.csv "$out/"
     {
         cat <<END

@@ -19,6 +19,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
+use crate::snapshots::{field, hex, number};
 pub use options::Shape;
 use tables::{ClassRow, Counts};
 
@@ -26,19 +27,6 @@ use tables::{ClassRow, Counts};
 const MOST: usize = 100_000;
 /// Parent of a class at the root of its device's qdisc.
 pub const ROOT: u32 = 0xffff_ffff;
-
-fn field<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    let mut fields = line.split_whitespace().filter_map(|w| w.split_once('='));
-    fields.find(|(k, _)| *k == key).map(|(_, v)| v)
-}
-
-fn number(line: &str, key: &str) -> Option<u64> {
-    field(line, key)?.parse().ok()
-}
-
-fn handle(line: &str, key: &str) -> Option<u32> {
-    u32::from_str_radix(field(line, key)?.strip_prefix("0x")?, 16).ok()
-}
 
 /// (namespace, index) -> device.
 fn devices(capture: &Capture) -> BTreeMap<(u64, u64), String> {
@@ -58,6 +46,7 @@ fn row(line: &str, devices: &BTreeMap<(u64, u64), String>, endian: Endian) -> Op
     let (netns, ifindex) = (number(line, "netns")?, number(line, "ifindex")?);
     let kind = field(line, "kind")?;
     let of = |name| number(line, name).unwrap_or(0);
+    let handle = |name| u32::try_from(hex(line, name)?).ok();
     let counts = Counts {
         bytes: number(line, "bytes")?,
         packets: of("packets"),
@@ -72,8 +61,8 @@ fn row(line: &str, devices: &BTreeMap<(u64, u64), String>, endian: Endian) -> Op
         ifindex,
         dev: devices.get(&(netns, ifindex)).cloned().unwrap_or_default(),
         kind: kind.to_owned(),
-        class: handle(line, "handle")?,
-        parent: handle(line, "parent")?,
+        class: handle("handle")?,
+        parent: handle("parent")?,
         leaf: true,
         shape,
         start: None,

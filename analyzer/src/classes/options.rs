@@ -2,6 +2,8 @@
 
 use netmortem_formats::Endian;
 
+use crate::snapshots::bytes_of;
+
 /// TCA_HTB_PARMS, _RATE64, _CEIL64.
 const HTB: [u16; 3] = [1, 6, 7];
 /// TCA_HFSC_RSC, _FSC, _USC.
@@ -18,15 +20,6 @@ pub struct Shape {
     pub prio: Option<u32>,
 }
 
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    let digit = |d: &u8| char::from(*d).to_digit(16).and_then(|n| u8::try_from(n).ok());
-    let byte = |d: &[u8]| match d {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    };
-    hex.as_bytes().chunks(2).map(byte).collect()
-}
-
 #[derive(Clone, Copy)]
 struct Attribute<'b> {
     bytes: &'b [u8],
@@ -34,26 +27,11 @@ struct Attribute<'b> {
 }
 
 impl<'b> Attribute<'b> {
-    fn u16(self, at: usize) -> Option<u16> {
-        let b = self.bytes.get(at..)?.first_chunk::<2>()?;
-        Some(match self.endian {
-            Endian::Little => u16::from_le_bytes(*b),
-            Endian::Big => u16::from_be_bytes(*b),
-        })
-    }
     fn u32(self, at: usize) -> Option<u32> {
-        let b = self.bytes.get(at..)?.first_chunk::<4>()?;
-        Some(match self.endian {
-            Endian::Little => u32::from_le_bytes(*b),
-            Endian::Big => u32::from_be_bytes(*b),
-        })
+        self.endian.u32(self.bytes, at)
     }
     fn u64(self) -> Option<u64> {
-        let b = self.bytes.first_chunk::<8>()?;
-        Some(match self.endian {
-            Endian::Little => u64::from_le_bytes(*b),
-            Endian::Big => u64::from_be_bytes(*b),
-        })
+        self.endian.u64(self.bytes, 0)
     }
     /// struct nlattr {len, type}, padded to 4 bytes.
     fn inner(self, number: u16) -> Option<Attribute<'b>> {
@@ -63,8 +41,8 @@ impl<'b> Attribute<'b> {
                 bytes: self.bytes.get(at..)?,
                 ..self
             };
-            let len = usize::from(here.u16(0)?);
-            let kind = here.u16(2)? & 0x3fff;
+            let len = usize::from(self.endian.u16(here.bytes, 0)?);
+            let kind = self.endian.u16(here.bytes, 2)? & 0x3fff;
             let bytes = here.bytes.get(4..len)?;
             if kind == number {
                 return Some(Attribute { bytes, ..self });

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use netmortem_formats::Capture;
 
+use crate::snapshots::{field, number, words};
+
 /// Names longer than this are cut: the kernel's have at most 32 characters, a driver's own 32.
 const LONGEST_NAME: usize = 64;
 
@@ -47,18 +49,6 @@ impl Names {
         }
         names
     }
-}
-
-fn fields(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.split_ascii_whitespace().filter_map(|w| w.split_once('='))
-}
-
-fn field<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    fields(line).find(|(k, _)| *k == key).map(|(_, v)| v)
-}
-
-fn number(line: &str, key: &str) -> Option<u64> {
-    field(line, key)?.parse().ok()
 }
 
 fn short(name: &str) -> String {
@@ -115,7 +105,7 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
             for line in text.lines().filter(|l| field(l, "group") == Some("stats")) {
                 let Some(dev) = field(line, "dev") else { continue };
                 for (name, value) in
-                    fields(line).filter(|(k, _)| !k.ends_with("ifindex") && !["netns", "dev", "group"].contains(k))
+                    words(line).filter(|(k, _)| !k.ends_with("ifindex") && !["netns", "dev", "group"].contains(k))
                 {
                     if let Ok(value) = value.parse() {
                         of("nic", number(line, "netns"), dev, name, value);

@@ -7,6 +7,8 @@ use std::cell::Cell;
 
 use netmortem_formats::Endian;
 
+use crate::snapshots::bytes_of;
+
 /// What an attribute's number is.
 #[derive(Clone, Copy)]
 enum Unit {
@@ -111,15 +113,6 @@ pub(super) fn options(kind: &str, hex: &str, endian: Endian) -> String {
 fn sum(bytes: &[u8]) -> u64 {
     let add = |sum: u64, b: &u8| (sum ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, add) >> 32
-}
-
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    let digit = |d: &u8| char::from(*d).to_digit(16).and_then(|n| u8::try_from(n).ok());
-    let byte = |d: &[u8]| match d {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    };
-    hex.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// Bytes; what is read of them counts as said.

@@ -46,7 +46,7 @@ pub struct Datagrams {
     pub in_vain: Vec<InVain>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
     pub perhaps: u64,
-    /// Turns of which lost events could tell otherwise.
+    /// Turns of which lost events could tell otherwise, or of whose wait too much is not told.
     pub unsure: u64,
     /// Datagrams that came twice, by socket and by where the copy was made; most first.
     pub copied: Vec<Copied>,
@@ -69,6 +69,8 @@ pub struct InVain {
     pub sends: u64,
     /// All that the thread sent there.
     pub of: u64,
+    /// Of them, those that seem to have had no answer, too, less certainly: not among `sends`.
+    pub less_certain: u64,
     /// Turns that they are.
     pub turns: u64,
     /// Time that the thread waited in each.
@@ -169,11 +171,15 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         None => (t.pid, None, s.remote.clone()),
     };
     let mut groups: BTreeMap<(i32, Option<u32>, String), Vec<&TurnRow>> = BTreeMap::new();
+    let mut less: BTreeMap<(i32, Option<u32>, String), u64> = BTreeMap::new();
     let mut unsure = 0;
     for (t, s) in turns().filter(|(t, s)| in_vain(t, s)) {
         match t.confidence.is_solid() {
             true => groups.entry(key(t, s)).or_default().push(t),
-            false => unsure += 1,
+            false => {
+                unsure += 1;
+                *less.entry(key(t, s)).or_default() += u64::from(t.sends);
+            }
         }
     }
     // All that was sent there. What went to an unknown place counts where its thread waited for an answer.
@@ -187,7 +193,10 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let sent = |key| all.get(key).copied().unwrap_or(0);
     let mut found: Vec<InVain> = groups
         .iter()
-        .map(|(key, of)| group(facts, key.1, of, sent(key)))
+        .map(|(key, of)| InVain {
+            less_certain: less.get(key).copied().unwrap_or(0),
+            ..group(facts, key.1, of, sent(key))
+        })
         .collect();
     found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
     found.truncate(GROUPS);
@@ -235,6 +244,7 @@ fn group(facts: &Facts, there: Option<u32>, turns: &[&TurnRow], all: u64) -> InV
         named_by: at.map_or("", |s| s.named_by),
         sends: sum(|t| t.sends),
         of: all,
+        less_certain: 0,
         turns: turns.len() as u64,
         waited: Distribution::of(turns.iter().map(|t| t.waited_ns).collect(), 0),
         waited_in: longest.map_or_else(String::new, |t| t.waited_in.text().into_owned()),

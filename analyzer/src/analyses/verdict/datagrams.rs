@@ -101,8 +101,12 @@ fn what(v: &InVain) -> String {
         0 => "",
         _ => ", until the recording ended",
     };
+    let less = match v.less_certain {
+        0 => String::new(),
+        n => format!(", of {n} more that is less certain"),
+    };
     format!(
-        "{} of {of} that {} sent {} had no answer while it waited {}{asleep}{open}",
+        "{} of {of} that {} sent {} had no answer while it waited {}{asleep}{open}{less}",
         v.sends,
         v.task,
         place(v),

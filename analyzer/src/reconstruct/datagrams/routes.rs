@@ -20,6 +20,9 @@ use crate::reconstruct::thread::Threads;
 /// IPPROTO_UDP, IPPROTO_UDPLITE.
 const UDP: [u16; 2] = [17, 136];
 
+/// Of one in so many parts of a wait no event tells whether the thread slept: then it is weak, as of reads (`receive`).
+const UNTOLD: i64 = 4;
+
 impl Machine<'_> {
     fn finish(mut self, capture: &Capture, comms: &Comms, lost: &Lost, end_ns: i64, missing: Vec<String>) -> Found {
         let polled = std::mem::take(&mut self.polled);
@@ -48,7 +51,9 @@ impl Machine<'_> {
                 () if waited_for => Awaited::Perhaps,
                 () => Awaited::No,
             };
-            if lost.within(row.start_ns, row.end_ns) || waited.unknown_ns > 0 {
+            // No event tells how a thread came to its CPU now and then: some µs of a second change nothing.
+            let untold = waited.unknown_ns.saturating_mul(UNTOLD) >= until.saturating_sub(row.sent_ns);
+            if lost.within(row.start_ns, row.end_ns) || waited.unknown_ns > 0 && untold {
                 row.confidence = Confidence::Weak;
             }
             row

@@ -5,6 +5,7 @@ use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
 use crate::name::Name;
+use crate::snapshots::{field, lines, number};
 
 /// A UDP socket when the recording ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,24 +20,10 @@ pub(super) struct Line {
     pub(super) pids: Vec<i32>,
 }
 
-fn texts<'c>(capture: &'c Capture, what: &'static str, when: SnapshotWhen) -> impl Iterator<Item = &'c str> {
-    let of = capture
-        .snapshots
-        .iter()
-        .filter(move |s| s.what == what && s.when == when);
-    of.flat_map(|s| s.text.split(|b| *b == b'\n'))
-        .filter_map(|l| std::str::from_utf8(l).ok())
-}
-
-fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
-    let mut fields = line.split(' ').filter_map(|w| w.split_once('='));
-    fields.find(|(n, _)| *n == name).map(|(_, v)| v)
-}
-
 /// All of them.
 pub(super) fn sockets(capture: &Capture) -> Vec<Line> {
-    let udp = |when| texts(capture, "sockets", when).filter(|l| field(l, "proto") == Some("udp"));
-    let queued = |l: &str| field(l, "rqueue").and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
+    let udp = |when| lines(capture, "sockets", move |w| w == when).filter(|l| field(l, "proto") == Some("udp"));
+    let queued = |l: &str| number(l, "rqueue").unwrap_or(0);
     let before: FxHashMap<&str, u64> = udp(SnapshotWhen::Start)
         .filter_map(|l| Some((field(l, "cookie")?, queued(l))))
         .collect();
@@ -61,8 +48,11 @@ pub(super) fn sockets(capture: &Capture) -> Vec<Line> {
 
 /// Process and name of each thread that was there when the recording began or ended.
 pub(super) fn processes(capture: &Capture) -> FxHashMap<i32, (i32, Name)> {
+    // Those of the start come first.
     let all = [SnapshotWhen::Start, SnapshotWhen::End];
-    let lines = all.into_iter().flat_map(|when| texts(capture, "tasks", when));
+    let lines = all
+        .into_iter()
+        .flat_map(|when| lines(capture, "tasks", move |w| w == when));
     let task = |l: &str| {
         let mut words = l.splitn(3, ' ');
         let (tid, pid) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);

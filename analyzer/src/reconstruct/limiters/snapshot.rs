@@ -4,6 +4,8 @@ use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
+use crate::snapshots::{field, hex, lines};
+
 /// The kernel's clocks of one socket, ns since its birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clocks {
@@ -19,29 +21,20 @@ pub struct Clocks {
 
 /// TCP sockets of a snapshot, by cookie; `None`: there is no such snapshot.
 pub fn clocks(capture: &Capture, when: SnapshotWhen) -> Option<FxHashMap<u64, Clocks>> {
-    let mut texts = capture
-        .snapshots
-        .iter()
-        .filter(|s| s.what == "sockets" && s.when == when)
-        .peekable();
-    texts.peek()?;
-    let lines = texts.flat_map(|s| s.text.split(|b| *b == b'\n'));
-    Some(lines.filter_map(|l| line(std::str::from_utf8(l).ok()?)).collect())
+    let mut of = lines(capture, "sockets", move |w| w == when).peekable();
+    of.peek()?;
+    Some(of.filter_map(line).collect())
 }
 
 fn line(text: &str) -> Option<(u64, Clocks)> {
-    let of = |name: &str| {
-        let mut fields = text.split(' ').filter_map(|w| w.split_once('='));
-        fields.find(|(n, _)| *n == name).map(|(_, v)| v)
-    };
+    let of = |name| field(text, name);
     let port = |name| of(name)?.rsplit_once(':')?.1.parse::<u16>().ok();
     let us = |name| of(name)?.parse::<i64>().ok()?.checked_mul(1_000);
-    let cookie = of("cookie")?.strip_prefix("0x")?;
     let clocks = Clocks {
         ports: (port("src")?, port("dst")?),
         busy_ns: us("tcp.busy_time")?,
         rwnd_ns: us("tcp.rwnd_limited")?,
         sndbuf_ns: us("tcp.sndbuf_limited")?,
     };
-    (of("proto") == Some("tcp")).then_some((u64::from_str_radix(cookie, 16).ok()?, clocks))
+    (of("proto") == Some("tcp")).then_some((hex(text, "cookie")?, clocks))
 }

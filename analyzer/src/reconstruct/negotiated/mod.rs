@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::ConnectionId;
 use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::snapshots::{field, hex, lines};
 
 #[cfg(test)]
 mod tests;
@@ -72,15 +73,11 @@ fn end(text: &str) -> Option<SocketAddr> {
 }
 
 fn line(text: &str) -> Option<Listed> {
-    let of = |name: &str| {
-        let mut fields = text.split(' ').filter_map(|w| w.split_once('='));
-        fields.find(|(n, _)| *n == name).map(|(_, v)| v)
-    };
+    let of = |name| field(text, name);
     let number = |name| of(name)?.parse::<u32>().ok();
     if of("proto") != Some("tcp") || !OPENED.contains(&of("state")?) {
         return None;
     }
-    let cookie = of("cookie").and_then(|c| u64::from_str_radix(c.strip_prefix("0x")?, 16).ok());
     let sizes = || {
         Some(Sizes {
             snd_mss: number("tcp.snd_mss")?,
@@ -91,7 +88,7 @@ fn line(text: &str) -> Option<Listed> {
     Some(Listed {
         src: end(of("src")?)?,
         dst: end(of("dst")?)?,
-        cookie,
+        cookie: hex(text, "cookie"),
         of: Negotiated {
             window_scaling: number("tcp.options")? & OPT_WSCALE != 0,
             own_window: of("cong").map(|c| c.starts_with("bbr")),
@@ -102,11 +99,9 @@ fn line(text: &str) -> Option<Listed> {
 
 /// Of every socket that a list of this recording has, or whose other end one has.
 pub fn negotiated(capture: &Capture, connections: &[ConnectionRow]) -> FxHashMap<ConnectionId, Negotiated> {
-    let lists = capture.snapshots.iter().filter(|s| s.what == "sockets");
-    let lines = lists.flat_map(|s| s.text.split(|b| *b == b'\n'));
     // The last list that has a socket tells its sizes; one whose options changed was another.
     let mut by_ends: FxHashMap<(SocketAddr, SocketAddr), Option<Listed>> = FxHashMap::default();
-    for l in lines.filter_map(|l| line(std::str::from_utf8(l).ok()?)) {
+    for l in lines(capture, "sockets", |_| true).filter_map(line) {
         let of = by_ends.entry((l.src, l.dst)).or_insert(Some(l));
         *of = of
             .filter(|o| o.cookie == l.cookie && o.of.window_scaling == l.of.window_scaling)

@@ -41,7 +41,7 @@ fn lead(found: &Datagrams) -> Text {
     let copies: u64 = found.copied.iter().map(|c| c.copies).sum();
     let unsure = match found.unsure {
         0 => String::new(),
-        n => format!(" Of {} more events were lost meanwhile.", counted(n, "wait")),
+        n => format!(" Of {} more that is less certain.", counted(n, "wait")),
     };
     Text::from(format!(
         "{} sent and {} read on {}; {} got no answer while the sender waited for one, {} came twice.{unsure}",

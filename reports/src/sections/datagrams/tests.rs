@@ -23,6 +23,7 @@ fn each_group_is_a_row() {
             named_by: "queue",
             sends: 4,
             of: 4,
+            less_certain: 0,
             turns: 4,
             waited: Distribution::of(vec![1_000_000_000; 4], 0),
             waited_in: "poll".into(),
