@@ -43,6 +43,18 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    /// The lead in parts; empty where it has none.
+    #[must_use]
+    pub fn findings(&self) -> &[Findings] {
+        let found = self.blocks.iter().find_map(|block| match block {
+            Block::Findings(found) => Some(found.as_slice()),
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
+}
+
 /// A piece of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
@@ -52,6 +64,8 @@ pub enum Block {
     List(Vec<Text>),
     /// A judgement: colour, word and sentence.
     Strip(Strip),
+    /// The lead in parts, for those who show lists; shown in its place.
+    Findings(Vec<Findings>),
     /// Rows and columns.
     Table(Table),
     /// One chart over the whole width.
@@ -100,6 +114,19 @@ impl Severity {
             Self::Unknown => "unknown",
         }
     }
+}
+
+/// What was found of one severity, the weightiest first.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// How they are meant.
+    pub severity: Severity,
+    /// What they are, in few words.
+    pub title: Text,
+    /// Each of them, and the section that shows why.
+    pub said: Vec<(Text, Option<&'static str>)>,
+    /// So many are not among them.
+    pub more: usize,
 }
 
 /// A statement with its severity.

@@ -11,6 +11,7 @@
 
 pub mod batch;
 pub mod chart;
+mod clauses;
 pub mod clean;
 mod commands;
 pub mod diff;

@@ -35,6 +35,13 @@ pub fn stdout_width() -> Option<usize> {
         .filter(|w| *w > 0)
 }
 
+/// Columns of the terminal on standard error; `None` when it is not one: then no line is broken.
+pub fn stderr_width() -> Option<usize> {
+    terminal_size_of(std::io::stderr())
+        .map(|(Width(w), _)| usize::from(w))
+        .filter(|w| *w > 0)
+}
+
 /// Bold, when `on`.
 pub fn bold(text: &str, on: bool) -> String {
     sgr("1", text, on)

@@ -4,13 +4,15 @@ use maud::{Markup, PreEscaped, html as markup};
 
 use super::{Page, table};
 use crate::chart::Size;
-use crate::document::{Block, Figure, Severity, Strip};
+use crate::clauses::clauses;
+use crate::document::{Block, Figure, Findings, Severity, Strip};
 
 pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
     match block {
         Block::Paragraph(text) => markup! { p { (text.as_str()) } },
         Block::List(items) => markup! { ul { @for item in items { li { (item.as_str()) } } } },
         Block::Strip(strip) => strip_markup(strip),
+        Block::Findings(findings) => markup! { @for of in findings { (findings_markup(of)) } },
         Block::Table(data) => table::table(data, page),
         Block::Figure(figure) => figure_markup(section, figure, page),
         Block::Figures(figures) => {
@@ -49,13 +51,32 @@ pub const fn class(severity: Severity) -> &'static str {
     }
 }
 
+fn see(section: Option<&str>) -> Markup {
+    markup! { @if let Some(section) = section { " " a href={ "#" (section) } aria-label={ "See why: " (section) } { "See why" } } }
+}
+
+fn findings_markup(of: &Findings) -> Markup {
+    markup! {
+        div class={ "findings " (class(of.severity)) } {
+            h3 { (of.title.as_str()) }
+            ul {
+                @for (said, section) in &of.said { li { (said.as_str()) (see(*section)) } }
+                @if of.more > 0 { li { "and " (of.more) " more" } }
+            }
+        }
+    }
+}
+
 fn strip_markup(strip: &Strip) -> Markup {
+    let clauses = clauses(strip.sentence.as_str());
+    let (first, rest) = clauses.split_at(clauses.len().min(1));
     markup! {
         div class={ "strip " (class(strip.severity)) } {
             b { (strip.severity.word()) }
             div {
-                (strip.sentence.as_str())
-                @if let Some(section) = strip.see { " " a href={ "#" (section) } { "See why" } }
+                @for clause in first { (clause) }
+                (see(strip.see))
+                @if !rest.is_empty() { ul { @for clause in rest { li { (clause) } } } }
                 @if let Some(detail) = &strip.detail { small { (detail.as_str()) } }
             }
         }

@@ -130,7 +130,7 @@ fn section_markup(section: &Section, page: &mut Page) -> Markup {
     markup! {
         section #(section.id) aria-labelledby={ (section.id) "-title" } {
             h2 #{ (section.id) "-title" } { a href={ "#" (section.id) } { (section.title.as_str()) } }
-            @if !section.lead.is_empty() { p.lead { (section.lead.as_str()) } }
+            @if !section.lead.is_empty() && section.findings().is_empty() { p.lead { (section.lead.as_str()) } }
             @for block in blocks { (block) }
         }
     }

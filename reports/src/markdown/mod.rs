@@ -3,7 +3,8 @@
 //!
 //! Names of a recording are text here too: what Markdown or HTML would read as markup is escaped, and nobody is mentioned by an `@`.
 
-use crate::document::{Block, Cell, Document, Section, Table};
+use crate::clauses::clauses;
+use crate::document::{Block, Cell, Document, Findings, Section, Table};
 use crate::sections;
 
 /// Rows of a table.
@@ -35,13 +36,21 @@ pub fn markdown(document: &Document) -> String {
 
 fn verdict(section: &Section, out: &mut String) {
     line(out, "");
-    line(out, &format!("**{}**", escaped(section.lead.as_str())));
+    match section.findings() {
+        [] => line(out, &format!("**{}**", escaped(section.lead.as_str()))),
+        findings => findings.iter().for_each(|of| list(of, out)),
+    }
     line(out, "");
     for block in &section.blocks {
         match block {
             Block::Strip(strip) => {
                 let word = strip.severity.word();
-                line(out, &format!("- **{word}**: {}", escaped(strip.sentence.as_str())));
+                let mut clauses = clauses(strip.sentence.as_str()).into_iter();
+                let first = clauses.next().unwrap_or_default();
+                line(out, &format!("- **{word}**: {}", escaped(first)));
+                for clause in clauses {
+                    line(out, &format!("  - {}", escaped(clause)));
+                }
                 if let Some(detail) = &strip.detail {
                     line(out, &format!("  {}", escaped(detail.as_str())));
                 }
@@ -62,6 +71,19 @@ fn verdict(section: &Section, out: &mut String) {
             _ => {}
         }
     }
+}
+
+/// What is wrong, or worth a look, a line each.
+fn list(of: &Findings, out: &mut String) {
+    line(out, &format!("**{}**", escaped(of.title.as_str())));
+    line(out, "");
+    for (said, _) in &of.said {
+        line(out, &format!("- **{}**", escaped(said.as_str())));
+    }
+    if of.more > 0 {
+        line(out, &format!("- and {} more", of.more));
+    }
+    line(out, "");
 }
 
 fn brief(section: &Section, out: &mut String) {

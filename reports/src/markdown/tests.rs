@@ -11,11 +11,32 @@ fn it_has_the_verdict_and_the_stages() {
     let text = built();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "## Postmortem of &lt;b&gt;incident.nmb");
-    let lead = "**Something is wrong: 2 packets were dropped in this host for reason 70 at 0xffffffff81000000 on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0). \
-                Worth a look: 1204 events were lost (0.120 % of all); of received packets not all is known; sent segments took up to 202.15 ms \
-                to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window; and 1 more.**";
-    assert!(lines.contains(&lead), "{text}");
-    assert_eq!(lines.iter().filter(|l| l.starts_with("- **")).count(), 9, "{text}");
+    let at = lines.iter().position(|l| *l == "**Something is wrong**").unwrap();
+    let lead = [
+        "",
+        "- **2 packets were dropped in this host for reason 70 at 0xffffffff81000000 on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0)**",
+        "",
+        "**Worth a look**",
+        "",
+        "- **1204 events were lost (0.120 % of all)**",
+        "- **of received packets not all is known**",
+        "- **sent segments took up to 202.15 ms to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window**",
+        "- and 1 more",
+        "",
+    ];
+    assert_eq!(lines[at + 1..at + 1 + lead.len()], lead, "{text}");
+    let of_nine = |l: &&&str| {
+        ["good", "info", "look", "bad", "unknown"]
+            .iter()
+            .any(|w| l.starts_with(&format!("- **{w}**: ")))
+    };
+    assert_eq!(lines.iter().filter(of_nine).count(), 9, "{text}");
+    // What a sentence says behind its first clause stands under it.
+    let retransmitted = lines
+        .iter()
+        .position(|l| l.starts_with("- **look**: ") && l.contains("were sent again"))
+        .unwrap();
+    assert!(lines[retransmitted + 1].starts_with("  - most ("), "{text}");
     assert!(
         text.contains("- Events lost: 1 204 (0.12 % of all events); Coverage: 97.5 %"),
         "{text}"

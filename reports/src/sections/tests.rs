@@ -145,24 +145,33 @@ fn hostile_names_of_a_recording_stay_text() {
 #[test]
 fn the_terminal_gets_the_nine_lines() {
     let facts = fixture::facts();
-    let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None);
-    let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 12, "title, subtitle, first sentence, nine lines:\n{shown}");
+    let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None, None);
+    let all: Vec<&str> = shown.lines().collect();
+    assert_eq!(all[2], "Something is wrong:");
+    assert!(all[3].starts_with("  - 2 packets were dropped"), "{shown}");
+    assert_eq!(all[4], "Worth a look:");
+    assert_eq!(all[8], "  - and 1 more");
+    // Clauses behind the first of a line are under it.
+    let lines: Vec<&str> = all.iter().copied().filter(|l| !l.starts_with(' ')).collect();
+    assert_eq!(lines.len(), 13, "title, subtitle, two headings, nine lines:\n{shown}");
     assert!(lines[0].starts_with("Postmortem of <b>incident.nmb"));
-    assert!(lines[2].starts_with("Something is wrong: 2 packets were dropped"));
     assert!(lines[1].contains("host db-17 · Linux 6.18.5 · x86_64 · 2 CPUs · 10.0\u{202f}s · from "));
     assert!(
-        lines[3].starts_with("look     Mind that 1204 events were lost"),
+        lines[4].starts_with("look     Mind that 1204 events were lost"),
         "{}",
-        lines[3]
+        lines[4]
     );
     assert!(
-        lines[8].starts_with("look     Sent TCP segments were acknowledged p50 ")
-            && lines[8].contains("by its congestion window"),
+        lines[9].starts_with("look     Sent TCP segments were acknowledged p50 "),
         "{}",
-        lines[8]
+        lines[9]
     );
-    assert!(lines[9].starts_with("bad      2 packets were dropped"), "{}", lines[9]);
+    assert!(shown.contains("\n         - most held of all "), "{shown}");
+    assert!(
+        lines[10].starts_with("bad      2 packets were dropped"),
+        "{}",
+        lines[10]
+    );
 }
 
 /// Of joined recordings no file alone has the ids.

@@ -1,11 +1,12 @@
-//! The verdict for a terminal: the first sentence of the section `verdict`, its strips, a line each, and the paths written.
+//! The verdict for a terminal: the first sentence of the section `verdict` in its parts, its strips, a line for each clause, and the paths written.
 //!
 //! Colours are the caller's decision (a terminal, `NO_COLOR`); nothing is printed here. Text is clean already (no escape sequence from
 //! a recording reaches the terminal: see [`crate::clean`]).
 
 use std::path::PathBuf;
 
-use crate::document::{Block, Document, Severity, Strip};
+use crate::clauses::clauses;
+use crate::document::{Block, Document, Findings, Severity, Strip};
 use crate::sections;
 
 /// Whether ANSI colours are wanted.
@@ -20,12 +21,16 @@ pub enum Colors {
 const RESET: &str = "\x1b[0m";
 const BOLD: &str = "\x1b[1m";
 const FAINT: &str = "\x1b[2m";
+/// Narrower terminals break lines themselves.
+const LEAST_WIDTH: usize = 40;
+/// Colours, and the columns that there are.
+type Look = (Colors, Option<usize>);
 /// Width of the word before a sentence.
 const WORD: usize = 8;
 
-/// Title, the verdict's first sentence and strips, and the paths.
+/// Title, the verdict's first sentence and strips, and the paths. Lines are broken where they are longer than `width`.
 #[must_use]
-pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String {
+pub fn text(document: &Document, written: &[PathBuf], colors: Colors, width: Option<usize>) -> String {
     let mut out = String::new();
     line(&mut out, &paint(document.title.as_str(), BOLD, colors));
     if !document.subtitle.is_empty() {
@@ -35,12 +40,12 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String 
         .sections
         .iter()
         .filter(|section| section.id == sections::verdict::ID);
-    for lead in verdict
-        .clone()
-        .map(|section| &section.lead)
-        .filter(|lead| !lead.is_empty())
-    {
-        line(&mut out, &paint(lead.as_str(), BOLD, colors));
+    for section in verdict.clone() {
+        match section.findings() {
+            [] if section.lead.is_empty() => {}
+            [] => wrapped(&mut out, &paint(section.lead.as_str(), BOLD, colors), "", "", width),
+            findings => findings_lines(&mut out, findings, (colors, width)),
+        }
     }
     let strips = verdict
         .flat_map(|section| &section.blocks)
@@ -49,7 +54,7 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String 
             _ => None,
         });
     for strip in strips {
-        strip_lines(&mut out, strip, colors);
+        strip_lines(&mut out, strip, (colors, width));
     }
     for path in written {
         line(
@@ -60,15 +65,44 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors) -> String 
     out
 }
 
-fn strip_lines(out: &mut String, strip: &Strip, colors: Colors) {
-    let word = paint(&pad(strip.severity.word()), ansi(strip.severity), colors);
-    line(out, &format!("{word} {}", strip.sentence));
-    if let Some(detail) = &strip.detail {
-        line(
-            out,
-            &format!("{} {}", " ".repeat(WORD), paint(detail.as_str(), FAINT, colors)),
-        );
+fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look) {
+    for of in findings {
+        let title = paint(of.title.as_str(), ansi(of.severity), colors);
+        line(out, &format!("{title}:"));
+        for (said, _) in &of.said {
+            wrapped(out, &paint(said.as_str(), BOLD, colors), "  - ", "    ", width);
+        }
+        if of.more > 0 {
+            line(out, &format!("  - and {} more", of.more));
+        }
     }
+}
+
+fn strip_lines(out: &mut String, strip: &Strip, (colors, width): Look) {
+    let word = format!("{} ", paint(&pad(strip.severity.word()), ansi(strip.severity), colors));
+    let under = " ".repeat(WORD + 1);
+    let part = format!("{under}- ");
+    let mut clauses = clauses(strip.sentence.as_str()).into_iter();
+    wrapped(out, clauses.next().unwrap_or_default(), &word, &under, width);
+    for clause in clauses {
+        wrapped(out, clause, &part, &format!("{under}  "), width);
+    }
+    if let Some(detail) = &strip.detail {
+        wrapped(out, &paint(detail.as_str(), FAINT, colors), &under, &under, width);
+    }
+}
+
+/// A line, broken at spaces where it is longer than `width`; `under` begins those behind the first.
+fn wrapped(out: &mut String, text: &str, first: &str, under: &str, width: Option<usize>) {
+    let Some(width) = width.filter(|w| *w >= LEAST_WIDTH) else {
+        line(out, &format!("{first}{text}"));
+        return;
+    };
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(under)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    line(out, &textwrap::fill(text, options));
 }
 
 fn line(out: &mut String, text: &str) {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::document::Section;
+use crate::document::{Findings, Section};
 use crate::layout;
 
 #[test]
@@ -30,8 +30,11 @@ fn strips_and_paths_one_per_line() {
         input: None,
     };
     let expected = "incident.nmb\n30.0 s\nWorth a look: readers.\nbad      Readers are late.\n         n = 12\ngood     No loss.\nwrote    report.html\n";
-    assert_eq!(text(&document, &[PathBuf::from("report.html")], Colors::None), expected);
-    let colored = text(&document, &[], Colors::Ansi);
+    assert_eq!(
+        text(&document, &[PathBuf::from("report.html")], Colors::None, None),
+        expected
+    );
+    let colored = text(&document, &[], Colors::Ansi, None);
     assert!(
         colored.contains("\x1b[1;31mbad     \x1b[0m Readers are late.\n"),
         "{colored:?}"
@@ -61,8 +64,50 @@ fn no_escape_sequence_of_a_name_reaches_the_terminal() {
         },
         &[],
         Colors::None,
+        None,
     );
     assert!(shown.contains("gpj.exe"), "the hostile strip is in it");
     assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
     assert!(!shown.contains('\u{202e}'));
+}
+
+#[test]
+fn long_lines_are_broken_under_their_word() {
+    let strip = Strip {
+        severity: Severity::Bad,
+        sentence: "10 packets were dropped (a; b) on rb; 64 % of it by one; 2 more.".into(),
+        detail: None,
+        see: None,
+    };
+    let found = Findings {
+        severity: Severity::Bad,
+        title: "Something is wrong".into(),
+        said: vec![("10 packets were dropped in this host at rb".into(), Some("drops"))],
+        more: 2,
+    };
+    let document = Document {
+        title: "a".into(),
+        sections: vec![Section {
+            id: "verdict",
+            title: "Verdict".into(),
+            lead: "Something is wrong: 10 packets.".into(),
+            blocks: vec![Block::Findings(vec![found]), Block::Strip(strip)],
+        }],
+        ..Document::default()
+    };
+    let narrow = "a\nSomething is wrong:\n  - 10 packets were dropped in this host\n    at rb\n  - and 2 more\n\
+                  bad      10 packets were dropped (a; b) on\n         rb\n         - 64 % of it by one\n         - 2 more\n";
+    assert_eq!(text(&document, &[], Colors::None, Some(42)), narrow);
+    // Colours take no columns.
+    let bare = |t: String| {
+        ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"]
+            .iter()
+            .fold(t, |t, s| t.replace(s, ""))
+    };
+    assert_eq!(bare(text(&document, &[], Colors::Ansi, Some(42))), narrow);
+    let wide = "a\nSomething is wrong:\n  - 10 packets were dropped in this host at rb\n  - and 2 more\n\
+                bad      10 packets were dropped (a; b) on rb\n         - 64 % of it by one\n         - 2 more\n";
+    for none in [None, Some(1), Some(39)] {
+        assert_eq!(text(&document, &[], Colors::None, none), wide);
+    }
 }

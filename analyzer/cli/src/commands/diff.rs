@@ -10,6 +10,7 @@ use netmortem_reports::{Colors, diff, html, text, write_pngs};
 
 use crate::args::Global;
 use crate::failure::failure;
+use crate::terminal::stderr_width;
 use crate::{Outcome, input, output};
 
 const EXAMPLES: &str = "\
@@ -176,7 +177,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         true => Colors::Ansi,
         false => Colors::None,
     };
-    let mut said = text(&document, &written, colors);
+    let mut said = text(&document, &written, colors, stderr_width());
     said.push_str(&diff::terminal(&of, colors));
     for rule in &failed {
         said.push_str(&format!("failed   {rule}\n"));

@@ -9,6 +9,7 @@ use netmortem_analyzer::{Facts, Told};
 use netmortem_reports::{Colors, html, markdown, sections, text, write_pngs};
 
 use crate::args::Global;
+use crate::terminal::stderr_width;
 use crate::{Outcome, input, output};
 
 const EXAMPLES: &str = "\
@@ -109,7 +110,8 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     } else {
         Colors::None
     };
-    err.lock().write_all(text(&document, &written, colors).as_bytes())?;
+    err.lock()
+        .write_all(text(&document, &written, colors, stderr_width()).as_bytes())?;
     Ok(Outcome::Done)
 }
 

@@ -150,7 +150,7 @@ fn a_slice_of_a_flow_says_what_was_cut() {
         assert!(text.contains(&kept), "{text}");
     }
     for text in [&terminal, &summary, &first] {
-        assert!(text.contains("A slice of a recording, not all of it."), "{text}");
+        assert!(text.contains("A slice of a recording, not all of it"), "{text}");
     }
     let facts: Value = serde_json::from_slice(&std::fs::read(facts).unwrap()).unwrap();
     assert!(facts["quality"]["told"]["slice"][0].as_str().unwrap().contains(&kept));

@@ -10,7 +10,7 @@ mod top;
 
 use netmortem_analyzer::analyses::verdict::{Line, Tone};
 
-use crate::document::{Block, Section, Severity, Strip};
+use crate::document::{Block, Findings, Section, Severity, Strip};
 use crate::sections::Input;
 use crate::sections::quality::told;
 
@@ -33,7 +33,8 @@ pub fn section(input: &Input<'_>) -> Section {
     };
     let (quality, others): (Vec<&Line>, Vec<&Line>) =
         input.answers.verdict.iter().partition(|line| line.subject == "quality");
-    let mut blocks = top::trigger(input);
+    let mut blocks = findings(&input.answers.verdict);
+    blocks.extend(top::trigger(input));
     blocks.push(top::origin(&input.facts.capture));
     blocks.extend(quality.into_iter().map(strip));
     blocks.extend(told::strips(&input.answers.quality.told, told::FIRST_PAGE));
@@ -48,19 +49,47 @@ pub fn section(input: &Input<'_>) -> Section {
     }
 }
 
-/// The first sentence: what is wrong, then what is worth a look, in the words of their lines, causes that have a name before others,
-/// what nobody waited for behind them.
+/// Lines of a tone in the order in which they are said: causes that have a name before others, what nobody waited for behind them.
+/// The first [`SAID`], and how many more there are.
+fn said(verdict: &[Line], tone: Tone) -> (Vec<&Line>, usize) {
+    let of = verdict
+        .iter()
+        .filter(|line| line.tone == tone && !line.headline.is_empty());
+    let mut of: Vec<&Line> = of.collect();
+    of.sort_by_key(|line| (!line.names_cause, line.minor));
+    let more = of.len().saturating_sub(SAID);
+    of.truncate(SAID);
+    (of, more)
+}
+
+/// The first sentence in parts.
+fn findings(verdict: &[Line]) -> Vec<Block> {
+    let part = |(tone, title): (Tone, &str)| {
+        let (said, more) = said(verdict, tone);
+        (!said.is_empty()).then(|| Findings {
+            severity: severity(tone),
+            title: title.into(),
+            said: said
+                .iter()
+                .map(|line| (line.headline.as_str().into(), see(line.subject)))
+                .collect(),
+            more,
+        })
+    };
+    let parts = [(Tone::Bad, "Something is wrong"), (Tone::Notice, "Worth a look")];
+    let parts: Vec<Findings> = parts.into_iter().filter_map(part).collect();
+    match parts.is_empty() {
+        true => vec![],
+        false => vec![Block::Findings(parts)],
+    }
+}
+
+/// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
 fn lead(verdict: &[Line]) -> String {
     let words = |tone: Tone| {
-        let of = verdict
-            .iter()
-            .filter(|line| line.tone == tone && !line.headline.is_empty());
-        let rank = |line: &&Line| (!line.names_cause, line.minor);
-        let mut of: Vec<&Line> = of.collect();
-        of.sort_by_key(rank);
-        let all: Vec<&str> = of.iter().map(|line| line.headline.as_str()).collect();
-        let (said, more) = all.split_at(all.len().min(SAID));
-        match more.len() {
+        let (said, more) = said(verdict, tone);
+        let said: Vec<&str> = said.iter().map(|line| line.headline.as_str()).collect();
+        match more {
             0 => said.join("; "),
             n => format!("{}; and {n} more", said.join("; ")),
         }

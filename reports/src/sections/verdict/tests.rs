@@ -107,7 +107,7 @@ fn first_page(facts: &netmortem_analyzer::Facts) -> Section {
 #[test]
 fn the_first_page_says_where_the_recording_is_from_and_how_good_it_is() {
     let section = first_page(&fixture::facts());
-    let Some(Block::KeyValues(pairs)) = section.blocks.first() else {
+    let [Block::Findings(_), Block::KeyValues(pairs), ..] = section.blocks.as_slice() else {
         panic!("{:?}", section.blocks.first())
     };
     let pairs: Vec<String> = pairs
@@ -180,7 +180,7 @@ fn the_trigger_of_a_flight_recorder_is_said_first() {
     }))
     .unwrap();
     let section = first_page(&facts);
-    let Some(Block::Strip(strip)) = section.blocks.first() else {
+    let [Block::Findings(_), Block::Strip(strip), ..] = section.blocks.as_slice() else {
         panic!("{:?}", section.blocks.first())
     };
     let plain = |text: &str| text.replace('\u{202f}', " ");
@@ -194,7 +194,7 @@ fn the_trigger_of_a_flight_recorder_is_said_first() {
         "{detail}"
     );
     assert!(detail.contains("Recorded: 6.50 s before, 3.50 s after."), "{detail}");
-    let Some(Block::Details { blocks, .. }) = section.blocks.get(1) else {
+    let Some(Block::Details { blocks, .. }) = section.blocks.get(2) else {
         panic!("no evidence")
     };
     assert!(matches!(&blocks[..], [Block::List(lines)] if lines[0].as_str().contains("+240")));
@@ -218,4 +218,15 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
     ];
     let expect = "Something is wrong: a loss. Worth a look: no window scaling; a late reader; a reset.";
     assert_eq!(lead(&verdict), expect);
+    // The same in parts.
+    let parts = findings(&verdict);
+    let [Block::Findings(parts)] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
+    let said = |f: &Findings| f.said.iter().map(|(t, _)| t.to_string()).collect::<Vec<_>>();
+    let of: Vec<(Severity, Vec<String>, usize)> = parts.iter().map(|f| (f.severity, said(f), f.more)).collect();
+    let all = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+    let look = all(&["no window scaling", "a late reader", "a reset"]);
+    assert_eq!(of, [(Severity::Bad, all(&["a loss"]), 0), (Severity::Notice, look, 0)]);
+    assert!(findings(&[line(Tone::Ok, false, false, "")]).is_empty());
 }

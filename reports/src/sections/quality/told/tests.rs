@@ -27,10 +27,12 @@ fn what_a_recording_says_of_itself_is_on_the_first_page() {
     let answers = netmortem_analyzer::analyses::answer_told(&facts, told());
     assert!(answers.verdict[0].sentence.starts_with("A slice of a recording"));
     let document = document(&facts, &answers);
-    let terminal = text(&document, &[], Colors::None);
+    let terminal = text(&document, &[], Colors::None, None);
     let cut = "This is a cut from a.nmb to flow :9: 5 of 7 events kept; <b>2</b>\\x1b[31m.";
-    assert!(terminal.contains(cut), "{terminal}");
-    let joined = "d.pcap (device va) was joined: 4 packets, 0 matched with events of the kernel, 4 not (0 because several events fit, 4 because none does); 1 part of it could not be read.";
+    let broken = cut.replace("; ", "\n         - ");
+    let broken = broken.trim_end_matches('.');
+    assert!(terminal.contains(broken), "{terminal}");
+    let joined = "d.pcap (device va) was joined: 4 packets, 0 matched with events of the kernel, 4 not (0 because several events fit, 4 because none does)\n         - 1 part of it could not be read\n";
     assert!(terminal.contains(joined), "{terminal}");
     assert!(
         terminal.contains("None of the 4 packets of d.pcap fits an event"),
@@ -39,11 +41,11 @@ fn what_a_recording_says_of_itself_is_on_the_first_page() {
     assert!(terminal.contains("pseudonyms & \\u{202e}so on"), "{terminal}");
     let summary = markdown(&document);
     assert!(
-        summary.contains("flow :9: 5 of 7 events kept; &lt;b&gt;2&lt;/b&gt;"),
+        summary.contains("flow :9: 5 of 7 events kept\n  - &lt;b&gt;2&lt;/b&gt;"),
         "{summary}"
     );
     let page = html(&document);
-    assert!(page.contains("5 of 7 events kept; &lt;b&gt;2&lt;/b&gt;"));
+    assert!(page.contains("5 of 7 events kept") && page.contains("<li>&lt;b&gt;2&lt;/b&gt;"));
     assert!(!page.contains("<b>2</b>") && !page.contains('\u{1b}') && !page.contains('\u{202e}'));
     // In the section on quality, too.
     let section = document.sections.iter().find(|s| s.id == "quality").unwrap();
