@@ -53,7 +53,8 @@ pub struct Transmit {
     pub acked: u64,
     /// Not acknowledged when the recording ended.
     pub open: u64,
-    /// The longest that one of them is known to have been under way, ns.
+    /// The longest that one of them is known to have been under way since it was first queued on its device, ns. What it waited for before
+    /// that, in the write queue, is no ACK.
     pub open_at_least_ns: Option<i64>,
     /// TCP segments with payload in no percentile, by why: `censored_start`, `censored_end`, `loss`; and `not_solid`, those in
     /// the percentiles of all but not in the solid ones. Causes that excluded nothing are not there.
@@ -185,7 +186,9 @@ impl Counts {
             if r.end == TxEnd::Open {
                 counts.open += 1;
                 // Less is written as 0: that it was open for at least no time says nothing.
-                let bound = r.at_least_ns.filter(|ns| *ns >= LEAST_BOUND_NS);
+                let before = r.t_sched_ns.saturating_sub(r.start_ns).max(0);
+                let bound = r.at_least_ns.map(|ns| ns.saturating_sub(before));
+                let bound = bound.filter(|ns| *ns >= LEAST_BOUND_NS);
                 counts.open_at_least_ns = counts.open_at_least_ns.max(bound);
             }
             let why = match r.censored {

@@ -210,6 +210,10 @@ fn what_is_only_bounded_is_in_no_percentile() {
     let excluded: Vec<_> = t.excluded.into_iter().collect();
     assert_eq!(excluded, [("censored_end", 1), ("censored_start", 1), ("loss", 1)]);
     assert_eq!((t.open, t.open_at_least_ns), (1, Some(500)));
+    // 300 ns of it in the write queue, for its window: no ACK was to be had for it then.
+    f.tx[3].t_sched_ns = f.tx[3].start_ns + 300;
+    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    assert_eq!(t.open_at_least_ns, Some(200));
 }
 
 /// A time that does not start at the send call is not said to.

@@ -239,7 +239,10 @@ pub(super) fn headline(t: &Transmit) -> String {
     });
     let stuck = t.open_at_least_ns.filter(|ns| *ns >= OPEN_NOTICE_NS);
     let stuck = stuck.map_or_else(String::new, |ns| {
-        format!("; one has had none for at least {}", duration(ns))
+        format!(
+            "; one has had none for at least {} since it was queued on its device",
+            duration(ns)
+        )
     });
     let queue = longest(t).map_or_else(String::new, |q| {
         format!(
@@ -321,7 +324,10 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     let open = match (t.open, t.open_at_least_ns) {
         (0, _) => String::new(),
         (n, None) => format!("; {n} not acknowledged at the end"),
-        (n, Some(ns)) => format!("; {n} not acknowledged at the end, one for at least {}", duration(ns)),
+        (n, Some(ns)) => format!(
+            "; {n} not acknowledged at the end, one at least {} after it was queued on its device",
+            duration(ns)
+        ),
     };
     let (held, by) = held_by_sender(t, sure);
     // Then no wait of the sender's has a name.
