@@ -3,7 +3,7 @@
 //!
 //! Needs the views `turnarounds`, `responses`, `connections`, `tcp_states`, `tcp_samples`, `tx`. A socket whose reads were readable before
 //! the send in front of them in more than [`OVERLAP_SHARE`] of its turns sends and receives at once (pipelining, two streams):
-//! its turns are counted and no more. So is what a client does between an answer and its next request: that is nobody's wait.
+//! its turns are counted and no more. What a client does between an answer and its next request is nobody's wait: it is kept by thread (`askers`).
 //! The server is who did not open the connection; where that was not seen, who has the lower port.
 //! Limits: requests of a multiplexed stream are not told apart, and a worker that answers is tied to its request by order alone.
 
@@ -15,17 +15,23 @@ use crate::stat::Distribution;
 
 mod parts;
 mod pools;
+mod servers;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod unanswered;
+mod waited;
 mod way;
 
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
+pub use servers::{Server, Slow};
 pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
+pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
+pub use waited::Waited;
 pub use way::Place;
 pub(crate) use way::filled_by;
 
@@ -51,6 +57,12 @@ pub struct Application {
     pub answered: Option<Answered>,
     /// Clients: requests and how long their answer took.
     pub awaited: Option<Awaited>,
+    /// Servers as clients of this host saw them, most time first.
+    pub servers: Vec<Server>,
+    /// Threads of servers that answered requests of several connections, most time first.
+    pub serving: Vec<Serving>,
+    /// Threads of clients, most time between an answer and the next request first.
+    pub askers: Vec<Asker>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
     /// Slowest turnarounds of servers.
@@ -141,11 +153,15 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         return Outcome::Unknown(vec![Reason { subject, because }]);
     }
     let all = sockets::sockets(facts);
+    let waits = waited::Waits::of(facts, &all);
     let mut out = Application {
         both_ways: all.iter().filter(|s| !s.in_turns).count() as u64,
         one_way: facts.connections.len().saturating_sub(all.len()) as u64,
-        answered: pools::answered(&all),
+        answered: pools::answered(&all, &waits),
         awaited: pools::awaited(facts, &all),
+        servers: servers::servers(facts, &all, &waits),
+        serving: threads::serving(facts, &all),
+        askers: threads::askers(&all),
         unanswered: unanswered::unanswered(facts, &all),
         ..Application::default()
     };

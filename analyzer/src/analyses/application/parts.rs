@@ -10,6 +10,18 @@ use crate::reconstruct::thread::{STOPPED, TRACED, UNRECORDED};
 /// Share of a sleep's time that one thread must have ended to be named.
 const MOSTLY: f64 = 0.5;
 
+/// Names with which threads of the kernel begin that wake sleepers.
+const KERNEL_THREADS: [&str; 8] = [
+    "kworker",
+    "ksoftirqd",
+    "jbd2",
+    "kswapd",
+    "rcu",
+    "migration",
+    "irq/",
+    "nvme",
+];
+
 /// One way to spend time.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Part {
@@ -126,12 +138,24 @@ impl Part {
         let by = self.woken_by.as_ref();
         by.map_or_else(String::new, |who| format!(", woken by {who}"))
     }
+    /// Programs wait in no recorded call for one another by futex; kernel threads end waits for disks and pages, too.
+    fn by_a_thread(&self) -> bool {
+        let who = self.woken_by.as_deref().map(|w| w.trim_start_matches("threads named "));
+        who.is_some_and(|w| !w.starts_with("thread ") && !KERNEL_THREADS.iter().any(|k| w.starts_with(k)))
+    }
+    /// Its thread waited for another one of a program, as on a lock.
+    pub fn lock(&self) -> bool {
+        self.state == "asleep_in" && self.call.as_deref() == Some(UNRECORDED) && self.by_a_thread()
+    }
     /// As a person says it.
     pub fn words(&self) -> String {
         match (self.state, self.call.as_deref()) {
             ("running", _) => "running".into(),
             ("run_queue", _) => "waiting for a CPU".into(),
             ("wakeup", _) => "being woken".into(),
+            ("asleep_in", Some(UNRECORDED)) if self.by_a_thread() => {
+                "waiting for another thread (a lock or condition: futex)".into()
+            }
             ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
             ("asleep_in", Some(STOPPED)) => "stopped by a signal (SIGSTOP)".into(),
             ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),

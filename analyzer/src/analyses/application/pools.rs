@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::parts::{Part, Parts};
+use super::parts::Part;
 use super::sockets::{Role, Socket};
-use super::task;
+use super::waited::{Waited, Waits, doing};
 use super::way::{Place, place};
 use crate::Name;
 use crate::confidence::speak_for_all;
@@ -36,6 +36,8 @@ pub struct Answered {
     /// Who ran longest on their threads' CPUs while these waited for one, and its share of that wait; `swapper`: nobody; `None`: they did not
     /// wait, or it is not known.
     pub slowest_behind: Option<(String, f64)>,
+    /// What their threads waited for: another server's answer, or room to send on another connection.
+    pub slowest_waited: Option<Waited>,
 }
 
 /// Requests that clients of this host made.
@@ -72,7 +74,7 @@ pub struct Awaited {
 }
 
 /// The certain and strong ones, or all where these do not speak for all; whether they do; how many are less certain.
-fn solid<R>(mut all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
+pub(super) fn solid<R>(mut all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
     let (n, weak) = (all.len(), all.iter().filter(|r| !is(r)).count());
     let solid = speak_for_all((n - weak) as u64, n as u64);
     if solid {
@@ -81,11 +83,11 @@ fn solid<R>(mut all: Vec<R>, is: impl Fn(&R) -> bool) -> (Vec<R>, bool, u64) {
     (all, solid, weak as u64)
 }
 
-fn slow(n: usize) -> usize {
+pub(super) fn slow(n: usize) -> usize {
     n.div_ceil(SLOW_ONE_IN)
 }
 
-pub(super) fn answered(sockets: &[Socket<'_>]) -> Option<Answered> {
+pub(super) fn answered(sockets: &[Socket<'_>], waits: &Waits<'_>) -> Option<Answered> {
     let servers = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
     let rows: Vec<&TurnaroundRow> = servers().flat_map(Socket::judged_turnarounds).collect();
     let (mut rows, solid, less_certain) = solid(rows, |r| r.confidence.is_solid());
@@ -93,32 +95,23 @@ pub(super) fn answered(sockets: &[Socket<'_>]) -> Option<Answered> {
         return None;
     }
     rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
-    let slowest = slow(rows.len());
-    let (mut parts, mut tasks): (Parts, FxHashMap<(Name, i32), i64>) = Default::default();
-    let mut whole = 0i64;
-    for r in rows.iter().take(slowest) {
-        parts.add(r);
-        whole = whole.saturating_add(r.total_ns());
-        let of = tasks.entry((r.sender, r.sender_pid)).or_insert(0);
-        *of = of.saturating_add(r.total_ns());
-    }
-    let most = tasks.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)));
+    let slowest = rows.get(..slow(rows.len())).unwrap_or_default();
+    let (slowest_parts, slowest_task) = doing(slowest);
     Some(Answered {
         connections: servers().filter(|s| s.judged_turnarounds().next().is_some()).count() as u64,
         turnaround: Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0),
         solid,
         less_certain,
-        slowest: slowest as u64,
-        slowest_behind: behind(rows.get(..slowest).unwrap_or_default()),
-        slowest_parts: parts.largest(),
-        slowest_task: most.map_or_else(Default::default, |((name, pid), ns)| {
-            (task(&name, pid), ns as f64 / whole.max(1) as f64)
-        }),
+        slowest: slowest.len() as u64,
+        slowest_behind: behind(slowest),
+        slowest_waited: waits.waited(slowest),
+        slowest_parts,
+        slowest_task,
     })
 }
 
 /// Who had the CPU while the threads of these were runnable.
-fn behind(slow: &[&TurnaroundRow]) -> Option<(String, f64)> {
+pub(super) fn behind(slow: &[&TurnaroundRow]) -> Option<(String, f64)> {
     let mut by: FxHashMap<Name, i64> = FxHashMap::default();
     let mut whole = 0i64;
     for t in slow {
@@ -194,7 +187,7 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
 
 /// What held the segments of these sends in this host before the device longest. Time until one was sent again is none of
 /// it: the request may have been there long before, and the ACK lost.
-fn held(facts: &Facts, sends: &FxHashMap<(ConnectionId, i64), ()>) -> Option<(&'static str, i64)> {
+pub(super) fn held(facts: &Facts, sends: &FxHashMap<(ConnectionId, i64), ()>) -> Option<(&'static str, i64)> {
     let rows = facts
         .tx
         .iter()

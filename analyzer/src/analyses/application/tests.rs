@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod turns;
 mod way;
 
 const MS: i64 = 1_000_000;

@@ -1,9 +1,9 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::sentences::{counted, duration, or_dash, stands_out, words};
+use super::turns::{acknowledged, by_server, causes, most_of_it, of_threads, runnable, subject, waited_for};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited, Unanswered};
-use crate::reconstruct::thread::IDLE;
+use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Unanswered, Waited};
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
@@ -11,8 +11,6 @@ const MOSTLY: f64 = 0.5;
 
 /// Share of the slowest requests' time from which what others did is said too.
 const OTHERS: f64 = 0.1;
-/// Of a thread that was runnable while its CPU ran the idle task. Inferred: no event says why it was not run.
-pub(super) const HELD_OFF: &str = "mostly while that CPU idled: throttled by a CPU quota, or moved (inferred)";
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
@@ -28,11 +26,23 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
             tone = Tone::Notice;
         }
     }
+    for said in of_threads(a) {
+        sentence = format!("{sentence} {}.", capital(&said));
+    }
+    if tone == Tone::Ok && !causes(a).is_empty() {
+        tone = Tone::Notice;
+    }
     if let Some(none) = unanswered(a) {
         sentence = format!("{sentence} {none}.");
         tone = Tone::Bad;
     }
     (tone, sentence)
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
 /// What answers took until they were complete, where that is much more than to their first byte.
@@ -88,8 +98,8 @@ fn answers(a: &Application) -> (Tone, String) {
     match (&a.answered, &a.awaited) {
         (None, None) => (Tone::Ok, without(a)),
         (Some(s), None) => (tone_of(&s.turnaround, no_cpu(s)), format!("{}{}.", took(s), inside(s))),
-        (s, Some(c)) if c.paired == 0 => alone(s.as_ref(), c),
-        (s, Some(c)) => both(s.as_ref(), c),
+        (s, Some(c)) if c.paired == 0 => alone(a, s.as_ref(), c),
+        (s, Some(c)) => both(a, s.as_ref(), c),
     }
 }
 
@@ -154,24 +164,37 @@ fn took(s: &Answered) -> String {
 }
 
 /// What the slowest requests' threads did.
-fn doing(s: &Answered) -> String {
-    let Some(most) = s.slowest_parts.first() else {
+fn slowest(s: &Answered) -> String {
+    let of = (s.slowest_parts.as_slice(), &s.slowest_task);
+    doing(of, s.slowest_behind.as_ref(), s.slowest_waited.as_ref(), s.slowest)
+}
+
+/// What threads did in so many turnarounds: the parts of these, who had most of it, behind whom, and for what they waited.
+pub(super) fn doing(
+    (parts, task): (&[Part], &(String, f64)),
+    behind: Option<&(String, f64)>,
+    waited: Option<&Waited>,
+    n: u64,
+) -> String {
+    let Some(most) = parts.first() else {
         return String::new();
     };
-    let who = match s.slowest_task.1 >= MOSTLY {
-        true => s.slowest_task.0.as_str(),
+    let who = match task.1 >= MOSTLY {
+        true => task.0.as_str(),
         false => "several threads",
     };
-    let behind = s
-        .slowest_behind
-        .as_ref()
-        .filter(|b| most.state == "run_queue" && b.1 >= MOSTLY);
-    let behind = behind.map_or_else(String::new, |(who, _)| match who.as_str() {
-        IDLE => format!(", {HELD_OFF}"),
-        who => format!(", mostly behind {who}"),
-    });
+    let behind = behind.filter(|b| most.state == "run_queue" && b.1 >= MOSTLY);
+    let (did, behind) = match behind {
+        Some((who, _)) => {
+            let (did, behind) = runnable(who, most.ns / n.max(1) as i64);
+            (did.to_owned(), behind)
+        }
+        None => (most.words(), String::new()),
+    };
+    let waited = waited.filter(|_| most.state == "asleep_in");
+    let waited = waited.map(waited_for).unwrap_or_default();
     // Those that waited for the one that is named first.
-    let others = s.slowest_parts.get(1).filter(|p| p.share >= OTHERS);
+    let others = parts.get(1).filter(|p| p.share >= OTHERS);
     let others = others.map_or_else(String::new, |p| {
         let share = p.share * 100.0;
         match p.woken_by.as_deref() == Some(who) {
@@ -180,15 +203,14 @@ fn doing(s: &Answered) -> String {
         }
     });
     format!(
-        "{who} {} {:.0} % of it{}{behind}{others}",
-        most.words(),
+        "{who} {did} {:.0} % of it{waited}{}{behind}{others}",
         most.share * 100.0,
         most.woken()
     )
 }
 
 fn inside(s: &Answered) -> String {
-    let doing = doing(s);
+    let doing = slowest(s);
     match doing.is_empty() {
         true => String::new(),
         false => format!(
@@ -199,7 +221,7 @@ fn inside(s: &Answered) -> String {
 }
 
 /// The client alone is in the recording.
-fn alone(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
+fn alone(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     let mut sentence = format!(
         "Answers came {}, {}{}) after the request was sent; how much of that was the peer's application is not in this recording{}",
         times(&c.response),
@@ -210,6 +232,9 @@ fn alone(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
             None => String::new(),
         }
     );
+    if let Some(acks) = acknowledged(a) {
+        sentence = format!("{sentence}; {acks}");
+    }
     let mut tone = tone_of(&c.response, false);
     if let Some(s) = s {
         sentence = format!("{sentence}. {}{}", took(s), inside(s));
@@ -228,11 +253,11 @@ fn held_before(c: &Awaited, way: i64) -> Option<String> {
     most.then(|| stage.replace('_', " "))
 }
 
-/// Where the longer of the two ways was, in words.
-fn on_the_way(c: &Awaited) -> Option<String> {
-    let p = c.slowest_place.as_ref()?;
+/// Where a way was, in words.
+pub(super) fn place_words(p: Option<&Place>) -> String {
+    let Some(p) = p else { return String::new() };
     let share = p.share * 100.0;
-    Some(match p.to.as_str() {
+    match p.to.as_str() {
         "" => {
             let kind = match p.qdisc.as_str() {
                 "" => String::new(),
@@ -244,7 +269,7 @@ fn on_the_way(c: &Awaited) -> Option<String> {
             format!(", {share:.0} % of it in the queue of {}{kind}{filled}", p.dev)
         }
         to => format!(", {share:.0} % of it between {} and {to}", p.dev),
-    })
+    }
 }
 
 /// What is worth a look, for the head of the page: whose time it was, where both ends tell.
@@ -256,16 +281,21 @@ pub(super) fn headline(a: &Application) -> String {
             or_dash(c.whole.p50_ns)
         )
     });
-    let said: Vec<String> = unanswered(a).into_iter().chain(parts).collect();
-    match said.is_empty() {
-        true => of_answers(a),
-        false => said.join("; "),
+    let mut said: Vec<String> = unanswered(a).into_iter().chain(parts).collect();
+    let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
+    said.extend(causes(a));
+    if said.is_empty() || answers_too {
+        said.push(of_answers(a));
     }
+    said.join("; ")
 }
 
 fn of_answers(a: &Application) -> String {
+    if let Some(said) = most_of_it(a) {
+        return said;
+    }
     let Some(c) = a.awaited.as_ref().filter(|c| c.paired > 0) else {
-        return words(&answers(a).1, 2);
+        return acknowledged(a).unwrap_or_else(|| words(&answers(a).1, 2));
     };
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
@@ -277,26 +307,27 @@ fn of_answers(a: &Application) -> String {
         n => format!("of the time of the slowest whose server's part is known (not of {n} others)"),
     };
     let whose = if theirs as f64 >= MOSTLY * whole {
-        let doing = a.answered.as_ref().map(doing).filter(|d| !d.is_empty());
+        let doing = a.answered.as_ref().map(slowest).filter(|d| !d.is_empty());
         let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
         format!("{:.1} % {of} in the server{doing}", share(theirs))
     } else if there >= back {
         let held = held_before(c, way).map(|stage| format!(", held before the device by {stage}"));
-        let held = held.or_else(|| on_the_way(c)).unwrap_or_default();
+        let held = held.unwrap_or_else(|| place_words(c.slowest_place.as_ref()));
         format!("{:.1} % {of} on the way there{held}", share(there))
     } else {
-        let place = on_the_way(c).unwrap_or_default();
+        let place = place_words(c.slowest_place.as_ref());
         format!("{:.1} % {of} on the way back{place}", share(back))
     };
-    format!(
-        "answers took p50 {}, max {}, {whose}",
+    let of_all = format!(
+        "answers took p50 {}, max {}",
         or_dash(c.response.p50_ns),
         or_dash(c.response.max_ns)
-    )
+    );
+    format!("{}, {whose}", subject(a, of_all))
 }
 
 /// Both ends are.
-fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
+fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
     let share = |ns: i64| ns as f64 / whole * 100.0;
@@ -311,9 +342,11 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
     );
+    let said: Vec<String> = by_server(a).into_iter().chain(most_of_it(a)).collect();
+    let head = said.iter().fold(head, |head, said| format!("{head}; {said}"));
     let slow = format!("of the slowest 1 % ({})", c.slowest);
     if theirs >= MOSTLY {
-        let doing = s.map(doing).filter(|d| !d.is_empty());
+        let doing = s.map(slowest).filter(|d| !d.is_empty());
         let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
         let sentence = format!(
             "{head}; {slow} {:.1} % of the time was the server's, between request readable and its send{doing}; the network and both stacks took {} of each.",
@@ -323,7 +356,7 @@ fn both(s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
     }
     let held = held_before(c, way).map(|stage| format!(", most of it held in this host before the device ({stage})"));
-    let place = held.or_else(|| on_the_way(c)).unwrap_or_default();
+    let place = held.unwrap_or_else(|| place_words(c.slowest_place.as_ref()));
     let there = c.slowest_there_ns >= c.slowest_back_ns;
     let (first, second) = if there {
         (place, String::new())

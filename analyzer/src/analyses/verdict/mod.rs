@@ -28,6 +28,7 @@ mod sent;
 mod sentences;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use sentences::{counted, duration};
 

@@ -1,9 +1,12 @@
 //! The verdict's line on received packets.
 
 use super::sentences::{counted, duration, less_certain, or_dash, pick, speak, stands_out};
+use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
+use crate::analyses::application::HELD_OFF_NS;
 use crate::analyses::receive::{Blamed, Receive};
 use crate::analyses::waits::StageTimes;
+use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
 use crate::reconstruct::thread::IDLE;
 
@@ -12,6 +15,9 @@ const NAMED: usize = 2;
 /// Share of a run queue's time from which its reader is told apart.
 const READER: f64 = 0.05;
 
+/// Share of a run queue's time while the CPU idled that makes it that.
+const MOSTLY: f64 = 0.5;
+
 /// The stage with most of the time of the units that the sentence speaks of, and its share.
 fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     let whole = pick(&r.total, sure).sum_ns;
@@ -19,6 +25,21 @@ fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     let top = stages.max_by_key(|s| pick(s, sure).sum_ns).filter(|_| whole > 0)?;
     let share = pick(top, sure).sum_ns as f64 / whole as f64;
     ((share * 100.0).round() >= 1.0).then_some((top, share))
+}
+
+/// What a stage means, and who had most of it; of a run queue in which readers stood for long while their CPU idled, that.
+fn meaning(r: &Receive, stage: &StageTimes) -> String {
+    let of = || r.blamed.iter().filter(|b| b.stage == stage.stage);
+    let idle = || of().filter(|b| b.part == Part::Idle.word() && stage.stage == Stage::RunQueue.name());
+    let (ns, units) = (sum(idle()), idle().map(|b| b.units).sum::<u64>());
+    let long = ns / units.max(1) as i64 >= HELD_OFF_NS && ns as f64 >= MOSTLY * sum(of()) as f64;
+    match long && ns > 0 {
+        true => {
+            let percent = ns as f64 * 100.0 / sum(of()).max(1) as f64;
+            format!("reader runnable but not run, in {percent:.0} % of it {HELD_OFF}")
+        }
+        false => format!("{}{}", stage.meaning, who(r, stage.stage)),
+    }
 }
 
 /// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; of a run queue
@@ -92,11 +113,10 @@ pub(super) fn headline(r: &Receive) -> String {
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
         (1.., Some((stage, share))) if slow(r) => format!(
-            "received packets took up to {} to their reader, {:.0} % of all that time: {}{}",
+            "received packets took up to {} to their reader, {:.0} % of all that time: {}",
             or_dash(total.max_ns),
             share * 100.0,
-            stage.meaning,
-            who(r, stage.stage)
+            meaning(r, stage)
         ),
         (1.., _) if !r.lacks.is_empty() => "of received packets not all is known".into(),
         (1.., _) if stuck(r) => format!(
@@ -151,12 +171,7 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     let total = pick(&r.total, sure);
     // Of the same units as the percentiles: `share` is of all, and the weak ones may be slow for another reason.
     let top = top(r, sure).map_or_else(String::new, |(s, share)| {
-        format!(
-            "; {:.0} % of that time: {}{}",
-            share * 100.0,
-            s.meaning,
-            who(r, s.stage)
-        )
+        format!("; {:.0} % of that time: {}", share * 100.0, meaning(r, s))
     });
     let weak = less_certain(&r.total, sure);
     let lacks = match r.lacks.is_empty() {

@@ -1,6 +1,7 @@
 mod absent;
 mod drops;
 mod requests;
+mod turns;
 
 use super::sentences::{self, duration};
 use super::{Line, Tone, received};

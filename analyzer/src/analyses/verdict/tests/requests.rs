@@ -5,9 +5,9 @@ use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::application::{application, headline};
 use crate::stat::Distribution;
 
-const MS: i64 = 1_000_000;
+pub(super) const MS: i64 = 1_000_000;
 
-fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answered {
+pub(super) fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answered {
     Answered {
         connections: 1,
         turnaround: Distribution::of(values, 0),
@@ -22,12 +22,13 @@ fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answer
             share: 0.998,
         }],
         slowest_task: ("python3/16879".into(), 1.0),
+        slowest_waited: None,
         slowest_behind: (state == "run_queue").then(|| ("sh".into(), 0.9)),
     }
 }
 
 /// Of the two slowest so much on the way there, so much in the application, and 40 us back.
-fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, i64)>) -> Awaited {
+pub(super) fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, i64)>) -> Awaited {
     let response = Distribution::of(values, 0);
     Awaited {
         slowest_place: None,
@@ -47,7 +48,7 @@ fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, 
     }
 }
 
-fn mostly_fast() -> Vec<i64> {
+pub(super) fn mostly_fast() -> Vec<i64> {
     (0..200).map(|n| if n < 3 { 150 * MS } else { 130_000 }).collect()
 }
 
@@ -146,7 +147,7 @@ fn who_held_the_slowest() {
     let first = "python3/16879 asleep in clock_nanosleep 100 % of it";
     assert_eq!(
         lock("python3/16879", 0.43),
-        format!("{first}; others asleep, in no recorded system call 43 %, woken by that one")
+        format!("{first}; others waiting for another thread (a lock or condition: futex) 43 %, woken by that one")
     );
     assert_eq!(lock("python3/16879", 0.09), first);
     assert_eq!(
@@ -158,7 +159,7 @@ fn who_held_the_slowest() {
     throttled.slowest_behind = Some(("swapper".into(), 0.9));
     assert_eq!(
         said(throttled),
-        "python3/16879 waiting for a CPU 100 % of it, mostly while that CPU idled: throttled by a CPU quota, or moved (inferred)"
+        "python3/16879 runnable but not run 100 % of it, mostly though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred)"
     );
 }
 

@@ -1,0 +1,232 @@
+//! Each server as clients of this host saw it: its answers, and where the time over their median is.
+//!
+//! An answer is slow when it took [`SLOW_TIMES`] the median of its server and [`SLOW_NS`] more, and is no far faster than the other slow ones. The slow ones are told apart by where most of each
+//! one's time was: in the server, on the way there, on the way back; or it is not known, when the server is not in the recording.
+//! Of those it is asked when their requests were acknowledged: the peer's host had them then.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::parts::Part;
+use super::pools::{behind, held, slow, solid};
+use super::sockets::{Role, Socket};
+use super::waited::{Spans, Waited, Waits, doing, server};
+use super::way::{Place, place};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::transmit::tables::TxKind;
+use crate::stat::{Distribution, nearest_rank};
+
+/// So many times its server's median takes an answer that is slow,
+pub const SLOW_TIMES: i64 = 3;
+/// and so much longer, ns.
+pub const SLOW_NS: i64 = 1_000_000;
+/// Of slow answers in one place those are left out that took less than this share of their median.
+const OF_THEM: f64 = 0.1;
+/// Servers kept: those whose answers took longest in all.
+pub const SERVERS: usize = 20;
+
+/// A server.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Server {
+    /// `address:port`, as its clients call it.
+    pub server: String,
+    /// Clients' sockets.
+    pub connections: u64,
+    /// Clients' threads that read its answers.
+    pub threads: u64,
+    /// Send to first byte readable.
+    pub response: Distribution,
+    /// Of these, whose turnaround at the server is in the recording.
+    pub paired: u64,
+    /// Share of the time from the first request to the last answer in which at least one was under way.
+    pub busy: f64,
+    /// Time by which answers took longer than their median, all in all, ns.
+    pub over_ns: i64,
+    /// Of it that of the slowest: one in a hundred, at least one.
+    pub slowest_over_ns: i64,
+    /// Slow answers by where most of their time was, most time over the median first.
+    pub slow: Vec<Slow>,
+}
+
+/// Slow answers of a server with most of their time in one place.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Slow {
+    /// `server`, `there`, `back`; `unknown`: the server is not in the recording, or its part is not known.
+    pub at: &'static str,
+    /// Answers.
+    pub n: u64,
+    /// Their median, ns.
+    pub p50_ns: i64,
+    /// The fastest and the slowest of them, ns.
+    pub min_ns: i64,
+    /// As said.
+    pub max_ns: i64,
+    /// Time by which they took longer than the server's median, ns.
+    pub over_ns: i64,
+    /// Share of their time that was there.
+    pub share: f64,
+    /// Of `server`: what its threads did, largest first.
+    pub parts: Vec<Part>,
+    /// Of `server`: task and thread with most of it, and its share.
+    pub task: (String, f64),
+    /// Of `server`: as `slowest_behind`.
+    pub behind: Option<(String, f64)>,
+    /// Of `server`: what they waited for.
+    pub waited: Option<Waited>,
+    /// Of `there`: what held the requests in this host longest, ns.
+    pub held: Option<(&'static str, i64)>,
+    /// Of `there` and `back`: where most of the way was.
+    pub place: Option<Place>,
+    /// Of `unknown`: requests that were acknowledged, all of them and sent once, in less than half of the time until the answer.
+    pub acked: u64,
+    /// The longest time until one of these was, ns.
+    pub acked_max_ns: Option<i64>,
+}
+
+type Answer<'f> = (i64, &'f ResponseRow);
+
+/// All of them, most time first.
+pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) -> Vec<Server> {
+    let mut by: BTreeMap<String, Vec<Answer<'_>>> = BTreeMap::new();
+    for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
+        let of = by.entry(server(facts, s.connection)).or_default();
+        of.extend(s.judged_responses());
+    }
+    let mut all: Vec<Server> = by
+        .into_iter()
+        .filter_map(|(name, rows)| of_server(facts, waits, name, rows))
+        .collect();
+    all.sort_by_key(|s| std::cmp::Reverse(s.response.sum_ns));
+    all.truncate(SERVERS);
+    all
+}
+
+fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<'_>>) -> Option<Server> {
+    let (mut rows, ..) = solid(rows, |r| r.1.confidence.is_solid());
+    rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
+    let response = Distribution::of(rows.iter().map(|r| r.0).collect(), 0);
+    let p50 = response.p50_ns?;
+    let over = |rows: &[Answer<'_>]| {
+        let over = rows.iter().map(|r| r.0.saturating_sub(p50).max(0));
+        over.fold(0i64, i64::saturating_add)
+    };
+    let ends = rows.iter().map(|(ns, r)| (r.send_ns, r.send_ns.saturating_add(*ns)));
+    let (first, last) = (ends.clone().map(|e| e.0).min()?, ends.clone().map(|e| e.1).max()?);
+    let under_way = Spans::of(ends.collect()).within(first, last);
+    let connections: FxHashSet<ConnectionId> = rows.iter().map(|r| r.1.connection).collect();
+    let threads: FxHashSet<i32> = rows.iter().map(|r| r.1.pid).collect();
+    let least = p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS));
+    let mut classes: BTreeMap<&'static str, Vec<Answer<'_>>> = BTreeMap::new();
+    for row in rows.iter().filter(|r| r.0 >= least) {
+        classes.entry(at(row.1)).or_default().push(*row);
+    }
+    let mut slow_ones: Vec<Slow> = classes
+        .into_iter()
+        .map(|(at, mut rows)| {
+            // From the slowest on.
+            let median = rows.get(rows.len() / 2).map_or(0, |r| r.0);
+            rows.retain(|r| r.0 as f64 >= OF_THEM * median as f64);
+            Slow {
+                over_ns: over(&rows),
+                ..class(facts, waits, at, &rows)
+            }
+        })
+        .collect();
+    slow_ones.sort_by_key(|s| std::cmp::Reverse(s.over_ns));
+    Some(Server {
+        server,
+        connections: connections.len() as u64,
+        threads: threads.len() as u64,
+        paired: rows.iter().filter(|r| r.1.peer.is_some()).count() as u64,
+        busy: under_way as f64 / last.saturating_sub(first).max(1) as f64,
+        over_ns: over(&rows),
+        slowest_over_ns: over(rows.get(..slow(rows.len())).unwrap_or_default()),
+        slow: slow_ones,
+        response,
+    })
+}
+
+/// Where most of it was.
+fn at(r: &ResponseRow) -> &'static str {
+    match r.peer {
+        None => "unknown",
+        Some(p) if p.turnaround_ns >= p.there_ns.max(p.back_ns) => "server",
+        Some(p) if p.there_ns >= p.back_ns => "there",
+        Some(_) => "back",
+    }
+}
+
+fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]) -> Slow {
+    let mut times: Vec<i64> = rows.iter().map(|r| r.0).collect();
+    let sum = |of: &dyn Fn(&Answer<'_>) -> i64| rows.iter().map(of).fold(0i64, i64::saturating_add);
+    let part = sum(&|(ns, r)| match (at, r.peer) {
+        ("server", Some(p)) => p.turnaround_ns,
+        ("there", Some(p)) => p.there_ns,
+        ("back", Some(p)) => p.back_ns,
+        _ => *ns,
+    });
+    let mut out = Slow {
+        at,
+        n: rows.len() as u64,
+        p50_ns: nearest_rank(&mut times, 50).unwrap_or(0),
+        min_ns: rows.last().map_or(0, |r| r.0),
+        max_ns: rows.first().map_or(0, |r| r.0),
+        over_ns: 0,
+        share: part as f64 / sum(&|r| r.0).max(1) as f64,
+        parts: vec![],
+        task: Default::default(),
+        behind: None,
+        waited: None,
+        held: None,
+        place: None,
+        acked: 0,
+        acked_max_ns: None,
+    };
+    let sends: FxHashMap<(ConnectionId, i64), ()> = rows.iter().map(|(_, r)| ((r.connection, r.send_ns), ())).collect();
+    match at {
+        "server" => {
+            let theirs: Vec<_> = rows.iter().filter_map(|(_, r)| waits.turnaround(r)).collect();
+            (out.parts, out.task) = doing(&theirs);
+            out.behind = behind(&theirs);
+            out.waited = waits.waited(&theirs);
+        }
+        "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),
+        _ => {
+            let ways = rows.iter().filter_map(|(_, r)| {
+                let p = r.peer?;
+                let ready = r.ready_ns?;
+                Some(match at {
+                    "there" => (p.connection, r.send_ns, r.send_ns.saturating_add(p.there_ns)),
+                    _ => (r.connection, ready.saturating_sub(p.back_ns), ready),
+                })
+            });
+            out.place = place(facts, &ways.collect::<Vec<_>>());
+            out.held = held(facts, &sends).filter(|_| at == "there");
+        }
+    }
+    out
+}
+
+/// How many of these requests the peer's host had acknowledged long before the answer came; and the longest time until it had.
+fn acked(facts: &Facts, rows: &[Answer<'_>]) -> (u64, Option<i64>) {
+    let mut at: FxHashMap<(ConnectionId, i64), Option<i64>> = rows
+        .iter()
+        .map(|(_, r)| ((r.connection, r.send_ns), Some(i64::MIN)))
+        .collect();
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+        let Some(last) = t.connection.and_then(|c| at.get_mut(&(c, t.start_ns))) else {
+            continue;
+        };
+        let once = t.t_ack_ns.filter(|_| t.retransmits == 0);
+        *last = last.zip(once).map(|(last, ack)| last.max(ack));
+    }
+    let took = rows.iter().filter_map(|(ns, r)| {
+        let ack = (*at.get(&(r.connection, r.send_ns))?).filter(|ack| *ack > r.send_ns)?;
+        let took = ack.saturating_sub(r.send_ns);
+        (took <= ns / 2).then_some(took)
+    });
+    let took: Vec<i64> = took.collect();
+    (took.len() as u64, took.into_iter().max())
+}

@@ -1,0 +1,287 @@
+//! What the line on requests and answers says of servers and threads one by one: where most of the time over the median is, who waited
+//! behind whom, and what those that ask did themselves.
+
+use super::application::{doing, place_words};
+use super::sentences::{counted, duration, or_dash};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS};
+use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Server, Serving, Slow, Waited};
+use crate::reconstruct::thread::IDLE;
+
+/// Share that makes time this one's.
+const MOSTLY: f64 = 0.5;
+/// Share of a server's time over the median from which slow answers of another place are said, too.
+const OTHERS: f64 = 0.05;
+/// Times by which medians of servers differ that one median does not speak for.
+const DIFFER: i64 = 2;
+/// Servers said one by one.
+const SERVERS: usize = 3;
+/// Share of the time in which a connection has a request under way, to be the one that others wait for.
+const BUSY: f64 = 0.9;
+/// Share of its time for which an asker was held off its CPU, worth a look, and that time, ns.
+const HELD_OFF_SHARE: f64 = 0.2;
+const HELD_OFF_LEAST_NS: i64 = 100_000_000;
+/// Of a thread that was runnable for long while its CPU ran the idle task. Inferred: no event says why it was not run.
+pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred)";
+
+fn share(part: i64, whole: i64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// The server with most time over its median.
+fn worst(a: &Application) -> Option<&Server> {
+    a.servers.iter().rev().max_by_key(|s| s.over_ns)
+}
+
+/// Its slow answers, where those of one place have most of that time and the slowest 1 % have not.
+fn larger(a: &Application) -> Option<(&Server, &Slow)> {
+    let s = worst(a).filter(|s| s.response.n >= APPLICATION_ROWS)?;
+    let first = s.slow.first().filter(|first| first.at != "unknown")?;
+    let most = share(first.over_ns, s.over_ns) >= MOSTLY && share(s.slowest_over_ns, s.over_ns) < MOSTLY;
+    most.then_some((s, first))
+}
+
+/// `99.9 % of it in the server: ...`
+fn place(s: &Slow) -> String {
+    let share = s.share * 100.0;
+    match s.at {
+        "server" => {
+            let doing = doing((&s.parts, &s.task), s.behind.as_ref(), s.waited.as_ref(), s.n);
+            let doing = if doing.is_empty() { doing } else { format!(": {doing}") };
+            format!("{share:.1} % of it in the server{doing}")
+        }
+        "there" => {
+            let held = s.held.filter(|h| share_of(h.1, s) >= MOSTLY);
+            let held = held.map(|h| format!(", held before the device by {}", h.0.replace('_', " ")));
+            let held = held.unwrap_or_else(|| place_words(s.place.as_ref()));
+            format!("{share:.1} % of it on the way there{held}")
+        }
+        _ => format!("{share:.1} % of it on the way back{}", place_words(s.place.as_ref())),
+    }
+}
+
+/// Of all the time of these answers.
+fn share_of(ns: i64, s: &Slow) -> f64 {
+    ns as f64 / (s.p50_ns.max(1) as f64 * s.n.max(1) as f64)
+}
+
+/// `55 of 223 answers of 10.9.2.2:7316 took p50 90.45 ms, ...; 4 others ...`
+pub(super) fn most_of_it(a: &Application) -> Option<String> {
+    let (s, first) = larger(a)?;
+    let others = s.slow.iter().skip(1);
+    let others = others.filter(|o| o.at != "unknown" && share(o.over_ns, s.over_ns) >= OTHERS);
+    let others: Vec<String> = others
+        .map(|o| {
+            let which = counted(o.n, "other", "others");
+            format!("; {which} p50 {}, {}", duration(o.p50_ns), place(o))
+        })
+        .collect();
+    Some(format!(
+        "{} of {} answers of {} took p50 {}, {}{}",
+        first.n,
+        s.response.n,
+        s.server,
+        duration(first.p50_ns),
+        place(first),
+        others.concat()
+    ))
+}
+
+/// Servers whose medians differ so that one does not speak for them: most time first.
+fn different(a: &Application) -> Vec<&Server> {
+    let of: Vec<&Server> = a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS).collect();
+    let p50 = || of.iter().filter_map(|s| s.response.p50_ns);
+    match (p50().min(), p50().max()) {
+        (Some(least), Some(most)) if most >= APPLICATION_NOTICE_NS && most >= least.max(1).saturating_mul(DIFFER) => of,
+        _ => vec![],
+    }
+}
+
+/// `10.9.1.1:7313 p50 39.62 ms (n 366), 10.9.2.2:7363 p50 8.28 ms (n 366)`
+pub(super) fn by_server(a: &Application) -> Option<String> {
+    let of = different(a);
+    let each = of
+        .iter()
+        .take(SERVERS)
+        .map(|s| format!("{} p50 {} (n {})", s.server, or_dash(s.response.p50_ns), s.response.n));
+    let each: Vec<String> = each.collect();
+    let more = match of.len().saturating_sub(SERVERS) {
+        0 => String::new(),
+        n => format!(" and {}", counted(n as u64, "more server", "more servers")),
+    };
+    (!each.is_empty()).then(|| format!("{}{more}", each.join(", ")))
+}
+
+/// `answers of 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, of all where one median speaks for them.
+pub(super) fn subject(a: &Application, of_all: String) -> String {
+    match different(a).first() {
+        Some(s) => format!(
+            "answers of {} took p50 {}, max {}",
+            s.server,
+            or_dash(s.response.p50_ns),
+            or_dash(s.response.max_ns)
+        ),
+        None => of_all,
+    }
+}
+
+/// The thread whose requests wait for it to finish others most of their time.
+fn queue(a: &Application) -> Option<&Serving> {
+    a.serving.iter().find(|s| {
+        let mean = s.behind_ns / s.requests.max(1) as i64;
+        s.requests >= APPLICATION_ROWS && share(s.behind_ns, s.turnaround_ns) >= MOSTLY && mean >= APPLICATION_NOTICE_NS
+    })
+}
+
+fn queue_words(s: &Serving) -> String {
+    let mean = |ns: i64| duration(ns / s.requests.max(1) as i64);
+    let serves = match s.connections == s.of {
+        true => format!("one thread serves all {} connections", s.of),
+        false => format!("it serves {} of {} connections", s.connections, s.of),
+    };
+    format!(
+        "requests to {} waited {} of {} (means of {}) for {} to finish others: {serves}",
+        s.server,
+        mean(s.behind_ns),
+        mean(s.turnaround_ns),
+        s.requests,
+        s.task
+    )
+}
+
+/// A server to which all requests go over one connection that threads share, while threads wait for one another.
+fn shared(a: &Application) -> Option<&Server> {
+    let waits = a.answered.as_ref().and_then(|s| s.slowest_parts.first());
+    waits.filter(|p| p.lock() && p.share >= MOSTLY)?;
+    a.servers
+        .iter()
+        .find(|s| s.connections == 1 && s.threads > 1 && s.busy >= BUSY && s.response.n >= APPLICATION_ROWS)
+}
+
+fn shared_words(a: &Application, s: &Server) -> String {
+    let waits = a.answered.as_ref().and_then(|s| s.slowest_parts.first());
+    let waits = waits.map_or_else(String::new, |p| {
+        let share = p.share * 100.0;
+        format!(
+            ", while the slowest turnarounds' threads were {} {share:.0} % of their time",
+            p.words()
+        )
+    });
+    let others = different(a).into_iter().find(|o| o.server != s.server);
+    let others = others.map_or_else(String::new, |o| {
+        let p50 = or_dash(o.response.p50_ns);
+        format!(
+            "; answers of {} took p50 {p50}, its own p50 {}",
+            o.server,
+            or_dash(s.response.p50_ns)
+        )
+    });
+    format!(
+        "all {} requests to {} went one after the other over one connection of {} threads, busy {:.0} % of the time{waits}{others}",
+        s.response.n,
+        s.server,
+        s.threads,
+        s.busy * 100.0
+    )
+}
+
+/// An asker that was held off its CPU for long.
+fn held_off(a: &Application) -> Option<&Asker> {
+    let most = a.askers.iter().rev().max_by_key(|a| a.held_off_ns)?;
+    let cycle = most.between_ns.saturating_add(most.awaiting_ns);
+    let long = most.held_off_ns >= HELD_OFF_LEAST_NS && share(most.held_off_ns, cycle) >= HELD_OFF_SHARE;
+    long.then_some(most)
+}
+
+/// What an asker did itself between answers and its next requests, where that is most of its time and not asleep.
+fn busy_itself(a: &Application) -> Option<String> {
+    let asker = a.askers.first().filter(|a| a.turns >= APPLICATION_ROWS)?;
+    let cycle = asker.between_ns.saturating_add(asker.awaiting_ns);
+    let most = asker.parts.first().filter(|p| share(p.ns, cycle) >= MOSTLY)?;
+    let did = match most.state {
+        "running" => "ran",
+        "run_queue" => "waited for a CPU",
+        _ => return None,
+    };
+    (most.ns >= HELD_OFF_LEAST_NS).then(|| {
+        format!(
+            "between answers and its next requests {} {did} for {} of the {} that both took",
+            asker.task,
+            duration(most.ns),
+            duration(cycle)
+        )
+    })
+}
+
+fn held_off_words(a: &Asker) -> String {
+    format!(
+        "between answers and its next requests {} was runnable but not run for {} of {}, {HELD_OFF}",
+        a.task,
+        duration(a.held_off_ns),
+        duration(a.between_ns)
+    )
+}
+
+/// Of requests whose server is not in the recording: when its host had the slow ones.
+pub(super) fn acknowledged(a: &Application) -> Option<String> {
+    let s = worst(a)?;
+    let slow = s.slow.first().filter(|slow| slow.at == "unknown" && s.paired == 0)?;
+    let within = slow
+        .acked_max_ns
+        .filter(|_| slow.acked as f64 >= MOSTLY * slow.n as f64)?;
+    let which = match slow.acked == slow.n {
+        true => "each of these requests was".to_owned(),
+        false => format!("{} of these requests were", slow.acked),
+    };
+    Some(format!(
+        "{} of {} answers of {} took p50 {}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host",
+        slow.n,
+        s.response.n,
+        s.server,
+        duration(slow.p50_ns),
+        duration(within)
+    ))
+}
+
+/// What is worth a look whatever single answers took.
+pub(super) fn causes(a: &Application) -> Vec<String> {
+    let queue = queue(a).map(queue_words);
+    let shared = shared(a).map(|s| shared_words(a, s));
+    let held = held_off(a).map(held_off_words);
+    [held, queue, shared].into_iter().flatten().collect()
+}
+
+/// Those, and what is no news for the head of a page.
+pub(super) fn of_threads(a: &Application) -> Vec<String> {
+    let mut all = causes(a);
+    if held_off(a).is_none() {
+        all.extend(busy_itself(a));
+    }
+    all
+}
+
+/// Who ran while threads were runnable, and how their wait is called then.
+pub(super) fn runnable(behind: &str, mean_ns: i64) -> (&'static str, String) {
+    match behind {
+        IDLE if mean_ns >= HELD_OFF_NS => ("runnable but not run", format!(", mostly {HELD_OFF}")),
+        IDLE => ("waiting for a CPU", ", mostly while that CPU idled".into()),
+        who => ("waiting for a CPU", format!(", mostly behind {who}")),
+    }
+}
+
+/// What threads waited for, behind the call that they slept in.
+pub(super) fn waited_for(w: &Waited) -> String {
+    match (w.kind, &w.there) {
+        ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
+        ("room", _) => format!(", on {}, whose send buffer was full", w.of),
+        (_, None) => format!(", waiting for the answer of {}", w.of),
+        (_, Some((who, did))) => {
+            let who = if who.is_empty() { "whose threads were" } else { who };
+            format!(
+                ", waiting for the answer of {} ({who} {} {:.0} % of that)",
+                w.of,
+                did.words(),
+                did.share * 100.0
+            )
+        }
+    }
+}
