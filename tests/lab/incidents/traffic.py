@@ -159,6 +159,83 @@ def serve_proxy(port, to="", pause=0.0, every=1):
             peer.sendall(data)
 
 
+def serve_pool(port, to="", size=1):
+    """Hands requests on over so many connections, which the threads of its clients share."""
+    import queue
+
+    host, at = to.rsplit(":", 1)
+    free = queue.Queue()
+    for _ in range(size):
+        far = connect(host, int(at))
+        far.settimeout(None)
+        free.put(far)
+
+    def hand_on(c):
+        no_delay(c)
+        try:
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                far = free.get()
+                call(far, up, down)
+                free.put(far)
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    listener = socket.create_server(("", port))
+    while True:
+        threading.Thread(target=hand_on, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
+    """One event loop. pause: sleeps before each answer. send_buffer: of answers, which it writes in one blocking call. processes: so many, each
+    with a listener of its own, but the kernel gives each connection to the one that the client's address chooses."""
+    import ctypes
+    import selectors
+
+    def listening():
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if processes > 1:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(("", port))
+        listener.listen()
+        return listener
+
+    listeners = [listening() for _ in range(processes)]
+    if processes > 1:
+        # Classic BPF: the source address modulo their number.
+        code = [(0x20, 0xFFF0000C), (0x94, processes), (0x16, 0)]
+        program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", op, 0, 0, k) for op, k in code))
+        attach = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(program))
+        listeners[0].setsockopt(socket.SOL_SOCKET, 51, attach)
+    nth = next((k for k in range(1, processes) if os.fork() == 0), 0)
+    listener = listeners.pop(nth)
+    for other in listeners:
+        other.close()
+    wait = selectors.DefaultSelector()
+    wait.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in wait.select():
+            c = key.fileobj
+            if c is listener:
+                c = listener.accept()[0]
+                no_delay(c)
+                if send_buffer:
+                    c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+                wait.register(c, selectors.EVENT_READ)
+                continue
+            try:
+                up, down = header(c)
+                receive(c, up)
+                time.sleep(pause)
+                c.sendall(b"r" * down)
+            except (OSError, EOFError):
+                wait.unregister(c)
+                c.close()
+
+
 def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20):
     """Takes datagrams: answers them, never reads them (mute), or sleeps after each `every`th."""
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -224,8 +301,8 @@ def together(n, work):
         t.join(20)
 
 
-def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0):
-    """One request after the other. new: a connection for each."""
+def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0, cpu=0.0):
+    """One request after the other. new: a connection for each. cpu: computes after each answer."""
 
     def work(_):
         s = None
@@ -243,6 +320,7 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
                     receive(s, down)
                 else:
                     call(s, up, down)
+                burn(cpu)
                 watch.done("call", at)
                 if new:
                     s.close()
@@ -272,6 +350,24 @@ def pool(watch, host, port, threads=6):
             time.sleep(next(gaps))
 
     together(threads, work)
+
+
+def reports(watch, host, port, down=3000000, gap=1.5, receive_buffer=16384, pause=0.005):
+    """Asks for a large answer now and then, and reads it slowly."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    s.connect((host, port))
+    while watch.runs():
+        time.sleep(gap / 2)
+        at = time.time()
+        s.sendall(b"%08d%08d" % (100, down) + b"q" * 100)
+        left = down
+        while left > 0:
+            receive(s, min(left, 20000))
+            left -= 20000
+            time.sleep(pause)
+        watch.done("report", at)
+        time.sleep(gap / 2)
 
 
 def herd(watch, host, port, clients=60, at=1.5):
