@@ -1,5 +1,7 @@
 //! What the analysis knows at the end: every fact table, and what ids in them are called.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use netmortem_formats::event_format::ValueTable;
@@ -124,6 +126,8 @@ pub struct Facts {
     pub full_segments: FxHashMap<ConnectionId, FullSegment>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
+    /// TCP sockets that listened at each port, where a list of sockets tells.
+    pub listeners: BTreeMap<u16, u64>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.
@@ -345,6 +349,7 @@ impl Facts {
             spent: FxHashMap::default(),
             full_segments: FxHashMap::default(),
             negotiated: FxHashMap::default(),
+            listeners: BTreeMap::new(),
             turnarounds: vec![],
             responses: vec![],
             connections: vec![],

@@ -12,6 +12,7 @@
 //!        ├─ whose (the socket or thread that a packet is of) ── drops
 //!        ├─ limiters (what held senders, by the kernel's own clocks too)
 //!        ├─ negotiated (window scaling and sizes, by the kernel's lists of sockets)
+//!        ├─ listeners (how many sockets share a port, by the same lists)
 //!        ├─ softirq (waits and who ran them) ── napi
 //!        └─ skew (how far the CPUs' clocks are apart)
 //! ```
@@ -25,6 +26,7 @@ pub mod dispatch;
 pub mod drops;
 pub mod limiters;
 pub mod lineage;
+pub mod listeners;
 pub mod napi;
 pub mod negotiated;
 pub mod neighbours;

@@ -10,8 +10,8 @@ use super::dispatch::{Lost, Walk, on_cpu, together};
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, datagrams, drops, limiters, lineage, napi, negotiated, neighbours, observer, opens, receive,
-    skb, skew, softirq, tcp, transmit, xmits,
+    application, balances, datagrams, drops, limiters, lineage, listeners, napi, negotiated, neighbours, observer,
+    opens, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
@@ -286,6 +286,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
         full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
         negotiated,
+        listeners: listeners::listeners(capture),
         neighbours,
         opens: opens.opens,
         resets: opens.resets,

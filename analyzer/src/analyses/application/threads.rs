@@ -29,6 +29,8 @@ pub struct Serving {
     pub connections: u64,
     /// As said.
     pub of: u64,
+    /// Sockets that listened at its port, all in one namespace; `None`: not known.
+    pub listeners: Option<u64>,
     /// Requests.
     pub requests: u64,
     /// Their turnarounds, ns in all.
@@ -84,6 +86,10 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
             task: task(&last.task, pid),
             connections: connections.len() as u64,
             of: of.get(&server).map_or(0, FxHashSet::len) as u64,
+            listeners: server
+                .rsplit(':')
+                .next()
+                .and_then(|p| facts.listeners.get(&p.parse().ok()?).copied()),
             server,
             requests: rows.len() as u64,
             turnaround_ns: sum(&TurnaroundRow::total_ns),

@@ -135,7 +135,13 @@ fn queue(a: &Application) -> Option<&Serving> {
 fn queue_words(s: &Serving) -> String {
     let mean = |ns: i64| duration(ns / s.requests.max(1) as i64);
     let serves = match s.connections == s.of {
-        true => format!("one thread serves all {} connections", s.of),
+        true => {
+            let others = s.listeners.filter(|n| *n > 1);
+            let others = others.map_or_else(String::new, |n| {
+                format!(", though {n} sockets listen at that port (SO_REUSEPORT)")
+            });
+            format!("one thread serves all {} connections{others}", s.of)
+        }
         false => format!("it serves {} of {} connections", s.connections, s.of),
     };
     format!(

@@ -1,6 +1,5 @@
 # ticket: A quarter of the calls to 10.9.2.2:7216 takes 90 ms, and a few take 210 or 300; they should take less than one.
-# planted: The server asks a store, 10.9.3.2:5432, for each call, which sleeps 90 ms before each fourth answer; besides, a rule of the router drops each
-# planted: 60th request.
+# planted: The server asks a store, 10.9.3.2:5432, for each call, which sleeps 90 ms before each fourth answer; besides, a rule of the router drops each 60th request.
 # first: 10.9.3.2:5432
 # first: asleep in recvfrom
 # first: NETFILTER_DROP

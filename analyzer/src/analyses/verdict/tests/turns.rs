@@ -138,6 +138,7 @@ fn requests_that_wait_for_others_are_worth_a_look() {
             server: "10.9.2.2:7301".into(),
             connections: 10,
             of,
+            listeners: Some(1),
             requests: 100,
             turnaround_ns: 2000 * MS,
             behind_ns: 100 * behind,
@@ -147,6 +148,12 @@ fn requests_that_wait_for_others_are_worth_a_look() {
     let said = "requests to 10.9.2.2:7301 waited 17.00 ms of 20.00 ms (means of 100) for python3/29312 to finish others: one thread serves all 10 connections";
     assert_eq!(headline(&of(17 * MS, 10)), said);
     assert_eq!(application(&of(17 * MS, 10)).0, Tone::Notice);
+    let mut shared = of(17 * MS, 10);
+    shared.serving[0].listeners = Some(4);
+    assert_eq!(
+        headline(&shared),
+        format!("{said}, though 4 sockets listen at that port (SO_REUSEPORT)")
+    );
     assert!(headline(&of(17 * MS, 30)).ends_with("it serves 10 of 30 connections"));
     let (tone, s) = application(&of(9 * MS, 10));
     assert_eq!(tone, Tone::Ok);

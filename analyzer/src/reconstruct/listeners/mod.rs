@@ -1,0 +1,47 @@
+//! How many sockets listened at a port at once, as the kernel's lists of sockets (sock_diag) say: with SO_REUSEPORT the kernel gives each
+//! connection to one of several, by a hash of its addresses or by a program.
+//!
+//! In: `sockets` snapshots. Out: [`listeners`], by port. Must not guess: of a port at which sockets of several network namespaces or
+//! of several addresses listened nothing is told, nor whose a socket is.
+//!
+//! ```text
+//! lines of one list in state listen ── by namespace and address ── sockets of it
+//!                                      └ another one of that port: not told
+//! ```
+//! Source: net/core/sock_reuseport.c `reuseport_select_sock`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netmortem_formats::Capture;
+use netmortem_formats::capture::SnapshotWhen;
+
+use crate::snapshots::{field, lines};
+
+#[cfg(test)]
+mod tests;
+
+/// TCP sockets that listened at each port, in the list that has most of them.
+pub fn listeners(capture: &Capture) -> BTreeMap<u16, u64> {
+    let mut most: BTreeMap<u16, u64> = BTreeMap::new();
+    // Namespace and address of each port.
+    let mut at: BTreeMap<u16, BTreeSet<(&str, &str)>> = BTreeMap::new();
+    for when in [SnapshotWhen::Start, SnapshotWhen::End] {
+        let mut of: BTreeMap<u16, u64> = BTreeMap::new();
+        let all = lines(capture, "sockets", move |w| w == when);
+        for l in all.filter(|l| field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen")) {
+            let (Some(netns), Some(src)) = (field(l, "netns"), field(l, "src")) else {
+                continue;
+            };
+            if let Some(port) = src.rsplit(':').next().and_then(|p| p.parse().ok()) {
+                at.entry(port).or_default().insert((netns, src));
+                *of.entry(port).or_default() += 1;
+            }
+        }
+        for (port, n) in of {
+            let most = most.entry(port).or_default();
+            *most = n.max(*most);
+        }
+    }
+    most.retain(|port, _| at.get(port).is_some_and(|at| at.len() == 1));
+    most
+}
