@@ -236,8 +236,8 @@ def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
                 c.close()
 
 
-def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20):
-    """Takes datagrams: answers them, never reads them (mute), or sleeps after each `every`th."""
+def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20, long=0):
+    """Takes datagrams: answers them (each `long`th with `answer` bytes), never reads them (mute), or sleeps after each `every`th."""
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     if receive_buffer:
         u.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -249,7 +249,7 @@ def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0,
         data, peer = u.recvfrom(2000)
         n += 1
         if answer:
-            u.sendto(data + b"r" * 60, peer)
+            u.sendto(data + b"r" * (answer if long and n % long == 0 else 60), peer)
         if pause and n % every == 0:
             time.sleep(pause)
 
@@ -484,6 +484,38 @@ def questions(watch, host, port, gap=0.01, timeout=1.0):
                 watch.errors[str(e)] += 1
         watch.done("question", at)
         time.sleep(gap)
+
+
+def names(watch, host, port, gap=0.03, timeout=0.8):
+    """Asks by a datagram from a new socket each time, of 40 bytes."""
+    n = 0
+    while watch.runs():
+        n += 1
+        at, u = time.time(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        u.connect((host, port))
+        u.settimeout(timeout)
+        u.send(b"%08d" % n + b"q" * 32)
+        try:
+            u.recv(4000)
+        except OSError as e:
+            watch.errors[str(e)] += 1
+        watch.done("name", at)
+        u.close()
+        time.sleep(gap)
+
+
+def probes(watch, host, port, gap=0.1):
+    """Datagrams with a TTL of 1 and of 2, as a route monitor sends them; waits for no answer."""
+    n = 0
+    while watch.runs():
+        for ttl in (1, 2):
+            u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            u.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
+            u.sendto(b"p" * 32, (host, port + n % 30))
+            u.close()
+            n += 1
+        time.sleep(gap)
+    print(n, "probes")
 
 
 def checks(watch, host, port, gap=0.1):

@@ -16,6 +16,7 @@ use crate::name::Name;
 use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
 
 mod copies;
@@ -46,6 +47,8 @@ pub struct Datagrams {
     pub in_vain: Vec<InVain>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
     pub perhaps: u64,
+    /// Of these, such in whose time a UDP packet was dropped in this host.
+    pub perhaps_dropped: u64,
     /// Turns of which lost events could tell otherwise, or of whose wait too much is not told.
     pub unsure: u64,
     /// Datagrams that came twice, by socket and by where the copy was made; most first.
@@ -201,13 +204,19 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
     found.truncate(GROUPS);
     let perhaps = turns().filter(|(t, s)| t.awaited == Awaited::Perhaps && t.ready_ns.is_none() && !s.served);
+    let perhaps: Vec<&TurnRow> = perhaps.map(|(t, _)| t).collect();
+    let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let lost = lost.filter(|d| d.owner.is_some_and(|o| o.carries == Carries::Datagram));
+    let lost: Vec<i64> = lost.map(|d| d.time_ns).collect();
+    let dropped = |t: &&&TurnRow| lost.iter().any(|at| (t.start_ns..=t.end_ns).contains(at));
     Outcome::Findings(Datagrams {
         sockets: sockets.len() as u64,
         sent: sockets.iter().map(|s| s.sent).sum(),
         received: sockets.iter().map(|s| s.received).sum(),
         response: Distribution::of(response.collect(), 0),
         in_vain: found,
-        perhaps: perhaps.count() as u64,
+        perhaps: perhaps.len() as u64,
+        perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,
         unsure,
         copied: match each_is_told(facts) {
             true => copies::copied(facts),

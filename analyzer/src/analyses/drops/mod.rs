@@ -10,17 +10,21 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Whose;
 use crate::table::Cell;
 
+mod answered;
+mod fragments;
 #[cfg(test)]
 mod tests;
 mod whose;
 
+pub use answered::{Answered, Passes};
+pub use fragments::Fragments;
 pub use whose::{Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
 
 /// Groups of lost packets of which it is told whose they were.
-const OWNED: usize = 3;
+const OWNED: usize = 6;
 
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -49,6 +53,13 @@ pub struct Group {
     pub last_ns: i64,
     /// Whose they were, where that is known; only of the first groups of lost packets of programs.
     pub of: Vec<Lost>,
+    /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
+    pub answered: Vec<Answered>,
+    /// How often they came by, where their TTL had run out; only of these groups.
+    pub passes: Option<Passes>,
+    /// When each was dropped, ns since the start of the recording; only of these groups.
+    #[serde(skip)]
+    pub times: Vec<i64>,
 }
 
 /// What a free is called by what is known of it: the report and `diff` say it from here.
@@ -157,19 +168,23 @@ fn text(c: Cell<'_>) -> String {
     }
 }
 
-/// Says whose the packets of the first groups were.
+/// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
     let mut whose = None;
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
-            d.owner.is_some()
-                && (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
+            (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
                 && text(facts.names.drop_reason(d.reason)) == group.reason
                 && text(facts.names.location(d.location)) == group.location
                 && d.dev.text() == group.dev
         };
         let rows: Vec<&DropRow> = facts.drops.iter().filter(is_of).collect();
+        let start = facts.capture.start_ns.unwrap_or(0);
+        group.times = rows.iter().map(|r| r.time_ns.saturating_sub(start)).collect();
+        group.answered = answered::answered(&rows);
+        group.passes = answered::passes(facts, &rows);
+        let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
             group.of = whose::lost(facts, whose, &rows);
@@ -212,6 +227,9 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             first_ns,
             last_ns,
             of: vec![],
+            answered: vec![],
+            passes: None,
+            times: vec![],
         });
     }
     let rank = |g: &Group| {

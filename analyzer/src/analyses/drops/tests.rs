@@ -1,9 +1,12 @@
-use super::answer;
+use super::{Answered, Passes, answer};
 use crate::Confidence;
 use crate::analyses::Outcome;
-use crate::facts::{Facts, Reason};
+use crate::facts::{Facts, Reason, SkbId};
 use crate::name::Name;
+use crate::reconstruct::drops::judge;
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::whose::{Carries, Owner};
 
 fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropRow {
     DropRow {
@@ -19,6 +22,7 @@ fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropR
         why: "why",
         confidence: Confidence::Strong,
         owner: None,
+        icmp: None,
     }
 }
 
@@ -102,6 +106,69 @@ fn background_is_counted_apart() {
         .map(|g| super::kind(g.expected, g.background).word)
         .collect();
     assert_eq!(words, ["lost", "background"]);
+}
+
+/// A packet that came to a device three times or more before its TTL ran out went round; twice may be two devices of one name.
+#[test]
+fn a_loop_is_told_by_the_way_of_its_packets() {
+    let ttl = judge(Some("IP_INHDR"), Some("ip_forward"), 0x0800, true).1;
+    let of = |rounds: &[u32], owner: Option<Owner>, why| {
+        let mut f = Facts::empty();
+        for (skb, rounds) in (0u32..).zip(rounds) {
+            let mut hop = |kind, dev| {
+                f.hops.push(HopRow {
+                    skb_id: SkbId(skb),
+                    time_ns: f.hops.len() as i64,
+                    cpu: 0,
+                    kind,
+                    dev: Name::new(dev),
+                    bytes: Some(60),
+                    confidence: Confidence::Strong,
+                });
+            };
+            for _ in 1..*rounds {
+                for (kind, dev) in [("rx", b"rs"), ("xmit", b"rs"), ("rx", b"s0"), ("xmit", b"s0")] {
+                    hop(kind, dev);
+                }
+            }
+            hop("rx", b"s0");
+            let mut row = drop_row(1_000 + i64::from(skb), 6, 1, Some(false));
+            (row.skb_id, row.why, row.dev) = (Some(SkbId(skb)), why, Name::new(b"s0"));
+            (row.owner, row.icmp) = (owner, (skb == 0).then_some((11, 0)));
+            f.drops.push(row);
+        }
+        let Outcome::Findings(d) = answer(&f) else { panic!() };
+        d.groups[0].clone()
+    };
+    let owner = |carries| {
+        Some(Owner {
+            connection: None,
+            carries,
+            task: Name::default(),
+            pid: 7,
+            confidence: Confidence::Strong,
+        })
+    };
+    let round = of(&[32, 32, 31], owner(Carries::Syn), ttl);
+    let passes = |looped, most, once, missed| Passes {
+        looped,
+        most,
+        dev: "s0".into(),
+        once,
+        missed,
+    };
+    assert_eq!(round.passes, Some(passes(3, 31, false, true)));
+    let told = Answered {
+        says: "time exceeded",
+        count: 1,
+    };
+    assert_eq!((round.answered, round.times), (vec![told], vec![1_000, 1_001, 1_002]));
+    assert_eq!(
+        of(&[1, 1], owner(Carries::Datagram), ttl).passes,
+        Some(passes(0, 0, true, false))
+    );
+    assert_eq!(of(&[2, 1], None, ttl).passes, Some(passes(0, 0, false, false)));
+    assert_eq!(of(&[32], None, "another reason").passes, None);
 }
 
 mod whose;

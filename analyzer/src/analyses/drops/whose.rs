@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::fragments::{Fragments, fragments};
 use crate::analyses::tcp::label;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
@@ -36,7 +37,16 @@ pub struct Lost {
     pub every: Option<u64>,
     /// What of those that came went on between the first drop and the last, bit/s.
     pub passed_bit_s: Option<f64>,
+    /// Spells in which none of those that came went on, while some did before the first and after the last: from the first drop to the
+    /// last of each, and from the last that went on before it to the next, ns.
+    pub stopped_ns: Vec<(i64, i64)>,
+    /// They are fragments of datagrams.
+    pub fragments: Option<Fragments>,
 }
+
+/// Shortest spell in which nothing went on that is told, ns, and how many are.
+const STOPPED_NS: i64 = 50_000_000;
+const SPELLS: usize = 3;
 
 /// Whose a packet is, as named to people.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,6 +159,10 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     for (carries, owners) in by {
         let came = step.filter(|_| carries != Carries::Received);
         let ends = common(facts, &owners);
+        let of_kind: Vec<&DropRow> = owners.iter().map(|o| o.0).collect();
+        let fragments = (carries == Carries::Datagram)
+            .then(|| fragments(facts, &of_kind))
+            .flatten();
         let came = came.map(|step| came_to(facts, whose, (carries, &ends), step));
         let of = |(nth, (end, count)): (usize, &(End, usize))| {
             let whose = words(facts, end);
@@ -162,6 +176,8 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
                 came: None,
                 every: None,
                 passed_bit_s: None,
+                stopped_ns: vec![],
+                fragments: fragments.clone(),
             };
             if let Some(came) = &came {
                 let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1 & (1 << nth) != 0).map(|c| c.0).collect();
@@ -200,6 +216,32 @@ fn came_to<'f>(
     of.collect()
 }
 
+/// Spells in which none of so many packets, in their order, went on; empty: there is none, there are more than a few, one has no
+/// duration, or some were dropped by themselves.
+fn stopped(of: &[&HopRow], is_dropped: impl Fn(&HopRow) -> bool) -> Vec<(i64, i64)> {
+    let mut spells = vec![];
+    let mut passed: Option<i64> = None;
+    let mut at = of.iter().peekable();
+    while let Some(hop) = at.next() {
+        if !is_dropped(hop) {
+            passed = Some(hop.time_ns);
+            continue;
+        }
+        let (first, mut last) = (hop.time_ns, hop.time_ns);
+        while let Some(next) = at.next_if(|h| is_dropped(h)) {
+            last = next.time_ns;
+        }
+        let Some((before, after)) = passed.zip(at.peek().map(|h| h.time_ns)) else {
+            return vec![];
+        };
+        if last.saturating_sub(first) < STOPPED_NS {
+            return vec![];
+        }
+        spells.push((last.saturating_sub(first), after.saturating_sub(before)));
+    }
+    if spells.len() <= SPELLS { spells } else { vec![] }
+}
+
 /// Counts packets that came to a step.
 fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: &mut Lost) {
     let is_dropped = |h: &HopRow| dropped.contains(&h.skb_id);
@@ -213,6 +255,7 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
     }
     lost.came = Some(of.len() as u64);
     lost.every = period(&places, of.len());
+    lost.stopped_ns = stopped(of, is_dropped);
     let (Some(first), Some(last)) = (places.first(), places.last()) else {
         return;
     };

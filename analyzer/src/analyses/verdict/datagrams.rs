@@ -202,8 +202,12 @@ pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
     let perhaps = match d.perhaps {
         0 => String::new(),
         n => format!(
-            "; of {} without an answer, whose sender slept in a poll, nothing tells what it waited for",
-            counted(n, "turn", "turns")
+            "; of {} without an answer, whose sender slept in a poll, nothing tells what it waited for{}",
+            counted(n, "turn", "turns"),
+            match d.perhaps_dropped {
+                0 => String::new(),
+                n => format!(" (in the time of {n} of them UDP packets were dropped in this host: see drops)"),
+            }
         ),
     };
     (

@@ -1,19 +1,14 @@
 //! The verdict's line on packets that this host dropped.
 
 use super::sentences::{counted, rate};
+use super::spells::{TOGETHER, listed, merged, spells};
 use super::{SENDER_NOTICE_NS, Tone};
 use crate::analyses::drops::{Drops, Group, Lost};
 use crate::analyses::transmit::Transmit;
-use crate::reconstruct::drops::black_hole;
+use crate::reconstruct::drops::in_words;
 
-/// Who drops at a place, where that says more than its name (net/netfilter/core.c; since Linux 6.7 nf_tables_core.c frees itself).
-const PLACES: [(&str, &str); 2] = [
-    ("nft_do_chain", "a rule or policy of nftables"),
-    (
-        "nf_hook_slow",
-        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 nftables too",
-    ),
-];
+/// Reason of a packet that came and has no route.
+const NO_ROUTE_ON: &str = "IP_INNOROUTES";
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
@@ -21,31 +16,95 @@ const FEW: u64 = 2;
 const WHOSE: usize = 2;
 /// Groups of drops named one by one.
 const NAMED: usize = 3;
-/// Part of the recording within which lost packets lie together.
-const TOGETHER: i64 = 4;
+
+/// What a place means, what became of packets whose TTL had run out, what this host answered. No pause in it.
+fn meaning(g: &Group) -> String {
+    let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NO_QUEUE);
+    let words = in_words(&g.reason, &g.location, g.why);
+    let said = match g.answered.as_slice() {
+        // Only the qdisc of a device that does not run refuses there (net/sched/sch_generic.c `noop_enqueue`).
+        _ if down => "it has no queue, so the device was down or had no carrier",
+        [one] if words.starts_with(REFUSED) && one.says.ends_with("prohibited") => {
+            "refused by a `prohibit` route of this host"
+        }
+        [one] if words.starts_with(REFUSED) && one.says == "host unreachable" => {
+            "refused by an `unreachable` route of this host"
+        }
+        _ => words.as_str(),
+    };
+    let ended = g.passes.as_ref().map(|p| match (p.looped, p.once) {
+        (0, true) => "none of them came to a device twice: no loop".to_owned(),
+        (0, false) => String::new(),
+        (n, _) => format!("a routing loop: {n} of them passed {} up to {} times", p.dev, p.most),
+    });
+    let told: u64 = g.answered.iter().map(|a| a.count).sum();
+    let says = g.answered.first().filter(|_| g.reason != TOO_BIG).map(|a| {
+        let of = if told < g.count {
+            format!(" for {told} of them")
+        } else {
+            String::new()
+        };
+        let more = if g.answered.len() > 1 { " and others" } else { "" };
+        format!("its sender was told by ICMP{of}: {}{more}", a.says)
+    });
+    let all = [Some(said.to_owned()), ended, says].into_iter().flatten();
+    let all: Vec<String> = all.filter(|s| !s.is_empty()).collect();
+    if all.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", all.join(", "))
+    }
+}
+
+fn place(g: &Group) -> String {
+    match g.location.as_str() {
+        "" => g.reason.clone(),
+        at => format!("{} at {at}", g.reason),
+    }
+}
 
 fn group(g: &Group) -> String {
-    let part = |word, text: &str| match text {
+    let dev = match g.dev.as_str() {
         "" => String::new(),
-        _ => format!(" {word} {text}"),
+        dev => format!(" on {dev}"),
     };
     let qdisc = g
         .qdisc
         .as_deref()
         .map_or_else(String::new, |q| format!(" (its qdisc: {q})"));
-    let mtu = black_hole(g.why).map_or_else(String::new, |w| format!(" ({w})"));
-    let place = PLACES.iter().find(|(at, _)| *at == g.location);
-    let place = place.map_or_else(String::new, |(_, who)| format!(" ({who})"));
-    format!(
-        "{}{}{place}{}{qdisc}{mtu}",
-        g.reason,
-        part("at", &g.location),
-        part("on", &g.dev)
-    )
+    match g.reason.as_str() {
+        TOO_BIG => format!("{}{dev}{qdisc}{}", place(g), meaning(g)),
+        _ => format!("{}{}{dev}{qdisc}", place(g), meaning(g)),
+    }
+}
+
+/// A group that is a routing loop and nothing else.
+fn routing_loop(g: &Group) -> Option<String> {
+    let p = g.passes.as_ref().filter(|p| p.looped == g.count)?;
+    let theirs = whose(g).map_or_else(String::new, |w| format!(" ({w})"));
+    let told: u64 = g.answered.iter().map(|a| a.count).sum();
+    let told = match told {
+        0 => String::new(),
+        n if n == g.count => ", their senders were told by ICMP".to_owned(),
+        n => format!(", the senders of {n} were told by ICMP"),
+    };
+    Some(format!(
+        "A routing loop: {}{theirs} passed {} up to {} times before their TTL ran out (dropped for {}){told}",
+        counted(g.count, "packet", "packets"),
+        p.dev,
+        p.most,
+        place(g)
+    ))
 }
 
 /// Reason of a packet that a full queue refused.
 const QUEUE_FULL: &str = "QDISC_DROP";
+/// Beginning of the words on what a route refused.
+const REFUSED: &str = "refused by a route";
+/// Qdisc of a device without a queue.
+const NO_QUEUE: &str = "noqueue";
+/// Reason of which its words say what became of the ICMP messages.
+const TOO_BIG: &str = "PKT_TOO_BIG";
 /// What packets waited in a queue in all is far more than what its drops cost from so many times on.
 const FAR_MORE: i64 = 10;
 
@@ -77,6 +136,43 @@ pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<
     (if small && tone == Tone::Bad { Tone::Notice } else { tone }, s)
 }
 
+/// Which fragments of which datagrams.
+fn fragments(l: &Lost) -> String {
+    let Some(f) = &l.fragments else { return String::new() };
+    let which = match f.nth {
+        Some(1) => "the first fragments",
+        Some(2) => "the second fragments",
+        Some(3) => "the third fragments",
+        _ => "fragments",
+    };
+    let bytes = f.bytes.map_or_else(String::new, |n| format!(" of {n} bytes"));
+    let all = match f.fragmented == f.datagrams {
+        true => ", all that were fragmented".to_owned(),
+        false => format!(", {} were fragmented", f.fragmented),
+    };
+    format!(
+        ", {which} of {}{bytes}{all}",
+        counted(f.datagrams, "datagram", "datagrams")
+    )
+}
+
+/// For how long nothing of it went on: at least from the first drop to the last, at most from the packet before to the one after.
+fn stopped(g: &Group, l: &Lost) -> String {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let each = l.stopped_ns.iter();
+    let each = each.map(|(least, most)| format!("{:.3} to {:.3} s", seconds(*least), seconds(*most)));
+    let each: Vec<String> = each.collect();
+    match each.as_slice() {
+        [] => String::new(),
+        [one] if g.reason == NO_ROUTE_ON => format!(", the route was gone once, for {one}"),
+        [one] => format!(", none of them went on for {one}"),
+        all if g.reason == NO_ROUTE_ON => {
+            format!(", the route was gone {} times, for {}", all.len(), listed(all))
+        }
+        all => format!(", {} times none of them went on, for {}", all.len(), listed(all)),
+    }
+}
+
 /// Whose the packets of a group were, how many of how many, in which pattern. No pause in it: the head of the page has all of it.
 fn whose(g: &Group) -> Option<String> {
     let said = |l: &Lost| {
@@ -91,6 +187,7 @@ fn whose(g: &Group) -> Option<String> {
             _ => "for the socket ",
         };
         let share = match l.came {
+            _ if l.fragments.is_some() => fragments(l),
             Some(1) => ", the only one that came there".to_owned(),
             Some(came) if came == l.count => format!(", all of the {came} that came there"),
             Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
@@ -98,29 +195,35 @@ fn whose(g: &Group) -> Option<String> {
             None if l.count < g.count => format!(", {} of these", l.count),
             None => String::new(),
         };
-        let every = l.every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
-        let rate = l.passed_bit_s.map_or_else(String::new, |bits| {
-            format!(", while {} of them went on", rate(bits / 1e6))
-        });
-        format!("{what}{}{share}{every}{rate}", l.whose)
+        let every = l.every.filter(|_| l.fragments.is_none());
+        let every = every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
+        let stopped = stopped(g, l);
+        let rate = l
+            .passed_bit_s
+            .filter(|_| stopped.is_empty())
+            .map_or_else(String::new, |bits| {
+                format!(", while {} of them went on", rate(bits / 1e6))
+            });
+        format!("{what}{}{share}{every}{stopped}{rate}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
     (!of.is_empty()).then(|| of.join(", "))
 }
 
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.
-fn named(groups: &[&Group], all: u64) -> String {
+fn named(groups: &[Group], all: u64, when: impl Fn(&Group) -> String) -> String {
     let theirs = |g: &Group| whose(g).map_or_else(String::new, |w| format!(" ({w})"));
-    let each = |g: &&Group| format!("{} for {}{}", g.count, group(g), theirs(g));
+    let each = |g: &Group| format!("{} for {}{}{}", g.count, group(g), theirs(g), when(g));
     match groups {
         [] => String::new(),
         [one] => {
             let theirs = whose(one).map_or_else(String::new, |w| format!(": {w}"));
-            format!(" for {}{theirs}", group(one))
+            format!(" for {}{theirs}{}", group(one), when(one))
         }
         [a, b] => format!(": {}, {}", each(a), each(b)),
         [most, ..] if most.count.saturating_mul(2) > all => {
-            format!(", most for {} ({}){}", group(most), most.count, theirs(most))
+            let (of, n) = (group(most), most.count);
+            format!(", most for {of} ({n}){}{}", theirs(most), when(most))
         }
         _ => {
             let said: Vec<String> = groups.iter().take(NAMED).map(each).collect();
@@ -156,19 +259,32 @@ fn when(d: &Drops) -> String {
     }
 }
 
+/// What most of the frees are of which nothing tells whether a packet was lost.
+fn unclear(d: &Drops) -> String {
+    let most = d.groups.iter().filter(|g| g.expected.is_none());
+    most.max_by_key(|g| g.count).map_or_else(String::new, |g| {
+        let words = match in_words(&g.reason, &g.location, g.why) {
+            none if none.is_empty() => none,
+            words => format!(": {words}"),
+        };
+        format!(" ({} for {}{words})", g.count, place(g))
+    })
+}
+
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
     let rest = format!(
-        "{} normal, {} unclear",
+        "{} normal, {} unclear{}",
         counted(d.expected, "free was", "frees were"),
-        d.unclear
+        d.unclear,
+        unclear(d)
     );
     if d.total == 0 && !d.recorded {
         let s = "Drops are not known: there is no kfree_skb in the recording, and nothing says that it was recorded.";
         return (Tone::Unknown, s.into());
     }
-    let of = |background| -> Vec<&Group> {
+    let of = |background| -> Vec<Group> {
         let lost = d.groups.iter().filter(move |g| g.expected == Some(false));
-        lost.filter(move |g| g.background == background).collect()
+        merged(lost.filter(move |g| g.background == background))
     };
     let (lost, own) = (of(false), of(true));
     let rest = match own.first() {
@@ -180,7 +296,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 "packet of the kernel's own traffic was",
                 "packets of the kernel's own traffic were"
             ),
-            named(&own, d.background),
+            named(&own, d.background, |_| String::new()),
             g.first_drop
         ),
     };
@@ -191,19 +307,34 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
         ),
         None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
         Some(most) => {
+            let together = when(d);
+            let each = |g: &Group| match together.is_empty() {
+                true => spells(&g.times, d.duration_ns),
+                false => String::new(),
+            };
+            let round = lost.first().filter(|_| lost.len() == 1).and_then(routing_loop);
+            let said = match round {
+                Some(said) => format!("{said}{}", each(most)),
+                None => format!(
+                    "{} dropped in this host{}",
+                    counted(d.lost, "packet was", "packets were"),
+                    named(&lost, d.lost, each)
+                ),
+            };
             let s = format!(
-                "{} dropped in this host{}{} (from drop:{}); {rest}.",
-                counted(d.lost, "packet was", "packets were"),
-                named(&lost, d.lost),
-                when(d),
+                "{said}{together} (from drop:{}); {rest}.",
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
             );
+            // A TTL that ran out on no loop, of what nobody is known to have missed: a probe of routes is made so.
+            let probes = lost
+                .iter()
+                .all(|g| g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed));
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost
                     .iter()
                     .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
-            (if torn_down { Tone::Notice } else { Tone::Bad }, s)
+            (if torn_down || probes { Tone::Notice } else { Tone::Bad }, s)
         }
     }
 }

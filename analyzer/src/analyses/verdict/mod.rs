@@ -26,6 +26,7 @@ mod opens;
 mod received;
 mod sent;
 mod sentences;
+mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;

@@ -124,7 +124,7 @@ fn skb(id: Option<SkbId>) -> Cell<'static> {
 
 impl TurnRow {
     /// Nothing sent yet, on that socket.
-    pub(super) fn begin(socket: u32, pid: i32, at: i64) -> TurnRow {
+    pub(crate) fn begin(socket: u32, pid: i32, at: i64) -> TurnRow {
         TurnRow {
             socket,
             pid,

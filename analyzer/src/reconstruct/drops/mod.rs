@@ -23,6 +23,5 @@ mod tracker;
 mod unrouted;
 
 pub use otherhost::Hindsight;
-pub use rules::{is_no_packet, judge};
-pub use too_big::black_hole;
+pub use rules::{in_words, is_no_packet, judge, ran_out};
 pub use tracker::{Freed, walk};

@@ -1,4 +1,5 @@
-//! What a drop reason (and the place of the free) means, as data: first that fits decides. Sources: the comments of
+//! What a drop reason (and the place of the free) means, as data: first that fits decides. The words are said on the first page
+//! behind the reason, so that a lost packet's have no pause (`;`, `. `) in them. Sources: the comments of
 //! include/net/dropreason-core.h, and the functions that free.
 
 /// What a rule looks at and what it says.
@@ -21,6 +22,12 @@ const fn rule(reason: &'static str, location: &'static str, expected: Option<boo
         why,
     }
 }
+
+/// A packet that had passed as many routers as its sender allowed.
+pub(super) const TTL: &str = "its TTL had run out";
+
+/// Of what came: offload leaves checksums open on the way to a device only.
+const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
 pub(super) const RULES: &[Rule] = &[
     rule("CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
@@ -104,6 +111,38 @@ pub(super) const RULES: &[Rule] = &[
     rule("SOCKET_CLOSE", "", Some(true), "left in the socket when it closed"),
     rule("QUEUE_PURGE", "", Some(true), "queue emptied, as at close"),
     rule("SKB_CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
+    // Input of a route that refuses; without a route, or with forwarding off, it gives a reason (net/ipv4/route.c `ip_error`: frees
+    // whatever the route's error is, EACCES of `prohibit`, EHOSTUNREACH of `unreachable`, EINVAL of `blackhole`).
+    rule(
+        "NOT_SPECIFIED",
+        "ip_error",
+        Some(false),
+        "refused by a route of this host: prohibit, unreachable or blackhole",
+    ),
+    // The same of IPv6, which gives a reason since about 6.4 (net/ipv6/route.c `ip6_pkt_drop`, of `ip6_pkt_discard` and `ip6_pkt_prohibit`).
+    rule(
+        "NOT_SPECIFIED",
+        "ip6_pkt_drop",
+        Some(false),
+        "refused by a route of this host: prohibit or unreachable, or there is none",
+    ),
+    // The only place of this reason in them (net/ipv4/ip_forward.c `too_many_hops`, net/ipv6/ip6_output.c `ip6_forward`).
+    rule("IP_INHDR", "ip_forward", Some(false), TTL),
+    rule("IP_INHDR", "ip6_forward", Some(false), TTL),
+    // net/netfilter/core.c; since Linux 6.7 nf_tables_core.c frees itself.
+    rule(
+        "NETFILTER_DROP",
+        "nft_do_chain",
+        Some(false),
+        "a rule or policy of nftables",
+    ),
+    rule(
+        "NETFILTER_DROP",
+        "nf_hook_slow",
+        Some(false),
+        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 nftables too",
+    ),
+    rule("QDISC_DROP", "", Some(false), "its queue was full or refused it"),
     rule("QDISC_*", "", Some(false), "queueing discipline full or dropping"),
     rule("FQ_*", "", Some(false), "queueing discipline fq full or dropping"),
     rule("CAKE_*", "", Some(false), "queueing discipline cake full or dropping"),
@@ -135,13 +174,13 @@ pub(super) const RULES: &[Rule] = &[
     rule("TCP_OFO_*", "", Some(false), "out-of-order queue pruned for memory"),
     rule("TCP_LISTEN_OVERFLOW", "", Some(false), "accept queue full"),
     rule("TCP_REQQFULLDROP", "", Some(false), "SYN queue full"),
-    rule("TCP_CSUM", "", Some(false), "bad checksum"),
-    rule("UDP_CSUM", "", Some(false), "bad checksum"),
-    rule("IP_CSUM", "", Some(false), "bad checksum"),
-    rule("ICMP_CSUM", "", Some(false), "bad checksum"),
-    rule("SKB_CSUM", "", Some(false), "bad checksum"),
-    rule("IP_OUTNOROUTES", "", Some(false), "no route"),
-    rule("IP_INNOROUTES", "", Some(false), "no route"),
+    rule("TCP_CSUM", "", Some(false), CHECKSUM),
+    rule("UDP_CSUM", "", Some(false), CHECKSUM),
+    rule("IP_CSUM", "", Some(false), CHECKSUM),
+    rule("ICMP_CSUM", "", Some(false), CHECKSUM),
+    rule("SKB_CSUM", "", Some(false), CHECKSUM),
+    rule("IP_OUTNOROUTES", "", Some(false), "no route to where it should go"),
+    rule("IP_INNOROUTES", "", Some(false), "no route to where it should go"),
     rule("NEIGH_*", "", Some(false), "neighbour not resolved"),
     rule("NETFILTER_DROP", "", Some(false), "a netfilter rule dropped it"),
     rule("SOCKET_FILTER", "", Some(false), "a socket filter dropped it"),
@@ -171,7 +210,7 @@ pub(super) const RULES: &[Rule] = &[
         "IP_INADDRERRORS",
         "",
         Some(false),
-        "no address of this host, and forwarding is off",
+        "addressed to no address of this host, which does not forward",
     ),
     rule(
         "IP_LOCAL_SOURCE",

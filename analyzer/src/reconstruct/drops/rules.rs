@@ -1,6 +1,7 @@
 //! Judges a free by its reason and place alone.
 
-use super::reasons::{RULES, Rule};
+use super::reasons::{RULES, Rule, TTL};
+use super::too_big::{TOO_BIG, black_hole};
 use crate::confidence::Confidence;
 
 /// Beginnings of names of functions that send IP packets: they free segments that have no protocol yet, and no life.
@@ -22,6 +23,8 @@ const SENDS_IP: [&str; 16] = [
     "__udp",
     "icmp",
 ];
+/// ETH_P_IP.
+const IP: u16 = 0x0800;
 /// Beginnings of reasons that only packets of IP have.
 const OF_IP: [&str; 5] = ["IP_", "IPV6", "TCP_", "UDP_", "NEIGH_"];
 
@@ -46,6 +49,25 @@ pub fn has_no_route(reason: Option<&str>) -> bool {
 /// Whether what became of its segment must be known to judge it (`too_big`).
 pub fn is_too_big(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| plain(r) == "PKT_TOO_BIG")
+}
+
+/// Whether these words are of a packet whose TTL had run out.
+pub fn ran_out(why: &str) -> bool {
+    why == TTL
+}
+
+/// What is said of a lost packet in few words, behind its reason: up to the first pause, which would end the sentence.
+pub fn in_words(reason: &str, location: &str, why: &'static str) -> String {
+    match black_hole(why) {
+        Some(words) if is_too_big(Some(reason)) => words.to_owned(),
+        // It was a message: who dropped it is told too.
+        Some(words) => match judge(Some(reason), Some(location), IP, true).1 {
+            "" => words.to_owned(),
+            rule => format!("{rule}, {words}"),
+        },
+        None if why.starts_with(TOO_BIG) => TOO_BIG.to_owned(),
+        None => why.split(';').next().unwrap_or(why).to_owned(),
+    }
 }
 
 /// Without what all names begin with.

@@ -33,6 +33,26 @@ pub struct DropRow {
     pub confidence: Confidence,
     /// Whose it was; asked only of what was or may have been lost.
     pub owner: Option<Owner>,
+    /// Type and code of the ICMP message that this host made for its sender just before; IPv4 only.
+    pub icmp: Option<(i32, i32)>,
+}
+
+/// What an ICMP message says of the packet that it is about (RFC 792, RFC 1122, RFC 1812): `type`, `code`.
+pub fn icmp_words((kind, code): (i32, i32)) -> &'static str {
+    match (kind, code) {
+        (3, 0 | 6 | 11) => "network unreachable",
+        (3, 2) => "protocol unreachable",
+        (3, 3) => "port unreachable",
+        (3, 4) => "fragmentation needed",
+        (3, 9 | 10 | 13) => "communication administratively prohibited",
+        (3, _) => "host unreachable",
+        (4, _) => "source quench",
+        (5, _) => "redirect",
+        (11, 1) => "fragment reassembly time exceeded",
+        (11, _) => "time exceeded",
+        (12, _) => "parameter problem",
+        _ => "another message",
+    }
 }
 
 /// The view `drops`.
@@ -94,6 +114,13 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             |r, _| Cell::U64(r.protocol.into())
         ),
         col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
+        col!(
+            "icmp",
+            "",
+            Str,
+            "ICMP message that this host made for its sender just before it freed it; empty: none (its rate may be limited), not recorded (before Linux 6.11), or IPv6",
+            |r, _| r.icmp.map_or(Cell::Null, |says| Cell::str(icmp_words(says)))
+        ),
         col!(
             "connection",
             "id",

@@ -1,4 +1,6 @@
-use super::judge;
+use super::tables::icmp_words;
+use super::too_big::MESSAGE;
+use super::{in_words, judge, ran_out};
 use crate::Confidence;
 use crate::facts::Facts;
 use crate::testing::{Ctx, N, S, Script};
@@ -50,6 +52,10 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("TC_INGRESS", "sch_handle_ingress", 0x0800, true, Some(false)),
     ("XDP", "do_xdp_generic", 0x0800, true, Some(false)),
     ("UDP_CSUM", "udp_queue_rcv_one_skb", 0x0800, true, Some(false)),
+    ("NOT_SPECIFIED", "ip_error", 0x0800, true, Some(false)),
+    ("NOT_SPECIFIED", "ip6_pkt_drop", 0x86dd, true, Some(false)),
+    ("IP_INHDR", "ip_forward", 0x0800, true, Some(false)),
+    ("IP_INHDR", "ip_rcv_core", 0x0800, true, Some(false)),
     // Nothing tells.
     ("NOT_SPECIFIED", "__ip_queue_xmit", 0, false, None),
     ("NOT_SPECIFIED", "inet6_csk_xmit", 0, false, None),
@@ -72,6 +78,55 @@ fn every_class_of_the_false_drop_catalogue() {
             assert!(!why.is_empty());
         }
     }
+}
+
+/// What the first page says behind a reason: one clause, of the place where it is known.
+#[test]
+fn a_lost_packets_words_are_one_clause() {
+    for (reason, place, protocol, life, expected) in CASES {
+        let (_, why, _) = judge(Some(reason), Some(place), *protocol, *life);
+        let words = in_words(reason, place, why);
+        assert!(
+            !words.is_empty() && !words.contains(';') && !words.contains(". "),
+            "{words}"
+        );
+        assert_eq!(
+            ran_out(why),
+            (*reason, *place) == ("IP_INHDR", "ip_forward"),
+            "{expected:?}"
+        );
+    }
+    let of = |reason, place| in_words(reason, place, judge(Some(reason), Some(place), 0x0800, true).1);
+    assert_eq!(of("IP_INHDR", "ip_forward"), "its TTL had run out");
+    assert_eq!(of("TCP_CSUM", "tcp_v4_rcv"), "a wrong checksum: damaged on the way");
+    assert_eq!(of("NETFILTER_DROP", "nft_do_chain"), "a rule or policy of nftables");
+    assert_eq!(of("PKT_TOO_BIG", "ip_forward"), "larger than the MTU of its next link");
+    // Who dropped a message that a packet was too big is told with what it was.
+    assert_eq!(
+        in_words("NETFILTER_DROP", "nft_do_chain", MESSAGE),
+        "a rule or policy of nftables, the ICMP messages that a packet was too big"
+    );
+}
+
+/// The ICMP message that its CPU made for a packet just before it freed it is the packet's; no other's is.
+#[test]
+fn what_the_host_answered_is_of_the_packet_freed_next() {
+    // (CPU, packet of the message, how long before, type) and what the row says.
+    for (cpu, of, before, kind, expect) in [
+        (0, A, 50, 3, Some((3, 13))),
+        (1, A, 50, 3, None),
+        (0, A + 512, 50, 3, None),
+        (0, A, 10_000_000, 3, None),
+    ] {
+        let mut s = script("6.18.44");
+        let says = [("skbaddr", N(of)), ("type", N(kind)), ("code", N(13))];
+        s.ev(T, cpu, Ctx::Soft(1), "icmp:icmp_send", &says);
+        free(&mut s, before, A, PING, 0x0800, 2);
+        let f = s.facts();
+        assert_eq!(f.drops[0].icmp, expect, "{cpu} {before}");
+    }
+    assert_eq!(icmp_words((3, 13)), "communication administratively prohibited");
+    assert_eq!(icmp_words((11, 0)), "time exceeded");
 }
 
 /// The ping and multicast exceptions are of their places only; without symbols they are not claimed.

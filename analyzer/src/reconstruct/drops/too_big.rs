@@ -35,6 +35,9 @@ pub enum Message {
     Unknown,
 }
 
+/// What all of these begin with.
+pub(super) const TOO_BIG: &str = "larger than the MTU of its next link";
+
 pub(super) const REPAIRED: &str = "larger than the MTU of its next link; path MTU discovery repaired it: an ICMP message made its sender send the segment again, and it was acknowledged";
 pub(super) const FILTERED: &str = "larger than the MTU of its next link: a path MTU black hole, the ICMP message for its sender was dropped in this host";
 pub(super) const SILENT: &str =
@@ -48,7 +51,7 @@ pub(super) const MESSAGE: &str =
     "the ICMP message that a packet was too big, which its sender needs for path MTU discovery";
 
 /// Whether these words are of a black hole, and its name then.
-pub fn black_hole(why: &str) -> Option<&'static str> {
+pub(super) fn black_hole(why: &str) -> Option<&'static str> {
     match why {
         FILTERED => Some("a path MTU black hole: the ICMP messages for the sender were dropped here too"),
         SILENT => Some("a path MTU black hole: no ICMP message was made for the sender"),

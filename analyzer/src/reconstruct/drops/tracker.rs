@@ -29,8 +29,23 @@ const QDISC_PLACE: &str = "__dev_queue_xmit";
 /// ETH_P_IP.
 const IPV4: u16 = 0x0800;
 
+/// Longest time from an ICMP message to the free of the packet that it is about, ns: it passes the stack in between.
+const ANSWER_NS: i64 = 5_000_000;
+
 /// Longest time from a timer's expiry to the free of what it sent, ns.
 const TIMER_NS: i64 = 200_000;
+
+/// An ICMP message, as it was made.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    ns: i64,
+    /// The packet that it is about.
+    skbaddr: u64,
+    /// Type and code.
+    says: (i32, i32),
+    /// How many rows there were then.
+    from: usize,
+}
 
 struct Drops<'i> {
     identity: &'i Identity,
@@ -44,8 +59,8 @@ struct Drops<'i> {
     senders: FxHashMap<u64, Sender>,
     /// Last expiry of a timer on each CPU: when, its function, its address.
     expired: FxHashMap<u16, (i64, u64, u64)>,
-    /// Packet for which an ICMP message was made last on each CPU, and how many rows there were then.
-    messages: FxHashMap<u16, (u64, usize)>,
+    /// The ICMP message that was made last on each CPU.
+    messages: FxHashMap<u16, Made>,
     /// Whether such a message would have been seen, of IPv4.
     messages_recorded: bool,
     freed: Freed,
@@ -143,7 +158,13 @@ pub fn walk<'f>(
         t.expired.insert(e.cpu, (e.ts, p.function.unwrap_or(0), p.timer));
     });
     routes.on::<IcmpSend<'static>>(&trace.schema, |t, e, p| {
-        t.messages.insert(e.cpu, (p.skbaddr, t.freed.rows.len()));
+        let made = Made {
+            ns: e.ts,
+            skbaddr: p.skbaddr,
+            says: (p.r#type, p.code),
+            from: t.freed.rows.len(),
+        };
+        t.messages.insert(e.cpu, made);
     });
     // Only a help: their absence is no reason against the answer.
     routes.missing.clear();
@@ -216,8 +237,14 @@ impl Drops<'_> {
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
         }
+        // Made in the softirq that frees the packet, and handed on within it.
+        let made = self.messages.get(&e.cpu).copied();
+        let made = made.filter(|m| m.skbaddr == p.skbaddr && e.ts.saturating_sub(m.ns) <= ANSWER_NS);
+        if made.is_some() {
+            self.messages.remove(&e.cpu);
+        }
         if too_big {
-            let message = self.message(e, p);
+            let message = self.message(e, p, made);
             self.freed.too_big.push((self.freed.rows.len(), message));
         }
         self.freed.rows.push(DropRow {
@@ -233,19 +260,20 @@ impl Drops<'_> {
             why,
             confidence,
             owner: None,
+            icmp: made.map(|m| m.says),
         });
     }
     /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing
     /// else of this CPU's is freed in between.
-    fn message(&mut self, e: &Event<'_>, p: &KfreeSkb<'_>) -> Message {
-        match self.messages.remove(&e.cpu) {
-            Some((skb, from)) if skb == p.skbaddr => {
-                let rows = self.freed.rows.iter().enumerate().skip(from);
+    fn message(&self, e: &Event<'_>, p: &KfreeSkb<'_>, made: Option<Made>) -> Message {
+        match made {
+            Some(made) => {
+                let rows = self.freed.rows.iter().enumerate().skip(made.from);
                 let mut lost = rows.filter(|(_, r)| r.cpu == e.cpu && r.expected == Some(false));
                 lost.next().map_or(Message::Sent, |(at, _)| Message::Dropped(at))
             }
-            _ if self.messages_recorded && p.protocol == IPV4 => Message::None,
-            _ => Message::Unknown,
+            None if self.messages_recorded && p.protocol == IPV4 => Message::None,
+            None => Message::Unknown,
         }
     }
 }

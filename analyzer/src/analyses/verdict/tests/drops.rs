@@ -1,7 +1,7 @@
 //! The line on drops.
 
 use super::super::Tone;
-use crate::analyses::drops::{Drops, Group, Lost};
+use crate::analyses::drops::{Answered, Drops, Fragments, Group, Lost, Passes};
 
 fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
     Group {
@@ -17,6 +17,9 @@ fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         first_ns: 0,
         last_ns: 0,
         of: vec![],
+        answered: vec![],
+        passes: None,
+        times: vec![],
     }
 }
 fn drops(groups: Vec<Group>) -> Drops {
@@ -104,6 +107,16 @@ fn what_no_program_missed_is_no_alarm() {
         "{s}"
     );
     assert_eq!(said(vec![group(Some(true), "A", 2)]).0, Tone::Ok);
+    // What is unclear is named, up to its first pause.
+    let port = Group {
+        why: "no socket for it: closed port; or another",
+        ..group(None, "NO_SOCKET", 30)
+    };
+    let (_, s) = said(vec![port, group(None, "B", 2)]);
+    assert!(
+        s.ends_with("32 unclear (30 for NO_SOCKET at f: no socket for it: closed port)."),
+        "{s}"
+    );
 }
 
 /// Whose, of how many, in which pattern, and what went on; a pause would cut it off the head of the page.
@@ -116,10 +129,13 @@ fn whose_they_were_is_said() {
         came,
         every,
         passed_bit_s,
+        stopped_ns: vec![],
+        fragments: None,
     };
     let of = |count, of: Vec<Lost>| {
         let group = Group {
             location: "nft_do_chain".into(),
+            why: "a rule or policy of nftables",
             of,
             ..group(Some(false), "NETFILTER_DROP", count)
         };
@@ -161,4 +177,145 @@ fn whose_they_were_is_said() {
         }])
     };
     assert_eq!((torn(2).0, torn(3).0), (Tone::Notice, Tone::Bad));
+}
+
+fn ttl(looped: u64, missed: bool) -> Group {
+    Group {
+        location: "ip_forward".into(),
+        why: "its TTL had run out",
+        of: vec![Lost {
+            carries: "syn",
+            whose: "to 10.9.8.8:7304".into(),
+            count: 12,
+            came: None,
+            every: None,
+            passed_bit_s: None,
+            stopped_ns: vec![],
+            fragments: None,
+        }],
+        answered: vec![Answered {
+            says: "time exceeded",
+            count: 9,
+        }],
+        passes: Some(Passes {
+            looped,
+            most: if looped > 0 { 31 } else { 0 },
+            dev: "rs".into(),
+            once: looped == 0,
+            missed,
+        }),
+        ..group(Some(false), "IP_INHDR", 12)
+    }
+}
+
+/// A loop is called one; packets that nobody missed and that went round in none are no alarm.
+#[test]
+fn a_ttl_that_ran_out_is_a_loop_or_none() {
+    let (tone, s) = said(vec![ttl(12, true)]);
+    let expect = "A routing loop: 12 packets (SYNs to 10.9.8.8:7304) passed rs up to 31 times before their TTL ran out \
+                  (dropped for IP_INHDR at ip_forward), the senders of 9 were told by ICMP, all from 0.410 s";
+    assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");
+    let (tone, s) = said(vec![ttl(0, false)]);
+    let expect = "12 packets were dropped in this host for IP_INHDR at ip_forward (its TTL had run out, none of them came to a device \
+                  twice: no loop, its sender was told by ICMP for 9 of them: time exceeded) on rs";
+    assert!(tone == Tone::Notice && s.starts_with(expect), "{s}");
+    assert_eq!(said(vec![ttl(0, true)]).0, Tone::Bad);
+    assert_eq!(said(vec![ttl(0, false), group(Some(false), "A", 1)]).0, Tone::Bad);
+    let (_, s) = said(vec![ttl(3, true)]);
+    assert!(s.contains("a routing loop: 3 of them passed rs up to 31 times"), "{s}");
+}
+
+/// Which route refused is what the ICMP message says.
+#[test]
+fn the_route_that_refused_is_named_by_its_message() {
+    let refused = |says| {
+        let answered = Some(says).filter(|s: &&str| !s.is_empty());
+        let group = Group {
+            location: "ip_error".into(),
+            why: "refused by a route of this host: prohibit, unreachable or blackhole",
+            answered: answered.map(|says| Answered { says, count: 2 }).into_iter().collect(),
+            ..group(Some(false), "NOT_SPECIFIED", 12)
+        };
+        said(vec![group]).1
+    };
+    let s = refused("communication administratively prohibited");
+    let expect = "at ip_error (refused by a `prohibit` route of this host, its sender was told by ICMP for 2 of them: communication \
+                  administratively prohibited) on rs";
+    assert!(s.contains(expect), "{s}");
+    assert!(refused("host unreachable").contains("an `unreachable` route"));
+    assert!(refused("").contains("(refused by a route of this host: prohibit, unreachable or blackhole) on rs"));
+}
+
+/// Each kind has its times, where they lie together or in a few bursts; groups that differ in their device alone are one.
+#[test]
+fn each_kind_says_when() {
+    let s = 1_000_000_000;
+    let of = |reason, dev: &str, times: &[i64]| Group {
+        dev: dev.into(),
+        times: times.iter().map(|t| t * s / 10).collect(),
+        ..group(Some(false), reason, times.len() as u64)
+    };
+    let told = |groups: Vec<Group>| {
+        let spread = Drops {
+            lost_within_ns: Some((0, 9 * s)),
+            duration_ns: 10 * s,
+            ..drops(groups)
+        };
+        super::super::drops::drops(&spread).1
+    };
+    let a = [of("A", "rs", &[20, 21, 22]), of("A", "rc", &[19, 30])];
+    let both = a.iter().cloned().chain([of("B", "rs", &[5, 6, 50, 51, 52])]).collect();
+    let expect = ": 5 for A at f on rs and rc, all from 1.900 s to 3.000 s, 5 for B at f on rs, in 2 bursts: 0.500 to 0.600 s and \
+                  5.000 to 5.200 s (from drop:9)";
+    assert!(told(both).contains(expect), "{}", told(a.to_vec()));
+    assert!(told(vec![of("A", "rs", &[7, 80])]).contains(" on rs, at 0.700 s and 8.000 s (from"));
+    assert!(told(vec![of("A", "rs", &[10, 20, 30, 40, 50, 60])]).contains(" on rs (from"));
+    let late: Vec<i64> = (0..12).map(|n| 30 + n * 5).collect();
+    assert!(told(vec![of("A", "rs", &late)]).contains(", all from 3.000 s on, the last at 8.500 s (from"));
+}
+
+/// A route that went, a device that was down, the fragments behind the first: what is known of them is said.
+#[test]
+fn what_stopped_and_what_was_a_fragment_is_said() {
+    let lost = |stopped_ns, fragments| Lost {
+        carries: "datagram",
+        whose: "of named/7".into(),
+        count: 5,
+        came: Some(30),
+        every: Some(6),
+        passed_bit_s: Some(1e6),
+        stopped_ns,
+        fragments,
+    };
+    let of = |reason, lost| {
+        said(vec![Group {
+            of: vec![lost],
+            ..group(Some(false), reason, 5)
+        }])
+        .1
+    };
+    let gone = lost(vec![(416_000_000, 855_000_000)], None);
+    assert!(
+        of("IP_INNOROUTES", gone.clone())
+            .contains("one in 6 exactly, the route was gone once, for 0.416 to 0.855 s, all")
+    );
+    assert!(of("A", gone).contains(", none of them went on for 0.416 to 0.855 s, all"));
+    let fragments = Fragments {
+        datagrams: 5,
+        fragmented: 5,
+        bytes: Some(2600),
+        nth: Some(2),
+    };
+    let s = of("A", lost(vec![], Some(fragments)));
+    let expect =
+        "UDP packets of named/7, the second fragments of 5 datagrams of 2600 bytes, all that were fragmented, while";
+    assert!(s.contains(expect), "{s}");
+    let (_, s) = said(vec![Group {
+        qdisc: Some("noqueue".into()),
+        ..group(Some(false), "QDISC_DROP", 2)
+    }]);
+    assert!(
+        s.contains("(it has no queue, so the device was down or had no carrier) on rs"),
+        "{s}"
+    );
 }

@@ -1,0 +1,93 @@
+//! What this host answered to packets that it dropped, and whether packets whose TTL had run out went round in a loop.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::{Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd};
+use crate::reconstruct::drops::ran_out;
+use crate::reconstruct::drops::tables::{DropRow, icmp_words};
+use crate::reconstruct::whose::Carries;
+
+/// Arrivals at devices of one name that are a loop. Twice may be two devices: each namespace may have its `eth0`.
+const LOOP: u64 = 3;
+
+/// ICMP messages of one kind that a group's packets were answered with.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Answered {
+    /// What they say.
+    pub says: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+/// Messages made for these, most first.
+pub(super) fn answered(rows: &[&DropRow]) -> Vec<Answered> {
+    let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+    for says in rows.iter().filter_map(|r| r.icmp) {
+        *by.entry(icmp_words(says)).or_default() += 1;
+    }
+    let mut all: Vec<Answered> = by.into_iter().map(|(says, count)| Answered { says, count }).collect();
+    all.sort_by_key(|a| std::cmp::Reverse(a.count));
+    all
+}
+
+/// How often packets whose TTL had run out came by.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Passes {
+    /// Packets that went round: they came to the same device three times or more.
+    pub looped: u64,
+    /// How often the one that passed most had left the device, before it was dropped.
+    pub most: u64,
+    /// That device.
+    pub dev: String,
+    /// None of them came to a device of this recording twice, and the way of all is known.
+    pub once: bool,
+    /// Somebody missed one: it was TCP's, or its thread waited for an answer in vain.
+    pub missed: bool,
+}
+
+/// Of packets whose TTL had run out; `None`: it had not.
+pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
+    if !rows.first().is_some_and(|r| ran_out(r.why)) {
+        return None;
+    }
+    // Arrivals at, and departures from, each device.
+    let mut seen: FxHashMap<SkbId, BTreeMap<Name, (u64, u64)>> = rows
+        .iter()
+        .filter_map(|r| Some((r.skb_id?, BTreeMap::default())))
+        .collect();
+    for hop in &facts.hops {
+        let Some(devs) = seen.get_mut(&hop.skb_id) else {
+            continue;
+        };
+        let of = devs.entry(hop.dev).or_insert((0, 0));
+        match hop.kind {
+            "rx" => of.0 += 1,
+            "xmit" => of.1 += 1,
+            _ => {}
+        }
+    }
+    let came = |devs: &BTreeMap<Name, (u64, u64)>| devs.values().map(|n| n.0).max().unwrap_or(0);
+    let looped = seen.values().filter(|devs| came(devs) >= LOOP);
+    // Of the devices by which it went round, the one where it ended: it came there once more than it left.
+    let ended = rows.first().map_or(Name::default(), |r| r.dev);
+    let most = looped.clone().filter_map(|devs| devs.get(&ended)).map(|n| n.1).max();
+    let missed = |r: &&DropRow| match r.owner.map(|o| (o.carries, o.pid)) {
+        Some((Carries::Datagram, pid)) => facts.udp_turns.iter().any(|t| {
+            let vain = t.end != TurnEnd::Answered && t.awaited != Awaited::No;
+            vain && t.pid == pid && (t.start_ns..=t.end_ns).contains(&r.time_ns)
+        }),
+        Some((Carries::Data | Carries::Syn | Carries::Received, _)) => true,
+        None => false,
+    };
+    Some(Passes {
+        looped: looped.count() as u64,
+        most: most.unwrap_or(0),
+        dev: ended.text().into_owned(),
+        once: seen.len() == rows.len() && seen.values().all(|devs| came(devs) == 1),
+        missed: rows.iter().any(missed),
+    })
+}

@@ -1,0 +1,123 @@
+//! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
+
+use crate::analyses::drops::Group;
+
+/// Part of the recording within which lost packets lie together.
+pub(super) const TOGETHER: i64 = 4;
+/// Bursts that are told.
+const BURSTS: usize = 3;
+/// A gap between bursts is so many times the longest in one.
+const APART: i64 = 2;
+/// From so many packets on it is said when they began, where that is late.
+const MANY: usize = 10;
+
+/// Groups that differ in nothing but their device are one; most first.
+pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> {
+    let mut all: Vec<Group> = vec![];
+    for g in groups {
+        let alike = |a: &&mut Group| {
+            let same = (&a.reason, &a.location, a.why, &a.qdisc) == (&g.reason, &g.location, g.why, &g.qdisc);
+            same && a.passes.is_none() && !a.dev.is_empty() && !g.dev.is_empty() && !a.location.is_empty()
+        };
+        match all.iter_mut().find(alike) {
+            None => all.push(g.clone()),
+            Some(a) => {
+                a.dev = format!("{}, {}", a.dev, g.dev);
+                a.count = a.count.saturating_add(g.count);
+                a.first_drop = a.first_drop.min(g.first_drop);
+                a.first_ns = a.first_ns.min(g.first_ns);
+                a.last_ns = a.last_ns.max(g.last_ns);
+                a.of.extend(g.of.iter().cloned());
+                a.times.extend(g.times.iter().copied());
+                for one in &g.answered {
+                    match a.answered.iter_mut().find(|o| o.says == one.says) {
+                        Some(own) => own.count = own.count.saturating_add(one.count),
+                        None => a.answered.push(one.clone()),
+                    }
+                }
+            }
+        }
+    }
+    for a in &mut all {
+        a.dev = listed(&a.dev.split(", ").map(str::to_owned).collect::<Vec<_>>());
+        a.of.sort_by_key(|l| std::cmp::Reverse(l.count));
+        // Of some of them the times are not kept.
+        if a.times.len() as u64 != a.count {
+            a.times.clear();
+        }
+        a.times.sort_unstable();
+    }
+    all.sort_by_key(|g| std::cmp::Reverse(g.count));
+    all
+}
+
+/// Runs of times that are far apart from each other; `None`: there are no such, or too many.
+fn bursts(times: &[i64], duration_ns: i64) -> Option<Vec<(i64, i64)>> {
+    let mut gaps: Vec<i64> = times.windows(2).filter_map(|w| Some(w.get(1)? - w.first()?)).collect();
+    gaps.sort_unstable_by_key(|g| std::cmp::Reverse(*g));
+    // The split behind which the next longest gap is much shorter.
+    let fits = |n: &usize| {
+        let (least, next) = (gaps.get(n - 1).copied(), gaps.get(*n).copied().unwrap_or(0));
+        least.is_some_and(|least| least >= next.saturating_mul(APART) && least > 0)
+    };
+    let n = (1..BURSTS).find(fits)?;
+    let least = *gaps.get(n - 1)?;
+    let mut all: Vec<(i64, i64)> = vec![];
+    let mut sizes: Vec<usize> = vec![];
+    for at in times {
+        match (all.last_mut(), sizes.last_mut()) {
+            (Some(last), Some(size)) if at - last.1 < least => {
+                last.1 = *at;
+                *size += 1;
+            }
+            _ => {
+                all.push((*at, *at));
+                sizes.push(1);
+            }
+        }
+    }
+    let long: i64 = all.iter().map(|(a, b)| b - a).sum();
+    // One that lies apart from all others is no burst; of two or three all are.
+    let several = times.len() <= BURSTS || sizes.iter().all(|s| *s > 1);
+    (several && long.saturating_mul(TOGETHER) <= duration_ns).then_some(all)
+}
+
+/// `a, b and c`.
+pub(super) fn listed(of: &[String]) -> String {
+    match of.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => of.concat(),
+    }
+}
+
+/// When these were, where that is a small part of the recording, a few bursts of it, or the end of it. Times in order, since its start.
+pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
+    let (Some(from), Some(to)) = (times.first(), times.last()) else {
+        return String::new();
+    };
+    let s = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
+    let one = |(a, b): &(i64, i64)| match s(*a) == s(*b) {
+        true => format!("{} s", s(*a)),
+        false => format!("{} to {} s", s(*a), s(*b)),
+    };
+    match times {
+        [at] => format!(", at {} s", s(*at)),
+        _ if s(*from) == s(*to) => format!(", all at {} s", s(*from)),
+        _ if to.saturating_sub(*from).saturating_mul(TOGETHER) <= duration_ns => {
+            format!(", all from {} s to {} s", s(*from), s(*to))
+        }
+        _ => match bursts(times, duration_ns) {
+            Some(all) => {
+                let said: Vec<String> = all.iter().map(one).collect();
+                match (all.len(), times.len()) {
+                    (n, of) if n == of => format!(", at {}", listed(&said)),
+                    (n, _) => format!(", in {n} bursts: {}", listed(&said)),
+                }
+            }
+            None if times.len() >= MANY && from.saturating_mul(TOGETHER) >= duration_ns => {
+                format!(", all from {} s on, the last at {} s", s(*from), s(*to))
+            }
+            None => String::new(),
+        },
+    }
+}
