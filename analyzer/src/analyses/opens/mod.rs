@@ -48,6 +48,8 @@ pub struct Failed {
     pub end: &'static str,
     /// errno of the first; empty: none was told.
     pub error: Option<&'static str>,
+    /// An ICMP message came to each.
+    pub message: bool,
     /// Remote end, `address:port`; empty: it failed before it had a socket.
     pub to: String,
     /// `task/thread` of the first.
@@ -149,14 +151,15 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
 }
 
 fn failed(opens: &[OpenRow]) -> Vec<Failed> {
-    let mut groups: BTreeMap<(OpenEnd, String, String), Failed> = BTreeMap::new();
+    let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     for r in opens.iter().filter(|r| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
         let group = groups
-            .entry((r.end, to.clone(), r.task.text().into_owned()))
+            .entry((r.end, r.message, to.clone(), r.task.text().into_owned()))
             .or_insert_with(|| Failed {
                 end: r.end.word(),
                 error: r.error.and_then(errno),
+                message: r.message,
                 to,
                 task,
                 attempts: 0,

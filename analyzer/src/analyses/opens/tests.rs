@@ -47,6 +47,41 @@ fn what_did_not_come_to_be_is_counted_and_named() {
     assert_eq!((found.attempts, found.setup.n, found.failed[0].attempts), (3, 0, 3));
 }
 
+/// Who closed an attempt at once is not said to have had no answer; who got an ICMP message was refused by it.
+#[test]
+fn who_gave_up_at_once_is_told_from_who_had_no_answer() {
+    let said = |closed: u64, message: bool| {
+        let mut s = script();
+        s.ev(100_000, 0, TASK, "syscalls:sys_enter_connect", &[("fd", N(3))]);
+        SOCK.state(&mut s, 102_000, 0, TASK, 7, 2);
+        let ip = |last: u8| crate::testing::B(vec![10, 0, 0, last]);
+        let says = [("saddr", ip(1)), ("daddr", ip(2)), ("type", N(11)), ("code", N(0))];
+        if message {
+            s.ev(103_000, 0, Ctx::Soft(42), "icmp:icmp_send", &says);
+            SOCK.ev(
+                &mut s,
+                104_000,
+                0,
+                Ctx::Soft(42),
+                "sock:inet_sk_error_report",
+                &[("error", N(0))],
+            );
+        }
+        SOCK.state(&mut s, 100_000 + closed, 0, TASK, 2, 7);
+        line(&s).1
+    };
+    let of = "1 attempt to connect to 10.0.0.2:443 by /42 was";
+    assert_eq!(
+        said(300_000, false),
+        format!("{of} given up by the program after 300.0 µs.")
+    );
+    assert_eq!(
+        said(300_000, true),
+        format!("{of} refused by an ICMP message (EHOSTUNREACH).")
+    );
+    assert!(said(1_500_000_000, false).contains(" had no answer and was given up, after 1.500 s"));
+}
+
 #[test]
 fn what_stood_at_once_is_good() {
     let mut s = script();

@@ -6,6 +6,8 @@ use crate::analyses::opens::{Failed, Opens, Reset};
 
 /// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
 const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
+/// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
+const FIRST_SYN_NS: i64 = 1_000_000_000;
 /// Groups that are named.
 const NAMED: usize = 2;
 
@@ -13,6 +15,7 @@ const NAMED: usize = 2;
 fn unmeant(f: &Failed) -> bool {
     let by_end = match f.end {
         "no_port" | "unreachable" | "timed_out" => true,
+        "given_up" if f.message => true,
         "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
         _ => false,
     };
@@ -39,7 +42,19 @@ fn what(f: &Failed) -> String {
         1 => duration(f.longest_ns),
         _ => format!("{} the longest", duration(f.longest_ns)),
     };
+    // Closed before a SYN was due again: whether an answer would have come is not known.
+    let early = f.longest_ns < FIRST_SYN_NS && f.syns_again == 0;
     let said = match f.end {
+        "unreachable" | "refused" | "failed" if f.message => {
+            format!("{of} {} refused by an ICMP message{error}", was(f.attempts))
+        }
+        "given_up" if f.message => {
+            format!(
+                "{of} {} given up by the program upon an ICMP message, after {longest}",
+                was(f.attempts)
+            )
+        }
+        "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
         "refused" => format!("{of} {} refused", was(f.attempts)),
         "timed_out" => format!("{of} timed out{error}, after {longest}"),
         "unreachable" => format!("{of} found no route{error}"),

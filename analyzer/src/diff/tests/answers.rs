@@ -128,6 +128,7 @@ fn reconnected(f: &mut Facts, open_ns: i64) {
             end_ns: r.send_ns + open_ns,
             end: OpenEnd::Established,
             error: None,
+            message: false,
             syns_again: Some(0),
             confidence: r.confidence,
         });

@@ -65,6 +65,8 @@ pub struct OpenRow {
     pub end: OpenEnd,
     /// errno, positive, where the call or the socket was told one.
     pub error: Option<i32>,
+    /// An ICMP message about it came to its socket.
+    pub message: bool,
     /// SYNs sent again; `None`: retransmits were not recorded, or it had no socket.
     pub syns_again: Option<u32>,
     /// Least of its links.
@@ -124,6 +126,21 @@ impl Sender {
     }
 }
 
+/// The errno that an ICMP message means to a socket (net/ipv4/tcp_ipv4.c `tcp_v4_err`, net/ipv4/icmp.c `icmp_err_convert`): type, code.
+pub fn errno_of_message((kind, code): (i32, i32)) -> Option<i32> {
+    Some(match (kind, code) {
+        (3, 0 | 6 | 9 | 11) => 101,
+        (3, 2) => 92,
+        (3, 3) => 111,
+        (3, 5) => 95,
+        (3, 7) => 112,
+        (3, 8) => 64,
+        (3, 1 | 10 | 12..=15) | (11, _) => 113,
+        (12, _) => 71,
+        _ => return None,
+    })
+}
+
 /// Name of an errno (include/uapi/asm-generic/errno.h) that `connect` gives.
 pub fn errno(of: i32) -> Option<&'static str> {
     Some(match of {
@@ -132,6 +149,10 @@ pub fn errno(of: i32) -> Option<&'static str> {
         11 => "EAGAIN",
         13 => "EACCES",
         22 => "EINVAL",
+        64 => "ENONET",
+        71 => "EPROTO",
+        92 => "ENOPROTOOPT",
+        95 => "EOPNOTSUPP",
         97 => "EAFNOSUPPORT",
         98 => "EADDRINUSE",
         99 => "EADDRNOTAVAIL",
@@ -143,6 +164,7 @@ pub fn errno(of: i32) -> Option<&'static str> {
         106 => "EISCONN",
         110 => "ETIMEDOUT",
         111 => "ECONNREFUSED",
+        112 => "EHOSTDOWN",
         113 => "EHOSTUNREACH",
         114 => "EALREADY",
         115 => "EINPROGRESS",
@@ -212,6 +234,13 @@ pub static OPENS: TableDef<OpenRow> = TableDef {
                 (Some(n), None) => Cell::str(n.to_string()),
                 (None, None) => Cell::Null,
             }
+        ),
+        col!(
+            "message",
+            "",
+            Bool,
+            "true: an ICMP message about it came to its socket (Linux 5.8)",
+            |r, _| Some(r.message).into()
         ),
         col!(
             "syns_again",

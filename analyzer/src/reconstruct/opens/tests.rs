@@ -48,6 +48,51 @@ fn from_the_call_to_established() {
     assert_eq!((row.pid, row.to.unwrap().1), (42, SOCK.dport));
 }
 
+/// An ICMP message is queued for a socket that waits (an error report of 0); where its thread holds it just then, the program reads the
+/// error and closes it, and only what was sent to it tells which error that was.
+#[test]
+fn an_icmp_message_ends_an_attempt_that_its_program_closes() {
+    let of = |made: &[(&'static str, crate::testing::V)], report: Ctx, closed: u64| {
+        let mut s = script();
+        enter(&mut s, 10);
+        SOCK.state(&mut s, 12, 0, TASK, 7, 2);
+        if !made.is_empty() {
+            s.ev(20, 0, SOFT, "icmp:icmp_send", made);
+        }
+        SOCK.ev(&mut s, 30, 0, report, "sock:inet_sk_error_report", &[("error", N(0))]);
+        exit(&mut s, 40, -115);
+        SOCK.state(&mut s, closed, 0, TASK, 2, 7);
+        let f = s.facts();
+        (all(&s).join(","), f.opens[0].message)
+    };
+    let ends = |to: u8, kind, code| {
+        let ip = |last: u8| crate::testing::B(vec![10, 0, 0, last]);
+        vec![
+            ("saddr", ip(1)),
+            ("daddr", ip(to)),
+            ("type", N(kind)),
+            ("code", N(code)),
+        ]
+    };
+    let told = of(&ends(2, 11, 0), SOFT, 200);
+    assert_eq!(told, ("unreachable EHOSTUNREACH 10+190 syns - strong".into(), true));
+    assert_eq!(
+        of(&ends(2, 3, 13), SOFT, 200).0,
+        "unreachable EHOSTUNREACH 10+190 syns - strong"
+    );
+    assert_eq!(
+        of(&ends(2, 3, 3), SOFT, 200).0,
+        "refused ECONNREFUSED 10+190 syns - strong"
+    );
+    // Of another packet, or none: which error it was is not known.
+    let unknown = ("given_up - 10+190 syns - certain".to_owned(), true);
+    assert_eq!(of(&ends(3, 11, 0), SOFT, 200), unknown);
+    assert_eq!(of(&[], SOFT, 200), unknown);
+    // Long before, or in a task: it gave up by itself.
+    assert!(!of(&ends(2, 11, 0), SOFT, 3_000_000_000).1);
+    assert!(!of(&ends(2, 11, 0), TASK, 200).1);
+}
+
 /// What a call gives back decides, where the socket is closed inside it; else who closed it does.
 #[test]
 fn each_end_is_told_apart() {

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use netmortem_formats::Endian;
 use netmortem_formats::event_format::ValueTable;
-use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::sockaddr::{self, SockAddr};
 use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::inet_sk_error_report::InetSkErrorReport;
 use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
@@ -15,7 +16,7 @@ use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::senders::senders;
-use super::tables::{OpenEnd, OpenRow, ResetRow, Sender};
+use super::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno_of_message};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -38,6 +39,9 @@ const BEFORE: [i32; 5] = [101, 113, 13, 1, 99];
 /// Longest time between a socket's end and what it is told of it, either first; and from the arrival of a RST that a socket sends by
 /// itself, which is traced behind its transmit, to its event.
 pub(super) const TOLD_NS: i64 = 1_000_000;
+
+/// Longest time from an ICMP message to the end of an attempt that its program ends for it, ns: no further SYN was due in between.
+const MESSAGE_NS: i64 = 1_000_000_000;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -66,6 +70,10 @@ struct Machine<'s> {
     closing: FxHashSet<u64>,
     /// Last error that a socket was told on each CPU: before Linux 6.11 in front of its end.
     errors: FxHashMap<u16, (i64, Tuple, i32)>,
+    /// Last ICMP message that came to a socket that waits: when, by remote end and local port.
+    messages: FxHashMap<(IpAddr, u16, u16), i64>,
+    /// Last ICMP message that a host of this recording made for a packet of IPv4, by source and destination: when, type and code.
+    made: FxHashMap<(IpAddr, IpAddr), (i64, (i32, i32))>,
     /// Attempts that ended, by remote end and local port: what the socket is told comes behind.
     ended: FxHashMap<(IpAddr, u16, u16), usize>,
 }
@@ -127,6 +135,7 @@ impl Machine<'_> {
                 end_ns: e.ts,
                 end: end_of(error),
                 error: Some(error),
+                message: false,
                 syns_again: None,
                 // Of which protocol the socket is, no event tells.
                 confidence: Confidence::Weak,
@@ -152,6 +161,7 @@ impl Machine<'_> {
             end_ns: i64::MAX,
             end: OpenEnd::Waiting,
             error: None,
+            message: false,
             syns_again: self.tells_again.then_some(0),
             confidence: Confidence::Certain,
         });
@@ -181,11 +191,29 @@ impl Machine<'_> {
                 (OpenEnd::Failed, None)
             }
         };
+        let came = tuple.and_then(|t| self.messages.remove(&(t.daddr, t.dport, t.sport)));
+        if let Some((at, t)) = came.zip(tuple).filter(|(at, _)| *at >= row.start_ns) {
+            row.message = row.end != OpenEnd::Established && e.ts.saturating_sub(at) <= MESSAGE_NS;
+            // A message that finds the socket in use by its own thread is kept as its soft error, which the program reads, and no event tells.
+            let says = self
+                .made
+                .get(&(t.saddr, t.daddr))
+                .filter(|(ns, _)| (row.start_ns..=at).contains(ns));
+            let error = says.and_then(|(_, says)| errno_of_message(*says));
+            if let (true, OpenEnd::GivenUp, Some(error)) = (row.message, row.end, error) {
+                (row.end, row.error) = (end_of(error), Some(error));
+                row.confidence = row.confidence.min(Confidence::Strong);
+            }
+        }
         if let Some(t) = tuple {
             self.ended.insert((t.daddr, t.dport, t.sport), at);
         }
     }
     fn told(&mut self, e: &Event<'_>, tuple: Tuple, error: i32) {
+        // Queued for the socket before its error is set, whatever that is (`ip_icmp_error`).
+        if error == 0 && e.in_softirq() {
+            self.messages.insert((tuple.daddr, tuple.dport, tuple.sport), e.ts);
+        }
         if error > 0 {
             self.errors.insert(e.cpu, (e.ts, tuple, error));
         }
@@ -281,6 +309,11 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
             t.told(e, tuple, p.error);
         }
     });
+    r.on::<IcmpSend<'static>>(s, |t, e, p| {
+        if let Some(ends) = sockaddr::v4(p.saddr).zip(sockaddr::v4(p.daddr)) {
+            t.made.insert(ends, (e.ts, (p.r#type, p.code)));
+        }
+    });
     for f in s.formats().iter().filter(|f| f.system == SysExit::SYSTEM) {
         match f.name.as_str() {
             "sys_enter_connect" => r.raw(f.id, |t, e| t.call(e)),
@@ -315,6 +348,8 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         waiting: FxHashMap::default(),
         closing: FxHashSet::default(),
         errors: FxHashMap::default(),
+        messages: FxHashMap::default(),
+        made: FxHashMap::default(),
         ended: FxHashMap::default(),
     };
     r.run(trace, &mut t);

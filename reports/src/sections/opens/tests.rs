@@ -18,6 +18,7 @@ fn each_group_is_a_row() {
             to: "10.0.0.2:443".into(),
             task: "<b>cli/42".into(),
             attempts: 4,
+            message: false,
             syns_again: 0,
             first_ns: fixture::START + 1_000,
             longest_ns: 25,
