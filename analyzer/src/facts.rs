@@ -26,6 +26,7 @@ use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
+use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
@@ -128,6 +129,8 @@ pub struct Facts {
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
     pub listeners: BTreeMap<u16, u64>,
+    /// How TCP sockets were read, where events tell.
+    pub reads: FxHashMap<ConnectionId, Reads>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.
@@ -350,6 +353,7 @@ impl Facts {
             full_segments: FxHashMap::default(),
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
+            reads: FxHashMap::default(),
             turnarounds: vec![],
             responses: vec![],
             connections: vec![],

@@ -197,6 +197,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     tcp.count_segments(&tx.again, retransmits_recorded);
+    let read = tcp.sockets.all.iter().filter(|s| s.reads.calls > 0);
+    let reads = read.map(|s| (s.row.connection, s.reads.clone())).collect();
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
         row.bytes_in += rx.unshown_bytes.get(&row.connection).copied().unwrap_or(0);
@@ -287,6 +289,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
         negotiated,
         listeners: listeners::listeners(capture),
+        reads,
         neighbours,
         opens: opens.opens,
         resets: opens.resets,

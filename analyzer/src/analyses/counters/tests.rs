@@ -102,6 +102,7 @@ fn segments_sent_again_are_compared_with_what_the_kernel_sent() {
             index: 0,
             time_ns: 0,
             connection: None,
+            synack: None,
             class: RetransmitClass::Fast,
             err: Some(0),
             bytes: None,

@@ -2,7 +2,7 @@
 //!
 //! Needs the views `opens` and `resets`. An attempt of a program that gave up, or that still waited, had no answer for the time stated; a
 //! non-blocking `connect` whose socket was closed again at once (the other address answered first) is among them with a short time.
-//! Limits: only attempts of the recorded host; what a listener turned away is in the counters, and a RST that a firewall makes is seen
+//! Limits: only attempts of the recorded host; what a listener turned away is in the counters (`handshakes`), and a RST that a firewall makes is seen
 //! where it arrives alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,11 @@ use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
+mod handshakes;
 #[cfg(test)]
 mod tests;
+
+pub use handshakes::{HalfOpen, Late};
 
 /// Slowest attempts kept.
 pub const WORST: usize = 8;
@@ -39,6 +42,12 @@ pub struct Opens {
     pub resets: Vec<Reset>,
     /// Attempts that took longest, whatever came of them.
     pub slowest: Vec<SlowOpen>,
+    /// The listener most of whose connections stood at their client long before.
+    pub late: Option<Late>,
+    /// The listener most of whose half-open connections were never answered, where SYNs were refused for no full accept queue.
+    pub half_open: Option<HalfOpen>,
+    /// Segments that sockets in TIME_WAIT refused for older timestamps (TcpExtPAWSTimewait); `None`: not counted, or none.
+    pub paws_timewait: Option<u64>,
 }
 
 /// Attempts that came to the same end.
@@ -147,6 +156,9 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         failed: failed(&facts.opens),
         resets,
         slowest: slowest.iter().take(WORST).map(slow).collect(),
+        late: handshakes::late(facts),
+        half_open: handshakes::half_open(facts),
+        paws_timewait: handshakes::paws_timewait(facts),
     })
 }
 

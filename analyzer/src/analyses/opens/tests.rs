@@ -1,3 +1,5 @@
+mod handshakes;
+
 use crate::analyses::verdict::Tone;
 use crate::testing::tcp::{SOCK, Sock};
 use crate::testing::{Ctx, N, Script};

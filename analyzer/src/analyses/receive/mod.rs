@@ -17,10 +17,12 @@ use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
 mod blamed;
+mod small_reads;
 #[cfg(test)]
 mod tests;
 
 pub use blamed::{BLAMED, Blamed};
+pub use small_reads::SmallReads;
 
 /// Groups of events of which any one does: that a packet arrived, that TCP had it, that it was read.
 const TOLD_BY: [&[&str]; 3] = [
@@ -87,6 +89,8 @@ pub struct Receive {
     pub blamed: Vec<Blamed>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
+    /// The reader that took a few bytes with most calls, while more lay there.
+    pub small_reads: Option<SmallReads>,
     /// Why units, or their reads, are missing: events that nothing says were recorded.
     pub lacks: Vec<String>,
 }
@@ -126,6 +130,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         by_task: totals(units, |p| p.task),
         blamed,
         worst: worst(units.rows()),
+        small_reads: small_reads::small_reads(facts, units),
         lacks: lacks(facts),
     })
 }

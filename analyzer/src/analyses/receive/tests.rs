@@ -226,3 +226,46 @@ fn the_call_in_which_the_reader_slept_is_named() {
     f.rx.push(slept(3, 5_000, "", 0));
     assert_eq!(meaning(&f).1, Stage::ReaderAsleep.meaning());
 }
+
+/// Packets of so many bytes that wait so long, and reads of so many bytes.
+fn read_by(packet: u32, waits: i64, calls: u64, bytes: u64) -> Facts {
+    let mut f = Facts::empty();
+    f.connections = vec![crate::testing::tcp::connection(0)];
+    f.rx = (0..3)
+        .map(|n| RxRow {
+            connection: Some(crate::facts::ConnectionId(0)),
+            bytes: Some(packet),
+            ..unit(n, RxEnd::Read, &[(Stage::Copy, waits)], 0, Certain)
+        })
+        .collect();
+    let mut reads = crate::reconstruct::tcp::Reads::default();
+    (0..calls).for_each(|_| reads.add(bytes));
+    f.reads.insert(crate::facts::ConnectionId(0), reads);
+    f
+}
+
+#[test]
+fn a_reader_of_one_byte_a_call() {
+    let found = |f: &Facts| {
+        let Outcome::Findings(r) = answer(f) else { panic!() };
+        r.small_reads
+    };
+    let f = read_by(1448, 1_000_000, 1_000, 1);
+    let s = found(&f).unwrap();
+    assert_eq!((s.calls, s.p50_bytes, s.packet_bytes), (1_000, 1, 1448));
+    let answers = crate::analyses::answer(&f);
+    let line = answers.verdict.iter().find(|l| l.subject == "receive").unwrap();
+    let cause =
+        "/0 read 1 byte per call (p50 of 1000 calls on 10.0.0.1:1 > 10.0.0.2:2) of packets that bring 1448 bytes (p50)";
+    assert!(
+        line.headline.starts_with(cause) && line.names_cause,
+        "{}",
+        line.headline
+    );
+    assert!(line.sentence.ends_with(&format!(" {cause}.")), "{}", line.sentence);
+    // It keeps up; it makes few calls; it reads what comes; it reads more.
+    assert_eq!(found(&read_by(1448, 999_999, 1_000, 1)), None);
+    assert_eq!(found(&read_by(1448, 1_000_000, 999, 1)), None);
+    assert_eq!(found(&read_by(15, 1_000_000, 1_000, 1)), None);
+    assert_eq!(found(&read_by(1448, 1_000_000, 1_000, 17)), None);
+}

@@ -84,6 +84,8 @@ pub struct Tcp {
     /// Calls more whose packet a queue of this host refused: nothing was sent, and no network lost it. `None` where failures
     /// are not traced.
     pub retransmits_refused: Option<u64>,
+    /// Of the calls: SYN-ACKs, which listening sockets send; none of `connections` did.
+    pub synacks: u64,
     /// Calls whose class is certain or strong.
     pub retransmits_solid: u64,
     /// Rise of `TcpExtTCPTimeouts` over all namespaces; `None` where the snapshots do not tell.
@@ -100,6 +102,14 @@ impl Tcp {
     pub fn calls(&self) -> u64 {
         self.retransmits.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
+    /// The same by class, without those of listening sockets.
+    pub fn by_sockets(&self) -> Vec<(&'static str, u64)> {
+        let own = self.retransmits.iter().map(|(class, n)| match *class {
+            class if class == RetransmitClass::Syn.word() => (class, n.saturating_sub(self.synacks)),
+            class => (class, *n),
+        });
+        own.filter(|(_, n)| *n > 0).collect()
+    }
     /// Calls of class rto, and what the kernel counted, where these are more: each that sent is counted
     /// (`tcp_retransmit_timer`), and the readings enclose the recording.
     pub fn refuted(&self) -> Option<(u64, u64)> {
@@ -115,9 +125,14 @@ impl Tcp {
             .min(self.retransmit_segments);
         (needless > 0 && needless.saturating_mul(2) > self.retransmit_segments).then_some(needless)
     }
-    /// `7 segments were sent again by 3 calls`, as far as is known.
+    /// `7 segments were sent again by 3 calls`, as far as is known; by sockets, not by listening ones.
     pub fn sent_again(&self) -> String {
-        sent_again(self.retransmit_segments, self.calls(), self.retransmits_unsized)
+        let segments = self.retransmit_segments.saturating_sub(self.synacks);
+        sent_again(
+            segments,
+            self.calls().saturating_sub(self.synacks),
+            self.retransmits_unsized,
+        )
     }
 }
 
@@ -211,6 +226,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         retransmits_recorded: facts.capture.recorded("tcp:tcp_retransmit_skb"),
         connections,
         retransmits,
+        synacks: facts.retransmits.iter().filter(|r| r.synack.is_some()).count() as u64,
         retransmits_solid,
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
         needless: risen(&facts.counters, "TcpExtTCPDSACKRecv")

@@ -22,7 +22,10 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
 use crate::stat::Distribution;
 
 mod acks;
+mod backoff;
 mod classes;
+mod initial;
+mod marked;
 mod peer;
 mod queues;
 mod restarts;
@@ -34,7 +37,10 @@ mod tiny;
 mod unscaled;
 
 pub use acks::LateAcks;
+pub use backoff::Backoff;
 pub use classes::{Class, Starved};
+pub use initial::{Initial, Rounds};
+pub use marked::Marked;
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
 pub use restarts::Restarts;
@@ -79,6 +85,8 @@ pub struct Transmit {
     pub peer: Option<PeerPart>,
     /// Connections, most segments first.
     pub connections: Vec<Sender>,
+    /// The end most of whose connections began with a congestion window smaller than Linux's, which held them.
+    pub initial: Option<Initial>,
     /// Queues of devices, the longest wait first.
     pub queues: Vec<DeviceQueue>,
     /// The connection whose ACKs waited longest behind other packets in a queue of this host, while its data did not.
@@ -118,7 +126,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         return Outcome::Unknown(reasons(facts, "tx", &none));
     }
     let counts = Counts::of(&facts.tx);
-    let (connections, rtt_by_host) = senders::senders(facts);
+    let (connections, rtt_by_host, initial) = senders::senders(facts);
     let mut recovery: BTreeMap<RetransmitClass, Vec<i64>> = BTreeMap::new();
     let mut starts: BTreeMap<TxStart, u64> = BTreeMap::new();
     for r in units.rows() {
@@ -149,6 +157,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         }),
         peer: peer::peer_part(facts, units.rows()),
         connections,
+        initial,
         queues: queues::queues(facts),
         rtt_by_host,
         recovery: recovery

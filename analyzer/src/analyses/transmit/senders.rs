@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::backoff::{self, Backoff};
+use super::initial::{self, Births, Initial};
+use super::marked::{self, Marked, Reductions};
 use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
@@ -55,6 +58,10 @@ pub struct Sender {
     pub restarts: Option<Restarts>,
     /// Its segments are far smaller than its device would carry.
     pub small: Option<Small>,
+    /// Its congestion window was reduced for ECN's marks.
+    pub marked: Option<Marked>,
+    /// It stood still, at last for its retransmission timer.
+    pub backoff: Option<Backoff>,
 }
 
 /// What a socket had in flight, and the windows it had then: of the probes at which something was.
@@ -94,8 +101,8 @@ impl Flight {
 /// Number of a connection, its rows, its round trips.
 type Rows<'f> = (u32, Vec<&'f TxRow>, Vec<i64>);
 
-/// Those kept, and distributions by address.
-pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribution>) {
+/// Those kept, distributions by address, and those that began with a small window.
+pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribution>, Option<Initial>) {
     let mut all = by_connection(facts);
     let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for (c, _, rtts) in &all {
@@ -111,7 +118,7 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
             of.push(s);
         }
     }
-    let around = Around::of(facts);
+    let (around, births, reductions) = (Around::of(facts), Births::of(facts), Reductions::of(facts));
     let kept = all.into_par_iter().map(|of| {
         let (samples, rows) = (samples.get(&of.0).map_or(&[][..], Vec::as_slice), of.1.clone());
         let mut s = Sender {
@@ -121,12 +128,18 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
         s.unscaled = unscaled::unscaled(facts, &s, samples);
         s.restarts = restarts::restarts(facts, s.connection, (&rows, samples), &around);
         s.small = small::small(facts, &s, &rows, samples);
-        s
+        s.marked = marked::marked(facts, &s, &reductions);
+        s.backoff = backoff::backoff(facts, &s, samples);
+        let began = initial::began(facts, &s, (&rows, samples), &births);
+        (s, began)
     });
-    let kept = kept.collect();
+    let kept: Vec<_> = kept.collect();
+    let began: Vec<_> = kept.iter().filter_map(|(s, began)| Some((s, (*began)?))).collect();
+    let initial = initial::initial(facts, &began);
+    let kept = kept.into_iter().map(|of| of.0).collect();
     let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
     let hosts: Vec<(String, Vec<i64>)> = hosts.into_iter().collect();
-    (kept, hosts.into_par_iter().map(of_host).collect())
+    (kept, hosts.into_par_iter().map(of_host).collect(), initial)
 }
 
 fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
@@ -186,6 +199,8 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         unscaled: None,
         restarts: None,
         small: None,
+        marked: None,
+        backoff: None,
     }
 }
 

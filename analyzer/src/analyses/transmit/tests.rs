@@ -2,6 +2,7 @@ mod acks;
 mod by_hand;
 mod classes;
 mod named;
+mod opened;
 mod peer;
 
 use super::Transmit;

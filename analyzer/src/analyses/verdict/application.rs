@@ -220,13 +220,19 @@ fn inside(s: &Answered) -> String {
     }
 }
 
-/// The client alone is in the recording.
+/// The client alone is in the recording, or no end is known to be the other's.
 fn alone(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
+    // As many that were answered here, on as many connections, are most likely these.
+    let renamed = s.is_some_and(|s| (s.turnaround.n, s.connections) == (c.response.n, c.connections));
     let mut sentence = format!(
-        "Answers came {}, {}{}) after the request was sent; how much of that was the peer's application is not in this recording{}",
+        "Answers came {}, {}{}) after the request was sent; {}{}",
         times(&c.response),
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
+        match renamed {
+            true => "as many were given by sockets of this recording, whose peers have other addresses (NAT)",
+            false => "how much of that was the peer's application is not in this recording",
+        },
         match c.rtt_min_ns {
             Some(ns) => format!(", the fastest round trip took {}", duration(ns)),
             None => String::new(),

@@ -20,6 +20,7 @@ mod application;
 mod counted;
 mod datagrams;
 mod drops;
+mod handshakes;
 mod named;
 mod neighbours;
 mod opens;
@@ -31,6 +32,8 @@ mod spells;
 mod tests;
 mod turns;
 
+#[cfg(test)]
+pub(super) use named::causes as causes_of_sent;
 pub use sentences::{counted, duration};
 
 /// How a line is coloured.
@@ -170,7 +173,10 @@ pub fn answer(
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
     let lost = get(drops).is_ok_and(|d| d.lost > 0);
     let by_events = lost.then(|| drops_line.headline.clone());
-    let by_counters = [sentences::the_card(counted), counted::headline(counted)];
+    // Why SYNs were refused is said of connections, where it is known.
+    let half_open = opens.findings().is_some_and(|o| o.half_open.is_some());
+    let turned_away = counted::headline(counted).filter(|_| !half_open);
+    let by_counters = [sentences::the_card(counted), turned_away];
     let why = neighbours::headline(spells);
     // The cause first.
     let dropped: Vec<String> = why
@@ -182,6 +188,7 @@ pub fn answer(
         trust,
         Line {
             minor: opens.findings().is_some_and(opens::one_reset),
+            names_cause: opens.findings().is_some_and(opens::names_cause),
             ..in_words(
                 line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
                 opens.findings().map(opens::headline),
@@ -201,10 +208,13 @@ pub fn answer(
             ),
             application.findings().map(application::headline),
         ),
-        in_words(
-            line("receive", get(receive).map(|r| figures(received::receive(r)))),
-            receive.findings().map(received::headline),
-        ),
+        Line {
+            names_cause: receive.findings().is_some_and(|r| r.small_reads.is_some()),
+            ..in_words(
+                line("receive", get(receive).map(|r| figures(received::receive(r)))),
+                receive.findings().map(received::headline),
+            )
+        },
         Line {
             names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
             ..in_words(

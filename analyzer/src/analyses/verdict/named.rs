@@ -1,7 +1,7 @@
 //! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
 
 use super::sent::size;
-use super::sentences::{duration, or_dash, rate};
+use super::sentences::{counted, duration, or_dash, rate};
 use crate::analyses::transmit::{Class, DeviceQueue, Sender, Transmit};
 
 /// Classes of a queue said one by one.
@@ -58,6 +58,84 @@ fn small(s: &Sender) -> Option<String> {
         grouped(m.allowed),
         m.headers_of(m.mss) * 100.0,
         m.headers_of(m.allowed) * 100.0,
+    ))
+}
+
+fn initial(t: &Transmit) -> Option<String> {
+    let i = t.initial.as_ref()?;
+    let which = match (i.connections, i.of) {
+        (1, 1) => "the connection".to_owned(),
+        (n, of) if n == of => format!("each of {n} connections"),
+        (n, of) => format!("{n} of {of} connections"),
+    };
+    let of = if i.accepted { "of " } else { "" };
+    let route = i
+        .route
+        .as_ref()
+        .map_or_else(String::new, |to| format!("; the route {to} has initcwnd {}", i.cwnd));
+    let segments = |n: u32| counted(n.into(), "segment", "segments");
+    let cost = i.rounds.filter(|r| r.took > r.usual).map_or_else(String::new, |r| {
+        format!(
+            ": {} took {} flights, each a round trip after the other, where {} from 10 segments on, doubled each time",
+            segments(r.segments),
+            r.took,
+            match r.usual {
+                1 => "1 does".into(),
+                n => format!("{n} do"),
+            }
+        )
+    });
+    Some(format!(
+        "{which} {of}{} began with a congestion window of {} (Linux begins with 10{route}){cost}",
+        i.label,
+        segments(i.cwnd),
+    ))
+}
+
+fn marked(s: &Sender) -> Option<String> {
+    let m = s.marked.as_ref()?;
+    let came = m.came.map(|n| {
+        format!(
+            "{} that came here had ECN's CE mark (IpExtInCEPkts)",
+            counted(n, "packet", "packets")
+        )
+    });
+    let acked = m.delivered_ce.map(|n| {
+        format!(
+            "the ACKs of {} told of ECN's CE mark (delivered_ce)",
+            counted(n.into(), "segment", "segments")
+        )
+    });
+    let told: Vec<String> = came.into_iter().chain(acked).collect();
+    let left = s
+        .flight
+        .map_or_else(String::new, |f| format!(" (median {} segments)", f.snd_cwnd));
+    Some(format!(
+        "the congestion window of {}{left} was reduced {} without loss: {}, set on the way where something marks packets instead of dropping them",
+        s.label,
+        counted(m.reductions, "time", "times"),
+        told.join(", "),
+    ))
+}
+
+fn backoff(s: &Sender) -> Option<String> {
+    let b = s.backoff.as_ref()?;
+    let before = match b.dropped_until_ns {
+        Some(ns) => format!(
+            "what it sent was dropped in this host for {}, then it sent nothing for {}",
+            duration(ns),
+            duration(b.silent_ns)
+        ),
+        None => format!(
+            "what it sent had no answer, and at last it sent nothing for {}",
+            duration(b.silent_ns)
+        ),
+    };
+    let doubled = counted(b.timeouts.saturating_sub(1), "time", "times");
+    Some(format!(
+        "{} stood still for {}: {before}, until its retransmission timer, doubled {doubled}, ran out and what it sent then was acknowledged",
+        s.label,
+        duration(b.end_ns.saturating_sub(b.start_ns)),
     ))
 }
 
@@ -148,7 +226,7 @@ pub(super) fn classes(q: &DeviceQueue) -> String {
 }
 
 /// One sentence of each, without its point: of the connection with most bytes, or most waiting.
-pub(super) fn causes(t: &Transmit) -> Vec<String> {
+pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let most = |has: &dyn Fn(&Sender) -> Option<i64>| {
         let of = t.connections.iter().filter_map(|s| Some((has(s)?, s)));
         of.max_by_key(|(n, s)| (*n, std::cmp::Reverse(s.connection)))
@@ -158,6 +236,15 @@ pub(super) fn causes(t: &Transmit) -> Vec<String> {
     let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s))).and_then(unscaled);
     let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
+    let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);
+    let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
     let of_queues = starved(t).into_iter().chain(late_acks(t));
-    of_queues.chain(of_window).chain(of_idle).chain(of_size).collect()
+    of_queues
+        .chain(of_window)
+        .chain(of_idle)
+        .chain(of_size)
+        .chain(initial(t))
+        .chain(of_marks)
+        .chain(of_timer)
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
-use super::sentences::{counted, duration, or_dash};
+use super::handshakes;
+use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone};
 use crate::analyses::opens::{Failed, Opens, Reset};
 
@@ -120,21 +121,29 @@ fn slow(o: &Opens) -> bool {
 fn delayed(o: &Opens) -> Option<String> {
     (o.delayed > 0).then(|| {
         format!(
-            "{} of them only when a SYN was sent again",
+            "{} of them only when a SYN was sent again{}",
             if o.delayed == o.setup.n {
                 "all".into()
             } else {
                 o.delayed.to_string()
-            }
+            },
+            handshakes::refused(o)
         )
     })
 }
 
 pub(super) fn opens(o: &Opens) -> (Tone, String) {
+    let causes = handshakes::causes(o);
     let tone = match () {
-        () if o.failed.iter().any(unmeant) || o.resets.iter().any(|r| r.received && r.sender == "between") => Tone::Bad,
+        () if o.half_open.is_some()
+            || o.failed.iter().any(unmeant)
+            || o.resets.iter().any(|r| r.received && r.sender == "between") =>
+        {
+            Tone::Bad
+        }
         () if o.failed.iter().any(|f| !f.to.is_empty())
             || slow(o)
+            || !causes.is_empty()
             || o.resets.iter().any(|r| r.received || unread(r)) =>
         {
             Tone::Notice
@@ -177,13 +186,20 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         },
     );
     let said: Vec<String> = stood.into_iter().chain(failures).chain(resets).collect();
-    match said.is_empty() {
-        true => (
-            Tone::Ok,
-            "No connection was opened by this host, none was reset.".into(),
-        ),
-        false => (tone, format!("{}.", said.join("; "))),
-    }
+    let sentence = match said.is_empty() {
+        true => "No connection was opened by this host, none was reset.".into(),
+        false => format!("{}.", said.join("; ")),
+    };
+    let causes = causes.into_iter();
+    (
+        tone,
+        causes.fold(sentence, |all, more| format!("{all} {}.", capital(&more))),
+    )
+}
+
+/// What is said of it first has a name.
+pub(super) fn names_cause(o: &Opens) -> bool {
+    !handshakes::causes(o).is_empty() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
 }
 
 /// The first of them, and how many more there are.
@@ -230,7 +246,8 @@ pub(super) fn headline(o: &Opens) -> String {
         .find(|f| f.end == "refused")
         .filter(|_| first.is_some())
         .map(what);
-    let said: Vec<String> = first.into_iter().chain(refused).chain(slow).collect();
+    let causes = handshakes::causes(o).into_iter();
+    let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();
     if !said.is_empty() {
         return said.join("; ");
     }

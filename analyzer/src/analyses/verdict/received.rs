@@ -107,8 +107,29 @@ fn named(of: &[&Blamed]) -> String {
     most.join(", ")
 }
 
+/// A reader that makes far more calls than it need.
+fn small_reads(r: &Receive) -> Option<String> {
+    let s = r.small_reads.as_ref()?;
+    Some(format!(
+        "{} read {} per call (p50 of {} calls on {}) of packets that bring {} (p50)",
+        s.task,
+        counted(s.p50_bytes.into(), "byte", "bytes"),
+        s.calls,
+        s.label,
+        counted(s.packet_bytes.into(), "byte", "bytes"),
+    ))
+}
+
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(r: &Receive) -> String {
+    match (small_reads(r), top_of(r)) {
+        (Some(cause), more) if more.is_empty() => cause,
+        (Some(cause), more) => format!("{cause}; {more}"),
+        (None, more) => more,
+    }
+}
+
+fn top_of(r: &Receive) -> String {
     let sure = speak(&r.total);
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
@@ -187,6 +208,8 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty();
+    let cause = small_reads(r);
+    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty() || cause.is_some();
+    let sentence = cause.map_or(sentence.clone(), |c| format!("{sentence} {c}."));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

@@ -1,6 +1,6 @@
 //! The verdict's line on sent segments: how long until their ACK, and what held them, of which connection.
 
-use super::sentences::{counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out};
+use super::sentences::{capital, counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out};
 use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
 };
@@ -286,13 +286,6 @@ fn whose(t: &Transmit) -> String {
         };
         format!(" ({share:.0} % of it{of} while the peer's application had data and had not answered)")
     })
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `connections`: whole times of segments by connection.

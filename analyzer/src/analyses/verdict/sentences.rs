@@ -7,6 +7,7 @@ use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
 use crate::facts::Reason;
+use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
 
@@ -85,6 +86,14 @@ pub(super) fn first_words(sentence: &str) -> String {
     }
 }
 
+/// With a capital.
+pub(super) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// What a recording's quality is, without what is said of it besides.
 pub(super) fn of_quality(sentence: &str) -> String {
     let first = sentence.split(". ").next().unwrap_or(sentence);
@@ -157,22 +166,43 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         let s = "Retransmits are not known: there is no tcp_retransmit_skb in the recording, and nothing says that it was recorded.";
         return (Tone::Unknown, s.into());
     }
-    if n == 0 {
-        let tone = if refused.is_empty() { Tone::Ok } else { Tone::Notice };
-        return (
-            tone,
-            format!(
-                "No TCP segment was retransmitted on {}{refused}.",
-                counted(sockets as u64, "socket", "sockets")
-            ),
+    let of_sockets = n.saturating_sub(t.synacks);
+    if of_sockets == 0 {
+        let quiet = refused.is_empty() && t.synacks == 0;
+        let none = format!(
+            "o TCP segment was retransmitted on {}{refused}.",
+            counted(sockets as u64, "socket", "sockets")
         );
+        let sentence = match t.synacks {
+            0 => format!("N{none}"),
+            n => format!("{} sent again by listening sockets; n{none}", synacks(n)),
+        };
+        return (if quiet { Tone::Ok } else { Tone::Notice }, sentence);
     }
     let again = t
         .connections
         .iter()
         .filter(|c| c.retransmits.is_some_and(|n| n > 0))
         .count();
-    let by: Vec<String> = t.retransmits.iter().map(|(k, v)| format!("{v} {k}")).collect();
+    let by = t.by_sockets();
+    let pmtu = by
+        .iter()
+        .find(|(k, _)| *k == RetransmitClass::Pmtu.word())
+        .map_or(0, |(_, v)| *v);
+    // Each call of that class comes from such a message.
+    let pmtu = match pmtu {
+        0 => String::new(),
+        n if n == of_sockets => ", because ICMP messages that came lowered the path's MTU (no black hole)".into(),
+        n => format!(
+            ", {} because ICMP messages that came lowered the path's MTU",
+            counted(n, "call", "calls")
+        ),
+    };
+    let by: Vec<String> = by.into_iter().map(|(k, v)| format!("{v} {k}")).collect();
+    let more = match t.synacks {
+        0 => String::new(),
+        n => format!("; {} sent again by listening sockets", synacks(n)),
+    };
     // By segments where they are known of all, else by calls.
     let most = match t.retransmits_unsized {
         0 => t.connections.iter().max_by_key(|c| c.retransmit_segments),
@@ -204,12 +234,16 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     (
         Tone::Notice,
         format!(
-            "{}{needless} on {again} of {} (calls: {}{guessed}){most}{refused}{refuted}.",
+            "{}{needless} on {again} of {} (calls: {}{guessed}){pmtu}{more}{most}{refused}{refuted}.",
             t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")
         ),
     )
+}
+
+fn synacks(n: u64) -> String {
+    counted(n, "SYN-ACK was", "SYN-ACKs were")
 }
 
 /// A NAPI thread that was woken and did not run for so long that a packet's reader feels it.

@@ -86,6 +86,7 @@ fn receive(rcvq: i64) -> Receive {
         by_dev: BTreeMap::new(),
         by_task: BTreeMap::new(),
         blamed: vec![],
+        small_reads: None,
         worst: vec![],
         lacks: vec![],
     }
@@ -147,6 +148,7 @@ fn the_receive_line_names_the_largest_share() {
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
         needless: None,
+        synacks: 0,
         retransmits_recorded: true,
         connections: vec![],
         retransmits: BTreeMap::from([("rto", n)]),
@@ -177,6 +179,44 @@ fn the_tcp_line() {
     };
     let (_, s) = sentences::tcp(&none);
     assert!(s.contains("by 3 calls, how many segments is not known on 0"), "{s}");
+    // SYN-ACKs are of listening sockets: no socket sent these again.
+    let listening = Tcp {
+        synacks: 3,
+        retransmits: BTreeMap::from([("syn", 3)]),
+        retransmit_segments: 3,
+        ..tcp(0)
+    };
+    let (tone, s) = sentences::tcp(&listening);
+    let expect = "3 SYN-ACKs were sent again by listening sockets; no TCP segment was retransmitted on 0 sockets.";
+    assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
+    let both = Tcp {
+        synacks: 3,
+        retransmits: BTreeMap::from([("syn", 4), ("rto", 1)]),
+        retransmit_segments: 5,
+        ..tcp(0)
+    };
+    let (_, s) = sentences::tcp(&both);
+    assert!(
+        s.starts_with("2 TCP segments were sent again by 2 calls on 0 of 0 sockets (calls: 1 rto, 1 syn"),
+        "{s}"
+    );
+    assert!(s.contains("; 3 SYN-ACKs were sent again by listening sockets"), "{s}");
+    // Too long for a link of the way: no loss, and no black hole.
+    let pmtu = |rto| Tcp {
+        retransmits: BTreeMap::from([("pmtu", 2), ("rto", rto)]),
+        retransmits_solid: 3,
+        ..tcp(3)
+    };
+    let (_, s) = sentences::tcp(&pmtu(0));
+    assert!(
+        s.contains("(calls: 2 pmtu), because ICMP messages that came lowered the path's MTU (no black hole)"),
+        "{s}"
+    );
+    let (_, s) = sentences::tcp(&pmtu(1));
+    assert!(
+        s.contains(", 2 calls because ICMP messages that came lowered the path's MTU.") && !s.contains("black hole"),
+        "{s}"
+    );
     // What is guessed, and what the kernel's own count refutes, is said.
     let weak = Tcp {
         retransmits_solid: 1,

@@ -46,6 +46,7 @@ fn what_one_side_alone_has_is_said_first() {
     let scaled = Negotiated {
         window_scaling: true,
         own_window: None,
+        delivered_ce: None,
         sizes: None,
     };
     healthy.negotiated.insert(unscaled, scaled);

@@ -42,6 +42,8 @@ pub struct Negotiated {
     pub window_scaling: bool,
     /// The socket's congestion control sets its window itself, whatever it was before a pause (BBR); `None`: not told.
     pub own_window: Option<bool>,
+    /// Segments it sent whose ACKs told of ECN's CE mark (`tcpi_delivered_ce`), as the last list has it; `None`: not told.
+    pub delivered_ce: Option<u32>,
     /// Payload of a full segment that the socket sends, and the MTU of its path, bytes; `None`: only the other end is in a list.
     pub sizes: Option<Sizes>,
 }
@@ -92,6 +94,7 @@ fn line(text: &str) -> Option<Listed> {
         of: Negotiated {
             window_scaling: number("tcp.options")? & OPT_WSCALE != 0,
             own_window: of("cong").map(|c| c.starts_with("bbr")),
+            delivered_ce: number("tcp.delivered_ce"),
             sizes: sizes(),
         },
     })
@@ -117,6 +120,7 @@ pub fn negotiated(capture: &Capture, connections: &[ConnectionRow]) -> FxHashMap
         let other = || {
             listed(dst, src).map(|l| Negotiated {
                 sizes: None,
+                delivered_ce: None,
                 own_window: None,
                 ..l.of
             })

@@ -53,6 +53,7 @@ fn an_own_line_tells_options_and_sizes() {
         Some(Negotiated {
             window_scaling,
             own_window: Some(false),
+            delivered_ce: None,
             sizes,
         })
     };
@@ -77,6 +78,7 @@ fn the_other_ends_line_tells_options_only() {
     let expect = Negotiated {
         window_scaling: false,
         own_window: None,
+        delivered_ce: None,
         sizes: None,
     };
     assert_eq!(told, Some(expect));

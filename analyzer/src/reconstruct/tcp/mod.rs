@@ -15,6 +15,7 @@
 //! ```
 //! Rules: RECONSTRUCTION 3b, 3e. `tcp_probe` fires before its segment is processed (first statement of `tcp_rcv_established`).
 
+mod reads;
 mod retransmit;
 mod sockets;
 pub mod states;
@@ -23,5 +24,6 @@ pub mod tables;
 mod tests;
 mod tracker;
 
+pub use reads::Reads;
 pub use sockets::{Sockets, Tuple};
 pub use tracker::{MSG_PEEK, Tcp, ends, run};

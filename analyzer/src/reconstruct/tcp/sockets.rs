@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::reads::Reads;
 use super::tables::ConnectionRow;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -59,6 +60,8 @@ pub struct Socket {
     pub last_sign_ns: Option<i64>,
     /// It was seen to close.
     pub closed: bool,
+    /// Its reads.
+    pub reads: Reads,
 }
 
 /// All sockets, and which of them an address means when.
@@ -172,6 +175,7 @@ impl Sockets {
             cong_vec: None,
             last_sign_ns: None,
             closed: false,
+            reads: Reads::default(),
         });
         self.by_tuple.entry(tuple).or_default().push(i);
         i

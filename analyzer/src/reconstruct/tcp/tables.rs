@@ -1,6 +1,6 @@
 //! Rows of the views `connections`, `tcp_samples`, `tcp_states`, `retransmits`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -322,6 +322,8 @@ pub struct RetransmitRow {
     pub time_ns: i64,
     /// Whose; `None` when no connection row matches.
     pub connection: Option<ConnectionId>,
+    /// Ends of a SYN-ACK, which a listening socket sends: the local one, and whom it is for.
+    pub synack: Option<(SocketAddr, SocketAddr)>,
     /// Why.
     pub class: RetransmitClass,
     /// `err` of the event where recorded; only 0 was sent.

@@ -1,6 +1,6 @@
 //! The machine.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use netmortem_formats::Endian;
 use netmortem_formats::sockaddr::{SockAddr, v4};
@@ -171,6 +171,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
                 0
             };
             s.row.bytes_read = Some(s.row.bytes_read.unwrap_or(0) + n);
+            s.reads.add(n);
         }
     });
     r.on::<SockSendLength<'static>>(s, |t, e, p| {
@@ -200,11 +201,13 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
     });
     r.missing.truncate(asked);
-    r.on::<TcpRetransmitSynack<'static>>(s, |t, e, _| {
+    r.on::<TcpRetransmitSynack<'static>>(s, |t, e, p| {
+        let ends = tuple!(p, p.family).map(|t| (SocketAddr::new(t.saddr, t.sport), SocketAddr::new(t.daddr, t.dport)));
         t.retransmits.push(RetransmitRow {
             index: e.index,
             time_ns: e.ts,
             connection: None,
+            synack: ends,
             class: RetransmitClass::Syn,
             err: None,
             bytes: None,
@@ -356,6 +359,7 @@ impl Tcp {
             index: e.index,
             time_ns: e.ts,
             connection: i.map(|i| ConnectionId(i as u32)),
+            synack: None,
             class,
             err,
             bytes,

@@ -40,23 +40,30 @@ pub fn section(input: &Input<'_>) -> Section {
 }
 
 fn lead(tcp: &Tcp) -> Text {
-    let all = tcp.calls();
-    let classes: Vec<String> = tcp
-        .retransmits
-        .iter()
-        .map(|(class, n)| format!("{} {}", format::count(*n), words(class)))
+    let all = tcp.calls().saturating_sub(tcp.synacks);
+    let classes = tcp.by_sockets().into_iter();
+    let classes: Vec<String> = classes
+        .map(|(class, n)| format!("{} {}", format::count(n), words(class)))
         .collect();
+    let more = format!("{}{}", listening(tcp), refused(tcp));
     let connections = counted(tcp.connections.len() as u64, "socket");
     Text::from(match all {
-        0 => format!("{connections}; no segment was retransmitted.{}", refused(tcp)),
+        0 => format!("{connections}; no segment was retransmitted.{more}"),
         _ => format!(
-            "{connections}; {} (calls: {}); the class of {} of these calls is certain or strong.{}",
+            "{connections}; {} (calls: {}); the class of {} of these calls is certain or strong.{more}",
             tcp.sent_again(),
             classes.join(", "),
-            format::count(tcp.retransmits_solid),
-            refused(tcp)
+            format::count(tcp.retransmits_solid.saturating_sub(tcp.synacks)),
         ),
     })
+}
+
+/// What no socket of the table sent.
+fn listening(tcp: &Tcp) -> String {
+    match tcp.synacks {
+        0 => String::new(),
+        n => format!(" Listening sockets sent {} again.", counted(n, "SYN-ACK")),
+    }
 }
 
 /// Calls of which nothing left this host, where that is known and there were any.

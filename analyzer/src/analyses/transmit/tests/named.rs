@@ -103,6 +103,7 @@ fn negotiated(window_scaling: bool, own_window: Option<bool>) -> Negotiated {
     Negotiated {
         window_scaling,
         own_window,
+        delivered_ce: None,
         sizes: None,
     }
 }

@@ -181,6 +181,27 @@ fn without_the_peer_the_time_is_nobodys() {
     assert!(!s.contains("slowest"), "{s}");
 }
 
+/// A server whose peers have other addresses answered as many.
+#[test]
+fn behind_nat_the_servers_part_is_beside_it() {
+    let said = |n: usize| {
+        let mut c = awaited(mostly_fast(), 0, 0, None);
+        (c.paired, c.slowest, c.way_p50_ns) = (0, 0, None);
+        let a = Application {
+            answered: Some(answered(mostly_fast()[..n].to_vec(), "run_queue", None)),
+            awaited: Some(c),
+            ..Application::default()
+        };
+        application(&a).1
+    };
+    let s = said(200);
+    assert!(
+        s.contains("whose peers have other addresses (NAT)") && !s.contains("not in this recording"),
+        "{s}"
+    );
+    assert!(said(199).contains("is not in this recording"));
+}
+
 #[test]
 fn streams_are_not_judged() {
     let a = Application {

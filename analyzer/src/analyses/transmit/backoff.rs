@@ -1,0 +1,85 @@
+//! Connections that stood still longer than what stopped them: the retransmission timer, doubled each time it ran out in vain (RFC 6298,
+//! net/ipv4/tcp_timer.c `tcp_retransmit_timer`), ran on after the last packet was lost.
+//!
+//! Needs `retransmits` (class rto), `tcp_samples`, `drops`. A stand-still is from the last ACK of something new to the next, with two or more
+//! timeouts between; of one that had not ended nothing is told.
+//!
+//! ```text
+//! ACK ... dropped ... timeout, dropped ... timeout, dropped ....... timeout ... ACK
+//!         |<------ while it was dropped ------>|<--- the timer --->|
+//! ```
+
+use super::senders::Sender;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::{RetransmitClass, SampleRow};
+
+/// Shortest stand-still that is told, ns.
+const LEAST_NS: i64 = 500_000_000;
+/// Part of it that must be the last run of the timer.
+const PART: i64 = 4;
+
+/// The longest stand-still of a connection whose last part was its timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Backoff {
+    /// From the last ACK of something new to the next, on the trace clock.
+    pub start_ns: i64,
+    /// Its end.
+    pub end_ns: i64,
+    /// Timeouts in it; each but the first after a timer twice as long as the one before.
+    pub timeouts: u64,
+    /// Packets of the connection that are known to have been dropped in this host meanwhile.
+    pub dropped: u64,
+    /// From the start to the last of them; `None`: none is known.
+    pub dropped_until_ns: Option<i64>,
+    /// What it sent last before the timeout that was answered (dropped, else the timeout before) to that timeout.
+    pub silent_ns: i64,
+}
+
+/// When something new was acknowledged: a probe shows the socket before its segment, so the first with a new `snd_una` is the one after.
+fn advances(samples: &[&SampleRow]) -> Vec<i64> {
+    let pairs = samples.iter().zip(samples.iter().skip(1));
+    let new = pairs.filter(|(a, b)| b.snd_una.wrapping_sub(a.snd_una).wrapping_sub(1) < 1 << 31);
+    new.map(|(a, _)| a.time_ns).collect()
+}
+
+pub(super) fn backoff(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Option<Backoff> {
+    let c = Some(ConnectionId(s.connection));
+    if s.retransmits == 0 {
+        return None;
+    }
+    let again = facts
+        .retransmits
+        .iter()
+        .filter(|r| r.connection == c && r.class == RetransmitClass::Rto);
+    let timeouts: Vec<i64> = again.map(|r| r.time_ns).collect();
+    let advances = advances(samples);
+    let of = advances.iter().zip(advances.iter().skip(1)).filter_map(|(start, end)| {
+        let (start_ns, end_ns) = (*start, *end);
+        let between = timeouts.iter().filter(|t| (start_ns..end_ns).contains(*t));
+        let between: Vec<i64> = between.copied().collect();
+        let [.., last_but_one, last] = between.as_slice() else {
+            return None;
+        };
+        let lost = facts
+            .gaps
+            .iter()
+            .any(|g| g.start_ns.is_none_or(|from| from < end_ns) && g.end_ns.is_none_or(|to| to > start_ns));
+        let dropped = facts.drops.iter().filter(|d| {
+            let owner = d.owner.as_ref().filter(|o| o.connection == c);
+            d.expected == Some(false) && owner.is_some() && (start_ns..=*last).contains(&d.time_ns)
+        });
+        let dropped: Vec<i64> = dropped.map(|d| d.time_ns).collect();
+        let until = dropped.iter().copied().max();
+        let silent_ns = last.saturating_sub(until.unwrap_or(*last_but_one).max(*last_but_one));
+        let whole = end_ns.saturating_sub(start_ns);
+        (!lost && whole >= LEAST_NS && silent_ns >= whole / PART).then(|| Backoff {
+            start_ns,
+            end_ns,
+            timeouts: between.len() as u64,
+            dropped: dropped.len() as u64,
+            dropped_until_ns: until.map(|t| t.saturating_sub(start_ns)),
+            silent_ns,
+        })
+    });
+    of.max_by_key(|b| (b.end_ns.saturating_sub(b.start_ns), std::cmp::Reverse(b.start_ns)))
+}
