@@ -49,10 +49,11 @@ def burn(seconds):
 # Servers
 
 
-def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128):
+def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128, defer=0, greet=0, once=0):
     """Answers requests. idle: closes a connection that was silent for so long. pause: sleeps before each `every`th answer; with lock,
     while it holds a lock that all answers take. cpu: computes before each answer. halves: an answer in two writes, with Nagle. workers: so
-    many threads, each serves a connection to its end. accept: sleeps before each accept."""
+    many threads, each serves a connection to its end. accept: sleeps before each accept. defer: TCP_DEFER_ACCEPT, seconds. greet: sends so many
+    bytes before it reads. once: closes after its first answer."""
     held = threading.Lock()
     calls = [0]
 
@@ -60,6 +61,7 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         try:
             no_delay(c, 0 if halves else 1)
             c.settimeout(idle or None)
+            c.sendall(b"g" * greet)
             while True:
                 up, down = header(c)
                 receive(c, up)
@@ -75,12 +77,16 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
                 if halves:
                     c.sendall(b"r" * (down // 4))
                 c.sendall(b"r" * (down - down // 4 if halves else down))
+                if once:
+                    raise EOFError("one answer")
         except (OSError, EOFError):
             c.close()
 
     both = ":" in address
     family = socket.AF_INET6 if both else socket.AF_INET
     listener = socket.create_server((address, port), backlog=backlog, family=family, dualstack_ipv6=both)
+    if defer:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, defer)
 
     def work():
         while True:
@@ -95,8 +101,8 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_sink(port, receive_buffer=0, every=0, pause=0.0):
-    """Reads; sleeps after each `every` bytes."""
+def serve_sink(port, receive_buffer=0, every=0, pause=0.0, each=0):
+    """Reads; sleeps after each `every` bytes. each: so many bytes with each call, for ever."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if receive_buffer:
@@ -106,6 +112,8 @@ def serve_sink(port, receive_buffer=0, every=0, pause=0.0):
 
     def read(c):
         try:
+            while each and c.recv(each):
+                pass
             while True:
                 receive(c, every or 65536)
                 time.sleep(pause)
@@ -301,8 +309,10 @@ def together(n, work):
         t.join(20)
 
 
-def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0, cpu=0.0):
-    """One request after the other. new: a connection for each. cpu: computes after each answer."""
+def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0, cpu=0.0,
+             greet=0, last=0):
+    """One request after the other. new: a connection for each. cpu: computes after each answer. greet: the server speaks first, so many
+    bytes. last: the server closes."""
 
     def work(_):
         s = None
@@ -313,6 +323,9 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
                     s = connect(host, port, source, congestion, timeout)
                     no_delay(s, 0 if nagle else 1)
                     watch.done("connect", at)
+                    if greet:
+                        receive(s, greet)
+                        watch.done("greeting", at)
                 at = at if new else time.time()
                 if nagle:
                     s.send(b"%08d%08d" % (up, down))
@@ -322,6 +335,8 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
                     call(s, up, down)
                 burn(cpu)
                 watch.done("call", at)
+                while last and s.recv(100):
+                    pass
                 if new:
                     s.close()
                     s = None
@@ -525,6 +540,28 @@ def checks(watch, host, port, gap=0.1):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.close()
         time.sleep(gap)
+
+
+def flood(watch, host, port, rate=400, net="10.9.4.", sources=250):
+    """SYNs with forged sources, that never answer."""
+    raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    to, n = socket.inet_aton(host), 0
+
+    def checksum(of):
+        total = sum(struct.unpack(">%dH" % (len(of) // 2), of))
+        total = (total >> 16) + (total & 0xFFFF)
+        return ~(total + (total >> 16)) & 0xFFFF
+
+    while watch.runs():
+        while (time.time() - watch.started) * rate > n:
+            n += 1
+            source = socket.inet_aton(net + str(1 + n * 7 % sources))
+            syn = struct.pack(">HHIIBBHHH", 1024 + n * 13 % 60000, port, n * 64007 % 2**32, 0, 0x60, 2, 64240, 0, 0) + b"\2\4\5\xb4"
+            sum_of = checksum(source + to + struct.pack(">BBH", 0, 6, 24) + syn)
+            syn = syn[:16] + struct.pack(">H", sum_of) + syn[18:]
+            raw.sendto(struct.pack(">BBHHHBBH", 0x45, 0, 44, n & 0xFFFF, 0, 60, 6, 0) + source + to + syn, (host, 0))
+        time.sleep(0.002)
+    print(n, "SYNs")
 
 
 def unknown_frames(watch, host, port, device="d0", source=""):
