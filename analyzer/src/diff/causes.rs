@@ -1,12 +1,13 @@
-//! Causes with a name that one side has and the other has not: slow start after idle, window scaling, the size of segments. By
-//! service: the end with the lower port, and whether it sends or is sent to.
+//! Causes with a name that one side has and the other has not: slow start after idle, window scaling, the size of segments, requests one at
+//! a time. By service: the end with the lower port, and whether it sends or is sent to.
 //!
 //! In: the senders of `analyses::transmit`. Out: a sentence each. Of parts of recordings nothing is said: a pause may lie across.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
 
 use super::options::Recording;
+use super::pools;
+use super::service::{Service, service, whose};
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
 use crate::analyses::verdict::duration;
 use crate::facts::{ConnectionId, Facts};
@@ -15,9 +16,6 @@ use crate::facts::{ConnectionId, Facts};
 const TIMES: u32 = 2;
 /// Fewest full frames that tell their size.
 const FRAMES: u64 = 10;
-
-/// Who is sent to, or sends.
-type Service = (IpAddr, u16, bool);
 
 /// What the senders of one service do, on one side.
 #[derive(Debug, Default)]
@@ -64,26 +62,13 @@ fn sides(of: &[Recording<'_>]) -> BTreeMap<Service, Side> {
     let mut out: BTreeMap<Service, Side> = BTreeMap::new();
     for r in of {
         for s in senders_of(r.facts) {
-            let Some(c) = r.facts.connections.get(s.connection as usize) else {
+            let Some(service) = service(r.facts, ConnectionId(s.connection)) else {
                 continue;
-            };
-            let service = match (c.saddr, c.daddr) {
-                (_, Some(to)) if c.dport < c.sport => (to, c.dport, true),
-                (Some(from), _) => (from, c.sport, false),
-                _ => continue,
             };
             out.entry(service).or_default().add(r.facts, &s);
         }
     }
     out
-}
-
-fn whose((address, port, to): &Service) -> String {
-    let end = SocketAddr::new(address.to_canonical(), *port);
-    match to {
-        true => format!("what is sent to {end}"),
-        false => format!("what {end} sends"),
-    }
 }
 
 fn restarts(service: &Service, b: &Side, a: &Side) -> Option<String> {
@@ -143,7 +128,7 @@ pub(super) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Str
             .flatten()
             .collect::<Vec<_>>()
     };
-    both.flat_map(of).take(MOST).collect()
+    both.flat_map(of).chain(pools::said(before, after)).take(MOST).collect()
 }
 
 /// Sentences at most.

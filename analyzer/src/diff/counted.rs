@@ -6,6 +6,7 @@ use super::answers;
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
+use super::speed;
 use crate::analyses::drops;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
@@ -56,6 +57,8 @@ pub enum Kind {
     Size,
     /// How many of one thing for one of another, which load does not explain.
     Count,
+    /// Bytes per second. Less is worse.
+    Speed,
 }
 
 /// One rate.
@@ -132,12 +135,15 @@ pub(super) enum Exposure {
     Frames(Name),
     /// Answers of a server; of all, where it is empty.
     Answers(String),
+    /// Seconds in which data of a service (the rate's metric) was under way.
+    Busy(String),
 }
 
 /// Payload of a full segment on Ethernet with timestamps. Which size a connection's segments have no table tells.
 const SEGMENT: u32 = 1_448;
 
-const FINEST: usize = BLOCKS[0];
+/// Blocks of the finest cut.
+pub(super) const FINEST: usize = BLOCKS[0];
 
 fn add(slots: &mut Vec<f64>, block: usize, v: f64) {
     slots.resize(FINEST, 0.0);
@@ -212,6 +218,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     transmit(r, &mut out, block);
     sizes(r, &mut out, block);
     answers::opened(r, &mut out, block);
+    speed::speeds(r, &mut out, block);
     let key = || {
         Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])
     };

@@ -1,4 +1,4 @@
-//! What the verdict begins with: what users feel (answers), then counts that load does not explain, each with the settings that
+//! What the verdict begins with: what users feel (answers, the speed of transfers), then counts that load does not explain, each with the settings that
 //! differ beside it. A sentence each; only what the comparison called.
 
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
 use super::parts;
 use super::rates::{Kind, Rate};
+use super::speed::Speeds;
 use super::verdict::Outcome;
 use crate::analyses::verdict::duration;
 
@@ -22,6 +23,7 @@ pub(super) struct Leading<'d> {
     pub rates: &'d [Rate],
     pub settings: &'d [SettingChange],
     pub servers: &'d Servers,
+    pub speeds: &'d Speeds,
     pub options: &'d DiffOptions,
 }
 
@@ -59,6 +61,7 @@ impl Leading<'_> {
     pub fn lead(&self) -> Lead {
         let mut out = Lead::default();
         self.users(&mut out);
+        self.speeds(&mut out);
         self.opened(&mut out);
         self.frames(&mut out);
         out
@@ -183,6 +186,18 @@ impl Leading<'_> {
                 Some(format!("; of that unread {}", moved(unread.telling()?)))
             }
             _ => None,
+        }
+    }
+
+    /// Of bulk transfers, those that became slower first.
+    fn speeds(&self, out: &mut Lead) {
+        let of = |r: &&Rate| r.kind == Kind::Speed && r.outcome != Outcome::Same;
+        let mut all: Vec<&Rate> = self.rates.iter().filter(of).collect();
+        all.sort_by_key(|r| r.outcome);
+        for r in all.into_iter().take(MOST) {
+            if let Some(sentence) = self.speeds.said(r) {
+                self.say(out, sentence, vec![]);
+            }
         }
     }
 

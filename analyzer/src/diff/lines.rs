@@ -9,7 +9,7 @@ use super::compare::{Metric, Shift};
 use super::lead::amounts;
 use super::rates::{Kind, Rate};
 use super::verdict::{Judged, NAMED_MOST, Outcome, signed};
-use crate::analyses::verdict::duration;
+use crate::analyses::verdict::{duration, rate};
 
 /// Lines at most.
 const LINES: usize = 12;
@@ -23,7 +23,11 @@ impl Judged<'_> {
     pub(super) fn lines(&self, named: &mut BTreeSet<usize>) -> Vec<(Outcome, String)> {
         let mut all: Vec<((u8, Outcome), Vec<usize>, String)> = vec![];
         for r in self.rates.iter().filter(|r| r.outcome != Outcome::Same) {
-            let rank = if r.is_manifold(self.options) { 1 } else { 2 };
+            let rank = match r.kind {
+                Kind::Speed => 0,
+                _ if r.is_manifold(self.options) => 1,
+                _ => 2,
+            };
             all.push(((rank, r.outcome), beside::of_rate(self.settings, r), rate_line(r)));
         }
         for m in self.metrics.iter().filter(|m| m.outcome != Outcome::Same) {
@@ -146,6 +150,7 @@ pub(super) fn amount(kind: Kind, v: f64) -> String {
         Kind::Time => format!("{:.1} % of the time", v * 100.0),
         Kind::Size => format!("{v:.1}"),
         Kind::Count => format!("{v:.3}"),
+        Kind::Speed => rate(v * 8.0 / 1e6),
     }
 }
 

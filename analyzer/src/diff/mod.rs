@@ -11,7 +11,7 @@
 //!                    -> breakdown (mean per unit by stage), settings and what they stand beside                  -> verdict
 //! ```
 //!
-//! The verdict begins with causes that have a name (`causes`), what users feel (`answers`), then with counts that load does not explain. Where the units of a metric
+//! The verdict begins with causes that have a name (`causes`), what users feel (`answers`, `speed`), then with counts that load does not explain. Where the units of a metric
 //! are others (`mix`), shorter times are no improvement.
 //!
 //! A change is called when three things hold: its p value, adjusted for all tests of the comparison (Holm), is at or below
@@ -36,10 +36,13 @@ mod mix;
 mod options;
 mod parity;
 mod parts;
+mod pools;
 mod rates;
 pub mod rules;
+mod service;
 mod settings;
 mod slices;
+mod speed;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -167,12 +170,13 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);
     let parts = options.before_window.is_some() || options.after_window.is_some();
-    let causes = match prevented {
-        None if !parts => causes::said(b, a),
-        _ => vec![],
+    let (causes, speeds) = match prevented {
+        None if !parts => (causes::said(b, a), speed::Speeds::of(b, a)),
+        _ => <_>::default(),
     };
     let verdict = verdict::Judged {
         causes: &causes,
+        speeds: &speeds,
         parity: &parity,
         metrics: &metrics,
         rates: &rates,

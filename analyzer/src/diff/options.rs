@@ -29,6 +29,10 @@ pub const SINGLE_TAIL_NS: i64 = 60_000;
 pub const SINGLE_SHARE: f64 = 0.15;
 /// Smallest relative change of a mean size that matters.
 pub const SIZE_RELATIVE: f64 = 0.25;
+/// Smallest relative change of a transfer's speed that matters.
+pub const SPEED_RELATIVE: f64 = 0.15;
+/// The same, one recording a side.
+pub const SINGLE_SPEED_RELATIVE: f64 = 0.25;
 /// Smallest change of a count per unit that load does not explain: so many times as much, or as little.
 pub const COUNTS: f64 = 2.0;
 /// Smallest change of events per unit that matters: one in a thousand.
@@ -62,6 +66,8 @@ pub struct DiffOptions {
     pub tail_ns: i64,
     /// Smallest relative change of a mean size.
     pub size_relative: f64,
+    /// Smallest relative change of a transfer's speed.
+    pub speed_relative: f64,
     /// Smallest change of a count per unit, as a factor.
     pub counts: f64,
     /// Smallest change of events per unit.
@@ -89,6 +95,7 @@ impl DiffOptions {
             median_ns: MEDIAN_NS,
             tail_ns: TAIL_NS,
             share: SHARE,
+            speed_relative: SPEED_RELATIVE,
             ..DiffOptions::default()
         }
     }
@@ -104,6 +111,7 @@ impl Default for DiffOptions {
             median_ns: SINGLE_MEDIAN_NS,
             tail_ns: SINGLE_TAIL_NS,
             size_relative: SIZE_RELATIVE,
+            speed_relative: SINGLE_SPEED_RELATIVE,
             devices: vec![],
             counts: COUNTS,
             events: EVENTS,

@@ -1,4 +1,4 @@
-//! What the answers of a server are made of: the way there and back, unread at the server, its work. Of answers whose turnaround
+//! What the answers of a server are made of: the way there and back, unread at the server, and in it from read to send (work, or waits of its own). Of answers whose turnaround
 //! at the server is in the recording, too; so the three sum to the answer, and their means to its mean.
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn add(r: &Recording<'_>, at: usize, out: &mut BTreeMap<String, [Parts; 2]>) {
     }
 }
 
-/// `; mostly unread at the server: mean 250.0 µs -> 41.10 ms (its work 20.31 ms -> 20.52 ms, the way 70.1 µs -> 71.3 µs)`;
+/// `; mostly unread at the server: mean 250.0 µs -> 41.10 ms (in the server, from read to send 20.31 ms -> 20.52 ms, the way 70.1 µs -> 71.3 µs)`;
 /// `None`: too few of the answers have parts, or none moved as the whole did.
 pub(super) fn said(before: (&Parts, u64), after: (&Parts, u64), longer: bool) -> Option<String> {
     let known = |(p, n): (&Parts, u64)| p.n > 0 && p.n as f64 >= KNOWN * n as f64;
@@ -86,7 +86,7 @@ pub(super) fn said(before: (&Parts, u64), after: (&Parts, u64), longer: bool) ->
     let (b, a) = (before.0, after.0);
     let mut all = [
         ("unread at the server", b.unread_ns, a.unread_ns),
-        ("the server's work", b.work_ns, a.work_ns),
+        ("in the server, from read to send", b.work_ns, a.work_ns),
         ("the way there and back", b.way_ns, a.way_ns),
     ]
     .map(|(name, x, y)| (name, mean(b, x), mean(a, y)));

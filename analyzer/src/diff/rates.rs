@@ -93,6 +93,7 @@ impl Rate {
             Kind::Units => o.units,
             Kind::Time => o.share,
             Kind::Size => o.size_relative * self.before.value,
+            Kind::Speed => o.speed_relative * self.before.value,
             Kind::Count => {
                 let (factor, before) = (o.counts.max(1.0), self.before.value);
                 let least = match self.difference > 0.0 {
@@ -112,7 +113,9 @@ impl Rate {
             .adds
             .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
         let changed = self.significant && self.difference.abs() >= self.threshold && matters;
-        self.outcome = match (changed, self.more_is_worse, self.difference > 0.0) {
+        let judged = self.more_is_worse || self.kind == Kind::Speed;
+        let worse = (self.difference > 0.0) == self.more_is_worse;
+        self.outcome = match (changed, judged, worse) {
             (false, _, _) => Outcome::Same,
             (true, false, _) => Outcome::Changed,
             (true, true, true) => Outcome::Worse,
@@ -200,7 +203,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
     let floor = match key.kind {
         Kind::Events | Kind::Count => Floor::Events,
         Kind::Units => Floor::Share,
-        Kind::Time | Kind::Size => Floor::None,
+        Kind::Time | Kind::Size | Kind::Speed => Floor::None,
     };
     let at = |cut: usize| {
         let clusters =

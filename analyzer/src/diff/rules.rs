@@ -12,7 +12,7 @@
 //! A size in a rule stands in for the practical threshold. A rule never makes a change out of noise: what is not significant
 //! fails nothing.
 
-use super::{Diff, Metric, Outcome, Rate};
+use super::{Diff, Kind, Metric, Outcome, Rate};
 
 /// Parsed rules.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +179,14 @@ fn is_worse(m: &Metric, percent: Option<u64>, least: Option<Least>) -> bool {
 fn rate_is_worse(r: &Rate, least: Option<Least>) -> bool {
     match least {
         None => r.outcome == Outcome::Worse,
-        Some(Least::Relative(by)) => r.significant && r.is_worse_when_more() && r.difference > by * r.before.value,
+        Some(Least::Relative(by)) => {
+            let more = match r.kind {
+                Kind::Speed => -r.difference,
+                _ if r.is_worse_when_more() => r.difference,
+                _ => return false,
+            };
+            r.significant && more > by * r.before.value
+        }
         Some(Least::Ns(_)) => false,
     }
 }

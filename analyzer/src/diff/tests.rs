@@ -8,3 +8,4 @@ mod rules;
 mod said;
 mod samples;
 mod slices;
+mod speed;

@@ -11,6 +11,7 @@ use super::lines::{amount, rate_line};
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::rates::Rate;
+use super::speed::Speeds;
 use crate::analyses::verdict::{counted, duration};
 
 /// What is said of a metric, or of the whole.
@@ -77,6 +78,7 @@ pub(super) const NAMED_MOST: usize = 4;
 /// What there is to judge.
 pub(super) struct Judged<'d> {
     pub causes: &'d [String],
+    pub speeds: &'d Speeds,
     pub parity: &'d [Check],
     pub metrics: &'d [Metric],
     pub rates: &'d [Rate],
@@ -210,6 +212,7 @@ impl Judged<'_> {
             rates: self.rates,
             settings: self.settings,
             servers: self.servers,
+            speeds: self.speeds,
             options: self.options,
         }
     }

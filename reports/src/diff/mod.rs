@@ -222,6 +222,7 @@ fn rate(kind: Kind, v: f64) -> String {
         Kind::Events => format!("{} in 1000", format::significant(v * 1e3)),
         Kind::Units | Kind::Time => format::percent(v),
         Kind::Size | Kind::Count => format::significant(v),
+        Kind::Speed => format!("{} Mbit/s", format::significant(v * 8.0 / 1e6)),
     }
 }
 
@@ -231,6 +232,7 @@ fn measured(kind: Kind, m: &Measured) -> String {
         Kind::Events => (1e3, " in 1000"),
         Kind::Units | Kind::Time => (1e2, " %"),
         Kind::Size | Kind::Count => (1.0, ""),
+        Kind::Speed => (8.0 / 1e6, " Mbit/s"),
     };
     let number = |v: f64| format::significant(v * factor);
     let (value, low, high) = (number(m.value), number(m.interval.0), number(m.interval.1));

@@ -39,12 +39,6 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
     (tone, sentence)
 }
 
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    format!("{}{}", first.unwrap_or_default(), letters.as_str())
-}
-
 /// What answers took until they were complete, where that is much more than to their first byte.
 fn in_parts(c: &Awaited) -> Option<String> {
     let (first, whole) = (c.response.p50_ns?, c.whole.p50_ns?);

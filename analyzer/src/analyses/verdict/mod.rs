@@ -34,6 +34,8 @@ mod turns;
 
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
+pub(crate) use sent::limiter;
+pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};
 
 /// How a line is coloured.

@@ -10,7 +10,7 @@ use crate::reconstruct::transmit::Stage;
 use crate::stat::Distribution;
 
 /// What holds a segment, as a person calls it.
-fn limiter(stage: &str) -> &str {
+pub(crate) fn limiter(stage: &str) -> &str {
     match stage {
         "sndbuf" => "its send buffer",
         "rwnd" => "the peer's receive window",

@@ -32,7 +32,7 @@ pub fn duration(ns: i64) -> String {
 }
 
 /// Mbit/s as a person reads them.
-pub(super) fn rate(mbit_per_s: f64) -> String {
+pub(crate) fn rate(mbit_per_s: f64) -> String {
     match mbit_per_s {
         r if r >= 999.5 => format!("{:.1} Gbit/s", r / 1e3),
         r if r >= 9.95 => format!("{r:.0} Mbit/s"),
@@ -87,7 +87,7 @@ pub(super) fn first_words(sentence: &str) -> String {
 }
 
 /// With a capital.
-pub(super) fn capital(words: &str) -> String {
+pub(crate) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters
         .next()

@@ -174,7 +174,7 @@ fn what_lies_unread_is_a_metric_and_the_lead_names_the_part_that_grew() {
     let mean = |sum: i64| crate::analyses::verdict::duration(sum / paired.len() as i64);
     let way = mean(paired.iter().map(|p| p.there_ns + p.back_ns).sum());
     assert!(
-        told.contains("; mostly unread at the server: mean ") && told.contains("the server's work "),
+        told.contains("; mostly unread at the server: mean ") && told.contains("in the server, from read to send "),
         "{told}"
     );
     assert!(

@@ -15,6 +15,7 @@ fn rates_alone_are_no_comparison() {
     let judged = |metrics: &[Metric]| {
         Judged {
             causes: &[],
+            speeds: &Default::default(),
             parity: &[],
             metrics,
             rates: &d.rates,

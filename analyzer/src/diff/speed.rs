@@ -1,0 +1,156 @@
+//! How fast what TCP sends goes through: payload acknowledged per time in which some was under way, by service (the end with the lower
+//! port, and whether it sends or is sent to). What users of a bulk transfer feel, and no stage tells.
+//!
+//! In: `tx` rows, and what held each socket. Out: a rate `tcp.speed[...]` for each service with [`LEAST_BYTES`] or more, and a sentence. All connections of a service
+//! together: where there are more of them, each may be slower and the whole is not.
+
+use std::collections::BTreeMap;
+
+use super::counted::{Counted, Exposure, FINEST, Key, Kind};
+use super::options::Recording;
+use super::rates::Rate;
+use super::service::{self, Service};
+use crate::analyses::verdict::{capital, limiter, rate};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+
+/// Fewest bytes of payload: less is no transfer whose speed matters.
+const LEAST_BYTES: u64 = 1_000_000;
+/// How its metrics begin.
+pub(super) const SPEED: &str = "tcp.speed[";
+
+/// The metric of a service.
+fn metric(of: &Service) -> String {
+    format!("{SPEED}{}]", service::name(of))
+}
+
+/// What held the data of each service, on one side: ns by wait, and in which some was under way.
+#[derive(Debug, Clone, Default)]
+struct Held {
+    busy_ns: f64,
+    by: BTreeMap<&'static str, f64>,
+}
+
+impl Held {
+    /// The wait that was most of it, and its part.
+    fn most(&self) -> Option<(&'static str, f64)> {
+        let (stage, ns) = self.by.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        Some((stage, ns / self.busy_ns.max(1.0)))
+    }
+}
+
+/// What the speeds of both sides have to do with.
+#[derive(Debug, Default)]
+pub(super) struct Speeds {
+    services: BTreeMap<String, Service>,
+    held: [BTreeMap<String, Held>; 2],
+}
+
+impl Speeds {
+    /// Of whole recordings.
+    pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Speeds {
+        let mut out = Speeds::default();
+        for (side, held) in [before, after].into_iter().zip(&mut out.held) {
+            for r in side {
+                for (c, spent) in &r.facts.spent {
+                    let Some(service) = service::service(r.facts, *c) else {
+                        continue;
+                    };
+                    let name = metric(&service);
+                    let of = held.entry(name.clone()).or_default();
+                    of.busy_ns += spent.busy_ns as f64;
+                    for (stage, share) in spent.shares() {
+                        *of.by.entry(stage).or_default() += share * spent.busy_ns as f64;
+                    }
+                    out.services.insert(name, service);
+                }
+            }
+        }
+        out
+    }
+    /// `What is sent to 10.0.0.1:80 goes through at 57 Mbit/s before and at 24 Mbit/s after; held 89 % ...`.
+    pub(super) fn said(&self, r: &Rate) -> Option<String> {
+        let whose = capital(&service::whose(self.services.get(&r.metric)?));
+        let slower = if r.difference < 0.0 { "slower" } else { "faster" };
+        let of = |v: f64| rate(v * 8.0 / 1e6);
+        let most = |side: &BTreeMap<String, Held>| {
+            let (stage, part) = side.get(&r.metric)?.most()?;
+            Some(format!("{:.0} % of its time by {}", part * 100.0, limiter(stage)))
+        };
+        let [before, after] = self.held.each_ref().map(most);
+        let held = match (before, after) {
+            (Some(b), Some(a)) => format!("; held {b} before, {a} after"),
+            (None, Some(a)) => format!("; held {a} after"),
+            _ => String::new(),
+        };
+        Some(format!(
+            "{whose} goes through {slower}: {} -> {} while there is some{held}",
+            of(r.before.value),
+            of(r.after.value)
+        ))
+    }
+}
+
+fn rows<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
+    let here = |x: &&TxRow| x.kind == TxKind::Tcp && r.on(x.dev) && x.t_ack_ns.is_some_and(|t| r.has(t));
+    r.facts.tx.iter().filter(here)
+}
+
+/// Counts bytes, and the time in which there were some.
+pub(super) fn speeds(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    let mut of: BTreeMap<Service, Vec<&TxRow>> = BTreeMap::new();
+    let mut known: BTreeMap<u32, Option<Service>> = BTreeMap::new();
+    for row in rows(r) {
+        let Some(c) = row.connection else { continue };
+        let of_connection = *known.entry(c.0).or_insert_with(|| service::service(r.facts, c));
+        if let Some(service) = of_connection {
+            of.entry(service).or_default().push(row);
+        }
+    }
+    for (service, rows) in of {
+        let bytes = rows
+            .iter()
+            .fold(0u64, |sum, r| sum.saturating_add(r.bytes.unwrap_or(0).into()));
+        if bytes < LEAST_BYTES {
+            continue;
+        }
+        let name = metric(&service);
+        let (busy, meaning) = (
+            Exposure::Busy(name.clone()),
+            "payload acknowledged per second in which some was sent and not acknowledged",
+        );
+        let key = Key::new(name, meaning, Kind::Speed, false).needs(&["tcp:tcp_probe"]);
+        for row in &rows {
+            if let (Some(b), Some(bytes)) = (row.t_ack_ns.and_then(&block), row.bytes) {
+                out.count(key.clone(), busy.clone(), b, f64::from(bytes));
+            }
+        }
+        let mut spans: Vec<(i64, i64)> = rows
+            .iter()
+            .filter_map(|x| Some((x.start_ns.max(r.from_ns), x.t_ack_ns?.min(r.to_ns))))
+            .collect();
+        spans.sort_unstable();
+        let mut until = i64::MIN;
+        for (from, to) in spans {
+            let from = from.max(until);
+            expose(r, out, &busy, (from, to));
+            until = until.max(to);
+        }
+    }
+}
+
+/// Adds a stretch of time to the blocks that it is in.
+fn expose(r: &Recording<'_>, out: &mut Counted, what: &Exposure, (from, to): (i64, i64)) {
+    let width = (r.duration_ns() / FINEST as i64).max(1);
+    let mut from = from;
+    while from < to {
+        let block = usize::try_from(from.saturating_sub(r.from_ns) / width)
+            .unwrap_or(0)
+            .min(FINEST - 1);
+        let end = match block {
+            last if last + 1 == FINEST => to,
+            b => r.from_ns.saturating_add(width.saturating_mul(b as i64 + 1)).min(to),
+        };
+        out.expose(what.clone(), block, end.saturating_sub(from) as f64 / 1e9);
+        from = end.max(from.saturating_add(1));
+    }
+}
