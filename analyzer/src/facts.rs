@@ -33,7 +33,9 @@ use crate::reconstruct::tcp::tables::{
 use crate::reconstruct::transmit::tables::{TX, TxRow};
 use crate::reconstruct::transmit::{FullSegment, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
+use crate::routes::Routes;
 use crate::settings::Settings;
+use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
 use crate::table::{Cell, FactTable, Typed};
 
 /// Number of one life of an skb address, in order of birth.
@@ -157,6 +159,10 @@ pub struct Facts {
     pub neighbours: Vec<NeighbourRow>,
     /// View `drops`.
     pub drops: Vec<DropRow>,
+    /// View `snapshots`.
+    pub snapshots: Vec<SnapshotRow>,
+    /// What lists of routes and links tell.
+    pub routes: Routes,
     /// View `counters`.
     pub counters: Vec<CounterRow>,
     /// View `classes`.
@@ -315,6 +321,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &SNAPSHOTS,
+                rows: &self.snapshots,
+                names,
+            }),
+            Box::new(Typed {
                 def: &crate::ingest::GAPS,
                 rows: &self.gaps,
                 names,
@@ -343,6 +354,8 @@ impl Facts {
             softirqs: vec![],
             polls: vec![],
             softnet: Counted::default(),
+            snapshots: vec![],
+            routes: Routes::default(),
             counters: vec![],
             classes: vec![],
             clock_skew: vec![],

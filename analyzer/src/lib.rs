@@ -17,8 +17,9 @@ pub mod ingest;
 pub mod name;
 mod nearby;
 pub mod reconstruct;
+pub mod routes;
 pub mod settings;
-mod snapshots;
+pub mod snapshots;
 pub mod stat;
 pub mod table;
 #[cfg(test)]

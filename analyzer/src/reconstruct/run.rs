@@ -177,10 +177,18 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     } else {
         Default::default()
     };
+    let (snapshots, lines_left_out, routes) = match counted {
+        true => {
+            let (rows, left_out) = crate::snapshots::tables::rows(capture);
+            (rows, left_out, crate::routes::Routes::of(capture))
+        }
+        false => Default::default(),
+    };
     let stats = Noticed {
         of_skbs: std::mem::take(&mut identity.stats),
         unclaimed: rx.unclaimed,
         counters_left_out: too_many,
+        snapshot_lines_left_out: lines_left_out as u64,
         unseen_switches: threads.unseen,
     };
     let stats = stats.rows(&trace);
@@ -290,6 +298,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         negotiated,
         listeners: listeners::listeners(capture),
         reads,
+        snapshots,
+        routes,
         neighbours,
         opens: opens.opens,
         resets: opens.resets,
@@ -326,6 +336,7 @@ struct Noticed {
     of_skbs: Vec<StatRow>,
     unclaimed: u64,
     counters_left_out: u64,
+    snapshot_lines_left_out: u64,
     unseen_switches: u64,
 }
 
@@ -358,6 +369,14 @@ impl Noticed {
                 value: self.counters_left_out,
                 severity: Severity::Warning,
                 advice: "counters of the kernel that are in no row: the recording has more than any host",
+            });
+        }
+        if self.snapshot_lines_left_out > 0 {
+            stats.push(StatRow {
+                name: "snapshot_lines_left_out",
+                value: self.snapshot_lines_left_out,
+                severity: Severity::Warning,
+                advice: "lines of what the recorder read of the host that are in no row of snapshots",
             });
         }
         stats.push(StatRow {
