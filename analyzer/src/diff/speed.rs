@@ -1,6 +1,8 @@
 //! How fast what TCP sends goes through: payload acknowledged per time in which some was under way, by service (the end with the lower
 //! port, and whether it sends or is sent to). What users of a bulk transfer feel, and no stage tells.
 //!
+//! Requests and answers are none of it, nor is what nothing but the CPU held.
+//!
 //! In: `tx` rows, and what held each socket. Out: a rate `tcp.speed[...]` for each service with [`LEAST_BYTES`] or more, and a sentence. All connections of a service
 //! together: where there are more of them, each may be slower and the whole is not.
 
@@ -10,11 +12,18 @@ use super::counted::{Counted, Exposure, FINEST, Key, Kind};
 use super::options::Recording;
 use super::rates::Rate;
 use super::service::{self, Service};
+use crate::analyses::application::sockets;
 use crate::analyses::verdict::{capital, limiter, rate};
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// Fewest bytes of payload: less is no transfer whose speed matters.
 const LEAST_BYTES: u64 = 1_000_000;
+/// Requests or answers of fewer bytes are no transfer: their speed is that of their round trips, which `app` has.
+const LEAST_TURN: u64 = 50_000;
+/// Part of the time in which some was under way that this host or the peer's window must have held it: what the CPU's speed limits varies with all else
+/// that runs there.
+const LEAST_HELD: f64 = 0.5;
 /// How its metrics begin.
 pub(super) const SPEED: &str = "tcp.speed[";
 
@@ -95,18 +104,45 @@ fn rows<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
     r.facts.tx.iter().filter(here)
 }
 
+/// Requests and answers of the connections that speak in turns: on each, how many.
+fn turns(facts: &Facts) -> BTreeMap<u32, u64> {
+    let all = sockets(facts);
+    let of = all.iter().filter(|s| s.in_turns).map(|s| {
+        let n = s.judged_responses().count().max(s.judged_turnarounds().count());
+        (s.connection.0, (n as u64).max(1))
+    });
+    of.collect()
+}
+
 /// Counts bytes, and the time in which there were some.
 pub(super) fn speeds(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    let mut of: BTreeMap<Service, Vec<&TxRow>> = BTreeMap::new();
-    let mut known: BTreeMap<u32, Option<Service>> = BTreeMap::new();
+    let mut by_connection: BTreeMap<u32, Vec<&TxRow>> = BTreeMap::new();
     for row in rows(r) {
-        let Some(c) = row.connection else { continue };
-        let of_connection = *known.entry(c.0).or_insert_with(|| service::service(r.facts, c));
-        if let Some(service) = of_connection {
-            of.entry(service).or_default().push(row);
+        if let Some(c) = row.connection {
+            by_connection.entry(c.0).or_default().push(row);
         }
     }
-    for (service, rows) in of {
+    let turns = turns(r.facts);
+    let mut of: BTreeMap<Service, (Vec<&TxRow>, f64, f64)> = BTreeMap::new();
+    for (c, rows) in by_connection {
+        let bytes = rows
+            .iter()
+            .fold(0u64, |sum, r| sum.saturating_add(r.bytes.unwrap_or(0).into()));
+        let small = turns.get(&c).is_some_and(|n| bytes / n < LEAST_TURN);
+        let c = ConnectionId(c);
+        if let Some(service) = service::service(r.facts, c).filter(|_| !small) {
+            let (all, busy, held) = of.entry(service).or_default();
+            all.extend(rows);
+            if let Some(spent) = r.facts.spent.get(&c) {
+                *busy += spent.busy_ns as f64;
+                *held += spent.held_ns() as f64;
+            }
+        }
+    }
+    for (service, (rows, busy, held)) in of {
+        if held < LEAST_HELD * busy {
+            continue;
+        }
         let bytes = rows
             .iter()
             .fold(0u64, |sum, r| sum.saturating_add(r.bytes.unwrap_or(0).into()));
