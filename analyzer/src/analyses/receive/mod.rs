@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::Confidence;
 use crate::analyses::units::{Place, Units};
 use crate::analyses::waits::StageTimes;
@@ -64,7 +66,7 @@ pub struct Receive {
     pub read: u64,
     /// Segments without payload.
     pub protocol_only: u64,
-    /// Units put in a receive queue and not seen read.
+    /// Units put in a receive queue and not seen read; of a slice by flow or device those of sockets that were read, as reads of others are cut.
     pub queued: u64,
     /// The longest that one of these is known to have waited when the recording ended, ns.
     pub unread_at_least_ns: Option<i64>,
@@ -105,7 +107,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         });
         return Outcome::Unknown(reasons(facts, "rx", &none));
     }
-    let counts = Counts::of(&facts.rx);
+    let counts = Counts::of(facts);
     let blamed = blamed::blamed(units.rows());
     let mut stages = units.stages();
     if let (Some(words), Some(stage)) = (
@@ -146,13 +148,20 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(rows: &[RxRow]) -> Counts {
+    fn of(facts: &Facts) -> Counts {
+        let rows = &facts.rx;
         let mut counts = Counts::default();
+        // A cut by flow or device keeps packets of others, and not their reads.
+        let slice = facts.capture.part.slice.as_ref();
+        let cut = slice.is_some_and(|s| !s.subject.is_empty());
+        let read = rows.iter().filter(|r| r.end == RxEnd::Read).map(|r| r.connection);
+        let read: Option<FxHashSet<_>> = cut.then(|| read.collect());
         for r in rows {
+            let queued = r.end == RxEnd::Queued && read.as_ref().is_none_or(|of| of.contains(&r.connection));
             *counts.by_confidence.entry(r.confidence).or_insert(0) += 1;
             counts.protocol += u64::from(r.end == RxEnd::Protocol);
-            counts.queued += u64::from(r.end == RxEnd::Queued);
-            if r.end == RxEnd::Queued && r.censored == Some(Censored::End) {
+            counts.queued += u64::from(queued);
+            if queued && r.censored == Some(Censored::End) {
                 counts.unread_at_least_ns = counts.unread_at_least_ns.max(r.at_least_ns);
             }
             let why = match r.censored {

@@ -2,7 +2,7 @@ use super::{BLAMED, EXAMPLES, Receive};
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
 use crate::analyses::units::Units;
-use crate::facts::{Facts, SkbId};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, RxStart, Stage, StageTimes};
 
@@ -55,6 +55,37 @@ fn shares_of_all_stages_and_the_rest_make_one() {
     assert_eq!((r.total.all.n, r.total.solid.max_ns), (2, Some(50)));
     assert_eq!((r.by_dev["eth0"].n, r.by_task["curl"].n), (1, 1));
     assert_eq!((r.by_confidence["certain"], r.by_confidence["weak"]), (3, 1));
+}
+
+/// A slice of one flow keeps packets of others that it waited with, without their reads: that nobody read these is not known.
+#[test]
+fn what_a_slice_cut_is_not_unread() {
+    let mut f = Facts::empty();
+    let of = |n, connection, end| RxRow {
+        connection: Some(ConnectionId(connection)),
+        censored: (end == RxEnd::Queued).then_some(Censored::End),
+        at_least_ns: (end == RxEnd::Queued).then_some(i64::from(n)),
+        ..unit(n, end, &[], 10, Certain)
+    };
+    f.rx = vec![
+        of(100, 1, RxEnd::Read),
+        of(200, 1, RxEnd::Queued),
+        of(300, 2, RxEnd::Queued),
+    ];
+    let unread = |f: &Facts| {
+        let Outcome::Findings(r) = answer(f) else { panic!() };
+        (r.queued, r.unread_at_least_ns)
+    };
+    assert_eq!(unread(&f), (2, Some(300)));
+    let slice = |subject: &[&str]| netmortem_formats::bundle::Slice {
+        time: Some([0, 1]),
+        subject: subject.iter().map(|s| (*s).to_owned()).collect(),
+        ..Default::default()
+    };
+    f.capture.part.slice = Some(slice(&[]));
+    assert_eq!(unread(&f), (2, Some(300)));
+    f.capture.part.slice = Some(slice(&["flow :1"]));
+    assert_eq!(unread(&f), (1, Some(200)));
 }
 
 /// Worst first, ties by id, the longest stage named; nothing but read units.
