@@ -38,7 +38,7 @@ fn slower_is_worse_and_faster_is_better() {
     let (slow, fast) = (scaled(0.5), scaled(1.0));
     let d = of(&fast, &slow);
     assert_eq!((speed(&d).outcome, d.verdict.outcome), (Outcome::Worse, Outcome::Worse));
-    let says = "What is sent to 10.77.2.1:5201 goes through slower: 19 Mbit/s -> 9.5 Mbit/s while there is some; held ";
+    let says = "What is sent to 10.77.2.1:5201 goes through slower: 19 Mbit/s -> 9.6 Mbit/s while there is some; held ";
     assert!(d.verdict.sentence.starts_with(says), "{}", d.verdict.sentence);
     assert!(
         d.verdict
