@@ -30,6 +30,7 @@ pub mod listeners;
 pub mod napi;
 pub mod negotiated;
 pub mod neighbours;
+mod noticed;
 pub mod observer;
 pub mod opens;
 pub mod receive;

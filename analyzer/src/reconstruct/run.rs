@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::dispatch::{Lost, Walk, on_cpu, together};
+use super::noticed::Noticed;
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
@@ -14,7 +15,7 @@ use super::{
     opens, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
-use crate::ingest::{CaptureInfo, Severity, StatRow, Trace};
+use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
 
 /// What needs no skb's identity.
@@ -328,64 +329,6 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             missing_events,
             ..trace.info
         },
-    }
-}
-
-/// What was noticed on the way.
-struct Noticed {
-    of_skbs: Vec<StatRow>,
-    unclaimed: u64,
-    counters_left_out: u64,
-    snapshot_lines_left_out: u64,
-    unseen_switches: u64,
-}
-
-impl Noticed {
-    fn rows(self, trace: &Trace<'_>) -> Vec<StatRow> {
-        let mut stats = self.of_skbs;
-        stats.extend([
-            StatRow {
-                name: "time_inversions",
-                value: trace.inversions,
-                severity: Severity::Info,
-                advice: "records older than their predecessor on the same CPU; order on the CPU is kept",
-            },
-            StatRow {
-                name: "short_payloads",
-                value: trace.short_payloads.load(std::sync::atomic::Ordering::Relaxed),
-                severity: Severity::Warning,
-                advice: "events shorter than their format says (counted once for each tracker that asked): they are left out",
-            },
-            StatRow {
-                name: "rx_unclaimed",
-                value: self.unclaimed,
-                severity: Severity::Warning,
-                advice: "received packets long enough to carry payload that no socket's event named and no free ended: they are in no row of rx",
-            },
-        ]);
-        if self.counters_left_out > 0 {
-            stats.push(StatRow {
-                name: "counters_left_out",
-                value: self.counters_left_out,
-                severity: Severity::Warning,
-                advice: "counters of the kernel that are in no row: the recording has more than any host",
-            });
-        }
-        if self.snapshot_lines_left_out > 0 {
-            stats.push(StatRow {
-                name: "snapshot_lines_left_out",
-                value: self.snapshot_lines_left_out,
-                severity: Severity::Warning,
-                advice: "lines of what the recorder read of the host that are in no row of snapshots",
-            });
-        }
-        stats.push(StatRow {
-            name: "unseen_switches",
-            value: self.unseen_switches,
-            severity: Severity::Info,
-            advice: "task switches that no sched_switch told: seen by whose events follow; between the two events nothing is known",
-        });
-        stats
     }
 }
 

@@ -22,7 +22,7 @@ const CALL: &str = "call";
 const HELD: &str = "held";
 const OTHER_CALLS: &str = "unknown";
 /// Share of the time asleep that one call must have to be named for all of it.
-const MOSTLY: f64 = 0.5;
+const MOSTLY: f64 = 0.9;
 
 /// Name and thread of who waited.
 type Reader = (Name, i32);

@@ -252,6 +252,10 @@ fn the_call_in_which_the_reader_slept_is_named() {
         (stage, "unknown", String::new(), 2, 90),
     ];
     assert_eq!(blamed, expect);
+    // Three quarters are not all of it.
+    assert_eq!(words, Stage::ReaderAsleep.meaning());
+    f.rx.push(slept(4, 9_000, "clock_nanosleep", 9_000));
+    let (_, words) = meaning(&f);
     assert!(words.contains("slept in clock_nanosleep"), "{words}");
     // Most of it in none that is known: nothing is claimed.
     f.rx.push(slept(3, 5_000, "", 0));

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::backoff::{self, Backoff};
 use super::initial::{self, Births, Initial};
 use super::marked::{self, Marked, Reductions};
+use super::paced::{self, Paced};
 use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
@@ -62,6 +63,8 @@ pub struct Sender {
     pub marked: Option<Marked>,
     /// It stood still, at last for its retransmission timer.
     pub backoff: Option<Backoff>,
+    /// It is paced at one even rate.
+    pub paced: Option<Paced>,
 }
 
 /// What a socket had in flight, and the windows it had then: of the probes at which something was.
@@ -130,6 +133,7 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
         s.small = small::small(facts, &s, &rows, samples);
         s.marked = marked::marked(facts, &s, &reductions);
         s.backoff = backoff::backoff(facts, &s, samples);
+        s.paced = paced::paced(facts, &s, &rows);
         let began = initial::began(facts, &s, (&rows, samples), &births);
         (s, began)
     });
@@ -201,6 +205,7 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         small: None,
         marked: None,
         backoff: None,
+        paced: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict's line on requests and answers: the network or the application?
 
-use super::sentences::{counted, duration, or_dash, stands_out, words};
+use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{acknowledged, by_server, causes, most_of_it, of_threads, runnable, subject, waited_for};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Unanswered, Waited};

@@ -139,6 +139,24 @@ fn backoff(s: &Sender) -> Option<String> {
     ))
 }
 
+fn paced(s: &Sender) -> Option<String> {
+    let p = s.paced.as_ref()?;
+    let allowed = p.allowed_mbit_per_s.map(rate);
+    let why = match &allowed {
+        Some(allowed) => format!("its program allows {allowed} (SO_MAX_PACING_RATE)"),
+        None => "as a rate that a program sets does (SO_MAX_PACING_RATE; inferred)".into(),
+    };
+    let unused = s.flight.as_ref().map_or_else(String::new, |f| {
+        format!(", with {} in flight and {} segments allowed", size(f.bytes), f.snd_cwnd)
+    });
+    Some(format!(
+        "{} was paced at an even {}, nine of ten gaps between its segments alike within {:.1} %{unused}: {why}",
+        s.label,
+        rate(p.mbit_per_s),
+        (p.spread * 100.0).max(0.1)
+    ))
+}
+
 fn late_acks(t: &Transmit) -> Option<String> {
     let a = t.late_acks.as_ref()?;
     let kind = match a.qdisc.as_str() {
@@ -238,6 +256,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
     let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);
     let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
+    let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
     let of_queues = starved(t).into_iter().chain(late_acks(t));
     of_queues
         .chain(of_window)
@@ -246,5 +265,6 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
         .chain(initial(t))
         .chain(of_marks)
         .chain(of_timer)
+        .chain(of_rate)
         .collect()
 }

@@ -38,18 +38,19 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
             let percent = ns as f64 * 100.0 / sum(of()).max(1) as f64;
             format!("reader runnable but not run, in {percent:.0} % of it {HELD_OFF}")
         }
-        false => format!("{}{}", stage.meaning, who(r, stage.stage)),
+        false => format!("{}{}", stage.meaning, who(r, stage)),
     }
 }
 
 /// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; of a run queue
-/// that several readers waited in, of each by itself. Empty in others: in which call a reader slept is in the meaning.
-fn who(r: &Receive, stage: &str) -> String {
-    let asleep = Stage::ReaderAsleep.name();
+/// that several readers waited in, of each by itself; in which calls readers slept, where no kind of call is in the meaning. Empty in others.
+fn who(r: &Receive, stage: &StageTimes) -> String {
+    // The words for a sleep in one kind of call name it.
+    let (asleep, in_one) = (Stage::ReaderAsleep, stage.meaning != Stage::ReaderAsleep.meaning());
     let of: Vec<&Blamed> = r
         .blamed
         .iter()
-        .filter(|b| b.stage == stage && b.stage != asleep)
+        .filter(|b| b.stage == stage.stage && !(in_one && b.stage == asleep.name()))
         .collect();
     let whole = sum(of.iter().copied());
     let readers = of.chunk_by(|a, b| a.reader == b.reader);

@@ -284,6 +284,10 @@ fn found(all: &[u8], secrets: &[Vec<u8>]) -> Vec<Vec<u8>> {
 fn difference(a: &Facts, b: &Facts) -> Result<(), String> {
     let (mut to, mut back) = (BTreeMap::<String, String>::new(), BTreeMap::<String, String>::new());
     for (x, y) in a.tables().iter().zip(b.tables()) {
+        // Texts of the host that cannot be redacted are left out, and others are changed within.
+        if x.name() == "snapshots" {
+            continue;
+        }
         if x.len() != y.len() {
             return Err(format!("{}: {} rows, then {}", x.name(), x.len(), y.len()));
         }
