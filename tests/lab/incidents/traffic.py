@@ -406,9 +406,11 @@ def herd(watch, host, port, clients=60, at=1.5):
     together(clients, work)
 
 
-def bulk(watch, host, port, congestion="", gap=0.0, reads=0):
-    """Sends (or reads) as much as it can."""
+def bulk(watch, host, port, congestion="", gap=0.0, reads=0, pace=0):
+    """Sends (or reads) as much as it can, or as `pace` (bytes a second, SO_MAX_PACING_RATE) lets it."""
     s, n = connect(host, port, "", congestion), 0
+    if pace:
+        s.setsockopt(socket.SOL_SOCKET, 47, pace)
     try:
         while watch.runs():
             n += len(s.recv(65536)) if reads else s.send(b"x" * 16384)
