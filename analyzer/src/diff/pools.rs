@@ -53,7 +53,18 @@ impl Under {
     }
     /// The most at once.
     fn most(&self) -> usize {
-        (1..self.ns.len()).rev().find(|n| self.part(*n) >= RARE).unwrap_or(0)
+        let all: f64 = self.ns.iter().sum();
+        let mut above = 0.0;
+        let enough = |ns: &f64| {
+            above += ns;
+            above >= RARE * all
+        };
+        self.ns
+            .iter()
+            .skip(1)
+            .rev()
+            .position(enough)
+            .map_or(0, |at| self.ns.len() - 1 - at)
     }
 }
 

@@ -154,7 +154,7 @@ impl Part {
             ("run_queue", _) => "waiting for a CPU".into(),
             ("wakeup", _) => "being woken".into(),
             ("asleep_in", Some(UNRECORDED)) if self.by_a_thread() => {
-                "waiting for another thread (a lock or condition: futex)".into()
+                "waiting for another thread (in no recorded system call: a lock, most likely)".into()
             }
             ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
             ("asleep_in", Some(STOPPED)) => "stopped by a signal (SIGSTOP)".into(),

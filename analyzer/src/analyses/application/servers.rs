@@ -94,12 +94,15 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
         let of = by.entry(server(facts, s.connection)).or_default();
         of.extend(s.judged_responses());
     }
+    // Those with most time are looked at: there may be thousands.
+    let mut by: Vec<(String, Vec<Answer<'_>>)> = by.into_iter().collect();
+    by.sort_by_cached_key(|(_, rows)| std::cmp::Reverse(rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.0))));
+    by.truncate(SERVERS);
     let mut all: Vec<Server> = by
         .into_iter()
         .filter_map(|(name, rows)| of_server(facts, waits, name, rows))
         .collect();
     all.sort_by_key(|s| std::cmp::Reverse(s.response.sum_ns));
-    all.truncate(SERVERS);
     all
 }
 

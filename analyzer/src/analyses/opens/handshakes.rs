@@ -130,10 +130,10 @@ pub(super) fn late(facts: &Facts) -> Option<Late> {
     Some(Late {
         to: to.to_string(),
         connections: behind.len() as u64,
-        behind: Distribution::of(behind, 0),
         synacks,
-        deferred: counter(facts, "TcpExtTCPDeferAcceptDrop"),
+        deferred: counter(facts, "TcpExtTCPDeferAcceptDrop").filter(|n| *n >= behind.len() as u64),
         overflows: counter(facts, "TcpExtListenOverflows"),
+        behind: Distribution::of(behind, 0),
     })
 }
 
@@ -152,7 +152,8 @@ pub(super) fn half_open(facts: &Facts) -> Option<HalfOpen> {
         .into_iter()
         .max_by_key(|(to, of)| (of.1.len(), std::cmp::Reverse(*to)))?;
     let addresses: BTreeSet<IpAddr> = of.iter().map(SocketAddr::ip).collect();
-    (refused > 0 && of.len() >= HALF_OPEN).then(|| HalfOpen {
+    // A stray one is no full queue.
+    (refused >= HALF_OPEN as u64 && of.len() >= HALF_OPEN).then(|| HalfOpen {
         listener: listener.to_string(),
         refused,
         synacks,

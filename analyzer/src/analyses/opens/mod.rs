@@ -145,6 +145,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         end: r.end.word(),
         syns_again: r.syns_again,
     };
+    let delayed = stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64;
     Outcome::Findings(Opens {
         attempts: of_sockets().count() as u64,
         without_socket: facts.opens.iter().filter(|r| r.connection.is_none()).count() as u64,
@@ -152,13 +153,13 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
             .is_none()
             .then_some(received),
         setup: Distribution::of(stood.iter().map(|r| r.total_ns()).collect(), 0),
-        delayed: stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64,
+        delayed,
         failed: failed(&facts.opens),
         resets,
         slowest: slowest.iter().take(WORST).map(slow).collect(),
         late: handshakes::late(facts),
         half_open: handshakes::half_open(facts),
-        paws_timewait: handshakes::paws_timewait(facts),
+        paws_timewait: handshakes::paws_timewait(facts).filter(|n| *n >= delayed),
     })
 }
 

@@ -12,6 +12,7 @@
 use super::senders::Sender;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::tcp::tables::{RetransmitClass, SampleRow};
+use crate::reconstruct::whose::Carries;
 
 /// Shortest stand-still that is told, ns.
 const LEAST_NS: i64 = 500_000_000;
@@ -65,11 +66,15 @@ pub(super) fn backoff(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Opti
             .iter()
             .any(|g| g.start_ns.is_none_or(|from| from < end_ns) && g.end_ns.is_none_or(|to| to > start_ns));
         let dropped = facts.drops.iter().filter(|d| {
-            let owner = d.owner.as_ref().filter(|o| o.connection == c);
+            let owner = d
+                .owner
+                .as_ref()
+                .filter(|o| o.connection == c && o.carries == Carries::Data);
             d.expected == Some(false) && owner.is_some() && (start_ns..=*last).contains(&d.time_ns)
         });
         let dropped: Vec<i64> = dropped.map(|d| d.time_ns).collect();
-        let until = dropped.iter().copied().max();
+        // Only where the last try but one was dropped here, too: else others were lost elsewhere.
+        let until = dropped.iter().copied().max().filter(|until| until >= last_but_one);
         let silent_ns = last.saturating_sub(until.unwrap_or(*last_but_one).max(*last_but_one));
         let whole = end_ns.saturating_sub(start_ns);
         (!lost && whole >= LEAST_NS && silent_ns >= whole / PART).then(|| Backoff {

@@ -91,8 +91,15 @@ impl Births {
         }
         for r in &facts.retransmits {
             out.synacks.extend(r.synack);
-            if let Some(c) = r.connection.filter(|_| r.class == RetransmitClass::Syn) {
-                out.disturbed.insert(c, i64::MIN);
+            // Whatever is sent again may have made the window small; a SYN before anything was sent.
+            if let Some(c) = r.connection {
+                let since = if r.class == RetransmitClass::Syn {
+                    i64::MIN
+                } else {
+                    r.time_ns
+                };
+                let first = out.disturbed.entry(c).or_insert(since);
+                *first = since.min(*first);
             }
         }
         out

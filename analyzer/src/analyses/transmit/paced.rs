@@ -18,6 +18,8 @@ const GAPS: usize = 200;
 const HELD: f64 = 0.8;
 /// Nine of ten rates lie within this part of the middle one.
 const EVEN: f64 = 0.05;
+/// Rates that are none: all ones, of 32 or 64 bits.
+const UNLIMITED: [u64; 3] = [0, u32::MAX as u64, u64::MAX];
 /// Windows are not full: pacing alone holds what goes.
 const UNUSED: f64 = 0.9;
 
@@ -48,10 +50,15 @@ pub(super) fn paced(facts: &Facts, s: &Sender, rows: &[&TxRow]) -> Option<Paced>
         .filter(|r| r.retransmits == 0)
         .filter_map(|r| Some((r.t_sched_ns, r.bytes?)));
     let (mbit_per_s, spread) = even(sent.collect())?;
+    let allowed = allowed(facts, row);
+    // Its program set none.
+    if allowed.is_some_and(|bytes| UNLIMITED.contains(&bytes)) {
+        return None;
+    }
     Some(Paced {
         mbit_per_s,
         spread,
-        allowed_mbit_per_s: allowed(facts, row),
+        allowed_mbit_per_s: allowed.map(|bytes| bytes as f64 * 8.0 / 1e6),
     })
 }
 
@@ -73,8 +80,8 @@ fn even(mut sent: Vec<(i64, u32)>) -> Option<(f64, f64)> {
     (spread <= EVEN).then_some((middle, spread))
 }
 
-/// `max_pacing_rate` of TCP_INFO, where the program set it.
-fn allowed(facts: &Facts, row: &ConnectionRow) -> Option<f64> {
+/// `max_pacing_rate` of TCP_INFO, bytes per second; `None`: the socket is in no list.
+fn allowed(facts: &Facts, row: &ConnectionRow) -> Option<u64> {
     let end = |address: Option<std::net::IpAddr>, port| {
         address.map(|a| std::net::SocketAddr::new(a.to_canonical(), port).to_string())
     };
@@ -85,9 +92,7 @@ fn allowed(facts: &Facts, row: &ConnectionRow) -> Option<f64> {
         .iter()
         .filter(|s| s.what == "sockets")
         .map(|s| s.line.as_str());
-    let bytes = sockets.rfind(is).and_then(|l| number(l, "tcp.max_pacing_rate"))?;
-    // All ones, of 32 or 64 bits: none is set.
-    (!matches!(bytes, 0 | u64::MAX) && bytes != u64::from(u32::MAX)).then_some(bytes as f64 * 8.0 / 1e6)
+    sockets.rfind(is).and_then(|l| number(l, "tcp.max_pacing_rate"))
 }
 
 #[cfg(test)]
@@ -138,9 +143,10 @@ mod tests {
             }];
             allowed(&facts, &row)
         };
-        assert_eq!(told("3000000"), Some(24.0));
-        for none in ["18446744073709551615", "4294967295", "0", "x"] {
-            assert_eq!(told(none), None, "{none}");
+        assert_eq!(told("3000000"), Some(3_000_000));
+        for none in ["18446744073709551615", "4294967295", "0"] {
+            assert!(told(none).is_some_and(|n| UNLIMITED.contains(&n)), "{none}");
         }
+        assert_eq!(told("x"), None);
     }
 }

@@ -224,7 +224,8 @@ fn alone(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
         match renamed {
-            true => "as many were given by sockets of this recording, whose peers have other addresses (NAT)",
+            true =>
+                "as many were given by sockets of this recording to others: these, where addresses were translated (NAT), or those behind a proxy",
             false => "how much of that was the peer's application is not in this recording",
         },
         match c.rtt_min_ns {

@@ -189,7 +189,7 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         .iter()
         .find(|(k, _)| *k == RetransmitClass::Pmtu.word())
         .map_or(0, |(_, v)| *v);
-    // Each call of that class comes from such a message.
+    // Calls of that class come from such a message (or from probing of the MTU, where `tcp_mtu_probing` is on).
     let pmtu = match pmtu {
         0 => String::new(),
         n if n == of_sockets => ", because ICMP messages that came lowered the path's MTU (no black hole)".into(),

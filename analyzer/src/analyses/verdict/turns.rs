@@ -21,7 +21,7 @@ const BUSY: f64 = 0.9;
 const HELD_OFF_SHARE: f64 = 0.2;
 const HELD_OFF_LEAST_NS: i64 = 100_000_000;
 /// Of a thread that was runnable for long while its CPU ran the idle task. Inferred: no event says why it was not run.
-pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred)";
+pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
 
 fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole.max(1) as f64

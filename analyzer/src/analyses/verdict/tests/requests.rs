@@ -147,7 +147,9 @@ fn who_held_the_slowest() {
     let first = "python3/16879 asleep in clock_nanosleep 100 % of it";
     assert_eq!(
         lock("python3/16879", 0.43),
-        format!("{first}; others waiting for another thread (a lock or condition: futex) 43 %, woken by that one")
+        format!(
+            "{first}; others waiting for another thread (in no recorded system call: a lock, most likely) 43 %, woken by that one"
+        )
     );
     assert_eq!(lock("python3/16879", 0.09), first);
     assert_eq!(
@@ -159,7 +161,7 @@ fn who_held_the_slowest() {
     throttled.slowest_behind = Some(("swapper".into(), 0.9));
     assert_eq!(
         said(throttled),
-        "python3/16879 runnable but not run 100 % of it, mostly though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred)"
+        "python3/16879 runnable but not run 100 % of it, mostly though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)"
     );
 }
 
@@ -196,7 +198,8 @@ fn behind_nat_the_servers_part_is_beside_it() {
     };
     let s = said(200);
     assert!(
-        s.contains("whose peers have other addresses (NAT)") && !s.contains("not in this recording"),
+        s.contains("where addresses were translated (NAT), or those behind a proxy")
+            && !s.contains("not in this recording"),
         "{s}"
     );
     assert!(said(199).contains("is not in this recording"));

@@ -175,7 +175,7 @@ fn a_pool_of_one_connection() {
         }
         application(&a).1
     };
-    let said = "All 100 requests to 10.9.2.2:7363 went one after the other over one connection of 6 threads, busy 99 % of the time, while the slowest turnarounds' threads were waiting for another thread (a lock or condition: futex) 80 % of their time.";
+    let said = "All 100 requests to 10.9.2.2:7363 went one after the other over one connection of 6 threads, busy 99 % of the time, while the slowest turnarounds' threads were waiting for another thread (in no recorded system call: a lock, most likely) 80 % of their time.";
     assert!(
         of(6, "threads named python3").contains(said),
         "{}",
@@ -201,7 +201,7 @@ fn an_asker_without_its_cpu() {
         }],
         ..Application::default()
     };
-    let said = "between answers and its next requests python3/9560 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred)";
+    let said = "between answers and its next requests python3/9560 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
     let (tone, s) = application(&of(2300 * MS));
     assert_eq!((tone, headline(&of(2300 * MS)).as_str()), (Tone::Notice, said));
     assert!(s.contains("Between answers and its next requests python3/9560"), "{s}");
@@ -260,7 +260,7 @@ fn a_reader_held_off_an_idle_cpu() {
         }];
         received::receive(&r).1
     };
-    let said = "reader runnable but not run, in 100 % of it though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen (inferred).";
+    let said = "reader runnable but not run, in 100 % of it though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred).";
     assert!(
         of("idle", "swapper", 100 * MS).ends_with(said),
         "{}",
