@@ -3,7 +3,7 @@
 # planted: After, the client sets SO_MAX_PACING_RATE to 3 MB/s; the line has 60 Mbit/s and 10 ms in both.
 # first: slower
 # first: pacing
-# page: worse
+# page: Worse in
 plant() {
     router tc qdisc add dev rs root tbf rate 60mbit burst 32kb limit 200000
     serve server sink 7223
