@@ -1,6 +1,6 @@
 //! Long sentences in their parts, so that each can stand on a line of its own.
 
-/// The clauses of some sentences, split outside parentheses at `; ` and at `. ` before a capital. The marks between them are in none; where
+/// The clauses of some sentences, split outside parentheses at `; ` and at `. ` before a capital or a figure. The marks between them are in none; where
 /// there are several, neither is the full stop of the last.
 #[must_use]
 pub fn clauses(text: &str) -> Vec<&str> {
@@ -12,7 +12,11 @@ pub fn clauses(text: &str) -> Vec<&str> {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
-            ';' | '.' if depth == 0 && space && (c == ';' || next.is_some_and(char::is_uppercase)) => {
+            ';' | '.'
+                if depth == 0
+                    && space
+                    && (c == ';' || next.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit())) =>
+            {
                 parts.extend(text.get(from..at));
                 from = at + 2;
             }
@@ -39,7 +43,8 @@ mod tests {
         );
         let expected = [
             "10 packets, p50 1.5 ms",
-            "64 % of it (write queue; full. All). [::1]:80 held. 2 more",
+            "64 % of it (write queue; full. All). [::1]:80 held",
+            "2 more",
             "Recording (191 ns) is",
         ];
         assert_eq!(of, expected);
