@@ -24,6 +24,8 @@ pub struct Route {
     pub kind: u64,
     /// First congestion window of connections over it, segments.
     pub initcwnd: Option<u64>,
+    /// Gateway.
+    pub via: Option<IpAddr>,
 }
 
 /// A link that lost or got its carrier during the recording.
@@ -69,6 +71,7 @@ impl Route {
             v6: number(line, "family")? == 10,
             kind: number(line, "type")?,
             initcwnd: number(line, "initcwnd"),
+            via: field(line, "via").and_then(|v| v.parse().ok()),
         })
     }
     /// Length of its prefix, where it is for that address.
@@ -90,6 +93,11 @@ impl Route {
         };
         Some(format!("{kind} {}", self.prefix()))
     }
+    /// `default via 10.0.0.1`.
+    pub fn told(&self) -> String {
+        let via = self.via.map_or_else(String::new, |a| format!(" via {a}"));
+        format!("{}{via}", self.prefix())
+    }
     /// Its destinations, as `ip route` prints them.
     pub fn prefix(&self) -> String {
         self.to.map_or_else(|| "default".into(), |(a, n)| format!("{a}/{n}"))
@@ -104,7 +112,7 @@ impl Routes {
     pub(crate) fn of(capture: &Capture) -> Routes {
         let at = |when: SnapshotWhen| move |w: SnapshotWhen| w == when;
         let mut routes: Vec<Route> = lines(capture, "routes", |_| true).filter_map(Route::read).collect();
-        routes.sort_by_key(|r| (r.netns, r.to, r.kind, r.initcwnd, r.v6));
+        routes.sort_by_key(|r| (r.netns, r.to, r.kind, r.initcwnd, r.v6, r.via));
         routes.dedup();
         let address = |l: &str| {
             let address = field(l, "address")?.split('/').next()?.parse().ok()?;
@@ -167,21 +175,32 @@ impl Routes {
 }
 
 #[cfg(test)]
-mod tests {
-    use netmortem_formats::capture::Snapshot;
-
-    use super::*;
-
-    fn routes(texts: &[(&str, SnapshotWhen, &str)]) -> Routes {
-        let snapshots = texts.iter().map(|(what, when, text)| Snapshot {
+fn routes(texts: &[(&str, SnapshotWhen, &str)]) -> Routes {
+    let snapshots = texts
+        .iter()
+        .map(|(what, when, text)| netmortem_formats::capture::Snapshot {
             what: (*what).into(),
             when: *when,
             text: text.as_bytes().to_vec(),
         });
-        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
-        capture.snapshots = snapshots.collect();
-        Routes::of(&capture)
-    }
+    let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+    capture.snapshots = snapshots.collect();
+    Routes::of(&capture)
+}
+
+/// Of such lists at the start.
+#[cfg(test)]
+pub(crate) fn of_lines(lists: &[(&str, &str)]) -> Routes {
+    let at_start: Vec<_> = lists
+        .iter()
+        .map(|(what, text)| (*what, SnapshotWhen::Start, *text))
+        .collect();
+    routes(&at_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     /// Lines as the recorder wrote them in namespaces with these routes.
     const ROUTES: &str = "netns=1 family=2 to=default initcwnd=1 via=10.9.2.1 ifindex=2 table=254 type=1\n\

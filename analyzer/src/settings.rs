@@ -42,9 +42,6 @@ const MOVING_SYSCTLS: [&str; 5] = [
     "fastopen_key_last",
     ".random",
 ];
-/// Begin and end of the name of a route's setting.
-const ROUTE: &str = "route ";
-const INITCWND: &str = " initcwnd";
 /// Most settings kept: a hostile file may hold any number.
 const MOST: usize = 100_000;
 
@@ -72,13 +69,6 @@ impl Settings {
             snapshot(s, &names, capture.endian, &mut of);
         }
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
-    }
-    /// The one route (`default via 10.0.0.1`) that gives connections that congestion window to begin with; `None`: none, or several.
-    pub fn route_with_initcwnd(&self, segments: u32) -> Option<&str> {
-        let segments = segments.to_string();
-        let of = self.0.iter().filter(|(_, v)| **v == segments);
-        let mut of = of.filter_map(|(k, _)| k.strip_prefix(ROUTE)?.strip_suffix(INITCWND));
-        of.next().filter(|_| of.next().is_none())
     }
 }
 
@@ -152,7 +142,7 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
             "routes" => {
                 if let Some((to, window)) = field(line, "to").zip(field(line, "initcwnd")) {
                     let via = field(line, "via").map_or(String::new(), |v| format!(" via {v}"));
-                    of.put(&format!("{ROUTE}{to}{via}{INITCWND}"), window);
+                    of.put(&format!("route {to}{via} initcwnd"), window);
                 }
             }
             "qdiscs" => {

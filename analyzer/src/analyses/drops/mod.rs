@@ -1,13 +1,15 @@
 //! What was dropped, why, and does it matter? Groups of `kfree_skb` by reason, place and device, expected frees apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Outcome, reasons};
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Whose;
+use crate::routes::Route;
 use crate::table::Cell;
 
 mod answered;
@@ -55,12 +57,17 @@ pub struct Group {
     pub of: Vec<Lost>,
     /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
     pub answered: Vec<Answered>,
+    /// The one route of the recorded tables that refuses where they went, as `prohibit 10.0.0.0/8`; of places where routes refuse.
+    pub refused_by: Option<String>,
     /// How often they came by, where their TTL had run out; only of these groups.
     pub passes: Option<Passes>,
     /// When each was dropped, ns since the start of the recording; only of these groups.
     #[serde(skip)]
     pub times: Vec<i64>,
 }
+
+/// How the words for places begin at which routes refuse.
+pub const REFUSED: &str = "refused by a route";
 
 /// What a free is called by what is known of it: the report and `diff` say it from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +177,24 @@ fn text(c: Cell<'_>) -> String {
     }
 }
 
+/// The route that refused them, where the destinations of their connections have one and no other.
+fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
+    let refuses = in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
+    let of = rows
+        .iter()
+        .filter(|_| refuses)
+        .filter_map(|d| d.owner.as_ref()?.connection);
+    let connections: BTreeSet<ConnectionId> = of.collect();
+    let to = connections
+        .iter()
+        .filter_map(|c| facts.connections.get(c.0 as usize)?.daddr);
+    let routes: BTreeSet<String> = to
+        .flat_map(|a| facts.routes.refusing(a))
+        .filter_map(Route::refuses)
+        .collect();
+    routes.first().filter(|_| routes.len() == 1).cloned()
+}
+
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
@@ -186,6 +211,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.times = rows.iter().map(|r| r.time_ns.saturating_sub(start)).collect();
         group.answered = answered::answered(&rows);
         group.passes = answered::passes(facts, &rows);
+        group.refused_by = refused_by(facts, group, &rows);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
@@ -230,6 +256,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             last_ns,
             of: vec![],
             answered: vec![],
+            refused_by: None,
             passes: None,
             times: vec![],
         });

@@ -154,6 +154,13 @@ fn rounds(facts: &Facts, s: &Sender, rows: &[&TxRow]) -> Option<Rounds> {
     at_once.then_some(Rounds { took, usual, segments })
 }
 
+/// The route that its end has to the other, where that asks for such a window.
+fn route(facts: &Facts, s: &Sender, cwnd: u32) -> Option<String> {
+    let (local, remote) = ends(facts.connections.get(s.connection as usize)?)?;
+    let (asked, route) = facts.routes.initcwnd(local.ip(), remote.ip())?;
+    (asked == u64::from(cwnd)).then(|| route.told())
+}
+
 /// The end of which most connections began with a small window, where this held half of them.
 pub(super) fn initial(facts: &Facts, of: &[(&Sender, Began)]) -> Option<Initial> {
     let mut groups: BTreeMap<(bool, String), Vec<&(&Sender, Began)>> = BTreeMap::new();
@@ -179,7 +186,7 @@ pub(super) fn initial(facts: &Facts, of: &[(&Sender, Began)]) -> Option<Initial>
             connections: small.len() as u64,
             of: all.len() as u64,
             cwnd,
-            route: facts.settings.route_with_initcwnd(cwnd).map(str::to_owned),
+            route: small.iter().find_map(|(s, b)| route(facts, s, b.cwnd)),
             rounds: rounds.get(rounds.len() / 2).copied().filter(|_| known),
             held: held as u64,
         })

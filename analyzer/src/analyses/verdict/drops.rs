@@ -3,7 +3,7 @@
 use super::sentences::{counted, rate};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::{SENDER_NOTICE_NS, Tone};
-use crate::analyses::drops::{Drops, Group, Lost};
+use crate::analyses::drops::{Drops, Group, Lost, REFUSED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::in_words;
 
@@ -21,9 +21,14 @@ const NAMED: usize = 3;
 fn meaning(g: &Group) -> String {
     let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NO_QUEUE);
     let words = in_words(&g.reason, &g.location, g.why);
+    let by_route = g
+        .refused_by
+        .as_ref()
+        .map_or_else(String::new, |r| format!("refused by the route `{r}` of this host"));
     let said = match g.answered.as_slice() {
         // Only the qdisc of a device that does not run refuses there (net/sched/sch_generic.c `noop_enqueue`).
         _ if down => "it has no queue, so the device was down or had no carrier",
+        _ if g.refused_by.is_some() => by_route.as_str(),
         [one] if words.starts_with(REFUSED) && one.says.ends_with("prohibited") => {
             "refused by a `prohibit` route of this host"
         }
@@ -99,8 +104,6 @@ fn routing_loop(g: &Group) -> Option<String> {
 
 /// Reason of a packet that a full queue refused.
 const QUEUE_FULL: &str = "QDISC_DROP";
-/// Beginning of the words on what a route refused.
-const REFUSED: &str = "refused by a route";
 /// Qdisc of a device without a queue.
 const NO_QUEUE: &str = "noqueue";
 /// Reason of which its words say what became of the ICMP messages.

@@ -106,10 +106,13 @@ fn a_connection_that_began_with_a_small_window() {
         segments: 21,
     };
     assert_eq!((i.rounds, i.label.as_str()), (Some(rounds), "10.0.0.1:1"));
-    f.settings
-        .0
-        .insert("route default via 10.0.0.9 initcwnd".into(), "1".into());
-    f.settings.0.insert("route 10.8.0.0/16 initcwnd".into(), "20".into());
+    // The route to the other end, not another with the same figure.
+    let lists = [
+        ("addresses", "netns=1 ifindex=2 address=10.0.0.1/24"),
+        ("routes", "netns=1 family=2 to=default initcwnd=1 via=10.0.0.9 type=1"),
+        ("routes", "netns=1 family=2 to=192.168.0.0/16 initcwnd=1 type=1"),
+    ];
+    f.routes = crate::routes::of_lines(&lists);
     assert_eq!(
         sentence(&f),
         "the connection of 10.0.0.1:1 began with a congestion window of 1 segment (Linux begins with 10; the route default via 10.0.0.9 \

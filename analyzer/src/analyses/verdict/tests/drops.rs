@@ -18,6 +18,7 @@ fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         last_ns: 0,
         of: vec![],
         answered: vec![],
+        refused_by: None,
         passes: None,
         times: vec![],
     }
@@ -243,6 +244,17 @@ fn the_route_that_refused_is_named_by_its_message() {
                   administratively prohibited) on rs";
     assert!(s.contains(expect), "{s}");
     assert!(refused("host unreachable").contains("an `unreachable` route"));
+    let known = Group {
+        location: "ip_error".into(),
+        why: "refused by a route of this host: prohibit, unreachable or blackhole",
+        refused_by: Some("prohibit 10.9.2.128/25".into()),
+        ..group(Some(false), "NOT_SPECIFIED", 12)
+    };
+    assert!(
+        said(vec![known])
+            .1
+            .contains("(refused by the route `prohibit 10.9.2.128/25` of this host) on rs")
+    );
     assert!(refused("").contains("(refused by a route of this host: prohibit, unreachable or blackhole) on rs"));
 }
 
