@@ -22,6 +22,8 @@ use crate::stat::{Distribution, nearest_rank};
 pub const SLOW_TIMES: i64 = 3;
 /// and so much longer, ns.
 pub const SLOW_NS: i64 = 1_000_000;
+/// Of a server without any, the slowest 1 % are told apart, where the slowest took so long, ns.
+const LONG_NS: i64 = 1_000_000;
 /// Of slow answers in one place those are left out that took less than this share of their median.
 const OF_THEM: f64 = 0.1;
 /// Servers kept: those whose answers took longest in all.
@@ -46,7 +48,7 @@ pub struct Server {
     pub over_ns: i64,
     /// Of it that of the slowest: one in a hundred, at least one.
     pub slowest_over_ns: i64,
-    /// Slow answers by where most of their time was, most time over the median first.
+    /// Slow answers by where most of their time was, most time over the median first; where none is slow, the slowest 1 %.
     pub slow: Vec<Slow>,
 }
 
@@ -122,7 +124,12 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     let threads: FxHashSet<i32> = rows.iter().map(|r| r.1.pid).collect();
     let least = p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS));
     let mut classes: BTreeMap<&'static str, Vec<Answer<'_>>> = BTreeMap::new();
-    for row in rows.iter().filter(|r| r.0 >= least) {
+    let slow_ones = rows.partition_point(|r| r.0 >= least);
+    let told = match slow_ones {
+        0 if response.max_ns >= Some(LONG_NS) => slow(rows.len()),
+        n => n,
+    };
+    for row in rows.iter().take(told) {
         classes.entry(at(row.1)).or_default().push(*row);
     }
     let mut slow_ones: Vec<Slow> = classes

@@ -35,7 +35,7 @@ pub struct Serving {
     pub requests: u64,
     /// Their turnarounds, ns in all.
     pub turnaround_ns: i64,
-    /// Of it, lying unread while the thread was between the read of a request of another connection and its answer.
+    /// Of it, lying unread while the thread was between the read of a request of another connection and its answer, and had a CPU.
     pub behind_ns: i64,
 }
 
@@ -81,7 +81,12 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
         let last = rows.iter().max_by_key(|r| r.read_ns)?;
         let sum = |ns: &dyn Fn(&TurnaroundRow) -> i64| rows.iter().map(|r| ns(r)).fold(0i64, i64::saturating_add);
         // A connection's own requests are answered before its next is readable: what is in between is others'.
-        let behind = |r: &TurnaroundRow| busy.get(&pid).map_or(0, |b| b.within(r.start_ns(), r.read_ns));
+        // What it waited for a CPU meanwhile is not others' work.
+        let behind = |r: &TurnaroundRow| {
+            let no_cpu = r.split.run_queue_ns.saturating_add(r.split.waking_ns);
+            let of = busy.get(&pid).map_or(0, |b| b.within(r.start_ns(), r.read_ns));
+            of.min(r.total_ns().saturating_sub(no_cpu)).max(0)
+        };
         (connections.len() > 1).then(|| Serving {
             task: task(&last.task, pid),
             connections: connections.len() as u64,

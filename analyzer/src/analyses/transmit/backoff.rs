@@ -11,6 +11,7 @@
 
 use super::senders::Sender;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::tcp::tables::{RetransmitClass, SampleRow};
 use crate::reconstruct::whose::Carries;
 
@@ -43,6 +44,18 @@ fn advances(samples: &[&SampleRow]) -> Vec<i64> {
     new.map(|(a, _)| a.time_ns).collect()
 }
 
+/// Data of this connection that nobody meant to drop.
+fn own(d: &DropRow, c: Option<ConnectionId>) -> bool {
+    let owner = d.owner.as_ref();
+    d.expected == Some(false) && owner.is_some_and(|o| o.connection == c && o.carries == Carries::Data)
+}
+
+/// Those of sorted times from one on and before another.
+fn within(times: &[i64], from: i64, to: i64) -> &[i64] {
+    let (a, b) = (times.partition_point(|t| *t < from), times.partition_point(|t| *t < to));
+    times.get(a..b).unwrap_or_default()
+}
+
 pub(super) fn backoff(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Option<Backoff> {
     let c = Some(ConnectionId(s.connection));
     if s.retransmits == 0 {
@@ -52,29 +65,24 @@ pub(super) fn backoff(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Opti
         .retransmits
         .iter()
         .filter(|r| r.connection == c && r.class == RetransmitClass::Rto);
-    let timeouts: Vec<i64> = again.map(|r| r.time_ns).collect();
+    let mut timeouts: Vec<i64> = again.map(|r| r.time_ns).collect();
+    timeouts.sort_unstable();
+    let mut drops: Vec<i64> = facts.drops.iter().filter(|d| own(d, c)).map(|d| d.time_ns).collect();
+    drops.sort_unstable();
     let advances = advances(samples);
     let of = advances.iter().zip(advances.iter().skip(1)).filter_map(|(start, end)| {
         let (start_ns, end_ns) = (*start, *end);
-        let between = timeouts.iter().filter(|t| (start_ns..end_ns).contains(*t));
-        let between: Vec<i64> = between.copied().collect();
-        let [.., last_but_one, last] = between.as_slice() else {
+        let between = within(&timeouts, start_ns, end_ns);
+        let [.., last_but_one, last] = between else {
             return None;
         };
         let lost = facts
             .gaps
             .iter()
             .any(|g| g.start_ns.is_none_or(|from| from < end_ns) && g.end_ns.is_none_or(|to| to > start_ns));
-        let dropped = facts.drops.iter().filter(|d| {
-            let owner = d
-                .owner
-                .as_ref()
-                .filter(|o| o.connection == c && o.carries == Carries::Data);
-            d.expected == Some(false) && owner.is_some() && (start_ns..=*last).contains(&d.time_ns)
-        });
-        let dropped: Vec<i64> = dropped.map(|d| d.time_ns).collect();
+        let dropped = within(&drops, start_ns, last.saturating_add(1));
         // Only where the last try but one was dropped here, too: else others were lost elsewhere.
-        let until = dropped.iter().copied().max().filter(|until| until >= last_but_one);
+        let until = dropped.last().copied().filter(|until| until >= last_but_one);
         let silent_ns = last.saturating_sub(until.unwrap_or(*last_but_one).max(*last_but_one));
         let whole = end_ns.saturating_sub(start_ns);
         (!lost && whole >= LEAST_NS && silent_ns >= whole / PART).then(|| Backoff {

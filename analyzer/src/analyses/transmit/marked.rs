@@ -1,8 +1,9 @@
 //! Connections whose congestion window was reduced for ECN's marks (RFC 3168), not for loss.
 //!
 //! Needs `tcp_states`, `retransmits`, and a witness of the marks: the kernel's counters of packets that came with the CE mark in a namespace of
-//! this recording, or `tcpi_delivered_ce` of the socket. Both must tell of at least as many as the window was reduced: state CWR is set for a
-//! queue of this host that was full, too (net/ipv4/tcp_input.c `tcp_enter_cwr`).
+//! this recording, or `tcpi_delivered_ce` of the socket, which is asked first: it is of this connection alone. The counters must tell of at least
+//! as many as the windows of all such connections were reduced: state CWR is set for a queue of this host that was full, too
+//! (net/ipv4/tcp_input.c `tcp_enter_cwr`).
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +21,7 @@ const LEAST: u64 = 2;
 pub struct Marked {
     /// Its congestion window was reduced so often (state CWR).
     pub reductions: u64,
-    /// Packets with the CE mark that came to this host's namespaces while it was recorded (IpExtInCEPkts, Ip6InCEPkts); `None`: not told.
+    /// Packets of whatever flow with the CE mark that came to the namespaces recorded (IpExtInCEPkts, Ip6InCEPkts); `None`: not told.
     pub came: Option<u64>,
     /// Segments whose ACKs told of a mark, since the connection was opened; `None`: in no list of sockets.
     pub delivered_ce: Option<u32>,
@@ -29,6 +30,8 @@ pub struct Marked {
 /// How often which window was reduced without a loss, and what the kernel counted.
 pub(super) struct Reductions {
     by: FxHashMap<ConnectionId, u64>,
+    /// Those of all connections.
+    all: u64,
     came: Option<u64>,
 }
 
@@ -50,8 +53,10 @@ impl Reductions {
             .iter()
             .filter(|r| marks(&r.name))
             .filter_map(|r| r.rise());
+        let by: FxHashMap<ConnectionId, u64> = by.into_iter().filter_map(calm).collect();
         Reductions {
-            by: by.into_iter().filter_map(calm).collect(),
+            all: by.values().fold(0, |sum, n| sum.saturating_add(*n)),
+            by,
             came: came.reduce(u64::saturating_add),
         }
     }
@@ -61,8 +66,11 @@ pub(super) fn marked(facts: &Facts, s: &Sender, of: &Reductions) -> Option<Marke
     let c = ConnectionId(s.connection);
     let reductions = of.by.get(&c).copied().filter(|n| *n >= LEAST)?;
     let delivered_ce = facts.negotiated.get(&c).and_then(|n| n.delivered_ce);
-    let witnessed = of.came.max(delivered_ce.map(u64::from));
-    let told = witnessed.is_some_and(|n| n >= reductions) && s.held_by == Some("cwnd");
+    let witnessed = match delivered_ce {
+        Some(n) => u64::from(n) >= reductions,
+        None => of.came.is_some_and(|n| n >= of.all),
+    };
+    let told = witnessed && s.held_by == Some("cwnd");
     told.then_some(Marked {
         reductions,
         came: of.came.filter(|n| *n > 0),

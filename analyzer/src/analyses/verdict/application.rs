@@ -1,7 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{acknowledged, by_server, causes, most_of_it, of_threads, runnable, subject, waited_for};
+use super::turns::{acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, waited_for};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Unanswered, Waited};
 use crate::stat::Distribution;
@@ -107,7 +107,7 @@ fn without(a: &Application) -> String {
 }
 
 /// Long, and longer than others of the same: what is always slow may be meant to be.
-fn tone_of(d: &Distribution, no_cpu: bool) -> Tone {
+pub(super) fn tone_of(d: &Distribution, no_cpu: bool) -> Tone {
     let (Some(p50), Some(p99)) = (d.p50_ns, d.p99_ns) else {
         return Tone::Ok;
     };
@@ -298,6 +298,9 @@ fn of_answers(a: &Application) -> String {
     let Some(c) = a.awaited.as_ref().filter(|c| c.paired > 0) else {
         return acknowledged(a).unwrap_or_else(|| words(&answers(a).1, 2));
     };
+    if let Some(said) = of_one(a) {
+        return said;
+    }
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
     let share = |ns: i64| ns as f64 / whole * 100.0;
@@ -319,12 +322,11 @@ fn of_answers(a: &Application) -> String {
         let place = place_words(c.slowest_place.as_ref());
         format!("{:.1} % {of} on the way back{place}", share(back))
     };
-    let of_all = format!(
-        "answers took p50 {}, max {}",
+    format!(
+        "answers took p50 {}, max {}, {whose}",
         or_dash(c.response.p50_ns),
         or_dash(c.response.max_ns)
-    );
-    format!("{}, {whose}", subject(a, of_all))
+    )
 }
 
 /// Both ends are.

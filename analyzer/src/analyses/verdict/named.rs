@@ -96,7 +96,7 @@ fn marked(s: &Sender) -> Option<String> {
     let m = s.marked.as_ref()?;
     let came = m.came.map(|n| {
         format!(
-            "{} that came here had ECN's CE mark (IpExtInCEPkts)",
+            "{} that came to the namespaces recorded had ECN's CE mark (IpExtInCEPkts)",
             counted(n, "packet", "packets")
         )
     });

@@ -189,9 +189,13 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         .iter()
         .find(|(k, _)| *k == RetransmitClass::Pmtu.word())
         .map_or(0, |(_, v)| *v);
-    // Calls of that class come from such a message (or from probing of the MTU, where `tcp_mtu_probing` is on).
+    // Whose message was not seen may come from probing of the MTU (`tcp_mtu_probing`), too.
     let pmtu = match pmtu {
         0 => String::new(),
+        _ if t.retransmits_solid < t.calls() => {
+            ", of class pmtu because the path's MTU was lowered, by ICMP messages or after a probe (tcp_mtu_probing)"
+                .into()
+        }
         n if n == of_sockets => ", because ICMP messages that came lowered the path's MTU (no black hole)".into(),
         n => format!(
             ", {} because ICMP messages that came lowered the path's MTU",

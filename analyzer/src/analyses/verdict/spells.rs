@@ -8,6 +8,8 @@ pub(super) const TOGETHER: i64 = 4;
 const BURSTS: usize = 3;
 /// A gap between bursts is so many times the longest in one.
 const APART: i64 = 2;
+/// Devices that are named.
+const DEVICES: usize = 3;
 /// From so many packets on it is said when they began, where that is late.
 const MANY: usize = 10;
 
@@ -39,7 +41,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
         }
     }
     for a in &mut all {
-        a.dev = listed(&a.dev.split(", ").map(str::to_owned).collect::<Vec<_>>());
+        a.dev = few(a.dev.split(", ").map(str::to_owned).collect());
         a.of.sort_by_key(|l| std::cmp::Reverse(l.count));
         // Of some of them the times are not kept.
         if a.times.len() as u64 != a.count {
@@ -80,6 +82,16 @@ fn bursts(times: &[i64], duration_ns: i64) -> Option<Vec<(i64, i64)>> {
     // One that lies apart from all others is no burst; of two or three all are.
     let several = times.len() <= BURSTS || sizes.iter().all(|s| *s > 1);
     (several && long.saturating_mul(TOGETHER) <= duration_ns).then_some(all)
+}
+
+/// The first of them, and how many more: a host may have thousands of devices.
+fn few(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(DEVICES);
+    if more > 1 {
+        names.truncate(DEVICES);
+        names.push(format!("{more} others"));
+    }
+    listed(&names)
 }
 
 /// `a, b and c`.

@@ -217,6 +217,16 @@ fn the_tcp_line() {
         s.contains(", 2 calls because ICMP messages that came lowered the path's MTU.") && !s.contains("black hole"),
         "{s}"
     );
+    // The message was not seen: it may have been a probe.
+    let guessed = Tcp {
+        retransmits_solid: 0,
+        ..pmtu(0)
+    };
+    let (_, s) = sentences::tcp(&guessed);
+    assert!(
+        s.contains("lowered, by ICMP messages or after a probe (tcp_mtu_probing)") && !s.contains("black hole"),
+        "{s}"
+    );
     // What is guessed, and what the kernel's own count refutes, is said.
     let weak = Tcp {
         retransmits_solid: 1,

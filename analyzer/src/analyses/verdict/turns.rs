@@ -1,9 +1,9 @@
 //! What the line on requests and answers says of servers and threads one by one: where most of the time over the median is, who waited
 //! behind whom, and what those that ask did themselves.
 
-use super::application::{doing, place_words};
+use super::application::{doing, place_words, tone_of};
 use super::sentences::{counted, duration, or_dash};
-use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
 use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Server, Serving, Slow, Waited};
 use crate::reconstruct::thread::IDLE;
 
@@ -27,17 +27,32 @@ fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// The server with most time over its median.
-fn worst(a: &Application) -> Option<&Server> {
-    a.servers.iter().rev().max_by_key(|s| s.over_ns)
+/// Those with enough answers.
+fn busy(a: &Application) -> Vec<&Server> {
+    a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS).collect()
 }
 
-/// Its slow answers, where those of one place have most of that time and the slowest 1 % have not.
+/// The server to speak of: of those worth a look the one with most time over its median; none is: with most time over it of all, or
+/// most time at all where one median does not speak for them.
+fn worst(a: &Application) -> Option<&Server> {
+    let several = busy(a).len() > 1;
+    let noticed = a
+        .servers
+        .iter()
+        .filter(|s| several && tone_of(&s.response, false) != Tone::Ok);
+    let noticed = noticed.rev().max_by_key(|s| s.over_ns);
+    noticed
+        .or_else(|| different(a).first().copied())
+        .or_else(|| a.servers.iter().rev().max_by_key(|s| s.over_ns))
+}
+
+/// Its slow answers, where those of one place have most of that time and the slowest 1 % have not; of several servers whatever the
+/// slowest 1 % have, since these may be of another.
 fn larger(a: &Application) -> Option<(&Server, &Slow)> {
     let s = worst(a).filter(|s| s.response.n >= APPLICATION_ROWS)?;
     let first = s.slow.first().filter(|first| first.at != "unknown")?;
     let most = share(first.over_ns, s.over_ns) >= MOSTLY && share(s.slowest_over_ns, s.over_ns) < MOSTLY;
-    most.then_some((s, first))
+    (most || busy(a).len() > 1).then_some((s, first))
 }
 
 /// `99.9 % of it in the server: ...`
@@ -75,8 +90,12 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
             format!("; {which} p50 {}, {}", duration(o.p50_ns), place(o))
         })
         .collect();
+    let all = match busy(a).len() > 1 {
+        true => format!(" (all of them p50 {})", or_dash(s.response.p50_ns)),
+        false => String::new(),
+    };
     Some(format!(
-        "{} of {} answers of {} took p50 {}, {}{}",
+        "{} of {} answers of {} took p50 {}{all}, {}{}",
         first.n,
         s.response.n,
         s.server,
@@ -88,7 +107,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
 
 /// Servers whose medians differ so that one does not speak for them: most time first.
 fn different(a: &Application) -> Vec<&Server> {
-    let of: Vec<&Server> = a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS).collect();
+    let of = busy(a);
     let p50 = || of.iter().filter_map(|s| s.response.p50_ns);
     match (p50().min(), p50().max()) {
         (Some(least), Some(most)) if most >= APPLICATION_NOTICE_NS && most >= least.max(1).saturating_mul(DIFFER) => of,
@@ -111,17 +130,15 @@ pub(super) fn by_server(a: &Application) -> Option<String> {
     (!each.is_empty()).then(|| format!("{}{more}", each.join(", ")))
 }
 
-/// `answers of 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, of all where one median speaks for them.
-pub(super) fn subject(a: &Application, of_all: String) -> String {
-    match different(a).first() {
-        Some(s) => format!(
-            "answers of {} took p50 {}, max {}",
-            s.server,
-            or_dash(s.response.p50_ns),
-            or_dash(s.response.max_ns)
-        ),
-        None => of_all,
-    }
+/// `answers of 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, where what is known of all servers' answers is not of this one.
+pub(super) fn of_one(a: &Application) -> Option<String> {
+    let s = worst(a).filter(|_| busy(a).len() > 1)?;
+    Some(format!(
+        "answers of {} took p50 {}, max {}",
+        s.server,
+        or_dash(s.response.p50_ns),
+        or_dash(s.response.max_ns)
+    ))
 }
 
 /// The thread whose requests wait for it to finish others most of their time.

@@ -181,8 +181,8 @@ fn reductions_without_loss_are_of_marks_where_marks_were_counted() {
     assert_eq!((m.reductions, m.came, m.delivered_ce), (2, Some(2), None));
     assert_eq!(
         sentence(&reduced(Some(2))),
-        "the congestion window of 10.0.0.1:1 > 10.0.0.2:2 (median 20 segments) was reduced 2 times without loss: 2 packets that came here had ECN's CE \
-         mark (IpExtInCEPkts), set on the way where something marks packets instead of dropping them"
+        "the congestion window of 10.0.0.1:1 > 10.0.0.2:2 (median 20 segments) was reduced 2 times without loss: 2 packets that came to the namespaces \
+         recorded had ECN's CE mark (IpExtInCEPkts), set on the way where something marks packets instead of dropping them"
     );
     let none = |f: &Facts| assert_eq!(found(f).connections[0].marked, None);
     // A full queue of this host sets that state, too; one mark cannot have reduced it twice.

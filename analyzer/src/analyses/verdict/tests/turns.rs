@@ -277,3 +277,27 @@ fn a_reader_held_off_an_idle_cpu() {
         "{behind}"
     );
 }
+
+/// Beside a busy server without a fault one of which a twentieth is slow: the sentence is of that one, whatever the slowest of all are.
+#[test]
+fn of_several_servers_the_one_worth_a_look() {
+    let steady = server("10.9.2.2:80", vec![2 * MS; 5000], vec![], 0);
+    let stalls = server(
+        "10.9.2.2:6379",
+        mostly_fast(),
+        vec![slow("server", 10, 300 * MS)],
+        2900 * MS,
+    );
+    let mut a = both(vec![steady, stalls]);
+    if let Some(c) = &mut a.awaited {
+        (c.slowest_there_ns, c.slowest_peer_ns) = (300 * MS, 60_000);
+    }
+    let said = "10 of 200 answers of 10.9.2.2:6379 took p50 300.00 ms (all of them p50 130.0 µs), 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it";
+    assert_eq!(headline(&a), said);
+    // Where its slow ones are, is not known: nothing of the others is said of it.
+    a.servers[1].slow.clear();
+    assert_eq!(
+        headline(&a),
+        "answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms"
+    );
+}
