@@ -13,6 +13,8 @@ use crate::document::{Block, Cell, Column, Figure, Section, Table};
 use crate::format;
 use crate::sections::Input;
 
+mod each;
+
 const ID: &str = "application";
 const TITLE: &str = "Network or application";
 /// Connections in the table.
@@ -72,6 +74,7 @@ fn blocks(input: &Input<'_>, found: &Application) -> Vec<Block> {
     if !figures.is_empty() {
         blocks.push(Block::Figures(figures));
     }
+    blocks.extend(each::blocks(found));
     if !found.connections.is_empty() {
         blocks.push(Block::Table(sockets(found)));
     }

@@ -1,4 +1,5 @@
 use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::application::{Asker, Server, Serving, Slow};
 
 use super::*;
 use crate::document::Severity;
@@ -90,4 +91,85 @@ fn without_reads_and_sends_there_is_no_answer() {
         answers: &fixture::answers(&facts),
     });
     assert!(matches!(&section.blocks[..], [Block::Strip(s)] if s.severity == Severity::Unknown));
+}
+
+#[test]
+fn servers_and_threads_have_tables() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let slow = Slow {
+        at: "server",
+        n: 54,
+        p50_ns: 90_460_000,
+        min_ns: 90_000_000,
+        max_ns: 91_000_000,
+        over_ns: 54 * 90_000_000,
+        share: 0.999,
+        parts: connection(Role::Server, true).parts,
+        task: Default::default(),
+        behind: None,
+        waited: None,
+        held: None,
+        place: None,
+        acked: 0,
+        acked_max_ns: None,
+    };
+    answers.application = Outcome::Findings(Application {
+        servers: vec![Server {
+            server: "10.9.2.2:7316".into(),
+            connections: 2,
+            threads: 2,
+            response: distribution(&[200_000, 90_460_000]),
+            paired: 2,
+            busy: 0.9,
+            over_ns: 90_260_000,
+            slowest_over_ns: 90_260_000,
+            slow: vec![slow],
+        }],
+        serving: vec![Serving {
+            task: "python3/7".into(),
+            server: "10.9.2.2:7301".into(),
+            connections: 10,
+            of: 10,
+            listeners: Some(4),
+            requests: 100,
+            turnaround_ns: 2_000_000_000,
+            behind_ns: 1_700_000_000,
+        }],
+        askers: vec![Asker {
+            task: "client/8".into(),
+            turns: 5,
+            between_ns: 7,
+            awaiting_ns: 9,
+            held_off_ns: 0,
+            parts: vec![],
+        }],
+        ..Application::default()
+    });
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let tables = tables(&section);
+    let captions: Vec<&str> = tables.iter().map(|t| t.caption.as_str()).collect();
+    assert_eq!(
+        captions,
+        [
+            "Servers, as their clients saw them",
+            "Threads that served several connections",
+            "Threads that asked"
+        ]
+    );
+    for t in &tables {
+        assert!(t.rows.iter().all(|r| r.len() == t.columns.len()), "{}", t.caption);
+    }
+    let Cell::Text(where_) = &tables[0].rows[0][8] else {
+        panic!()
+    };
+    assert_eq!(
+        where_.as_str().replace('\u{202f}', " "),
+        "54 in the server (p50 90.5 ms)"
+    );
+    assert_eq!(tables[1].rows[0][6..], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
+    assert_eq!(tables[2].rows[0][2..4], [Cell::Ns(9), Cell::Ns(7)]);
 }
