@@ -1,0 +1,126 @@
+//! Tables of who answered whom: servers as their clients saw them, threads that serve several connections, threads that ask.
+
+use netmortem_analyzer::analyses::application::{Application, Asker, Server, Serving, Slow};
+
+use super::parts;
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Table};
+use crate::format;
+use crate::sections::shared::name_cell;
+
+/// Kinds of slow answers that are named in a cell.
+const KINDS: usize = 2;
+
+/// Those that have rows.
+pub(super) fn blocks(found: &Application) -> impl Iterator<Item = Block> {
+    let all = [
+        (!found.servers.is_empty()).then(|| servers(&found.servers)),
+        (!found.serving.is_empty()).then(|| serving(&found.serving)),
+        (!found.askers.is_empty()).then(|| askers(&found.askers)),
+    ];
+    all.into_iter().flatten().map(Block::Table)
+}
+
+/// `54 in the server (p50 90.46 ms)`
+fn kind(s: &Slow) -> String {
+    let place = match s.at {
+        "server" => "in the server",
+        "there" => "on the way there",
+        "back" => "on the way back",
+        _ => "not known where",
+    };
+    format!("{} {place} (p50 {})", s.n, format::duration(s.p50_ns))
+}
+
+fn servers(of: &[Server]) -> Table {
+    let time = |ns| Cell::known(ns, Cell::Ns);
+    let row = |s: &Server| {
+        let slow: Vec<String> = s.slow.iter().take(KINDS).map(kind).collect();
+        vec![
+            name_cell(&s.server),
+            Cell::Count(s.connections),
+            Cell::Count(s.response.n),
+            time(s.response.p50_ns),
+            time(s.response.p99_ns),
+            time(s.response.max_ns),
+            Cell::Fraction(s.busy),
+            Cell::Ns(s.over_ns),
+            Cell::Text(Text::from(slow.join(", "))),
+            s.slow.first().map_or(Cell::Text(Text::default()), |s| parts(&s.parts)),
+        ]
+    };
+    Table {
+        caption: "Servers, as their clients saw them".into(),
+        columns: vec![
+            Column::text("server"),
+            Column::number("connections"),
+            Column::number("answers"),
+            Column::time("p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::number("busy"),
+            Column::time("over their p50, all in all"),
+            Column::text("slow ones, by where most of their time was"),
+            Column::text("its threads then"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("Request sent to first byte of the answer readable. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
+    }
+}
+
+fn serving(of: &[Serving]) -> Table {
+    let mean = |ns: i64, s: &Serving| Cell::Ns(ns / i64::try_from(s.requests).unwrap_or(i64::MAX).max(1));
+    let row = |s: &Serving| {
+        vec![
+            name_cell(&s.task),
+            name_cell(&s.server),
+            Cell::Count(s.connections),
+            Cell::Count(s.of),
+            Cell::known(s.listeners, Cell::Count),
+            Cell::Count(s.requests),
+            mean(s.turnaround_ns, s),
+            mean(s.behind_ns, s),
+        ]
+    };
+    Table {
+        caption: "Threads that served several connections".into(),
+        columns: vec![
+            Column::text("thread"),
+            Column::text("server"),
+            Column::number("its connections"),
+            Column::number("the server's"),
+            Column::number("listening sockets"),
+            Column::number("requests"),
+            Column::time("turnaround, mean"),
+            Column::time("of it behind others, mean"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("Behind others: unread while the thread was between the read of another connection's request and its answer, and had a CPU. Most time first.".into()),
+    }
+}
+
+fn askers(of: &[Asker]) -> Table {
+    let row = |a: &Asker| {
+        vec![
+            name_cell(&a.task),
+            Cell::Count(a.turns),
+            Cell::Ns(a.awaiting_ns),
+            Cell::Ns(a.between_ns),
+            Cell::Ns(a.held_off_ns),
+            parts(&a.parts),
+        ]
+    };
+    Table {
+        caption: "Threads that asked".into(),
+        columns: vec![
+            Column::text("thread"),
+            Column::number("answers followed by a request"),
+            Column::time("awaiting answers"),
+            Column::time("between answer and next request"),
+            Column::time("of it held off an idle CPU"),
+            Column::text("between, it was"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("Held off: runnable, but not run for a millisecond or more although its CPU idled. Most time between answer and next request first.".into()),
+    }
+}
