@@ -69,6 +69,9 @@ pub struct Application {
     pub slow_turnarounds: Vec<SlowTurnaround>,
     /// Slowest responses of clients.
     pub slow_responses: Vec<SlowResponse>,
+    /// Length of the recording, ns.
+    #[serde(skip)]
+    pub duration_ns: i64,
 }
 
 /// A socket.
@@ -163,6 +166,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         serving: threads::serving(facts, &all),
         askers: threads::askers(&all),
         unanswered: unanswered::unanswered(facts, &all),
+        duration_ns: facts.capture.duration_ns,
         ..Application::default()
     };
     let (servers, clients) = all

@@ -85,6 +85,9 @@ pub struct Slow {
     pub acked: u64,
     /// The longest time until one of these was, ns.
     pub acked_max_ns: Option<i64>,
+    /// When their requests were sent, ns since the start of the recording, in order; empty where none is slow.
+    #[serde(skip)]
+    pub times: Vec<i64>,
 }
 
 type Answer<'f> = (i64, &'f ResponseRow);
@@ -125,6 +128,7 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     let least = p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS));
     let mut classes: BTreeMap<&'static str, Vec<Answer<'_>>> = BTreeMap::new();
     let slow_ones = rows.partition_point(|r| r.0 >= least);
+    let any = slow_ones > 0;
     let told = match slow_ones {
         0 if response.max_ns >= Some(LONG_NS) => slow(rows.len()),
         n => n,
@@ -138,8 +142,13 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
             // From the slowest on.
             let median = rows.get(rows.len() / 2).map_or(0, |r| r.0);
             rows.retain(|r| r.0 as f64 >= OF_THEM * median as f64);
+            let start = facts.capture.start_ns.unwrap_or(0);
+            let mut times: Vec<i64> = rows.iter().map(|r| r.1.send_ns.saturating_sub(start)).collect();
+            times.truncate(if any { times.len() } else { 0 });
+            times.sort_unstable();
             Slow {
                 over_ns: over(&rows),
+                times,
                 ..class(facts, waits, at, &rows)
             }
         })
@@ -193,6 +202,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         place: None,
         acked: 0,
         acked_max_ns: None,
+        times: vec![],
     };
     let sends: FxHashMap<(ConnectionId, i64), ()> = rows.iter().map(|(_, r)| ((r.connection, r.send_ns), ())).collect();
     match at {

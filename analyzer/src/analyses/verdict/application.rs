@@ -1,7 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, waited_for};
+use super::turns::{acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, waited_for, when_slow};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Unanswered, Waited};
 use crate::stat::Distribution;
@@ -323,9 +323,10 @@ fn of_answers(a: &Application) -> String {
         format!("{:.1} % {of} on the way back{place}", share(back))
     };
     format!(
-        "answers took p50 {}, max {}, {whose}",
+        "answers took p50 {}, max {}{}, {whose}",
         or_dash(c.response.p50_ns),
-        or_dash(c.response.max_ns)
+        or_dash(c.response.max_ns),
+        when_slow(a)
     )
 }
 

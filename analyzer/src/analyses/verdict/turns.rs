@@ -3,6 +3,7 @@
 
 use super::application::{doing, place_words, tone_of};
 use super::sentences::{counted, duration, or_dash};
+use super::spells::spells;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
 use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Server, Serving, Slow, Waited};
 use crate::reconstruct::thread::IDLE;
@@ -25,6 +26,20 @@ pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup c
 
 fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole.max(1) as f64
+}
+
+/// ` (3 slow ones, all from 1.900 s to 2.400 s)`, where there is one server.
+pub(super) fn when_slow(a: &Application) -> String {
+    let [s] = a.servers.as_slice() else {
+        return String::new();
+    };
+    let mut times: Vec<i64> = s.slow.iter().flat_map(|s| s.times.iter().copied()).collect();
+    times.sort_unstable();
+    let when = spells(&times, a.duration_ns);
+    match when.is_empty() {
+        true => when,
+        false => format!(" ({}{when})", counted(times.len() as u64, "slow one", "slow ones")),
+    }
 }
 
 /// Those with enough answers.
@@ -84,10 +99,11 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     let (s, first) = larger(a)?;
     let others = s.slow.iter().skip(1);
     let others = others.filter(|o| o.at != "unknown" && share(o.over_ns, s.over_ns) >= OTHERS);
+    let when = |of: &Slow| spells(&of.times, a.duration_ns);
     let others: Vec<String> = others
         .map(|o| {
             let which = counted(o.n, "other", "others");
-            format!("; {which} p50 {}, {}", duration(o.p50_ns), place(o))
+            format!("; {which} p50 {}{}, {}", duration(o.p50_ns), when(o), place(o))
         })
         .collect();
     let all = match busy(a).len() > 1 {
@@ -95,11 +111,12 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         false => String::new(),
     };
     Some(format!(
-        "{} of {} answers of {} took p50 {}{all}, {}{}",
+        "{} of {} answers of {} took p50 {}{all}{}, {}{}",
         first.n,
         s.response.n,
         s.server,
         duration(first.p50_ns),
+        when(first),
         place(first),
         others.concat()
     ))
@@ -256,11 +273,12 @@ pub(super) fn acknowledged(a: &Application) -> Option<String> {
         false => format!("{} of these requests were", slow.acked),
     };
     Some(format!(
-        "{} of {} answers of {} took p50 {}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host",
+        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host",
         slow.n,
         s.response.n,
         s.server,
         duration(slow.p50_ns),
+        spells(&slow.times, a.duration_ns),
         duration(within)
     ))
 }

@@ -113,6 +113,7 @@ fn servers_and_threads_have_tables() {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        times: vec![],
     };
     answers.application = Outcome::Findings(Application {
         servers: vec![Server {

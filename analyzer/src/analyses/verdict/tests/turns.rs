@@ -35,6 +35,7 @@ fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        times: vec![],
     }
 }
 
@@ -300,4 +301,25 @@ fn of_several_servers_the_one_worth_a_look() {
         headline(&a),
         "answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms"
     );
+}
+
+/// Slow answers that lie in a small part of the recording say when.
+#[test]
+fn when_the_slow_ones_were_sent() {
+    let of = |times: Vec<i64>, n| {
+        let stalled = Slow {
+            times,
+            ..slow("server", n, 300 * MS)
+        };
+        let mut a = both(vec![server("10.9.2.2:6379", mostly_fast(), vec![stalled], n as i64 * 300 * MS)]);
+        a.duration_ns = 5_000 * MS;
+        headline(&a)
+    };
+    let said = of(vec![1_900 * MS, 1_950 * MS, 2_100 * MS], 3);
+    assert!(
+        said.starts_with("answers took p50 130.0 µs, max 150.00 ms (3 slow ones, all from 1.900 s to 2.100 s), "),
+        "{said}"
+    );
+    let said = of((0..20).map(|n| n * 250 * MS).collect(), 20);
+    assert!(said.starts_with("answers took p50 130.0 µs, max 150.00 ms, "), "{said}");
 }
