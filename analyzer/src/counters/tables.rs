@@ -64,6 +64,16 @@ pub fn risen(all: &[CounterRow], name: &str) -> Option<u64> {
     of.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 
+/// How much these rose together in the namespaces that were read before and after, which may not be all; `None`: none tells.
+pub fn risen_at_least(all: &[CounterRow], names: &[&str]) -> Option<u64> {
+    let of = all.iter().filter(|c| c.source == "netstat");
+    let of: Vec<u64> = of
+        .filter_map(|c| c.rise().filter(|_| names.contains(&c.name.as_str())))
+        .collect();
+    let told = !of.is_empty() || read_everywhere(all);
+    told.then(|| of.into_iter().fold(0, u64::saturating_add))
+}
+
 /// The view.
 pub static COUNTERS: TableDef<CounterRow> = TableDef {
     name: "counters",

@@ -1,6 +1,6 @@
 //! Each server as clients of this host saw it: its answers, and where the time over their median is.
 //!
-//! An answer is slow when it took [`SLOW_TIMES`] the median of its server and [`SLOW_NS`] more, and is no far faster than the other slow ones. The slow ones are told apart by where most of each
+//! An answer is slow when it took [`SLOW_TIMES`] the median of its server and [`SLOW_NS`] more, and is no far faster than those with most of the time. The slow ones are told apart by where most of each
 //! one's time was: in the server, on the way there, on the way back; or it is not known, when the server is not in the recording.
 //! Of those it is asked when their requests were acknowledged: the peer's host had them then.
 
@@ -24,8 +24,9 @@ pub const SLOW_TIMES: i64 = 3;
 pub const SLOW_NS: i64 = 1_000_000;
 /// Of a server without any, the slowest 1 % are told apart, where the slowest took so long, ns.
 const LONG_NS: i64 = 1_000_000;
-/// Of slow answers in one place those are left out that took less than this share of their median.
-const OF_THEM: f64 = 0.1;
+/// Of slow answers in one place those are told that have so much of the time over the median, and such as took half as long as the
+/// shortest of them: a few of half a second are not told as many of 2 ms.
+const OF_TIME: f64 = 0.9;
 /// Servers kept: those whose answers took longest in all.
 pub const SERVERS: usize = 20;
 
@@ -139,9 +140,7 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     let mut slow_ones: Vec<Slow> = classes
         .into_iter()
         .map(|(at, mut rows)| {
-            // From the slowest on.
-            let median = rows.get(rows.len() / 2).map_or(0, |r| r.0);
-            rows.retain(|r| r.0 as f64 >= OF_THEM * median as f64);
+            rows.truncate(with_most(&rows, p50));
             let start = facts.capture.start_ns.unwrap_or(0);
             let mut times: Vec<i64> = rows.iter().map(|r| r.1.send_ns.saturating_sub(start)).collect();
             times.truncate(if any { times.len() } else { 0 });
@@ -165,6 +164,19 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
         slow: slow_ones,
         response,
     })
+}
+
+/// How many of these, from the slowest on, have most of the time over the median.
+fn with_most(rows: &[Answer<'_>], p50: i64) -> usize {
+    let over = |r: &Answer<'_>| r.0.saturating_sub(p50).max(0);
+    let whole = rows.iter().map(over).fold(0i64, i64::saturating_add);
+    let mut sum = 0i64;
+    let last = rows.iter().find(|r| {
+        sum = sum.saturating_add(over(r));
+        sum as f64 >= OF_TIME * whole as f64
+    });
+    let least = last.map_or(0, |r| r.0 / 2);
+    rows.partition_point(|r| r.0 >= least)
 }
 
 /// Where most of it was.

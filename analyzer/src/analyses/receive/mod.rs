@@ -19,11 +19,13 @@ use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
 mod blamed;
+mod holes;
 mod small_reads;
 #[cfg(test)]
 mod tests;
 
 pub use blamed::{BLAMED, Blamed};
+pub use holes::Holes;
 pub use small_reads::SmallReads;
 
 /// Groups of events of which any one does: that a packet arrived, that TCP had it, that it was read.
@@ -93,6 +95,8 @@ pub struct Receive {
     pub worst: Vec<Example>,
     /// The reader that took a few bytes with most calls, while more lay there.
     pub small_reads: Option<SmallReads>,
+    /// Connections on which data came behind something missing, most time with such first; of peers outside the recording.
+    pub holes: Vec<Holes>,
     /// Why units, or their reads, are missing: events that nothing says were recorded.
     pub lacks: Vec<String>,
 }
@@ -133,6 +137,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         blamed,
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),
+        holes: holes::of_connections(facts),
         lacks: lacks(facts),
     })
 }

@@ -8,12 +8,13 @@
 //! [`SILENCE_NS`] and [`SILENCE_SRTTS`] smoothed RTTs: nothing is drawn across what was not seen.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
 
 use crate::analyses::verdict::counted;
 use crate::analyses::{Outcome, reasons};
-use crate::counters::tables::risen;
+use crate::counters::tables::{risen, risen_at_least};
 use crate::facts::Facts;
 
 mod sawtooth;
@@ -32,6 +33,9 @@ pub const SAWTOOTHS: usize = 4;
 pub const POINTS: usize = 4000;
 /// The kernel's "no threshold" (TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// Counters of segments that came to the peer in another order, as its ACKs tell.
+const REORDERED: [&str; 3] = ["TcpExtTCPSACKReorder", "TcpExtTCPTSReorder", "TcpExtTCPRenoReorder"];
 
 /// A socket, for the table.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -90,9 +94,12 @@ pub struct Tcp {
     pub retransmits_solid: u64,
     /// Rise of `TcpExtTCPTimeouts` over all namespaces; `None` where the snapshots do not tell.
     pub timeouts_counted: Option<u64>,
-    /// Rise of `TcpExtTCPDSACKRecv` less `TcpExtTCPDSACKIgnoredDubious` over all namespaces: segments of which the peer said that it had
-    /// them twice, and that TCP takes to be its own repetitions; `None` where the snapshots do not tell.
+    /// Rise of `TcpExtTCPDSACKRecv` less `TcpExtTCPDSACKIgnoredDubious` over all namespaces that were read before and after: so many segments at
+    /// least of which the peer said that it had them twice, and that TCP takes to be its own repetitions; `None` where no snapshot tells.
     pub needless: Option<u64>,
+    /// Rise of `TcpExtTCPSACKReorder`, `TcpExtTCPTSReorder` and `TcpExtTCPRenoReorder` likewise: ACKs that told the sender that its segments had
+    /// come in another order.
+    pub reordered: u64,
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
 }
@@ -229,19 +236,29 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         synacks: facts.retransmits.iter().filter(|r| r.synack.is_some()).count() as u64,
         retransmits_solid,
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
-        needless: risen(&facts.counters, "TcpExtTCPDSACKRecv")
-            .zip(risen(&facts.counters, "TcpExtTCPDSACKIgnoredDubious"))
-            .map(|(told, dubious)| told.saturating_sub(dubious)),
+        needless: risen_at_least(&facts.counters, &["TcpExtTCPDSACKRecv"]).map(|told| {
+            let dubious = risen_at_least(&facts.counters, &["TcpExtTCPDSACKIgnoredDubious"]);
+            told.saturating_sub(dubious.unwrap_or(0))
+        }),
+        reordered: risen_at_least(&facts.counters, &REORDERED).unwrap_or(0),
         sawtooths,
     })
 }
 
 /// `saddr:sport > daddr:dport`; an unknown address is `?`.
-pub(crate) fn label(c: &crate::reconstruct::tcp::tables::ConnectionRow) -> String {
-    let end = |a: Option<std::net::IpAddr>, p: u16| match a {
-        Some(std::net::IpAddr::V6(a)) => format!("[{a}]:{p}"),
+pub(crate) fn label(c: &ConnectionRow) -> String {
+    format!("{} > {}", end(c.saddr, c.sport), end(c.daddr, c.dport))
+}
+
+/// The same of what the peer sends: `daddr:dport > saddr:sport`.
+pub(crate) fn label_from_peer(c: &ConnectionRow) -> String {
+    format!("{} > {}", end(c.daddr, c.dport), end(c.saddr, c.sport))
+}
+
+fn end(a: Option<IpAddr>, p: u16) -> String {
+    match a {
+        Some(IpAddr::V6(a)) => format!("[{a}]:{p}"),
         Some(a) => format!("{a}:{p}"),
         None => format!("?:{p}"),
-    };
-    format!("{} > {}", end(c.saddr, c.sport), end(c.daddr, c.dport))
+    }
 }

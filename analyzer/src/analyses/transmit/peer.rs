@@ -25,7 +25,7 @@ pub struct PeerPart {
 type Ends = (IpAddr, u16, IpAddr, u16);
 
 /// The sockets by their ends; none where two have had the same.
-fn by_ends(facts: &Facts) -> BTreeMap<Ends, Option<ConnectionId>> {
+pub(crate) fn by_ends(facts: &Facts) -> BTreeMap<Ends, Option<ConnectionId>> {
     let mut by: BTreeMap<Ends, Option<ConnectionId>> = BTreeMap::new();
     for c in &facts.connections {
         let Some((saddr, daddr)) = c.saddr.zip(c.daddr) else {

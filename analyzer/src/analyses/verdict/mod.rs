@@ -211,7 +211,7 @@ pub fn answer(
             application.findings().map(application::headline),
         ),
         Line {
-            names_cause: receive.findings().is_some_and(|r| r.small_reads.is_some()),
+            names_cause: receive.findings().is_some_and(|r| received::cause(r).is_some()),
             ..in_words(
                 line("receive", get(receive).map(|r| figures(received::receive(r)))),
                 receive.findings().map(received::headline),

@@ -1,10 +1,11 @@
 //! The verdict's line on received packets.
 
-use super::sentences::{counted, duration, less_certain, or_dash, pick, speak, stands_out};
+use super::sent::size;
+use super::sentences::{capital, counted, duration, less_certain, or_dash, pick, speak, stands_out};
 use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::application::HELD_OFF_NS;
-use crate::analyses::receive::{Blamed, Receive};
+use crate::analyses::receive::{Blamed, Holes, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
@@ -15,6 +16,8 @@ const NAMED: usize = 2;
 /// Share of a run queue's time from which its reader is told apart.
 const READER: f64 = 0.05;
 
+/// One hole in so many units, or more, is worth a look.
+const FEW_HOLES: u64 = 200;
 /// Share of a run queue's time while the CPU idled that makes it that.
 const MOSTLY: f64 = 0.5;
 
@@ -121,9 +124,62 @@ fn small_reads(r: &Receive) -> Option<String> {
     ))
 }
 
+/// Data that came behind something missing, on the connection with most time of that.
+fn holes(r: &Receive) -> Option<String> {
+    let h = r.holes.first()?;
+    let of = format!(
+        "{} by {}",
+        size(i64::try_from(h.bytes).unwrap_or(i64::MAX)),
+        counted(h.units, "unit", "units")
+    );
+    let more = match r.holes.len() - 1 {
+        0 => String::new(),
+        n => format!("; {} too", counted(n as u64, "other connection", "other connections")),
+    };
+    let rate = format!(", one in {} units", h.units / h.lost.max(h.late).max(1));
+    let count = |n| counted(n, "hole", "holes");
+    Some(match h.lost >= h.late {
+        true => {
+            let place = match h.dropped {
+                0 => "lost on the way to this host".to_owned(),
+                n => format!(
+                    "lost ({} dropped in this host, see drops)",
+                    counted(n, "packet was", "packets were")
+                ),
+            };
+            format!(
+                "what came on {} ({of}) had {}{rate}, filled after p50 {}, about a round trip later: {place} and sent again by the peer (inferred){more}",
+                h.label,
+                count(h.lost),
+                or_dash(h.lost_p50_ns),
+            )
+        }
+        false => format!(
+            "what came on {} ({of}) had {}{rate}, filled sooner than within a round trip ({}): it came late or in another order (inferred){more}",
+            h.label,
+            count(h.late),
+            duration(h.rtt_ns),
+        ),
+    })
+}
+
+/// Whether they are many for what came.
+fn many_holes(r: &Receive) -> bool {
+    let many = |h: &Holes| h.lost.max(h.late).saturating_mul(FEW_HOLES) >= h.units;
+    r.holes.first().is_some_and(many)
+}
+
+/// What has a name.
+pub(super) fn cause(r: &Receive) -> Option<String> {
+    small_reads(r).or_else(|| holes(r).filter(|_| many_holes(r)))
+}
+
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(r: &Receive) -> String {
-    match (small_reads(r), top_of(r)) {
+    // That packets waited for the missing ones is said with these.
+    let same = many_holes(r) && top(r, speak(&r.total)).is_some_and(|(s, _)| s.stage == Stage::OutOfOrder.name());
+    let more = if same { String::new() } else { top_of(r) };
+    match (cause(r), more) {
         (Some(cause), more) if more.is_empty() => cause,
         (Some(cause), more) => format!("{cause}; {more}"),
         (None, more) => more,
@@ -209,8 +265,8 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    let cause = small_reads(r);
-    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty() || cause.is_some();
-    let sentence = cause.map_or(sentence.clone(), |c| format!("{sentence} {c}."));
+    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty() || cause(r).is_some();
+    let said = small_reads(r).into_iter().chain(holes(r));
+    let sentence = said.fold(sentence, |all, one| format!("{all} {}.", capital(&one)));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }

@@ -229,8 +229,19 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         guessed => format!("; of these {guessed} guessed"),
     };
     let needless = t.mostly_needless().map_or_else(String::new, |n| {
-        let which = if n >= t.retransmit_segments { "all".into() } else { n.to_string() };
-        format!(", {which} of them without need (the peers had them already, by DSACK: packets came late or in another order, or an ACK did not come),")
+        let which = if n >= t.retransmit_segments {
+            "all".into()
+        } else {
+            n.to_string()
+        };
+        let why = match t.reordered {
+            0 => "packets came late or in another order, or an ACK did not come".to_owned(),
+            n => format!(
+                "packets came to them in another order, as {} told",
+                counted(n, "ACK", "ACKs")
+            ),
+        };
+        format!(", {which} of them without need (the peers had them already, by DSACK: {why}),")
     });
     let refuted = t.refuted().map_or_else(String::new, |(classed, counted)| {
         format!("; the kernel counted {counted} timeouts, so not all {classed} of class rto were one")

@@ -87,6 +87,7 @@ fn receive(rcvq: i64) -> Receive {
         by_task: BTreeMap::new(),
         blamed: vec![],
         small_reads: None,
+        holes: vec![],
         worst: vec![],
         lacks: vec![],
     }
@@ -148,6 +149,7 @@ fn the_receive_line_names_the_largest_share() {
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
         needless: None,
+        reordered: 0,
         synacks: 0,
         retransmits_recorded: true,
         connections: vec![],

@@ -91,6 +91,14 @@ fn slow_answers_are_told_apart_by_where_they_were() {
     );
     assert_eq!(s.slowest_over_ns, 2 * (210 * MS + 120_000 - usual));
     assert_eq!(s.slow[0].parts[0].call.as_deref(), Some("clock_nanosleep"));
+    // Twelve of half a second are not told as 72 of 2 ms.
+    let locked = found(facts((0..600).map(|n| match n {
+        n if n % 50 == 0 => (30_000, 550 * MS),
+        n if n % 10 == 0 => (30_000, 2 * MS),
+        _ => (30_000, 100_000),
+    })));
+    let told: Vec<(u64, i64)> = locked.servers[0].slow.iter().map(|s| (s.n, s.p50_ns)).collect();
+    assert_eq!(told, [(12, 550 * MS + 50_000)]);
     // Three times as long is slow from a ms on.
     let quick = found(facts(
         (0..200).map(|n| (30_000, if n % 4 == 0 { MS / 2 } else { 100_000 })),

@@ -311,7 +311,12 @@ fn when_the_slow_ones_were_sent() {
             times,
             ..slow("server", n, 300 * MS)
         };
-        let mut a = both(vec![server("10.9.2.2:6379", mostly_fast(), vec![stalled], n as i64 * 300 * MS)]);
+        let mut a = both(vec![server(
+            "10.9.2.2:6379",
+            mostly_fast(),
+            vec![stalled],
+            n as i64 * 300 * MS,
+        )]);
         a.duration_ns = 5_000 * MS;
         headline(&a)
     };
