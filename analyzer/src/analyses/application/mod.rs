@@ -13,6 +13,7 @@ use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
+mod others;
 mod parts;
 mod pools;
 mod servers;

@@ -6,10 +6,12 @@
 
 use rustc_hash::FxHashMap;
 
+use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
 use crate::analyses::tcp::label;
+use crate::analyses::verdict::counted;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::reconstruct::transmit::Stage;
@@ -21,9 +23,9 @@ const MOSTLY: f64 = 0.5;
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waited {
-    /// `answer`: for the answer of `of`; `room`: in the send buffer of `of`.
+    /// `answer`: for the answer of `of`; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`.
     pub kind: &'static str,
-    /// `address:port` of a server; of `room` the connection, `saddr:sport > daddr:dport`.
+    /// `address:port` of a server; of `room` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
     pub of: String,
     /// ns of it.
     pub ns: i64,
@@ -77,6 +79,8 @@ pub(super) struct Waits<'f> {
     answers: Vec<(i32, String, &'f ResponseRow)>,
     /// By thread and connection: its send call slept.
     room: FxHashMap<i32, Vec<(ConnectionId, Spans)>>,
+    /// What its threads were at work on.
+    others: Others,
     /// By socket and send.
     turnarounds: FxHashMap<(ConnectionId, i64), &'f TurnaroundRow>,
 }
@@ -127,6 +131,7 @@ impl<'f> Waits<'f> {
             asked,
             answers,
             room,
+            others: Others::of(facts, sockets),
             turnarounds: turnarounds.collect(),
         }
     }
@@ -169,15 +174,26 @@ impl<'f> Waits<'f> {
                 window: most.is_some_and(|s| s.0 == Stage::Rwnd.name()),
             });
         }
-        let (to, ns) = answers
+        let answer = answers
             .into_iter()
-            .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)))?;
+            .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
+        if let Some((to, ns)) = answer.filter(|(_, ns)| share(*ns) >= MOSTLY) {
+            return Some(Waited {
+                kind: "answer",
+                of: to.to_owned(),
+                ns,
+                share: share(ns),
+                there: self.there(to, rows),
+                window: false,
+            });
+        }
+        let (peer, requests, ns) = self.others.during(rows)?;
         (share(ns) >= MOSTLY).then(|| Waited {
-            kind: "answer",
-            of: to.to_owned(),
+            kind: "others",
+            of: format!("{} of {peer}", counted(requests, "request", "requests")),
             ns,
             share: share(ns),
-            there: self.there(to, rows),
+            there: None,
             window: false,
         })
     }

@@ -185,7 +185,7 @@ pub(super) fn doing(
         }
         None => (most.words(), String::new()),
     };
-    let waited = waited.filter(|_| most.state == "asleep_in");
+    let waited = waited.filter(|w| most.state == "asleep_in" || w.kind == "others");
     let waited = waited.map(waited_for).unwrap_or_default();
     // Those that waited for the one that is named first.
     let others = parts.get(1).filter(|p| p.share >= OTHERS);

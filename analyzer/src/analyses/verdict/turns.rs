@@ -314,6 +314,7 @@ pub(super) fn waited_for(w: &Waited) -> String {
     match (w.kind, &w.there) {
         ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),
+        ("others", _) => format!(", at work on {}", w.of),
         (_, None) => format!(", waiting for the answer of {}", w.of),
         (_, Some((who, did))) => {
             let who = if who.is_empty() { "whose threads were" } else { who };
