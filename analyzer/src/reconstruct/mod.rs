@@ -33,6 +33,7 @@ pub mod neighbours;
 mod noticed;
 pub mod observer;
 pub mod opens;
+pub mod peers;
 pub mod receive;
 mod run;
 pub mod skb;

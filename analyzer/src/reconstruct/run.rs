@@ -12,7 +12,7 @@ use super::thread::Threads;
 use super::timers::Timers;
 use super::{
     application, balances, datagrams, drops, limiters, lineage, listeners, napi, negotiated, neighbours, observer,
-    opens, receive, skb, skew, softirq, tcp, transmit, xmits,
+    opens, peers, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
@@ -193,6 +193,11 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         unseen_switches: threads.unseen,
     };
     let stats = stats.rows(&trace);
+    let rows: Vec<_> = tcp.sockets.all.iter().map(|s| &s.row).collect();
+    let peers = peers::peers(&rows, &tx.rows, &rx.rows);
+    for (socket, peer) in tcp.sockets.all.iter_mut().zip(peers) {
+        socket.row.peer = peer;
+    }
     let asked = application::Inputs {
         reads: &rx.reads,
         sends: &tx.sends,

@@ -120,6 +120,7 @@ pub fn connection(n: u32) -> crate::reconstruct::tcp::tables::ConnectionRow {
         retransmit_segments: Some(0),
         retransmits_refused: Some(0),
         samples: 1,
+        peer: None,
         confidence: crate::Confidence::Certain,
     }
 }

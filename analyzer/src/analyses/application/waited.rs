@@ -174,9 +174,7 @@ impl<'f> Waits<'f> {
                 window: most.is_some_and(|s| s.0 == Stage::Rwnd.name()),
             });
         }
-        let answer = answers
-            .into_iter()
-            .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
+        let answer = answers.into_iter().max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
         if let Some((to, ns)) = answer.filter(|(_, ns)| share(*ns) >= MOSTLY) {
             return Some(Waited {
                 kind: "answer",

@@ -28,6 +28,7 @@ fn connection(n: u32, bytes_out: u64, samples: u64) -> ConnectionRow {
         retransmit_segments: Some(0),
         retransmits_refused: Some(0),
         samples,
+        peer: None,
         confidence: Confidence::Certain,
     }
 }

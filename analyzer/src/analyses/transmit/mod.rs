@@ -44,7 +44,6 @@ pub use initial::{Initial, Rounds};
 pub use marked::Marked;
 pub use paced::Paced;
 pub use peer::PeerPart;
-pub(crate) use peer::by_ends;
 pub use queues::DeviceQueue;
 pub use restarts::Restarts;
 pub use senders::{CONNECTIONS, Flight, Sender};

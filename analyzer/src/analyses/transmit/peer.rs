@@ -1,11 +1,10 @@
 //! How much of the time from the device to the ACK the peer's application had the data and had not answered, where its socket is in
 //! the same recording.
 //!
-//! Needs `tx`, `connections`, `turnarounds`. The peer is the one socket whose ends are these turned round. An ACK need not wait for the
+//! Needs `tx`, `connections`, `turnarounds`. An ACK need not wait for the
 //! application; when it does (delayed, until the answer carries it), this is how long it did.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::transmit::Stage;
@@ -20,22 +19,6 @@ pub struct PeerPart {
     pub network_ns: i64,
     /// Of it, the peer's application had data and had not sent, ns.
     pub application_ns: i64,
-}
-
-type Ends = (IpAddr, u16, IpAddr, u16);
-
-/// The sockets by their ends; none where two have had the same.
-pub(crate) fn by_ends(facts: &Facts) -> BTreeMap<Ends, Option<ConnectionId>> {
-    let mut by: BTreeMap<Ends, Option<ConnectionId>> = BTreeMap::new();
-    for c in &facts.connections {
-        let Some((saddr, daddr)) = c.saddr.zip(c.daddr) else {
-            continue;
-        };
-        by.entry((saddr, c.sport, daddr, c.dport))
-            .and_modify(|of| *of = None)
-            .or_insert(Some(c.connection));
-    }
-    by
 }
 
 /// For each socket the spans in which its application had data and had not sent, ascending and apart.
@@ -58,11 +41,10 @@ fn spans(facts: &Facts) -> BTreeMap<ConnectionId, Vec<(i64, i64)>> {
 
 /// What of these rows; `None` where the peer of none of them tells.
 pub(super) fn peer_part(facts: &Facts, rows: &[&TxRow]) -> Option<PeerPart> {
-    let (by_ends, spans) = (by_ends(facts), spans(facts));
+    let spans = spans(facts);
     let peer = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize)?;
-        let ends = (row.daddr?, row.dport, row.saddr?, row.sport);
-        spans.get(&by_ends.get(&ends).copied().flatten()?)
+        spans.get(&row.peer?)
     };
     let mut peers: BTreeMap<ConnectionId, Option<&Vec<(i64, i64)>>> = BTreeMap::new();
     let mut part = PeerPart {

@@ -78,6 +78,7 @@ fn facts(sockets: &[(u32, u16)]) -> Facts {
             retransmit_segments: None,
             retransmits_refused: None,
             samples: 0,
+            peer: None,
             confidence: Default::default(),
         });
         f.rx.push(RxRow {

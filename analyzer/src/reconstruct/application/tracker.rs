@@ -223,23 +223,9 @@ fn pair(responses: &mut [ResponseRow], turnarounds: &[TurnaroundRow], sockets: &
             by_socket.insert(first.connection, of);
         }
     }
-    let ends = |c: ConnectionId| sockets.all.get(c.0 as usize);
-    let mut by_tuple: FxHashMap<Tuple, Vec<ConnectionId>> = FxHashMap::default();
-    for c in by_socket.keys() {
-        if let Some(s) = ends(*c) {
-            by_tuple.entry(s.tuple).or_default().push(*c);
-        }
-    }
     for of in responses.chunk_by_mut(|a, b| a.connection == b.connection) {
-        let Some(here) = of.first().and_then(|r| ends(r.connection)) else {
-            continue;
-        };
-        let (first, last) = (here.row.first_ns, here.row.last_ns);
-        let lived = |c: &ConnectionId| ends(*c).is_some_and(|s| s.row.first_ns <= last && first <= s.row.last_ns);
-        let peers = by_tuple.get(&here.tuple.reversed()).map_or(&[][..], Vec::as_slice);
-        let mut peers = peers.iter().copied().filter(lived);
-        // The same addresses in several network namespaces: which of them is not known.
-        let (Some(connection), None) = (peers.next(), peers.next()) else {
+        let here = of.first().and_then(|r| sockets.all.get(r.connection.0 as usize));
+        let Some(connection) = here.and_then(|s| s.row.peer) else {
             continue;
         };
         let theirs = by_socket.get(&connection).copied().unwrap_or_default();

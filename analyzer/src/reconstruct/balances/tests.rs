@@ -102,6 +102,7 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
             retransmit_segments: None,
             retransmits_refused: None,
             samples: 1,
+            peer: None,
             confidence: Confidence::Certain,
         };
         let stream = StreamBytes {

@@ -165,6 +165,7 @@ impl Sockets {
                 retransmit_segments: None,
                 retransmits_refused: None,
                 samples: 0,
+                peer: None,
                 confidence: Confidence::Certain,
             },
             tuple,

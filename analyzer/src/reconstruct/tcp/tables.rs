@@ -48,6 +48,8 @@ pub struct ConnectionRow {
     pub retransmits_refused: Option<u64>,
     /// tcp_probe samples.
     pub samples: u64,
+    /// The socket at the other end, where that is in the recording.
+    pub peer: Option<ConnectionId>,
     /// Confidence of the identity.
     pub confidence: Confidence,
 }
@@ -131,6 +133,13 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             |r, _| r.bytes_written.into()
         ),
         col!("samples", "count", U64, "tcp_probe events", |r, _| Cell::U64(r.samples)),
+        col!(
+            "peer",
+            "id",
+            U64,
+            "the socket at the other end, as in connections; empty: not in the recording, or not known which",
+            |r, _| r.peer.map(|p| p.0).into()
+        ),
         col!(
             "skaddr",
             "",

@@ -16,7 +16,6 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use crate::analyses::transmit::by_ends;
 use crate::counters::tables::risen;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::{RxRow, Stage};
@@ -116,7 +115,7 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
     if by.is_empty() {
         return vec![];
     }
-    let (ends, rtts) = (by_ends(facts), round_trips(facts));
+    let rtts = round_trips(facts);
     let mut sums: FxHashMap<ConnectionId, (u64, u64)> = by.keys().map(|c| (*c, (0, 0))).collect();
     for r in &facts.rx {
         if let Some((units, bytes)) = r.connection.and_then(|c| sums.get_mut(&c)) {
@@ -128,8 +127,8 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
     let counted = risen(&facts.counters, "TcpExtTCPOFOQueue");
     let told = |(c, of): (ConnectionId, Vec<(i64, i64)>)| {
         let row = facts.connections.get(c.0 as usize)?;
-        let (here, there) = (row.saddr?, row.daddr?);
-        if ends.contains_key(&(there, row.dport, here, row.sport)) {
+        let there = row.daddr?;
+        if row.peer.is_some() {
             return None;
         }
         let rtt_ns = *rtts.get(&there)?;

@@ -1,0 +1,115 @@
+//! Which socket is at the other end of a TCP connection, where both are in the recording.
+//!
+//! In: sockets with their addresses and times, rows of `rx` and `tx`. Out: `peer` of each connection. Must not guess: of two candidates none.
+//!
+//! ```text
+//! addresses and ports turned round, alive at the same time, one such to either ────> the peer
+//! none, or several (NAT: DNAT, masquerade; the same addresses in two namespaces)
+//!   └ all packets that one sent and some socket got, over veth, bridges, loopback ── that socket
+//! ```
+//! A packet keeps its skb from the sender's device to the receiver's socket inside one host, whatever netfilter writes into its headers.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::ConnectionId;
+use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::transmit::tables::TxRow;
+
+#[cfg(test)]
+mod tests;
+
+/// No connection.
+const NONE: u32 = u32::MAX;
+
+type Ends = (std::net::IpAddr, u16, std::net::IpAddr, u16);
+
+fn ends(c: &ConnectionRow) -> Option<Ends> {
+    Some((c.saddr?, c.sport, c.daddr?, c.dport))
+}
+
+/// By addresses: the peer of each connection, by its number.
+fn by_ends(connections: &[&ConnectionRow]) -> Vec<Option<ConnectionId>> {
+    let mut by: FxHashMap<Ends, Vec<&ConnectionRow>> = FxHashMap::default();
+    for c in connections.iter().copied() {
+        if let Some(of) = ends(c) {
+            by.entry(of).or_default().push(c);
+        }
+    }
+    let peer = |c: &ConnectionRow| {
+        let (saddr, sport, daddr, dport) = ends(c)?;
+        let mut of = by
+            .get(&(daddr, dport, saddr, sport))?
+            .iter()
+            .filter(|o| o.connection != c.connection && o.first_ns <= c.last_ns && c.first_ns <= o.last_ns);
+        match (of.next(), of.next()) {
+            (Some(one), None) => Some(one.connection),
+            _ => None,
+        }
+    };
+    let all: Vec<Option<ConnectionId>> = connections.iter().copied().map(peer).collect();
+    // Of two that name the same one, neither is known to be it.
+    let mutual = |(n, peer): (usize, &Option<ConnectionId>)| {
+        peer.filter(|p| {
+            all.get(p.0 as usize)
+                .copied()
+                .flatten()
+                .is_some_and(|back| back.0 as usize == n)
+        })
+    };
+    all.iter().enumerate().map(mutual).collect()
+}
+
+/// What packets say of one connection.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Nothing,
+    One(u32),
+    Several,
+}
+
+impl Seen {
+    fn add(&mut self, c: u32) {
+        *self = match *self {
+            Seen::Nothing => Seen::One(c),
+            Seen::One(had) if had == c => Seen::One(c),
+            _ => Seen::Several,
+        };
+    }
+}
+
+/// The peer of each connection, by its number.
+pub fn peers(connections: &[&ConnectionRow], tx: &[TxRow], rx: &[RxRow]) -> Vec<Option<ConnectionId>> {
+    let mut peers = by_ends(connections);
+    if peers.iter().all(Option::is_some) {
+        return peers;
+    }
+    let last = tx.iter().map(|t| t.skb_id.0).max().map_or(0, |id| id as usize + 1);
+    let mut sender: Vec<u32> = vec![NONE; last];
+    for t in tx {
+        if let (Some(c), Some(of)) = (t.connection, sender.get_mut(t.skb_id.0 as usize)) {
+            *of = c.0;
+        }
+    }
+    let mut seen: Vec<Seen> = vec![Seen::Nothing; connections.len()];
+    for r in rx {
+        let Some(to) = r.connection else { continue };
+        let from = sender.get(r.skb_id.0 as usize).copied().filter(|c| *c != NONE);
+        let Some(from) = from.filter(|from| *from != to.0) else {
+            continue;
+        };
+        for (a, b) in [(from, to.0), (to.0, from)] {
+            if let Some(of) = seen.get_mut(a as usize) {
+                of.add(b);
+            }
+        }
+    }
+    let one = |c: u32| match seen.get(c as usize) {
+        Some(Seen::One(peer)) => Some(*peer),
+        _ => None,
+    };
+    for (c, of) in (0u32..).zip(&mut peers).filter(|(_, of)| of.is_none()) {
+        *of = one(c).filter(|peer| one(*peer) == Some(c)).map(ConnectionId);
+    }
+    peers
+}
