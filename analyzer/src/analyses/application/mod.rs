@@ -13,10 +13,13 @@ use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
+mod limits;
 mod others;
 mod parts;
 mod pools;
 mod servers;
+mod services;
+mod silence;
 mod sockets;
 #[cfg(test)]
 mod tests;
@@ -25,9 +28,12 @@ mod unanswered;
 mod waited;
 mod way;
 
+pub use limits::Limit;
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
 pub use servers::{Server, Slow};
+pub use services::{Service, SlowTurns};
+pub use silence::Silence;
 pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
 pub use threads::{Asker, HELD_OFF_NS, Serving};
@@ -60,12 +66,18 @@ pub struct Application {
     pub awaited: Option<Awaited>,
     /// Servers as clients of this host saw them, most time first.
     pub servers: Vec<Server>,
+    /// Services of this host by their own sockets, most time first.
+    pub services: Vec<Service>,
     /// Threads of servers that answered requests of several connections, most time first.
     pub serving: Vec<Serving>,
     /// Threads of clients, most time between an answer and the next request first.
     pub askers: Vec<Asker>,
+    /// Programs that ask only so many at a time while requests wait in them.
+    pub limits: Vec<Limit>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
+    /// A host outside the recording that fell silent.
+    pub silence: Option<Silence>,
     /// Slowest turnarounds of servers.
     pub slow_turnarounds: Vec<SlowTurnaround>,
     /// Slowest responses of clients.
@@ -164,8 +176,11 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         answered: pools::answered(&all, &waits),
         awaited: pools::awaited(facts, &all),
         servers: servers::servers(facts, &all, &waits),
+        services: services::services(facts, &all, &waits),
         serving: threads::serving(facts, &all),
         askers: threads::askers(&all),
+        limits: limits::limits(facts, &all),
+        silence: silence::silence(facts),
         unanswered: unanswered::unanswered(facts, &all),
         duration_ns: facts.capture.duration_ns,
         ..Application::default()

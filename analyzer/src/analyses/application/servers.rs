@@ -39,7 +39,7 @@ pub struct Server {
     pub connections: u64,
     /// Clients' threads that read its answers.
     pub threads: u64,
-    /// Send to first byte readable.
+    /// Send to the last byte readable that was read before the next send.
     pub response: Distribution,
     /// Of these, whose turnaround at the server is in the recording.
     pub paired: u64,
@@ -56,7 +56,7 @@ pub struct Server {
 /// Slow answers of a server with most of their time in one place.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Slow {
-    /// `server`, `there`, `back`; `unknown`: the server is not in the recording, or its part is not known.
+    /// `server`, `there`, `back`, `rest` (after the first byte); `unknown`: the server is not in the recording, or its part is not known.
     pub at: &'static str,
     /// Answers.
     pub n: u64,
@@ -98,7 +98,11 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
     let mut by: BTreeMap<String, Vec<Answer<'_>>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let of = by.entry(server(facts, s.connection)).or_default();
-        of.extend(s.judged_responses());
+        // What its user waits for is all of it.
+        of.extend(
+            s.judged_responses()
+                .map(|(ns, r)| (r.whole_ns().map_or(ns, |all| all.max(ns)), r)),
+        );
     }
     // Those with most time are looked at: there may be thousands.
     let mut by: Vec<(String, Vec<Answer<'_>>)> = by.into_iter().collect();
@@ -126,7 +130,7 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     let under_way = Spans::of(ends.collect()).within(first, last);
     let connections: FxHashSet<ConnectionId> = rows.iter().map(|r| r.1.connection).collect();
     let threads: FxHashSet<i32> = rows.iter().map(|r| r.1.pid).collect();
-    let least = p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS));
+    let least = least_of_slow(p50);
     let mut classes: BTreeMap<&'static str, Vec<Answer<'_>>> = BTreeMap::new();
     let slow_ones = rows.partition_point(|r| r.0 >= least);
     let any = slow_ones > 0;
@@ -135,12 +139,13 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
         n => n,
     };
     for row in rows.iter().take(told) {
-        classes.entry(at(row.1)).or_default().push(*row);
+        classes.entry(at(row)).or_default().push(*row);
     }
     let mut slow_ones: Vec<Slow> = classes
         .into_iter()
         .map(|(at, mut rows)| {
-            rows.truncate(with_most(&rows, p50));
+            let times: Vec<i64> = rows.iter().map(|r| r.0).collect();
+            rows.truncate(with_most(&times, p50));
             let start = facts.capture.start_ns.unwrap_or(0);
             let mut times: Vec<i64> = rows.iter().map(|r| r.1.send_ns.saturating_sub(start)).collect();
             times.truncate(if any { times.len() } else { 0 });
@@ -166,22 +171,35 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     })
 }
 
-/// How many of these, from the slowest on, have most of the time over the median.
-fn with_most(rows: &[Answer<'_>], p50: i64) -> usize {
-    let over = |r: &Answer<'_>| r.0.saturating_sub(p50).max(0);
-    let whole = rows.iter().map(over).fold(0i64, i64::saturating_add);
+/// From which time on an answer is slow.
+pub(super) fn least_of_slow(p50: i64) -> i64 {
+    p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS))
+}
+
+/// How many of these times, from the longest on, have most of the time over the median.
+pub(super) fn with_most(times: &[i64], p50: i64) -> usize {
+    let over = |ns: &i64| ns.saturating_sub(p50).max(0);
+    let whole = times.iter().map(over).fold(0i64, i64::saturating_add);
     let mut sum = 0i64;
-    let last = rows.iter().find(|r| {
-        sum = sum.saturating_add(over(r));
+    let last = times.iter().find(|ns| {
+        sum = sum.saturating_add(over(ns));
         sum as f64 >= OF_TIME * whole as f64
     });
-    let least = last.map_or(0, |r| r.0 / 2);
-    rows.partition_point(|r| r.0 >= least)
+    let least = last.map_or(0, |ns| ns / 2);
+    times.partition_point(|ns| *ns >= least)
+}
+
+/// From the first byte to the last, ns.
+fn rest(ns: i64, r: &ResponseRow) -> i64 {
+    ns.saturating_sub(r.response_ns().unwrap_or(ns))
 }
 
 /// Where most of it was.
-fn at(r: &ResponseRow) -> &'static str {
+fn at((ns, r): &Answer<'_>) -> &'static str {
+    let rest = rest(*ns, r);
+    let first = r.peer.map(|p| p.turnaround_ns.max(p.there_ns).max(p.back_ns));
     match r.peer {
+        _ if rest > first.unwrap_or(ns.saturating_sub(rest)) => "rest",
         None => "unknown",
         Some(p) if p.turnaround_ns >= p.there_ns.max(p.back_ns) => "server",
         Some(p) if p.there_ns >= p.back_ns => "there",
@@ -196,6 +214,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         ("server", Some(p)) => p.turnaround_ns,
         ("there", Some(p)) => p.there_ns,
         ("back", Some(p)) => p.back_ns,
+        ("rest", _) => rest(*ns, r),
         _ => *ns,
     });
     let mut out = Slow {
@@ -225,6 +244,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             out.waited = waits.waited(&theirs);
         }
         "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),
+        "rest" => {}
         _ => {
             let ways = rows.iter().filter_map(|(_, r)| {
                 let p = r.peer?;

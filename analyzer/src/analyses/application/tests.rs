@@ -5,6 +5,8 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod limits;
+mod silence;
 mod turns;
 mod way;
 

@@ -31,7 +31,8 @@ pub struct Waited {
     pub ns: i64,
     /// Share of the turnarounds' time.
     pub share: f64,
-    /// Of `answer`: `task/thread` that answered most of that, and what it did most; `None`: not in the recording.
+    /// Of `answer`: `task/thread` that answered most of that, and what it did most; `None`: not in the recording, or most of the time the
+    /// request or its answer was on the way.
     pub there: Option<(String, Part)>,
     /// Of `room`: the peer's receive window held that connection more than all else.
     pub window: bool,
@@ -212,7 +213,16 @@ impl<'f> Waits<'f> {
             .answers
             .iter()
             .filter(|(pid, server, r)| server == to && inside(*pid, r));
-        let theirs: Vec<&TurnaroundRow> = of.filter_map(|(.., r)| self.turnaround(r)).collect();
+        let (mut whole, mut theirs) = (0i64, vec![]);
+        for (.., r) in of {
+            whole = whole.saturating_add(r.response_ns().unwrap_or(0));
+            theirs.extend(self.turnaround(r));
+        }
+        // Else the answer was on its way.
+        let had = theirs.iter().fold(0i64, |sum, t| sum.saturating_add(t.total_ns()));
+        if (had as f64) < MOSTLY * whole as f64 {
+            return None;
+        }
         let (parts, (who, share)) = doing(&theirs);
         let most = parts.into_iter().next()?;
         let who = if share >= MOSTLY { who } else { String::new() };

@@ -14,6 +14,7 @@ use crate::table::Cell;
 
 mod answered;
 mod fragments;
+mod same_mac;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -59,6 +60,8 @@ pub struct Group {
     pub answered: Vec<Answered>,
     /// The one route of the recorded tables that refuses where they went, as `prohibit 10.0.0.0/8`; of places where routes refuse.
     pub refused_by: Option<String>,
+    /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
+    pub same_mac: Option<String>,
     /// How often they came by, where their TTL had run out; only of these groups.
     pub passes: Option<Passes>,
     /// When each was dropped, ns since the start of the recording; only of these groups.
@@ -212,6 +215,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.answered = answered::answered(&rows);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
+        group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
@@ -257,6 +261,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             of: vec![],
             answered: vec![],
             refused_by: None,
+            same_mac: None,
             passes: None,
             times: vec![],
         });

@@ -1,9 +1,12 @@
 //! The verdict's line on requests and answers: the network or the application?
 
+use super::incomplete::{in_parts, silence, slow_parts, unanswered};
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, waited_for, when_slow};
+use super::turns::{
+    acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, served_late, waited_for, when_slow,
+};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Unanswered, Waited};
+use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Waited};
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
@@ -11,11 +14,6 @@ const MOSTLY: f64 = 0.5;
 
 /// Share of the slowest requests' time from which what others did is said too.
 const OTHERS: f64 = 0.1;
-
-/// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
-const IN_PARTS: i64 = 2;
-/// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
-const PARTS_NOTICE_NS: i64 = 10_000_000;
 
 /// The line: the answers, those that came in parts, and requests without one.
 pub(super) fn application(a: &Application) -> (Tone, String) {
@@ -32,66 +30,25 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
     if tone == Tone::Ok && !causes(a).is_empty() {
         tone = Tone::Notice;
     }
-    if let Some(none) = unanswered(a) {
-        sentence = format!("{sentence} {none}.");
+    for none in silence(a).into_iter().chain(unanswered(a)) {
+        sentence = format!("{sentence} {}.", capital(&none));
         tone = Tone::Bad;
     }
     (tone, sentence)
 }
 
-/// What answers took until they were complete, where that is much more than to their first byte.
-fn in_parts(c: &Awaited) -> Option<String> {
-    let (first, whole) = (c.response.p50_ns?, c.whole.p50_ns?);
-    (whole >= APPLICATION_NOTICE_NS && whole >= first.saturating_mul(IN_PARTS) && c.whole.n >= APPLICATION_ROWS).then(
-        || {
-            format!(
-                "That is to the first byte: the last byte read before the next send was there after p50 {}, p99 {}, max {}",
-                duration(whole),
-                or_dash(c.whole.p99_ns),
-                or_dash(c.whole.max_ns)
-            )
-        },
-    )
-}
-
-/// Whether that is worth a look.
-fn slow_parts(a: &Application) -> bool {
-    let parts = a.awaited.as_ref().filter(|c| in_parts(c).is_some());
-    parts
-        .and_then(|c| c.whole.p50_ns)
-        .is_some_and(|ns| ns >= PARTS_NOTICE_NS)
-}
-
-/// Requests that waited in vain for much longer than others did.
-fn unanswered(a: &Application) -> Option<String> {
-    let usual = a.awaited.as_ref().and_then(|c| c.response.p50_ns).unwrap_or(0);
-    let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
-    let all: Vec<&Unanswered> = a.unanswered.iter().filter(|u| u.waited_ns >= least).collect();
-    let first = all.first()?;
-    let again = match first.retransmits {
-        0 => String::new(),
-        n => format!(", sent again {}", counted(n, "time", "times")),
-    };
-    let until = match first.until {
-        "closed" => "its socket was closed",
-        "peer_closed" => "the peer closed the connection",
-        _ => "the recording ended",
-    };
-    let which = format!(
-        "({}) for {} until {until}{again}",
-        first.label,
-        duration(first.waited_ns)
-    );
-    Some(match all.len() {
-        1 => format!("1 request had no answer {which}"),
-        n => format!("{n} requests had no answer, one {which}"),
-    })
-}
-
 fn answers(a: &Application) -> (Tone, String) {
     match (&a.answered, &a.awaited) {
         (None, None) => (Tone::Ok, without(a)),
-        (Some(s), None) => (tone_of(&s.turnaround, no_cpu(s)), format!("{}{}.", took(s), inside(s))),
+        (Some(s), None) => {
+            let late = served_late(a);
+            let tone = match tone_of(&s.turnaround, no_cpu(s)) {
+                Tone::Ok if late.is_some() => Tone::Notice,
+                tone => tone,
+            };
+            let inside = late.map_or_else(|| inside(s), |late| format!("; {late}"));
+            (tone, format!("{}{inside}.", took(s)))
+        }
         (s, Some(c)) if c.paired == 0 => alone(a, s.as_ref(), c),
         (s, Some(c)) => both(a, s.as_ref(), c),
     }
@@ -238,8 +195,14 @@ fn alone(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     }
     let mut tone = tone_of(&c.response, false);
     if let Some(s) = s {
-        sentence = format!("{sentence}. {}{}", took(s), inside(s));
-        tone = match tone_of(&s.turnaround, no_cpu(s)) {
+        let late = served_late(a);
+        let own = match tone_of(&s.turnaround, no_cpu(s)) {
+            Tone::Ok if late.is_some() => Tone::Notice,
+            own => own,
+        };
+        let inside = late.map_or_else(|| inside(s), |late| format!("; {late}"));
+        sentence = format!("{sentence}. {}{inside}", took(s));
+        tone = match own {
             Tone::Ok => tone,
             other => other,
         };
@@ -282,7 +245,7 @@ pub(super) fn headline(a: &Application) -> String {
             or_dash(c.whole.p50_ns)
         )
     });
-    let mut said: Vec<String> = unanswered(a).into_iter().chain(parts).collect();
+    let mut said: Vec<String> = silence(a).into_iter().chain(unanswered(a)).chain(parts).collect();
     let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
     said.extend(causes(a));
     if said.is_empty() || answers_too {
@@ -296,7 +259,11 @@ fn of_answers(a: &Application) -> String {
         return said;
     }
     let Some(c) = a.awaited.as_ref().filter(|c| c.paired > 0) else {
-        return acknowledged(a).unwrap_or_else(|| words(&answers(a).1, 2));
+        let said: Vec<String> = served_late(a).into_iter().chain(acknowledged(a)).collect();
+        return match said.is_empty() {
+            true => words(&answers(a).1, 2),
+            false => said.join("; "),
+        };
     };
     if let Some(said) = of_one(a) {
         return said;

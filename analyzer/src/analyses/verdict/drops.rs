@@ -52,7 +52,9 @@ fn meaning(g: &Group) -> String {
         let more = if g.answered.len() > 1 { " and others" } else { "" };
         format!("its sender was told by ICMP{of}: {}{more}", a.says)
     });
-    let all = [Some(said.to_owned()), ended, says].into_iter().flatten();
+    let all = [Some(said.to_owned()), g.same_mac.clone(), ended, says]
+        .into_iter()
+        .flatten();
     let all: Vec<String> = all.filter(|s| !s.is_empty()).collect();
     if all.is_empty() {
         String::new()

@@ -21,6 +21,7 @@ mod counted;
 mod datagrams;
 mod drops;
 mod handshakes;
+mod incomplete;
 mod named;
 mod neighbours;
 mod opens;

@@ -3,9 +3,11 @@
 
 use super::application::{doing, place_words, tone_of};
 use super::sentences::{counted, duration, or_dash};
-use super::spells::spells;
+use super::spells::{listed, spells};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
-use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Server, Serving, Slow, Waited};
+use crate::analyses::application::{
+    Application, Asker, HELD_OFF_NS, Limit, Server, Service, Serving, Slow, SlowTurns, Waited,
+};
 use crate::reconstruct::thread::IDLE;
 
 /// Share that makes time this one's.
@@ -40,6 +42,37 @@ pub(super) fn when_slow(a: &Application) -> String {
         true => when,
         false => format!(" ({}{when})", counted(times.len() as u64, "slow one", "slow ones")),
     }
+}
+
+/// The service of this host with most time over its median, of those worth a look.
+fn served(a: &Application) -> Option<(&Service, &SlowTurns)> {
+    let noticed = a
+        .services
+        .iter()
+        .filter(|s| s.turnaround.n >= APPLICATION_ROWS && tone_of(&s.turnaround, false) != Tone::Ok);
+    let worst = noticed.rev().max_by_key(|s| s.over_ns)?;
+    worst.slow.as_ref().map(|slow| (worst, slow))
+}
+
+/// `8 of 97 requests to 10.20.1.1:7613 were answered after p50 1.280 s (all of them p50 3.75 ms), all from 1.677 s to 1.883 s: python3/191 ...`
+pub(super) fn served_late(a: &Application) -> Option<String> {
+    let (s, slow) = served(a)?;
+    let doing = doing(
+        (&slow.parts, &slow.task),
+        slow.behind.as_ref(),
+        slow.waited.as_ref(),
+        slow.n,
+    );
+    let doing = if doing.is_empty() { doing } else { format!(": {doing}") };
+    Some(format!(
+        "{} of {} requests to {} were answered p50 {} after they were readable (all of them p50 {}){}{doing}; the network is in none of that",
+        slow.n,
+        s.turnaround.n,
+        s.server,
+        duration(slow.p50_ns),
+        or_dash(s.turnaround.p50_ns),
+        spells(&slow.times, a.duration_ns),
+    ))
 }
 
 /// Those with enough answers.
@@ -85,6 +118,7 @@ fn place(s: &Slow) -> String {
             let held = held.unwrap_or_else(|| place_words(s.place.as_ref()));
             format!("{share:.1} % of it on the way there{held}")
         }
+        "rest" => format!("{share:.1} % of it after their first byte"),
         _ => format!("{share:.1} % of it on the way back{}", place_words(s.place.as_ref())),
     }
 }
@@ -224,6 +258,20 @@ fn shared_words(a: &Application, s: &Server) -> String {
     )
 }
 
+/// `requests waited 29.8 ms each (n 991) in haproxy while 2 requests to 172.20.0.11:8080 were under way, as many as ever: ...`
+fn limit_words(l: &Limit) -> String {
+    let each = l.servers.iter().take(SERVERS);
+    let each: Vec<String> = each.map(|(server, n)| format!("{n} to {server}")).collect();
+    format!(
+        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had at most {} under way at a time: a limit of its own (a pool, a maximum of connections)",
+        l.requests,
+        l.task,
+        duration(l.waited_ns),
+        l.share * 100.0,
+        listed(&each),
+    )
+}
+
 /// An asker that was held off its CPU for long.
 fn held_off(a: &Application) -> Option<&Asker> {
     let most = a.askers.iter().rev().max_by_key(|a| a.held_off_ns)?;
@@ -288,7 +336,9 @@ pub(super) fn causes(a: &Application) -> Vec<String> {
     let queue = queue(a).map(queue_words);
     let shared = shared(a).map(|s| shared_words(a, s));
     let held = held_off(a).map(held_off_words);
-    [held, queue, shared].into_iter().flatten().collect()
+    // One connection that all share is such a limit.
+    let limit = a.limits.first().filter(|_| shared.is_none()).map(limit_words);
+    [held, queue, shared, limit].into_iter().flatten().collect()
 }
 
 /// Those, and what is no news for the head of a page.

@@ -10,7 +10,7 @@ use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::Read;
-use crate::reconstruct::tcp::{Sockets, Tuple};
+use crate::reconstruct::tcp::Sockets;
 use crate::reconstruct::thread::{Slept, Split, Threads};
 use crate::reconstruct::transmit::Send;
 

@@ -1,6 +1,6 @@
 //! Tables of who answered whom: servers as their clients saw them, threads that serve several connections, threads that ask.
 
-use netmortem_analyzer::analyses::application::{Application, Asker, Server, Serving, Slow};
+use netmortem_analyzer::analyses::application::{Application, Asker, Server, Service, Serving, Slow};
 
 use super::parts;
 use crate::clean::Text;
@@ -15,6 +15,7 @@ const KINDS: usize = 2;
 pub(super) fn blocks(found: &Application) -> impl Iterator<Item = Block> {
     let all = [
         (!found.servers.is_empty()).then(|| servers(&found.servers)),
+        (!found.services.is_empty()).then(|| services(&found.services)),
         (!found.serving.is_empty()).then(|| serving(&found.serving)),
         (!found.askers.is_empty()).then(|| askers(&found.askers)),
     ];
@@ -27,6 +28,7 @@ fn kind(s: &Slow) -> String {
         "server" => "in the server",
         "there" => "on the way there",
         "back" => "on the way back",
+        "rest" => "after their first byte",
         _ => "not known where",
     };
     format!("{} {place} (p50 {})", s.n, format::duration(s.p50_ns))
@@ -64,7 +66,43 @@ fn servers(of: &[Server]) -> Table {
             Column::text("its threads then"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Request sent to first byte of the answer readable. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
+        note: Some("Request sent to the last byte of the answer readable. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
+    }
+}
+
+fn services(of: &[Service]) -> Table {
+    let time = |ns| Cell::known(ns, Cell::Ns);
+    let row = |s: &Service| {
+        let slow = s.slow.as_ref();
+        vec![
+            name_cell(&s.server),
+            Cell::Count(s.connections),
+            Cell::Count(s.turnaround.n),
+            time(s.turnaround.p50_ns),
+            time(s.turnaround.p99_ns),
+            time(s.turnaround.max_ns),
+            Cell::Ns(s.over_ns),
+            Cell::Count(slow.map_or(0, |s| s.n)),
+            time(slow.map(|s| s.p50_ns)),
+            slow.map_or(Cell::Text(Text::default()), |s| parts(&s.parts)),
+        ]
+    };
+    Table {
+        caption: "Services of this host, by their own sockets".into(),
+        columns: vec![
+            Column::text("service"),
+            Column::number("connections"),
+            Column::number("requests"),
+            Column::time("turnaround p50"),
+            Column::time("p99"),
+            Column::time("max"),
+            Column::time("over their p50, all in all"),
+            Column::number("slow ones"),
+            Column::time("their p50"),
+            Column::text("its threads then"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("Request readable to the begin of the send that answers. Slow: three times the p50 and 1 ms more; of these those with most of the time. Most time first.".into()),
     }
 }
 

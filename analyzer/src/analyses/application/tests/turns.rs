@@ -229,3 +229,17 @@ fn requests_acknowledged_long_before_their_answer() {
     // Which of two transmissions was acknowledged is not known.
     assert_eq!(of(8 * MS, 1), (0, None));
 }
+
+/// Six answers of which the last byte came 230 ms after the first (one of their segments was sent again): slow, though each began at once.
+#[test]
+fn an_answer_is_slow_by_its_last_byte() {
+    let mut f = facts((0..200).map(|_| (30_000, 100_000)));
+    for r in f.responses.iter_mut().skip(20).step_by(30) {
+        r.complete_ns = r.ready_ns.map(|t| t + 230 * MS);
+    }
+    let a = found(f);
+    let slow = &a.servers[0].slow;
+    assert_eq!(slow.len(), 1);
+    assert_eq!((slow[0].at, slow[0].n, slow[0].p50_ns), ("rest", 6, 230 * MS + 150_000));
+    assert!(slow[0].share > 0.99);
+}

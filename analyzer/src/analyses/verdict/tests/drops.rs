@@ -19,6 +19,7 @@ fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         of: vec![],
         answered: vec![],
         refused_by: None,
+        same_mac: None,
         passes: None,
         times: vec![],
     }

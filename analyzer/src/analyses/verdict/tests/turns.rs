@@ -1,7 +1,9 @@
 //! What is said of servers and threads one by one.
 
 use super::requests::{MS, answered, awaited, mostly_fast};
-use crate::analyses::application::{Application, Asker, Awaited, Part, Server, Serving, Slow, Waited};
+use crate::analyses::application::{
+    Application, Asker, Awaited, Part, Server, Service, Serving, Slow, SlowTurns, Waited,
+};
 use crate::analyses::receive::Blamed;
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::application::{application, headline};
@@ -327,4 +329,41 @@ fn when_the_slow_ones_were_sent() {
     );
     let said = of((0..20).map(|n| n * 250 * MS).collect(), 20);
     assert!(said.starts_with("answers took p50 130.0 µs, max 150.00 ms, "), "{said}");
+}
+
+/// The clients are not in the recording: the service with slow ones is named, with when and what its thread did; a quick one beside it is not.
+#[test]
+fn a_service_that_slept_is_named_by_its_own_sockets() {
+    let slow = SlowTurns {
+        n: 8,
+        p50_ns: 1_280 * MS,
+        min_ns: 1_150 * MS,
+        max_ns: 1_329 * MS,
+        parts: vec![part("asleep_in", Some("clock_nanosleep"), 1, 0.99)],
+        task: ("python3/191".into(), 1.0),
+        behind: None,
+        waited: None,
+        times: (0..8).map(|n| (1_677 + n * 20) * MS).collect(),
+    };
+    let service = |server: &str, values: Vec<i64>, over_ns, slow| Service {
+        server: server.into(),
+        connections: 1,
+        turnaround: Distribution::of(values, 0),
+        over_ns,
+        slow,
+    };
+    let a = Application {
+        answered: Some(answered(mostly_fast(), "asleep_in", Some("clock_nanosleep"))),
+        services: vec![
+            service("10.20.1.1:7600", vec![20 * MS; 400], 0, None),
+            service("10.20.1.1:7613", mostly_fast(), 10_000 * MS, Some(slow)),
+        ],
+        duration_ns: 5_000 * MS,
+        ..Application::default()
+    };
+    let said = "8 of 200 requests to 10.20.1.1:7613 were answered p50 1.280 s after they were readable (all of them p50 130.0 µs), all from 1.677 s to 1.817 s: python3/191 asleep in clock_nanosleep 99 % of it; the network is in none of that";
+    assert_eq!(headline(&a), said);
+    let (tone, sentence) = application(&a);
+    assert_eq!(tone, Tone::Notice);
+    assert!(sentence.contains(said), "{sentence}");
 }

@@ -1,0 +1,155 @@
+//! Programs between clients and servers that ask only so many at a time, while requests wait in them: a connection pool, a limit of a proxy.
+//!
+//! Needs `turnarounds`, `responses`, of programs that answer some sockets and ask on others; told apart by the name of their threads.
+//! At each moment so many of its own requests are unanswered (`in it`), and so many of those it made (`under way`): the rest waits in it.
+//!
+//! ```text
+//! in it       ###################### 5          waits while it could ask more: no limit
+//! under way   ####################   2 (most)   waits while as many as ever are under way: told
+//! ```
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::sockets::{Role, Socket};
+use super::waited::server;
+use crate::facts::Facts;
+use crate::name::Name;
+
+/// Share of the time in which requests wait that a server's requests must be at their most.
+const AT_MOST: f64 = 0.8;
+/// Share of its requests' time that they must wait to be told.
+const WAITING: f64 = 0.3;
+/// Fewest requests of a program, and to a server, that are looked at.
+const LEAST: usize = 20;
+/// Shortest mean wait that is told, ns.
+const LEAST_NS: i64 = 1_000_000;
+/// Programs told.
+const TOLD: usize = 5;
+
+/// A program that asks only so many at a time.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Limit {
+    /// Name of its threads.
+    pub task: String,
+    /// Its requests that were answered.
+    pub requests: u64,
+    /// Servers to which as many requests as ever were under way while others waited, and how many: most asked first.
+    pub servers: Vec<(String, u64)>,
+    /// ns for which each of its requests waited in it on average, while these were under way.
+    pub waited_ns: i64,
+    /// Share of the time of its requests.
+    pub share: f64,
+}
+
+/// What happens at a moment: a request comes or is answered; one is made to a server or answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Answered,
+    Back(usize),
+    Came,
+    Asked(usize),
+}
+
+/// Time by how many were under way.
+#[derive(Default)]
+struct UnderWay {
+    now: u64,
+    most: u64,
+    while_waiting: BTreeMap<u64, i64>,
+    asked: usize,
+}
+
+/// Those with most time of waiting first.
+pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
+    let mut by: FxHashMap<Name, (Vec<(i64, What)>, usize)> = FxHashMap::default();
+    for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
+        for t in s.judged_turnarounds() {
+            let (events, n) = by.entry(t.task).or_default();
+            events.extend([(t.start_ns(), What::Came), (t.send_ns, What::Answered)]);
+            *n += 1;
+        }
+    }
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
+        let to = server(facts, s.connection);
+        for (ns, r) in s.judged_responses() {
+            let Some((events, _)) = by.get_mut(&r.task) else {
+                continue;
+            };
+            let next = names.len();
+            let to = *names.entry(to.clone()).or_insert(next);
+            events.extend([
+                (r.send_ns, What::Asked(to)),
+                (r.send_ns.saturating_add(ns), What::Back(to)),
+            ]);
+        }
+    }
+    let names: FxHashMap<usize, String> = names.into_iter().map(|(name, n)| (n, name)).collect();
+    let told = by.into_iter().filter(|(_, (_, n))| *n >= LEAST);
+    let mut all: Vec<Limit> = told
+        .filter_map(|(task, (events, n))| limit(&task.text(), events, n, &names))
+        .collect();
+    all.sort_by(|a, b| {
+        let whole = |l: &Limit| l.waited_ns.saturating_mul(l.requests as i64);
+        (whole(b), &a.task).cmp(&(whole(a), &b.task))
+    });
+    all.truncate(TOLD);
+    all
+}
+
+fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHashMap<usize, String>) -> Option<Limit> {
+    events.sort_unstable();
+    let mut of: FxHashMap<usize, UnderWay> = FxHashMap::default();
+    // In it, under way; ns of all that were in it, of those that waited, and with any waiting.
+    let (mut inside, mut away, mut whole, mut waited, mut waiting) = (0u64, 0u64, 0i64, 0i64, 0i64);
+    let mut last = events.first()?.0;
+    for (at, what) in events {
+        let ns = at.saturating_sub(last);
+        last = at;
+        let rest = inside.saturating_sub(away);
+        let times = |n: u64| ns.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX));
+        whole = whole.saturating_add(times(inside));
+        waited = waited.saturating_add(times(rest));
+        if rest > 0 && ns > 0 {
+            waiting = waiting.saturating_add(ns);
+            for u in of.values_mut() {
+                let sum = u.while_waiting.entry(u.now).or_insert(0);
+                *sum = sum.saturating_add(ns);
+            }
+        }
+        match what {
+            What::Came => inside += 1,
+            What::Answered => inside = inside.saturating_sub(1),
+            What::Asked(to) => {
+                let u = of.entry(to).or_default();
+                (u.now, u.asked, away) = (u.now + 1, u.asked + 1, away + 1);
+                u.most = u.most.max(u.now);
+            }
+            What::Back(to) => {
+                let u = of.entry(to).or_default();
+                (u.now, away) = (u.now.saturating_sub(1), away.saturating_sub(1));
+            }
+        }
+    }
+    let at_most = |u: &UnderWay| u.while_waiting.get(&u.most).copied().unwrap_or(0) as f64;
+    let mut full: Vec<(&usize, &UnderWay)> = of
+        .iter()
+        .filter(|(_, u)| u.asked >= LEAST && at_most(u) >= AT_MOST * waiting.max(1) as f64)
+        .collect();
+    full.sort_by_key(|(to, u)| (std::cmp::Reverse(u.asked), **to));
+    let servers: Vec<(String, u64)> = full
+        .into_iter()
+        .filter_map(|(to, u)| Some((names.get(to)?.clone(), u.most)))
+        .collect();
+    let waited_ns = waited / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
+    let share = waited as f64 / whole.max(1) as f64;
+    (!servers.is_empty() && share >= WAITING && waited_ns >= LEAST_NS).then(|| Limit {
+        task: task.to_owned(),
+        requests: requests as u64,
+        servers,
+        waited_ns,
+        share,
+    })
+}

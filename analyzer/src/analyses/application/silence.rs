@@ -1,0 +1,110 @@
+//! Hosts outside the recording from which nothing more came, though this host went on sending to them.
+//!
+//! Needs `tcp_samples` (each segment that came to a socket), `retransmits`, `tx`, `opens`. Told where segments were sent again twice or
+//! more, and nothing came from that address for [`LEAST_NS`] after the first send that had no answer, until the recording ended.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// Shortest silence, ns.
+const LEAST_NS: i64 = 500_000_000;
+/// Fewest segments sent again in it.
+const AGAIN: u64 = 2;
+
+/// A host that fell silent.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Silence {
+    /// Its address.
+    pub address: String,
+    /// When something came from it last, ns since the start of the recording.
+    pub since_ns: i64,
+    /// From then to the end of the recording, ns.
+    pub for_ns: i64,
+    /// Segments sent to it meanwhile for the first time, attempts to connect among them.
+    pub sent: u64,
+    /// Segments sent again meanwhile.
+    pub again: u64,
+    /// Of all these, known to have been dropped in this host.
+    pub dropped: u64,
+    /// Another host outside from which packets came in the second half of that time; the one with most.
+    pub heard: Option<String>,
+}
+
+/// What was sent to an address after the last packet from it.
+#[derive(Default)]
+struct After {
+    first: Option<i64>,
+    sent: u64,
+    again: u64,
+    dropped: u64,
+}
+
+/// The one to which most was sent.
+pub(super) fn silence(facts: &Facts) -> Option<Silence> {
+    let (start, end) = (facts.capture.start_ns?, facts.capture.end_ns?);
+    if facts.retransmits.len() < AGAIN as usize || !facts.gaps.is_empty() {
+        return None;
+    }
+    let outside = |c: Option<ConnectionId>| -> Option<IpAddr> {
+        let row: &ConnectionRow = facts.connections.get(c?.0 as usize)?;
+        row.daddr.filter(|_| row.peer.is_none())
+    };
+    let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
+    for s in &facts.tcp_samples {
+        if let Some(from) = outside(Some(s.connection)) {
+            let at = last.entry(from).or_insert(s.time_ns);
+            *at = s.time_ns.max(*at);
+        }
+    }
+    let mut after: BTreeMap<IpAddr, After> = BTreeMap::new();
+    let mut add = |to: Option<IpAddr>, at: i64, count: fn(&mut After) -> &mut u64| {
+        if let Some((to, last)) = to.and_then(|to| Some((to, *last.get(&to)?)))
+            && at > last
+        {
+            let of = after.entry(to).or_default();
+            of.first = Some(of.first.map_or(at, |first| first.min(at)));
+            *count(of) += 1;
+        }
+    };
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+        add(outside(t.connection), t.t_sched_ns, |a| &mut a.sent);
+    }
+    for o in facts.opens.iter().filter(|o| o.connection.is_some()) {
+        add(o.to.map(|to| to.0), o.start_ns, |a| &mut a.sent);
+    }
+    for r in &facts.retransmits {
+        add(outside(r.connection), r.time_ns, |a| &mut a.again);
+    }
+    for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
+        let owner = d.owner.as_ref().and_then(|o| o.connection);
+        add(outside(owner), d.time_ns, |a| &mut a.dropped);
+    }
+    let silent = after.into_iter().filter(|(_, a)| {
+        let first = a.first.unwrap_or(end);
+        a.again >= AGAIN && end.saturating_sub(first) >= LEAST_NS
+    });
+    let (address, a) =
+        silent.max_by_key(|(address, a)| (a.sent.saturating_add(a.again), std::cmp::Reverse(*address)))?;
+    let since = *last.get(&address)?;
+    let half = since.saturating_add(end.saturating_sub(since) / 2);
+    let mut heard: BTreeMap<IpAddr, u64> = BTreeMap::new();
+    for s in facts.tcp_samples.iter().filter(|s| s.time_ns > half) {
+        if let Some(from) = outside(Some(s.connection)).filter(|from| *from != address) {
+            *heard.entry(from).or_insert(0) += 1;
+        }
+    }
+    let heard = heard.into_iter().max_by_key(|(from, n)| (*n, std::cmp::Reverse(*from)));
+    Some(Silence {
+        address: address.to_string(),
+        since_ns: since.saturating_sub(start),
+        for_ns: end.saturating_sub(since),
+        sent: a.sent,
+        again: a.again,
+        dropped: a.dropped,
+        heard: heard.map(|(from, _)| from.to_string()),
+    })
+}

@@ -1,0 +1,66 @@
+//! Programs that ask only so many at a time.
+
+use super::{MS, SYN_SENT, response, turnaround};
+use crate::analyses::application::{Limit, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::tcp::tables::StateRow;
+
+/// A proxy that takes requests on connection 0 and asks on connection 1: (comes, asks, has the answer), ms; each is answered then.
+fn proxy(of: &[(i64, i64, i64)]) -> Option<Limit> {
+    let mut f = Facts::empty();
+    for (n, sport, dport, state) in [(0, 80, 1000, 3), (1, 1000, 8080, SYN_SENT)] {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = (sport, dport);
+        f.connections.push(c);
+        f.tcp_states.push(StateRow {
+            time_ns: 0,
+            connection: ConnectionId(n),
+            kind: "sock",
+            state,
+            name: "",
+            cpu: 0,
+        });
+    }
+    for (came, asks, has) in of {
+        let mut t = turnaround(0, 1, "epoll_wait");
+        (t.ready_ns, t.read_ns, t.send_ns) = (Some(came * MS), came * MS, has * MS);
+        (t.task, t.sender) = (Name::new(b"haproxy"), Name::new(b"haproxy"));
+        f.turnarounds.push(t);
+        let mut r = response(0, 0, 1);
+        (r.send_ns, r.ready_ns, r.read_ns) = (asks * MS, Some(has * MS), has * MS);
+        (r.task, r.peer) = (Name::new(b"haproxy"), None);
+        f.responses.push(r);
+    }
+    let mut found = answer(&f).findings().unwrap().limits.clone();
+    assert!(found.len() <= 1);
+    found.pop()
+}
+
+#[test]
+fn two_at_a_time_while_others_wait() {
+    // Ten come together each 100 ms; two are asked at a time, 20 ms each.
+    let ten = |round: i64, n: i64| {
+        let asks = round * 100 + n / 2 * 20;
+        (round * 100, asks, asks + 20)
+    };
+    let all: Vec<_> = (0..4).flat_map(|round| (0..10).map(move |n| ten(round, n))).collect();
+    let l = proxy(&all).unwrap();
+    assert_eq!((l.task.as_str(), l.requests), ("haproxy", 40));
+    assert_eq!(l.servers, [("10.0.0.2:8080".to_owned(), 2)]);
+    // 0, 0, 20, 20, ... 80, 80 of 20 to 100 ms.
+    assert_eq!(l.waited_ns, 40 * MS);
+    assert!((l.share - 40.0 / 60.0).abs() < 1e-9, "{}", l.share);
+}
+
+#[test]
+fn what_could_ask_more_has_no_limit() {
+    // Each waits 30 ms in the program itself, and then asks: now few, now many are under way.
+    let all: Vec<_> = (0..60)
+        .map(|n| (n * n % 97 * 10, n * n % 97 * 10 + 30, n * n % 97 * 10 + 50))
+        .collect();
+    assert_eq!(proxy(&all), None);
+    // Asked at once, as many as come.
+    let all: Vec<_> = (0..40).map(|n| (n * 2, n * 2, n * 2 + 20)).collect();
+    assert_eq!(proxy(&all), None);
+}

@@ -1,0 +1,112 @@
+//! Hosts from which nothing more comes.
+
+use std::net::Ipv4Addr;
+
+use super::MS;
+use crate::analyses::application::{Silence, answer};
+use crate::analyses::verdict::Tone;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, SampleRow};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+
+fn came(connection: u32, ms: i64) -> SampleRow {
+    SampleRow {
+        time_ns: ms * MS,
+        connection: ConnectionId(connection),
+        snd_cwnd: 10,
+        ssthresh: 0x7fff_ffff,
+        srtt_us: 5_000,
+        snd_una: 1,
+        snd_nxt: 1,
+        snd_wnd: 65_536,
+        rcv_wnd: 65_536,
+        data_len: 0,
+        cpu: 0,
+    }
+}
+
+fn again(connection: u32, ms: i64) -> RetransmitRow {
+    RetransmitRow {
+        index: 0,
+        time_ns: ms * MS,
+        connection: Some(ConnectionId(connection)),
+        synack: None,
+        class: RetransmitClass::Rto,
+        err: Some(0),
+        bytes: Some(1),
+        segments: Some(1),
+        confidence: crate::Confidence::Certain,
+    }
+}
+
+fn sent(connection: u32, ms: i64) -> TxRow {
+    TxRow {
+        connection: Some(ConnectionId(connection)),
+        kind: TxKind::Tcp,
+        t_sched_ns: ms * MS,
+        ..crate::testing::sent()
+    }
+}
+
+/// Two hosts, 10.0.0.2 and 10.0.0.3, both answer each 100 ms for 2 s, and from then on the second alone; 5 s in all.
+fn facts() -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(5_000 * MS));
+    f.capture.duration_ns = 5_000 * MS;
+    for n in 0..2 {
+        let mut c = crate::testing::tcp::connection(n);
+        c.daddr = Some(Ipv4Addr::new(10, 0, 0, 2 + n as u8).into());
+        f.connections.push(c);
+    }
+    f.tcp_samples = (0..20)
+        .map(|n| came(0, n * 100))
+        .chain((0..50).map(|n| came(1, n * 100)))
+        .collect();
+    f.tx = (0..50)
+        .map(|n| sent(1, n * 100))
+        .chain([sent(0, 1_950), sent(0, 2_100), sent(0, 3_000)])
+        .collect();
+    f.responses.push(super::response(1, 0, 1));
+    f.retransmits = [2_300, 2_700, 3_500].map(|ms| again(0, ms)).to_vec();
+    f
+}
+
+fn found(f: &Facts) -> Option<Silence> {
+    answer(f).findings().and_then(|a| a.silence.clone())
+}
+
+#[test]
+fn one_host_is_silent_and_another_is_not() {
+    let f = facts();
+    let expect = Silence {
+        address: "10.0.0.2".into(),
+        since_ns: 1_900 * MS,
+        for_ns: 3_100 * MS,
+        sent: 3,
+        again: 3,
+        dropped: 0,
+        heard: Some("10.0.0.3".into()),
+    };
+    assert_eq!(found(&f), Some(expect));
+    let line = crate::analyses::answer(&f).verdict;
+    let line = line.iter().find(|l| l.subject == "application").unwrap();
+    let said = "nothing came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Bad, said));
+}
+
+#[test]
+fn what_is_answered_in_the_end_is_no_silence() {
+    let none = |change: fn(&mut Facts)| {
+        let mut f = facts();
+        change(&mut f);
+        assert_eq!(found(&f), None);
+    };
+    // It answered after all.
+    none(|f| f.tcp_samples.push(came(0, 4_900)));
+    // It is in the recording, which tells itself.
+    none(|f| f.connections[0].peer = Some(ConnectionId(1)));
+    // Nothing was sent twice: a last ACK has no answer.
+    none(|f| f.retransmits.truncate(1));
+    // The end came soon after.
+    none(|f| f.capture.end_ns = Some(2_300 * MS));
+}

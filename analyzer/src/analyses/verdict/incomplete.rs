@@ -1,0 +1,80 @@
+//! What is said of answers that came in parts, and of requests without one.
+
+use super::sentences::{counted, duration, or_dash};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
+use crate::analyses::application::{Application, Awaited, Silence, Unanswered};
+
+/// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
+const IN_PARTS: i64 = 2;
+/// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
+const PARTS_NOTICE_NS: i64 = 10_000_000;
+
+/// What answers took until they were complete, where that is much more than to their first byte.
+pub(super) fn in_parts(c: &Awaited) -> Option<String> {
+    let (first, whole) = (c.response.p50_ns?, c.whole.p50_ns?);
+    (whole >= APPLICATION_NOTICE_NS && whole >= first.saturating_mul(IN_PARTS) && c.whole.n >= APPLICATION_ROWS).then(
+        || {
+            format!(
+                "That is to the first byte: the last byte read before the next send was there after p50 {}, p99 {}, max {}",
+                duration(whole),
+                or_dash(c.whole.p99_ns),
+                or_dash(c.whole.max_ns)
+            )
+        },
+    )
+}
+
+/// Whether that is worth a look.
+pub(super) fn slow_parts(a: &Application) -> bool {
+    let parts = a.awaited.as_ref().filter(|c| in_parts(c).is_some());
+    parts
+        .and_then(|c| c.whole.p50_ns)
+        .is_some_and(|ns| ns >= PARTS_NOTICE_NS)
+}
+
+/// Requests that waited in vain for much longer than others did.
+pub(super) fn unanswered(a: &Application) -> Option<String> {
+    let usual = a.awaited.as_ref().and_then(|c| c.response.p50_ns).unwrap_or(0);
+    let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
+    let all: Vec<&Unanswered> = a.unanswered.iter().filter(|u| u.waited_ns >= least).collect();
+    let first = all.first()?;
+    let again = match first.retransmits {
+        0 => String::new(),
+        n => format!(", sent again {}", counted(n, "time", "times")),
+    };
+    let until = match first.until {
+        "closed" => "its socket was closed",
+        "peer_closed" => "the peer closed the connection",
+        _ => "the recording ended",
+    };
+    let which = format!(
+        "({}) for {} until {until}{again}",
+        first.label,
+        duration(first.waited_ns)
+    );
+    Some(match all.len() {
+        1 => format!("1 request had no answer {which}"),
+        n => format!("{n} requests had no answer, one {which}"),
+    })
+}
+
+/// A host that fell silent, and whether another was heard.
+pub(super) fn silence(a: &Application) -> Option<String> {
+    let s: &Silence = a.silence.as_ref()?;
+    let heard = s
+        .heard
+        .as_ref()
+        .map_or_else(String::new, |other| format!(", while {other} was heard until the end"));
+    let dropped = match s.dropped {
+        0 => "none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it".to_owned(),
+        n => format!("{n} of these were dropped in this host, see drops"),
+    };
+    Some(format!(
+        "nothing came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile: {dropped}",
+        s.address,
+        s.since_ns as f64 / 1e9,
+        duration(s.for_ns),
+        counted(s.sent, "segment or SYN", "segments and SYNs"),
+        counted(s.again, "repetition", "repetitions"),
+    ))
+}
