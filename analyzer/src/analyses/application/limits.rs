@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! in it       ###################### 5          waits while it could ask more: no limit
-//! under way   ####################   2 (most)   waits while as many as ever are under way: told
+//! under way   ####################   2 (most)   waits while that many, nearly always the same, are under way: told
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use super::waited::server;
 use crate::facts::Facts;
 use crate::name::Name;
 
-/// Share of the time in which requests wait that a server's requests must be at their most.
-const AT_MOST: f64 = 0.8;
+/// Share of the time in which requests wait that as many requests to a server must be under way; a health check may come on top.
+const SAME: f64 = 0.8;
 /// Share of its requests' time that they must wait to be told.
 const WAITING: f64 = 0.3;
 /// Fewest requests of a program, and to a server, that are looked at.
@@ -35,7 +35,7 @@ pub struct Limit {
     pub task: String,
     /// Its requests that were answered.
     pub requests: u64,
-    /// Servers to which as many requests as ever were under way while others waited, and how many: most asked first.
+    /// Servers to which the same number of requests was under way nearly all the time while others waited, and how many: most asked first.
     pub servers: Vec<(String, u64)>,
     /// ns for which each of its requests waited in it on average, while these were under way.
     pub waited_ns: i64,
@@ -56,7 +56,6 @@ enum What {
 #[derive(Default)]
 struct UnderWay {
     now: u64,
-    most: u64,
     while_waiting: BTreeMap<u64, i64>,
     asked: usize,
 }
@@ -125,7 +124,6 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
             What::Asked(to) => {
                 let u = of.entry(to).or_default();
                 (u.now, u.asked, away) = (u.now + 1, u.asked + 1, away + 1);
-                u.most = u.most.max(u.now);
             }
             What::Back(to) => {
                 let u = of.entry(to).or_default();
@@ -133,15 +131,18 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
             }
         }
     }
-    let at_most = |u: &UnderWay| u.while_waiting.get(&u.most).copied().unwrap_or(0) as f64;
-    let mut full: Vec<(&usize, &UnderWay)> = of
+    let mut full: Vec<(usize, usize, u64)> = of
         .iter()
-        .filter(|(_, u)| u.asked >= LEAST && at_most(u) >= AT_MOST * waiting.max(1) as f64)
+        .filter(|(_, u)| u.asked >= LEAST)
+        .filter_map(|(to, u)| {
+            let (n, ns) = u.while_waiting.iter().max_by_key(|(_, ns)| **ns)?;
+            (*n > 0 && *ns as f64 >= SAME * waiting.max(1) as f64).then_some((u.asked, *to, *n))
+        })
         .collect();
-    full.sort_by_key(|(to, u)| (std::cmp::Reverse(u.asked), **to));
+    full.sort_by_key(|(asked, to, _)| (std::cmp::Reverse(*asked), *to));
     let servers: Vec<(String, u64)> = full
         .into_iter()
-        .filter_map(|(to, u)| Some((names.get(to)?.clone(), u.most)))
+        .filter_map(|(_, to, n)| Some((names.get(&to)?.clone(), n)))
         .collect();
     let waited_ns = waited / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
     let share = waited as f64 / whole.max(1) as f64;

@@ -27,6 +27,8 @@ const LONG_NS: i64 = 1_000_000;
 /// Of slow answers in one place those are told that have so much of the time over the median, and such as took half as long as the
 /// shortest of them: a few of half a second are not told as many of 2 ms.
 const OF_TIME: f64 = 0.9;
+/// Reads of an answer that is no transfer, at most.
+const FEW_READS: u32 = 8;
 /// Servers kept: those whose answers took longest in all.
 pub const SERVERS: usize = 20;
 
@@ -39,7 +41,7 @@ pub struct Server {
     pub connections: u64,
     /// Clients' threads that read its answers.
     pub threads: u64,
-    /// Send to the last byte readable that was read before the next send.
+    /// Send to the last byte readable that was read before the next send, where that took few reads; else to the first.
     pub response: Distribution,
     /// Of these, whose turnaround at the server is in the recording.
     pub paired: u64,
@@ -98,11 +100,12 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
     let mut by: BTreeMap<String, Vec<Answer<'_>>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let of = by.entry(server(facts, s.connection)).or_default();
-        // What its user waits for is all of it.
-        of.extend(
-            s.judged_responses()
-                .map(|(ns, r)| (r.whole_ns().map_or(ns, |all| all.max(ns)), r)),
-        );
+        // What its user waits for is all of it; of one that is a transfer, its begin.
+        let whole = |ns: i64, r: &ResponseRow| match r.reads <= FEW_READS {
+            true => r.whole_ns().map_or(ns, |all| all.max(ns)),
+            false => ns,
+        };
+        of.extend(s.judged_responses().map(|(ns, r)| (whole(ns, r), r)));
     }
     // Those with most time are looked at: there may be thousands.
     let mut by: Vec<(String, Vec<Answer<'_>>)> = by.into_iter().collect();

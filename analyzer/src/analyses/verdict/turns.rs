@@ -258,12 +258,12 @@ fn shared_words(a: &Application, s: &Server) -> String {
     )
 }
 
-/// `requests waited 29.8 ms each (n 991) in haproxy while 2 requests to 172.20.0.11:8080 were under way, as many as ever: ...`
+/// `991 requests waited in haproxy for 29.8 ms each (...) while it had 2 to 172.20.0.11:8080 under way, nearly always as many: ...`
 fn limit_words(l: &Limit) -> String {
     let each = l.servers.iter().take(SERVERS);
     let each: Vec<String> = each.map(|(server, n)| format!("{n} to {server}")).collect();
     format!(
-        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had at most {} under way at a time: a limit of its own (a pool, a maximum of connections)",
+        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had {} under way, nearly always as many: a limit of its own (a pool, a maximum of connections; inferred)",
         l.requests,
         l.task,
         duration(l.waited_ns),
