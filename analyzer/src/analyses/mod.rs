@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, datagrams, counters, tcp\
+//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, datagrams, paths, counters, tcp\
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -19,6 +19,7 @@ pub mod napi;
 pub mod neighbours;
 pub mod opens;
 pub mod overtime;
+pub mod paths;
 pub mod quality;
 pub mod receive;
 pub mod tcp;
@@ -67,6 +68,8 @@ pub struct Answers {
     pub receive: Outcome<receive::Receive>,
     /// Where do sent segments spend their time?
     pub transmit: Outcome<transmit::Transmit>,
+    /// Did the way to a remote host get longer?
+    pub paths: paths::Paths,
     /// How long do skbs live?
     pub lifetimes: Outcome<lifetimes::Lifetimes>,
     /// How do softirq and NAPI run?
@@ -112,7 +115,8 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let of_rows = || {
         let host = || rayon::join(|| napi::answer(facts), || tcp::answer(facts));
         let lives = || rayon::join(|| lifetimes::answer(facts), || quality::answer(facts));
-        rayon::join(host, || rayon::join(lives, || application::answer(facts)))
+        let turns = || rayon::join(|| application::answer(facts), || paths::answer(facts));
+        rayon::join(host, || rayon::join(lives, turns))
     };
     let drops = drops::answer(facts);
     let neighbours = neighbours::answer(facts);
@@ -121,13 +125,13 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let counters = counters::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
-    let ((napi, tcp), ((lifetimes, quality), application)) = of_rows;
+    let ((napi, tcp), ((lifetimes, quality), (application, paths))) = of_rows;
     let quality = quality.told(told);
     let verdict = verdict::answer(
         &quality,
         (&opens, &datagrams, &application),
         &receive,
-        (&transmit, &breakdown),
+        (&transmit, &breakdown, &paths),
         &napi,
         (&drops, &neighbours, &counters),
         &tcp,
@@ -140,6 +144,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         application,
         receive,
         transmit,
+        paths,
         lifetimes,
         napi,
         drops,

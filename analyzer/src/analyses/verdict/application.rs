@@ -1,6 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::incomplete::{in_parts, silence, slow_parts, unanswered};
+use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{
     acknowledged, by_server, causes, most_of_it, of_one, of_threads, runnable, served_late, waited_for, when_slow,
@@ -183,7 +184,7 @@ fn alone(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         match renamed {
             true =>
                 "as many were given by sockets of this recording to others: these, where addresses were translated (NAT), or those behind a proxy",
-            false => "how much of that was the peer's application is not in this recording",
+            false => NOT_RECORDED,
         },
         match c.rtt_min_ns {
             Some(ns) => format!(", the fastest round trip took {}", duration(ns)),

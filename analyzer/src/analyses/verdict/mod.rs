@@ -9,6 +9,7 @@ use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::Spell;
 use crate::analyses::opens::Opens;
+use crate::analyses::paths::Paths;
 use crate::analyses::quality::{Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
@@ -25,6 +26,7 @@ mod incomplete;
 mod named;
 mod neighbours;
 mod opens;
+mod paths;
 mod received;
 mod sent;
 mod sentences;
@@ -110,7 +112,7 @@ pub fn answer(
     quality: &Quality,
     (opens, udp, application): (&Outcome<Opens>, &Outcome<Datagrams>, &Outcome<Application>),
     receive: &Outcome<Receive>,
-    (transmit, breakdown): (&Outcome<Transmit>, &Breakdown),
+    (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
     napi: &Outcome<Napi>,
     (drops, spells, counters): (&Outcome<Drops>, &[Spell], &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
@@ -163,6 +165,12 @@ pub fn answer(
         Level::Bad => minding(of, &quality.capture),
         Level::Good | Level::Degraded => of,
     };
+    // Of answers, where some were awaited; else of what was sent.
+    let of_answers = application.findings().is_some_and(|a| a.awaited.is_some());
+    let with_the_paths = |line: Line, here: bool| match here {
+        true => paths::with_the_paths(line, paths),
+        false => line,
+    };
     let by_connection = breakdown.transmit.iter().find(|k| k.by == "connection");
     let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
     let counted = counters.findings();
@@ -204,12 +212,15 @@ pub fn answer(
             ),
             udp.findings().map(datagrams::headline),
         ),
-        in_words(
-            line(
-                "application",
-                get(application).map(|a| figures(application::application(a))),
+        with_the_paths(
+            in_words(
+                line(
+                    "application",
+                    get(application).map(|a| figures(application::application(a))),
+                ),
+                application.findings().map(application::headline),
             ),
-            application.findings().map(application::headline),
+            of_answers,
         ),
         Line {
             names_cause: receive.findings().is_some_and(|r| received::cause(r).is_some()),
@@ -218,13 +229,16 @@ pub fn answer(
                 receive.findings().map(received::headline),
             )
         },
-        Line {
-            names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
-            ..in_words(
-                line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
-                transmit.findings().map(sent::headline),
-            )
-        },
+        with_the_paths(
+            Line {
+                names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
+                ..in_words(
+                    line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
+                    transmit.findings().map(sent::headline),
+                )
+            },
+            !of_answers && transmit.findings().is_some(),
+        ),
         in_words(drops_line, Some(dropped.join("; "))),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
         in_words(

@@ -1,5 +1,6 @@
 mod absent;
 mod drops;
+mod paths;
 mod requests;
 mod turns;
 

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! lead (p50, p99, max of the whole) -> who is left out -> ledger.rs: chart and table of stages
-//!   -> senders (senders.rs: limiters, top wait, RTT) -> recovery by class -> RTT by host -> ledger.rs: pictures of the stages
+//!   -> senders (senders.rs: limiters, top wait, RTT) -> recovery by class -> RTT by host, over time (paths.rs) -> ledger.rs: pictures of the stages
 //! ```
 //! The waits of a segment overlap those of the segments queued with it: shares are of segments' time, not of the clock's.
 
 mod classes;
+mod paths;
 mod senders;
 
 use std::collections::BTreeMap;
@@ -167,6 +168,7 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     blocks.extend(queues(transmit));
     blocks.extend(classes::table(transmit));
     blocks.extend(hosts(transmit));
+    blocks.extend(paths::table(input, &input.answers.paths));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
     blocks.extend(exemplars::groups(&input.answers.breakdown.transmit, "segments", "tx"));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.transmit, "Segments"));

@@ -230,3 +230,73 @@ fn a_segment_to_look_at_is_listed_once() {
     });
     assert_eq!(commands.sum::<usize>(), 1);
 }
+
+/// A host whose handshakes rose, in words; hostile names are shown as names, and what was left out is told.
+#[test]
+fn round_trips_by_remote_host_are_rows() {
+    use netmortem_analyzer::analyses::paths::{Change, Evidence, Host, Kind, Own, Paths, Sides, Times};
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let change = Change {
+        kind: Kind::Rose,
+        from_ns: fixture::START + 2_480_000_000,
+        to_ns: None,
+        low_ns: 2_600_000,
+        high_ns: 42_900_000,
+        handshakes: Some(Sides {
+            other_n: 13,
+            other_ns: 3_200_000,
+            in_n: 10,
+            in_ns: 43_100_000,
+        }),
+        acks: None,
+        answers: None,
+        in_flight: Some((208, 416)),
+        received_per_s: (0, 0),
+        own_ns: None,
+        evidence: Evidence::Handshakes,
+        own: Own::Nothing,
+        also: vec![],
+        not: vec!["10.20.3.2".into()],
+    };
+    let times = |n| Times {
+        n,
+        min_ns: Some(2_500_000),
+        p50_ns: None,
+    };
+    let host = |host: &str, change| Host {
+        host: host.into(),
+        recorded: false,
+        handshakes: times(23),
+        acks: times(340),
+        answers: times(0),
+        windows: vec![],
+        change,
+    };
+    answers.paths = Paths {
+        hosts: vec![host("10.20.2.2", Some(change)), host("<b>", None)],
+        others: 7,
+        start_ns: fixture::START,
+    };
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let table = table(&section, "Round trips by remote host: handshakes, ACKs and answers").unwrap();
+    let (rose, none) = (&table.rows[0], &table.rows[1]);
+    assert_eq!(
+        (&rose[2], &rose[3], &rose[4]),
+        (&Cell::Count(23), &Cell::Ns(2_500_000), &Cell::Unknown)
+    );
+    let Some(Cell::Text(said)) = rose.last() else { panic!() };
+    let said = said.as_str().replace('\u{202f}', " ");
+    assert!(
+        said.contains("(n 13)") && said.contains("(n 10)") && said.ends_with("not its program; not so 10.20.3.2"),
+        "{said}"
+    );
+    assert_eq!(
+        (&none[0], none.last()),
+        (&Cell::Code(Text::name("<b>")), Some(&Cell::Text("none found".into())))
+    );
+    assert!(table.note.as_ref().unwrap().as_str().contains("7 others are left out"));
+}
