@@ -7,6 +7,7 @@ mod hostile;
 mod loss;
 pub(crate) mod named;
 mod older;
+mod outside;
 mod perf;
 mod threads;
 

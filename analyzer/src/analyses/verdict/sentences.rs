@@ -170,7 +170,7 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     if of_sockets == 0 {
         let quiet = refused.is_empty() && t.synacks == 0;
         let none = format!(
-            "o TCP segment was retransmitted on {}{refused}.",
+            "o TCP segment was sent again by this host on {}{refused}.",
             counted(sockets as u64, "socket", "sockets")
         );
         let sentence = match t.synacks {

@@ -190,7 +190,8 @@ fn the_tcp_line() {
         ..tcp(0)
     };
     let (tone, s) = sentences::tcp(&listening);
-    let expect = "3 SYN-ACKs were sent again by listening sockets; no TCP segment was retransmitted on 0 sockets.";
+    let expect =
+        "3 SYN-ACKs were sent again by listening sockets; no TCP segment was sent again by this host on 0 sockets.";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
     let both = Tcp {
         synacks: 3,
@@ -260,7 +261,7 @@ fn the_tcp_line() {
     };
     let (tone, s) = sentences::tcp(&refused);
     assert_eq!(tone, Tone::Notice);
-    let expect = "No TCP segment was retransmitted on 0 sockets; 2 calls more were refused by a queue of this host, \
+    let expect = "No TCP segment was sent again by this host on 0 sockets; 2 calls more were refused by a queue of this host, \
                   which is no loss of the network's.";
     assert_eq!(s, expect);
 }
