@@ -9,7 +9,7 @@ use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, few, parity, parts, slices};
+use super::{Withheld, answers, few, parity, parts, rtt, slices};
 use crate::stat::{
     At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
     t_quantile_two_sided,
@@ -107,8 +107,10 @@ impl Metric {
     }
     /// Calls each shift what it is.
     pub(super) fn judge(&mut self, o: &DiffOptions, tests: usize) {
+        let way = rtt::is(&self.which);
         for s in &mut self.shifts {
             let (relative, absolute) = match s.percent {
+                _ if way => (rtt::least(s.shift), o.median_ns),
                 50 => (o.median_relative, o.median_ns),
                 _ => (o.tail_relative, o.tail_ns),
             };
@@ -132,19 +134,25 @@ impl Metric {
         self.outcome.word_of(significant, uncertain)
     }
     /// Worse ones first; of these what users feel, then the stages that say where; of these the one that adds most to its ledger.
-    pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, bool, bool, i64, String) {
+    pub(super) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, [bool; 4], i64, String) {
         let moved = self.shifts.iter().map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
         let size = contribution(breakdowns, &self.which).map_or(moved, i64::saturating_abs);
-        (
-            self.outcome,
+        let first = match self.which.ledger {
+            answers::LEDGER => self.which.stage == answers::QUEUE,
+            _ => !self.which.is_stage(),
+        };
+        let order = [
             self.which.ledger != answers::LEDGER,
-            match self.which.ledger {
-                answers::LEDGER => self.which.stage == answers::QUEUE,
-                _ => !self.which.is_stage(),
-            },
-            size.saturating_neg(),
-            self.metric.clone(),
-        )
+            !rtt::is(&self.which),
+            self.follows(),
+            first,
+        ];
+        (self.outcome, order, size.saturating_neg(), self.metric.clone())
+    }
+    /// Whether it is an inner time that tells nothing by itself: in no stage, lives of skbs, and stages whose units are others.
+    pub(super) fn follows(&self) -> bool {
+        let inner = self.which.ledger == "lifetime" || self.which.stage == "unattributed";
+        inner || self.mix.is_some() && self.which.ledger != answers::LEDGER
     }
     /// The shift that is worth telling: of those with the metric's outcome the largest relative to its threshold.
     pub fn telling(&self) -> Option<&Shift> {
@@ -176,6 +184,10 @@ pub(super) fn metrics(
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
     answers::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
+    rtt::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
+    if names.iter().any(|w| rtt::is(w)) {
+        names.remove(&Which::new("tcp", "srtt"));
+    }
     let one = |which: &&Which| -> Result<Metric, Withheld> {
         let because = |because: String| Withheld {
             metric: which.name(),

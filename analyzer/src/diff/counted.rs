@@ -1,11 +1,13 @@
 //! What is counted in each block of time, and out of how much: the list of all rates, from the tables' rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::again::{self, Again};
 use super::answers;
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
+use super::service::Service;
 use super::speed;
 use crate::analyses::drops;
 use crate::name::Name;
@@ -13,9 +15,7 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::Stage as RxStage;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::softirq::tables::NET_RX;
-use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::stages::Stage as TxStage;
-use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Cluster, block_of};
 use crate::table::Cell;
 
@@ -93,40 +93,17 @@ pub(super) struct Counted {
     of: BTreeMap<Key, Vec<f64>>,
     pub out_of: BTreeMap<Key, Exposure>,
     exposures: BTreeMap<Exposure, Vec<f64>>,
-    /// Segments that the calls of `tcp.retransmits` sent: said beside them, and not judged, as those of one call are one chance.
-    pub segments_again: Again,
-}
-
-/// How many segments were sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    Known(u64),
-    /// Of some call it is not known.
-    NotKnown,
-}
-
-impl Default for Again {
-    fn default() -> Again {
-        Again::Known(0)
-    }
-}
-
-/// `544 segments`, of several recordings.
-pub(super) fn segments_again(side: &[Counted]) -> String {
-    let sum = side.iter().try_fold(0u64, |sum, c| match c.segments_again {
-        Again::Known(n) => Some(sum.saturating_add(n)),
-        Again::NotKnown => None,
-    });
-    sum.map_or_else(|| "not known".into(), |n| n.to_string())
+    /// What was sent again, by service and of all: said beside the rates, and not judged, as the segments of one call are one chance.
+    pub again: BTreeMap<Option<Service>, Again>,
 }
 
 /// Out of how much.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Exposure {
     Skbs,
-    /// Data that TCP sent, for the first time and again, in segments of at most [`SEGMENT`] bytes: ACKs are no chance of a loss
-    /// that is repaired, and one skb is any number of segments.
-    Data,
+    /// Data that TCP sent, for the first time and again, in segments of at most 1448 bytes: ACKs are no chance of a loss
+    /// that is repaired, and one skb is any number of segments. Of one service, or of all.
+    Data(Option<String>),
     Segments,
     RxUnits,
     SegmentTime,
@@ -138,9 +115,6 @@ pub(super) enum Exposure {
     /// Seconds in which data of a service (the rate's metric) was under way.
     Busy(String),
 }
-
-/// Payload of a full segment on Ethernet with timestamps. Which size a connection's segments have no table tells.
-const SEGMENT: u32 = 1_448;
 
 /// Blocks of the finest cut.
 pub(super) const FINEST: usize = BLOCKS[0];
@@ -216,6 +190,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     }
     receive(r, &mut out, block);
     transmit(r, &mut out, block);
+    again::again(r, &mut out, block);
     sizes(r, &mut out, block);
     answers::opened(r, &mut out, block);
     speed::speeds(r, &mut out, block);
@@ -270,38 +245,6 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
             let meaning = "part of the time of sent segments, send call to ACK";
             let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false);
             out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
-        }
-    }
-    for row in r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev)) {
-        if let Some(b) = block(row.start_ns) {
-            let segments = row.bytes.map_or(1, |n| n.div_ceil(SEGMENT).max(1));
-            out.expose(Exposure::Data, b, f64::from(segments));
-        }
-    }
-    let key = |name: &str, meaning| {
-        Key::new(format!("tcp.{name}"), meaning, Kind::Events, true).needs(&["tcp:tcp_retransmit_skb"])
-    };
-    // Of a connection of these devices, or of none known.
-    let here: BTreeSet<_> = r
-        .facts
-        .tx
-        .iter()
-        .filter(|x| r.on(x.dev))
-        .filter_map(|x| x.connection)
-        .collect();
-    let counts = |t: &RetransmitRow| r.devices.is_empty() || t.connection.is_none_or(|c| here.contains(&c));
-    for t in r.facts.retransmits.iter().filter(|t| counts(t)) {
-        let Some(b) = block(t.time_ns) else { continue };
-        out.expose(Exposure::Data, b, f64::from(t.segments.unwrap_or(1).max(1)));
-        let meaning = "calls that sent TCP segments again, per data segment sent (of at most 1448 bytes)";
-        out.count(key("retransmits", meaning), Exposure::Data, b, 1.0);
-        out.segments_again = match (out.segments_again, t.segments) {
-            (Again::Known(sum), Some(n)) => Again::Known(sum.saturating_add(n.into())),
-            _ => Again::NotKnown,
-        };
-        if t.class == RetransmitClass::Rto {
-            let meaning = "retransmission timeouts, per data segment sent (of at most 1448 bytes)";
-            out.count(key("rto", meaning), Exposure::Data, b, 1.0);
         }
     }
 }

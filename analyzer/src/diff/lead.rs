@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::SettingChange;
+use super::again::RETRANSMITS;
 use super::answers::{LEDGER, OPENED_RATE, Servers};
 use super::beside;
 use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
 use super::parts;
 use super::rates::{Kind, Rate};
+use super::resent::Told;
+use super::rtt;
 use super::speed::Speeds;
 use super::verdict::Outcome;
 use crate::analyses::verdict::duration;
@@ -24,6 +27,7 @@ pub(super) struct Leading<'d> {
     pub settings: &'d [SettingChange],
     pub servers: &'d Servers,
     pub speeds: &'d Speeds,
+    pub resent: &'d Told,
     pub options: &'d DiffOptions,
 }
 
@@ -31,6 +35,8 @@ pub(super) struct Leading<'d> {
 #[derive(Default)]
 pub(super) struct Lead {
     pub sentences: Vec<String>,
+    /// Answers that did not change: that is what users want to know, too, and heads nothing.
+    pub unmoved: Option<String>,
     pub settings: BTreeSet<usize>,
 }
 
@@ -62,6 +68,7 @@ impl Leading<'_> {
         let mut out = Lead::default();
         self.users(&mut out);
         self.speeds(&mut out);
+        self.sent_again(&mut out);
         self.opened(&mut out);
         self.frames(&mut out);
         out
@@ -134,7 +141,7 @@ impl Leading<'_> {
         if !out.sentences.is_empty() {
             return;
         }
-        // None changed: that is what users want to know, too.
+        // None changed.
         let same: Vec<String> = self
             .metrics
             .iter()
@@ -152,8 +159,7 @@ impl Leading<'_> {
             })
             .collect();
         if !same.is_empty() {
-            out.sentences
-                .push(format!("Answers: no difference found ({}).", same.join(", ")));
+            out.unmoved = Some(format!("Answers: no difference found ({}).", same.join(", ")));
         }
     }
 
@@ -198,6 +204,36 @@ impl Leading<'_> {
             if let Some(sentence) = self.speeds.said(r) {
                 self.say(out, sentence, vec![]);
             }
+        }
+    }
+
+    /// What was sent again, those that became more first; and round trips.
+    fn sent_again(&self, out: &mut Lead) {
+        let mut told: BTreeSet<String> = BTreeSet::new();
+        let mut all: Vec<&Rate> = self.rates.iter().filter(|r| r.outcome != Outcome::Same).collect();
+        // Of all services together only where no one tells whose.
+        all.retain(|r| r.metric.starts_with(RETRANSMITS));
+        if all.len() > 1 {
+            all.retain(|r| r.metric != RETRANSMITS);
+        }
+        all.sort_by_key(|r| r.outcome);
+        for r in all.into_iter().take(MOST) {
+            if let Some((sentence, way)) = self.resent.said(r, self.rates, self.metrics) {
+                told.extend(way);
+                self.say(out, sentence, beside::of_rate(self.settings, r));
+            }
+        }
+        let moved = |m: &&Metric| rtt::is(&m.which) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
+        let ways = self.metrics.iter().filter(moved).filter(|m| !told.contains(&m.metric));
+        for m in ways.take(MOST) {
+            let Some(s) = m.telling() else { continue };
+            let how = if s.shift > 0 { "longer" } else { "less long" };
+            let sentence = format!(
+                "Round trips to {}, while data is under way, take {how}: {}",
+                server(m),
+                self::moved(s)
+            );
+            self.say(out, sentence, vec![]);
         }
     }
 

@@ -1,4 +1,5 @@
-//! What the verdict rests on, a line for each change: what users feel first, then what differs manifold, then the rest.
+//! What the verdict rests on, a line for each change: what users feel first, then what was sent again or dropped and round trips, what
+//! differs manifold, the rest, and last the inner times that follow from these.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +9,7 @@ use super::breakdown::Breakdown;
 use super::compare::{Metric, Shift};
 use super::lead::amounts;
 use super::rates::{Kind, Rate};
+use super::rtt;
 use super::verdict::{Judged, NAMED_MOST, Outcome, signed};
 use crate::analyses::verdict::{duration, rate};
 
@@ -19,19 +21,26 @@ const MANY: i64 = 100;
 const NEARLY_ALL: f64 = 0.9;
 
 impl Judged<'_> {
-    /// A line for each change: what users feel first, then what differs manifold, then by outcome. A setting is named once.
+    /// A line for each change: what users feel first, then losses, what differs manifold, then by outcome. A setting is named once.
     pub(super) fn lines(&self, named: &mut BTreeSet<usize>) -> Vec<(Outcome, String)> {
         let mut all: Vec<((u8, Outcome), Vec<usize>, String)> = vec![];
         for r in self.rates.iter().filter(|r| r.outcome != Outcome::Same) {
             let rank = match r.kind {
                 Kind::Speed => 0,
-                _ if r.is_manifold(self.options) => 1,
-                _ => 2,
+                // Data sent again, and drops.
+                Kind::Events if r.is_worse_when_more() => 1,
+                _ if r.is_manifold(self.options) => 2,
+                _ => 3,
             };
             all.push(((rank, r.outcome), beside::of_rate(self.settings, r), rate_line(r)));
         }
         for m in self.metrics.iter().filter(|m| m.outcome != Outcome::Same) {
-            let rank = if m.which.ledger == LEDGER { 0 } else { 2 };
+            let rank = match m.which.ledger {
+                LEDGER => 0,
+                _ if rtt::is(&m.which) => 1,
+                _ if m.follows() => 4,
+                _ => 3,
+            };
             let Some(line) = metric_line(m, self.breakdowns).filter(|_| !self.told_of_all(m)) else {
                 continue;
             };

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers;
 use super::options::Recording;
+use super::rtt;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::tcp::tables::SampleRow;
@@ -26,7 +27,7 @@ pub struct Which {
     pub stage: &'static str,
     /// Device, when it is of one device only.
     pub dev: Option<String>,
-    /// `address:port` of the server, when it is of the requests to one server only.
+    /// `address:port` of the server, when it is of the requests to one server only; the address of a host, when it is of the way to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
 }
@@ -98,6 +99,9 @@ impl Which {
             ("softirq", "wait") => Some("NET_RX raised until it ran"),
             ("softirq", "run") => Some("one run of NET_RX"),
             ("lifetime", _) => Some("first to last event of an skb of this class"),
+            ("tcp", "rtt") => Some(
+                "round trip to this host that TCP had smoothed (srtt), at each segment received with more than two in flight; what the peer waits before it acknowledges is in it",
+            ),
             ("tcp", "srtt") => Some("smoothed round-trip time that TCP had at each segment"),
             _ => None,
         };
@@ -204,6 +208,7 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
         }
     }
     answers::durations(&mut f);
+    rtt::durations(&mut f);
     let srtt = Which::new("tcp", "srtt");
     let here = of.connections();
     let counts = |s: &&SampleRow| s.srtt_us > 0 && here.as_ref().is_none_or(|h| h.contains(&s.connection));

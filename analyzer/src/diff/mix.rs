@@ -170,7 +170,7 @@ impl Mixes {
         let of = match (which.ledger, which.stage, &which.dev) {
             ("rx" | "tx" | "tx_udp", ..) => self.ledgers.get(which.ledger),
             ("poll", ..) | ("softirq", "run", _) => self.ledgers.get("poll"),
-            ("tcp", ..) => self.ledgers.get("tx"),
+            ("tcp", "srtt", _) => self.ledgers.get("tx"),
             ("lifetime", class, _) => self.lifetimes.get(class),
             ("device", _, Some(dev)) => self.devices.get(dev),
             _ => None,

@@ -20,6 +20,7 @@
 //! a recording shows how things vary. What varies only between recordings, one recording a side cannot tell: give groups.
 //! Method and measured figures: docs/diff.md.
 
+mod again;
 mod answers;
 mod beside;
 mod breakdown;
@@ -38,6 +39,8 @@ mod parity;
 mod parts;
 mod pools;
 mod rates;
+mod resent;
+mod rtt;
 pub mod rules;
 mod service;
 mod settings;
@@ -133,6 +136,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let mut withheld = vec![];
     let (mut metrics, mut rates) = (vec![], vec![]);
     let mut servers = answers::Servers::default();
+    let mut resent = resent::Told::default();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);
     match prevented {
         Some(check) => withheld.push(Withheld {
@@ -141,7 +145,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }),
         None => {
             (metrics, servers) = compare::metrics(b, a, options, &mut withheld);
-            rates = rates::rates(b, a, options, &mut withheld);
+            let again;
+            (rates, again) = rates::rates(b, a, options, &mut withheld);
+            resent = resent::Told::of(again, b, a);
         }
     }
     let mut breakdowns = match prevented {
@@ -177,6 +183,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let verdict = verdict::Judged {
         causes: &causes,
         speeds: &speeds,
+        resent: &resent,
         parity: &parity,
         metrics: &metrics,
         rates: &rates,

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::again::Resent;
 use super::breakdown::Breakdown;
 use super::compare::{BLOCKS, POWER};
 pub use super::counted::Kind;
-use super::counted::{Counted, Exposure, Key, counted, segments_again};
+use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{Withheld, answers, parity, slices};
@@ -132,23 +133,26 @@ fn t_quantile_one_sided(p: f64) -> f64 {
 /// Degrees of freedom of the finest cut: what a permutation of blocks sees is as sharp.
 const FINEST_DF: f64 = (BLOCKS[0] - 1) as f64;
 
-/// The rate of calls that sent segments again.
-const RETRANSMITS: &str = "tcp.retransmits";
-
 /// Compares every rate that one side has.
 pub(super) fn rates(
     before: &[Recording<'_>],
     after: &[Recording<'_>],
     options: &DiffOptions,
     withheld: &mut Vec<Withheld>,
-) -> Vec<Rate> {
+) -> (Vec<Rate>, Resent) {
     let of = |side: &[Recording<'_>]| -> Vec<Counted> { side.iter().map(counted).collect() };
     let (b, a) = (of(before), of(after));
     let keys: BTreeMap<Key, Exposure> = b.iter().chain(&a).flat_map(|c| c.out_of.clone()).collect();
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
+    let resent = Resent::of(&b, &a, unmatched.is_some() || lacks_others.is_some());
     let mut out = vec![];
     for (key, per) in keys {
+        if let Exposure::Data(Some(service)) = &per
+            && !resent.compares(service)
+        {
+            continue;
+        }
         if let Exposure::Answers(server) = &per
             && !answers::counts(server, &b, &a, unmatched.is_some())
         {
@@ -157,7 +161,7 @@ pub(super) fn rates(
         let because = match per {
             Exposure::Frames(_) => unmatched.as_ref().or(lacks_others.as_ref()),
             // Of a slice, calls that sent again may be of others, too.
-            Exposure::Skbs | Exposure::Data => lacks_others.as_ref(),
+            Exposure::Skbs | Exposure::Data(_) => lacks_others.as_ref(),
             _ => None,
         };
         if let Some(because) = because {
@@ -185,16 +189,15 @@ pub(super) fn rates(
             continue;
         }
         if let Some(mut rate) = rate(&key, &per, &b, &a, options) {
-            if rate.metric == RETRANSMITS {
-                let (b, a) = (segments_again(&b), segments_again(&a));
-                rate.meaning = format!("{} (segments: {b} before, {a} after)", rate.meaning);
+            if let Some(segments) = resent.segments(&rate.metric) {
+                rate.meaning = format!("{} ({segments})", rate.meaning);
             }
             out.push(rate);
         }
     }
     // What no unit of either side met is no news, and not a test.
     out.retain(|r| r.before.of > 0.0 || r.after.of > 0.0);
-    out
+    (out, resent)
 }
 
 fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &DiffOptions) -> Option<Rate> {

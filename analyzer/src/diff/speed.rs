@@ -28,7 +28,7 @@ const LEAST_HELD: f64 = 0.5;
 pub(super) const SPEED: &str = "tcp.speed[";
 
 /// The metric of a service.
-fn metric(of: &Service) -> String {
+pub(super) fn metric(of: &Service) -> String {
     format!("{SPEED}{}]", service::name(of))
 }
 

@@ -1,5 +1,6 @@
 //! Real recordings compared with themselves and with changed ones; rules; what is not comparable.
 
+mod again;
 mod answers;
 mod causes;
 mod few;

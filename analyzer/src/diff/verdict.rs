@@ -11,6 +11,7 @@ use super::lines::{amount, rate_line};
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::rates::Rate;
+use super::resent::Told;
 use super::speed::Speeds;
 use crate::analyses::verdict::{counted, duration};
 
@@ -79,6 +80,7 @@ pub(super) const NAMED_MOST: usize = 4;
 pub(super) struct Judged<'d> {
     pub causes: &'d [String],
     pub speeds: &'d Speeds,
+    pub resent: &'d Told,
     pub parity: &'d [Check],
     pub metrics: &'d [Metric],
     pub rates: &'d [Rate],
@@ -116,7 +118,13 @@ impl Judged<'_> {
             return incomparable(&only);
         }
         let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
-        let (worse, better, changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        let (worse, mut better, mut changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        // Inner times alone that are shorter are no improvement that anyone has.
+        let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
+        let inner = self.metrics.iter().filter(inner).count();
+        if inner == better && worse == 0 {
+            (better, changed) = (0, changed + inner);
+        }
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
         let answers_compared = self.servers.few.is_empty();
         let (outcome, first) = match (worse, better, changed) {
@@ -156,8 +164,7 @@ impl Judged<'_> {
                 others.clone(),
                 settings,
             ],
-            Outcome::Worse => vec![others.clone(), only, self.mind(), settings, self.false_alarm()],
-            _ => vec![
+            Outcome::Worse | Outcome::Better | Outcome::Changed | Outcome::NotComparable => vec![
                 unjudged.clone(),
                 others.clone(),
                 only,
@@ -172,6 +179,7 @@ impl Judged<'_> {
             .chain(lead.sentences)
             .chain(moved)
             .chain([first])
+            .chain(lead.unmoved)
             .chain(unmoved)
             .chain(rest);
         let sentence = said.filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ");
@@ -213,6 +221,7 @@ impl Judged<'_> {
             settings: self.settings,
             servers: self.servers,
             speeds: self.speeds,
+            resent: self.resent,
             options: self.options,
         }
     }

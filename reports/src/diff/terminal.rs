@@ -65,9 +65,24 @@ fn row(m: &Metric) -> (Outcome, Vec<String>) {
         text(99, false),
         text(99, true),
         seen,
-        m.word().to_owned(),
+        word(m),
     ];
     (m.outcome, cells)
+}
+
+/// What is not certain is named, where it is not the median of this line.
+fn word(m: &Metric) -> String {
+    let uncertain = m.shifts.iter().find(|s| s.minimum_detectable.is_none());
+    match uncertain.filter(|s| s.percent != 50 && m.outcome == Outcome::Same && m.word() == s.word()) {
+        Some(s) => format!(
+            "{}: p{} {} -> {}",
+            m.word(),
+            s.percent,
+            format::duration(s.before),
+            format::duration(s.after)
+        ),
+        None => m.word().to_owned(),
+    }
 }
 
 fn line(out: &mut String, cells: &[String], widths: &[usize], color: &str, colors: Colors) {

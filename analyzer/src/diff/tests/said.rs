@@ -16,6 +16,7 @@ fn rates_alone_are_no_comparison() {
         Judged {
             causes: &[],
             speeds: &Default::default(),
+            resent: &Default::default(),
             parity: &[],
             metrics,
             rates: &d.rates,

@@ -1,0 +1,180 @@
+//! The sentence about what TCP sent again: whose, how much, and what the round trip and the speed did beside it. Where a queue on the
+//! way gave place to losses, or the other way round, it says so: inferred, from what this host did not drop and how long the way took.
+//!
+//! In: rates, metrics, what was sent again, drops and counters of both sides. Out: sentences.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::again::{Again, Resent};
+use super::compare::{Metric, Shift};
+use super::options::Recording;
+use super::rates::Rate;
+use super::rtt;
+use super::service::{self, Service};
+use super::verdict::Outcome;
+use crate::analyses::verdict::{duration, rate};
+use crate::counters::tables::risen;
+
+/// Part of the calls that this host's drops may be, and yet not explain them.
+const FEW: f64 = 0.1;
+/// Part of the median below which the shortest round trip of a side shows that there was a queue.
+const SHORTEST: f64 = 0.7;
+
+/// What both sides say of data that was sent again.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    resent: Resent,
+    own: BTreeSet<IpAddr>,
+    /// Packets that each side's hosts dropped, or may have; `None`: not recorded.
+    dropped: [Option<u64>; 2],
+    /// Times that peers said that something came twice (DSACK); `None`: not known.
+    twice: [Option<u64>; 2],
+}
+
+fn dropped(r: &Recording<'_>) -> Option<u64> {
+    let facts = r.facts;
+    facts.capture.recorded("skb:kfree_skb").then_some(())?;
+    let seen = facts
+        .drops
+        .iter()
+        .filter(|d| d.expected != Some(true) && !d.background && r.has(d.time_ns));
+    // What a device or its queue counted, and no event told.
+    let of_devices = facts
+        .counters
+        .iter()
+        .filter(|c| matches!(c.source, "dev" | "nic" | "qdisc"));
+    let refused = of_devices.filter(|c| ["drop", "err"].iter().any(|w| c.name.contains(w)));
+    let counted = refused.filter_map(|c| c.rise()).fold(0, u64::saturating_add);
+    Some(counted.max(seen.count() as u64))
+}
+
+fn sum(side: &[Recording<'_>], of: impl Fn(&Recording<'_>) -> Option<u64>) -> Option<u64> {
+    side.iter().try_fold(0u64, |sum, r| Some(sum.saturating_add(of(r)?)))
+}
+
+impl Told {
+    pub fn of(resent: Resent, before: &[Recording<'_>], after: &[Recording<'_>]) -> Told {
+        let twice = |r: &Recording<'_>| risen(&r.facts.counters, "TcpExtTCPDSACKRecv");
+        Told {
+            resent,
+            own: before.iter().chain(after).flat_map(|r| rtt::own(r.facts)).collect(),
+            dropped: [sum(before, dropped), sum(after, dropped)],
+            twice: [sum(before, twice), sum(after, twice)],
+        }
+    }
+
+    /// `Sent again to 10.0.0.1:80: 43 -> 3679 segments (11 -> 1017 a second, ...)`, and the hosts whose round trip is told in it.
+    pub fn said(&self, r: &Rate, rates: &[Rate], metrics: &[Metric]) -> Option<(String, Option<String>)> {
+        let (whose, sides) = self.resent.whose(&r.metric)?;
+        let name = whose.as_ref().map_or_else(|| "by TCP".into(), whose_words);
+        let amounts = amounts(sides);
+        let mut sentence = format!("Sent again {name}: {amounts}");
+        let host = whose.filter(|(_, _, to)| *to).map(|(host, ..)| rtt::of(host));
+        let rtt = host.and_then(|which| {
+            let m = metrics.iter().find(|m| m.which == which)?;
+            Some((m, m.shifts.first()?))
+        });
+        if let Some((m, s)) = rtt {
+            sentence += &format!(", its round trip {}", way(m, s));
+        }
+        let speed = whose.and_then(|s| rates.iter().find(|r| r.metric == super::speed::metric(&s)));
+        if let Some(r) = speed {
+            let of = |v: f64| rate(v * 8.0 / 1e6);
+            sentence += &format!(", at {} -> {} ({})", of(r.before.value), of(r.after.value), r.word());
+        }
+        let more = r.difference > 0.0;
+        if let Some(place) = self.place(whose.as_ref(), more, sides, rtt) {
+            sentence += &place;
+        }
+        Some((sentence, rtt.map(|(m, _)| m.metric.clone())))
+    }
+
+    /// Where it was lost, as far as this host and the round trip tell.
+    fn place(
+        &self,
+        whose: Option<&Service>,
+        more: bool,
+        sides: &[Again; 2],
+        rtt: Option<(&Metric, &Shift)>,
+    ) -> Option<String> {
+        let (host, _, to) = whose?;
+        if !to || self.own.contains(&host.to_canonical()) {
+            return None;
+        }
+        let at = usize::from(more);
+        let again = sides.get(at)?;
+        let (dropped, few) = ((*self.dropped.get(at)?)?, FEW * again.calls as f64);
+        if dropped as f64 > few {
+            return None;
+        }
+        if let Some(n) = self.twice.get(at)?.filter(|n| *n as f64 > few) {
+            return Some(format!(
+                "; the peer said {n} times that something came twice (DSACK): not all of it was lost"
+            ));
+        }
+        let dropped = match dropped {
+            0 => "nothing was dropped in this host".to_owned(),
+            1 => "1 packet was dropped in this host".to_owned(),
+            n => format!("{n} packets were dropped in this host"),
+        };
+        // A queue is what made the way longer than the same side's shortest.
+        let queued = |d: &crate::stat::Distribution| {
+            let (least, half) = (d.min_ns.unwrap_or(0) as f64, d.p50_ns.unwrap_or(0) as f64);
+            least <= SHORTEST * half
+        };
+        let moved = rtt.filter(|(m, _)| matches!(m.outcome, Outcome::Worse | Outcome::Better));
+        let longer = moved.map(|(m, s)| match s.shift > 0 {
+            true => (true, queued(&m.after)),
+            false => (false, queued(&m.before)),
+        });
+        let words = match (more, longer) {
+            (true, Some((false, true))) => {
+                "before it waited in a queue on the way, after it waits less and is lost on the way"
+            }
+            (true, Some((true, true))) => "it waits longer in a queue on the way, and is lost on the way",
+            (true, _) => "it is lost on the way",
+            (false, Some((true, true))) => "before it was lost on the way, after it waits in a queue there",
+            (false, Some((false, true))) => "before it waited longer in a queue on the way, and was lost on the way",
+            (false, _) => "before it was lost on the way",
+        };
+        let when = if more { "" } else { " before" };
+        Some(format!(": {words} (inferred: {dropped}{when})"))
+    }
+}
+
+fn whose_words(of: &Service) -> String {
+    match of.2 {
+        true => service::name(of),
+        false => format!("by {}", service::name(of).trim_start_matches("from ")),
+    }
+}
+
+/// `p50 58.15 ms -> 20.99 ms (no difference found)`.
+fn way(m: &Metric, s: &Shift) -> String {
+    let told = match m.outcome {
+        Outcome::Worse | Outcome::Better => String::new(),
+        _ => format!(" ({})", m.word()),
+    };
+    format!("p{} {} -> {}{told}", s.percent, duration(s.before), duration(s.after))
+}
+
+/// `43 -> 3679 segments (11 -> 1017 a second while some was under way, 1.4 % -> 48 % of its segments)`.
+fn amounts([before, after]: &[Again; 2]) -> String {
+    let (what, b, a) = match before.not_known + after.not_known {
+        0 => ("segments", before.segments, after.segments),
+        _ => ("calls", before.calls, after.calls),
+    };
+    let number = |v: f64| if v < 9.95 { format!("{v:.1}") } else { format!("{v:.0}") };
+    let second = |n: u64, of: &Again| number(n as f64 * 1e9 / of.busy_ns.max(1) as f64);
+    let part = |n: u64, of: &Again| number(100.0 * n as f64 / of.sent.max(1.0));
+    let (sb, sa) = (second(b, before), second(a, after));
+    let parts = match what {
+        "segments" => format!(", {} % -> {} % of all that it sent", part(b, before), part(a, after)),
+        _ => String::new(),
+    };
+    match before.busy_ns.min(after.busy_ns) {
+        ..=0 => format!("{b} -> {a} {what}"),
+        _ => format!("{b} -> {a} {what} ({sb} -> {sa} a second while some was under way{parts})"),
+    }
+}
