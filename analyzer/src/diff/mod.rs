@@ -46,6 +46,7 @@ mod service;
 mod settings;
 mod slices;
 mod speed;
+mod tails;
 #[cfg(test)]
 mod tests;
 mod verdict;

@@ -13,6 +13,7 @@ use super::parity::{Check, Level};
 use super::rates::Rate;
 use super::resent::Told;
 use super::speed::Speeds;
+use super::tails;
 use crate::analyses::verdict::{counted, duration};
 
 /// What is said of a metric, or of the whole.
@@ -174,8 +175,10 @@ impl Judged<'_> {
             ],
         };
         // What did not move heads nothing.
-        let causes = self.causes.iter().cloned();
+        let (causes, tails) = (self.causes.iter().cloned(), tails::said(self.metrics));
+        let no_tails = tails.is_empty();
         let said = causes
+            .chain(tails)
             .chain(lead.sentences)
             .chain(moved)
             .chain([first])
@@ -194,9 +197,10 @@ impl Judged<'_> {
                         && others.is_empty()
                         && answers_compared
                         && self.causes.is_empty()
+                        && no_tails
                         && self.metrics.iter().any(is_total))
                 }
-                Outcome::Better => !(unjudged.is_empty() && answers_compared && self.causes.is_empty()),
+                Outcome::Better => !(unjudged.is_empty() && answers_compared && self.causes.is_empty() && no_tails),
                 _ => false,
             },
             lines,
