@@ -80,7 +80,7 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
             let vain = t.end != TurnEnd::Answered && t.awaited != Awaited::No;
             vain && t.pid == pid && (t.start_ns..=t.end_ns).contains(&r.time_ns)
         }),
-        Some((Carries::Data | Carries::Syn | Carries::Received, _)) => true,
+        Some((Carries::Data | Carries::Syn | Carries::Received | Carries::TooBig, _)) => true,
         None => false,
     };
     Some(Passes {

@@ -25,7 +25,7 @@ const RATE: (usize, i64) = (10, 500_000_000);
 /// Dropped packets of one kind that have an end in common.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Lost {
-    /// `data`, `syn`, `datagram`, `received`.
+    /// `data`, `syn`, `datagram`, `received`, `too_big`.
     pub carries: &'static str,
     /// Whose: `10.0.0.1:40000 > 10.0.0.2:80`, `to 10.0.0.2:80`, `from 10.0.0.2:80`, `from 10.0.0.2`, `of task/thread`.
     pub whose: String,
@@ -42,6 +42,8 @@ pub struct Lost {
     pub stopped_ns: Vec<(i64, i64)>,
     /// They are fragments of datagrams.
     pub fragments: Option<Fragments>,
+    /// The tunnel that made them, when they are ICMP messages made of segments too large for it and all are one device's.
+    pub made_by: Option<String>,
 }
 
 /// Shortest spell in which nothing went on that is told, ns, and how many are.
@@ -105,6 +107,7 @@ pub fn owner(facts: &Facts, row: &DropRow) -> Option<String> {
         Carries::Syn => "SYN",
         Carries::Datagram => "UDP packet",
         Carries::Received => return Some(format!("for the socket {whose}")),
+        Carries::TooBig => "ICMP message that a tunnel made of TCP data",
     };
     Some(format!("{what} {of}{whose}"))
 }
@@ -163,6 +166,7 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
         let fragments = (carries == Carries::Datagram)
             .then(|| fragments(facts, &of_kind))
             .flatten();
+        let made_by = made_by(whose, &of_kind);
         let came = came.map(|step| came_to(facts, whose, (carries, &ends), step));
         let of = |(nth, (end, count)): (usize, &(End, usize))| {
             let whose = words(facts, end);
@@ -178,6 +182,7 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
                 passed_bit_s: None,
                 stopped_ns: vec![],
                 fragments: fragments.clone(),
+                made_by: made_by.clone(),
             };
             if let Some(came) = &came {
                 let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1 & (1 << nth) != 0).map(|c| c.0).collect();
@@ -192,6 +197,13 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     }
     out.sort_by_key(|l| std::cmp::Reverse(l.count));
     out
+}
+
+/// The one tunnel that made all of these.
+fn made_by(whose: &Whose<'_>, rows: &[&DropRow]) -> Option<String> {
+    let mut devs = rows.iter().map(|r| whose.turned_by(r.skb_id?));
+    let first = devs.next()??;
+    devs.all(|d| d == Some(first)).then(|| first.text().into_owned())
 }
 
 /// Packets of a kind that came to a step, with a bit for each of the ends that they have.
@@ -264,7 +276,7 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
         (Some(a), Some(b)) => b.time_ns.saturating_sub(a.time_ns),
         _ => 0,
     };
-    if places.len() >= RATE.0 && ns >= RATE.1 && carries != Carries::Syn {
+    if places.len() >= RATE.0 && ns >= RATE.1 && !matches!(carries, Carries::Syn | Carries::TooBig) {
         let passed = between.iter().filter(|h| !is_dropped(h));
         let bytes: u64 = passed.map(|h| u64::from(h.bytes.unwrap_or(0))).sum();
         lost.passed_bit_s = Some(bytes as f64 * 8.0 / (ns as f64 / 1e9));

@@ -178,12 +178,26 @@ fn stopped(g: &Group, l: &Lost) -> String {
     }
 }
 
+/// How many of a group, where not all.
+fn of_these(g: &Group, l: &Lost) -> String {
+    match l.count < g.count {
+        true => format!(" ({} of these)", l.count),
+        false => String::new(),
+    }
+}
+
 /// Whose the packets of a group were, how many of how many, in which pattern. No pause in it: the head of the page has all of it.
 fn whose(g: &Group) -> Option<String> {
     let said = |l: &Lost| {
         // A connection has no preposition of its own.
         let of = l.whose.contains(" > ");
+        let tunnel = l.made_by.as_deref().unwrap_or("a tunnel");
+        let icmp = || format!("the ICMP messages \"too big\" that {tunnel} made of TCP segments ");
         let what = match l.carries {
+            "too_big" if of => {
+                return format!("{}of {}{}, which are too large for it", icmp(), l.whose, of_these(g, l));
+            }
+            "too_big" => return format!("{}{}{}, which are too large for it", icmp(), l.whose, of_these(g, l)),
             "data" if of => "TCP data of ",
             "data" => "TCP data ",
             "syn" if of => "SYNs of ",

@@ -20,7 +20,8 @@ use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
-use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+use crate::reconstruct::whose::Owner;
 
 /// What became of the ICMP message that a packet caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,20 @@ pub(super) const STOPPED: &str =
 pub(super) const MESSAGE: &str =
     "the ICMP message that a packet was too big, which its sender needs for path MTU discovery";
 
+/// The row of a message that a tunnel made of a segment: its sender went on as before, and where nothing tells that.
+pub(super) const TUNNEL_HOLE: &str = "a tunnel made it of a segment too large for it, to tell the sender: a path MTU black hole, the sender only sent it again as it was";
+pub(super) const TUNNEL: &str = "a tunnel made it of a segment too large for it, to tell the sender";
+
+/// What is said of such a message that was dropped: its sender sent again by timer, and never by class pmtu.
+pub(super) fn by_tunnel(owner: &Owner, retransmits: &[RetransmitRow]) -> &'static str {
+    let own = retransmits.iter().filter(|r| r.connection == owner.connection);
+    let again = |class| own.clone().any(|r| r.class == class);
+    match owner.connection.is_some() && again(RetransmitClass::Rto) && !again(RetransmitClass::Pmtu) {
+        true => TUNNEL_HOLE,
+        false => TUNNEL,
+    }
+}
+
 /// Whether these words are of a black hole, and its name then.
 pub(super) fn black_hole(why: &str) -> Option<&'static str> {
     match why {
@@ -57,6 +72,8 @@ pub(super) fn black_hole(why: &str) -> Option<&'static str> {
         SILENT => Some("a path MTU black hole: no ICMP message was made for the sender"),
         UNHEARD => Some("a path MTU black hole: the sender never sent smaller"),
         STOPPED => Some("and the ICMP messages for the sender were dropped here too"),
+        TUNNEL_HOLE => Some("a path MTU black hole: the sender never sent smaller"),
+        TUNNEL => Some("made by a tunnel of packets too large for it"),
         MESSAGE => Some("the ICMP messages that a packet was too big"),
         _ => None,
     }

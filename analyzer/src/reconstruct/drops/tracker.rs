@@ -128,6 +128,12 @@ impl Freed {
                 })
             };
             row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for);
+            if let Some(owner) = row
+                .owner
+                .filter(|o| o.carries == Carries::TooBig && row.expected == Some(false))
+            {
+                row.why = too_big::by_tunnel(&owner, known.retransmits);
+            }
         }
     }
 }

@@ -25,6 +25,8 @@ use crate::reconstruct::tcp::states::SYN_SENT;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, StateRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
+mod turned;
+
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +50,8 @@ pub enum Carries {
     Datagram,
     /// Not known: only the socket that it was for.
     Received,
+    /// The ICMP message that a tunnel made of a TCP segment too large for it, on its way back (`turned`).
+    TooBig,
 }
 
 impl Carries {
@@ -58,6 +62,7 @@ impl Carries {
             Carries::Syn => "syn",
             Carries::Datagram => "datagram",
             Carries::Received => "received",
+            Carries::TooBig => "too_big",
         }
     }
 }
@@ -118,6 +123,8 @@ pub struct Whose<'k> {
     opened: FxHashMap<SkbId, (ConnectionId, Confidence)>,
     /// Originals of segments that were only seen sent again: cut from a larger one that was sent before.
     again: FxHashMap<SkbId, ConnectionId>,
+    /// Packets that a tunnel turned round, and the tunnel.
+    turned: FxHashMap<SkbId, Name>,
 }
 
 impl<'k> Whose<'k> {
@@ -144,14 +151,31 @@ impl<'k> Whose<'k> {
             made_of: made_of.collect(),
             opened: FxHashMap::default(),
             again: FxHashMap::default(),
+            turned: turned::turned(known.hops),
         };
         out.opened = out.syns();
         out.again = out.sent_again();
         out
     }
 
-    /// The packet's, when anything tells.
+    /// The tunnel that made an ICMP message of this packet.
+    pub fn turned_by(&self, skb: SkbId) -> Option<Name> {
+        self.turned.get(&skb).copied()
+    }
+
+    /// The packet's, when anything tells. Of one that was turned round: whose the segment was of which it was made.
     pub fn packet(&self, skb: SkbId) -> Option<Owner> {
+        let owner = self.made(skb)?;
+        Some(match (owner.carries, self.turned.contains_key(&skb)) {
+            (Carries::Data, true) => Owner {
+                carries: Carries::TooBig,
+                ..owner
+            },
+            _ => owner,
+        })
+    }
+
+    fn made(&self, skb: SkbId) -> Option<Owner> {
         let mut sure = self.known.lives.get(skb.0 as usize).map(|l| l.links)?;
         let mut at = skb;
         for _ in 0..STEPS {

@@ -103,3 +103,44 @@ fn what_was_only_sent_again_is_of_the_socket_that_sent_it() {
     dropped(&mut s, T + 30, 0, A + 0x90000 + FCLONE);
     assert_eq!(told(&s.facts()), [Some((Carries::Data, Some(SOCK.sport)))]);
 }
+
+/// Three segments pass a tunnel's device: one comes back from it cut to 576 bytes, one as it was (a redirect), one goes on. X-8 of the
+/// container host had the first: 1514 bytes out by vxlan42, 576 in by it.
+#[test]
+fn what_a_tunnel_turned_round_is_no_data_any_more() {
+    let mut s = script();
+    let back = |s: &mut Script, ts: u64, skb: u64, len: u64| {
+        let v = [
+            ("skbaddr", N(skb)),
+            ("len", N(1514)),
+            ("name", S("vxlan42")),
+            ("protocol", N(0x0800)),
+        ];
+        s.ev(ts, 0, Ctx::Soft(1), "net:net_dev_start_xmit", &v);
+        let v = [("skbaddr", N(skb)), ("len", N(len)), ("name", S("vxlan42"))];
+        s.ev(ts + 1, 0, Ctx::Soft(1), "net:netif_rx", &v);
+        dropped(s, ts + 2, 0, skb);
+    };
+    back(&mut s, T, A + 0x10000 + FCLONE, 576);
+    back(&mut s, T + 10, A + 0x20000 + FCLONE, 1500);
+    dropped(&mut s, T + 20, 0, A + 0x30000 + FCLONE);
+    let mut f = s.facts();
+    let whose = |f: &Facts| {
+        let whose = crate::reconstruct::whose::Whose::of(f.into());
+        let of = |d: &crate::reconstruct::drops::tables::DropRow| {
+            let skb = d.skb_id.unwrap();
+            (whose.packet(skb).map(|o| o.carries), whose.turned_by(skb))
+        };
+        f.drops.iter().map(of).collect::<Vec<_>>()
+    };
+    for row in &mut f.tx {
+        row.connection = Some(crate::facts::ConnectionId(0));
+        row.kind = crate::reconstruct::transmit::tables::TxKind::Tcp;
+    }
+    let expect = [
+        (Some(Carries::TooBig), Some(crate::name::Name::new(b"vxlan42"))),
+        (Some(Carries::Data), None),
+        (Some(Carries::Data), None),
+    ];
+    assert_eq!(whose(&f), expect);
+}

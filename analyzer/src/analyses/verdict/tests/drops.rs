@@ -133,6 +133,7 @@ fn whose_they_were_is_said() {
         passed_bit_s,
         stopped_ns: vec![],
         fragments: None,
+        made_by: None,
     };
     let of = |count, of: Vec<Lost>| {
         let group = Group {
@@ -194,6 +195,7 @@ fn ttl(looped: u64, missed: bool) -> Group {
             passed_bit_s: None,
             stopped_ns: vec![],
             fragments: None,
+            made_by: None,
         }],
         answered: vec![Answered {
             says: "time exceeded",
@@ -287,6 +289,35 @@ fn each_kind_says_when() {
     assert!(told(vec![of("A", "rs", &late)]).contains(", all from 3.000 s on, the last at 8.500 s (from"));
 }
 
+/// X-8 of the container host: what a tunnel made of TCP data is no TCP data, and goes back to whose it was.
+#[test]
+fn messages_that_a_tunnel_made_are_called_so() {
+    let lost = |count| Lost {
+        carries: "too_big",
+        whose: "from 172.20.0.90:8080".into(),
+        count,
+        came: Some(count),
+        every: None,
+        passed_bit_s: None,
+        stopped_ns: vec![],
+        fragments: None,
+        made_by: Some("vxlan42".into()),
+    };
+    let of = |count| Group {
+        location: "nft_do_chain".into(),
+        why: "a tunnel made it of a segment too large for it, to tell the sender: a path MTU black hole, the sender only sent it again as it was",
+        of: vec![lost(count)],
+        ..group(Some(false), "NETFILTER_DROP", 29)
+    };
+    let (tone, s) = said(vec![of(29)]);
+    let expect = "29 packets were dropped in this host for NETFILTER_DROP at nft_do_chain (a rule or policy of nftables, a path MTU black \
+                  hole: the sender never sent smaller) on rs: the ICMP messages \"too big\" that vxlan42 made of TCP segments from \
+                  172.20.0.90:8080, which are too large for it, all from";
+    assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");
+    assert!(!s.contains("TCP data"), "{s}");
+    assert!(said(vec![of(20)]).1.contains("172.20.0.90:8080 (20 of these), which"));
+}
+
 /// A route that went, a device that was down, the fragments behind the first: what is known of them is said.
 #[test]
 fn what_stopped_and_what_was_a_fragment_is_said() {
@@ -299,6 +330,7 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         passed_bit_s: Some(1e6),
         stopped_ns,
         fragments,
+        made_by: None,
     };
     let of = |reason, lost| {
         said(vec![Group {
