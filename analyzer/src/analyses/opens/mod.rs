@@ -12,11 +12,15 @@ use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
+mod fallback;
 mod handshakes;
 #[cfg(test)]
 mod tests;
+mod turned_away;
 
+pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
+pub use turned_away::TurnedAway;
 
 /// Slowest attempts kept.
 pub const WORST: usize = 8;
@@ -38,7 +42,7 @@ pub struct Opens {
     pub delayed: u64,
     /// Attempts that did not come to be, by end, peer and task; most first.
     pub failed: Vec<Failed>,
-    /// RSTs by peer, direction and sender; those of refused attempts are not among them.
+    /// RSTs by peer, direction and sender; those of refused attempts and of connections turned away are not among them.
     pub resets: Vec<Reset>,
     /// Attempts that took longest, whatever came of them.
     pub slowest: Vec<SlowOpen>,
@@ -48,6 +52,10 @@ pub struct Opens {
     pub half_open: Option<HalfOpen>,
     /// Segments that sockets in TIME_WAIT refused for older timestamps (TcpExtPAWSTimewait); `None`: not counted, or none.
     pub paws_timewait: Option<u64>,
+    /// Connections that their own program closed at once without an answer, by address; most first.
+    pub turned_away: Vec<TurnedAway>,
+    /// Attempts to an address after which another was taken; most first.
+    pub fallbacks: Vec<Fallback>,
 }
 
 /// Attempts that came to the same end.
@@ -134,7 +142,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     let stood: Vec<&OpenRow> = facts.opens.iter().filter(|r| r.end == OpenEnd::Established).collect();
     let mut slowest: Vec<&OpenRow> = facts.opens.iter().collect();
     slowest.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.start_ns));
-    let (resets, received) = resets(facts);
+    let (turned_away, of_turned) = turned_away::turned_away(facts);
+    let (resets, received) = resets(facts, of_turned);
     let of_sockets = || facts.opens.iter().filter(|r| r.connection.is_some());
     let slow = |r: &&OpenRow| SlowOpen {
         connection: r.connection.map(|c| c.0),
@@ -160,6 +169,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         late: handshakes::late(facts),
         half_open: handshakes::half_open(facts),
         paws_timewait: handshakes::paws_timewait(facts).filter(|n| *n >= delayed),
+        turned_away,
+        fallbacks: fallback::fallbacks(facts),
     })
 }
 
@@ -194,7 +205,7 @@ fn failed(opens: &[OpenRow]) -> Vec<Failed> {
 }
 
 /// RSTs by kind, and how many came.
-fn resets(facts: &Facts) -> (Vec<Reset>, u64) {
+fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) {
     let refused = || facts.opens.iter().filter(|r| r.end == OpenEnd::Refused);
     let sockets: BTreeSet<_> = refused().filter_map(|r| r.connection).collect();
     let mut ends: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
@@ -215,7 +226,7 @@ fn resets(facts: &Facts) -> (Vec<Reset>, u64) {
     };
     let mut received = 0;
     let mut groups: BTreeMap<(bool, Sender, String, String), Reset> = BTreeMap::new();
-    for r in facts.resets.iter().filter(|r| !of_refused(r)) {
+    for r in facts.resets.iter().filter(|r| !of_refused(r) && !told(r)) {
         received += u64::from(r.received);
         // Of a server the local port says which service it is, of a client the remote one.
         let (here, there) = (r.from.map_or(0, |f| f.1), r.to.map_or(u16::MAX, |t| t.1));

@@ -1,4 +1,5 @@
 mod handshakes;
+mod instead;
 
 use crate::analyses::verdict::Tone;
 use crate::testing::tcp::{SOCK, Sock};

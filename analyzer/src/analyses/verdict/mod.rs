@@ -23,6 +23,7 @@ mod datagrams;
 mod drops;
 mod handshakes;
 mod incomplete;
+mod instead;
 mod named;
 mod neighbours;
 mod opens;

@@ -1,8 +1,7 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
-use super::handshakes;
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone};
+use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, handshakes, instead};
 use crate::analyses::opens::{Failed, Opens, Reset};
 
 /// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
@@ -133,9 +132,10 @@ fn delayed(o: &Opens) -> Option<String> {
 }
 
 pub(super) fn opens(o: &Opens) -> (Tone, String) {
-    let causes = handshakes::causes(o);
+    let causes = causes(o);
     let tone = match () {
         () if o.half_open.is_some()
+            || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
             || o.resets.iter().any(|r| r.received && r.sender == "between") =>
         {
@@ -169,9 +169,18 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             ))
         }
     };
+    let others = || o.failed.iter().filter(|f| !instead::told(o, f));
+    let told = o
+        .failed
+        .iter()
+        .filter(|f| instead::told(o, f))
+        .map(|f| f.attempts)
+        .sum();
     let failures = named(
-        o.failed.iter().map(|f| (what(f), f.attempts)),
-        o.attempts.saturating_sub(o.setup.n).saturating_add(o.without_socket),
+        others().map(|f| (what(f), f.attempts)),
+        (o.attempts.saturating_sub(o.setup.n))
+            .saturating_add(o.without_socket)
+            .saturating_sub(told),
         ("attempt that did not come to be", "attempts that did not come to be"),
     );
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
@@ -197,9 +206,15 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     )
 }
 
+/// What has a name.
+fn causes(o: &Opens) -> Vec<String> {
+    let own = handshakes::causes(o);
+    instead::causes(o).into_iter().chain(own).collect()
+}
+
 /// What is said of it first has a name.
 pub(super) fn names_cause(o: &Opens) -> bool {
-    !handshakes::causes(o).is_empty() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
+    !causes(o).is_empty() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
 }
 
 /// The first of them, and how many more there are.
@@ -222,8 +237,9 @@ pub(super) fn one_reset(o: &Opens) -> bool {
 
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
-    let worst = o.failed.iter().find(|f| unmeant(f));
-    let worst = worst.or(o.failed.iter().find(|f| !f.to.is_empty()));
+    let others = || o.failed.iter().filter(|f| !instead::told(o, f));
+    let worst = others().find(|f| unmeant(f));
+    let worst = worst.or(others().find(|f| !f.to.is_empty()));
     let between = o.resets.iter().find(|r| r.received && r.sender == "between");
     let received = o.resets.iter().find(|r| r.received);
     let slow = slow(o).then(|| {
@@ -246,7 +262,7 @@ pub(super) fn headline(o: &Opens) -> String {
         .find(|f| f.end == "refused")
         .filter(|_| first.is_some())
         .map(what);
-    let causes = handshakes::causes(o).into_iter();
+    let causes = causes(o).into_iter();
     let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();
     if !said.is_empty() {
         return said.join("; ");
