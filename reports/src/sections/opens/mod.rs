@@ -127,7 +127,7 @@ fn resets(input: &Input<'_>, of: &[Reset]) -> Table {
         ]
     };
     Table {
-        caption: "RSTs, those of refused attempts not among them".into(),
+        caption: "RSTs, those of refused attempts and of connections turned away not among them".into(),
         columns: vec![
             Column::text(""),
             Column::text("first connection"),
