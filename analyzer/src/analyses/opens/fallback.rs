@@ -1,4 +1,5 @@
-//! Attempts that came to nothing while their thread went on with another address: a name with several, of which the first does not answer.
+//! Attempts that came to nothing while their thread went on with an address of the other family: a name with an IPv6 and an IPv4 address, of which
+//! the first does not answer. Two addresses of one family may be two calls.
 //!
 //! Needs `opens` and `neighbours`. That both addresses are of one name is inferred: one thread, one port, the second attempt begun while
 //! the first one waited or at once after its end.
@@ -10,6 +11,8 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+use rustc_hash::FxHashMap;
 
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
@@ -44,14 +47,14 @@ pub struct Fallback {
 }
 
 /// The attempt that the same thread made instead.
-fn instead<'o>(opens: &'o [OpenRow], r: &OpenRow) -> Option<&'o OpenRow> {
+fn instead<'o>(stood: &FxHashMap<i32, Vec<&'o OpenRow>>, r: &OpenRow) -> Option<&'o OpenRow> {
     let (to, port) = r.to?;
-    let later = opens.iter().filter(|o| {
-        let when = r.start_ns.saturating_add(WAITED_NS)..=r.end_ns.saturating_add(AT_ONCE_NS);
-        o.pid == r.pid && o.end == OpenEnd::Established && when.contains(&o.start_ns)
-    });
-    let mut later = later.filter(|o| o.to.is_some_and(|(a, p)| p == port && a != to));
-    later.next()
+    let of = stood.get(&r.pid)?;
+    let from = of.partition_point(|o| o.start_ns < r.start_ns.saturating_add(WAITED_NS));
+    let until = r.end_ns.saturating_add(AT_ONCE_NS);
+    let mut later = of.get(from..)?.iter().take_while(|o| o.start_ns <= until);
+    let other = later.find(|o| o.to.is_some_and(|(a, p)| p == port && a.is_ipv4() != to.is_ipv4()))?;
+    Some(*other)
 }
 
 /// The device on which an address was asked for without ever becoming known.
@@ -69,8 +72,15 @@ pub(super) fn fallbacks(facts: &Facts) -> Vec<Fallback> {
         let end = matches!(r.end, OpenEnd::GivenUp | OpenEnd::Unreachable | OpenEnd::TimedOut);
         end && r.pid != 0 && r.confidence.is_solid()
     });
+    let mut stood: FxHashMap<i32, Vec<&OpenRow>> = FxHashMap::default();
+    for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
+        stood.entry(o.pid).or_default().push(o);
+    }
+    for of in stood.values_mut() {
+        of.sort_by_key(|o| o.start_ns);
+    }
     for r in failed {
-        if let Some(other) = instead(&facts.opens, r) {
+        if let Some(other) = instead(&stood, r) {
             by.entry((r.to, other.to)).or_default().push((r, other));
         }
     }
