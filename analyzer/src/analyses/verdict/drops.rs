@@ -24,7 +24,7 @@ fn meaning(g: &Group) -> String {
     let by_route = g
         .refused_by
         .as_ref()
-        .map_or_else(String::new, |r| format!("refused by the route `{r}` of this host"));
+        .map_or_else(String::new, |r| format!("refused by a route of this host, `{r}`"));
     let said = match g.answered.as_slice() {
         // Only the qdisc of a device that does not run refuses there (net/sched/sch_generic.c `noop_enqueue`).
         _ if down => "it has no queue, so the device was down or had no carrier",

@@ -256,7 +256,7 @@ fn the_route_that_refused_is_named_by_its_message() {
     assert!(
         said(vec![known])
             .1
-            .contains("(refused by the route `prohibit 10.9.2.128/25` of this host) on rs")
+            .contains("(refused by a route of this host, `prohibit 10.9.2.128/25`) on rs")
     );
     assert!(refused("").contains("(refused by a route of this host: prohibit, unreachable or blackhole) on rs"));
 }
