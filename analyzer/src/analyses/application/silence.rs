@@ -1,12 +1,13 @@
 //! Hosts outside the recording from which nothing more came, though this host went on sending to them.
 //!
-//! Needs `tcp_samples` (each segment that came to a socket), `retransmits`, `tx`, `opens`. Told where segments were sent again twice or
+//! Needs `tcp_samples` (each segment that came to an established socket), `resets`, `retransmits`, `tx`, `opens`. Told where segments were sent again twice or
 //! more, and nothing came from that address for [`LEAST_NS`] after the first send that had no answer, until the recording ended.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::OpenEnd;
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
@@ -58,6 +59,16 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         if let Some(from) = outside(Some(s.connection)) {
             let at = last.entry(from).or_insert(s.time_ns);
             *at = s.time_ns.max(*at);
+        }
+    }
+    // What answers an attempt, or ends a connection, is no segment of an established one.
+    let resets = facts.resets.iter().filter(|r| r.received);
+    let resets = resets.filter_map(|r| Some((r.to?.0, r.time_ns)));
+    let stood = facts.opens.iter();
+    let stood = stood.filter(|o| matches!(o.end, OpenEnd::Established | OpenEnd::Refused));
+    for (from, time_ns) in resets.chain(stood.filter_map(|o| Some((o.to?.0, o.end_ns)))) {
+        if let Some(at) = last.get_mut(&from) {
+            *at = time_ns.max(*at);
         }
     }
     let mut after: BTreeMap<IpAddr, After> = BTreeMap::new();

@@ -70,7 +70,7 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         n => format!("{n} of these were dropped in this host, see drops"),
     };
     Some(format!(
-        "nothing came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile: {dropped}",
+        "no TCP segment came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile: {dropped}",
         s.address,
         s.since_ns as f64 / 1e9,
         duration(s.for_ns),

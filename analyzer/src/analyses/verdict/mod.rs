@@ -214,13 +214,16 @@ pub fn answer(
             udp.findings().map(datagrams::headline),
         ),
         with_the_paths(
-            in_words(
-                line(
-                    "application",
-                    get(application).map(|a| figures(application::application(a))),
-                ),
-                application.findings().map(application::headline),
-            ),
+            Line {
+                names_cause: application.findings().is_some_and(|a| !turns::causes(a).is_empty()),
+                ..in_words(
+                    line(
+                        "application",
+                        get(application).map(|a| figures(application::application(a))),
+                    ),
+                    application.findings().map(application::headline),
+                )
+            },
             of_answers,
         ),
         Line {

@@ -140,12 +140,16 @@ fn holes(r: &Receive) -> Option<String> {
     let count = |n| counted(n, "hole", "holes");
     Some(match h.lost >= h.late {
         true => {
-            let place = match h.dropped {
-                0 => "lost on the way to this host".to_owned(),
-                n => format!(
+            let place = match (h.dropped, h.dropped_unknown) {
+                (n @ 1.., _) => format!(
                     "lost ({} dropped in this host, see drops)",
                     counted(n, "packet was", "packets were")
                 ),
+                (0, n) if n.saturating_mul(2) >= h.lost => format!(
+                    "lost on the way to this host, or in it ({} dropped here and nothing tells whose, see drops)",
+                    counted(n, "packet was", "packets were")
+                ),
+                _ => "lost on the way to this host".to_owned(),
             };
             format!(
                 "what came on {} ({of}) had {}{rate}, filled after p50 {}, about a round trip later: {place} and sent again by the peer (inferred){more}",

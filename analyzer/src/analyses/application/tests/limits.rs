@@ -7,7 +7,7 @@ use crate::name::Name;
 use crate::reconstruct::tcp::tables::StateRow;
 
 /// A proxy that takes requests on connection 0 and asks on connection 1: (comes, asks, has the answer), ms; each is answered then.
-fn proxy(of: &[(i64, i64, i64)]) -> Option<Limit> {
+fn facts(of: &[(i64, i64, i64)]) -> Facts {
     let mut f = Facts::empty();
     for (n, sport, dport, state) in [(0, 80, 1000, 3), (1, 1000, 8080, SYN_SENT)] {
         let mut c = crate::testing::tcp::connection(n);
@@ -32,7 +32,11 @@ fn proxy(of: &[(i64, i64, i64)]) -> Option<Limit> {
         (r.task, r.peer) = (Name::new(b"haproxy"), None);
         f.responses.push(r);
     }
-    let mut found = answer(&f).findings().unwrap().limits.clone();
+    f
+}
+
+fn proxy(of: &[(i64, i64, i64)]) -> Option<Limit> {
+    let mut found = answer(&facts(of)).findings().unwrap().limits.clone();
     assert!(found.len() <= 1);
     found.pop()
 }
@@ -51,6 +55,11 @@ fn two_at_a_time_while_others_wait() {
     // 0, 0, 20, 20, ... 80, 80 of 20 to 100 ms.
     assert_eq!(l.waited_ns, 40 * MS);
     assert!((l.share - 40.0 / 60.0).abs() < 1e-9, "{}", l.share);
+    // Said before what has no name.
+    let lines = crate::analyses::answer(&facts(&all)).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    let said = "40 requests waited in haproxy for 40.00 ms each (mean, 67 % of their time there) while it had 2 to 10.0.0.2:8080 under way";
+    assert!(line.names_cause && line.headline.contains(said), "{}", line.headline);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::MS;
 use crate::analyses::application::{Silence, answer};
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{ResetRow, Sender};
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, SampleRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
@@ -90,7 +91,7 @@ fn one_host_is_silent_and_another_is_not() {
     assert_eq!(found(&f), Some(expect));
     let line = crate::analyses::answer(&f).verdict;
     let line = line.iter().find(|l| l.subject == "application").unwrap();
-    let said = "nothing came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it";
+    let said = "no TCP segment came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Bad, said));
 }
 
@@ -103,6 +104,19 @@ fn what_is_answered_in_the_end_is_no_silence() {
     };
     // It answered after all.
     none(|f| f.tcp_samples.push(came(0, 4_900)));
+    // It refused, late.
+    none(|f| {
+        f.resets.push(ResetRow {
+            time_ns: 4_800 * MS,
+            received: true,
+            connection: None,
+            from: None,
+            to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), 2)),
+            reason: String::new(),
+            sender: Sender::Unknown,
+            confidence: crate::Confidence::Certain,
+        });
+    });
     // It is in the recording, which tells itself.
     none(|f| f.connections[0].peer = Some(ConnectionId(1)));
     // Nothing was sent twice: a last ACK has no answer.

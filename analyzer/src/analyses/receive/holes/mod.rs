@@ -47,6 +47,8 @@ pub struct Holes {
     pub lost_ns: i64,
     /// Packets of this connection that were dropped in this host.
     pub dropped: u64,
+    /// Packets that were dropped in this host, of which it is not known whose they were.
+    pub dropped_unknown: u64,
     /// Holes that were filled sooner.
     pub late: u64,
     /// The fastest round trip to that address, ns.
@@ -124,6 +126,10 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
+    let lost_here = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let dropped_unknown = lost_here
+        .filter(|d| d.owner.as_ref().is_none_or(|o| o.connection.is_none()))
+        .count() as u64;
     let counted = risen(&facts.counters, "TcpExtTCPOFOQueue");
     let told = |(c, of): (ConnectionId, Vec<(i64, i64)>)| {
         let row = facts.connections.get(c.0 as usize)?;
@@ -151,6 +157,7 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
             lost_ns: lengths.iter().fold(0, |sum, ns| i64::saturating_add(sum, *ns)),
             lost_p50_ns: nearest_rank(&mut lengths, 50),
             dropped: dropped.count() as u64,
+            dropped_unknown,
             late: late.len() as u64,
             rtt_ns,
             first_ns: of.first().map_or(0, |h| h.from.saturating_sub(start)),

@@ -2,6 +2,7 @@ use super::{Holes, of_connections};
 use crate::Confidence::Certain;
 use crate::counters::tables::CounterRow;
 use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage, StageTimes};
 use crate::reconstruct::tcp::tables::SampleRow;
 use crate::testing::tcp::connection;
@@ -115,4 +116,44 @@ fn it_is_told_only_where_packets_came_out_of_order_from_outside() {
     let mut f = facts(lost);
     f.tcp_samples.clear();
     assert_eq!(one(&f), None);
+}
+
+/// A rule of this host drops packets before their socket is known: the way here is not blamed for them.
+#[test]
+fn what_was_dropped_here_may_have_been_it() {
+    let said = |drops: usize| {
+        let mut f = facts(lost);
+        let dropped = DropRow {
+            time_ns: 60 * MS,
+            cpu: 0,
+            icmp: None,
+            reason: None,
+            location: 0,
+            dev: Default::default(),
+            skb_id: None,
+            protocol: 0x800,
+            expected: Some(false),
+            background: false,
+            why: "",
+            confidence: Certain,
+            owner: None,
+        };
+        f.drops = vec![dropped; drops];
+        let a = crate::analyses::answer(&f);
+        let line = a.verdict.iter().find(|l| l.subject == "receive").unwrap();
+        line.headline.clone()
+    };
+    assert!(
+        said(0).contains("later: lost on the way to this host and sent again"),
+        "{}",
+        said(0)
+    );
+    assert!(
+        said(1).contains("later: lost on the way to this host and sent again"),
+        "{}",
+        said(1)
+    );
+    let both =
+        "lost on the way to this host, or in it (2 packets were dropped here and nothing tells whose, see drops)";
+    assert!(said(2).contains(both), "{}", said(2));
 }
