@@ -25,6 +25,8 @@ const WAITING: f64 = 0.3;
 const LEAST: usize = 20;
 /// Shortest mean wait that is told, ns.
 const LEAST_NS: i64 = 1_000_000;
+/// Servers of a program that are looked at: those most asked.
+const SERVERS: usize = 32;
 /// Programs told.
 const TOLD: usize = 5;
 
@@ -100,7 +102,23 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
 
 fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHashMap<usize, String>) -> Option<Limit> {
     events.sort_unstable();
-    let mut of: FxHashMap<usize, UnderWay> = FxHashMap::default();
+    let mut asked: FxHashMap<usize, usize> = FxHashMap::default();
+    for (_, what) in &events {
+        if let What::Asked(to) = what {
+            *asked.entry(*to).or_insert(0) += 1;
+        }
+    }
+    let mut asked: Vec<(usize, usize)> = asked.into_iter().filter(|(_, n)| *n >= LEAST).collect();
+    asked.sort_unstable_by_key(|(to, n)| (std::cmp::Reverse(*n), *to));
+    asked.truncate(SERVERS);
+    let none = |(to, asked): (usize, usize)| {
+        let u = UnderWay {
+            asked,
+            ..UnderWay::default()
+        };
+        (to, u)
+    };
+    let mut of: FxHashMap<usize, UnderWay> = asked.into_iter().map(none).collect();
     // In it, under way; ns of all that were in it, of those that waited, and with any waiting.
     let (mut inside, mut away, mut whole, mut waited, mut waiting) = (0u64, 0u64, 0i64, 0i64, 0i64);
     let mut last = events.first()?.0;
@@ -122,18 +140,21 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
             What::Came => inside += 1,
             What::Answered => inside = inside.saturating_sub(1),
             What::Asked(to) => {
-                let u = of.entry(to).or_default();
-                (u.now, u.asked, away) = (u.now + 1, u.asked + 1, away + 1);
+                away += 1;
+                if let Some(u) = of.get_mut(&to) {
+                    u.now += 1;
+                }
             }
             What::Back(to) => {
-                let u = of.entry(to).or_default();
-                (u.now, away) = (u.now.saturating_sub(1), away.saturating_sub(1));
+                away = away.saturating_sub(1);
+                if let Some(u) = of.get_mut(&to) {
+                    u.now = u.now.saturating_sub(1);
+                }
             }
         }
     }
     let mut full: Vec<(usize, usize, u64)> = of
         .iter()
-        .filter(|(_, u)| u.asked >= LEAST)
         .filter_map(|(to, u)| {
             let (n, ns) = u.while_waiting.iter().max_by_key(|(_, ns)| **ns)?;
             (*n > 0 && *ns as f64 >= SAME * waiting.max(1) as f64).then_some((u.asked, *to, *n))
