@@ -333,3 +333,22 @@ pub fn sent() -> crate::reconstruct::transmit::tables::TxRow {
         confidence: crate::Confidence::Strong,
     }
 }
+
+/// A packet that this host dropped then, of which nothing tells whose it was.
+pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
+    crate::reconstruct::drops::tables::DropRow {
+        time_ns,
+        cpu: 0,
+        icmp: None,
+        reason: None,
+        location: 0,
+        dev: crate::name::Name::default(),
+        skb_id: None,
+        protocol: 0x800,
+        expected: Some(false),
+        background: false,
+        why: "",
+        confidence: crate::Confidence::Certain,
+        owner: None,
+    }
+}

@@ -74,6 +74,12 @@ pub fn risen_at_least(all: &[CounterRow], names: &[&str]) -> Option<u64> {
     told.then(|| of.into_iter().fold(0, u64::saturating_add))
 }
 
+/// By how much counters of these sources and names rose together: of one packet several may count.
+pub fn refused(all: &[CounterRow], counts: impl Fn(&str, &str) -> bool) -> u64 {
+    let of = all.iter().filter(|c| counts(c.source, &c.name));
+    of.filter_map(CounterRow::rise).fold(0, u64::saturating_add)
+}
+
 /// The view.
 pub static COUNTERS: TableDef<CounterRow> = TableDef {
     name: "counters",

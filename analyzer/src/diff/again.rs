@@ -39,6 +39,8 @@ pub(super) struct Again {
     pub sent: f64,
     /// Time in which some were sent and not acknowledged, ns.
     pub busy_ns: i64,
+    /// Longest segment sent again, with headers, bytes; 0: not known.
+    pub largest: u32,
 }
 
 impl Again {
@@ -48,6 +50,7 @@ impl Again {
         self.not_known = self.not_known.saturating_add(o.not_known);
         self.sent += o.sent;
         self.busy_ns = self.busy_ns.saturating_add(o.busy_ns);
+        self.largest = self.largest.max(o.largest);
     }
 }
 
@@ -108,6 +111,8 @@ pub(super) fn again(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) ->
             of.segments = of.segments.saturating_add(segments.into());
             of.not_known += u64::from(t.segments.is_none());
             of.sent += f64::from(segments);
+            let one = t.bytes.zip(t.segments).map_or(0, |(bytes, n)| bytes.div_ceil(n.max(1)));
+            of.largest = of.largest.max(one);
         }
         if t.class == RetransmitClass::Rto {
             let meaning =

@@ -14,12 +14,15 @@ use super::rtt;
 use super::service::{self, Service};
 use super::verdict::Outcome;
 use crate::analyses::verdict::{duration, rate};
-use crate::counters::tables::risen;
+use crate::counters::tables::{refused, risen};
 
 /// Part of the calls that this host's drops may be, and yet not explain them.
 const FEW: f64 = 0.1;
 /// Part of the median below which the shortest round trip of a side shows that there was a queue.
 const SHORTEST: f64 = 0.7;
+
+/// Length of a full segment with headers, least and most: of about 1448 bytes of payload.
+const FULL: (u32, u32) = (1_400, 1_600);
 
 /// What both sides say of data that was sent again.
 #[derive(Debug, Default)]
@@ -40,12 +43,9 @@ fn dropped(r: &Recording<'_>) -> Option<u64> {
         .iter()
         .filter(|d| d.expected != Some(true) && !d.background && r.has(d.time_ns));
     // What a device or its queue counted, and no event told.
-    let of_devices = facts
-        .counters
-        .iter()
-        .filter(|c| matches!(c.source, "dev" | "nic" | "qdisc"));
-    let refused = of_devices.filter(|c| ["drop", "err"].iter().any(|w| c.name.contains(w)));
-    let counted = refused.filter_map(|c| c.rise()).fold(0, u64::saturating_add);
+    let counted = refused(&facts.counters, |source, name| {
+        matches!(source, "dev" | "nic" | "qdisc") && ["drop", "err"].iter().any(|w| name.contains(w))
+    });
     Some(counted.max(seen.count() as u64))
 }
 
@@ -110,7 +110,7 @@ impl Told {
         }
         if let Some(n) = self.twice.get(at)?.filter(|n| *n as f64 > few) {
             return Some(format!(
-                "; the peer said {n} times that something came twice (DSACK): not all of it was lost"
+                "; peers said {n} times that something came twice (DSACK, of all connections together): not all of it may have been lost"
             ));
         }
         let dropped = match dropped {
@@ -159,6 +159,11 @@ fn way(m: &Metric, s: &Shift) -> String {
     format!("p{} {} -> {}{told}", s.percent, duration(s.before), duration(s.after))
 }
 
+/// Whether the largest segment that was sent again has the size that segments are counted by.
+fn full(largest: u32) -> bool {
+    (FULL.0..=FULL.1).contains(&largest)
+}
+
 /// `43 -> 3679 segments (11 -> 1017 a second while some was under way, 1.4 % -> 48 % of its segments)`.
 fn amounts([before, after]: &[Again; 2]) -> String {
     let (what, b, a) = match before.not_known + after.not_known {
@@ -170,7 +175,7 @@ fn amounts([before, after]: &[Again; 2]) -> String {
     let part = |n: u64, of: &Again| number(100.0 * n as f64 / of.sent.max(1.0));
     let (sb, sa) = (second(b, before), second(a, after));
     let parts = match what {
-        "segments" => format!(", {} % -> {} % of all that it sent", part(b, before), part(a, after)),
+        "segments" if full(before.largest.max(after.largest)) => format!(", {} % -> {} % of all that it sent", part(b, before), part(a, after)),
         _ => String::new(),
     };
     match before.busy_ns.min(after.busy_ns) {

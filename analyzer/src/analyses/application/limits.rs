@@ -1,6 +1,7 @@
 //! Programs between clients and servers that ask only so many at a time, while requests wait in them: a connection pool, a limit of a proxy.
 //!
-//! Needs `turnarounds`, `responses`, of programs that answer some sockets and ask on others; told apart by the name of their threads.
+//! Needs `turnarounds`, `responses`, of programs that answer some sockets and ask on others; told apart by the name of their threads: of a name
+//! that asks itself (two containers with one program), or that asks on sockets that are not judged, nothing is told.
 //! At each moment so many of its own requests are unanswered (`in it`), and so many of those it made (`under way`): the rest waits in it.
 //!
 //! ```text
@@ -8,19 +9,21 @@
 //! under way   ####################   2 (most)   waits while that many, nearly always the same, are under way: told
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use super::sockets::{Role, Socket};
 use super::waited::server;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 
 /// Share of the time in which requests wait that as many requests to a server must be under way; a health check may come on top.
 const SAME: f64 = 0.8;
 /// Share of its requests' time that they must wait to be told.
 const WAITING: f64 = 0.3;
+/// Part of the waiting that the program's own work for its requests may be: else it may be that which they waited for.
+const OWN: f64 = 0.5;
 /// Fewest requests of a program, and to a server, that are looked at.
 const LEAST: usize = 20;
 /// Shortest mean wait that is told, ns.
@@ -62,14 +65,30 @@ struct UnderWay {
     asked: usize,
 }
 
+/// Names whose requests cannot be followed.
+fn unclear(facts: &Facts, sockets: &[Socket<'_>]) -> BTreeSet<Name> {
+    let row = |c: ConnectionId| facts.connections.get(c.0 as usize);
+    let asks = sockets.iter().filter(|s| s.role == Role::Client);
+    let of = asks.filter_map(|s| {
+        let here = row(s.connection)?;
+        let there = here.peer.and_then(row);
+        (!s.in_turns || there.is_some_and(|p| p.task == here.task)).then_some(here.task)
+    });
+    of.collect()
+}
+
 /// Those with most time of waiting first.
 pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
     let mut by: FxHashMap<Name, (Vec<(i64, What)>, usize)> = FxHashMap::default();
+    // What its threads did for them, or would have done with a CPU.
+    let mut worked: FxHashMap<Name, i64> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
         for t in s.judged_turnarounds() {
             let (events, n) = by.entry(t.task).or_default();
             events.extend([(t.start_ns(), What::Came), (t.send_ns, What::Answered)]);
             *n += 1;
+            let ns = worked.entry(t.task).or_insert(0);
+            *ns = ns.saturating_add(t.split.running_ns).saturating_add(t.split.run_queue_ns);
         }
     }
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
@@ -87,10 +106,18 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
             ]);
         }
     }
+    for name in unclear(facts, sockets) {
+        by.remove(&name);
+    }
     let names: FxHashMap<usize, String> = names.into_iter().map(|(name, n)| (n, name)).collect();
     let told = by.into_iter().filter(|(_, (_, n))| *n >= LEAST);
     let mut all: Vec<Limit> = told
-        .filter_map(|(task, (events, n))| limit(&task.text(), events, n, &names))
+        .filter_map(|(task, (events, n))| {
+            let found = limit(&task.text(), events, n, &names)?;
+            let waited = found.waited_ns.saturating_mul(n as i64);
+            let own = worked.get(&task).copied().unwrap_or(0);
+            (own as f64 <= OWN * waited as f64).then_some(found)
+        })
         .collect();
     all.sort_by(|a, b| {
         let whole = |l: &Limit| l.waited_ns.saturating_mul(l.requests as i64);

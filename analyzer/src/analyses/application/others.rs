@@ -1,7 +1,8 @@
 //! Whose requests a server's thread was at work on while others lay unread: a command that takes long, in a program that does one after
 //! the other.
 //!
-//! Needs the view `turnarounds`. At work: between the read of a request and its answer, by one thread, for [`LONG_NS`] or more.
+//! Needs the views `turnarounds`, `responses`. At work: between the read of a request and its answer, by one thread, for [`LONG_NS`] or more, in
+//! which it read and sent nothing else: a request that an event loop leaves open while it serves others keeps nobody waiting.
 
 use std::net::IpAddr;
 
@@ -33,12 +34,29 @@ fn time(work: &Work) -> i64 {
 impl Others {
     pub(super) fn of(facts: &Facts, sockets: &[Socket<'_>]) -> Others {
         let mut by: FxHashMap<i32, FxHashMap<IpAddr, Work>> = FxHashMap::default();
+        // When each thread read or sent.
+        let mut calls: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
+        for t in &facts.turnarounds {
+            calls.entry(t.pid).or_default().push(t.read_ns);
+            calls.entry(t.sender_pid).or_default().push(t.send_ns);
+        }
+        for r in &facts.responses {
+            calls.entry(r.pid).or_default().push(r.read_ns);
+        }
+        for of in calls.values_mut() {
+            of.sort_unstable();
+        }
+        let alone = |pid: i32, from: i64, to: i64| {
+            let of = calls.get(&pid).map_or(&[][..], Vec::as_slice);
+            of.partition_point(|at| *at <= from) == of.partition_point(|at| *at < to)
+        };
         for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
             let Some(peer) = facts.connections.get(s.connection.0 as usize).and_then(|c| c.daddr) else {
                 continue;
             };
             let long = s.judged_turnarounds().filter(|t| t.pid == t.sender_pid);
-            for t in long.filter(|t| t.send_ns.saturating_sub(t.read_ns) >= LONG_NS) {
+            let long = long.filter(|t| t.send_ns.saturating_sub(t.read_ns) >= LONG_NS);
+            for t in long.filter(|t| alone(t.pid, t.read_ns, t.send_ns)) {
                 let of = by.entry(t.pid).or_default().entry(peer).or_default();
                 of.push((t.read_ns, t.send_ns));
             }

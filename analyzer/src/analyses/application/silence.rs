@@ -13,6 +13,8 @@ use crate::reconstruct::transmit::tables::TxKind;
 
 /// Shortest silence, ns.
 const LEAST_NS: i64 = 500_000_000;
+/// A host heard in the last of so many parts of it was heard until the end.
+const UNTIL_THE_END: i64 = 10;
 /// Fewest segments sent again in it.
 const AGAIN: u64 = 2;
 
@@ -31,7 +33,9 @@ pub struct Silence {
     pub again: u64,
     /// Of all these, known to have been dropped in this host.
     pub dropped: u64,
-    /// Another host outside from which packets came in the second half of that time; the one with most.
+    /// Packets dropped in this host meanwhile of which it is not known whose they were; `None`: drops were not recorded.
+    pub dropped_unknown: Option<u64>,
+    /// Another host outside from which something came in the last tenth of that time: the one heard last.
     pub heard: Option<String>,
 }
 
@@ -54,22 +58,22 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         let row: &ConnectionRow = facts.connections.get(c?.0 as usize)?;
         row.daddr.filter(|_| row.peer.is_none())
     };
-    let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
-    for s in &facts.tcp_samples {
-        if let Some(from) = outside(Some(s.connection)) {
-            let at = last.entry(from).or_insert(s.time_ns);
-            *at = s.time_ns.max(*at);
-        }
-    }
-    // What answers an attempt, or ends a connection, is no segment of an established one.
+    // No probe sees what comes to a socket that is closing, answers an attempt, or ends a connection.
+    let samples = facts.tcp_samples.iter();
+    let samples = samples.filter_map(|s| Some((outside(Some(s.connection))?, s.time_ns)));
+    let acks = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let acks = acks.filter_map(|t| Some((outside(t.connection)?, t.t_ack_ns?)));
+    let data = facts.rx.iter();
+    let data = data.filter_map(|r| Some((outside(r.connection)?, r.start_ns)));
     let resets = facts.resets.iter().filter(|r| r.received);
     let resets = resets.filter_map(|r| Some((r.to?.0, r.time_ns)));
     let stood = facts.opens.iter();
     let stood = stood.filter(|o| matches!(o.end, OpenEnd::Established | OpenEnd::Refused));
-    for (from, time_ns) in resets.chain(stood.filter_map(|o| Some((o.to?.0, o.end_ns)))) {
-        if let Some(at) = last.get_mut(&from) {
-            *at = time_ns.max(*at);
-        }
+    let stood = stood.filter_map(|o| Some((o.to?.0, o.end_ns)));
+    let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
+    for (from, time_ns) in samples.chain(acks).chain(data).chain(resets).chain(stood) {
+        let at = last.entry(from).or_insert(time_ns);
+        *at = time_ns.max(*at);
     }
     let mut after: BTreeMap<IpAddr, After> = BTreeMap::new();
     let mut add = |to: Option<IpAddr>, at: i64, count: fn(&mut After) -> &mut u64| {
@@ -101,14 +105,13 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     let (address, a) =
         silent.max_by_key(|(address, a)| (a.sent.saturating_add(a.again), std::cmp::Reverse(*address)))?;
     let since = *last.get(&address)?;
-    let half = since.saturating_add(end.saturating_sub(since) / 2);
-    let mut heard: BTreeMap<IpAddr, u64> = BTreeMap::new();
-    for s in facts.tcp_samples.iter().filter(|s| s.time_ns > half) {
-        if let Some(from) = outside(Some(s.connection)).filter(|from| *from != address) {
-            *heard.entry(from).or_insert(0) += 1;
-        }
-    }
-    let heard = heard.into_iter().max_by_key(|(from, n)| (*n, std::cmp::Reverse(*from)));
+    let late = end.saturating_sub(end.saturating_sub(since) / UNTIL_THE_END);
+    let heard = last.into_iter().filter(|(from, at)| *from != address && *at >= late);
+    let heard = heard.max_by_key(|(from, at)| (*at, std::cmp::Reverse(*from)));
+    // The peer's packets may have been dropped here before anything told whose they were.
+    let unknown = facts.drops.iter().filter(|d| d.expected == Some(false) && d.time_ns > since);
+    let unknown = unknown.filter(|d| d.owner.as_ref().is_none_or(|o| o.connection.is_none()));
+    let dropped_unknown = facts.capture.recorded("skb:kfree_skb").then(|| unknown.count() as u64);
     Some(Silence {
         address: address.to_string(),
         since_ns: since.saturating_sub(start),
@@ -116,6 +119,7 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         sent: a.sent,
         again: a.again,
         dropped: a.dropped,
+        dropped_unknown,
         heard: heard.map(|(from, _)| from.to_string()),
     })
 }

@@ -47,13 +47,13 @@ pub struct Fallback {
 }
 
 /// The attempt that the same thread made instead.
-fn instead<'o>(stood: &FxHashMap<i32, Vec<&'o OpenRow>>, r: &OpenRow) -> Option<&'o OpenRow> {
+fn instead<'o>(stood: &FxHashMap<(i32, u16), Vec<&'o OpenRow>>, r: &OpenRow) -> Option<&'o OpenRow> {
     let (to, port) = r.to?;
-    let of = stood.get(&r.pid)?;
+    let of = stood.get(&(r.pid, port))?;
     let from = of.partition_point(|o| o.start_ns < r.start_ns.saturating_add(WAITED_NS));
     let until = r.end_ns.saturating_add(AT_ONCE_NS);
     let mut later = of.get(from..)?.iter().take_while(|o| o.start_ns <= until);
-    let other = later.find(|o| o.to.is_some_and(|(a, p)| p == port && a.is_ipv4() != to.is_ipv4()))?;
+    let other = later.find(|o| o.to.is_some_and(|(a, _)| a.is_ipv4() != to.is_ipv4()))?;
     Some(*other)
 }
 
@@ -72,9 +72,11 @@ pub(super) fn fallbacks(facts: &Facts) -> Vec<Fallback> {
         let end = matches!(r.end, OpenEnd::GivenUp | OpenEnd::Unreachable | OpenEnd::TimedOut);
         end && r.pid != 0 && r.confidence.is_solid()
     });
-    let mut stood: FxHashMap<i32, Vec<&OpenRow>> = FxHashMap::default();
+    let mut stood: FxHashMap<(i32, u16), Vec<&OpenRow>> = FxHashMap::default();
     for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
-        stood.entry(o.pid).or_default().push(o);
+        if let Some((_, port)) = o.to {
+            stood.entry((o.pid, port)).or_default().push(o);
+        }
     }
     for of in stood.values_mut() {
         of.sort_by_key(|o| o.start_ns);

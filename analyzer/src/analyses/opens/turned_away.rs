@@ -20,6 +20,8 @@ use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED, FIN_WAIT1};
 const CLOSED_NS: i64 = 10_000_000;
 /// Fewest at one address.
 const FEWEST: usize = 3;
+/// Addresses that are told: those with most of them.
+const TOLD: usize = 16;
 /// Reasons of a RST for what a program did not read.
 const UNREAD: [&str; 2] = ["TCP_ABORT_ON_DATA", "TCP_ABORT_ON_CLOSE"];
 /// Longest time from the RST to its arrival at a socket of this recording, ns.
@@ -85,7 +87,9 @@ pub(super) fn turned_away(facts: &Facts) -> (Vec<TurnedAway>, impl Fn(&ResetRow)
         by.entry(one.0).or_default().push(one);
     }
     by.retain(|_, of| of.len() >= FEWEST);
-    let mut found: Vec<TurnedAway> = by.iter().filter_map(|(at, of)| group(facts, *at, of)).collect();
+    let mut most: Vec<_> = by.iter().collect();
+    most.sort_by_key(|(at, of)| (std::cmp::Reverse(of.len()), **at));
+    let mut found: Vec<TurnedAway> = most.into_iter().take(TOLD).filter_map(|(at, of)| group(facts, *at, of)).collect();
     found.sort_by_key(|t| (std::cmp::Reverse(t.connections), t.first_ns));
     let own: BTreeSet<ConnectionId> = by.values().flatten().map(|one| one.1).collect();
     let mut clients: BTreeMap<_, Vec<i64>> = BTreeMap::new();
@@ -94,14 +98,20 @@ pub(super) fn turned_away(facts: &Facts) -> (Vec<TurnedAway>, impl Fn(&ResetRow)
             clients.entry(to).or_default().push(r.time_ns);
         }
     }
+    for of in clients.values_mut() {
+        of.sort_unstable();
+    }
     // At the other end the address of the server may be another one, by NAT: its own end and the moment tell.
     let is_of = move |r: &ResetRow| {
-        let came = |at: &i64| r.time_ns.saturating_sub(*at).abs() <= ARRIVES_NS;
+        let came = |of: &Vec<i64>| {
+            let from = of.partition_point(|at| *at < r.time_ns.saturating_sub(ARRIVES_NS));
+            of.get(from).is_some_and(|at| *at <= r.time_ns.saturating_add(ARRIVES_NS))
+        };
         match r.received {
             true => r
                 .from
                 .and_then(|f| clients.get(&f))
-                .is_some_and(|of| of.iter().any(came)),
+                .is_some_and(came),
             false => r.connection.is_some_and(|c| own.contains(&c)),
         }
     };

@@ -131,14 +131,14 @@ impl Change {
     fn holds(&self, sent_ns: i64) -> bool {
         sent_ns >= self.from_ns && self.to_ns.is_none_or(|to| sent_ns < to)
     }
-    /// Whether the round trips to another host rose in the same times, too; `None`: too few, or a little.
+    /// Whether the round trips to another host rose in the same times, too, or stayed as they were; `None`: too few, or neither.
     pub(super) fn seen_by(&self, other: &Samples) -> Option<bool> {
         let of = other.trips.iter().map(|t| (t.sent_ns, t.ns));
         let s = self.sides(of, OTHERS, 25)?;
         let (longer, rise) = (s.in_ns.saturating_sub(s.other_ns), self.rise_ns());
         match longer {
             n if n >= rise / 4 && s.in_ns >= s.other_ns.saturating_add(s.other_ns / 2) => Some(true),
-            n if n <= rise / 8 => Some(false),
+            n if n <= rise / 8 && n.saturating_abs() <= s.other_ns / 2 => Some(false),
             _ => None,
         }
     }

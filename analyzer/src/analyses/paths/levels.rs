@@ -36,6 +36,7 @@ pub(super) fn windows(trips: &[Trip]) -> Vec<Window> {
         return vec![];
     };
     let length = last.sent_ns.saturating_sub(first.sent_ns) / WINDOWS;
+    let length = length.max(1);
     let mut cuts: Vec<usize> = vec![0];
     let (mut begin, mut since) = (0, first.sent_ns);
     for (nth, t) in trips.iter().enumerate() {

@@ -298,6 +298,32 @@ fn what_this_host_adds_itself_is_not_the_way() {
 }
 
 /// A fast connection ends and a slow one begins: no connection was both.
+/// A host that rose a little, as far as its own round trip goes much, is no witness that nothing else changed.
+#[test]
+fn what_rose_in_small_neither_shares_it_nor_clears_it() {
+    let mut f = Facts::empty();
+    calls(&mut f, 2, |at| if at < 2_500 * MS { 3 * MS } else { 43 * MS }, NONE);
+    calls(&mut f, 3, |at| if at < 2_500 * MS { MS } else { 4 * MS }, NONE);
+    calls(&mut f, 4, |at| if at < 2_500 * MS { 9 * MS } else { 12 * MS }, NONE);
+    let c = found(&f, 2).unwrap();
+    assert_eq!((c.also.len(), c.not.as_slice()), (0, &["10.0.0.4".to_owned()][..]));
+}
+
+/// All of them within 40 ns: no more windows than of other times.
+#[test]
+fn windows_are_bounded() {
+    let trip = |n: i64| super::samples::Trip {
+        sent_ns: n / 250,
+        ns: MS,
+        of: super::samples::Of::Ack,
+        in_flight: 0,
+        connection: ConnectionId(0),
+        port: 80,
+    };
+    let trips: Vec<_> = (0..10_000).map(trip).collect();
+    assert_eq!(super::levels::windows(&trips).len(), 40);
+}
+
 #[test]
 fn another_flow_is_no_step() {
     let mut f = Facts::empty();

@@ -65,12 +65,17 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         .heard
         .as_ref()
         .map_or_else(String::new, |other| format!(", while {other} was heard until the end"));
-    let dropped = match s.dropped {
-        0 => "none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it".to_owned(),
-        n => format!("{n} of these were dropped in this host, see drops"),
+    let dropped = match (s.dropped, s.dropped_unknown) {
+        (n @ 1.., _) => format!(": {n} of these were dropped in this host, see drops"),
+        (0, None) => "; whether this host dropped any was not recorded".to_owned(),
+        (0, Some(0)) => ": none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it".to_owned(),
+        (0, Some(n)) => format!(
+            ": they, or what answers them, were lost silently beyond this host or dropped in it ({} meanwhile and nothing tells whose, see drops)",
+            counted(n, "packet was dropped", "packets were dropped")
+        ),
     };
     Some(format!(
-        "no TCP segment came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile: {dropped}",
+        "no TCP segment came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile{dropped}",
         s.address,
         s.since_ns as f64 / 1e9,
         duration(s.for_ns),

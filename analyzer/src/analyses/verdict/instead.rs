@@ -31,16 +31,16 @@ fn fallback(f: &Fallback) -> String {
         by => format!(" by {by}"),
     };
     let how = match (f.attempts.saturating_sub(f.unreachable), f.unreachable) {
-        (n, 0) => format!("{n} given up by the program"),
+        (n, 0) => format!("{n} had no answer"),
         (0, n) => format!("{n} found no route"),
-        (n, m) => format!("{n} given up by the program, {m} found no route"),
+        (n, m) => format!("{n} had no answer, {m} found no route"),
     };
     let neighbour = match f.unresolved_on.as_str() {
         "" => String::new(),
         dev => format!(", neighbour discovery on {dev} never had an address for it"),
     };
     format!(
-        "{} to connect to {}{by} came to nothing ({how}){neighbour}, and after p50 {} each thread took {} instead, which stood within {}",
+        "{} to connect to {}{by} came to nothing ({how}){neighbour}, and after p50 {} each thread took {} instead (inferred), which stood within {}",
         counted(f.attempts, "attempt", "attempts"),
         f.to,
         or_dash(f.waited.p50_ns),

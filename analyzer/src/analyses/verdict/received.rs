@@ -141,18 +141,19 @@ fn holes(r: &Receive) -> Option<String> {
     Some(match h.lost >= h.late {
         true => {
             let place = match (h.dropped, h.dropped_unknown) {
+                (0, None) => "lost on the way to this host, or in it (what it drops was not recorded)".to_owned(),
                 (n @ 1.., _) => format!(
                     "lost ({} dropped in this host, see drops)",
                     counted(n, "packet was", "packets were")
                 ),
-                (0, n) if n.saturating_mul(2) >= h.lost => format!(
-                    "lost on the way to this host, or in it ({} dropped here and nothing tells whose, see drops)",
+                (0, Some(n)) if n.saturating_mul(2) >= h.lost => format!(
+                    "lost on the way to this host, or in it ({} dropped here and nothing tells whose, see drops and counters)",
                     counted(n, "packet was", "packets were")
                 ),
                 _ => "lost on the way to this host".to_owned(),
             };
             format!(
-                "what came on {} ({of}) had {}{rate}, filled after p50 {}, about a round trip later: {place} and sent again by the peer (inferred){more}",
+                "what came on {} ({of}) had {}{rate}, filled after p50 {}, a round trip or more later: {place} and sent again by the peer (inferred){more}",
                 h.label,
                 count(h.lost),
                 or_dash(h.lost_p50_ns),

@@ -65,14 +65,24 @@ pub(super) fn served_late(a: &Application) -> Option<String> {
     );
     let doing = if doing.is_empty() { doing } else { format!(": {doing}") };
     Some(format!(
-        "{} of {} requests to {} were answered p50 {} after they were readable (all of them p50 {}){}{doing}; the network is in none of that",
+        "{} of {} requests to {} were answered p50 {} after they were readable (all of them p50 {}){}{doing}{}",
         slow.n,
         s.turnaround.n,
         s.server,
         duration(slow.p50_ns),
         or_dash(s.turnaround.p50_ns),
         spells(&slow.times, a.duration_ns),
+        no_network(slow.waited.as_ref()),
     ))
+}
+
+/// Of turnarounds whose threads waited for nothing that comes over a network.
+pub(super) fn no_network(waited: Option<&Waited>) -> &'static str {
+    match waited {
+        None => "; the network is in none of that",
+        Some(w) if w.kind == "others" => "; the network is in none of that",
+        Some(_) => "; the network to those who asked is in none of that",
+    }
 }
 
 /// Those with enough answers.

@@ -76,6 +76,27 @@ fn what_is_sent_again_is_found_however_it_was_written() {
     assert!(rtt(&d).is_none());
 }
 
+/// Segments are counted by the size of full ones: with small ones parts of all are not told.
+#[test]
+fn the_part_of_all_is_told_of_full_segments_only() {
+    let said = |bytes: Option<u32>| {
+        let (mut f, mut lossy) = (sawtooth(), sawtooth());
+        sent_again(&mut lossy, BULK);
+        for f in [&mut f, &mut lossy] {
+            for r in &mut f.retransmits {
+                (r.bytes, r.segments) = (bytes, Some(1));
+            }
+        }
+        of(&f, &lossy).verdict.sentence
+    };
+    let full = said(Some(1_514));
+    assert!(full.contains("% of all that it sent"), "{full}");
+    for bytes in [None, Some(602), Some(9_014)] {
+        let told = said(bytes);
+        assert!(told.contains("Sent again to ") && !told.contains("% of all"), "{told}");
+    }
+}
+
 #[test]
 fn inner_times_do_not_lead() {
     let (f, mut lossy) = (sawtooth(), sawtooth());

@@ -13,13 +13,13 @@
 //! ```
 //! Source: net/ipv4/ip_forward.c `ip_forward` (icmp_send, then the free, in one softirq), net/ipv4/tcp_ipv4.c `tcp_v4_mtu_reduced`.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::otherhost::Hindsight;
 use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
-use crate::facts::SkbId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::whose::Owner;
 
@@ -55,13 +55,44 @@ pub(super) const MESSAGE: &str =
 pub(super) const TUNNEL_HOLE: &str = "a tunnel made it of a segment too large for it, to tell the sender: a path MTU black hole, the sender only sent it again as it was";
 pub(super) const TUNNEL: &str = "a tunnel made it of a segment too large for it, to tell the sender";
 
-/// What is said of such a message that was dropped: its sender sent again by timer, and never by class pmtu.
-pub(super) fn by_tunnel(owner: &Owner, retransmits: &[RetransmitRow]) -> &'static str {
-    let own = retransmits.iter().filter(|r| r.connection == owner.connection);
-    let again = |class| own.clone().any(|r| r.class == class);
-    match owner.connection.is_some() && again(RetransmitClass::Rto) && !again(RetransmitClass::Pmtu) {
-        true => TUNNEL_HOLE,
-        false => TUNNEL,
+/// When each socket sent again by timer, and by class pmtu.
+pub(super) struct Again(FxHashMap<(ConnectionId, bool), Vec<(i64, Confidence)>>);
+
+impl Again {
+    pub(super) fn of(retransmits: &[RetransmitRow]) -> Again {
+        let mut by: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        let classes = [RetransmitClass::Rto, RetransmitClass::Pmtu];
+        for r in retransmits.iter().filter(|r| classes.contains(&r.class)) {
+            if let Some(c) = r.connection {
+                let pmtu = r.class == RetransmitClass::Pmtu;
+                by.entry((c, pmtu)).or_default().push((r.time_ns, r.confidence));
+            }
+        }
+        for of in by.values_mut() {
+            of.sort_unstable();
+        }
+        Again(by)
+    }
+
+    /// The first of either class after that time.
+    fn after(&self, of: Option<ConnectionId>, time_ns: i64) -> Vec<(i64, RetransmitClass, Confidence)> {
+        let first = |pmtu: bool, class| {
+            let of = self.0.get(&(of?, pmtu))?;
+            let (at, sure) = *of.get(of.partition_point(|(at, _)| *at <= time_ns))?;
+            Some((at, class, sure))
+        };
+        let both = [first(false, RetransmitClass::Rto), first(true, RetransmitClass::Pmtu)];
+        both.into_iter().flatten().collect()
+    }
+
+    /// What is said of a message of a tunnel that was dropped then: its sender sent again by timer after it, and not by class pmtu.
+    pub(super) fn by_tunnel(&self, owner: &Owner, time_ns: i64) -> &'static str {
+        let after = self.after(owner.connection, time_ns);
+        let again = |class| after.iter().any(|(_, of, _)| *of == class);
+        match again(RetransmitClass::Rto) && !again(RetransmitClass::Pmtu) {
+            true => TUNNEL_HOLE,
+            false => TUNNEL,
+        }
     }
 }
 
@@ -86,9 +117,10 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
     }
     let asked: FxHashSet<SkbId> = places.iter().filter_map(|(at, _)| rows.get(*at)?.skb_id).collect();
     let segments = Segments::of(known, &asked);
+    let again = Again::of(known.retransmits);
     for (at, message) in places {
         let Some(row) = rows.get(*at) else { continue };
-        let told = of_row(row, *message, &segments, known);
+        let told = of_row(row, *message, (&segments, &again), known);
         if let (Message::Dropped(place), true) = (message, told.is_none_or(|(expected, ..)| !expected))
             && let Some(own) = rows.get_mut(*place)
         {
@@ -104,23 +136,18 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
 fn of_row(
     row: &DropRow,
     message: Message,
-    segments: &Segments,
+    (segments, again): (&Segments, &Again),
     known: &Hindsight<'_>,
 ) -> Option<(bool, &'static str, Confidence)> {
     let fate = row.skb_id.and_then(|skb| segments.fate(skb));
     let life = row.skb_id.and_then(|id| known.identity.life(id));
     let connection = fate.and_then(|f| f.connection);
-    let own = known
-        .retransmits
-        .iter()
-        .filter(|r| connection.is_some() && r.connection == connection);
-    let later = own.filter(|r| r.time_ns > row.time_ns);
     decide(&Case {
         message,
         segment: fate.is_some(),
         acked: fate.and_then(|f| f.acked).filter(|at| *at > row.time_ns),
         links: life.map_or(Confidence::Unknown, |l| l.links),
-        again: &later.map(|r| (r.time_ns, r.class, r.confidence)).collect::<Vec<_>>(),
+        again: &again.after(connection, row.time_ns),
     })
 }
 

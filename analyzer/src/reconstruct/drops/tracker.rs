@@ -113,6 +113,7 @@ impl Freed {
             lives: &known.identity.lives,
             hops: &known.identity.hops,
         });
+        let again = too_big::Again::of(known.retransmits);
         for (at, row) in self.rows.iter_mut().enumerate() {
             if row.expected == Some(true) {
                 continue;
@@ -132,7 +133,7 @@ impl Freed {
                 .owner
                 .filter(|o| o.carries == Carries::TooBig && row.expected == Some(false))
             {
-                row.why = too_big::by_tunnel(&owner, known.retransmits);
+                row.why = again.by_tunnel(&owner, row.time_ns);
             }
         }
     }

@@ -19,6 +19,8 @@ use crate::reconstruct::transmit::tables::TxRow;
 #[cfg(test)]
 mod tests;
 
+/// Sockets with the same ends that are looked at for one, the latest of those that began before its end: of more nothing is told.
+const ALIKE: usize = 64;
 /// No connection.
 const NONE: u32 = u32::MAX;
 
@@ -36,14 +38,18 @@ fn by_ends(connections: &[&ConnectionRow]) -> Vec<Option<ConnectionId>> {
             by.entry(of).or_default().push(c);
         }
     }
+    for of in by.values_mut() {
+        of.sort_by_key(|o| o.first_ns);
+    }
     let peer = |c: &ConnectionRow| {
         let (saddr, sport, daddr, dport) = ends(c)?;
-        let mut of = by
-            .get(&(daddr, dport, saddr, sport))?
-            .iter()
-            .filter(|o| o.connection != c.connection && o.first_ns <= c.last_ns && c.first_ns <= o.last_ns);
+        let of = by.get(&(daddr, dport, saddr, sport))?;
+        let began = of.get(..of.partition_point(|o| o.first_ns <= c.last_ns))?;
+        let mut near = began.iter().rev();
+        let alive = |o: &&&ConnectionRow| o.connection != c.connection && c.first_ns <= o.last_ns;
+        let mut of = near.by_ref().take(ALIKE).filter(alive);
         match (of.next(), of.next()) {
-            (Some(one), None) => Some(one.connection),
+            (Some(one), None) if near.next().is_none() => Some(one.connection),
             _ => None,
         }
     };

@@ -64,6 +64,17 @@ fn by_ends_where_one_lived_then() {
     assert_eq!(found(&both, &[sent(7, 0)], &[got(7, 2)]), [Some(2), None, Some(0)]);
 }
 
+/// Thousands of sockets with the same ends: no search through all of them for each.
+#[test]
+fn of_very_many_alike_nothing_is_told() {
+    let many = |n: u32| {
+        let mut all = vec![socket(0, CLIENT, PUBLISHED, (1000 * i64::from(n), i64::MAX))];
+        all.extend((1..=n).map(|k| socket(k, PUBLISHED, CLIENT, (1000 * i64::from(k), 1000 * i64::from(k) + 1))));
+        found(&all, &[], &[])[0]
+    };
+    assert_eq!((many(1), many(60), many(65), many(20_000)), (Some(1), Some(60), None, None));
+}
+
 #[test]
 fn behind_nat_by_the_packets_of_either() {
     let all = [

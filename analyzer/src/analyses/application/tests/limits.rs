@@ -44,11 +44,7 @@ fn proxy(of: &[(i64, i64, i64)]) -> Option<Limit> {
 #[test]
 fn two_at_a_time_while_others_wait() {
     // Ten come together each 100 ms; two are asked at a time, 20 ms each.
-    let ten = |round: i64, n: i64| {
-        let asks = round * 100 + n / 2 * 20;
-        (round * 100, asks, asks + 20)
-    };
-    let all: Vec<_> = (0..4).flat_map(|round| (0..10).map(move |n| ten(round, n))).collect();
+    let all = rounds();
     let l = proxy(&all).unwrap();
     assert_eq!((l.task.as_str(), l.requests), ("haproxy", 40));
     assert_eq!(l.servers, [("10.0.0.2:8080".to_owned(), 2)]);
@@ -60,6 +56,41 @@ fn two_at_a_time_while_others_wait() {
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
     let said = "40 requests waited in haproxy for 40.00 ms each (mean, 67 % of their time there) while it had 2 to 10.0.0.2:8080 under way";
     assert!(line.names_cause && line.headline.contains(said), "{}", line.headline);
+}
+
+fn rounds() -> Vec<(i64, i64, i64)> {
+    let ten = |round: i64, n: i64| {
+        let asks = round * 100 + n / 2 * 20;
+        (round * 100, asks, asks + 20)
+    };
+    (0..4).flat_map(|round| (0..10).map(move |n| ten(round, n))).collect()
+}
+
+/// Two containers run a program of one name, the one asks the other: what waits in which nothing tells. And what a program works at itself
+/// meanwhile may be what its requests wait for.
+#[test]
+fn a_name_that_asks_itself_or_works_is_not_told() {
+    let limits = |f: &Facts| answer(f).findings().unwrap().limits.len();
+    let mut f = facts(&rounds());
+    assert_eq!(limits(&f), 1);
+    let mut other = crate::testing::tcp::connection(2);
+    (other.sport, other.dport) = (8080, 1000);
+    f.connections.push(other);
+    f.connections[1].peer = Some(ConnectionId(2));
+    for (n, task) in [(1, "haproxy"), (2, "api")] {
+        f.connections[n].task = Name::new(task.as_bytes());
+    }
+    assert_eq!(limits(&f), 1);
+    f.connections[2].task = Name::new(b"haproxy");
+    assert_eq!(limits(&f), 0);
+    // Forty milliseconds of waiting each: 19 of work are not it, 21 may be.
+    for (ms, expect) in [(19, 1), (21, 0)] {
+        let mut f = facts(&rounds());
+        for t in &mut f.turnarounds {
+            t.split.running_ns = ms * MS;
+        }
+        assert_eq!(limits(&f), expect, "{ms} ms");
+    }
 }
 
 #[test]

@@ -53,6 +53,7 @@ fn sent(connection: u32, ms: i64) -> TxRow {
 fn facts() -> Facts {
     let mut f = Facts::empty();
     (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(5_000 * MS));
+    f.capture.events.insert("skb:kfree_skb".into(), 1);
     f.capture.duration_ns = 5_000 * MS;
     for n in 0..2 {
         let mut c = crate::testing::tcp::connection(n);
@@ -86,6 +87,7 @@ fn one_host_is_silent_and_another_is_not() {
         sent: 3,
         again: 3,
         dropped: 0,
+        dropped_unknown: Some(0),
         heard: Some("10.0.0.3".into()),
     };
     assert_eq!(found(&f), Some(expect));
@@ -93,6 +95,32 @@ fn one_host_is_silent_and_another_is_not() {
     let line = line.iter().find(|l| l.subject == "application").unwrap();
     let said = "no TCP segment came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Bad, said));
+}
+
+/// Packets of the peer that a rule of this host drops have no owner; where drops are not recorded nothing tells of them.
+#[test]
+fn what_may_have_been_dropped_here_is_not_called_lost_beyond() {
+    let said = |change: fn(&mut Facts)| {
+        let mut f = facts();
+        change(&mut f);
+        let lines = crate::analyses::answer(&f).verdict;
+        lines.into_iter().find(|l| l.subject == "application").unwrap().headline
+    };
+    let not_recorded = said(|f| f.capture.events.clear());
+    assert!(not_recorded.ends_with("sent to it meanwhile; whether this host dropped any was not recorded"), "{not_recorded}");
+    let dropped = said(|f| f.drops = vec![crate::testing::drop_at(2_000 * MS), crate::testing::drop_at(2_500 * MS)]);
+    let expect = "were lost silently beyond this host or dropped in it (2 packets were dropped meanwhile and nothing tells whose, see drops)";
+    assert!(dropped.ends_with(expect), "{dropped}");
+    let before = said(|f| f.drops = vec![crate::testing::drop_at(1_000 * MS)]);
+    assert!(before.ends_with("lost silently beyond it"), "{before}");
+}
+
+/// Heard means: in the last tenth of the silence.
+#[test]
+fn who_falls_silent_later_was_not_heard_until_the_end() {
+    let mut f = facts();
+    f.tcp_samples.retain(|s| s.time_ns < 4_500 * MS);
+    assert_eq!(found(&f).unwrap().heard, None);
 }
 
 #[test]
@@ -104,6 +132,16 @@ fn what_is_answered_in_the_end_is_no_silence() {
     };
     // It answered after all.
     none(|f| f.tcp_samples.push(came(0, 4_900)));
+    // Its ACK came to a socket that was closing, which no probe sees.
+    none(|f| f.tx[50].t_ack_ns = Some(4_900 * MS));
+    // Data of it came.
+    none(|f| {
+        f.rx.push(crate::reconstruct::receive::tables::RxRow {
+            connection: Some(ConnectionId(0)),
+            start_ns: 4_900 * MS,
+            ..Default::default()
+        })
+    });
     // It refused, late.
     none(|f| {
         f.resets.push(ResetRow {

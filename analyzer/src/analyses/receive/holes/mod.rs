@@ -16,7 +16,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use crate::counters::tables::risen;
+use crate::counters::tables::{refused, risen};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::{RxRow, Stage};
 use crate::stat::nearest_rank;
@@ -47,8 +47,9 @@ pub struct Holes {
     pub lost_ns: i64,
     /// Packets of this connection that were dropped in this host.
     pub dropped: u64,
-    /// Packets that were dropped in this host, of which it is not known whose they were.
-    pub dropped_unknown: u64,
+    /// Packets that were dropped in this host, by its events or the counters of its devices, of which it is not known whose they were;
+    /// `None`: drops were not recorded.
+    pub dropped_unknown: Option<u64>,
     /// Holes that were filled sooner.
     pub late: u64,
     /// The fastest round trip to that address, ns.
@@ -105,6 +106,25 @@ fn round_trips(facts: &Facts) -> BTreeMap<IpAddr, i64> {
     by
 }
 
+/// Packets lost in this host by connection, and those of which nothing tells whose they were.
+fn dropped_here(facts: &Facts) -> (FxHashMap<ConnectionId, u64>, Option<u64>) {
+    let mut by: FxHashMap<ConnectionId, u64> = FxHashMap::default();
+    let mut unknown = 0u64;
+    for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
+        match d.owner.as_ref().and_then(|o| o.connection) {
+            Some(c) => *by.entry(c).or_insert(0) += 1,
+            None => unknown += 1,
+        }
+    }
+    let counted = refused(&facts.counters, |source, name| match source {
+        "softnet" => name == "dropped",
+        "dev" | "nic" => name.contains("rx") && ["drop", "err", "miss"].iter().any(|w| name.contains(w)),
+        _ => false,
+    });
+    let recorded = facts.capture.recorded("skb:kfree_skb");
+    (by, recorded.then(|| unknown.max(counted)))
+}
+
 /// Those with most time in which something lost was missing first.
 pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
     let mut by: FxHashMap<ConnectionId, Vec<(i64, i64)>> = FxHashMap::default();
@@ -126,10 +146,7 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let lost_here = facts.drops.iter().filter(|d| d.expected == Some(false));
-    let dropped_unknown = lost_here
-        .filter(|d| d.owner.as_ref().is_none_or(|o| o.connection.is_none()))
-        .count() as u64;
+    let (dropped_by, dropped_unknown) = dropped_here(facts);
     let counted = risen(&facts.counters, "TcpExtTCPOFOQueue");
     let told = |(c, of): (ConnectionId, Vec<(i64, i64)>)| {
         let row = facts.connections.get(c.0 as usize)?;
@@ -144,8 +161,6 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
             .partition(|h| h.held.saturating_mul(10) >= rtt_ns.saturating_mul(OF_RTT));
         let mut lengths: Vec<i64> = lost.iter().map(|h| h.to.saturating_sub(h.from)).collect();
         let (units, bytes) = sums.get(&c).copied().unwrap_or_default();
-        let dropped = facts.drops.iter().filter(|d| d.expected == Some(false));
-        let dropped = dropped.filter(|d| d.owner.as_ref().is_some_and(|o| o.connection == Some(c)));
         // With SO_RCVLOWAT, data is held though nothing is missing; what came out of order the kernel counts.
         let n = of.len() as u64;
         (n >= LEAST && counted.is_none_or(|counted| counted >= n)).then(|| Holes {
@@ -156,7 +171,7 @@ pub(super) fn of_connections(facts: &Facts) -> Vec<Holes> {
             lost: lost.len() as u64,
             lost_ns: lengths.iter().fold(0, |sum, ns| i64::saturating_add(sum, *ns)),
             lost_p50_ns: nearest_rank(&mut lengths, 50),
-            dropped: dropped.count() as u64,
+            dropped: dropped_by.get(&c).copied().unwrap_or(0),
             dropped_unknown,
             late: late.len() as u64,
             rtt_ns,

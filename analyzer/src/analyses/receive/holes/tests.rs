@@ -2,7 +2,6 @@ use super::{Holes, of_connections};
 use crate::Confidence::Certain;
 use crate::counters::tables::CounterRow;
 use crate::facts::{ConnectionId, Facts, SkbId};
-use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage, StageTimes};
 use crate::reconstruct::tcp::tables::SampleRow;
 use crate::testing::tcp::connection;
@@ -30,6 +29,7 @@ fn unit(at: i64, held: i64) -> RxRow {
 /// What came each ms, and the fastest round trip of 20 ms.
 fn facts(of: impl Fn(i64) -> i64) -> Facts {
     let mut f = Facts::empty();
+    f.capture.events.insert("skb:kfree_skb".into(), 1);
     f.connections = vec![connection(0)];
     f.rx = (0..400).map(|at| unit(at, of(at))).collect();
     f.tcp_samples = [26, 20, 40].map(sample).to_vec();
@@ -121,28 +121,15 @@ fn it_is_told_only_where_packets_came_out_of_order_from_outside() {
 /// A rule of this host drops packets before their socket is known: the way here is not blamed for them.
 #[test]
 fn what_was_dropped_here_may_have_been_it() {
-    let said = |drops: usize| {
+    let changed = |drops: usize, change: fn(&mut Facts)| {
         let mut f = facts(lost);
-        let dropped = DropRow {
-            time_ns: 60 * MS,
-            cpu: 0,
-            icmp: None,
-            reason: None,
-            location: 0,
-            dev: Default::default(),
-            skb_id: None,
-            protocol: 0x800,
-            expected: Some(false),
-            background: false,
-            why: "",
-            confidence: Certain,
-            owner: None,
-        };
-        f.drops = vec![dropped; drops];
+        f.drops = vec![crate::testing::drop_at(60 * MS); drops];
+        change(&mut f);
         let a = crate::analyses::answer(&f);
         let line = a.verdict.iter().find(|l| l.subject == "receive").unwrap();
         line.headline.clone()
     };
+    let said = |drops| changed(drops, |_| ());
     assert!(
         said(0).contains("later: lost on the way to this host and sent again"),
         "{}",
@@ -154,6 +141,24 @@ fn what_was_dropped_here_may_have_been_it() {
         said(1)
     );
     let both =
-        "lost on the way to this host, or in it (2 packets were dropped here and nothing tells whose, see drops)";
+        "lost on the way to this host, or in it (2 packets were dropped here and nothing tells whose, see drops and counters)";
     assert!(said(2).contains(both), "{}", said(2));
+    // By a counter that no event tells of: the backlog of a CPU.
+    let counted = changed(0, |f| {
+        let row = |name: &str| CounterRow {
+            source: "softnet",
+            netns: None,
+            of: "CPU 0".into(),
+            name: name.into(),
+            start: Some(1),
+            end: Some(3),
+        };
+        f.counters = vec![row("processed"), row("dropped")];
+    });
+    assert!(counted.contains(both), "{counted}");
+    let not_recorded = changed(0, |f| f.capture.events.clear());
+    assert!(
+        not_recorded.contains("lost on the way to this host, or in it (what it drops was not recorded) and sent again"),
+        "{not_recorded}"
+    );
 }

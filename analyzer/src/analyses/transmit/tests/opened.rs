@@ -216,18 +216,6 @@ fn outage(timeouts: &[i64], end: i64) -> Facts {
 }
 fn dropped(ms: i64) -> DropRow {
     DropRow {
-        time_ns: ms * MS,
-        cpu: 0,
-        icmp: None,
-        reason: None,
-        location: 0,
-        dev: Default::default(),
-        skb_id: None,
-        protocol: 0x800,
-        expected: Some(false),
-        background: false,
-        why: "",
-        confidence: Certain,
         owner: Some(Owner {
             connection: Some(C),
             carries: Carries::Data,
@@ -235,6 +223,7 @@ fn dropped(ms: i64) -> DropRow {
             pid: 0,
             confidence: Certain,
         }),
+        ..crate::testing::drop_at(ms * MS)
     }
 }
 

@@ -11,6 +11,42 @@ use crate::testing::{Ctx, N, S, Script};
 
 const SOFT: Ctx = Ctx::Soft(7);
 
+/// What a tunnel made of a segment and was dropped: a timeout before it, or of another socket, says nothing.
+#[test]
+fn only_what_its_sender_did_after_it_makes_a_black_hole() {
+    use crate::facts::ConnectionId;
+    use crate::reconstruct::drops::too_big::{Again, TUNNEL, TUNNEL_HOLE};
+    use crate::reconstruct::tcp::tables::RetransmitRow;
+    let row = |c: u32, time_ns: i64, class| RetransmitRow {
+        index: 0,
+        time_ns,
+        connection: Some(ConnectionId(c)),
+        synack: None,
+        class,
+        err: Some(0),
+        bytes: None,
+        segments: Some(1),
+        confidence: Confidence::Strong,
+    };
+    let owner = crate::reconstruct::whose::Owner {
+        connection: Some(ConnectionId(0)),
+        carries: crate::reconstruct::whose::Carries::TooBig,
+        task: Default::default(),
+        pid: 0,
+        confidence: Confidence::Strong,
+    };
+    for (again, says) in [
+        (vec![row(0, 20, Rto)], TUNNEL_HOLE),
+        (vec![row(0, 5, Rto)], TUNNEL),
+        (vec![row(1, 20, Rto)], TUNNEL),
+        (vec![row(0, 15, Tlp)], TUNNEL),
+        (vec![row(0, 20, Rto), row(0, 30, Pmtu)], TUNNEL),
+        (vec![row(0, 5, Pmtu), row(0, 20, Rto)], TUNNEL_HOLE),
+    ] {
+        assert_eq!(Again::of(&again).by_tunnel(&owner, 10), says, "{again:?}");
+    }
+}
+
 /// (what became of the message, a segment, acknowledged at, what was sent again when) and what is said.
 #[test]
 fn only_path_mtu_discovery_makes_it_normal() {
