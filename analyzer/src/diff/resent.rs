@@ -175,7 +175,9 @@ fn amounts([before, after]: &[Again; 2]) -> String {
     let part = |n: u64, of: &Again| number(100.0 * n as f64 / of.sent.max(1.0));
     let (sb, sa) = (second(b, before), second(a, after));
     let parts = match what {
-        "segments" if full(before.largest.max(after.largest)) => format!(", {} % -> {} % of all that it sent", part(b, before), part(a, after)),
+        "segments" if full(before.largest.max(after.largest)) => {
+            format!(", {} % -> {} % of all that it sent", part(b, before), part(a, after))
+        }
         _ => String::new(),
     };
     match before.busy_ns.min(after.busy_ns) {

@@ -88,7 +88,9 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
             events.extend([(t.start_ns(), What::Came), (t.send_ns, What::Answered)]);
             *n += 1;
             let ns = worked.entry(t.task).or_insert(0);
-            *ns = ns.saturating_add(t.split.running_ns).saturating_add(t.split.run_queue_ns);
+            *ns = ns
+                .saturating_add(t.split.running_ns)
+                .saturating_add(t.split.run_queue_ns);
         }
     }
     let mut names: BTreeMap<String, usize> = BTreeMap::new();

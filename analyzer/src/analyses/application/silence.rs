@@ -109,7 +109,10 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     let heard = last.into_iter().filter(|(from, at)| *from != address && *at >= late);
     let heard = heard.max_by_key(|(from, at)| (*at, std::cmp::Reverse(*from)));
     // The peer's packets may have been dropped here before anything told whose they were.
-    let unknown = facts.drops.iter().filter(|d| d.expected == Some(false) && d.time_ns > since);
+    let unknown = facts
+        .drops
+        .iter()
+        .filter(|d| d.expected == Some(false) && d.time_ns > since);
     let unknown = unknown.filter(|d| d.owner.as_ref().is_none_or(|o| o.connection.is_none()));
     let dropped_unknown = facts.capture.recorded("skb:kfree_skb").then(|| unknown.count() as u64);
     Some(Silence {

@@ -6,6 +6,7 @@ use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
 mod limits;
+mod others;
 mod silence;
 mod turns;
 mod way;

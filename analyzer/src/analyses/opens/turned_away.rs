@@ -89,7 +89,11 @@ pub(super) fn turned_away(facts: &Facts) -> (Vec<TurnedAway>, impl Fn(&ResetRow)
     by.retain(|_, of| of.len() >= FEWEST);
     let mut most: Vec<_> = by.iter().collect();
     most.sort_by_key(|(at, of)| (std::cmp::Reverse(of.len()), **at));
-    let mut found: Vec<TurnedAway> = most.into_iter().take(TOLD).filter_map(|(at, of)| group(facts, *at, of)).collect();
+    let mut found: Vec<TurnedAway> = most
+        .into_iter()
+        .take(TOLD)
+        .filter_map(|(at, of)| group(facts, *at, of))
+        .collect();
     found.sort_by_key(|t| (std::cmp::Reverse(t.connections), t.first_ns));
     let own: BTreeSet<ConnectionId> = by.values().flatten().map(|one| one.1).collect();
     let mut clients: BTreeMap<_, Vec<i64>> = BTreeMap::new();
@@ -105,13 +109,11 @@ pub(super) fn turned_away(facts: &Facts) -> (Vec<TurnedAway>, impl Fn(&ResetRow)
     let is_of = move |r: &ResetRow| {
         let came = |of: &Vec<i64>| {
             let from = of.partition_point(|at| *at < r.time_ns.saturating_sub(ARRIVES_NS));
-            of.get(from).is_some_and(|at| *at <= r.time_ns.saturating_add(ARRIVES_NS))
+            of.get(from)
+                .is_some_and(|at| *at <= r.time_ns.saturating_add(ARRIVES_NS))
         };
         match r.received {
-            true => r
-                .from
-                .and_then(|f| clients.get(&f))
-                .is_some_and(came),
+            true => r.from.and_then(|f| clients.get(&f)).is_some_and(came),
             false => r.connection.is_some_and(|c| own.contains(&c)),
         }
     };

@@ -72,7 +72,10 @@ fn of_very_many_alike_nothing_is_told() {
         all.extend((1..=n).map(|k| socket(k, PUBLISHED, CLIENT, (1000 * i64::from(k), 1000 * i64::from(k) + 1))));
         found(&all, &[], &[])[0]
     };
-    assert_eq!((many(1), many(60), many(65), many(20_000)), (Some(1), Some(60), None, None));
+    assert_eq!(
+        (many(1), many(60), many(65), many(20_000)),
+        (Some(1), Some(60), None, None)
+    );
 }
 
 #[test]

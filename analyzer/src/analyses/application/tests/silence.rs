@@ -107,7 +107,10 @@ fn what_may_have_been_dropped_here_is_not_called_lost_beyond() {
         lines.into_iter().find(|l| l.subject == "application").unwrap().headline
     };
     let not_recorded = said(|f| f.capture.events.clear());
-    assert!(not_recorded.ends_with("sent to it meanwhile; whether this host dropped any was not recorded"), "{not_recorded}");
+    assert!(
+        not_recorded.ends_with("sent to it meanwhile; whether this host dropped any was not recorded"),
+        "{not_recorded}"
+    );
     let dropped = said(|f| f.drops = vec![crate::testing::drop_at(2_000 * MS), crate::testing::drop_at(2_500 * MS)]);
     let expect = "were lost silently beyond this host or dropped in it (2 packets were dropped meanwhile and nothing tells whose, see drops)";
     assert!(dropped.ends_with(expect), "{dropped}");

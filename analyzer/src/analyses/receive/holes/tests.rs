@@ -140,8 +140,7 @@ fn what_was_dropped_here_may_have_been_it() {
         "{}",
         said(1)
     );
-    let both =
-        "lost on the way to this host, or in it (2 packets were dropped here and nothing tells whose, see drops and counters)";
+    let both = "lost on the way to this host, or in it (2 packets were dropped here and nothing tells whose, see drops and counters)";
     assert!(said(2).contains(both), "{}", said(2));
     // By a counter that no event tells of: the backlog of a CPU.
     let counted = changed(0, |f| {
