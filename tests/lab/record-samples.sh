@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -462,6 +462,59 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+lookups() {
+    for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.84.1.1/24 b vb 10.84.1.2/24
+    in_ns b python3 lookups.py name 10.84.1.2 53 0.012 &
+    in_ns b python3 lookups.py web 10.84.1.2 8080 &
+    in_ns b python3 lookups.py front 10.84.1.2 8081 10.84.1.2:53 &
+    sleep 1.5
+    # Neighbours known.
+    in_ns a python3 datagrams.py knock 10.84.1.2
+    for ns in a b; do NSTAT_HISTORY="$tmp/nstat-$ns" in_ns $ns nstat -n; done
+    netmortem-record -o lookups.nmb -- python3 lookups.py plan "$id-a" \
+        10.84.1.2:53 10.84.1.2:8080 10.84.1.2:8081 truth.csv 2> "$tmp/recorder.txt"
+    for ns in a b; do NSTAT_HISTORY="$tmp/nstat-$ns" in_ns $ns nstat > "$tmp/nstat-$ns.txt"; done
+    without_symbols lookups
+    cp truth.csv "$out/"
+    {
+        cat <<END
+# lookups
+
+A real recording of calls that wait for a name server: several lookups one after the other before each, and a server that looks a name up
+before each answer.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh lookups\`; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+Two network namespaces joined by a veth pair. In b one program answers at 10.84.1.2:53 after a sleep of 12 ms, one serves
+10.84.1.2:8080 at once, one serves 10.84.1.2:8081 and asks 10.84.1.2:53 before each answer.
+
+    netmortem-record -o lookups.nmb -- python3 lookups.py plan a 10.84.1.2:53 10.84.1.2:8080 10.84.1.2:8081 truth.csv
+
+makes eight calls, each of five rounds of two questions (a socket of its own for each round: connect, two sends, polls, two reads, close)
+and then one request to port 8080 on a new connection; then 20 requests to port 8081 on one. The member with the kernel's symbols was
+left out of the bundle afterwards, and of the list in its end.json.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracles
+
+- \`truth.csv\`: of each round and each request CLOCK_MONOTONIC (the recording's clock) before and after, in its program;
+- \`nstat\` of a, then of b, difference over the recording:
+
+$(grep -h '^Udp' "$tmp/nstat-a.txt" "$tmp/nstat-b.txt" | sed 's/^/      /; s/ *0\.0$//')
+END
+        sums lookups.nmb.zst truth.csv
+    } > "$out/PROVENANCE.md"
+}
+
 cpu() {
     requests=${REQUESTS:-120}
     for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
@@ -594,5 +647,6 @@ cpu) cpu ;;
 opens) opens ;;
 named) named ;;
 datagrams) datagrams ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams OUT_DIR [RECORDER]" >&2; exit 2 ;;
+lookups) lookups ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

@@ -39,6 +39,7 @@ pub use sockets::{Role, RoleBy};
 pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
 pub use waited::Waited;
+pub(crate) use waited::server;
 pub use way::Place;
 pub(crate) use way::filled_by;
 

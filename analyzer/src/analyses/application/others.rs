@@ -96,6 +96,7 @@ impl Others {
         }
         let most = sums
             .into_iter()
+            .filter(|(_, (ns, _))| *ns > 0)
             .max_by_key(|(peer, (ns, _))| (*ns, std::cmp::Reverse(*peer)));
         most.map(|(peer, (ns, requests))| (peer, requests, ns))
     }

@@ -10,6 +10,7 @@ use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
+use crate::analyses::datagrams::{asked_at, questions};
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::counted;
 use crate::facts::{ConnectionId, Facts};
@@ -23,9 +24,9 @@ const MOSTLY: f64 = 0.5;
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waited {
-    /// `answer`: for the answer of `of`; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`.
+    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`.
     pub kind: &'static str,
-    /// `address:port` of a server; of `room` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
+    /// `address:port` of a server (of `datagrams` its task where that is not known); of `room` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
     pub of: String,
     /// ns of it.
     pub ns: i64,
@@ -78,6 +79,8 @@ pub(super) struct Waits<'f> {
     asked: FxHashMap<i32, Vec<(String, Spans)>>,
     /// The same requests: thread, server, answer.
     answers: Vec<(i32, String, &'f ResponseRow)>,
+    /// The same of questions by UDP.
+    by_udp: FxHashMap<i32, Vec<(String, Spans)>>,
     /// By thread and connection: its send call slept.
     room: FxHashMap<i32, Vec<(ConnectionId, Spans)>>,
     /// What its threads were at work on.
@@ -87,9 +90,26 @@ pub(super) struct Waits<'f> {
 }
 
 /// `address:port` that a socket speaks to.
-pub(super) fn server(facts: &Facts, c: ConnectionId) -> String {
+pub(crate) fn server(facts: &Facts, c: ConnectionId) -> String {
     let label = facts.connections.get(c.0 as usize).map_or_else(String::new, label);
     label.rsplit(" > ").next().unwrap_or_default().to_owned()
+}
+
+/// From when a turnaround is its sender's time: until the read it is the reader's.
+fn own_from(r: &TurnaroundRow) -> i64 {
+    if r.pid == r.sender_pid { r.start_ns() } else { r.read_ns }
+}
+
+/// By thread what it asked where, in order of names.
+fn by_thread(spans: FxHashMap<(i32, String), Vec<(i64, i64)>>) -> FxHashMap<i32, Vec<(String, Spans)>> {
+    let mut by: FxHashMap<i32, Vec<(String, Spans)>> = FxHashMap::default();
+    for ((pid, to), of) in spans {
+        by.entry(pid).or_default().push((to, Spans::of(of)));
+    }
+    for of in by.values_mut() {
+        of.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    by
 }
 
 impl<'f> Waits<'f> {
@@ -104,13 +124,13 @@ impl<'f> Waits<'f> {
                 answers.push((r.pid, to.clone(), r));
             }
         }
-        let mut asked: FxHashMap<i32, Vec<(String, Spans)>> = FxHashMap::default();
-        for ((pid, to), of) in spans {
-            asked.entry(pid).or_default().push((to, Spans::of(of)));
+        let asked = by_thread(spans);
+        let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
+        for q in questions(facts) {
+            let of = spans.entry((q.turn.pid, asked_at(facts, &q))).or_default();
+            of.push((q.turn.start_ns, q.ready_ns));
         }
-        for of in asked.values_mut() {
-            of.sort_by(|a, b| a.0.cmp(&b.0));
-        }
+        let by_udp = by_thread(spans);
         let mut slept: FxHashMap<(i32, ConnectionId), Vec<(i64, i64)>> = FxHashMap::default();
         let sent = facts.tx.iter().filter(|r| r.kind == TxKind::Tcp);
         for r in sent.filter(|r| r.start == TxStart::Sendmsg && r.pid > 0) {
@@ -131,6 +151,7 @@ impl<'f> Waits<'f> {
             facts,
             asked,
             answers,
+            by_udp,
             room,
             others: Others::of(facts, sockets),
             turnarounds: turnarounds.collect(),
@@ -150,8 +171,7 @@ impl<'f> Waits<'f> {
         let mut answers: FxHashMap<&str, i64> = FxHashMap::default();
         let mut room: FxHashMap<ConnectionId, i64> = FxHashMap::default();
         for r in rows {
-            // Until the read it is the reader's time.
-            let from = if r.pid == r.sender_pid { r.start_ns() } else { r.read_ns };
+            let from = own_from(r);
             for (to, spans) in self.asked.get(&r.sender_pid).into_iter().flatten() {
                 let sum = answers.entry(to).or_default();
                 *sum = sum.saturating_add(spans.within(from, r.send_ns));
@@ -186,10 +206,35 @@ impl<'f> Waits<'f> {
                 window: false,
             });
         }
+        if let Some(w) = self.by_udp(rows, share) {
+            return Some(w);
+        }
         let (peer, requests, ns) = self.others.during(rows)?;
         (share(ns) >= MOSTLY).then(|| Waited {
             kind: "others",
             of: format!("{} of {peer}", counted(requests, "request", "requests")),
+            ns,
+            share: share(ns),
+            there: None,
+            window: false,
+        })
+    }
+
+    /// Answers by UDP that were most of these.
+    fn by_udp(&self, rows: &[&TurnaroundRow], share: impl Fn(i64) -> f64) -> Option<Waited> {
+        let mut answers: FxHashMap<&str, i64> = FxHashMap::default();
+        for r in rows {
+            for (to, spans) in self.by_udp.get(&r.sender_pid).into_iter().flatten() {
+                let sum = answers.entry(to).or_default();
+                *sum = sum.saturating_add(spans.within(own_from(r), r.send_ns));
+            }
+        }
+        let (to, ns) = answers
+            .into_iter()
+            .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)))?;
+        (share(ns) >= MOSTLY).then(|| Waited {
+            kind: "datagrams",
+            of: to.to_owned(),
             ns,
             share: share(ns),
             there: None,

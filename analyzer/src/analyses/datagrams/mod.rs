@@ -1,4 +1,4 @@
-//! Did those who asked by UDP get an answer, and did a datagram come twice?
+//! Did those who asked by UDP get an answer, how late (`questions`), and did a datagram come twice?
 //!
 //! Needs the views `udp_turns`, `udp_sockets` and `udp_copies`. In vain is a turn to which nothing came, whose thread waited for something on that
 //! socket ([`WAIT_NS`] or longer) and then closed the socket, asked on another one, or sent again. That it waited for it is a receive
@@ -20,10 +20,13 @@ use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
 
 mod copies;
+mod questions;
 #[cfg(test)]
 mod tests;
 
 pub use copies::Copied;
+pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
+pub(crate) use questions::{asked_at, questions};
 
 /// Least time waited for an answer that did not come.
 pub const WAIT_NS: i64 = 100_000_000;
@@ -43,6 +46,8 @@ pub struct Datagrams {
     pub received: u64,
     /// Of turns that got an answer, on sockets that nobody had sent to before: begin of the first send to the arrival of the answer.
     pub response: Distribution,
+    /// Answers to questions, by program and place; those with most time first.
+    pub answered: Vec<Questions>,
     /// Turns whose thread waited in vain, by thread and by where they came to; longest first.
     pub in_vain: Vec<InVain>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
@@ -214,6 +219,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         sent: sockets.iter().map(|s| s.sent).sum(),
         received: sockets.iter().map(|s| s.received).sum(),
         response: Distribution::of(response.collect(), 0),
+        answered: questions::answered(facts),
         in_vain: found,
         perhaps: perhaps.len() as u64,
         perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,

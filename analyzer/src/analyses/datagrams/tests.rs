@@ -1,5 +1,7 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
+mod questions;
+
 use std::path::PathBuf;
 
 use netmortem_formats::Capture;

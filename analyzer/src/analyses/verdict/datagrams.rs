@@ -1,6 +1,7 @@
-//! The verdict's line on UDP: who asked and got no answer, and what came twice.
+//! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
-use super::sentences::{counted, duration, or_dash};
+use super::questions;
+use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone};
 use crate::analyses::datagrams::{Copied, Datagrams, InVain};
 
@@ -18,7 +19,7 @@ fn waited(v: &InVain) -> String {
 }
 
 /// Where a socket is: of one that takes any address its port is what tells.
-fn address(of: &str) -> String {
+pub(super) fn address(of: &str) -> String {
     match ["0.0.0.0:", "[::]:"].iter().find_map(|any| of.strip_prefix(any)) {
         Some(port) => format!("port {port}"),
         None => of.to_owned(),
@@ -172,12 +173,14 @@ pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
         let more = more(d.copied.len() as u64, 1);
         format!("{}: {}{more}", twice(c), made(c))
     });
+    let late = questions::late(d);
     let tone = match () {
         () if d.in_vain.iter().any(wrong) => Tone::Bad,
-        () if vain.is_some() || copied.is_some() => Tone::Notice,
+        () if vain.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
         () => Tone::Ok,
     };
-    let said: Vec<String> = vain.into_iter().chain(copied).collect();
+    let late = late.iter().map(|l| capital(l));
+    let said: Vec<String> = vain.into_iter().chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
     }
@@ -223,6 +226,6 @@ pub(super) fn headline(d: &Datagrams) -> String {
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
-    let said: Vec<String> = vain.into_iter().chain(copied).collect();
+    let said: Vec<String> = vain.into_iter().chain(questions::late(d)).chain(copied).collect();
     said.join("; ")
 }

@@ -28,6 +28,7 @@ mod named;
 mod neighbours;
 mod opens;
 mod paths;
+mod questions;
 mod received;
 mod sent;
 mod sentences;
@@ -206,13 +207,18 @@ pub fn answer(
                 opens.findings().map(opens::headline),
             )
         },
-        in_words(
-            line(
-                "datagrams",
-                get(udp).map(|d| minding(datagrams::datagrams(d), &quality.capture)),
-            ),
-            udp.findings().map(datagrams::headline),
-        ),
+        Line {
+            names_cause: udp
+                .findings()
+                .is_some_and(|d| d.in_vain.is_empty() && !questions::late(d).is_empty()),
+            ..in_words(
+                line(
+                    "datagrams",
+                    get(udp).map(|d| minding(datagrams::datagrams(d), &quality.capture)),
+                ),
+                udp.findings().map(datagrams::headline),
+            )
+        },
         with_the_paths(
             Line {
                 names_cause: application.findings().is_some_and(|a| !turns::causes(a).is_empty()),

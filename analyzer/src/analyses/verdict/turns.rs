@@ -375,6 +375,8 @@ pub(super) fn waited_for(w: &Waited) -> String {
         ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),
         ("others", _) => format!(", at work on {}", w.of),
+        ("datagrams", _) if w.of.is_empty() => ", waiting for answers by UDP".to_owned(),
+        ("datagrams", _) => format!(", waiting for the answer by UDP of {}", w.of),
         (_, None) => format!(", waiting for the answer of {}", w.of),
         (_, Some((who, did))) => {
             let who = if who.is_empty() { "whose threads were" } else { who };

@@ -1,8 +1,8 @@
-//! UDP: who waited for an answer that did not come, what came twice, and what each socket sent and read. In: `Answers::datagrams`,
+//! UDP: who waited for an answer that did not come or came late, what came twice, and what each socket sent and read. In: `Answers::datagrams`,
 //! the view `udp_sockets`.
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain};
+use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Questions};
 use netmortem_analyzer::reconstruct::datagrams::sockets::SocketRow;
 
 use super::shared::{counted, name_cell, truncation, unanswered};
@@ -57,6 +57,9 @@ fn blocks(input: &Input<'_>, found: &Datagrams) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !found.in_vain.is_empty() {
         blocks.push(Block::Table(in_vain(input, &found.in_vain)));
+    }
+    if !found.answered.is_empty() {
+        blocks.push(Block::Table(answered(input, &found.answered)));
     }
     if !found.copied.is_empty() {
         blocks.push(Block::Table(copied(input, &found.copied)));
@@ -115,6 +118,51 @@ fn in_vain(input: &Input<'_>, of: &[InVain]) -> Table {
         ],
         rows: of.iter().map(row).collect(),
         note: Some("Only where the sender is known to have waited for something on that socket. A destination is known where the datagram came to a socket of this recording; its address is a snapshot's. Unread there: still in that socket's receive queue when the recording ended.".into()),
+    }
+}
+
+fn answered(input: &Input<'_>, of: &[Questions]) -> Table {
+    let row = |q: &Questions| {
+        let (server, chains) = (q.server.as_ref(), q.chains.as_ref());
+        vec![
+            name_cell(&q.task),
+            name_cell(&q.to),
+            name_cell(&q.holder),
+            Cell::Count(q.response.n),
+            Cell::known(q.response.p50_ns, Cell::Ns),
+            Cell::known(q.response.p99_ns, Cell::Ns),
+            Cell::known(q.response.max_ns, Cell::Ns),
+            Cell::known(server.and_then(|s| s.unread.p50_ns), Cell::Ns),
+            Cell::known(server.and_then(|s| s.work.p50_ns), Cell::Ns),
+            name_cell(server.map_or("", |s| s.waited_for.as_str())),
+            Cell::known(chains.map(|c| c.questions), Cell::Count),
+            Cell::known(chains.and_then(|c| c.took.p50_ns), Cell::Ns),
+            name_cell(chains.map_or("", |c| c.then.as_str())),
+            Cell::known(chains.map(|c| c.calls), Cell::Count),
+            Cell::At(input.since_start(q.first_ns)),
+        ]
+    };
+    Table {
+        caption: "Answers to questions".into(),
+        columns: vec![
+            Column::text("task"),
+            Column::text("to"),
+            Column::text("whose socket"),
+            Column::number("answers"),
+            Column::number("p50"),
+            Column::number("p99"),
+            Column::number("max"),
+            Column::number("unread p50"),
+            Column::number("at work p50"),
+            Column::text("waited there for"),
+            Column::number("in a row"),
+            Column::number("took p50"),
+            Column::text("before"),
+            Column::number("times"),
+            Column::in_unit("first", "s"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("From the send to the arrival of the first answer, of threads that waited for it. Unread and at work: at a server of this recording, from the arrival of the question to its read, and from there to its answer. In a row: questions of one thread, one after the other, until it opened a connection or sent a request at once.".into()),
     }
 }
 

@@ -1,0 +1,343 @@
+//! Answers to questions by UDP: how long they took, where that time passed at the server, and how many a thread asked one after the other
+//! before it called something else: name lookups.
+//!
+//! Needs `udp_turns`, `udp_sockets`, `rx`, `opens`, `responses`. A question is an answered turn of a thread that waited for it: on a socket of its
+//! own that it closed after a few datagrams (a resolver), or in a receive call. Who sends and reads at any time (QUIC, media) asks none.
+//! Limits: a resolver in another thread than the call's is not tied to that; the server's own part is known where it sends one answer a turn.
+//!
+//! ```text
+//! client   send ────────────────────────────── answer | send ─ ... ─ answer | connect, or a request
+//!              there |<- unread ->|<- at work ->| back    at most NEXT_NS      at most NEXT_NS
+//! server             arrives     read          send
+//!          |<----------------- a chain of questions, one after the other ------>|
+//! ```
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::{holder, who};
+use crate::facts::{Facts, SkbId};
+use crate::reconstruct::datagrams::sockets::SocketRow;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+use crate::reconstruct::opens::tables::OpenEnd;
+use crate::stat::Distribution;
+
+/// Most datagrams that a socket for questions sends before it is closed.
+const OF_A_RESOLVER: u64 = 8;
+/// Longest time from an answer to the next question, or to the call, ns.
+const NEXT_NS: i64 = 5_000_000;
+/// Questions of a server that are looked at for one of its answers.
+const OF_ONE: usize = 64;
+/// Groups kept.
+const KEPT: usize = 20;
+/// Part of a server's time at which what it waited for is told.
+const MOSTLY: f64 = 0.5;
+
+/// A question and its answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'f> {
+    pub turn: &'f TurnRow,
+    pub socket: &'f SocketRow,
+    /// When the first answer came.
+    pub ready_ns: i64,
+}
+
+impl Question<'_> {
+    fn response_ns(&self) -> i64 {
+        self.ready_ns.saturating_sub(self.turn.start_ns)
+    }
+    /// When its thread had read what came.
+    fn done_ns(&self) -> i64 {
+        self.turn.end_ns.max(self.ready_ns)
+    }
+}
+
+/// All of a recording, by time.
+pub(crate) fn questions(facts: &Facts) -> impl Iterator<Item = Question<'_>> {
+    facts.udp_turns.iter().filter_map(|turn| {
+        let socket = facts.udp_sockets.get(turn.socket as usize)?;
+        let call = turn.waited_in.text();
+        let own = socket.closed && socket.sent <= OF_A_RESOLVER && !call.is_empty();
+        let waited = own || call.starts_with("recv");
+        let ready_ns = turn.ready_ns?;
+        let answered = turn.end == TurnEnd::Answered && turn.confidence.is_solid() && !socket.served;
+        (answered && waited).then_some(Question { turn, socket, ready_ns })
+    })
+}
+
+/// The address of who is asked, where it is known; else empty.
+pub(crate) fn asked_at(facts: &Facts, q: &Question<'_>) -> String {
+    let at = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
+    let local = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
+    local.unwrap_or_else(|| q.socket.remote.clone())
+}
+
+/// Where the time of answers passed at a server of this recording.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct AtServer {
+    /// Arrival of the question to its read.
+    pub unread: Distribution,
+    /// Its read to the send of the first answer.
+    pub work: Distribution,
+    /// What the server's thread waited for in most of that: it asked there by UDP itself; empty: not known.
+    pub waited_for: String,
+}
+
+/// Questions one after the other, and the call that came then.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Chains {
+    /// `connection to` or `request to`, and where.
+    pub then: String,
+    /// How many such calls.
+    pub calls: u64,
+    /// Questions before each, median.
+    pub questions: u64,
+    /// The most of them.
+    pub most_questions: u64,
+    /// Begin of the first question to the end of the last.
+    pub took: Distribution,
+    /// What the call took itself.
+    pub call: Distribution,
+}
+
+/// Questions of one program to one place.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Questions {
+    /// `task/thread` that asked, or `task` of several.
+    pub task: String,
+    /// Where, as in `in_vain`.
+    pub to: String,
+    /// `task/thread` that has the socket there; empty: not known.
+    pub holder: String,
+    /// Begin of the send to the arrival of the first answer.
+    pub response: Distribution,
+    /// Of `response`, slow ones: [`SLOW_TIMES`] the median or longer, and [`SLOW_NS`].
+    pub slow: u64,
+    /// Where that passed at the server, of those that it answered one by one.
+    pub server: Option<AtServer>,
+    /// With most calls.
+    pub chains: Option<Chains>,
+    /// Begin of the first.
+    pub first_ns: i64,
+}
+
+/// Shortest answer that is slow, ns, and so many times the median.
+pub const SLOW_NS: i64 = 100_000_000;
+/// See [`SLOW_NS`].
+pub const SLOW_TIMES: i64 = 5;
+
+/// A call of a thread that a question may precede.
+struct Call {
+    start_ns: i64,
+    took_ns: i64,
+    what: String,
+}
+
+/// Connections and requests by thread, in order of time; only of threads that ask.
+fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
+    let mut by: FxHashMap<i32, Vec<Call>> = of.iter().map(|q| (q.turn.pid, vec![])).collect();
+    for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
+        if let (Some(of), Some((a, p))) = (by.get_mut(&o.pid), o.to) {
+            of.push(Call {
+                start_ns: o.start_ns,
+                took_ns: o.total_ns(),
+                what: format!("connection to {}", std::net::SocketAddr::new(a.to_canonical(), p)),
+            });
+        }
+    }
+    let senders = facts.responses.iter().filter(|r| !r.overlap);
+    for (r, ns) in senders.filter_map(|r| Some((r, r.response_ns()?))) {
+        if let Some(of) = by.get_mut(&r.pid) {
+            let to = crate::analyses::application::server(facts, r.connection);
+            of.push(Call {
+                start_ns: r.send_ns,
+                took_ns: ns,
+                what: format!("request to {to}"),
+            });
+        }
+    }
+    for of in by.values_mut() {
+        of.sort_by_key(|c| c.start_ns);
+    }
+    by
+}
+
+/// Chains of questions of one group, each with the call that came then.
+fn chains<'c>(of: &[Question<'_>], calls: &'c FxHashMap<i32, Vec<Call>>) -> Vec<(u64, i64, &'c Call)> {
+    let mut by: BTreeMap<i32, Vec<&Question<'_>>> = BTreeMap::new();
+    for q in of {
+        by.entry(q.turn.pid).or_default().push(q);
+    }
+    let mut found = vec![];
+    for (pid, mut all) in by {
+        all.sort_by_key(|q| q.turn.start_ns);
+        let mut nth = 0;
+        while let Some(first) = all.get(nth) {
+            let mut last = first;
+            let mut n = 1u64;
+            while let Some(next) = all.get(nth + n as usize) {
+                let gap = next.turn.start_ns.saturating_sub(last.done_ns());
+                if !(0..=NEXT_NS).contains(&gap) {
+                    break;
+                }
+                (last, n) = (next, n + 1);
+            }
+            let done = last.done_ns();
+            let then = calls
+                .get(&pid)
+                .and_then(|of| of.get(of.partition_point(|c| c.start_ns < done)));
+            if let Some(call) = then.filter(|c| c.start_ns.saturating_sub(done) <= NEXT_NS) {
+                found.push((n, done.saturating_sub(first.turn.start_ns), call));
+            }
+            nth += n as usize;
+        }
+    }
+    found
+}
+
+fn most_calls(found: &[(u64, i64, &Call)]) -> Option<Chains> {
+    let mut by: BTreeMap<&str, Vec<&(u64, i64, &Call)>> = BTreeMap::new();
+    for c in found {
+        by.entry(&c.2.what).or_default().push(c);
+    }
+    let (then, of) = by
+        .into_iter()
+        .max_by_key(|(what, of)| (of.len(), std::cmp::Reverse(*what)))?;
+    let distribution = |f: fn(&(u64, i64, &Call)) -> i64| Distribution::of(of.iter().map(|c| f(c)).collect(), 0);
+    let mut counts: Vec<u64> = of.iter().map(|c| c.0).collect();
+    counts.sort_unstable();
+    Some(Chains {
+        then: then.to_owned(),
+        calls: of.len() as u64,
+        questions: counts.get((counts.len() - 1) / 2).copied().unwrap_or(0),
+        most_questions: counts.last().copied().unwrap_or(0),
+        took: distribution(|c| c.1),
+        call: distribution(|c| c.2.took_ns),
+    })
+}
+
+/// What servers of this recording did with questions.
+struct Servers<'f> {
+    /// Begin of sends, by server's socket and by the socket that they came to, with their thread.
+    sends: FxHashMap<(u32, u32), Vec<(i64, i32)>>,
+    /// Arrival and read of questions, by packet.
+    reads: FxHashMap<SkbId, (i64, i64)>,
+    /// Questions of the servers' own threads.
+    own: FxHashMap<i32, Vec<(i64, i64, &'f TurnRow)>>,
+}
+
+impl<'f> Servers<'f> {
+    fn of(facts: &'f Facts, all: &[Question<'f>]) -> Servers<'f> {
+        let asked: rustc_hash::FxHashSet<u32> = all.iter().filter_map(|q| q.turn.there).collect();
+        let packets: rustc_hash::FxHashSet<SkbId> = all.iter().filter_map(|q| q.turn.skb_id).collect();
+        let mut sends: FxHashMap<(u32, u32), Vec<(i64, i32)>> = FxHashMap::default();
+        for t in facts.udp_turns.iter().filter(|t| asked.contains(&t.socket)) {
+            if let Some(to) = t.there {
+                sends.entry((t.socket, to)).or_default().push((t.start_ns, t.pid));
+            }
+        }
+        for of in sends.values_mut() {
+            of.sort_unstable();
+        }
+        let rows = facts.rx.iter().filter(|r| packets.contains(&r.skb_id) && r.pid != 0);
+        let reads = rows.map(|r| (r.skb_id, (r.start_ns, r.start_ns.saturating_add(r.total_ns))));
+        let mut own: FxHashMap<i32, Vec<(i64, i64, &TurnRow)>> = FxHashMap::default();
+        for q in all {
+            own.entry(q.turn.pid)
+                .or_default()
+                .push((q.turn.start_ns, q.ready_ns, q.turn));
+        }
+        for of in own.values_mut() {
+            of.sort_by_key(|q| (q.0, q.1));
+        }
+        Servers {
+            sends,
+            reads: reads.collect(),
+            own,
+        }
+    }
+
+    /// Unread, at work, and what of that the server's thread waited for answers itself, and whose.
+    fn part(&self, q: &Question<'_>) -> Option<(i64, i64, Option<(i64, &'f TurnRow)>)> {
+        let of = self.sends.get(&(q.turn.there?, q.turn.socket))?;
+        let (came, read) = *self.reads.get(&q.turn.skb_id?)?;
+        let (sent, pid) = *of.get(of.partition_point(|s| s.0 < came))?;
+        let in_order = q.turn.start_ns <= came && read <= sent.max(came) && sent <= q.ready_ns;
+        let own = self.own.get(&pid).and_then(|of| {
+            let from = of.partition_point(|o| o.0 < read);
+            let within = of.get(from..)?.iter().take(OF_ONE).take_while(|o| o.0 < sent);
+            let ns = |o: &&(i64, i64, &TurnRow)| o.1.min(sent).saturating_sub(o.0);
+            let longest = within.clone().max_by_key(ns)?.2;
+            Some((within.map(|o| ns(&o)).fold(0, i64::saturating_add), longest))
+        });
+        in_order.then(|| (read.saturating_sub(came), sent.saturating_sub(read), own))
+    }
+
+    fn parts(&self, facts: &Facts, of: &[Question<'_>]) -> Option<AtServer> {
+        let parts: Vec<_> = of.iter().filter_map(|q| self.part(q)).collect();
+        // Of most of them, or nothing is said of all.
+        if parts.is_empty() || parts.len().saturating_mul(2) < of.len() {
+            return None;
+        }
+        let work = parts.iter().map(|p| p.1).fold(0, i64::saturating_add);
+        let own = parts.iter().filter_map(|p| p.2);
+        let waited = own.clone().map(|o| o.0).fold(0, i64::saturating_add);
+        let longest = own
+            .max_by_key(|o| o.0)
+            .filter(|_| waited as f64 >= MOSTLY * work as f64);
+        let place = |t: &TurnRow| {
+            let socket = |n: u32| facts.udp_sockets.get(n as usize);
+            let there = t.there.and_then(socket);
+            let at = there.map(|s| s.local.clone()).filter(|l| !l.is_empty());
+            let at = at.or_else(|| socket(t.socket).map(|s| s.remote.clone()).filter(|r| !r.is_empty()));
+            at.or_else(|| there.map(holder)).unwrap_or_default()
+        };
+        Some(AtServer {
+            unread: Distribution::of(parts.iter().map(|p| p.0).collect(), 0),
+            work: Distribution::of(parts.iter().map(|p| p.1).collect(), 0),
+            waited_for: longest.map(|(_, t)| place(t)).unwrap_or_default(),
+        })
+    }
+}
+
+/// By program and place; those with most time in them first.
+pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
+    let all: Vec<Question<'_>> = questions(facts).collect();
+    if all.is_empty() {
+        return vec![];
+    }
+    let calls = calls(facts, &all);
+    let servers = Servers::of(facts, &all);
+    let mut by: BTreeMap<(String, String, String), Vec<Question<'_>>> = BTreeMap::new();
+    for q in all {
+        let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
+        let key = (
+            q.turn.task.text().into_owned(),
+            asked_at(facts, &q),
+            there.map(holder).unwrap_or_default(),
+        );
+        by.entry(key).or_default().push(q);
+    }
+    let mut found: Vec<Questions> = by
+        .into_iter()
+        .map(|((task, to, holder), of)| {
+            let response = Distribution::of(of.iter().map(Question::response_ns).collect(), 0);
+            let slow = response.p50_ns.unwrap_or(0).saturating_mul(SLOW_TIMES).max(SLOW_NS);
+            let one = of.first().filter(|f| of.iter().all(|q| q.turn.pid == f.turn.pid));
+            Questions {
+                task: one.map_or(task, |q| who(&q.turn.task, q.turn.pid)),
+                to,
+                holder,
+                slow: of.iter().filter(|q| q.response_ns() >= slow).count() as u64,
+                response,
+                server: servers.parts(facts, &of),
+                chains: most_calls(&chains(&of, &calls)),
+                first_ns: of.iter().map(|q| q.turn.start_ns).min().unwrap_or(0),
+            }
+        })
+        .collect();
+    found.sort_by_key(|q| (std::cmp::Reverse(q.response.sum_ns), q.first_ns));
+    found.truncate(KEPT);
+    found
+}

@@ -1,0 +1,126 @@
+//! What the line on UDP says of answers that came late, and of questions one after the other before a call.
+
+use super::OUTLIER_NOTICE_NS;
+use super::sentences::{counted, duration, or_dash};
+use crate::analyses::datagrams::{AtServer, Chains, Datagrams, Questions, SLOW_NS, SLOW_TIMES};
+use crate::stat::Distribution;
+
+/// Fewest calls, answers, and answers that are slow, that are told.
+const CALLS: u64 = 3;
+const ANSWERS: u64 = 5;
+const FEW_SLOW: u64 = 3;
+/// Questions one after the other that are many, and their time, ns; of fewer the time must be [`LONG_NS`].
+const MANY: u64 = 3;
+const MANY_NS: i64 = 10_000_000;
+const LONG_NS: i64 = 50_000_000;
+
+/// A place to which questions went.
+fn place(q: &Questions) -> String {
+    match (q.to.as_str(), q.holder.as_str()) {
+        ("", "") => "an address that is not recorded".into(),
+        ("", holder) => format!("a socket of {holder}, whose address is not recorded"),
+        (to, _) => super::datagrams::address(to),
+    }
+}
+
+fn p50(of: &Distribution) -> String {
+    format!("p50 {}", or_dash(of.p50_ns))
+}
+
+/// Where most of that passed, where a server of this recording had it.
+fn at_server(q: &Questions) -> Option<String> {
+    let s: &AtServer = q.server.as_ref()?;
+    let half = |of: &Distribution| of.p50_ns.unwrap_or(0).saturating_mul(2) >= q.response.p50_ns.unwrap_or(0);
+    let who = if q.holder.is_empty() { "the server" } else { &q.holder };
+    if half(&s.work) {
+        let waited = match s.waited_for.as_str() {
+            "" => String::new(),
+            to => format!(", which itself waited for the answer by UDP of {to}"),
+        };
+        return Some(format!(
+            "of that {} between the read and the answer of {who}{waited}",
+            p50(&s.work)
+        ));
+    }
+    if half(&s.unread) {
+        return Some(format!("of that {} unread in the queue of {who}", p50(&s.unread)));
+    }
+    (!half(&s.work) && !half(&s.unread) && within(q, s))
+        .then(|| format!("hardly any of that at {who}, which had it on this host"))
+}
+
+/// Whether the server's part is known to be small.
+fn within(q: &Questions, s: &AtServer) -> bool {
+    let both = s.work.p50_ns.unwrap_or(0).saturating_add(s.unread.p50_ns.unwrap_or(0));
+    both.saturating_mul(10) <= q.response.p50_ns.unwrap_or(0)
+}
+
+/// Questions that a call waited for, longer than for itself.
+fn matters(c: &Chains) -> bool {
+    let took = c.took.p50_ns.unwrap_or(0);
+    let many = c.questions >= MANY && took >= MANY_NS;
+    c.calls >= CALLS && (many || took >= LONG_NS) && c.took.sum_ns >= c.call.sum_ns
+}
+
+fn chain(q: &Questions) -> Option<String> {
+    let c = q.chains.as_ref().filter(|c| matters(c))?;
+    let asked = match c.most_questions {
+        1 => String::new(),
+        most if most > c.questions => format!(" p50 {}, at most {most} times, one after the other", c.questions),
+        n => format!(" {n} times, one after the other"),
+    };
+    let each = match c.most_questions {
+        1 => String::new(),
+        _ => format!(", {} each", p50(&q.response)),
+    };
+    let (kind, to) = c.then.split_once(" to ").unwrap_or((&c.then, ""));
+    Some(format!(
+        "before {} to {to}, {} asked {} by UDP{asked}: that took {} together{each}, the {kind} itself {}",
+        counted(c.calls, kind, &format!("{kind}s")),
+        q.task,
+        place(q),
+        p50(&c.took),
+        p50(&c.call)
+    ))
+}
+
+fn slow(q: &Questions) -> Option<String> {
+    let n = q.response.n;
+    let all = n >= ANSWERS && q.response.p50_ns.unwrap_or(0) >= OUTLIER_NOTICE_NS;
+    if all {
+        return Some(format!(
+            "answers by UDP of {} to {} came {} after the question (n {n}, max {})",
+            place(q),
+            q.task,
+            p50(&q.response),
+            or_dash(q.response.max_ns)
+        ));
+    }
+    let least = q.response.p50_ns.unwrap_or(0).saturating_mul(SLOW_TIMES).max(SLOW_NS);
+    (q.slow >= FEW_SLOW && n >= ANSWERS).then(|| {
+        format!(
+            "{} of {n} answers by UDP of {} to {} came {} or longer after the question ({}, max {})",
+            q.slow,
+            place(q),
+            q.task,
+            duration(least),
+            p50(&q.response),
+            or_dash(q.response.max_ns)
+        )
+    })
+}
+
+/// What is worth a look, one of each kind.
+pub(super) fn late(d: &Datagrams) -> Vec<String> {
+    let with_server = |q: &Questions, said: String| match at_server(q) {
+        Some(at) => format!("{said}; {at}"),
+        None => said,
+    };
+    let chained = d.answered.iter().filter(|q| q.chains.as_ref().is_some_and(matters));
+    let chained = chained.max_by_key(|q| q.chains.as_ref().map(|c| c.took.sum_ns));
+    let first = chained.and_then(|q| Some(with_server(q, chain(q)?)));
+    // Not the same a second time.
+    let others = d.answered.iter().filter(|q| chained.is_none_or(|c| *q != c));
+    let second = others.clone().find_map(|q| Some(with_server(q, slow(q)?)));
+    first.into_iter().chain(second).collect()
+}
