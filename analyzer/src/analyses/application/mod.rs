@@ -31,7 +31,7 @@ mod way;
 pub use limits::Limit;
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
-pub use servers::{Server, Slow};
+pub use servers::{Server, Slow, Stood};
 pub use services::{Service, SlowTurns};
 pub use silence::Silence;
 pub(crate) use sockets::sockets;
@@ -39,7 +39,7 @@ pub use sockets::{Role, RoleBy};
 pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
 pub use waited::Waited;
-pub(crate) use waited::server;
+pub(crate) use waited::{Spans, by_thread, server};
 pub use way::Place;
 pub(crate) use way::filled_by;
 

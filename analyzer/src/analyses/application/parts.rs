@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::task;
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::thread::{STOPPED, TRACED, UNRECORDED};
+use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Share of a sleep's time that one thread must have ended to be named.
 const MOSTLY: f64 = 0.5;
@@ -27,7 +27,7 @@ const KERNEL_THREADS: [&str; 8] = [
 pub struct Part {
     /// `running`, `run_queue`, `wakeup`, `asleep_in` a call, `asleep` (in other calls, or no event tells in which), `unknown`.
     pub state: &'static str,
-    /// The system call of `asleep_in`; `unrecorded`: in none that was recorded; `stopped`, `traced`: not asleep but held.
+    /// The system call of `asleep_in`; `unrecorded`: in none that was recorded; `uninterruptible`: likewise, in state D; `stopped`, `traced`: not asleep but held.
     pub call: Option<String>,
     /// `task/thread` that ended most of the time of `asleep_in`, where one did; `threads named task` where none did and several of
     /// one name did.
@@ -157,6 +157,9 @@ impl Part {
                 "waiting for another thread (in no recorded system call: a lock, most likely)".into()
             }
             ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
+            ("asleep_in", Some(UNINTERRUPTIBLE)) => {
+                "in uninterruptible sleep (state D, in no recorded system call: a disk, most likely)".into()
+            }
             ("asleep_in", Some(STOPPED)) => "stopped by a signal (SIGSTOP)".into(),
             ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),
             ("asleep_in", Some(call)) => format!("asleep in {call}"),

@@ -29,6 +29,17 @@ const LONG_NS: i64 = 1_000_000;
 const OF_TIME: f64 = 0.9;
 /// Reads of an answer that is no transfer, at most.
 const FEW_READS: u32 = 8;
+/// Median from which all answers of a server are looked at, and not its slow ones alone, ns.
+const ALWAYS_NS: i64 = 20_000_000;
+/// Part of all their time that one place must have then.
+const MOSTLY: f64 = 0.5;
+/// Shortest time without any answer, and fewest requests that waited through it, that is a standstill.
+const STOOD_NS: i64 = 100_000_000;
+const STOOD: u64 = 3;
+/// So many times its median at least.
+const STOOD_TIMES: i64 = 2;
+/// Standstills kept: the first.
+const STANDSTILLS: usize = 50;
 /// Servers kept: those whose answers took longest in all.
 pub const SERVERS: usize = 20;
 
@@ -53,6 +64,21 @@ pub struct Server {
     pub slowest_over_ns: i64,
     /// Slow answers by where most of their time was, most time over the median first; where none is slow, the slowest 1 %.
     pub slow: Vec<Slow>,
+    /// All answers, where their median is 20 ms or more and one place has half of their time or more.
+    pub whole: Option<Slow>,
+    /// Times in which it answered nobody while requests waited all through them.
+    pub stood: Vec<Stood>,
+}
+
+/// A server answered nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Stood {
+    /// From the last answer before it, or the last of these requests where that came later; ns since the start of the recording.
+    pub from_ns: i64,
+    /// To the first answer after it.
+    pub to_ns: i64,
+    /// Requests that waited then.
+    pub waiting: u64,
 }
 
 /// Slow answers of a server with most of their time in one place.
@@ -161,7 +187,10 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
         })
         .collect();
     slow_ones.sort_by_key(|s| std::cmp::Reverse(s.over_ns));
+    let whole = (p50 >= ALWAYS_NS).then(|| whole(facts, waits, &rows)).flatten();
     Some(Server {
+        whole,
+        stood: stood(facts, &rows, p50),
         server,
         connections: connections.len() as u64,
         threads: threads.len() as u64,
@@ -172,6 +201,48 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
         slow: slow_ones,
         response,
     })
+}
+
+/// All answers that have most of their time in the place with most time.
+fn whole(facts: &Facts, waits: &Waits<'_>, rows: &[Answer<'_>]) -> Option<Slow> {
+    let mut classes: BTreeMap<&'static str, Vec<Answer<'_>>> = BTreeMap::new();
+    for row in rows {
+        classes.entry(at(row)).or_default().push(*row);
+    }
+    let sum = |rows: &[Answer<'_>]| rows.iter().map(|r| r.0).fold(0i64, i64::saturating_add);
+    let all = sum(rows);
+    let (place, of) = classes.into_iter().max_by_key(|(_, of)| sum(of))?;
+    (sum(&of) as f64 >= MOSTLY * all as f64).then(|| class(facts, waits, place, &of))
+}
+
+/// Between two answers, one after the other, of all that it gave.
+fn stood(facts: &Facts, rows: &[Answer<'_>], p50: i64) -> Vec<Stood> {
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let mut sends: Vec<i64> = rows.iter().map(|r| r.1.send_ns).collect();
+    let mut ends: Vec<i64> = rows.iter().map(|(ns, r)| r.send_ns.saturating_add(*ns)).collect();
+    sends.sort_unstable();
+    ends.sort_unstable();
+    let mut all = vec![];
+    for (nth, (from, to)) in ends.iter().zip(ends.iter().skip(1)).enumerate() {
+        if to.saturating_sub(*from) < STOOD_NS {
+            continue;
+        }
+        // Of those under way in the gap the one whose coming makes them enough: from there on they waited.
+        let answered = nth + 1;
+        let begun = sends
+            .get(answered + STOOD as usize - 1)
+            .map_or(i64::MAX, |s| *s.max(from));
+        let waiting = sends.partition_point(|s| s < to).saturating_sub(answered) as u64;
+        if to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES)) {
+            all.push(Stood {
+                from_ns: begun.saturating_sub(start),
+                to_ns: to.saturating_sub(start),
+                waiting,
+            });
+        }
+    }
+    all.truncate(STANDSTILLS);
+    all
 }
 
 /// From which time on an answer is slow.

@@ -1,10 +1,12 @@
 //! Hosts outside the recording from which nothing more came, though this host went on sending to them.
 //!
-//! Needs `tcp_samples` (each segment that came to an established socket), `resets`, `retransmits`, `tx`, `opens`. Told where segments were sent again twice or
+//! Needs `tcp_samples` (each segment that came to an established socket), `rx`, `tx`, `resets`, `retransmits`, `opens`, `drops`. Told where segments were sent again twice or
 //! more, and nothing came from that address for [`LEAST_NS`] after the first send that had no answer, until the recording ended.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+use rustc_hash::FxHashSet;
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -54,9 +56,14 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     if facts.retransmits.len() < AGAIN as usize || !facts.gaps.is_empty() {
         return None;
     }
+    // A socket of this recording has the address: what that host did, others of its sockets tell.
+    let here: FxHashSet<IpAddr> = (facts.connections.iter())
+        .filter_map(|c| Some(c.saddr?.to_canonical()))
+        .collect();
     let outside = |c: Option<ConnectionId>| -> Option<IpAddr> {
         let row: &ConnectionRow = facts.connections.get(c?.0 as usize)?;
-        row.daddr.filter(|_| row.peer.is_none())
+        row.daddr
+            .filter(|a| row.peer.is_none() && !here.contains(&a.to_canonical()))
     };
     // No probe sees what comes to a socket that is closing, answers an attempt, or ends a connection.
     let samples = facts.tcp_samples.iter();
@@ -71,7 +78,8 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     let stood = stood.filter(|o| matches!(o.end, OpenEnd::Established | OpenEnd::Refused));
     let stood = stood.filter_map(|o| Some((o.to?.0, o.end_ns)));
     let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
-    for (from, time_ns) in samples.chain(acks).chain(data).chain(resets).chain(stood) {
+    let came = samples.chain(acks).chain(data).chain(resets).chain(stood);
+    for (from, time_ns) in came.filter(|(from, _)| !here.contains(&from.to_canonical())) {
         let at = last.entry(from).or_insert(time_ns);
         *at = time_ns.max(*at);
     }

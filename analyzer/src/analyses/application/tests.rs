@@ -7,6 +7,7 @@ use crate::reconstruct::thread::Split;
 
 mod limits;
 mod others;
+mod servers;
 mod silence;
 mod turns;
 mod way;

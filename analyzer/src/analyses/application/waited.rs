@@ -10,7 +10,7 @@ use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
-use crate::analyses::datagrams::{asked_at, questions};
+use crate::analyses::datagrams::{questions, whom};
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::counted;
 use crate::facts::{ConnectionId, Facts};
@@ -41,12 +41,12 @@ pub struct Waited {
 
 /// Times without gaps between them that are counted twice, ascending, with the sum of those before each.
 #[derive(Debug, Default)]
-pub(super) struct Spans {
+pub(crate) struct Spans {
     of: Vec<(i64, i64, i64)>,
 }
 
 impl Spans {
-    pub(super) fn of(mut all: Vec<(i64, i64)>) -> Spans {
+    pub(crate) fn of(mut all: Vec<(i64, i64)>) -> Spans {
         all.sort_unstable();
         let mut of: Vec<(i64, i64, i64)> = vec![];
         for (from, to) in all.into_iter().filter(|s| s.1 > s.0) {
@@ -67,7 +67,7 @@ impl Spans {
         last.map_or(0, |s| s.2.saturating_add(s.1.min(at).saturating_sub(s.0)))
     }
     /// ns of it in `[from, to)`.
-    pub(super) fn within(&self, from: i64, to: i64) -> i64 {
+    pub(crate) fn within(&self, from: i64, to: i64) -> i64 {
         self.until(to.max(from)).saturating_sub(self.until(from))
     }
 }
@@ -101,7 +101,7 @@ fn own_from(r: &TurnaroundRow) -> i64 {
 }
 
 /// By thread what it asked where, in order of names.
-fn by_thread(spans: FxHashMap<(i32, String), Vec<(i64, i64)>>) -> FxHashMap<i32, Vec<(String, Spans)>> {
+pub(crate) fn by_thread(spans: FxHashMap<(i32, String), Vec<(i64, i64)>>) -> FxHashMap<i32, Vec<(String, Spans)>> {
     let mut by: FxHashMap<i32, Vec<(String, Spans)>> = FxHashMap::default();
     for ((pid, to), of) in spans {
         by.entry(pid).or_default().push((to, Spans::of(of)));
@@ -127,7 +127,7 @@ impl<'f> Waits<'f> {
         let asked = by_thread(spans);
         let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
         for q in questions(facts) {
-            let of = spans.entry((q.turn.pid, asked_at(facts, &q))).or_default();
+            let of = spans.entry((q.turn.pid, whom(facts, &q))).or_default();
             of.push((q.turn.start_ns, q.ready_ns));
         }
         let by_udp = by_thread(spans);

@@ -26,7 +26,7 @@ mod tests;
 
 pub use copies::Copied;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
-pub(crate) use questions::{asked_at, questions};
+pub(crate) use questions::{questions, whom};
 
 /// Least time waited for an answer that did not come.
 pub const WAIT_NS: i64 = 100_000_000;

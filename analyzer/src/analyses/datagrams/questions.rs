@@ -13,10 +13,12 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
 use super::{holder, who};
+use crate::analyses::application::{Spans, by_thread};
 use crate::facts::{Facts, SkbId};
 use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
@@ -27,11 +29,9 @@ use crate::stat::Distribution;
 const OF_A_RESOLVER: u64 = 8;
 /// Longest time from an answer to the next question, or to the call, ns.
 const NEXT_NS: i64 = 5_000_000;
-/// Questions of a server that are looked at for one of its answers.
-const OF_ONE: usize = 64;
 /// Groups kept.
 const KEPT: usize = 20;
-/// Part of a server's time at which what it waited for is told.
+/// Part of the time of answers in which the server asked another one, to be told.
 const MOSTLY: f64 = 0.5;
 
 /// A question and its answer.
@@ -73,6 +73,20 @@ pub(crate) fn asked_at(facts: &Facts, q: &Question<'_>) -> String {
     local.unwrap_or_else(|| q.socket.remote.clone())
 }
 
+/// Who is asked: its address, or else whose socket it is; empty: neither is known.
+pub(crate) fn whom(facts: &Facts, q: &Question<'_>) -> String {
+    let at = asked_at(facts, q);
+    let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
+    let holder = there.map(holder).filter(|h| !h.is_empty());
+    // An address that is any of a host's says nothing.
+    let any = ["0.0.0.0:", "[::]:"].iter().find_map(|any| at.strip_prefix(any));
+    match (holder, any) {
+        (Some(h), Some(port)) => format!("{h}, port {port}"),
+        (Some(h), None) if at.is_empty() => format!("a socket of {h}"),
+        _ => at,
+    }
+}
+
 /// Where the time of answers passed at a server of this recording.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct AtServer {
@@ -80,14 +94,12 @@ pub struct AtServer {
     pub unread: Distribution,
     /// Its read to the send of the first answer.
     pub work: Distribution,
-    /// What the server's thread waited for in most of that: it asked there by UDP itself; empty: not known.
-    pub waited_for: String,
 }
 
 /// Questions one after the other, and the call that came then.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Chains {
-    /// `connection to` or `request to`, and where.
+    /// `connection to`, `request to` or `answer of`, and where.
     pub then: String,
     /// How many such calls.
     pub calls: u64,
@@ -97,7 +109,7 @@ pub struct Chains {
     pub most_questions: u64,
     /// Begin of the first question to the end of the last.
     pub took: Distribution,
-    /// What the call took itself.
+    /// What the call took itself; of `answer of` from the request that it answers on, these questions within.
     pub call: Distribution,
 }
 
@@ -116,7 +128,9 @@ pub struct Questions {
     pub slow: u64,
     /// Where that passed at the server, of those that it answered one by one.
     pub server: Option<AtServer>,
-    /// With most calls.
+    /// Who was asked by UDP by the thread that has the socket there, in half of the time of these answers or more; empty: nobody is known.
+    pub waited_for: String,
+    /// Those before the call that they took most time for.
     pub chains: Option<Chains>,
     /// Begin of the first.
     pub first_ns: i64,
@@ -142,7 +156,7 @@ fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
             of.push(Call {
                 start_ns: o.start_ns,
                 took_ns: o.total_ns(),
-                what: format!("connection to {}", std::net::SocketAddr::new(a.to_canonical(), p)),
+                what: format!("connection to {}", SocketAddr::new(a.to_canonical(), p)),
             });
         }
     }
@@ -154,6 +168,17 @@ fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
                 start_ns: r.send_ns,
                 took_ns: ns,
                 what: format!("request to {to}"),
+            });
+        }
+    }
+    for t in facts.turnarounds.iter().filter(|t| !t.overlap) {
+        if let Some(of) = by.get_mut(&t.sender_pid) {
+            let row = facts.connections.get(t.connection.0 as usize);
+            let end = row.and_then(|c| Some(SocketAddr::new(c.saddr?.to_canonical(), c.sport)));
+            of.push(Call {
+                start_ns: t.send_ns,
+                took_ns: t.total_ns(),
+                what: end.map_or_else(|| "answer of ".into(), |end| format!("answer of {end}")),
             });
         }
     }
@@ -201,9 +226,10 @@ fn most_calls(found: &[(u64, i64, &Call)]) -> Option<Chains> {
     for c in found {
         by.entry(&c.2.what).or_default().push(c);
     }
+    let time = |of: &[&(u64, i64, &Call)]| of.iter().fold(0i64, |sum, c| sum.saturating_add(c.1));
     let (then, of) = by
         .into_iter()
-        .max_by_key(|(what, of)| (of.len(), std::cmp::Reverse(*what)))?;
+        .max_by_key(|(what, of)| (time(of), std::cmp::Reverse(*what)))?;
     let distribution = |f: fn(&(u64, i64, &Call)) -> i64| Distribution::of(of.iter().map(|c| f(c)).collect(), 0);
     let mut counts: Vec<u64> = of.iter().map(|c| c.0).collect();
     counts.sort_unstable();
@@ -219,22 +245,23 @@ fn most_calls(found: &[(u64, i64, &Call)]) -> Option<Chains> {
 
 /// What servers of this recording did with questions.
 struct Servers<'f> {
-    /// Begin of sends, by server's socket and by the socket that they came to, with their thread.
-    sends: FxHashMap<(u32, u32), Vec<(i64, i32)>>,
+    /// Begin of sends, by server's socket and by the socket that they came to.
+    sends: FxHashMap<(u32, u32), Vec<i64>>,
     /// Arrival and read of questions, by packet.
     reads: FxHashMap<SkbId, (i64, i64)>,
-    /// Questions of the servers' own threads.
-    own: FxHashMap<i32, Vec<(i64, i64, &'f TurnRow)>>,
+    /// Questions of the servers' own threads, by who is asked.
+    own: FxHashMap<i32, Vec<(String, Spans)>>,
+    facts: &'f Facts,
 }
 
 impl<'f> Servers<'f> {
     fn of(facts: &'f Facts, all: &[Question<'f>]) -> Servers<'f> {
         let asked: rustc_hash::FxHashSet<u32> = all.iter().filter_map(|q| q.turn.there).collect();
         let packets: rustc_hash::FxHashSet<SkbId> = all.iter().filter_map(|q| q.turn.skb_id).collect();
-        let mut sends: FxHashMap<(u32, u32), Vec<(i64, i32)>> = FxHashMap::default();
+        let mut sends: FxHashMap<(u32, u32), Vec<i64>> = FxHashMap::default();
         for t in facts.udp_turns.iter().filter(|t| asked.contains(&t.socket)) {
             if let Some(to) = t.there {
-                sends.entry((t.socket, to)).or_default().push((t.start_ns, t.pid));
+                sends.entry((t.socket, to)).or_default().push(t.start_ns);
             }
         }
         for of in sends.values_mut() {
@@ -242,62 +269,53 @@ impl<'f> Servers<'f> {
         }
         let rows = facts.rx.iter().filter(|r| packets.contains(&r.skb_id) && r.pid != 0);
         let reads = rows.map(|r| (r.skb_id, (r.start_ns, r.start_ns.saturating_add(r.total_ns))));
-        let mut own: FxHashMap<i32, Vec<(i64, i64, &TurnRow)>> = FxHashMap::default();
+        let mut own: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
         for q in all {
-            own.entry(q.turn.pid)
-                .or_default()
-                .push((q.turn.start_ns, q.ready_ns, q.turn));
-        }
-        for of in own.values_mut() {
-            of.sort_by_key(|q| (q.0, q.1));
+            let of = own.entry((q.turn.pid, whom(facts, q))).or_default();
+            of.push((q.turn.start_ns, q.ready_ns));
         }
         Servers {
             sends,
             reads: reads.collect(),
-            own,
+            own: by_thread(own),
+            facts,
         }
     }
 
-    /// Unread, at work, and what of that the server's thread waited for answers itself, and whose.
-    fn part(&self, q: &Question<'_>) -> Option<(i64, i64, Option<(i64, &'f TurnRow)>)> {
+    /// Unread, and at work.
+    fn part(&self, q: &Question<'_>) -> Option<(i64, i64)> {
         let of = self.sends.get(&(q.turn.there?, q.turn.socket))?;
         let (came, read) = *self.reads.get(&q.turn.skb_id?)?;
-        let (sent, pid) = *of.get(of.partition_point(|s| s.0 < came))?;
-        let in_order = q.turn.start_ns <= came && read <= sent.max(came) && sent <= q.ready_ns;
-        let own = self.own.get(&pid).and_then(|of| {
-            let from = of.partition_point(|o| o.0 < read);
-            let within = of.get(from..)?.iter().take(OF_ONE).take_while(|o| o.0 < sent);
-            let ns = |o: &&(i64, i64, &TurnRow)| o.1.min(sent).saturating_sub(o.0);
-            let longest = within.clone().max_by_key(ns)?.2;
-            Some((within.map(|o| ns(&o)).fold(0, i64::saturating_add), longest))
-        });
-        in_order.then(|| (read.saturating_sub(came), sent.saturating_sub(read), own))
+        let sent = *of.get(of.partition_point(|s| *s < came))?;
+        let in_order = q.turn.start_ns <= came && read <= sent && sent <= q.ready_ns;
+        in_order.then(|| (read.saturating_sub(came), sent.saturating_sub(read)))
     }
 
-    fn parts(&self, facts: &Facts, of: &[Question<'_>]) -> Option<AtServer> {
+    fn parts(&self, of: &[Question<'_>]) -> Option<AtServer> {
         let parts: Vec<_> = of.iter().filter_map(|q| self.part(q)).collect();
         // Of most of them, or nothing is said of all.
-        if parts.is_empty() || parts.len().saturating_mul(2) < of.len() {
-            return None;
-        }
-        let work = parts.iter().map(|p| p.1).fold(0, i64::saturating_add);
-        let own = parts.iter().filter_map(|p| p.2);
-        let waited = own.clone().map(|o| o.0).fold(0, i64::saturating_add);
-        let longest = own
-            .max_by_key(|o| o.0)
-            .filter(|_| waited as f64 >= MOSTLY * work as f64);
-        let place = |t: &TurnRow| {
-            let socket = |n: u32| facts.udp_sockets.get(n as usize);
-            let there = t.there.and_then(socket);
-            let at = there.map(|s| s.local.clone()).filter(|l| !l.is_empty());
-            let at = at.or_else(|| socket(t.socket).map(|s| s.remote.clone()).filter(|r| !r.is_empty()));
-            at.or_else(|| there.map(holder)).unwrap_or_default()
-        };
-        Some(AtServer {
+        let known = !parts.is_empty() && parts.len().saturating_mul(2) >= of.len();
+        known.then(|| AtServer {
             unread: Distribution::of(parts.iter().map(|p| p.0).collect(), 0),
             work: Distribution::of(parts.iter().map(|p| p.1).collect(), 0),
-            waited_for: longest.map(|(_, t)| place(t)).unwrap_or_default(),
         })
+    }
+
+    /// Whom those who were asked asked themselves, most of the time.
+    fn waited_for(&self, of: &[Question<'_>]) -> String {
+        let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut whole = 0i64;
+        for q in of {
+            whole = whole.saturating_add(q.response_ns());
+            let there = q.turn.there.and_then(|n| self.facts.udp_sockets.get(n as usize));
+            for (to, spans) in there.and_then(|s| self.own.get(&s.pid)).into_iter().flatten() {
+                let sum = sums.entry(to).or_default();
+                *sum = sum.saturating_add(spans.within(q.turn.start_ns, q.ready_ns));
+            }
+        }
+        let most = sums.into_iter().max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
+        most.filter(|(_, ns)| *ns as f64 >= MOSTLY * whole as f64)
+            .map_or_else(String::new, |(to, _)| to.to_owned())
     }
 }
 
@@ -331,7 +349,8 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
                 holder,
                 slow: of.iter().filter(|q| q.response_ns() >= slow).count() as u64,
                 response,
-                server: servers.parts(facts, &of),
+                server: servers.parts(&of),
+                waited_for: servers.waited_for(&of),
                 chains: most_calls(&chains(&of, &calls)),
                 first_ns: of.iter().map(|q| q.turn.start_ns).min().unwrap_or(0),
             }

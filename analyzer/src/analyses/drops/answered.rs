@@ -80,6 +80,7 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
             let vain = t.end != TurnEnd::Answered && t.awaited != Awaited::No;
             vain && t.pid == pid && (t.start_ns..=t.end_ns).contains(&r.time_ns)
         }),
+        Some((Carries::Sent, _)) => false,
         Some((Carries::Data | Carries::Syn | Carries::Received | Carries::TooBig, _)) => true,
         None => false,
     };

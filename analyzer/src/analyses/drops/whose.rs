@@ -107,6 +107,7 @@ pub fn owner(facts: &Facts, row: &DropRow) -> Option<String> {
         Carries::Syn => "SYN",
         Carries::Datagram => "UDP packet",
         Carries::Received => return Some(format!("for the socket {whose}")),
+        Carries::Sent => "packet",
         Carries::TooBig => "ICMP message that a tunnel made of TCP data",
     };
     Some(format!("{what} {of}{whose}"))

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::name::Name;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::{RxRow, Stage};
-use crate::reconstruct::thread::{IDLE, STOPPED, TRACED, UNRECORDED};
+use crate::reconstruct::thread::{IDLE, STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Kept of a stage at most: those with most time.
 pub const BLAMED: usize = 20;
@@ -163,6 +163,9 @@ fn meaning(call: &str) -> &'static str {
         "futex" => "readable, but the reader slept in futex: it waited for another thread",
         STOPPED => "readable, but the reader was stopped by a signal (SIGSTOP)",
         TRACED => "readable, but the reader was stopped by its tracer (a debugger, strace)",
+        UNINTERRUPTIBLE => {
+            "readable, but the reader was in uninterruptible sleep (state D): a disk, most likely, a page, or a lock inside the kernel"
+        }
         UNRECORDED => {
             "readable, but the reader slept in no recorded system call: it waited for something else (a lock, a page, a disk)"
         }

@@ -20,12 +20,14 @@ use crate::stat::Distribution;
 
 mod blamed;
 mod holes;
+mod readers;
 mod small_reads;
 #[cfg(test)]
 mod tests;
 
 pub use blamed::{BLAMED, Blamed};
 pub use holes::Holes;
+pub use readers::Reader;
 pub use small_reads::SmallReads;
 
 /// Groups of events of which any one does: that a packet arrived, that TCP had it, that it was read.
@@ -89,6 +91,8 @@ pub struct Receive {
     pub by_dev: BTreeMap<String, Distribution>,
     /// Totals of read units per reading task.
     pub by_task: BTreeMap<String, Distribution>,
+    /// Who had most of the time.
+    pub reader: Option<Reader>,
     /// What had the CPU while units waited for it, and the system call their reader slept in, by stage in the order of the path, most time first.
     pub blamed: Vec<Blamed>,
     /// The units with the largest total, worst first.
@@ -134,6 +138,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         rcvq: units.times("rcvq", rcvq, |r| r.rcvq_ns),
         by_dev: totals(units, |p| p.dev),
         by_task: totals(units, |p| p.task),
+        reader: readers::reader(facts, units.rows()),
         blamed,
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),

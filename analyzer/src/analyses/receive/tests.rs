@@ -263,6 +263,32 @@ fn the_call_in_which_the_reader_slept_is_named() {
 }
 
 /// Packets of so many bytes that wait so long, and reads of so many bytes.
+/// The thread and the end with half of the time or more; of a server with many threads its end alone.
+#[test]
+fn who_had_most_of_the_time_is_named() {
+    let of = |pids: [i32; 4], sports: [u16; 4]| {
+        let mut f = Facts::empty();
+        for (n, (pid, sport)) in pids.into_iter().zip(sports).enumerate() {
+            let mut c = crate::testing::tcp::connection(n as u32);
+            c.sport = sport;
+            f.connections.push(c);
+            let mut r = unit(n as u32, RxEnd::Read, &[(Stage::Protocol, 100)], 0, Certain);
+            (r.connection, r.pid) = (Some(ConnectionId(n as u32)), pid);
+            f.rx.push(r);
+        }
+        let Outcome::Findings(found) = answer(&f) else { panic!() };
+        found.reader.map(|r| (r.task, r.at, r.share))
+    };
+    let end = "10.0.0.1:80".to_owned();
+    assert_eq!(of([7, 7, 7, 9], [80; 4]), Some(("curl/7".into(), end.clone(), 0.75)));
+    assert_eq!(of([1, 2, 3, 4], [80, 80, 80, 81]), Some((String::new(), end, 0.75)));
+    assert_eq!(
+        of([7, 7, 7, 9], [1, 2, 3, 4]),
+        Some(("curl/7".into(), String::new(), 0.75))
+    );
+    assert_eq!(of([1, 2, 3, 4], [1, 2, 3, 4]), None);
+}
+
 fn read_by(packet: u32, waits: i64, calls: u64, bytes: u64) -> Facts {
     let mut f = Facts::empty();
     f.connections = vec![crate::testing::tcp::connection(0)];

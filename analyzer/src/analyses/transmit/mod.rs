@@ -23,6 +23,7 @@ use crate::stat::Distribution;
 
 mod acks;
 mod backoff;
+mod blocked;
 mod classes;
 mod initial;
 mod marked;
@@ -39,6 +40,7 @@ mod unscaled;
 
 pub use acks::LateAcks;
 pub use backoff::Backoff;
+pub use blocked::Blocked;
 pub use classes::{Class, Starved};
 pub use initial::{Initial, Rounds};
 pub use marked::Marked;
@@ -93,6 +95,8 @@ pub struct Transmit {
     pub queues: Vec<DeviceQueue>,
     /// The connection whose ACKs waited longest behind other packets in a queue of this host, while its data did not.
     pub late_acks: Option<LateAcks>,
+    /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
+    pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
     pub tiny: Option<Tiny>,
     /// Device to ACK by remote address, of solid segments never sent again.
@@ -147,6 +151,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         dropped: counts.dropped,
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
+        blocked: blocked::blocked(facts),
         tiny: tiny::tiny(facts),
         late_acks: acks::late(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),

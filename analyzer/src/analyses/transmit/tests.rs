@@ -1,4 +1,5 @@
 mod acks;
+mod blocked;
 mod by_hand;
 mod classes;
 mod named;

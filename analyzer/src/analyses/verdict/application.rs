@@ -1,5 +1,6 @@
 //! The verdict's line on requests and answers: the network or the application?
 
+use super::always::always;
 use super::incomplete::{in_parts, silence, slow_parts, unanswered};
 use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
@@ -14,6 +15,8 @@ use crate::stat::Distribution;
 /// Share of the slowest requests' time that makes it this one's.
 const MOSTLY: f64 = 0.5;
 
+/// Longest answer of a recording in which answers are told last, ns.
+const SMALL_NS: i64 = 10_000_000;
 /// Share of the slowest requests' time from which what others did is said too.
 const OTHERS: f64 = 0.1;
 
@@ -145,7 +148,11 @@ pub(super) fn doing(
         None => (most.words(), String::new()),
     };
     let waited = waited.filter(|w| most.state == "asleep_in" || w.kind == "others");
-    let waited = waited.map(waited_for).unwrap_or_default();
+    let (waited, at_work) = match waited.map(|w| (waited_for(w), w.kind == "others")) {
+        Some((said, true)) => (String::new(), said),
+        Some((said, false)) => (said, String::new()),
+        None => Default::default(),
+    };
     // Those that waited for the one that is named first.
     let others = parts.get(1).filter(|p| p.share >= OTHERS);
     let others = others.map_or_else(String::new, |p| {
@@ -156,7 +163,7 @@ pub(super) fn doing(
         }
     });
     format!(
-        "{who} {did} {:.0} % of it{waited}{}{behind}{others}",
+        "{who} {did} {:.0} % of it{waited}{}{behind}{others}{at_work}",
         most.share * 100.0,
         most.woken()
     )
@@ -257,6 +264,13 @@ pub(super) fn headline(a: &Application) -> String {
     said.join("; ")
 }
 
+/// All answers came soon: that some took many times the median is said behind what took long.
+pub(super) fn small(a: &Application) -> bool {
+    let longest = a.awaited.as_ref().and_then(|c| c.whole.max_ns.max(c.response.max_ns));
+    let said = unanswered(a).is_some() || silence(a).is_some();
+    !said && longest.is_some_and(|ns| ns < SMALL_NS)
+}
+
 fn of_answers(a: &Application) -> String {
     if let Some(said) = most_of_it(a) {
         return said;
@@ -327,7 +341,11 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
             share(c.slowest_peer_ns),
             duration(way / c.slowest.max(1) as i64),
         );
-        return (tone_of(&c.response, s.is_some_and(no_cpu)), sentence);
+        let tone = match always(a) {
+            Some(_) => Tone::Notice,
+            None => tone_of(&c.response, s.is_some_and(no_cpu)),
+        };
+        return (tone, sentence);
     }
     let held = held_before(c, way).map(|stage| format!(", most of it held in this host before the device ({stage})"));
     let place = held.unwrap_or_else(|| place_words(c.slowest_place.as_ref()));

@@ -203,6 +203,7 @@ fn whose(g: &Group) -> Option<String> {
             "syn" if of => "SYNs of ",
             "syn" => "SYNs ",
             "datagram" => "UDP packets ",
+            "sent" => "packets ",
             _ => "for the socket ",
         };
         let share = match l.came {

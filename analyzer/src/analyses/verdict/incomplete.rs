@@ -36,7 +36,16 @@ pub(super) fn slow_parts(a: &Application) -> bool {
 pub(super) fn unanswered(a: &Application) -> Option<String> {
     let usual = a.awaited.as_ref().and_then(|c| c.response.p50_ns).unwrap_or(0);
     let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
-    let all: Vec<&Unanswered> = a.unanswered.iter().filter(|u| u.waited_ns >= least).collect();
+    // One that is under way at the end may take as long as others of its server did.
+    let longest = |u: &Unanswered| {
+        let to = u.label.rsplit(" > ").next()?;
+        a.servers.iter().find(|s| s.server == to)?.response.max_ns
+    };
+    let late = |u: &&Unanswered| {
+        let open = u.until == "recording";
+        u.waited_ns >= least && (!open || longest(u).is_none_or(|max| u.waited_ns >= max.saturating_add(max / 2)))
+    };
+    let all: Vec<&Unanswered> = a.unanswered.iter().filter(late).collect();
     let first = all.first()?;
     let again = match first.retransmits {
         0 => String::new(),

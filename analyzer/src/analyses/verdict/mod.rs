@@ -17,6 +17,7 @@ use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 use crate::ingest::CaptureInfo;
 
+mod always;
 mod application;
 mod counted;
 mod datagrams;
@@ -68,7 +69,7 @@ pub struct Line {
     pub sentence: String,
     /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`.
     pub headline: String,
-    /// Said there after the others of its tone: nobody waited for it.
+    /// said there after the others of its tone: nobody waited for it, or not for long.
     #[serde(skip)]
     pub minor: bool,
     /// The headline begins with a cause that has a name: it stands before others of its tone.
@@ -221,6 +222,7 @@ pub fn answer(
         },
         with_the_paths(
             Line {
+                minor: application.findings().is_some_and(application::small),
                 names_cause: application.findings().is_some_and(|a| !turns::causes(a).is_empty()),
                 ..in_words(
                     line(

@@ -2,10 +2,34 @@
 
 use super::sent::size;
 use super::sentences::{counted, duration, or_dash, rate};
-use crate::analyses::transmit::{Class, DeviceQueue, Sender, Transmit};
+use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
 
 /// Classes of a queue said one by one.
 const CLASSES: usize = 4;
+
+/// A receiver for which others wait.
+fn blocked(b: &Blocked) -> String {
+    let slept = match b.times {
+        1 => format!("for {}", duration(b.longest_ns)),
+        n => format!(
+            "{n} times, {} in all, {} the longest,",
+            duration(b.sum_ns),
+            duration(b.longest_ns)
+        ),
+    };
+    let window = if b.window {
+        ", whose peer's receive window was full"
+    } else {
+        ""
+    };
+    format!(
+        "{} slept {slept} in sends on {}{window}, first at {:.3} s, and sent nothing meanwhile on {} others that it serves",
+        b.task,
+        b.label,
+        b.first_ns as f64 / 1e9,
+        b.others
+    )
+}
 
 /// `65535` as `65,535`.
 fn grouped(n: u32) -> String {
@@ -257,7 +281,8 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);
     let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
     let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
-    let of_queues = starved(t).into_iter().chain(late_acks(t));
+    let of_queues = t.blocked.as_ref().map(blocked).into_iter();
+    let of_queues = of_queues.chain(starved(t)).chain(late_acks(t));
     of_queues
         .chain(of_window)
         .chain(of_idle)

@@ -14,11 +14,14 @@ const MANY: u64 = 3;
 const MANY_NS: i64 = 10_000_000;
 const LONG_NS: i64 = 50_000_000;
 
+/// How the name of a call begins that is an answer.
+const ANSWER: &str = "answer ";
+
 /// A place to which questions went.
 fn place(q: &Questions) -> String {
     match (q.to.as_str(), q.holder.as_str()) {
         ("", "") => "an address that is not recorded".into(),
-        ("", holder) => format!("a socket of {holder}, whose address is not recorded"),
+        ("", holder) => format!("a socket of {holder} (its address is not recorded)"),
         (to, _) => super::datagrams::address(to),
     }
 }
@@ -33,12 +36,8 @@ fn at_server(q: &Questions) -> Option<String> {
     let half = |of: &Distribution| of.p50_ns.unwrap_or(0).saturating_mul(2) >= q.response.p50_ns.unwrap_or(0);
     let who = if q.holder.is_empty() { "the server" } else { &q.holder };
     if half(&s.work) {
-        let waited = match s.waited_for.as_str() {
-            "" => String::new(),
-            to => format!(", which itself waited for the answer by UDP of {to}"),
-        };
         return Some(format!(
-            "of that {} between the read and the answer of {who}{waited}",
+            "of that {} between the read and the answer of {who}",
             p50(&s.work)
         ));
     }
@@ -59,7 +58,12 @@ fn within(q: &Questions, s: &AtServer) -> bool {
 fn matters(c: &Chains) -> bool {
     let took = c.took.p50_ns.unwrap_or(0);
     let many = c.questions >= MANY && took >= MANY_NS;
-    c.calls >= CALLS && (many || took >= LONG_NS) && c.took.sum_ns >= c.call.sum_ns
+    // A request's time has that of the questions in it.
+    let most = match c.then.starts_with(ANSWER) {
+        true => c.took.sum_ns.saturating_mul(2) >= c.call.sum_ns,
+        false => c.took.sum_ns >= c.call.sum_ns,
+    };
+    c.calls >= CALLS && (many || took >= LONG_NS) && most
 }
 
 fn chain(q: &Questions) -> Option<String> {
@@ -73,14 +77,17 @@ fn chain(q: &Questions) -> Option<String> {
         1 => String::new(),
         _ => format!(", {} each", p50(&q.response)),
     };
-    let (kind, to) = c.then.split_once(" to ").unwrap_or((&c.then, ""));
+    let (kind, to) = c.then.split_once(' ').unwrap_or((&c.then, ""));
+    let of_it = match c.then.starts_with(ANSWER) {
+        true => format!("of {} from the request to that answer", p50(&c.call)),
+        false => format!("the {kind} itself {}", p50(&c.call)),
+    };
     Some(format!(
-        "before {} to {to}, {} asked {} by UDP{asked}: that took {} together{each}, the {kind} itself {}",
+        "before {} {to}, {} asked {} by UDP{asked}: that took {} together{each}, {of_it}",
         counted(c.calls, kind, &format!("{kind}s")),
         q.task,
         place(q),
         p50(&c.took),
-        p50(&c.call)
     ))
 }
 
@@ -112,9 +119,16 @@ fn slow(q: &Questions) -> Option<String> {
 
 /// What is worth a look, one of each kind.
 pub(super) fn late(d: &Datagrams) -> Vec<String> {
-    let with_server = |q: &Questions, said: String| match at_server(q) {
-        Some(at) => format!("{said}; {at}"),
-        None => said,
+    let with_server = |q: &Questions, said: String| {
+        let asked = (!q.waited_for.is_empty()).then(|| {
+            let who = if q.holder.is_empty() { "the server" } else { &q.holder };
+            format!(
+                "meanwhile {who} itself waited for the answer by UDP of {}",
+                q.waited_for
+            )
+        });
+        let more = [at_server(q), asked].into_iter().flatten();
+        more.fold(said, |said, more| format!("{said}; {more}"))
     };
     let chained = d.answered.iter().filter(|q| q.chains.as_ref().is_some_and(matters));
     let chained = chained.max_by_key(|q| q.chains.as_ref().map(|c| c.took.sum_ns));

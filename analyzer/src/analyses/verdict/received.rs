@@ -191,13 +191,27 @@ pub(super) fn headline(r: &Receive) -> String {
     }
 }
 
+/// `, 96 % of it those of redis-server/1043 at 10.60.0.30:6379`
+fn reader(r: &Receive) -> String {
+    let Some(of) = r.reader.as_ref() else {
+        return String::new();
+    };
+    let who = match (of.task.as_str(), of.at.as_str()) {
+        ("", at) => format!("at {at}"),
+        (task, "") => task.to_owned(),
+        (task, at) => format!("{task} at {at}"),
+    };
+    format!(" ({who} in {:.0} % of all that time)", of.share * 100.0)
+}
+
 fn top_of(r: &Receive) -> String {
     let sure = speak(&r.total);
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
         (1.., Some((stage, share))) if slow(r) => format!(
-            "received packets took up to {} to their reader, {:.0} % of all that time: {}",
+            "received packets took up to {} to their reader{}, {:.0} % of all that time: {}",
             or_dash(total.max_ns),
+            reader(r),
             share * 100.0,
             meaning(r, stage)
         ),
@@ -257,6 +271,10 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         format!("; {:.0} % of that time: {}", share * 100.0, meaning(r, s))
     });
     let weak = less_certain(&r.total, sure);
+    let whose = match reader(r) {
+        of if of.is_empty() || !slow(r) => String::new(),
+        of => format!(";{}", of.trim_matches([')']).replacen('(', "", 1)),
+    };
     let lacks = match r.lacks.is_empty() {
         true => String::new(),
         false => format!("; not all of them are here, because {}", r.lacks.join("; ")),
@@ -264,7 +282,7 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     // Where most of the time is in no stage, the question is not answered.
     let in_none = total.sum_ns > 0 && pick(&r.unattributed, sure).sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
     let sentence = format!(
-        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}){top}{weak}{waits}{lacks}.",
+        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}{whose}){top}{weak}{waits}{lacks}.",
         or_dash(total.p50_ns),
         or_dash(total.p99_ns),
         or_dash(total.max_ns),

@@ -1,4 +1,5 @@
 mod absent;
+mod always;
 mod drops;
 mod paths;
 mod requests;
@@ -74,6 +75,7 @@ fn stage(name: &'static str, values: &[i64], share: f64) -> StageTimes {
 }
 fn receive(rcvq: i64) -> Receive {
     Receive {
+        reader: None,
         read: 2,
         protocol_only: 1,
         excluded: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! What the line on requests and answers says of servers and threads one by one: where most of the time over the median is, who waited
 //! behind whom, and what those that ask did themselves.
 
+use super::always::{all_at_once, all_late, standstills};
 use super::application::{doing, place_words, tone_of};
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
@@ -86,7 +87,7 @@ pub(super) fn no_network(waited: Option<&Waited>) -> &'static str {
 }
 
 /// Those with enough answers.
-fn busy(a: &Application) -> Vec<&Server> {
+pub(super) fn busy(a: &Application) -> Vec<&Server> {
     a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS).collect()
 }
 
@@ -114,7 +115,7 @@ fn larger(a: &Application) -> Option<(&Server, &Slow)> {
 }
 
 /// `99.9 % of it in the server: ...`
-fn place(s: &Slow) -> String {
+pub(super) fn place(s: &Slow) -> String {
     let share = s.share * 100.0;
     match s.at {
         "server" => {
@@ -140,6 +141,9 @@ fn share_of(ns: i64, s: &Slow) -> f64 {
 
 /// `55 of 223 answers of 10.9.2.2:7316 took p50 90.45 ms, ...; 4 others ...`
 pub(super) fn most_of_it(a: &Application) -> Option<String> {
+    if let Some(all) = all_late(a) {
+        return Some(all);
+    }
     let (s, first) = larger(a)?;
     let others = s.slow.iter().skip(1);
     let others = others.filter(|o| o.at != "unknown" && share(o.over_ns, s.over_ns) >= OTHERS);
@@ -154,15 +158,18 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         true => format!(" (all of them p50 {})", or_dash(s.response.p50_ns)),
         false => String::new(),
     };
+    let p50 = if first.n == 1 { "" } else { "p50 " };
     Some(format!(
-        "{} of {} answers of {} took p50 {}{all}{}, {}{}",
+        "{} of {} answers of {} took {p50}{}{all}{}, {}{}{}{}",
         first.n,
         s.response.n,
         s.server,
         duration(first.p50_ns),
         when(first),
         place(first),
-        others.concat()
+        others.concat(),
+        standstills(s),
+        all_at_once(s, first),
     ))
 }
 
@@ -374,7 +381,7 @@ pub(super) fn waited_for(w: &Waited) -> String {
     match (w.kind, &w.there) {
         ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),
-        ("others", _) => format!(", at work on {}", w.of),
+        ("others", _) => format!("; while these lay unread it was at work on {}", w.of),
         ("datagrams", _) if w.of.is_empty() => ", waiting for answers by UDP".to_owned(),
         ("datagrams", _) => format!(", waiting for the answer by UDP of {}", w.of),
         (_, None) => format!(", waiting for the answer of {}", w.of),

@@ -181,6 +181,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("SKB_CSUM", "", Some(false), CHECKSUM),
     rule("IP_OUTNOROUTES", "", Some(false), "no route to where it should go"),
     rule("IP_INNOROUTES", "", Some(false), "no route to where it should go"),
+    rule(
+        "NEIGH_CREATEFAIL",
+        "",
+        Some(false),
+        "no neighbour entry could be made: the neighbour table is full, gc_thresh3 (or no memory)",
+    ),
     rule("NEIGH_*", "", Some(false), "neighbour not resolved"),
     rule("NETFILTER_DROP", "", Some(false), "a netfilter rule dropped it"),
     rule("SOCKET_FILTER", "", Some(false), "a socket filter dropped it"),

@@ -27,6 +27,7 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("IP_OUTNOROUTES", "__ip_queue_xmit", 0, false, Some(false)),
     ("IP_OUTNOROUTES", "a_place", 0, false, Some(false)),
     ("NEIGH_FAILED", "a_place", 0, false, Some(false)),
+    ("NEIGH_CREATEFAIL", "ip_finish_output2", 0x0800, false, Some(false)),
     ("QDISC_DROP", "__dev_queue_xmit", 0x0800, true, Some(false)),
     ("QDISC_OVERLIMIT", "__dev_queue_xmit", 0x0800, true, Some(false)),
     ("FQ_FLOW_LIMIT", "__dev_queue_xmit", 0x0800, true, Some(false)),
@@ -227,6 +228,30 @@ fn a_qdisc_drop_without_a_life_takes_the_queued_device() {
         Some(false),
     );
     assert_eq!(got, &expect);
+}
+
+/// Without a neighbour entry a packet is dropped in its send call, before any event saw it: its task is the call's.
+#[test]
+fn a_packet_dropped_in_its_send_call_has_the_calls_task() {
+    use crate::reconstruct::whose::Carries;
+    let owner = |ctx: Ctx, name: &str| {
+        let of = |reason: u64| {
+            let mut s = script("6.18.44");
+            let v = [
+                ("skbaddr", N(A)),
+                ("location", N(XMIT + 0x10)),
+                ("protocol", N(0x0800)),
+                ("reason", N(reason)),
+            ];
+            s.ev(T, 0, ctx, "skb:kfree_skb", &v);
+            s.facts()
+        };
+        let found = (2..120).map(of).find(|f| shown(f)[0].0 == name).unwrap();
+        found.drops[0].owner.map(|o| (o.carries, o.pid))
+    };
+    assert_eq!(owner(Ctx::Task(7), "NEIGH_CREATEFAIL"), Some((Carries::Sent, 7)));
+    assert_eq!(owner(Ctx::Soft(7), "NEIGH_CREATEFAIL"), None);
+    assert_eq!(owner(Ctx::Task(7), "NETFILTER_DROP"), None);
 }
 
 /// Protocol 0 at the address of a packet's life: another skb; it neither ends the life nor takes its device.

@@ -114,6 +114,7 @@ impl Freed {
             hops: &known.identity.hops,
         });
         let again = too_big::Again::of(known.retransmits);
+        let tasks: FxHashMap<i32, Name> = known.tx.iter().map(|t| (t.pid, t.task)).collect();
         for (at, row) in self.rows.iter_mut().enumerate() {
             if row.expected == Some(true) {
                 continue;
@@ -128,7 +129,10 @@ impl Freed {
                     confidence: Confidence::Strong,
                 })
             };
-            row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for);
+            row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for).or(row.owner);
+            if let Some(owner) = row.owner.as_mut().filter(|o| o.carries == Carries::Sent) {
+                owner.task = tasks.get(&owner.pid).copied().unwrap_or(owner.task);
+            }
             if let Some(owner) = row
                 .owner
                 .filter(|o| o.carries == Carries::TooBig && row.expected == Some(false))
@@ -192,6 +196,18 @@ pub fn walk<'f>(
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
 }
 
+/// A packet that no event saw before and that has no neighbour was dropped in the call that sent it: its task.
+fn sender(e: &Event<'_>, reason: Option<&str>, skb_id: Option<SkbId>) -> Option<Owner> {
+    let unseen = skb_id.is_none() && reason.is_some_and(|r| r.starts_with("NEIGH_"));
+    (unseen && e.in_task() && e.pid > 0).then(|| Owner {
+        connection: None,
+        carries: Carries::Sent,
+        task: Name::default(),
+        pid: e.pid,
+        confidence: Confidence::Strong,
+    })
+}
+
 impl Drops<'_> {
     fn freed(&mut self, e: &Event<'_>, p: &KfreeSkb<'_>) {
         let skb_id = self.identity.of(e.index);
@@ -207,6 +223,7 @@ impl Drops<'_> {
             };
             self.names.entry(n).or_insert_with(name).as_str()
         });
+        let owner = sender(e, reason, skb_id);
         let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
         let dev = match location {
@@ -266,7 +283,7 @@ impl Drops<'_> {
             background: false,
             why,
             confidence,
-            owner: None,
+            owner,
             icmp: made.map(|m| m.says),
         });
     }

@@ -5,6 +5,7 @@
 //!                sched_switch prev (asleep) ... sched_waking ── sys_exit_X        the same: only its end was recorded
 //! sys_exit_X  ── sched_switch prev (asleep) ... sched_waking ── sys_enter_Y       asleep in no recorded call
 //!                sched_switch prev (T or t) ... sched_waking                      stopped, or traced, whatever the call
+//! sys_exit_X  ── sched_switch prev (D) ... sched_waking ── sys_enter_Y            uninterruptible, in no recorded call
 //! ```
 //! A thread that leaves its CPU in TASK_STOPPED or TASK_TRACED does not sleep of its own: a signal or a debugger holds it.
 //! A sleep that another thread ended, in plain task context (a lock let go, a byte in a pipe, SIGCONT), keeps who did; a timer,
@@ -18,10 +19,14 @@ const NONE: u16 = 0;
 const PENDING: u16 = u16::MAX;
 /// Not calls: prev_state had the bit of `__TASK_STOPPED`, or of `__TASK_TRACED`.
 const HELD: [(u16, i64, &str); 2] = [(u16::MAX - 1, 4, STOPPED), (u16::MAX - 2, 8, TRACED)];
+/// Likewise of TASK_UNINTERRUPTIBLE, where it is in no recorded call.
+const DEEP: (u16, i64, &str) = (u16::MAX - 3, 2, UNINTERRUPTIBLE);
 /// Name of [`NONE`] in tables: a call that was not recorded (futex), or a page fault.
 pub const UNRECORDED: &str = "unrecorded";
 /// In tables, instead of a call: stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU) until SIGCONT.
 pub const STOPPED: &str = "stopped";
+/// In tables, instead of a call: asleep in state D in a call that was not recorded (fsync), a page fault, or a lock inside the kernel.
+pub const UNINTERRUPTIBLE: &str = "uninterruptible";
 /// In tables, instead of a call: stopped for its tracer (a debugger, strace).
 pub const TRACED: &str = "traced";
 
@@ -58,7 +63,7 @@ struct Of {
 /// An answer: the longest time asleep in one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Slept {
-    /// The system call; [`UNRECORDED`], [`STOPPED`], [`TRACED`] as they say.
+    /// The system call; [`UNRECORDED`], [`UNINTERRUPTIBLE`], [`STOPPED`], [`TRACED`] as they say.
     pub call: Name,
     /// ns in it.
     pub ns: i64,
@@ -85,8 +90,7 @@ impl Calls {
             self.names.push(name);
             self.names.len() - 1
         });
-        let first = HELD.iter().map(|h| h.0).min().unwrap_or(PENDING);
-        u16::try_from(at).ok().filter(|n| *n < first).unwrap_or(PENDING)
+        u16::try_from(at).ok().filter(|n| *n < DEEP.0).unwrap_or(PENDING)
     }
     /// Whether any is recorded.
     pub fn recorded(&self) -> bool {
@@ -97,7 +101,7 @@ impl Calls {
         self.era = self.era.wrapping_add(1);
     }
     fn name(&self, number: u16) -> Option<Name> {
-        let held = HELD.iter().find(|h| h.0 == number);
+        let held = HELD.iter().chain([&DEEP]).find(|h| h.0 == number);
         held.map(|h| Name::new(h.2.as_bytes()))
             .or_else(|| self.names.get(usize::from(number)).copied())
     }
@@ -131,7 +135,11 @@ impl Sleeps {
         if self.at.is_some_and(|a| a.1 != calls.era) {
             (self.at, self.pending) = (None, self.marks.len());
         }
-        self.marks.push((ts, self.now(calls)));
+        let call = match self.now(calls) {
+            NONE if prev_state & DEEP.1 != 0 => DEEP.0,
+            call => call,
+        };
+        self.marks.push((ts, call));
     }
     /// Another thread wakes it.
     pub fn woken(&mut self, ts: i64, by: i32) {

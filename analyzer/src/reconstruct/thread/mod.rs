@@ -28,6 +28,6 @@ mod timeline;
 mod unseen;
 mod waits;
 
-pub use calls::{STOPPED, Slept, TRACED, UNRECORDED};
+pub use calls::{STOPPED, Slept, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 pub use states::{IDLE, Threads};
 pub use timeline::Split;

@@ -50,6 +50,8 @@ pub enum Carries {
     Datagram,
     /// Not known: only the socket that it was for.
     Received,
+    /// Not known: only the task in whose call it was dropped.
+    Sent,
     /// The ICMP message that a tunnel made of a TCP segment too large for it, on its way back (`turned`).
     TooBig,
 }
@@ -62,6 +64,7 @@ impl Carries {
             Carries::Syn => "syn",
             Carries::Datagram => "datagram",
             Carries::Received => "received",
+            Carries::Sent => "sent",
             Carries::TooBig => "too_big",
         }
     }

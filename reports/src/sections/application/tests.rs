@@ -117,6 +117,8 @@ fn servers_and_threads_have_tables() {
     };
     answers.application = Outcome::Findings(Application {
         servers: vec![Server {
+            whole: None,
+            stood: vec![],
             server: "10.9.2.2:7316".into(),
             connections: 2,
             threads: 2,

@@ -134,7 +134,7 @@ fn answered(input: &Input<'_>, of: &[Questions]) -> Table {
             Cell::known(q.response.max_ns, Cell::Ns),
             Cell::known(server.and_then(|s| s.unread.p50_ns), Cell::Ns),
             Cell::known(server.and_then(|s| s.work.p50_ns), Cell::Ns),
-            name_cell(server.map_or("", |s| s.waited_for.as_str())),
+            name_cell(&q.waited_for),
             Cell::known(chains.map(|c| c.questions), Cell::Count),
             Cell::known(chains.and_then(|c| c.took.p50_ns), Cell::Ns),
             name_cell(chains.map_or("", |c| c.then.as_str())),

@@ -160,6 +160,8 @@ fn what_is_answered_in_the_end_is_no_silence() {
     });
     // It is in the recording, which tells itself.
     none(|f| f.connections[0].peer = Some(ConnectionId(1)));
+    // Another socket of the recording has its address.
+    none(|f| f.connections[1].saddr = f.connections[0].daddr);
     // Nothing was sent twice: a last ACK has no answer.
     none(|f| f.retransmits.truncate(1));
     // The end came soon after.

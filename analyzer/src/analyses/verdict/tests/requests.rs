@@ -271,6 +271,30 @@ fn a_request_without_an_answer_is_told() {
     assert!(!s.contains("no answer"), "{s}");
 }
 
+/// Under way when the recording ended: others of its server took as long.
+#[test]
+fn a_request_that_the_end_cut_is_told_where_it_waited_longer_than_any() {
+    let of = |waited_ns, until| {
+        let mut server = super::turns::server("10.0.0.2:80", vec![150_000; 39], vec![], 0);
+        server.response.max_ns = Some(2_000 * MS);
+        let a = Application {
+            awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
+            unanswered: vec![crate::analyses::application::Unanswered {
+                connection: 1,
+                label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
+                send_ns: 0,
+                waited_ns,
+                until,
+                retransmits: 0,
+            }],
+            servers: vec![server],
+            ..Application::default()
+        };
+        application(&a).1.contains("had no answer")
+    };
+    assert!(!of(2_900 * MS, "recording") && of(3_100 * MS, "recording") && of(2_900 * MS, "closed"));
+}
+
 /// Where the longer way was; what held the request before its device is said in its place.
 #[test]
 fn the_place_of_the_way_is_said() {

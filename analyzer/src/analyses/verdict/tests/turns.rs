@@ -10,7 +10,7 @@ use crate::analyses::verdict::application::{application, headline};
 use crate::analyses::verdict::received;
 use crate::stat::Distribution;
 
-fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64) -> Part {
+pub(super) fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64) -> Part {
     Part {
         state,
         call: call.map(str::to_owned),
@@ -20,7 +20,7 @@ fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64) -> Part {
     }
 }
 
-fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
+pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
     Slow {
         at,
         n,
@@ -41,9 +41,11 @@ fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
     }
 }
 
-fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over_ns: i64) -> Server {
+pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over_ns: i64) -> Server {
     let response = Distribution::of(values, 0);
     Server {
+        whole: None,
+        stood: vec![],
         server: name.into(),
         connections: 1,
         threads: 1,

@@ -76,6 +76,31 @@ fn asleep_between_calls_is_asleep_in_none_that_is_recorded() {
     assert_eq!(of(&s), Some(("read".to_string(), 100)));
 }
 
+/// In state D in no recorded call: fsync, a page, a lock in the kernel. In a recorded call it is that call (a socket's lock is such a sleep).
+#[test]
+fn an_uninterruptible_sleep_outside_recorded_calls_is_told_apart() {
+    let of = |call: &str, state: u64| {
+        let mut s = Script::new("6.18.44", &[]);
+        let switch = |s: &mut Script, t: u64, prev: u64, state: u64, next: u64| {
+            let v = [("prev_pid", N(prev)), ("prev_state", N(state)), ("next_pid", N(next))];
+            s.ev(t, 0, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+        };
+        switch(&mut s, T - 90, 3, 1, 7);
+        s.ev(T - 50, 0, Ctx::Task(7), call, &[]);
+        switch(&mut s, T, 7, state, 3);
+        switch(&mut s, T + 100, 3, 1, 7);
+        let c = s.capture();
+        let t = Trace::read(&c, &Default::default());
+        let found = Threads::read(&t).slept_in(7, T as i64, T as i64 + 500);
+        found.map(|s| s.call.text().into_owned())
+    };
+    let said = |of: Option<String>| of.unwrap();
+    assert_eq!(said(of("syscalls:sys_exit_recvfrom", 2)), "uninterruptible");
+    assert_eq!(said(of("syscalls:sys_exit_recvfrom", 1)), UNRECORDED);
+    assert_eq!(said(of("syscalls:sys_enter_recvfrom", 2)), "recvfrom");
+    assert_eq!(said(of("syscalls:sys_enter_recvfrom", 4)), "stopped");
+}
+
 /// Stopped in the way out of a call, or by its tracer inside one: neither is a sleep of that call; it needs no system calls.
 #[test]
 fn a_stopped_thread_does_not_sleep_in_a_call() {

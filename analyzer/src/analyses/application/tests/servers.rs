@@ -1,0 +1,67 @@
+//! Servers as their clients see them.
+
+use super::{MS, response};
+use crate::analyses::application::{Stood, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::StateRow;
+
+/// Clients on connections of their own ask one server: (client, asks, has its answer), ms.
+fn stood(of: &[(u32, i64, i64)]) -> Vec<Stood> {
+    let mut f = Facts::empty();
+    for n in 0..=8u32 {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = (1000 + n as u16, 80);
+        f.connections.push(c);
+        f.tcp_states.push(StateRow {
+            time_ns: 0,
+            connection: ConnectionId(n),
+            kind: "sock",
+            state: super::SYN_SENT,
+            name: "",
+            cpu: 0,
+        });
+    }
+    for (client, asks, has) in of {
+        let mut r = response(0, 0, 1);
+        r.connection = ConnectionId(*client);
+        (r.send_ns, r.ready_ns, r.read_ns) = (asks * MS, Some(has * MS), has * MS);
+        (r.complete_ns, r.peer) = (Some(has * MS), None);
+        f.responses.push(r);
+    }
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    answer(&f).findings().unwrap().servers[0].stood.clone()
+}
+
+#[test]
+fn a_server_that_answers_nobody_while_three_wait_stands_still() {
+    // Each of three asks each 10 ms and has its answer 1 ms later; from 500 to 800 ms all wait.
+    let mut all: Vec<(u32, i64, i64)> = (0..50)
+        .flat_map(|n| (0..3).map(move |c| (c, n * 10, n * 10 + 1)))
+        .collect();
+    assert_eq!(stood(&all), []);
+    all.extend((0..3).map(|c| (c, 510 + i64::from(c) * 5, 800 + i64::from(c))));
+    let found = stood(&all);
+    // Three wait from 520 on.
+    let expect = Stood {
+        from_ns: 520 * MS,
+        to_ns: 800 * MS,
+        waiting: 3,
+    };
+    assert_eq!(found, [expect]);
+    // Two only.
+    all.pop();
+    assert_eq!(stood(&all), []);
+}
+
+#[test]
+fn a_pause_without_requests_is_none() {
+    let mut all: Vec<(u32, i64, i64)> = (0..50)
+        .flat_map(|n| (0..3).map(move |c| (c, n * 10, n * 10 + 1)))
+        .collect();
+    all.extend((0..3).map(|c| (c, 900, 901)));
+    assert_eq!(stood(&all), []);
+    // An answer to another one meanwhile.
+    let mut all: Vec<(u32, i64, i64)> = (0..3).map(|c| (c, 0, 150)).collect();
+    all.extend((0..20).map(|n| (5, n * 10, n * 10 + 1)));
+    assert_eq!(stood(&all), []);
+}

@@ -1,0 +1,102 @@
+//! What the line on requests and answers says of a server whose answers all take long, and of times in which one answered nobody.
+
+use super::sentences::{counted, duration, or_dash};
+use super::turns::{busy, place};
+use crate::analyses::application::{Application, Part, Server, Slow, Stood};
+use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
+
+/// Share that makes time this one's.
+const MOSTLY: f64 = 0.5;
+/// Standstills said one by one.
+const TIMES: usize = 4;
+
+/// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish.
+fn meant(p: &Part) -> bool {
+    match (p.state, p.call.as_deref()) {
+        ("run_queue" | "wakeup", _) => false,
+        ("asleep_in", Some(UNINTERRUPTIBLE | UNRECORDED | STOPPED | TRACED)) => false,
+        _ => true,
+    }
+}
+
+/// The server whose answers all take long for no reason that may be meant, where that is more time than others' slow ones have.
+pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
+    let held_up = |w: &Slow| match (&w.waited, w.parts.first()) {
+        (_, Some(most)) if !meant(most) => true,
+        (Some(w), _) => match (w.kind, &w.there) {
+            ("answer", Some((_, did))) => !meant(did),
+            ("answer", None) => false,
+            _ => true,
+        },
+        _ => false,
+    };
+    let of = busy(a).into_iter().filter_map(|s| Some((s, s.whole.as_ref()?)));
+    let of = of.filter(|(_, w)| w.at == "server" && held_up(w));
+    let (s, w) = of.max_by_key(|(s, _)| s.response.sum_ns)?;
+    let over = a
+        .servers
+        .iter()
+        .filter(|o| o.server != s.server)
+        .map(|o| o.over_ns)
+        .max();
+    (s.response.sum_ns >= over.unwrap_or(0)).then_some((s, w))
+}
+
+/// `answers of 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`
+pub(super) fn all_late(a: &Application) -> Option<String> {
+    let (s, w) = always(a)?;
+    Some(format!(
+        "answers of {} took p50 {}, max {} (n {}), {}{}{}",
+        s.server,
+        or_dash(s.response.p50_ns),
+        or_dash(s.response.max_ns),
+        s.response.n,
+        place(w),
+        standstills(s),
+        all_at_once(s, w),
+    ))
+}
+
+/// `; it answered nobody 3 times, for 1.065 s to 1.510 s (at 1.209 s, ...), while up to 8 requests waited`
+pub(super) fn standstills(s: &Server) -> String {
+    let stood: Vec<&Stood> = s.stood.iter().collect();
+    let length = |s: &&&Stood| s.to_ns.saturating_sub(s.from_ns);
+    let (Some(least), Some(most)) = (
+        stood.iter().map(|s| length(&s)).min(),
+        stood.iter().map(|s| length(&s)).max(),
+    ) else {
+        return String::new();
+    };
+    let at: Vec<String> = stood
+        .iter()
+        .take(TIMES)
+        .map(|s| format!("{:.3} s", s.from_ns as f64 / 1e9))
+        .collect();
+    let more = if stood.len() > TIMES { ", ..." } else { "" };
+    let waiting = stood.iter().map(|s| s.waiting).max().unwrap_or(0);
+    let how = match stood.len() {
+        1 => format!("for {} at {}", duration(most), at.concat()),
+        n => format!(
+            "{n} times, for {} to {} (at {}{more})",
+            duration(least),
+            duration(most),
+            at.join(", ")
+        ),
+    };
+    format!(
+        "; it answered nobody {how}, while up to {} waited",
+        counted(waiting, "request", "requests")
+    )
+}
+
+/// All programs' threads asleep at once, for no call that is recorded.
+pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
+    let lock = slow
+        .parts
+        .first()
+        .is_some_and(|p| p.state == "asleep_in" && p.call.as_deref() == Some(UNRECORDED) && p.share >= MOSTLY);
+    match !s.stood.is_empty() && lock && slow.task.1 < MOSTLY {
+        true => ": all its threads stood still together, as in a garbage collection or behind one lock (inferred)",
+        false => "",
+    }
+}

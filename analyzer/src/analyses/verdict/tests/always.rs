@@ -1,0 +1,101 @@
+//! Servers all of whose answers take long, and times in which one answers nobody.
+
+use super::requests::{MS, answered, awaited, mostly_fast};
+use super::turns::{part, server, slow};
+use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited};
+use crate::analyses::verdict::Tone;
+use crate::analyses::verdict::application::{application, headline};
+
+/// One with answers of 90 ms, spent so, beside one with answers of 0.1 ms of which a few took 2 ms.
+fn two(spent: Part, waited: Option<Waited>) -> Application {
+    let mut late = server("10.0.0.3:6379", vec![90 * MS; 100], vec![], 0);
+    late.whole = Some(Slow {
+        parts: vec![spent],
+        waited,
+        ..slow("server", 100, 90 * MS)
+    });
+    let mut fast = vec![100_000; 400];
+    fast.extend([2 * MS; 11]);
+    let other = Server {
+        over_ns: 22 * MS,
+        ..server("10.0.0.3:6380", fast, vec![slow("server", 11, 2 * MS)], 8 * MS)
+    };
+    Application {
+        answered: Some(answered(mostly_fast(), "asleep_in", Some("unrecorded"))),
+        awaited: Some(awaited(mostly_fast(), 300 * MS, 60_000, None)),
+        servers: vec![late, other],
+        ..Application::default()
+    }
+}
+
+#[test]
+fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
+    let d = |call: &str| part("asleep_in", Some(call), 9_000 * MS, 0.98);
+    let a = two(d("uninterruptible"), None);
+    let says = "answers of 10.0.0.3:6379 took p50 90.00 ms, max 90.00 ms (n 100), 99.9 % of it in the server: python3/7 in uninterruptible \
+                sleep (state D, in no recorded system call: a disk, most likely) 98 % of it";
+    assert_eq!(headline(&a), says);
+    assert_eq!(application(&a).0, Tone::Notice);
+    // By its own wish, at work, or waiting for something that is not known: that may be meant.
+    for meant in [
+        d("clock_nanosleep"),
+        d("epoll_wait"),
+        part("running", None, 9_000 * MS, 0.98),
+    ] {
+        let head = headline(&two(meant, None));
+        assert!(
+            head.starts_with("11 of 411 answers of 10.0.0.3:6380 took p50 2.00 ms"),
+            "{head}"
+        );
+    }
+    let waited = |kind: &'static str, there: Option<Part>| Waited {
+        kind,
+        of: "10.0.0.9:53".into(),
+        ns: 8_900 * MS,
+        share: 0.99,
+        there: there.map(|p| ("db/9".to_owned(), p)),
+        window: false,
+    };
+    let says = |kind, there| headline(&two(d("poll"), Some(waited(kind, there))));
+    let head = says("datagrams", None);
+    assert!(
+        head.ends_with("asleep in poll 98 % of it, waiting for the answer by UDP of 10.0.0.9:53"),
+        "{head}"
+    );
+    assert!(says("answer", Some(d("unrecorded"))).starts_with("answers of 10.0.0.3:6379"));
+    assert!(says("answer", Some(d("clock_nanosleep"))).starts_with("11 of 411"));
+    assert!(says("answer", None).starts_with("11 of 411"));
+}
+
+#[test]
+fn standstills_are_told_with_their_times() {
+    let stood = |at: i64, ns: i64| Stood {
+        from_ns: at * MS,
+        to_ns: (at + ns) * MS,
+        waiting: 8,
+    };
+    let of = |times: &[(i64, i64)], share: f64| {
+        let mut stalled = slow("server", 24, 1_400 * MS);
+        stalled.parts = vec![part("asleep_in", Some("unrecorded"), 24 * 1_400 * MS, 0.99)];
+        stalled.task.1 = share;
+        let mut values = vec![MS; 400];
+        values.extend([1_400 * MS; 24]);
+        let mut s = server("10.0.0.7:8080", values, vec![stalled], 0);
+        s.stood = times.iter().map(|(at, ns)| stood(*at, *ns)).collect();
+        headline(&Application {
+            answered: Some(answered(mostly_fast(), "asleep_in", Some("unrecorded"))),
+            awaited: Some(awaited(mostly_fast(), 300 * MS, 60_000, None)),
+            servers: vec![s],
+            ..Application::default()
+        })
+    };
+    let two = [(1_231, 1_119), (3_834, 1_505)];
+    let head = of(&two, 0.2);
+    let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all its threads \
+                stood still together, as in a garbage collection or behind one lock (inferred)";
+    assert!(head.ends_with(says), "{head}");
+    // One thread serves all: nothing stands still together.
+    assert!(of(&two, 0.9).ends_with("8 requests waited"));
+    assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));
+    assert!(!of(&[], 0.2).contains("nobody"));
+}
