@@ -34,12 +34,12 @@ pub use pools::{Answered, Awaited};
 pub use servers::{Server, Slow};
 pub use services::{Service, SlowTurns};
 pub use silence::Silence;
-pub(crate) use sockets::sockets;
 pub use sockets::{Role, RoleBy};
+pub(crate) use sockets::{Socket, sockets};
 pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
 pub use waited::Waited;
-pub(crate) use waited::server;
+pub(crate) use waited::{Spans, server};
 pub use way::Place;
 pub(crate) use way::filled_by;
 

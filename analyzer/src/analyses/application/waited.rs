@@ -41,12 +41,12 @@ pub struct Waited {
 
 /// Times without gaps between them that are counted twice, ascending, with the sum of those before each.
 #[derive(Debug, Default)]
-pub(super) struct Spans {
+pub(crate) struct Spans {
     of: Vec<(i64, i64, i64)>,
 }
 
 impl Spans {
-    pub(super) fn of(mut all: Vec<(i64, i64)>) -> Spans {
+    pub(crate) fn of(mut all: Vec<(i64, i64)>) -> Spans {
         all.sort_unstable();
         let mut of: Vec<(i64, i64, i64)> = vec![];
         for (from, to) in all.into_iter().filter(|s| s.1 > s.0) {
@@ -67,7 +67,7 @@ impl Spans {
         last.map_or(0, |s| s.2.saturating_add(s.1.min(at).saturating_sub(s.0)))
     }
     /// ns of it in `[from, to)`.
-    pub(super) fn within(&self, from: i64, to: i64) -> i64 {
+    pub(crate) fn within(&self, from: i64, to: i64) -> i64 {
         self.until(to.max(from)).saturating_sub(self.until(from))
     }
 }
