@@ -9,7 +9,7 @@ use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::thread::Split;
 
-fn of_server<'f>(f: &'f Facts) -> impl Iterator<Item = &'f TurnaroundRow> {
+fn of_server(f: &Facts) -> impl Iterator<Item = &TurnaroundRow> {
     f.turnarounds
         .iter()
         .filter(|t| f.connections[t.connection.0 as usize].sport == 7000)
