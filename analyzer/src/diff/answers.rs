@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use super::Withheld;
+use super::asks::Asks;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
@@ -148,6 +149,8 @@ pub(super) struct Servers {
     pub parts: BTreeMap<String, [Parts; 2]>,
     /// Those whose answers are not compared.
     pub few: Vec<Few>,
+    /// Those whose programs ask others.
+    pub asks: Vec<Asks>,
 }
 
 impl Servers {

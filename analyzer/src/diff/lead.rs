@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::SettingChange;
 use super::again::RETRANSMITS;
 use super::answers::{LEDGER, OPENED_RATE, Servers};
+use super::asks::Asks;
 use super::beside;
 use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
@@ -38,6 +39,10 @@ pub(super) struct Lead {
     /// Answers that did not change: that is what users want to know, too, and heads nothing.
     pub unmoved: Option<String>,
     pub settings: BTreeSet<usize>,
+    /// Something judged worse was said.
+    pub worse: bool,
+    /// Which of `Servers::asks` were said.
+    pub asks: BTreeSet<usize>,
 }
 
 fn of_users(m: &Metric) -> bool {
@@ -137,6 +142,8 @@ impl Leading<'_> {
                 beside.splice(0..0, own);
             }
             self.say(out, sentence, beside);
+            out.worse |= m.outcome == Outcome::Worse;
+            self.asks(out, m.which.service.as_deref());
         }
         if !out.sentences.is_empty() {
             return;
@@ -160,6 +167,17 @@ impl Leading<'_> {
             .collect();
         if !same.is_empty() {
             out.unmoved = Some(format!("Answers: no difference found ({}).", same.join(", ")));
+        }
+    }
+
+    /// How often the program of this server asks others.
+    fn asks(&self, out: &mut Lead, server: Option<&str>) {
+        let of = |x: &&(usize, &Asks)| x.1.differs && Some(x.1.server.as_str()) == server;
+        let all: Vec<(usize, &Asks)> = self.servers.asks.iter().enumerate().collect();
+        for (at, x) in all.iter().filter(of).take(MOST) {
+            if out.asks.insert(*at) {
+                self.say(out, x.sentence(), vec![]);
+            }
         }
     }
 
@@ -203,6 +221,7 @@ impl Leading<'_> {
         for r in all.into_iter().take(MOST) {
             if let Some(sentence) = self.speeds.said(r) {
                 self.say(out, sentence, vec![]);
+                out.worse |= r.outcome == Outcome::Worse;
             }
         }
     }
@@ -221,6 +240,7 @@ impl Leading<'_> {
             if let Some((sentence, way)) = self.resent.said(r, self.rates, self.metrics) {
                 told.extend(way);
                 self.say(out, sentence, beside::of_rate(self.settings, r));
+                out.worse |= r.outcome == Outcome::Worse;
             }
         }
         let moved = |m: &&Metric| rtt::is(&m.which) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
@@ -234,6 +254,7 @@ impl Leading<'_> {
                 self::moved(s)
             );
             self.say(out, sentence, vec![]);
+            out.worse |= m.outcome == Outcome::Worse;
         }
     }
 

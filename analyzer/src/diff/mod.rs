@@ -22,6 +22,8 @@
 
 mod again;
 mod answers;
+mod asks;
+mod behind;
 mod beside;
 mod breakdown;
 mod causes;
@@ -51,6 +53,7 @@ mod tails;
 mod tests;
 mod verdict;
 
+pub use asks::{Asked, Asks};
 pub use breakdown::{Breakdown, Part};
 pub use compare::{Metric, Shift};
 pub use few::{Few, Handful};
@@ -118,6 +121,8 @@ pub struct Diff {
     pub withheld: Vec<Withheld>,
     /// Answers of servers that were too few to be compared, and are not judged.
     pub few: Vec<Few>,
+    /// What programs that serve ask of other servers, per answer of their own; not judged.
+    pub asks: Vec<Asks>,
     /// Counters of the kernel that rose on one side only, and are not judged.
     pub counters: Vec<CounterChange>,
     /// Settings that differ.
@@ -167,8 +172,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = mix::Mixes::of(b, a);
     for m in changed {
-        if let Some(mix) = mixes.why(&m.which) {
-            m.withdraw(mix.to_owned());
+        let mix = mixes.why(&m.which).map(str::to_owned);
+        if let Some(mix) = mix.or_else(|| Asks::why(&servers.asks, &m.which)) {
+            m.withdraw(mix);
         }
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
@@ -207,6 +213,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         breakdowns,
         withheld,
         few: servers.few,
+        asks: servers.asks,
         counters,
         settings,
         tests,

@@ -2,6 +2,8 @@
 
 mod again;
 mod answers;
+mod asks;
+mod behind;
 mod causes;
 mod few;
 mod kernel;

@@ -153,6 +153,11 @@ impl Judged<'_> {
         };
         let mut named = lead.settings;
         let mut lines = self.lines(&mut named);
+        let asks = self.servers.asks.iter().enumerate();
+        let asks = asks
+            .filter(|(at, x)| x.differs && !lead.asks.contains(at))
+            .take(NAMED_MOST);
+        lines.extend(asks.map(|(_, x)| (Outcome::Changed, x.sentence())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named));
@@ -177,9 +182,15 @@ impl Judged<'_> {
         // What did not move heads nothing.
         let (causes, tails) = (self.causes.iter().cloned(), tails::said(self.metrics));
         let no_tails = tails.is_empty();
+        // What is judged worse, before what is not judged.
+        let (tails_first, tails_behind) = match lead.worse {
+            true => (vec![], tails),
+            false => (tails, vec![]),
+        };
         let said = causes
-            .chain(tails)
+            .chain(tails_first)
             .chain(lead.sentences)
+            .chain(tails_behind)
             .chain(moved)
             .chain([first])
             .chain(lead.unmoved)

@@ -12,11 +12,8 @@ const TIMES: usize = 4;
 
 /// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish.
 fn meant(p: &Part) -> bool {
-    match (p.state, p.call.as_deref()) {
-        ("run_queue" | "wakeup", _) => false,
-        ("asleep_in", Some(UNINTERRUPTIBLE | UNRECORDED | STOPPED | TRACED)) => false,
-        _ => true,
-    }
+    let held = matches!(p.call.as_deref(), Some(UNINTERRUPTIBLE | UNRECORDED | STOPPED | TRACED));
+    !matches!(p.state, "run_queue" | "wakeup") && !(p.state == "asleep_in" && held)
 }
 
 /// The server whose answers all take long for no reason that may be meant, where that is more time than others' slow ones have.

@@ -1,0 +1,284 @@
+//! How often a program that serves asks another server, per answer of its own: load does not explain that this becomes many times as much.
+//!
+//! In: turnarounds of servers' sockets, responses of clients' sockets. A request counts for a server where a thread that reads or answers requests of it
+//! sent it between the read of one of these and its answer (by any of its threads: in some programs another one answers); of several such
+//! servers for the one whose request was read last. A pool of threads that only ask is not seen. Out: figures, and sentences. Not judged by a test: said where it is
+//! [`DiffOptions::counts`] times as much, or as little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::answers::{LEAST, LEDGER, server};
+use super::metrics::Which;
+use super::options::{DiffOptions, Recording};
+use crate::analyses::application::{Role, Spans, sockets};
+use crate::analyses::verdict::duration;
+use crate::stat::nearest_rank;
+
+/// Requests that the side with more per answer must have, and that the other one would have, did it ask as often.
+const REQUESTS: f64 = 20.0;
+/// Part of the requests that must lie in one turnaround each for the answers that asked at all to be told.
+const PLACED: f64 = 0.9;
+/// Part of all requests to a server for which its answers are others when these are.
+const MOSTLY: f64 = 0.5;
+/// Who asks, and whom.
+type Pair = (String, String);
+
+/// One server that asks another.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Asks {
+    /// `address:port` of the server whose program asks.
+    pub server: String,
+    /// `address:port` of the one that it asks.
+    pub asked: String,
+    /// Before.
+    pub before: Asked,
+    /// After.
+    pub after: Asked,
+    /// Many times as many per answer, or as few, on one side.
+    pub differs: bool,
+    /// These are most of the requests to `asked` on the side that has more.
+    #[serde(skip)]
+    most: bool,
+}
+
+/// Of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct Asked {
+    /// Answers of the server.
+    pub answers: u64,
+    /// Requests of its program to the other one.
+    pub requests: u64,
+    /// These by those.
+    pub per_answer: f64,
+    /// Answers during which it asked at all; `None`: not known, as its threads have several under way.
+    pub asking: Option<u64>,
+    /// Median time until such a request was answered, ns.
+    pub p50_ns: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    requests: u64,
+    placed: u64,
+    asking: u64,
+    ns: Vec<i64>,
+}
+
+/// One side.
+#[derive(Debug, Default)]
+struct Side {
+    answers: BTreeMap<String, u64>,
+    pairs: BTreeMap<Pair, Sum>,
+    /// All requests to a server.
+    all: BTreeMap<String, u64>,
+}
+
+/// When a server of this host was at work.
+#[derive(Default)]
+struct Serving {
+    threads: FxHashSet<i32>,
+    spans: Vec<(i64, i64)>,
+    /// By thread, ascending: read, answer.
+    own: FxHashMap<i32, Vec<(i64, i64)>>,
+}
+
+impl Serving {
+    /// The last one read before a moment.
+    fn read_before(&self, at: i64) -> Option<i64> {
+        let n = self.spans.partition_point(|s| s.0 <= at);
+        Some(self.spans.get(n.checked_sub(1)?)?.0)
+    }
+    /// The one request that the thread itself had under way at a moment.
+    fn placed(&self, pid: i32, at: i64) -> Option<(i64, i64)> {
+        let own = self.own.get(&pid)?;
+        let n = own.partition_point(|s| s.0 <= at);
+        let last = *own.get(n.checked_sub(1)?)?;
+        let before = n.checked_sub(2).and_then(|i| own.get(i));
+        (last.1 >= at && before.is_none_or(|b| b.1 <= last.0)).then_some(last)
+    }
+}
+
+fn add(r: &Recording<'_>, out: &mut Side) {
+    let here = r.connections();
+    let all = sockets(r.facts);
+    let all = all.iter().filter(|s| s.in_turns);
+    let all: Vec<_> = all
+        .filter(|s| here.as_ref().is_none_or(|h| h.contains(&s.connection)))
+        .filter_map(|s| Some((s, server(r.facts, s.connection, s.role)?)))
+        .collect();
+    let mut serving: BTreeMap<&str, Serving> = BTreeMap::new();
+    for (s, name) in all.iter().filter(|(s, _)| s.role == Role::Server) {
+        for t in s.judged_turnarounds() {
+            *out.answers.entry(name.clone()).or_default() += u64::from(r.has(t.send_ns));
+            let of = serving.entry(name).or_default();
+            of.threads.extend([t.pid, t.sender_pid]);
+            of.spans.push((t.read_ns, t.send_ns));
+            if t.pid == t.sender_pid {
+                of.own.entry(t.pid).or_default().push((t.read_ns, t.send_ns));
+            }
+        }
+    }
+    let mut busy: BTreeMap<&str, Spans> = BTreeMap::new();
+    for (name, of) in &mut serving {
+        of.spans.sort_unstable();
+        of.own.values_mut().for_each(|own| own.sort_unstable());
+        busy.insert(name, Spans::of(of.spans.clone()));
+    }
+    let mut by_thread: FxHashMap<i32, Vec<(&str, &Serving)>> = FxHashMap::default();
+    for (name, of) in &serving {
+        for pid in &of.threads {
+            by_thread.entry(*pid).or_default().push((name, of));
+        }
+    }
+    let under_way = |name: &str, at: i64| busy.get(name).is_some_and(|b| b.within(at, at.saturating_add(1)) > 0);
+    let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
+    for (s, to) in all.iter().filter(|(s, _)| s.role == Role::Client) {
+        for (ns, row) in s.judged_responses().filter(|(_, row)| r.has(row.send_ns)) {
+            *out.all.entry(to.clone()).or_default() += 1;
+            let at = row.send_ns;
+            let for_it = by_thread.get(&row.pid).into_iter().flatten();
+            let for_it = for_it.filter(|(name, _)| name != to && under_way(name, at));
+            let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(at)) else {
+                continue;
+            };
+            let pair = ((*name).to_owned(), to.clone());
+            let sum = out.pairs.entry(pair.clone()).or_default();
+            sum.requests += 1;
+            sum.ns.push(ns);
+            if let Some((from, _)) = of.placed(row.pid, at) {
+                sum.placed += 1;
+                sum.asking += u64::from(asked.entry(pair).or_default().insert((row.pid, from)));
+            }
+        }
+    }
+}
+
+impl Side {
+    fn of(side: &[Recording<'_>]) -> Side {
+        let mut out = Side::default();
+        for r in side {
+            add(r, &mut out);
+        }
+        out
+    }
+    fn asked(&self, pair: &Pair) -> Asked {
+        let answers = self.answers.get(&pair.0).copied().unwrap_or(0);
+        let none = Sum::default();
+        let sum = self.pairs.get(pair).unwrap_or(&none);
+        let known = sum.requests > 0 && sum.placed as f64 >= PLACED * sum.requests as f64;
+        Asked {
+            answers,
+            requests: sum.requests,
+            per_answer: sum.requests as f64 / answers.max(1) as f64,
+            asking: known.then_some(sum.asking),
+            p50_ns: nearest_rank(&mut sum.ns.clone(), 50),
+        }
+    }
+}
+
+/// All pairs, those that differ most first; none where names are pseudonyms.
+pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool, o: &DiffOptions) -> Vec<Asks> {
+    if hidden {
+        return vec![];
+    }
+    let (b, a) = (Side::of(before), Side::of(after));
+    let pairs: BTreeSet<&Pair> = b.pairs.keys().chain(a.pairs.keys()).collect();
+    let one = |pair: &&Pair| {
+        let (before, after) = (b.asked(pair), a.asked(pair));
+        let enough = before.answers.min(after.answers) >= LEAST as u64;
+        let more = if after.per_answer > before.per_answer {
+            (&a, after)
+        } else {
+            (&b, before)
+        };
+        let all = more.0.all.get(&pair.1).copied().unwrap_or(0);
+        enough.then(|| Asks {
+            server: pair.0.clone(),
+            asked: pair.1.clone(),
+            differs: differ(&before, &after, o),
+            most: more.1.requests as f64 >= MOSTLY * all as f64,
+            before,
+            after,
+        })
+    };
+    let mut out: Vec<Asks> = pairs.iter().filter_map(one).collect();
+    let moved = |x: &Asks| (x.after.per_answer - x.before.per_answer).abs();
+    out.sort_by(|x, y| {
+        (y.differs.cmp(&x.differs))
+            .then(moved(y).total_cmp(&moved(x)))
+            .then_with(|| (&x.server, &x.asked).cmp(&(&y.server, &y.asked)))
+    });
+    out
+}
+
+fn differ(before: &Asked, after: &Asked, o: &DiffOptions) -> bool {
+    let (less, more) = match before.per_answer < after.per_answer {
+        true => (before, after),
+        false => (after, before),
+    };
+    let would = less.answers as f64 * more.per_answer;
+    more.per_answer >= o.counts * less.per_answer && (more.requests as f64).min(would) >= REQUESTS
+}
+
+fn times(n: f64) -> String {
+    match n {
+        0.0 => "0".into(),
+        n if n >= 10.0 => format!("{n:.0}"),
+        n => format!("{n:.1}"),
+    }
+}
+
+impl Asks {
+    fn ratio(&self) -> String {
+        let figure = |n: f64| {
+            if n > 0.0 && n < 0.1 {
+                format!("{n:.3}")
+            } else {
+                times(n)
+            }
+        };
+        let (b, a) = (figure(self.before.per_answer), figure(self.after.per_answer));
+        format!("{b} -> {a}")
+    }
+
+    /// A sentence, without its end.
+    pub(super) fn sentence(&self) -> String {
+        let (b, a) = (&self.before, &self.after);
+        let mut out = format!(
+            "Per answer of {} its program asks {} {} times ({} -> {} requests for {} -> {} answers",
+            self.server,
+            self.asked,
+            self.ratio(),
+            b.requests,
+            a.requests,
+            b.answers,
+            a.answers
+        );
+        let each = |of: &Asked| of.asking.filter(|n| *n > 0).map(|n| of.requests as f64 / n as f64);
+        let few = |of: &Asked| of.asking.is_none_or(|n| n < of.answers);
+        if let (Some(x), Some(y)) = (each(b), each(a))
+            && (few(b) || few(a))
+        {
+            out += &format!(", {} -> {} for each for which it asks at all", times(x), times(y));
+        }
+        out += ")";
+        let p50 = |of: &Asked| of.p50_ns.map_or_else(|| "-".into(), duration);
+        out + &format!("; a request there takes p50 {} -> {}", p50(b), p50(a))
+    }
+
+    /// What a metric's units have of it: the requests to a server are others.
+    pub(super) fn why(all: &[Asks], which: &Which) -> Option<String> {
+        let service = which.service.as_ref().filter(|_| which.ledger == LEDGER)?;
+        let own = |x: &&Asks| x.differs && x.most && x.asked == *service;
+        let x = all.iter().find(own)?;
+        Some(format!(
+            "its requests are others: per answer of {} there were {} of them ({} -> {})",
+            x.server,
+            x.ratio(),
+            x.before.requests,
+            x.after.requests
+        ))
+    }
+}
