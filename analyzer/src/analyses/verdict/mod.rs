@@ -21,6 +21,7 @@ mod application;
 mod counted;
 mod datagrams;
 mod drops;
+mod given_up;
 mod handshakes;
 mod incomplete;
 mod instead;
@@ -221,7 +222,9 @@ pub fn answer(
         },
         with_the_paths(
             Line {
-                names_cause: application.findings().is_some_and(|a| !turns::causes(a).is_empty()),
+                names_cause: application
+                    .findings()
+                    .is_some_and(|a| given_up::given_up(a).is_some() || !turns::causes(a).is_empty()),
                 ..in_words(
                     line(
                         "application",
