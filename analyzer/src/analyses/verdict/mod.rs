@@ -21,6 +21,7 @@ mod application;
 mod counted;
 mod datagrams;
 mod drops;
+mod ended;
 mod given_up;
 mod handshakes;
 mod incomplete;
@@ -204,7 +205,10 @@ pub fn answer(
             minor: opens.findings().is_some_and(opens::one_reset),
             names_cause: opens.findings().is_some_and(opens::names_cause),
             ..in_words(
-                line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
+                line(
+                    "opens",
+                    get(opens).map(|o| minding(ended::opens(o, application.findings()), &quality.capture)),
+                ),
                 opens.findings().map(opens::headline),
             )
         },
