@@ -13,6 +13,7 @@ use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
+mod given_up;
 mod limits;
 mod others;
 mod parts;
@@ -28,6 +29,7 @@ mod unanswered;
 mod waited;
 mod way;
 
+pub use given_up::GivenUp;
 pub use limits::Limit;
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
@@ -77,6 +79,8 @@ pub struct Application {
     pub limits: Vec<Limit>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
+    /// Requests that clients gave up, by program and server, most first.
+    pub given_up: Vec<GivenUp>,
     /// A host outside the recording that fell silent.
     pub silence: Option<Silence>,
     /// Slowest turnarounds of servers.
@@ -182,6 +186,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         askers: threads::askers(&all),
         limits: limits::limits(facts, &all),
         silence: silence::silence(facts),
+        given_up: given_up::given_up(facts),
         unanswered: unanswered::unanswered(facts, &all),
         duration_ns: facts.capture.duration_ns,
         ..Application::default()

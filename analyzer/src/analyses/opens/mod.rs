@@ -12,6 +12,7 @@ use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
+mod complete;
 mod fallback;
 mod handshakes;
 #[cfg(test)]
@@ -100,6 +101,10 @@ pub struct Reset {
     pub first_ns: i64,
     /// Nothing was lost that could tell otherwise.
     pub sure: bool,
+    /// Each after a complete exchange, by the program that opened the connection.
+    pub complete: bool,
+    /// Of these `task/thread`, or the task of several threads; else empty.
+    pub by: String,
 }
 
 /// An attempt that took long.
@@ -225,7 +230,8 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 .is_some_and(lasted)
     };
     let mut received = 0;
-    let mut groups: BTreeMap<(bool, Sender, String, String), Reset> = BTreeMap::new();
+    let complete = complete::complete(facts);
+    let mut groups: BTreeMap<(bool, Sender, String, String, Option<String>), Reset> = BTreeMap::new();
     for r in facts.resets.iter().filter(|r| !of_refused(r) && !told(r)) {
         received += u64::from(r.received);
         // Of a server the local port says which service it is, of a client the remote one.
@@ -235,8 +241,10 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
             true => r.sender,
             false => Sender::Unknown,
         };
+        let (by, pid) = complete(r).unzip();
+        let task = pid.map(|pid| format!("{}/{pid}", by.as_deref().unwrap_or_default()));
         let group = groups
-            .entry((r.received, sender, service, r.reason.clone()))
+            .entry((r.received, sender, service, r.reason.clone(), by.clone()))
             .or_insert_with(|| Reset {
                 received: r.received,
                 sender: sender.word(),
@@ -248,9 +256,14 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 resets: 0,
                 first_ns: r.time_ns,
                 sure: true,
+                complete: by.is_some(),
+                by: task.clone().unwrap_or_default(),
             });
         group.sure &= r.confidence.is_solid();
         group.resets += 1;
+        if task.is_some_and(|task| task != group.by) {
+            group.by = by.unwrap_or_default();
+        }
     }
     let mut all: Vec<Reset> = groups.into_values().collect();
     all.sort_by_key(|r| (std::cmp::Reverse(r.resets), r.first_ns));

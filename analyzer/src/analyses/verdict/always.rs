@@ -12,8 +12,9 @@ const TIMES: usize = 4;
 
 /// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish.
 fn meant(p: &Part) -> bool {
+    let no_cpu = matches!(p.state, "run_queue" | "wakeup");
     let held = matches!(p.call.as_deref(), Some(UNINTERRUPTIBLE | UNRECORDED | STOPPED | TRACED));
-    !matches!(p.state, "run_queue" | "wakeup") && !(p.state == "asleep_in" && held)
+    !(no_cpu || p.state == "asleep_in" && held)
 }
 
 /// The server whose answers all take long for no reason that may be meant, where that is more time than others' slow ones have.

@@ -1,6 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::always::always;
+use super::given_up::{given_up, most_given_up};
 use super::incomplete::{in_parts, silence, slow_parts, unanswered};
 use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
@@ -38,6 +39,15 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
     for none in silence(a).into_iter().chain(unanswered(a)) {
         sentence = format!("{sentence} {}.", capital(&none));
         tone = Tone::Bad;
+    }
+    // Why others were slow too is behind it.
+    if let Some(given) = given_up(a) {
+        sentence = format!("{}. {sentence}", capital(&given));
+        tone = match tone {
+            Tone::Bad => Tone::Bad,
+            _ if most_given_up(a) => Tone::Bad,
+            _ => Tone::Notice,
+        };
     }
     (tone, sentence)
 }
@@ -258,6 +268,10 @@ pub(super) fn headline(a: &Application) -> String {
     let mut said: Vec<String> = silence(a).into_iter().chain(unanswered(a)).chain(parts).collect();
     let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
     said.extend(causes(a));
+    if let Some(given) = given_up(a) {
+        said.insert(0, given);
+        return said.join("; ");
+    }
     if said.is_empty() || answers_too {
         said.push(of_answers(a));
     }
@@ -267,7 +281,7 @@ pub(super) fn headline(a: &Application) -> String {
 /// All answers came soon: that some took many times the median is said behind what took long.
 pub(super) fn small(a: &Application) -> bool {
     let longest = a.awaited.as_ref().and_then(|c| c.whole.max_ns.max(c.response.max_ns));
-    let said = unanswered(a).is_some() || silence(a).is_some();
+    let said = unanswered(a).is_some() || silence(a).is_some() || given_up(a).is_some();
     !said && longest.is_some_and(|ns| ns < SMALL_NS)
 }
 

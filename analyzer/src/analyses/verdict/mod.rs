@@ -22,6 +22,8 @@ mod application;
 mod counted;
 mod datagrams;
 mod drops;
+mod ended;
+mod given_up;
 mod handshakes;
 mod incomplete;
 mod instead;
@@ -204,7 +206,10 @@ pub fn answer(
             minor: opens.findings().is_some_and(opens::one_reset),
             names_cause: opens.findings().is_some_and(opens::names_cause),
             ..in_words(
-                line("opens", get(opens).map(|o| minding(opens::opens(o), &quality.capture))),
+                line(
+                    "opens",
+                    get(opens).map(|o| minding(ended::opens(o, application.findings()), &quality.capture)),
+                ),
                 opens.findings().map(opens::headline),
             )
         },
@@ -223,7 +228,9 @@ pub fn answer(
         with_the_paths(
             Line {
                 minor: application.findings().is_some_and(application::small),
-                names_cause: application.findings().is_some_and(|a| !turns::causes(a).is_empty()),
+                names_cause: application
+                    .findings()
+                    .is_some_and(|a| given_up::given_up(a).is_some() || !turns::causes(a).is_empty()),
                 ..in_words(
                     line(
                         "application",

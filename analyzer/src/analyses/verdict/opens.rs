@@ -1,7 +1,7 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, handshakes, instead};
+use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, ended, handshakes, instead};
 use crate::analyses::opens::{Failed, Opens, Reset};
 
 /// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
@@ -75,6 +75,9 @@ fn was(n: u64) -> &'static str {
 
 /// Of resets that a program notices.
 fn reset(r: &Reset) -> Option<String> {
+    if r.complete {
+        return None;
+    }
     let n = counted(r.resets, "connection", "connections");
     let n = match r.resets {
         1 => format!("{n} ({})", r.label),
@@ -97,7 +100,7 @@ fn unread(r: &Reset) -> bool {
 }
 
 /// Such RSTs, and how many.
-fn closed_before(o: &Opens) -> Option<(String, u64)> {
+pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
     let mut all = o.resets.iter().filter(|r| unread(r));
     let first = all.next()?;
     let label = &first.label;
@@ -144,7 +147,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         () if o.failed.iter().any(|f| !f.to.is_empty())
             || slow(o)
             || !causes.is_empty()
-            || o.resets.iter().any(|r| r.received || unread(r)) =>
+            || o.resets.iter().any(|r| r.received && !r.complete || unread(r)) =>
         {
             Tone::Notice
         }
@@ -186,15 +189,22 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
     let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
     let sent = closed_before(o).map_or(0, |(_, n)| n);
+    let complete = ended::complete(o);
+    let quiet = complete.as_ref().map_or(0, |c| c.1);
     let resets = named(
         told.filter_map(|r| Some((reset(r)?, r.resets))).chain(closed_before(o)),
-        o.received.unwrap_or(0).saturating_add(sent),
+        (o.received.unwrap_or(0).saturating_sub(quiet)).saturating_add(sent),
         match sent {
             0 => ("RST that came", "RSTs that came"),
             _ => ("RST", "RSTs"),
         },
     );
-    let said: Vec<String> = stood.into_iter().chain(failures).chain(resets).collect();
+    let said: Vec<String> = stood
+        .into_iter()
+        .chain(failures)
+        .chain(resets)
+        .chain(complete.map(|c| c.0))
+        .collect();
     let sentence = match said.is_empty() {
         true => "No connection was opened by this host, none was reset.".into(),
         false => format!("{}.", said.join("; ")),
@@ -230,7 +240,7 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
 
 /// All that is worth a look is one connection that ended by a RST, as many do.
 pub(super) fn one_reset(o: &Opens) -> bool {
-    let resets = o.resets.iter().filter(|r| r.received || unread(r));
+    let resets = o.resets.iter().filter(|r| r.received && !r.complete || unread(r));
     let between = o.resets.iter().any(|r| r.received && r.sender == "between");
     !between && o.failed.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
@@ -241,7 +251,7 @@ pub(super) fn headline(o: &Opens) -> String {
     let worst = others().find(|f| unmeant(f));
     let worst = worst.or(others().find(|f| !f.to.is_empty()));
     let between = o.resets.iter().find(|r| r.received && r.sender == "between");
-    let received = o.resets.iter().find(|r| r.received);
+    let received = o.resets.iter().find(|r| r.received && !r.complete);
     let slow = slow(o).then(|| {
         let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
         format!("connections took up to {} to open{again}", or_dash(o.setup.max_ns))
@@ -289,6 +299,8 @@ mod tests {
             resets,
             first_ns: 0,
             sure: true,
+            complete: false,
+            by: String::new(),
         };
         let of = |resets: &[Reset]| Opens {
             resets: resets.to_vec(),

@@ -32,6 +32,8 @@ fn each_group_is_a_row() {
             resets: 1,
             first_ns: fixture::START + 2_000,
             sure: true,
+            complete: false,
+            by: String::new(),
         }],
         ..Opens::default()
     });

@@ -1,0 +1,328 @@
+//! Requests that their client gave up: it asked, nothing came, and it closed the connection itself, most likely to ask again on another.
+//!
+//! Needs `tcp_states`, `tx`, `rx`, `responses`, `connections`, `resets`. By client task and server. A narrow spread of the waits is a time-out
+//! of the client. Must not take for one: a connection on which data came after its last request, one that the peer closed or reset first, one
+//! closed right after its last send (a farewell), a half-closed one (FIN, and the program waits on), one on which nothing was sent, many that
+//! close at one moment (a program ends), a group whose server never answers (one-way), or what events were lost of.
+//!
+//! ```text
+//! client's socket: send ─── nothing comes, LEAST_NS or more ─── FIN_WAIT1 … FIN_WAIT2 ─ at most ORPHAN_NS ─ CLOSE  (close: no half-closed socket)
+//!                                                         └──── CLOSE, with a RST of its own                     (SO_LINGER 0)
+//! server's answer after that: RST (TCP_ABORT_ON_DATA, TCP_TIMEWAIT_SOCKET)
+//! ```
+//! Source: net/ipv4/tcp.c `__tcp_close`, net/ipv4/tcp_input.c `tcp_rcv_state_process` (an orphan leaves FIN_WAIT2 at once for a timewait socket).
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::server;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::receive::tables::RxEnd;
+use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, SYN_RECV, SYN_SENT};
+use crate::reconstruct::transmit::tables::{TxKind, TxStart};
+use crate::stat::{Distribution, nearest_rank};
+
+/// Shortest wait: who closes sooner did not wait for an answer, ns.
+pub const LEAST_NS: i64 = 5_000_000;
+/// Longest time in FIN_WAIT2 of a socket without a program, ns.
+const ORPHAN_NS: i64 = 50_000;
+/// Fewest moments at which they were closed, so far apart, ns.
+const MOMENTS: (usize, i64) = (3, 10_000_000);
+/// Waits whose p10 and p90 are closer than this part of their median are a time-out: one in so many.
+const NARROW: i64 = 10;
+/// Shortest time of which a rate is told, ns.
+const RATE_NS: i64 = 500_000_000;
+/// Groups kept: those with most.
+const GROUPS: usize = 20;
+
+/// Requests of a program to a server that it gave up.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GivenUp {
+    /// Task that asked.
+    pub task: String,
+    /// `address:port`, as its clients call it.
+    pub server: String,
+    /// Requests given up, each with its connection.
+    pub requests: u64,
+    /// All of this group from the first to the last of these: answered and given up.
+    pub of: u64,
+    /// From the request to the close.
+    pub wait: Distribution,
+    /// The waits are alike: a time-out of the client.
+    pub timeout: bool,
+    /// Those that the server answered later, when the connection was closed.
+    pub later: u64,
+    /// When the first of them was sent, ns since the start of the recording.
+    pub first_ns: i64,
+    /// When the last of them was closed.
+    pub last_ns: i64,
+    /// Connections opened a second by this group before the first of them; `None`: too short a time.
+    pub opened_before: Option<f64>,
+    /// And from the first to the last.
+    pub opened_meanwhile: Option<f64>,
+}
+
+/// A client's socket.
+#[derive(Default)]
+struct One {
+    opened: Option<i64>,
+    left: Option<(i64, i32)>,
+    fin_wait2: Option<i64>,
+    orphan: bool,
+    sent: Option<i64>,
+    came: Option<i64>,
+    read_on: bool,
+    reset: bool,
+    aborted: bool,
+    later: bool,
+}
+
+impl One {
+    fn state(&mut self, at: i64, state: i32) {
+        match (state, self.left) {
+            (SYN_SENT, None) => self.opened = Some(at),
+            (ESTABLISHED | SYN_RECV, _) => {}
+            (_, None) => self.left = Some((at, state)),
+            (FIN_WAIT2, Some((_, FIN_WAIT1))) => self.fin_wait2 = Some(at),
+            (CLOSE, Some((_, FIN_WAIT1))) => {
+                self.orphan |= self.fin_wait2.is_some_and(|t| at.saturating_sub(t) <= ORPHAN_NS);
+            }
+            _ => {}
+        }
+    }
+    /// Its request's begin and its close.
+    fn given_up(&self) -> Option<(i64, i64)> {
+        let (sent, (left, state)) = (self.sent?, self.left?);
+        let own = match state {
+            FIN_WAIT1 => self.orphan || self.aborted,
+            CLOSE => self.aborted,
+            _ => false,
+        };
+        let silent = self.came.is_none_or(|came| came < sent);
+        let waited = left.saturating_sub(sent) >= LEAST_NS;
+        (own && silent && waited && !self.read_on && !self.reset).then_some((sent, left))
+    }
+}
+
+type End = (IpAddr, u16);
+
+/// Sockets of clients: those opened here, and others to the addresses of these.
+fn clients(facts: &Facts) -> FxHashMap<ConnectionId, One> {
+    let socks = || facts.tcp_states.iter().filter(|s| s.kind == "sock");
+    let to = |c: ConnectionId| {
+        let row = facts.connections.get(c.0 as usize)?;
+        Some((row.daddr?.to_canonical(), row.dport))
+    };
+    let opened: FxHashSet<ConnectionId> = socks().filter(|s| s.state == SYN_SENT).map(|s| s.connection).collect();
+    let servers: FxHashSet<End> = opened.iter().filter_map(|c| to(*c)).collect();
+    let ours = facts.connections.iter().map(|r| r.connection);
+    let ours = ours.filter(|c| opened.contains(c) || to(*c).is_some_and(|end| servers.contains(&end)));
+    let mut all: FxHashMap<ConnectionId, One> = ours.map(|c| (c, One::default())).collect();
+    for s in socks() {
+        if let Some(one) = all.get_mut(&s.connection) {
+            one.state(s.time_ns, s.state);
+        }
+    }
+    all
+}
+
+/// What was sent, came, and was reset on them.
+fn look(facts: &Facts, all: &mut FxHashMap<ConnectionId, One>) {
+    // Answers of a server of this recording, by its client.
+    let peers: FxHashMap<ConnectionId, ConnectionId> = (facts.connections.iter())
+        .filter(|r| all.contains_key(&r.connection))
+        .filter_map(|r| Some((r.peer?, r.connection)))
+        .collect();
+    let sent = (facts.tx.iter()).filter(|t| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg && t.bytes != Some(0));
+    for t in sent {
+        let Some(c) = t.connection else { continue };
+        if let Some(one) = all.get_mut(&c) {
+            one.sent = one.sent.max(Some(t.start_ns));
+        }
+        if let Some(one) = peers.get(&c).and_then(|client| all.get_mut(client)) {
+            one.later |= one.left.is_some_and(|(left, _)| t.start_ns > left);
+        }
+    }
+    for r in facts
+        .rx
+        .iter()
+        .filter(|r| r.bytes != Some(0) && r.end != RxEnd::Protocol)
+    {
+        let Some(one) = r.connection.and_then(|c| all.get_mut(&c)) else {
+            continue;
+        };
+        let left = one.left.map_or(i64::MAX, |l| l.0);
+        if r.start_ns <= left {
+            one.came = one.came.max(Some(r.start_ns));
+        }
+        one.read_on |= r.end == RxEnd::Read && r.start_ns.saturating_add(r.total_ns) > left;
+    }
+    // By both ends, the sockets of one after the other; a RST for one in TIME_WAIT is of no socket.
+    let mut ends: FxHashMap<(End, End), Vec<(i64, ConnectionId)>> = FxHashMap::default();
+    for (c, one) in all.iter() {
+        let row = facts.connections.get(c.0 as usize);
+        if let Some(((left, _), row)) = one.left.zip(row)
+            && let (Some(from), Some(to)) = (row.saddr, row.daddr)
+        {
+            let key = ((from.to_canonical(), row.sport), (to.to_canonical(), row.dport));
+            ends.entry(key).or_default().push((left, *c));
+        }
+    }
+    ends.values_mut().for_each(|of| of.sort_unstable());
+    for r in &facts.resets {
+        let canonical = |end: Option<End>| end.map(|(a, p)| (a.to_canonical(), p));
+        let by_ends = || {
+            let of = ends.get(&canonical(r.from).zip(canonical(r.to))?)?;
+            of.get(of.partition_point(|o| o.0 <= r.time_ns).checked_sub(1)?)
+                .map(|o| o.1)
+        };
+        let Some(one) = r.connection.or_else(by_ends).and_then(|c| all.get_mut(&c)) else {
+            continue;
+        };
+        match r.received {
+            true => one.reset |= one.left.is_none_or(|l| r.time_ns <= l.0 || l.1 == CLOSE),
+            // Its own time-out is not its program's.
+            false if r.reason.contains("TIMEOUT") => {}
+            false => {
+                let data = ["ABORT_ON_DATA", "TIMEWAIT"].iter().any(|why| r.reason.contains(why));
+                one.aborted = true;
+                one.later |= data && one.left.is_some_and(|l| r.time_ns > l.0);
+            }
+        }
+    }
+}
+
+/// A request: when it was sent; of one given up its close, and whether it was answered later.
+type Request = (i64, Option<(i64, bool)>);
+
+#[derive(Default)]
+struct Group {
+    requests: Vec<Request>,
+    opened: Vec<i64>,
+    /// Some answer is known.
+    answers: bool,
+}
+
+/// All of them, most first.
+pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
+    if !facts.capture.recorded("skb:skb_copy_datagram_iovec") && facts.responses.is_empty() {
+        return vec![];
+    }
+    let mut all = clients(facts);
+    look(facts, &mut all);
+    let lost = Lost::of(&facts.gaps);
+    let key = |c: ConnectionId| {
+        let row = facts.connections.get(c.0 as usize)?;
+        Some((row.task, (row.daddr?.to_canonical(), row.dport)))
+    };
+    let mut groups: BTreeMap<_, Group> = BTreeMap::new();
+    let mut of: BTreeMap<_, ConnectionId> = BTreeMap::new();
+    for (c, one) in &all {
+        let given = one.given_up().filter(|(sent, left)| !lost.within(*sent, *left));
+        let (Some(key), Some((sent, left))) = (key(*c), given) else {
+            continue;
+        };
+        of.entry(key)
+            .and_modify(|first| *first = (*first).min(*c))
+            .or_insert(*c);
+        let group = groups.entry(key).or_default();
+        group.requests.push((sent, Some((left, one.later))));
+        group.answers |= one.later;
+    }
+    // What else these groups did.
+    for (c, one) in &all {
+        if let Some(group) = key(*c).and_then(|k| groups.get_mut(&k)) {
+            group.opened.extend(one.opened);
+        }
+    }
+    for r in facts.responses.iter().filter(|r| !r.overlap) {
+        let group = key(r.connection).filter(|_| all.contains_key(&r.connection));
+        if let Some(group) = group.and_then(|k| groups.get_mut(&k)) {
+            group.requests.push((r.send_ns, None));
+            group.answers = true;
+        }
+    }
+    let mut found: Vec<GivenUp> = (groups.into_iter())
+        .filter(|(_, g)| g.answers)
+        .filter_map(|(key, g)| {
+            let name = of
+                .get(&key)
+                .map_or_else(|| SocketAddr::new(key.1.0, key.1.1).to_string(), |c| server(facts, *c));
+            judged(facts, key.0.text().into_owned(), name, g)
+        })
+        .collect();
+    found.sort_by(|a, b| (b.requests, &a.task, &a.server).cmp(&(a.requests, &b.task, &b.server)));
+    found.truncate(GROUPS);
+    found
+}
+
+fn judged(facts: &Facts, task: String, server: String, mut group: Group) -> Option<GivenUp> {
+    group.requests.sort_unstable();
+    group.opened.sort_unstable();
+    let spell = spell(&group.requests)?;
+    let given = || spell.iter().filter_map(|(sent, given)| Some((*sent, (*given)?)));
+    let mut closes: Vec<i64> = given().map(|(_, (left, _))| left).collect();
+    closes.sort_unstable();
+    let apart = closes
+        .windows(2)
+        .filter(|w| matches!(w, [a, b] if b.saturating_sub(*a) > MOMENTS.1));
+    if apart.count() + 1 < MOMENTS.0 {
+        return None;
+    }
+    let mut waits: Vec<i64> = given().map(|(sent, (left, _))| left.saturating_sub(sent)).collect();
+    let wait = Distribution::of(waits.clone(), 0);
+    let spread = wait.p90_ns?.saturating_sub(nearest_rank(&mut waits, 10)?);
+    let timeout = spread <= wait.p50_ns? / NARROW;
+    let later = given().filter(|(_, (_, later))| *later).count() as u64;
+    // Waits of all lengths without a late answer: most likely nothing was waited for.
+    if !timeout && later == 0 {
+        return None;
+    }
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let (first, last) = (given().next()?.0, *closes.last()?);
+    let rate = |from: i64, to: i64| {
+        let long = to.saturating_sub(from);
+        let before = |t: i64| group.opened.partition_point(|at| *at < t);
+        let n = before(to).saturating_sub(before(from));
+        (long >= RATE_NS).then(|| n as f64 / (long as f64 / 1e9))
+    };
+    Some(GivenUp {
+        task,
+        server,
+        requests: waits.len() as u64,
+        of: spell.len() as u64,
+        wait,
+        timeout,
+        later,
+        first_ns: first.saturating_sub(start),
+        last_ns: last.saturating_sub(start),
+        opened_before: facts.capture.start_ns.and_then(|start| rate(start, first)),
+        opened_meanwhile: rate(first, last),
+    })
+}
+
+/// The run of requests, in order, in which those given up outnumber the others most; where that has less than half of them, all
+/// from the first to the last.
+fn spell(requests: &[Request]) -> Option<&[Request]> {
+    let (mut sum, mut from, mut best) = (0i64, 0usize, (0i64, 0usize, 0usize));
+    for (n, (_, given)) in requests.iter().enumerate() {
+        if sum <= 0 {
+            (sum, from) = (0, n);
+        }
+        sum += if given.is_some() { 1 } else { -1 };
+        if sum > best.0 {
+            best = (sum, from, n + 1);
+        }
+    }
+    let count = |of: &[Request]| of.iter().filter(|r| r.1.is_some()).count();
+    let run = requests.get(best.1..best.2)?;
+    if count(run).saturating_mul(2) >= count(requests) {
+        return Some(run);
+    }
+    let first = requests.iter().position(|r| r.1.is_some())?;
+    let last = requests.iter().rposition(|r| r.1.is_some())?;
+    requests.get(first..=last)
+}

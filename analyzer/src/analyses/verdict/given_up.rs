@@ -1,0 +1,67 @@
+//! What is said of requests that their client gave up.
+
+use super::sentences::{counted, duration, or_dash};
+use crate::analyses::application::{Application, GivenUp};
+
+/// Of a program's requests to a server one in so many is worth a word.
+const ONE_IN: u64 = 100;
+/// Fewest of which most is wrong.
+const MANY: u64 = 10;
+/// Share by which more connections a second were opened than before.
+const MORE: f64 = 1.5;
+/// Until the end: the last was closed at most so many waits before it.
+const WAITS: i64 = 4;
+
+/// The group with most of them that is worth a word.
+fn first(a: &Application) -> Option<&GivenUp> {
+    a.given_up.iter().find(|g| g.requests.saturating_mul(ONE_IN) >= g.of)
+}
+
+/// Most requests of that program and server at that time were.
+pub(super) fn most_given_up(a: &Application) -> bool {
+    first(a).is_some_and(|g| g.requests >= MANY && g.requests.saturating_mul(2) > g.of)
+}
+
+/// The sentence, without its point.
+pub(super) fn given_up(a: &Application) -> Option<String> {
+    let g = first(a)?;
+    let s = |ns: i64| format!("{:.1} s", ns as f64 / 1e9);
+    let end = g
+        .wait
+        .p50_ns
+        .unwrap_or(0)
+        .saturating_mul(WAITS)
+        .saturating_add(g.last_ns);
+    let when = match end >= a.duration_ns {
+        true => format!("from {} on", s(g.first_ns)),
+        false => format!("from {} to {}", s(g.first_ns), s(g.last_ns)),
+    };
+    let how = match g.timeout {
+        true => " (a time-out of its own, inferred: all alike)".to_owned(),
+        false => format!(", max {}", or_dash(g.wait.max_ns)),
+    };
+    let task = match g.task.as_str() {
+        "" => "a client",
+        task => task,
+    };
+    let again = match (g.opened_before, g.opened_meanwhile) {
+        (Some(before), Some(meanwhile)) if before > 0.0 && meanwhile >= before * MORE => {
+            format!(" and asked again: {before:.0} connections a second before, {meanwhile:.0} then")
+        }
+        _ => String::new(),
+    };
+    let later = match g.later {
+        0 => String::new(),
+        n if n == g.requests => "; all of them were answered later, when nobody waited any more".into(),
+        n => format!("; {n} of them were answered later, when nobody waited any more"),
+    };
+    let of = match g.requests == g.of {
+        true => format!("all {}", counted(g.of, "request", "requests")),
+        false => format!("{} of {}", g.requests, counted(g.of, "request", "requests")),
+    };
+    let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
+    Some(format!(
+        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}",
+        g.server
+    ))
+}
