@@ -213,9 +213,14 @@ pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
             }
         ),
     };
+    // Of those it is not known.
+    let nobody = match d.perhaps {
+        0 => "; nobody is known to have waited in vain",
+        _ => "",
+    };
     (
         tone,
-        format!("{used}{answered}{perhaps}; nobody is known to have waited in vain."),
+        format!("{used}{answered}{perhaps}{nobody}."),
     )
 }
 

@@ -184,7 +184,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         (o.attempts.saturating_sub(o.setup.n))
             .saturating_add(o.without_socket)
             .saturating_sub(told),
-        ("attempt that did not come to be", "attempts that did not come to be"),
+        ("failed attempt", "failed attempts"),
     );
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
     let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
@@ -195,7 +195,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         told.filter_map(|r| Some((reset(r)?, r.resets))).chain(closed_before(o)),
         (o.received.unwrap_or(0).saturating_sub(quiet)).saturating_add(sent),
         match sent {
-            0 => ("RST that came", "RSTs that came"),
+            0 => ("received RST", "received RSTs"),
             _ => ("RST", "RSTs"),
         },
     );

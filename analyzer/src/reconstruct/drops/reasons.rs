@@ -185,7 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         "NEIGH_CREATEFAIL",
         "",
         Some(false),
-        "no neighbour entry could be made: the neighbour table is full, gc_thresh3 (or no memory)",
+        "no neighbour entry could be made, as when the neighbour table is full: gc_thresh3",
     ),
     rule("NEIGH_*", "", Some(false), "neighbour not resolved"),
     rule("NETFILTER_DROP", "", Some(false), "a netfilter rule dropped it"),
