@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod given_up;
 mod limits;
 mod others;
 mod servers;

@@ -1,0 +1,206 @@
+//! Requests that their client gave up.
+
+use std::net::Ipv4Addr;
+
+use super::{MS, SYN_SENT, response};
+use crate::analyses::application::{GivenUp, answer};
+use crate::analyses::verdict::Tone;
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::opens::tables::{ResetRow, Sender};
+use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::tcp::tables::StateRow;
+use crate::reconstruct::transmit::tables::TxRow;
+
+/// Calls, ten a second: those of the first 2 s are answered after 50 ms, the others given up after `wait(n)`.
+const CALLS: u32 = 60;
+
+fn state(c: u32, ns: i64, state: i32) -> StateRow {
+    StateRow {
+        time_ns: ns,
+        connection: ConnectionId(c),
+        kind: "sock",
+        state,
+        name: "",
+        cpu: 0,
+    }
+}
+
+fn reset(c: u32, ns: i64, received: bool, reason: &str) -> ResetRow {
+    ResetRow {
+        time_ns: ns,
+        received,
+        connection: None,
+        from: Some((Ipv4Addr::new(10, 0, 0, 1).into(), 40_000 + c as u16)),
+        to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), 80)),
+        reason: reason.into(),
+        sender: Sender::Here,
+        confidence: crate::Confidence::Certain,
+    }
+}
+
+/// After 50 ms.
+fn answered(n: u32) -> ResponseRow {
+    let at = i64::from(n) * 100 * MS;
+    ResponseRow {
+        connection: ConnectionId(n),
+        send_ns: at + 1000,
+        ready_ns: Some(at + 50 * MS),
+        read_ns: at + 50 * MS + 10_000,
+        complete_ns: Some(at + 50 * MS),
+        peer: None,
+        ..response(1, 0, 50 * MS)
+    }
+}
+
+fn facts(wait: impl Fn(u32) -> i64) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(6_500 * MS));
+    f.capture.duration_ns = 6_500 * MS;
+    for n in 0..CALLS {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport, c.task) = (40_000 + n as u16, 80, Name::new(b"checkout"));
+        f.connections.push(c);
+        let at = i64::from(n) * 100 * MS;
+        f.tx.push(TxRow {
+            connection: Some(ConnectionId(n)),
+            start_ns: at + 1000,
+            ..crate::testing::sent()
+        });
+        f.tcp_states.extend([state(n, at, SYN_SENT), state(n, at + 500, 1)]);
+        let left = match n < 20 {
+            true => {
+                f.responses.push(answered(n));
+                f.rx.push(came(n, at + 50 * MS));
+                at + 51 * MS
+            }
+            false => at + 1000 + wait(n),
+        };
+        f.tcp_states.extend([
+            state(n, left, 4),
+            state(n, left + 40_000, 5),
+            state(n, left + 45_000, 7),
+        ]);
+    }
+    f.tcp_states.sort_by_key(|s| s.time_ns);
+    f
+}
+
+fn came(c: u32, ns: i64) -> RxRow {
+    RxRow {
+        connection: Some(ConnectionId(c)),
+        bytes: Some(10),
+        start_ns: ns,
+        total_ns: 10_000,
+        end: RxEnd::Read,
+        ..Default::default()
+    }
+}
+
+fn found(f: &Facts) -> Vec<GivenUp> {
+    answer(f).findings().unwrap().given_up.clone()
+}
+
+const TIMEOUT: fn(u32) -> i64 = |n| 250 * MS + i64::from(n) * 10_000;
+
+#[test]
+fn a_time_out_of_the_client_leads() {
+    let mut f = facts(TIMEOUT);
+    f.resets = (30..40)
+        .map(|n| reset(n, i64::from(n) * 100 * MS + 2_000 * MS, false, "TCP_TIMEWAIT_SOCKET"))
+        .collect();
+    let all = found(&f);
+    let [g] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((g.requests, g.of, g.later, g.timeout), (40, 40, 10, true));
+    assert_eq!((g.task.as_str(), g.server.as_str()), ("checkout", "10.0.0.2:80"));
+    assert_eq!(g.first_ns, 2_000 * MS + 1000);
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
+    assert_eq!(
+        line.headline,
+        "from 2.0 s on checkout gave up all 40 requests to 10.0.0.2:80 without an answer, closing their connections after p50 250.39 ms (a time-out of its own, inferred: all alike); 10 of them were answered later, when nobody waited any more"
+    );
+    assert!(
+        line.sentence.starts_with("From 2.0 s on checkout gave up"),
+        "{}",
+        line.sentence
+    );
+}
+
+/// Waits of any length are told when the server answered some of them later.
+#[test]
+fn others_are_told_when_they_were_answered_later() {
+    let mut f = facts(|n| i64::from(n) * 10 * MS);
+    assert_eq!(found(&f), []);
+    f.resets = vec![reset(30, 5_900 * MS, false, "TCP_TIMEWAIT_SOCKET")];
+    let all = found(&f);
+    assert_eq!((all[0].requests, all[0].later, all[0].timeout), (40, 1, false));
+}
+
+#[test]
+fn what_is_no_giving_up_is_not_told() {
+    let none = |what: &str, change: &dyn Fn(&mut Facts)| {
+        let mut f = facts(TIMEOUT);
+        change(&mut f);
+        assert_eq!(found(&f), [], "{what}");
+    };
+    let late = |n: u32| i64::from(n) * 100 * MS + 240 * MS;
+    none("long polls are answered", &|f| {
+        f.rx.extend((20..CALLS).map(|n| came(n, late(n))))
+    });
+    none("half-closed: read on", &|f| {
+        f.rx.extend((20..CALLS).map(|n| came(n, late(n) + 100 * MS)))
+    });
+    none("half-closed: stays in FIN_WAIT2", &|f| {
+        f.tcp_states.retain(|s| s.state != 7 || s.connection.0 < 20)
+    });
+    none("nothing was sent: a health check", &|f| f.tx.truncate(20));
+    none("the peer closed first", &|f| {
+        for s in f.tcp_states.iter_mut().filter(|s| s.state == 4) {
+            s.state = 8;
+        }
+    });
+    none("the peer reset it", &|f| {
+        f.resets = (20..CALLS).map(|n| reset(n, late(n) + MS, true, "")).collect();
+        for r in &mut f.resets {
+            r.connection = r.from.map(|e| ConnectionId(u32::from(e.1) - 40_000));
+        }
+    });
+    none("the recording ends", &|f| {
+        f.tcp_states
+            .retain(|s| s.connection.0 < 20 || matches!(s.state, SYN_SENT | 1))
+    });
+    none("a server that never answers is none", &|f| {
+        f.responses.clear();
+        for key in ["skb:skb_copy_datagram_iovec", "sock:sock_send_length"] {
+            f.capture.events.insert(key.into(), 1);
+        }
+    });
+    let killed = facts(|n| 6_200 * MS - i64::from(n) * 100 * MS);
+    assert_eq!(found(&killed), [], "a program that ends");
+    let farewell = facts(|_| MS);
+    assert_eq!(found(&farewell), [], "a last word that needs no answer");
+    let mut idle = facts(TIMEOUT);
+    for t in idle.tx.iter_mut().skip(20) {
+        t.start_ns -= 60 * MS;
+    }
+    idle.rx.extend((20..CALLS).map(|n| came(n, i64::from(n) * 100 * MS)));
+    assert_eq!(found(&idle), [], "closed idle");
+}
+
+/// A few of many are told, and are not called wrong.
+#[test]
+fn a_few_of_many_are_worth_a_look() {
+    let mut f = facts(TIMEOUT);
+    for n in (20..CALLS).filter(|n| n % 8 != 0) {
+        f.rx.push(came(n, i64::from(n) * 100 * MS + 50 * MS));
+        f.responses.push(answered(n));
+    }
+    let all = found(&f);
+    assert_eq!((all[0].requests, all[0].of), (5, 33), "{all:?}");
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    assert_eq!(line.tone, Tone::Notice, "{}", line.sentence);
+}

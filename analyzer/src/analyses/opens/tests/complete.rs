@@ -1,0 +1,143 @@
+//! Resets behind complete exchanges.
+
+use std::net::Ipv4Addr;
+
+use crate::analyses::verdict::{Line, Tone};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender};
+use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+
+const MS: i64 = 1_000_000;
+const CHECKS: u16 = 20;
+
+fn end(last: u8, port: u16) -> Option<(std::net::IpAddr, u16)> {
+    Some((Ipv4Addr::new(10, 0, 0, last).into(), port))
+}
+fn client(n: u16) -> ConnectionId {
+    ConnectionId(2 * u32::from(n))
+}
+fn server(n: u16) -> ConnectionId {
+    ConnectionId(2 * u32::from(n) + 1)
+}
+fn sent(c: ConnectionId, at: i64) -> TxRow {
+    TxRow {
+        connection: Some(c),
+        start_ns: at,
+        end: TxEnd::Acked,
+        ..crate::testing::sent()
+    }
+}
+fn came(c: ConnectionId, at: i64) -> RxRow {
+    RxRow {
+        connection: Some(c),
+        bytes: Some(100),
+        start_ns: at,
+        end: RxEnd::Read,
+        ..Default::default()
+    }
+}
+
+/// haproxy opens a connection each 100 ms, asks and is answered on every second one, and ends each by a RST.
+fn facts() -> Facts {
+    let mut f = Facts::empty();
+    for key in [
+        "sock:inet_sock_set_state",
+        "sock:sock_send_length",
+        "skb:skb_copy_datagram_iovec",
+        "tcp:tcp_receive_reset",
+    ] {
+        f.capture.events.insert(key.into(), 1);
+    }
+    for n in 0..CHECKS {
+        let at = i64::from(n) * 100 * MS;
+        let (from, to) = (end(1, 40_000 + n), end(2, 80));
+        f.opens.push(OpenRow {
+            connection: Some(client(n)),
+            from,
+            to,
+            pid: 42,
+            task: Name::new(b"haproxy"),
+            start_ns: at,
+            end_ns: at + 100_000,
+            end: OpenEnd::Established,
+            error: None,
+            message: false,
+            syns_again: Some(0),
+            confidence: crate::Confidence::Certain,
+        });
+        if n % 2 == 0 {
+            f.tx.extend([sent(client(n), at + MS), sent(server(n), at + 3 * MS)]);
+            f.rx.extend([came(server(n), at + 2 * MS), came(client(n), at + 4 * MS)]);
+        }
+        let rst = |received, connection, from, to| ResetRow {
+            time_ns: at + 5 * MS + if received { 10_000 } else { 0 },
+            received,
+            connection: Some(connection),
+            from,
+            to,
+            reason: if received { "" } else { "TCP_STATE" }.into(),
+            sender: if received { Sender::Peer } else { Sender::Here },
+            confidence: crate::Confidence::Certain,
+        };
+        f.resets
+            .extend([rst(false, client(n), from, to), rst(true, server(n), to, from)]);
+    }
+    f
+}
+
+fn line(change: impl Fn(&mut Facts)) -> Line {
+    let mut f = facts();
+    change(&mut f);
+    let answers = crate::analyses::answer(&f);
+    answers.verdict.into_iter().find(|l| l.subject == "opens").unwrap()
+}
+
+#[test]
+fn they_are_no_headline() {
+    let l = line(|_| {});
+    assert_eq!((l.tone, l.headline.as_str()), (Tone::Ok, ""), "{}", l.sentence);
+    let said = "20 connections (first 10.0.0.2:80 > 10.0.0.1:40000) were reset after complete exchanges by haproxy/42, which had opened them, as health checks and proxies do: no request was open";
+    assert!(l.sentence.contains(said), "{}", l.sentence);
+}
+
+#[test]
+fn others_lead() {
+    let leads = |what: &str, n: u64, change: &dyn Fn(&mut Facts)| {
+        let l = line(change);
+        assert_eq!(l.tone, Tone::Notice, "{what}: {}", l.sentence);
+        let said = match n {
+            1 => "1 connection (".to_owned(),
+            n => format!("{n} connections ("),
+        };
+        assert!(
+            l.headline.starts_with(&said) && l.headline.contains("reset by"),
+            "{what}: {}",
+            l.headline
+        );
+    };
+    leads("a request was open", 10, &|f| {
+        f.tx.retain(|t| t.connection.is_some_and(|c| c.0 % 2 == 0))
+    });
+    leads("an answer was not read", 1, &|f| f.rx[1].end = RxEnd::Queued);
+    leads("an answer was not acknowledged", 1, &|f| f.tx[1].end = TxEnd::Sent);
+    leads("who sent it is not in the recording", 20, &|f| {
+        f.resets.retain(|r| r.received)
+    });
+    leads("the server sent it", 20, &|f| f.opens.clear());
+    leads("data is not recorded", 20, &|f| {
+        f.capture.events.remove("sock:sock_send_length");
+    });
+}
+
+/// By neither end: somebody else sent it.
+#[test]
+fn between_is_never_complete() {
+    let l = line(|f| {
+        for r in f.resets.iter_mut().filter(|r| r.received) {
+            r.sender = Sender::Between;
+        }
+    });
+    assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
+}
