@@ -218,10 +218,7 @@ pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
         0 => "; nobody is known to have waited in vain",
         _ => "",
     };
-    (
-        tone,
-        format!("{used}{answered}{perhaps}{nobody}."),
-    )
+    (tone, format!("{used}{answered}{perhaps}{nobody}."))
 }
 
 /// What is worth a look, for the head of the page.
