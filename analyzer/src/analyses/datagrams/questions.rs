@@ -18,8 +18,8 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use super::{holder, who};
-use crate::analyses::application::{Spans, by_thread};
-use crate::facts::{Facts, SkbId};
+use crate::analyses::application::{Role, Spans, by_thread, sockets};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -28,7 +28,7 @@ use crate::stat::Distribution;
 /// Most datagrams that a socket for questions sends before it is closed.
 const OF_A_RESOLVER: u64 = 8;
 /// Longest time from an answer to the next question, or to the call, ns.
-const NEXT_NS: i64 = 5_000_000;
+const NEXT_NS: i64 = 20_000_000;
 /// Groups kept.
 const KEPT: usize = 20;
 /// Part of the time of answers in which the server asked another one, to be told.
@@ -47,9 +47,13 @@ impl Question<'_> {
     fn response_ns(&self) -> i64 {
         self.ready_ns.saturating_sub(self.turn.start_ns)
     }
-    /// When its thread had read what came.
+    /// When its thread had read what came: a socket for one turn is closed when the last answer of several was read.
     fn done_ns(&self) -> i64 {
-        self.turn.end_ns.max(self.ready_ns)
+        let last = match self.socket.closed && self.socket.sent == u64::from(self.turn.sends) {
+            true => self.socket.last_ns,
+            false => self.turn.end_ns,
+        };
+        last.max(self.ready_ns)
     }
 }
 
@@ -160,7 +164,11 @@ fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
             });
         }
     }
-    let senders = facts.responses.iter().filter(|r| !r.overlap);
+    // Who asks on a socket reads and sends on it as who answers does.
+    let roles: FxHashMap<ConnectionId, Role> = sockets(facts).iter().map(|s| (s.connection, s.role)).collect();
+    let is = |c: ConnectionId, role: Role| roles.get(&c) == Some(&role);
+    let senders = facts.responses.iter();
+    let senders = senders.filter(|r| !r.overlap && is(r.connection, Role::Client));
     for (r, ns) in senders.filter_map(|r| Some((r, r.response_ns()?))) {
         if let Some(of) = by.get_mut(&r.pid) {
             let to = crate::analyses::application::server(facts, r.connection);
@@ -171,7 +179,8 @@ fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
             });
         }
     }
-    for t in facts.turnarounds.iter().filter(|t| !t.overlap) {
+    let answers = facts.turnarounds.iter();
+    for t in answers.filter(|t| !t.overlap && is(t.connection, Role::Server)) {
         if let Some(of) = by.get_mut(&t.sender_pid) {
             let row = facts.connections.get(t.connection.0 as usize);
             let end = row.and_then(|c| Some(SocketAddr::new(c.saddr?.to_canonical(), c.sport)));
@@ -197,22 +206,23 @@ fn chains<'c>(of: &[Question<'_>], calls: &'c FxHashMap<i32, Vec<Call>>) -> Vec<
     let mut found = vec![];
     for (pid, mut all) in by {
         all.sort_by_key(|q| q.turn.start_ns);
+        let of = calls.get(&pid).map_or(&[][..], Vec::as_slice);
+        let next_call = |q: &Question<'_>| of.get(of.partition_point(|c| c.start_ns < q.done_ns()));
         let mut nth = 0;
         while let Some(first) = all.get(nth) {
             let mut last = first;
             let mut n = 1u64;
             while let Some(next) = all.get(nth + n as usize) {
                 let gap = next.turn.start_ns.saturating_sub(last.done_ns());
-                if !(0..=NEXT_NS).contains(&gap) {
+                // A call between two ends a chain.
+                let called = next_call(last).is_some_and(|c| c.start_ns <= next.turn.start_ns);
+                if !(0..=NEXT_NS).contains(&gap) || called {
                     break;
                 }
                 (last, n) = (next, n + 1);
             }
             let done = last.done_ns();
-            let then = calls
-                .get(&pid)
-                .and_then(|of| of.get(of.partition_point(|c| c.start_ns < done)));
-            if let Some(call) = then.filter(|c| c.start_ns.saturating_sub(done) <= NEXT_NS) {
+            if let Some(call) = next_call(last).filter(|c| c.start_ns.saturating_sub(done) <= NEXT_NS) {
                 found.push((n, done.saturating_sub(first.turn.start_ns), call));
             }
             nth += n as usize;

@@ -83,6 +83,43 @@ fn lookups_one_after_the_other_are_those_of_the_program() {
     assert!(l.headline.contains("between the read and the answer of python3/"));
 }
 
+/// Questions on both sides of a call are no chain; and what a client sends on its own connection is no answer.
+#[test]
+fn a_call_ends_a_chain() {
+    let of = |f: &Facts| {
+        let found = of(&answer(f)).answered[0].chains.clone().unwrap();
+        (found.then.clone(), found.calls, found.questions, found.most_questions)
+    };
+    let mut f = facts();
+    // The client connects after the second of each five, too.
+    let asks: Vec<(i32, i64)> = f
+        .udp_turns
+        .iter()
+        .filter(|t| t.bytes == 68)
+        .map(|t| (t.pid, t.end_ns))
+        .collect();
+    let client = f.opens[0].pid;
+    let seconds: Vec<i64> = asks
+        .iter()
+        .filter(|a| a.0 == client)
+        .skip(1)
+        .step_by(5)
+        .map(|a| a.1)
+        .collect();
+    assert_eq!(seconds.len(), 8);
+    for at in seconds {
+        let mut row = f.opens[0].clone();
+        (row.start_ns, row.end_ns) = (at + 70_000, at + 71_000);
+        f.opens.push(row);
+    }
+    assert_eq!(of(&f), ("connection to 10.84.1.2:8080".into(), 16, 2, 3));
+    f.opens.clear();
+    assert_eq!(of(&f), ("request to 10.84.1.2:8080".into(), 8, 5, 5));
+    // Without these the front server's answers, one question each.
+    f.responses.clear();
+    assert_eq!(of(&f), ("answer of 10.84.1.2:8081".into(), 20, 1, 1));
+}
+
 #[test]
 fn a_server_that_looks_up_a_name_waits_for_that() {
     let f = facts();
