@@ -352,3 +352,14 @@ pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
         owner: None,
     }
 }
+
+/// Events of CPU 0 were lost between these times.
+pub fn gap(start_ns: i64, end_ns: i64) -> crate::ingest::GapRow {
+    crate::ingest::GapRow {
+        cpu: 0,
+        start_ns: Some(start_ns),
+        end_ns: Some(end_ns),
+        lost_events: None,
+        cause: "overrun",
+    }
+}

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analyses::application::{Role, Socket, Spans};
+use crate::analyses::application::{Calls, Role, Socket, Spans};
 use crate::reconstruct::application::tables::TurnaroundRow;
 
 /// By thread.
@@ -13,28 +13,10 @@ pub(super) struct Behind {
 
 impl Behind {
     pub fn of(sockets: &[Socket<'_>]) -> Behind {
-        // When each thread read or sent.
-        let mut calls: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
-        for s in sockets {
-            for t in s.judged_turnarounds() {
-                calls.entry(t.pid).or_default().push(t.read_ns);
-                calls.entry(t.sender_pid).or_default().push(t.send_ns);
-            }
-            for (_, r) in s.judged_responses() {
-                calls.entry(r.pid).or_default().extend([r.send_ns, r.read_ns]);
-            }
-        }
-        for of in calls.values_mut() {
-            of.sort_unstable();
-        }
-        let alone = |t: &&TurnaroundRow| {
-            let of = calls.get(&t.pid).map_or(&[][..], Vec::as_slice);
-            of.partition_point(|at| *at <= t.read_ns) == of.partition_point(|at| *at < t.send_ns)
-        };
+        let calls = Calls::of(sockets);
         let mut by: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
-            let own = s.judged_turnarounds().filter(|t| t.pid == t.sender_pid);
-            for t in own.filter(alone) {
+            for t in s.judged_turnarounds().filter(|t| calls.at_work(t)) {
                 by.entry(t.pid).or_default().push((t.read_ns, t.send_ns));
             }
         }

@@ -31,6 +31,7 @@ mod way;
 
 pub use given_up::GivenUp;
 pub use limits::Limit;
+pub(crate) use others::Calls;
 pub use parts::{Part, Parts};
 pub use pools::{Answered, Awaited};
 pub use servers::{Server, Slow, Stood};

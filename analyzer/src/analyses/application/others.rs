@@ -31,32 +31,43 @@ fn time(work: &Work) -> i64 {
         .fold(0, |sum, w| sum.saturating_add(w.1.saturating_sub(w.0)))
 }
 
+/// When each thread read or sent on sockets in turns.
+pub(crate) struct Calls(FxHashMap<i32, Vec<i64>>);
+
+impl Calls {
+    pub(crate) fn of(sockets: &[Socket<'_>]) -> Calls {
+        let mut by: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
+        for s in sockets {
+            for t in s.judged_turnarounds() {
+                by.entry(t.pid).or_default().push(t.read_ns);
+                by.entry(t.sender_pid).or_default().push(t.send_ns);
+            }
+            for (_, r) in s.judged_responses() {
+                by.entry(r.pid).or_default().extend([r.send_ns, r.read_ns]);
+            }
+        }
+        by.values_mut().for_each(|of| of.sort_unstable());
+        Calls(by)
+    }
+
+    /// Whether one thread read this one and answered it, and read and sent nothing else between.
+    pub(crate) fn at_work(&self, t: &TurnaroundRow) -> bool {
+        let of = self.0.get(&t.pid).map_or(&[][..], Vec::as_slice);
+        t.pid == t.sender_pid && of.partition_point(|at| *at <= t.read_ns) == of.partition_point(|at| *at < t.send_ns)
+    }
+}
+
 impl Others {
     pub(super) fn of(facts: &Facts, sockets: &[Socket<'_>]) -> Others {
         let mut by: FxHashMap<i32, FxHashMap<IpAddr, Work>> = FxHashMap::default();
-        // When each thread read or sent.
-        let mut calls: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
-        for t in &facts.turnarounds {
-            calls.entry(t.pid).or_default().push(t.read_ns);
-            calls.entry(t.sender_pid).or_default().push(t.send_ns);
-        }
-        for r in &facts.responses {
-            calls.entry(r.pid).or_default().push(r.read_ns);
-        }
-        for of in calls.values_mut() {
-            of.sort_unstable();
-        }
-        let alone = |pid: i32, from: i64, to: i64| {
-            let of = calls.get(&pid).map_or(&[][..], Vec::as_slice);
-            of.partition_point(|at| *at <= from) == of.partition_point(|at| *at < to)
-        };
+        let calls = Calls::of(sockets);
         for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
             let Some(peer) = facts.connections.get(s.connection.0 as usize).and_then(|c| c.daddr) else {
                 continue;
             };
-            let long = s.judged_turnarounds().filter(|t| t.pid == t.sender_pid);
+            let long = s.judged_turnarounds();
             let long = long.filter(|t| t.send_ns.saturating_sub(t.read_ns) >= LONG_NS);
-            for t in long.filter(|t| alone(t.pid, t.read_ns, t.send_ns)) {
+            for t in long.filter(|t| calls.at_work(t)) {
                 let of = by.entry(t.pid).or_default().entry(peer).or_default();
                 of.push((t.read_ns, t.send_ns));
             }

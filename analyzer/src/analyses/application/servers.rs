@@ -15,6 +15,7 @@ use super::waited::{Spans, Waited, Waits, doing, server};
 use super::way::{Place, place};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Distribution, nearest_rank};
 
@@ -137,15 +138,21 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
     let mut by: Vec<(String, Vec<Answer<'_>>)> = by.into_iter().collect();
     by.sort_by_cached_key(|(_, rows)| std::cmp::Reverse(rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.0))));
     by.truncate(SERVERS);
+    let lost = Lost::of(&facts.gaps);
     let mut all: Vec<Server> = by
         .into_iter()
-        .filter_map(|(name, rows)| of_server(facts, waits, name, rows))
+        .filter_map(|(name, rows)| of_server(facts, (waits, &lost), name, rows))
         .collect();
     all.sort_by_key(|s| std::cmp::Reverse(s.response.sum_ns));
     all
 }
 
-fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<'_>>) -> Option<Server> {
+fn of_server(
+    facts: &Facts,
+    (waits, lost): (&Waits<'_>, &Lost),
+    server: String,
+    rows: Vec<Answer<'_>>,
+) -> Option<Server> {
     let (mut rows, ..) = solid(rows, |r| r.1.confidence.is_solid());
     rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
     let response = Distribution::of(rows.iter().map(|r| r.0).collect(), 0);
@@ -190,7 +197,7 @@ fn of_server(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<Answer<
     let whole = (p50 >= ALWAYS_NS).then(|| whole(facts, waits, &rows)).flatten();
     Some(Server {
         whole,
-        stood: stood(facts, &rows, p50),
+        stood: stood(facts, lost, &rows, p50),
         server,
         connections: connections.len() as u64,
         threads: threads.len() as u64,
@@ -215,8 +222,8 @@ fn whole(facts: &Facts, waits: &Waits<'_>, rows: &[Answer<'_>]) -> Option<Slow> 
     (sum(&of) as f64 >= MOSTLY * all as f64).then(|| class(facts, waits, place, &of))
 }
 
-/// Between two answers, one after the other, of all that it gave.
-fn stood(facts: &Facts, rows: &[Answer<'_>], p50: i64) -> Vec<Stood> {
+/// Between two answers, one after the other, of all that it gave; where events were lost meanwhile one may have been another answer.
+fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64) -> Vec<Stood> {
     let start = facts.capture.start_ns.unwrap_or(0);
     let mut sends: Vec<i64> = rows.iter().map(|r| r.1.send_ns).collect();
     let mut ends: Vec<i64> = rows.iter().map(|(ns, r)| r.send_ns.saturating_add(*ns)).collect();
@@ -233,7 +240,8 @@ fn stood(facts: &Facts, rows: &[Answer<'_>], p50: i64) -> Vec<Stood> {
             .get(answered + STOOD as usize - 1)
             .map_or(i64::MAX, |s| *s.max(from));
         let waiting = sends.partition_point(|s| s < to).saturating_sub(answered) as u64;
-        if to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES)) {
+        let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
+        if long && !lost.within(begun, *to) {
             all.push(Stood {
                 from_ns: begun.saturating_sub(start),
                 to_ns: to.saturating_sub(start),

@@ -1,12 +1,12 @@
 //! Answers to questions by UDP: how long they took, where that time passed at the server, and how many a thread asked one after the other
 //! before it called something else: name lookups.
 //!
-//! Needs `udp_turns`, `udp_sockets`, `rx`, `opens`, `responses`. A question is an answered turn of a thread that waited for it: on a socket of its
+//! Needs `udp_turns`, `udp_sockets`, `rx`, `opens`, `responses`, `turnarounds`. A question is an answered turn of a thread that waited for it: on a socket of its
 //! own that it closed after a few datagrams (a resolver), or in a receive call. Who sends and reads at any time (QUIC, media) asks none.
 //! Limits: a resolver in another thread than the call's is not tied to that; the server's own part is known where it sends one answer a turn.
 //!
 //! ```text
-//! client   send ────────────────────────────── answer | send ─ ... ─ answer | connect, or a request
+//! client   send ────────────────────────────── answer | send ─ ... ─ answer | connect, a request, or its own answer
 //!              there |<- unread ->|<- at work ->| back    at most NEXT_NS      at most NEXT_NS
 //! server             arrives     read          send
 //!          |<----------------- a chain of questions, one after the other ------>|
@@ -231,7 +231,8 @@ fn chains<'c>(of: &[Question<'_>], calls: &'c FxHashMap<i32, Vec<Call>>) -> Vec<
     found
 }
 
-fn most_calls(found: &[(u64, i64, &Call)]) -> Option<Chains> {
+/// Those before the call that they took most time for.
+fn longest(found: &[(u64, i64, &Call)]) -> Option<Chains> {
     let mut by: BTreeMap<&str, Vec<&(u64, i64, &Call)>> = BTreeMap::new();
     for c in found {
         by.entry(&c.2.what).or_default().push(c);
@@ -361,7 +362,7 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
                 response,
                 server: servers.parts(&of),
                 waited_for: servers.waited_for(&of),
-                chains: most_calls(&chains(&of, &calls)),
+                chains: longest(&chains(&of, &calls)),
                 first_ns: of.iter().map(|q| q.turn.start_ns).min().unwrap_or(0),
             }
         })

@@ -24,39 +24,51 @@ pub struct Reader {
     pub share: f64,
 }
 
-fn most<K: Ord + Copy>(by: FxHashMap<K, i64>) -> Option<(K, i64)> {
-    by.into_iter().max_by_key(|(k, ns)| (*ns, std::cmp::Reverse(*k)))
+type Task = (Name, i32);
+
+/// The one with most, where that is half of all or more.
+fn most<K: Ord + Copy + std::hash::Hash>(of: impl Iterator<Item = (K, i64)>, whole: i64) -> Option<(K, f64)> {
+    let mut by: FxHashMap<K, i64> = FxHashMap::default();
+    for (k, ns) in of {
+        let sum = by.entry(k).or_insert(0);
+        *sum = sum.saturating_add(ns);
+    }
+    let (k, ns) = by.into_iter().max_by_key(|(k, ns)| (*ns, std::cmp::Reverse(*k)))?;
+    let share = ns as f64 / whole.max(1) as f64;
+    (share >= MOSTLY).then_some((k, share))
 }
 
-/// Of all read units.
+/// Of all read units: a thread at one end, else a thread or an end, whichever has more.
 pub(super) fn reader(facts: &Facts, read: &[&RxRow]) -> Option<Reader> {
-    let mut tasks: FxHashMap<(Name, i32), i64> = FxHashMap::default();
-    let mut ends: FxHashMap<SocketAddr, i64> = FxHashMap::default();
-    let mut whole = 0i64;
+    let mut by: FxHashMap<(Task, Option<SocketAddr>), i64> = FxHashMap::default();
     let end = |r: &RxRow| {
         let c = facts.connections.get(r.connection?.0 as usize)?;
         Some(SocketAddr::new(c.saddr?.to_canonical(), c.sport))
     };
+    let mut whole = 0i64;
     for r in read {
         whole = whole.saturating_add(r.total_ns);
-        let of = tasks.entry((r.task, r.pid)).or_insert(0);
+        let of = by.entry(((r.task, r.pid), end(r))).or_insert(0);
         *of = of.saturating_add(r.total_ns);
-        if let Some(at) = end(r) {
-            let of = ends.entry(at).or_insert(0);
-            *of = of.saturating_add(r.total_ns);
-        }
     }
-    let share = |ns: i64| ns as f64 / whole.max(1) as f64;
-    let task = most(tasks).filter(|(_, ns)| share(*ns) >= MOSTLY);
-    let at = most(ends).filter(|(_, ns)| share(*ns) >= MOSTLY);
-    let share = [task.map(|t| t.1), at.map(|a| a.1)]
-        .into_iter()
-        .flatten()
-        .min()
-        .map(share)?;
-    Some(Reader {
-        task: task.map_or_else(String::new, |((name, pid), _)| format!("{}/{pid}", name.text())),
-        at: at.map_or_else(String::new, |(at, _)| at.to_string()),
-        share,
-    })
+    let text = |(name, pid): Task| format!("{}/{pid}", name.text());
+    let all = || by.iter().map(|(k, ns)| (*k, *ns));
+    if let Some(((task, Some(at)), share)) = most(all(), whole) {
+        let (task, at) = (text(task), at.to_string());
+        return Some(Reader { task, at, share });
+    }
+    let task = most(all().map(|((task, _), ns)| (task, ns)), whole);
+    let ends = all().filter_map(|((_, at), ns)| Some((at?, ns)));
+    match (task, most(ends, whole)) {
+        (task, Some((at, share))) if task.is_none_or(|t| t.1 < share) => Some(Reader {
+            task: String::new(),
+            at: at.to_string(),
+            share,
+        }),
+        (task, _) => task.map(|(task, share)| Reader {
+            task: text(task),
+            at: String::new(),
+            share,
+        }),
+    }
 }

@@ -287,6 +287,11 @@ fn who_had_most_of_the_time_is_named() {
         Some(("curl/7".into(), String::new(), 0.75))
     );
     assert_eq!(of([1, 2, 3, 4], [1, 2, 3, 4]), None);
+    // Each has half, and a quarter together: not both are named.
+    assert_eq!(
+        of([7, 7, 8, 9], [1, 80, 80, 2]),
+        Some(("curl/7".into(), String::new(), 0.5))
+    );
 }
 
 fn read_by(packet: u32, waits: i64, calls: u64, bytes: u64) -> Facts {

@@ -1,7 +1,7 @@
 //! A thread that sends to several and sleeps in a send to one of them: a receiver that does not read keeps the others waiting.
 //!
 //! Needs `tx` (start and stage `sndbuf` of sends). Others are told that it sent to before and after, oftener than that: what has nothing to
-//! send to them anyway is not kept waiting.
+//! send to them anyway is not kept waiting. Where events were lost meanwhile nothing is told: a send may have been among them.
 //!
 //! ```text
 //! send to A | send to B .......... asleep, its buffer is full .......... | send to A | send to B
@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
+use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
@@ -104,6 +105,7 @@ pub(super) fn blocked(facts: &Facts) -> Option<Blocked> {
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
+    let lost = Lost::of(&facts.gaps);
     let one = |(pid, mut of): (i32, Sends)| {
         let sleeps = merged(std::mem::take(&mut of.sleeps));
         if sleeps.is_empty() || of.by.len() as u64 <= OTHERS {
@@ -126,7 +128,7 @@ pub(super) fn blocked(facts: &Facts) -> Option<Blocked> {
         let mut by: BTreeMap<ConnectionId, Blocked> = BTreeMap::new();
         for (c, from, to) in sleeps {
             let others = waited(c, from, to);
-            if others < OTHERS {
+            if others < OTHERS || lost.within(from, to) {
                 continue;
             }
             let ns = to.saturating_sub(from);

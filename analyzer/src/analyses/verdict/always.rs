@@ -43,8 +43,12 @@ pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
 /// `answers of 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`
 pub(super) fn all_late(a: &Application) -> Option<String> {
     let (s, w) = always(a)?;
+    let which = match w.n == s.response.n {
+        true => String::new(),
+        false => format!("of {} of them ", w.n),
+    };
     Some(format!(
-        "answers of {} took p50 {}, max {} (n {}), {}{}{}",
+        "answers of {} took p50 {}, max {} (n {}), {which}{}{}{}",
         s.server,
         or_dash(s.response.p50_ns),
         or_dash(s.response.max_ns),

@@ -73,9 +73,13 @@ fn chain(q: &Questions) -> Option<String> {
         most if most > c.questions => format!(" p50 {}, at most {most} times, one after the other", c.questions),
         n => format!(" {n} times, one after the other"),
     };
+    // Where a few have most of it, the median of each says nothing of all.
+    let alike = i64::try_from(c.questions).unwrap_or(i64::MAX);
+    let alike = alike.saturating_mul(q.response.p50_ns.unwrap_or(0)).saturating_mul(2) >= c.took.p50_ns.unwrap_or(0);
     let each = match c.most_questions {
         1 => String::new(),
-        _ => format!(", {} each", p50(&q.response)),
+        _ if alike => format!(", {} each", p50(&q.response)),
+        _ => slow_ones(q).map_or_else(String::new, |slow| format!(", {slow}")),
     };
     let (kind, to) = c.then.split_once(' ').unwrap_or((&c.then, ""));
     let of_it = match c.then.starts_with(ANSWER) {
@@ -91,6 +95,16 @@ fn chain(q: &Questions) -> Option<String> {
     ))
 }
 
+/// From which on an answer is slow.
+fn least_of_slow(q: &Questions) -> i64 {
+    q.response.p50_ns.unwrap_or(0).saturating_mul(SLOW_TIMES).max(SLOW_NS)
+}
+
+fn slow_ones(q: &Questions) -> Option<String> {
+    let least = duration(least_of_slow(q));
+    (q.slow > 0).then(|| format!("{} of {} answers {least} or longer", q.slow, q.response.n))
+}
+
 fn slow(q: &Questions) -> Option<String> {
     let n = q.response.n;
     let all = n >= ANSWERS && q.response.p50_ns.unwrap_or(0) >= OUTLIER_NOTICE_NS;
@@ -103,14 +117,13 @@ fn slow(q: &Questions) -> Option<String> {
             or_dash(q.response.max_ns)
         ));
     }
-    let least = q.response.p50_ns.unwrap_or(0).saturating_mul(SLOW_TIMES).max(SLOW_NS);
     (q.slow >= FEW_SLOW && n >= ANSWERS).then(|| {
         format!(
             "{} of {n} answers by UDP of {} to {} came {} or longer after the question ({}, max {})",
             q.slow,
             place(q),
             q.task,
-            duration(least),
+            duration(least_of_slow(q)),
             p50(&q.response),
             or_dash(q.response.max_ns)
         )
@@ -123,7 +136,7 @@ pub(super) fn late(d: &Datagrams) -> Vec<String> {
         let asked = (!q.waited_for.is_empty()).then(|| {
             let who = if q.holder.is_empty() { "the server" } else { &q.holder };
             format!(
-                "meanwhile {who} itself waited for the answer by UDP of {}",
+                "most of that time {who} itself waited for the answer by UDP of {}",
                 q.waited_for
             )
         });

@@ -114,7 +114,9 @@ impl Freed {
             hops: &known.identity.hops,
         });
         let again = too_big::Again::of(known.retransmits);
-        let tasks: FxHashMap<i32, Name> = known.tx.iter().map(|t| (t.pid, t.task)).collect();
+        let unnamed = |r: &DropRow| r.owner.is_some_and(|o| o.carries == Carries::Sent);
+        let named = self.rows.iter().any(unnamed).then_some(known.tx).into_iter().flatten();
+        let tasks: FxHashMap<i32, Name> = named.map(|t| (t.pid, t.task)).collect();
         for (at, row) in self.rows.iter_mut().enumerate() {
             if row.expected == Some(true) {
                 continue;

@@ -3,10 +3,15 @@
 use super::{MS, response};
 use crate::analyses::application::{Stood, answer};
 use crate::facts::{ConnectionId, Facts};
+use crate::ingest::GapRow;
 use crate::reconstruct::tcp::tables::StateRow;
 
 /// Clients on connections of their own ask one server: (client, asks, has its answer), ms.
 fn stood(of: &[(u32, i64, i64)]) -> Vec<Stood> {
+    stood_with(of, &[])
+}
+
+fn stood_with(of: &[(u32, i64, i64)], gaps: &[GapRow]) -> Vec<Stood> {
     let mut f = Facts::empty();
     for n in 0..=8u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -28,6 +33,7 @@ fn stood(of: &[(u32, i64, i64)]) -> Vec<Stood> {
         (r.complete_ns, r.peer) = (Some(has * MS), None);
         f.responses.push(r);
     }
+    f.gaps = gaps.to_vec();
     f.responses.sort_by_key(|r| (r.connection, r.send_ns));
     answer(&f).findings().unwrap().servers[0].stood.clone()
 }
@@ -48,6 +54,10 @@ fn a_server_that_answers_nobody_while_three_wait_stands_still() {
         waiting: 3,
     };
     assert_eq!(found, [expect]);
+    // What was lost then may have been an answer; before it, it changes nothing.
+    let gap = |from: i64, to: i64| crate::testing::gap(from * MS, to * MS);
+    assert_eq!(stood_with(&all, &[gap(600, 610)]), []);
+    assert_eq!(stood_with(&all, &[gap(100, 110)]), [expect]);
     // Two only.
     all.pop();
     assert_eq!(stood(&all), []);

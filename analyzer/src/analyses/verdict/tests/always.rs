@@ -36,6 +36,12 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
                 sleep (state D, in no recorded system call: a disk, most likely) 98 % of it";
     assert_eq!(headline(&a), says);
     assert_eq!(application(&a).0, Tone::Notice);
+    // Sixty of them in the server, the others elsewhere.
+    let mut some = two(d("uninterruptible"), None);
+    if let Some(w) = &mut some.servers[0].whole {
+        w.n = 60;
+    }
+    assert!(headline(&some).contains("(n 100), of 60 of them 99.9 % of it in the server"));
     // By its own wish, at work, or waiting for something that is not known: that may be meant.
     for meant in [
         d("clock_nanosleep"),

@@ -1,6 +1,6 @@
 //! The line on requests and answers.
 
-use crate::analyses::application::{Answered, Application, Awaited, Part};
+use crate::analyses::application::{Answered, Application, Awaited, Part, Unanswered};
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::application::{application, headline};
 use crate::stat::Distribution;
@@ -244,20 +244,24 @@ fn an_answer_in_parts_is_complete_with_its_last() {
     assert!(!s.contains("first byte"), "{s}");
 }
 
+fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswered {
+    Unanswered {
+        connection: 1,
+        label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
+        send_ns: 0,
+        waited_ns,
+        until,
+        retransmits,
+    }
+}
+
 /// A request that nobody answered is bad, where it waited much longer than others; one that the end of the recording cut is not.
 #[test]
 fn a_request_without_an_answer_is_told() {
     let of = |waited_ns| {
         let a = Application {
             awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
-            unanswered: vec![crate::analyses::application::Unanswered {
-                connection: 1,
-                label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
-                send_ns: 0,
-                waited_ns,
-                until: "closed",
-                retransmits: 5,
-            }],
+            unanswered: vec![unanswered(waited_ns, "closed", 5)],
             ..Application::default()
         };
         (application(&a), headline(&a))
@@ -279,14 +283,7 @@ fn a_request_that_the_end_cut_is_told_where_it_waited_longer_than_any() {
         server.response.max_ns = Some(2_000 * MS);
         let a = Application {
             awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
-            unanswered: vec![crate::analyses::application::Unanswered {
-                connection: 1,
-                label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
-                send_ns: 0,
-                waited_ns,
-                until,
-                retransmits: 0,
-            }],
+            unanswered: vec![unanswered(waited_ns, until, 0)],
             servers: vec![server],
             ..Application::default()
         };
