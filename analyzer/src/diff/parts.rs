@@ -20,7 +20,7 @@ const KNOWN: f64 = 0.5;
 
 /// Part of the answers that one thread must have read and sent for what it did to be told.
 const OWN: f64 = 0.9;
-/// Part of their time in which no event may tell what it did.
+/// Part of the mean time of the longer side in which no event may tell what it did.
 const NOT_KNOWN: f64 = 0.1;
 /// Part of what their time grew by that one state, or the requests of others, must have grown by.
 const MOSTLY: f64 = 0.5;
@@ -85,8 +85,9 @@ impl Own {
     fn mean(&self, ns: i64) -> i64 {
         mean(self.n, ns)
     }
-    fn known(&self, answers: u64) -> bool {
-        let told = self.unknown_ns as f64 <= NOT_KNOWN * self.total_ns as f64;
+    /// Whether enough is known of so many answers, of a difference where one side takes so long (mean, ns).
+    fn known(&self, answers: u64, longer_ns: i64) -> bool {
+        let told = self.mean(self.unknown_ns) as f64 <= NOT_KNOWN * longer_ns as f64;
         self.n > 0 && told && self.n as f64 >= OWN * answers as f64
     }
 }
@@ -196,10 +197,11 @@ const WAY: &str = "the way there and back";
 /// Empty where that is not known.
 fn did(b: &Parts, a: &Parts, unread: bool) -> String {
     let (x, y) = (&b.own, &a.own);
-    if !x.known(b.n) || !y.known(a.n) {
+    let grown = |of: fn(&Own) -> i64| (x.mean(of(x)), y.mean(of(y)));
+    let (before, after) = grown(|o| o.total_ns);
+    if !x.known(b.n, before.max(after)) || !y.known(a.n, before.max(after)) {
         return String::new();
     }
-    let grown = |of: fn(&Own) -> i64| (x.mean(of(x)), y.mean(of(y)));
     let by = |(x, y): (i64, i64)| y.saturating_sub(x);
     let text = |(x, y): (i64, i64)| format!("{} -> {}", duration(x), duration(y));
     let whole = grown(|o| o.total_ns);

@@ -17,6 +17,7 @@ use super::{
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
+use crate::snapshots::tasks;
 
 /// What needs no skb's identity.
 struct Before {
@@ -198,12 +199,15 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for (socket, peer) in tcp.sockets.all.iter_mut().zip(peers) {
         socket.row.peer = peer;
     }
+    let (processes, listening) = (tasks::processes(capture), tasks::listening(capture));
     let asked = application::Inputs {
         reads: &rx.reads,
         sends: &tx.sends,
         sockets: &tcp.sockets,
         threads: &threads,
         comms: &comms,
+        processes: &processes,
+        listening: &listening,
         lost: &Lost::of(&trace.gaps),
     };
     let freed = || identity.lives.iter().map(|l| l.death_location).chain(drops.locations());

@@ -167,8 +167,8 @@ def serve_proxy(port, to="", pause=0.0, every=1):
             peer.sendall(data)
 
 
-def serve_pool(port, to="", size=1):
-    """Hands requests on over so many connections, which the threads of its clients share."""
+def serve_pool(port, to="", size=1, asks=1):
+    """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share."""
     import queue
 
     host, at = to.rsplit(":", 1)
@@ -185,7 +185,8 @@ def serve_pool(port, to="", size=1):
                 up, down = header(c)
                 receive(c, up)
                 far = free.get()
-                call(far, up, down)
+                for _ in range(asks):
+                    call(far, up, down)
                 free.put(far)
                 c.sendall(b"r" * down)
         except (OSError, EOFError):
@@ -194,6 +195,87 @@ def serve_pool(port, to="", size=1):
     listener = socket.create_server(("", port))
     while True:
         threading.Thread(target=hand_on, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_queue(port, workers=4, pause=0.08, slow_at=1.0, slow_for=1.0, slow=0.3):
+    """Reads requests as they come, and lets so many workers answer them in turn; for a time, counted from the first, each takes longer."""
+    import queue
+
+    due, first = queue.Queue(), []
+
+    def work():
+        while True:
+            c, down = due.get()
+            since = time.time() - first[0]
+            time.sleep(slow if slow_at < since < slow_at + slow_for else pause)
+            try:
+                c.sendall(b"r" * down)
+            except OSError:
+                pass
+            c.close()
+
+    def read(c):
+        try:
+            up, down = header(c)
+            receive(c, up)
+            first.append(time.time())
+            due.put((c, down))
+        except (OSError, EOFError):
+            c.close()
+
+    for _ in range(workers):
+        threading.Thread(target=work, daemon=True).start()
+    listener = socket.create_server(("", port), backlog=512)
+    while True:
+        threading.Thread(target=read, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_collector(port, pause=0.4, every=1.3):
+    """Answers requests, but now and then a thread of its own computes for so long, and the others may do nothing meanwhile."""
+    held = threading.Lock()
+
+    def answer(c):
+        no_delay(c)
+        try:
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                with held:
+                    c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    def collect():
+        while True:
+            time.sleep(every)
+            with held:
+                burn(pause)
+
+    threading.Thread(target=collect, daemon=True).start()
+    listener = socket.create_server(("", port))
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_log(port, path=""):
+    """Writes a block to its log before each answer, and waits until the disk has it."""
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+
+    def answer(c):
+        no_delay(c)
+        try:
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                os.write(log, b"l" * 4096)
+                os.fdatasync(log)
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    listener = socket.create_server(("", port))
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
 def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
@@ -260,6 +342,25 @@ def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0,
             u.sendto(data + b"r" * (answer if long and n % long == 0 else 60), peer)
         if pause and n % every == 0:
             time.sleep(pause)
+
+
+def serve_resolver(port, address="0.0.0.0", to="", each=5, pause=0.0):
+    """A name server: answers at once, but asks another (`to`) for each so many'th question; with pause it is that other, and takes so long."""
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.bind((address, port))
+    n = 0
+    while True:
+        data, peer = u.recvfrom(2000)
+        n += 1
+        if pause:
+            time.sleep(pause)
+        elif n % each == each - 1:
+            far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            far.connect((to, port))
+            far.send(data)
+            far.recv(2000)
+            far.close()
+        u.sendto(data + b"a" * 16, peer)
 
 
 # Clients
@@ -452,6 +553,74 @@ def lookup(watch, host, port, first="", second="", timeout=1.0):
         call(s)
         s.close()
         time.sleep(0.05)
+
+
+def searches(watch, host, port, resolver="", names=5):
+    """Asks a name server for so many names, one after the other, before each call."""
+    while watch.runs():
+        at = time.time()
+        for n in range(names):
+            u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            u.connect((resolver, 53))
+            u.settimeout(3)
+            u.send(struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+            u.recv(2000)
+            u.close()
+        watch.done("names", at)
+        at = time.time()
+        s = connect(host, port)
+        call(s)
+        s.close()
+        watch.done("call", at)
+        time.sleep(0.02)
+
+
+def storm(watch, host, port, rate=36.0, timeout=0.25, tries=4):
+    """Calls at a rate, each on a connection of its own; one that has no answer in time is given up and made again."""
+
+    def once():
+        at = time.time()
+        for _ in range(tries):
+            since, s = time.time(), None
+            try:
+                s = socket.create_connection((host, port), timeout=timeout)
+                s.settimeout(max(0.001, timeout - (time.time() - since)))
+                call(s, 100, 200)
+                watch.done("call", at)
+                return
+            except (OSError, EOFError):
+                watch.done("given up", since)
+            finally:
+                if s:
+                    s.close()
+
+    n = 0
+    while watch.runs():
+        threading.Thread(target=once, daemon=True).start()
+        n += 1
+        time.sleep(max(0, watch.started + n / rate - time.time()))
+
+
+def sweep(watch, host, port, net="10.20.", addresses=1200, gap=0.4):
+    """Asks so many addresses of the same network, one after the other, and takes what answers come."""
+    u, sent, got = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0, 0
+    u.setblocking(False)
+    while watch.runs():
+        for n in range(addresses):
+            try:
+                u.sendto(b"%08d" % n + b"q" * 30, ("%s%d.%d" % (net, n // 200, 1 + n % 200), port))
+                sent += 1
+            except OSError as e:
+                watch.errors[str(e)] += 1
+            if n % 20 == 19:
+                time.sleep(0.002)
+            try:
+                while u.recv(2000):
+                    got += 1
+            except BlockingIOError:
+                pass
+        time.sleep(gap)
+    print("sent", sent, "answers", got)
 
 
 def eyeballs(watch, host, port, v6=""):

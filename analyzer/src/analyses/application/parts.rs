@@ -32,6 +32,8 @@ pub struct Part {
     /// `task/thread` that ended most of the time of `asleep_in`, where one did; `threads named task` where none did and several of
     /// one name did.
     pub woken_by: Option<String>,
+    /// Of `asleep_in` in no recorded call: `task/thread` of the same process that ran half of that time or more, and the share of it (0 to 1).
+    pub ran_meanwhile: Option<(String, f64)>,
     /// ns.
     pub ns: i64,
     /// Share of the whole, 0 to 1.
@@ -43,9 +45,19 @@ pub struct Part {
 struct Call {
     ns: i64,
     woken_by: FxHashMap<(Name, i32), i64>,
+    ran_meanwhile: FxHashMap<(Name, i32), i64>,
 }
 
 impl Call {
+    fn mostly_ran(&self) -> Option<(String, f64)> {
+        let most = self
+            .ran_meanwhile
+            .iter()
+            .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)));
+        let ((name, pid), ns) = most?;
+        let share = (*ns as f64 / self.ns.max(1) as f64).min(1.0);
+        (share >= MOSTLY).then(|| (task(name, *pid), share))
+    }
     fn mostly_woken_by(&self) -> Option<String> {
         let mostly = |ns: i64| ns as f64 >= MOSTLY * self.ns as f64;
         let most = self
@@ -97,6 +109,13 @@ impl Parts {
                 let by = of.woken_by.entry((r.woken_by, r.woken_by_pid)).or_insert(0);
                 *by = by.saturating_add(r.woken_by_ns);
             }
+            if r.ran_meanwhile_pid != 0 {
+                let ran = of
+                    .ran_meanwhile
+                    .entry((r.ran_meanwhile, r.ran_meanwhile_pid))
+                    .or_insert(0);
+                *ran = ran.saturating_add(r.ran_meanwhile_ns.min(r.asleep_in_ns));
+            }
         }
     }
     /// The parts that are there, largest first.
@@ -105,6 +124,7 @@ impl Parts {
             state,
             call,
             woken_by: None,
+            ran_meanwhile: None,
             ns,
             share: ns as f64 / self.total.max(1) as f64,
         };
@@ -121,6 +141,7 @@ impl Parts {
         let calls = self.calls.iter();
         all.extend(calls.map(|(call, of)| Part {
             woken_by: of.mostly_woken_by(),
+            ran_meanwhile: of.mostly_ran(),
             ..part("asleep_in", Some(call.text().into_owned()), of.ns)
         }));
         all.retain(|p| p.ns > 0);
@@ -133,8 +154,14 @@ impl Parts {
 }
 
 impl Part {
-    /// `, woken by python3/4038`; empty: not known of most of it.
+    /// `, while VM Thread/4038 of the same process ran 98 % of that time`, `, woken by python3/4038`; empty: not known of most of it.
     pub fn woken(&self) -> String {
+        if let Some((who, share)) = &self.ran_meanwhile {
+            return format!(
+                ", while {who} of the same process ran {:.0} % of that time",
+                share * 100.0
+            );
+        }
         let by = self.woken_by.as_ref();
         by.map_or_else(String::new, |who| format!(", woken by {who}"))
     }

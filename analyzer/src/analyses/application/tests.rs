@@ -38,6 +38,9 @@ fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
         woken_by: Name::default(),
         woken_by_pid: 0,
         woken_by_ns: 0,
+        ran_meanwhile: crate::name::Name::default(),
+        ran_meanwhile_pid: 0,
+        ran_meanwhile_ns: 0,
         run_queue_task: Name::default(),
         overlap: false,
         confidence: Confidence::Strong,
@@ -163,6 +166,26 @@ fn who_woke_the_slowest() {
         t.woken_by_ns = t.asleep_in_ns;
     }
     assert_eq!(woken(&f), Some("threads named make".to_owned()));
+}
+
+/// Who ran half of a sleep or more, of the same process, is named in place of who woke them.
+#[test]
+fn who_ran_meanwhile() {
+    let mut f = facts((0..200).map(|n| (30_000, if n % 70 == 69 { 150 * MS } else { 100_000 })));
+    for (of_it, expect) in [(2, Some(("VM Thread/9".to_owned(), 0.5))), (3, None)] {
+        for t in &mut f.turnarounds {
+            t.asleep_in = Name::new(b"unrecorded");
+            (t.woken_by, t.woken_by_pid, t.woken_by_ns) = (Name::new(b"java"), 8, t.asleep_in_ns);
+            (t.ran_meanwhile, t.ran_meanwhile_pid) = (Name::new(b"VM Thread"), 9);
+            t.ran_meanwhile_ns = t.asleep_in_ns / of_it;
+        }
+        let part = found(&f).answered.unwrap().slowest_parts[0].clone();
+        let says = match &expect {
+            Some(_) => ", while VM Thread/9 of the same process ran 50 % of that time",
+            None => ", woken by java/8",
+        };
+        assert_eq!((part.woken().as_str(), part.ran_meanwhile), (says, expect));
+    }
 }
 
 /// Two streams on one socket: counted, and no time of theirs is anybody's.

@@ -2,7 +2,8 @@
 //! before it called something else: name lookups.
 //!
 //! Needs `udp_turns`, `udp_sockets`, `rx`, `opens`, `responses`, `turnarounds`. A question is an answered turn of a thread that waited for it: on a socket of its
-//! own that it closed after a few datagrams (a resolver), or in a receive call. Who sends and reads at any time (QUIC, media) asks none.
+//! own that it closed after a few datagrams (a resolver; the answer may have been there before it looked), or in a receive call. Who sends and reads at any
+//! time (QUIC, media) asks none.
 //! Limits: a resolver in another thread than the call's is not tied to that; the server's own part is known where it sends one answer a turn.
 //!
 //! ```text
@@ -62,7 +63,7 @@ pub(crate) fn questions(facts: &Facts) -> impl Iterator<Item = Question<'_>> {
     facts.udp_turns.iter().filter_map(|turn| {
         let socket = facts.udp_sockets.get(turn.socket as usize)?;
         let call = turn.waited_in.text();
-        let own = socket.closed && socket.sent <= OF_A_RESOLVER && !call.is_empty();
+        let own = socket.closed && socket.sent <= OF_A_RESOLVER;
         let waited = own || call.starts_with("recv");
         let ready_ns = turn.ready_ns?;
         let answered = turn.end == TurnEnd::Answered && turn.confidence.is_solid() && !socket.served;

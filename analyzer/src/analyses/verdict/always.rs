@@ -1,8 +1,10 @@
 //! What the line on requests and answers says of a server whose answers all take long, and of times in which one answered nobody.
 
+use super::application::tone_of;
 use super::sentences::{counted, duration, or_dash};
 use super::turns::{busy, place};
-use crate::analyses::application::{Application, Part, Server, Slow, Stood};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_STANDS_OUT, Tone};
+use crate::analyses::application::{Application, Awaited, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Share that makes time this one's.
@@ -38,6 +40,39 @@ pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
         .map(|o| o.over_ns)
         .max();
     (s.response.sum_ns >= over.unwrap_or(0)).then_some((s, w))
+}
+
+/// Calls in which a server lets its clients wait for what has not come to pass: by a timer, or for any of many things.
+fn by_its_own_wish(w: &Slow) -> bool {
+    const TIMERS: [&str; 3] = ["nanosleep", "clock_nanosleep", "pause"];
+    const MANY: [&str; 3] = ["epoll", "poll", "select"];
+    let call =
+        |c: &str| TIMERS.contains(&c) || MANY.iter().any(|m| c.starts_with(m)) || matches!(c, "ppoll" | "pselect6");
+    let most = w.parts.first().filter(|p| p.state == "asleep_in" && p.share >= MOSTLY);
+    w.at == "server" && w.waited.is_none() && most.is_some_and(|p| p.call.as_deref().is_some_and(call))
+}
+
+/// Of all answers; but those of a server that lets all its clients wait (long polls) stand out from quick ones of others, and say nothing.
+pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
+    let (waits, others): (Vec<&Server>, Vec<&Server>) = a
+        .servers
+        .iter()
+        .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish));
+    let known: u64 = a.servers.iter().map(|s| s.response.n).sum();
+    if waits.is_empty() || no_cpu || known != c.response.n {
+        return tone_of(&c.response, no_cpu);
+    }
+    let p50 = || others.iter().filter_map(|s| s.response.p50_ns);
+    let differ = match (p50().min(), p50().max()) {
+        (Some(least), Some(most)) => {
+            most >= least.saturating_mul(APPLICATION_STANDS_OUT) && most >= APPLICATION_NOTICE_NS
+        }
+        _ => false,
+    };
+    match differ || a.servers.iter().any(|s| tone_of(&s.response, false) != Tone::Ok) {
+        true => Tone::Notice,
+        false => Tone::Ok,
+    }
 }
 
 /// `answers of 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`
@@ -97,8 +132,14 @@ pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
         .parts
         .first()
         .is_some_and(|p| p.state == "asleep_in" && p.call.as_deref() == Some(UNRECORDED) && p.share >= MOSTLY);
-    match !s.stood.is_empty() && lock && slow.task.1 < MOSTLY {
-        true => ": all its threads stood still together, as in a garbage collection or behind one lock (inferred)",
-        false => "",
+    let one_ran = slow.parts.first().is_some_and(|p| p.ran_meanwhile.is_some());
+    match (!s.stood.is_empty() && lock && slow.task.1 < MOSTLY, one_ran) {
+        (true, false) => {
+            ": all its threads stood still together, as in a garbage collection or behind one lock (inferred)"
+        }
+        (true, true) => {
+            ": all its threads but that one stood still together, as in a garbage collection or behind one lock (inferred)"
+        }
+        (false, _) => "",
     }
 }

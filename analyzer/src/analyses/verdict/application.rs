@@ -1,13 +1,13 @@
 //! The verdict's line on requests and answers: the network or the application?
 
-use super::always::always;
+use super::always::{always, tone_of_each};
 use super::given_up::{given_up, most_given_up};
 use super::incomplete::{in_parts, silence, slow_parts, unanswered};
+use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{
     acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late, waited_for,
-    when_slow,
 };
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Waited};
@@ -321,10 +321,12 @@ fn of_answers(a: &Application) -> String {
         format!("{:.1} % {of} on the way back{place}", share(back))
     };
     format!(
-        "answers took p50 {}, max {}{}, {whose}",
+        "answers{} took p50 {}, max {}{}, {whose}{}",
+        of_whom(a),
         or_dash(c.response.p50_ns),
         or_dash(c.response.max_ns),
-        when_slow(a)
+        when_slow(a),
+        stood_still(a),
     )
 }
 
@@ -357,7 +359,7 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         );
         let tone = match always(a) {
             Some(_) => Tone::Notice,
-            None => tone_of(&c.response, s.is_some_and(no_cpu)),
+            None => tone_of_each(a, c, s.is_some_and(no_cpu)),
         };
         return (tone, sentence);
     }
@@ -381,7 +383,7 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         .way_p50_ns
         .zip(far)
         .is_some_and(|(way, far)| way >= far && way >= APPLICATION_NOTICE_NS);
-    match (tone_of(&c.response, false), slow_way && c.paired >= APPLICATION_ROWS) {
+    match (tone_of_each(a, c, false), slow_way && c.paired >= APPLICATION_ROWS) {
         (Tone::Ok, false) => (Tone::Ok, sentence),
         _ => (Tone::Notice, sentence),
     }

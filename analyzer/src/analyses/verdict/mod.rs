@@ -29,6 +29,7 @@ mod incomplete;
 mod instead;
 mod named;
 mod neighbours;
+mod one;
 mod opens;
 mod paths;
 mod questions;

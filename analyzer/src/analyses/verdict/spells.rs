@@ -13,13 +13,13 @@ const DEVICES: usize = 3;
 /// From so many packets on it is said when they began, where that is late.
 const MANY: usize = 10;
 
-/// Groups that differ in nothing but their device are one; most first.
+/// Groups that differ in nothing but their device, known or not, are one; most first.
 pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> {
     let mut all: Vec<Group> = vec![];
     for g in groups {
         let alike = |a: &&mut Group| {
             let same = (&a.reason, &a.location, a.why, &a.qdisc) == (&g.reason, &g.location, g.why, &g.qdisc);
-            same && a.passes.is_none() && !a.dev.is_empty() && !g.dev.is_empty() && !a.location.is_empty()
+            same && a.passes.is_none() && !a.location.is_empty()
         };
         match all.iter_mut().find(alike) {
             None => all.push(g.clone()),
@@ -41,7 +41,10 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
         }
     }
     for a in &mut all {
-        a.dev = few(a.dev.split(", ").map(str::to_owned).collect());
+        let of: Vec<&str> = a.dev.split(", ").collect();
+        let known: Vec<String> = of.iter().filter(|d| !d.is_empty()).map(|d| (*d).to_owned()).collect();
+        let part = known.len() < of.len() && !known.is_empty();
+        a.dev = few(known) + if part { " (as far as known)" } else { "" };
         a.of.sort_by_key(|l| std::cmp::Reverse(l.count));
         // Of some of them the times are not kept.
         if a.times.len() as u64 != a.count {

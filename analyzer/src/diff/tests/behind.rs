@@ -89,6 +89,17 @@ fn what_the_threads_did_is_said_where_it_is_most_of_what_is_more() {
         said.contains(&format!("{start}slept {slept}, ran on a CPU {ran}.")),
         "{said}"
     );
+    // What is not known is a part of the shorter ones only: no event told of their threads before they came to be.
+    let mut short = facts("rpc/rpc.nmb");
+    later(&mut short, 20_000, false, |s, ns| s.unknown_ns += ns);
+    let mut slow = facts("rpc/rpc.nmb");
+    later(&mut slow, 20_000, false, |s, ns| s.unknown_ns += ns);
+    later(&mut slow, 6_000_000, false, |s, ns| s.running_ns += ns);
+    assert!(
+        told(&short, &slow).contains(") ran on a CPU "),
+        "{}",
+        told(&short, &slow)
+    );
     // Most of it is not known; another thread answers.
     let mut slow = facts("rpc/rpc.nmb");
     later(&mut slow, 6_000_000, false, |s, ns| s.unknown_ns += ns);

@@ -16,8 +16,11 @@
 //! What is read next was sometimes readable before the send began: then it is no answer to it, and the request was not alone
 //! (`overlap`). A response and the one turnaround of the peer's socket that lies in it are a pair; three parts sum to it.
 //!
+//! Of long turnarounds asleep in no recorded call it is told which thread of the same process (by the snapshots of tasks) ran meanwhile.
+//!
 //! Not seen: reads by splice and by the kernel (kTLS, NFS), datagrams (see `datagrams`), requests of a multiplexed stream (HTTP/2) one by one.
 
+mod meanwhile;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -39,6 +39,12 @@ pub struct TurnaroundRow {
     pub woken_by_pid: i32,
     /// That sleep, ns.
     pub woken_by_ns: i64,
+    /// Of a long sleep in no recorded call: the thread of the same process that ran longest meanwhile; empty: none did, or not looked at.
+    pub ran_meanwhile: Name,
+    /// Its thread id.
+    pub ran_meanwhile_pid: i32,
+    /// ns that it ran between `start_ns` and the send.
+    pub ran_meanwhile_ns: i64,
     /// Who ran longest on their CPU in their longest wait for one; `swapper`: the idle task; empty: none, or not known.
     pub run_queue_task: Name,
     /// What was read next was readable before the send began.
@@ -206,6 +212,23 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             I64,
             "that sleep, the part of asleep_in_ns that it ended; empty as woken_by",
             |r, _| (r.woken_by_pid != 0).then_some(r.woken_by_ns).into()
+        ),
+        col!(
+            "ran_meanwhile",
+            "",
+            Str,
+            "where asleep_in is unrecorded for 50 ms or more: of the other threads of its process (by the snapshots of tasks) the one that ran longest in this turnaround; empty: none did, not known, or not among the longest 2000",
+            |r, _| Cell::name(&r.ran_meanwhile)
+        ),
+        col!("ran_meanwhile_pid", "id", I64, "its thread id", |r, _| Cell::thread(
+            r.ran_meanwhile_pid
+        )),
+        col!(
+            "ran_meanwhile_ns",
+            "ns",
+            I64,
+            "how long; empty as ran_meanwhile",
+            |r, _| (r.ran_meanwhile_pid != 0).then_some(r.ran_meanwhile_ns).into()
         ),
         col!(
             "run_queue_task",

@@ -1,6 +1,8 @@
 use std::path::Path;
 
 use super::tables::{ResponseRow, TurnaroundRow};
+use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
 use crate::Confidence::{Strong, Weak};
 use crate::facts::Facts;
 use crate::testing::tcp::SOCK;
@@ -131,6 +133,57 @@ fn what_the_thread_did_is_divided_and_the_call_named() {
         (5000, 3000, 100, 1900)
     );
     assert_eq!((&*t.asleep_in.text(), t.asleep_in_ns), ("clock_nanosleep", 3000));
+}
+
+/// 60 ms asleep in no recorded call, while a thread of the same process, and for longer one of another, ran on the other CPU.
+#[test]
+fn who_ran_of_the_same_process_is_named() {
+    const LONG: u64 = 60_000_000;
+    let told = |tasks: &str, sockets: &str| {
+        let mut s = Server::new();
+        s.arrive(0, 0, 100);
+        s.read(100, 0, 100);
+        s.0.ev(T + 800, 1, Ctx::Task(PID), "syscalls:sys_enter_clock_nanosleep", &[]);
+        s.0.ev(T + 900, 1, Ctx::Task(PID), "syscalls:sys_exit_clock_nanosleep", &[]);
+        s.switch(1000, 7, 1, 9);
+        // The other CPU: the process' other thread for 45 ms, somebody else before it.
+        let run = |s: &mut Server, t: u64, prev: u64, next: u64| {
+            let v = [("prev_pid", N(prev)), ("prev_state", N(0)), ("next_pid", N(next))];
+            s.0.ev(T + t, 0, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+        };
+        run(&mut s, 2000, 3, 8);
+        run(&mut s, 45_002_000, 8, 10);
+        s.0.ev(T + LONG, 1, Ctx::Task(9), "sched:sched_waking", &[("pid", N(7))]);
+        let v = [("pid", N(7)), ("target_cpu", N(1))];
+        s.0.ev(T + LONG, 1, Ctx::Task(9), "sched:sched_wakeup", &v);
+        s.switch(LONG + 100, 9, 0, 7);
+        s.send(LONG + 1000, 1, PID);
+        let mut capture = s.0.capture();
+        for (what, text) in [("tasks", tasks), ("sockets", sockets)] {
+            capture.snapshots.push(Snapshot {
+                what: what.into(),
+                when: SnapshotWhen::End,
+                text: text.as_bytes().to_vec(),
+            });
+        }
+        let f = crate::analyze(&capture, &Default::default());
+        let t = &f.turnarounds[0];
+        assert_eq!(&*t.asleep_in.text(), "unrecorded");
+        (t.ran_meanwhile_pid, t.ran_meanwhile_ns)
+    };
+    // Thread 9 runs on the sleeper's CPU all the time, and is of another process.
+    assert_eq!(
+        told("7 5 server\n8 5 collector\n9 6 cc1\n10 6 cc1\n", ""),
+        (8, 45_000_000)
+    );
+    assert_eq!(told("7 5 server\n8 6 cc1\n", ""), (0, 0));
+    // A thread that no snapshot saw is of the process that listens at its port, if that is one.
+    let listens = |pids: &str| format!("proto=tcp state=listen src=0.0.0.0:{} pids={pids}\n", SOCK.sport);
+    let others = "8 5 collector\n9 6 cc1\n";
+    assert_eq!(told(others, &listens("5")), (8, 45_000_000));
+    assert_eq!(told(others, &listens("5,6")), (0, 0));
+    assert_eq!(told(others, &(listens("5") + &listens("6"))), (0, 0));
+    assert_eq!(told(others, ""), (0, 0));
 }
 
 /// A response runs from the last send to the first byte readable, not to its read.

@@ -26,6 +26,10 @@ pub struct Inputs<'f> {
     pub threads: &'f Threads,
     /// What they are called.
     pub comms: &'f Comms,
+    /// Process and name of each, by the snapshots.
+    pub processes: &'f FxHashMap<i32, (i32, Name)>,
+    /// Process that listens at a port, by the same.
+    pub listening: &'f FxHashMap<u16, i32>,
     /// Times in which events were lost.
     pub lost: &'f Lost,
 }
@@ -61,11 +65,12 @@ pub fn compute(inputs: &Inputs<'_>) -> Application {
     let mut of: Vec<(ConnectionId, Of<'_>)> = of.into_iter().filter(|(_, of)| !of.sends.is_empty()).collect();
     of.sort_unstable_by_key(|o| o.0);
     let mut parts: Vec<Application> = of.into_par_iter().map(|(_, of)| turns(of, inputs)).collect();
-    let turnarounds: Vec<TurnaroundRow> = parts
+    let mut turnarounds: Vec<TurnaroundRow> = parts
         .iter_mut()
         .flat_map(|p| std::mem::take(&mut p.turnarounds))
         .collect();
     let mut responses: Vec<ResponseRow> = parts.into_iter().flat_map(|p| p.responses).collect();
+    super::meanwhile::name(&mut turnarounds, inputs);
     pair(&mut responses, &turnarounds, inputs.sockets);
     Application { turnarounds, responses }
 }
@@ -173,6 +178,9 @@ impl Inputs<'_> {
             },
             woken_by_pid,
             woken_by_ns,
+            ran_meanwhile: Name::default(),
+            ran_meanwhile_pid: 0,
+            ran_meanwhile_ns: 0,
             run_queue_task: instead.map_or_else(Name::default, |(who, _)| self.comms.ran(who, s.at_ns)),
             overlap: false,
             confidence: order.min(s.link),

@@ -7,7 +7,7 @@ use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use rustc_hash::FxHashMap;
 
 use super::calls::route;
-use super::snapshot::{processes, sockets};
+use super::snapshot::sockets;
 use super::tables::Awaited;
 use super::tracker::{Found, Machine, Turn};
 use crate::confidence::Confidence;
@@ -109,7 +109,7 @@ pub fn walk<'f>(
     route(&mut r, s);
     let machine = Machine {
         threads,
-        processes: processes(capture),
+        processes: crate::snapshots::tasks::processes(capture),
         calls: FxHashMap::default(),
         fds: FxHashMap::default(),
         connected: FxHashMap::default(),

@@ -96,7 +96,16 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
             s.copies += 1;
         }
     }
-    name(&mut sockets, &lines, &processes);
+    // Who came over loopback did not ask for the address that others reach.
+    let lo: FxHashSet<SkbId> = of
+        .rx
+        .iter()
+        .filter(|r| r.dev.text() == "lo")
+        .map(|r| r.skb_id)
+        .collect();
+    let looped = landed.iter().filter(|(skb, _)| lo.contains(skb));
+    let looped: FxHashSet<u32> = looped.map(|(_, l)| l.socket).collect();
+    name(&mut sockets, &looped, &lines, &processes);
     Datagrams {
         turns,
         sockets,
@@ -268,7 +277,7 @@ fn made_on_the_way(
 }
 
 /// Which line of the snapshot each socket is.
-fn name(sockets: &mut [SocketRow], lines: &[Line], processes: &FxHashMap<i32, (i32, Name)>) {
+fn name(sockets: &mut [SocketRow], looped: &FxHashSet<u32>, lines: &[Line], processes: &FxHashMap<i32, (i32, Name)>) {
     let process = |pid: i32| processes.get(&pid).map_or(pid, |p| p.0);
     let mut mine: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
     let mut unread = vec![];
@@ -293,9 +302,38 @@ fn name(sockets: &mut [SocketRow], lines: &[Line], processes: &FxHashMap<i32, (i
     }
     for (at, line, by) in found {
         if let (Some(s), Some(l)) = (sockets.get_mut(at), lines.get(line)) {
-            (s.local, s.remote) = (l.local.clone(), l.remote.clone());
+            let only = l.only.as_ref().filter(|_| !looped.contains(&(at as u32)));
+            s.local = only.unwrap_or(&l.local).clone();
+            s.remote = l.remote.clone();
             (s.holder, s.named_by) = (l.pids.first().copied().unwrap_or(0), by);
             s.holder_task = processes.get(&s.holder).map_or(Name::default(), |p| p.1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_came_over_loopback_asked_for_no_address_of_others() {
+        let line = Line {
+            local: "0.0.0.0:53".into(),
+            only: Some("10.9.3.2:53".into()),
+            remote: String::new(),
+            grown: 0,
+            pids: vec![7],
+        };
+        let named = |looped: &[u32]| {
+            let mut s = SocketRow::begin(0xff00, 0);
+            s.pid = 7;
+            let mut all = [s];
+            let looped = looped.iter().copied().collect();
+            name(&mut all, &looped, std::slice::from_ref(&line), &FxHashMap::default());
+            let [s] = all;
+            (s.local, s.holder, s.named_by)
+        };
+        assert_eq!(named(&[]), ("10.9.3.2:53".into(), 7, "task"));
+        assert_eq!(named(&[0]), ("0.0.0.0:53".into(), 7, "task"));
     }
 }

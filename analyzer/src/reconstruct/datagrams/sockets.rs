@@ -38,7 +38,8 @@ pub struct SocketRow {
     pub unread: u64,
     /// Datagrams that arrived although no send call had made them, beside the one that they are a copy of.
     pub copies: u64,
-    /// `address:port`, where a snapshot tells.
+    /// `address:port`, where a snapshot tells; of one bound to any address that of its namespace, where it has one only and nothing
+    /// came over loopback.
     pub local: String,
     /// The same of its peer.
     pub remote: String,
@@ -178,7 +179,7 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             "local",
             "",
             Str,
-            "its address and port by the snapshot of sockets at the end; empty when not known",
+            "its address and port by the snapshot of sockets at the end; of one bound to any address that of its namespace, where that has one only and nothing came over loopback; empty when not known",
             |r, _| text(&r.local)
         ),
         col!(

@@ -234,6 +234,11 @@ impl Threads {
         self.woken(ts, pid, cpu as i32);
     }
 
+    /// Whether an event names it.
+    pub fn knows(&self, pid: i32) -> bool {
+        self.of.contains_key(&pid)
+    }
+
     /// Divides `[from, to)` of a thread by state.
     pub fn split(&self, pid: i32, from: i64, to: i64) -> Split {
         match self.of.get(&pid).filter(|_| to > from) {

@@ -272,7 +272,7 @@ fn turnarounds(input: &Input<'_>, slow: &[SlowTurnaround]) -> Table {
             Column::text("confidence"),
         ],
         rows: slow.iter().map(row).collect(),
-        note: Some("Asleep in poll, epoll_wait or a read: it waited for something else (another socket, a timer), or was not woken yet. Unrecorded: in no system call of the recording (futex is in no profile). Woken by: the thread that ended most of that sleep, in its own context (a lock let go, SIGCONT); none is named where a timer, an interrupt or a softirq did. Weak: another thread sent than read.".into()),
+        note: Some("Asleep in poll, epoll_wait or a read: it waited for something else (another socket, a timer), or was not woken yet. Unrecorded: in no system call of the recording (futex is in no profile). Woken by: the thread that ended most of that sleep, in its own context (a lock let go, SIGCONT); none is named where a timer, an interrupt or a softirq did. While ... ran: the thread of the same process that ran most meanwhile. Weak: another thread sent than read.".into()),
     }
 }
 

@@ -24,6 +24,7 @@ fn connection(role: Role, in_turns: bool) -> Connection {
             state: "asleep_in",
             call: Some("clock_nanosleep".to_owned()),
             woken_by: None,
+            ran_meanwhile: None,
             ns: 149_000_000,
             share: 0.993,
         }],

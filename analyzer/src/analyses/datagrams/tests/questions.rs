@@ -166,6 +166,20 @@ fn late_answers_are_told_with_where_they_were_late() {
     assert!(l.headline.starts_with(says), "{}", l.headline);
 }
 
+/// Of one that closes its socket behind the answer, which was there before it looked.
+#[test]
+fn a_quick_answer_is_one_too() {
+    let mut f = facts();
+    for t in f.udp_turns.iter_mut().filter(|t| t.bytes == 68).step_by(2) {
+        t.waited_in = crate::name::Name::default();
+        t.waited_ns = 0;
+    }
+    let answers = answer(&f);
+    let q = &of(&answers).answered[0];
+    let c = q.chains.as_ref().unwrap();
+    assert_eq!((q.response.n, c.calls, c.questions, c.most_questions), (60, 8, 5, 5));
+}
+
 /// Who sends and reads when it wants asks nobody: a socket that stays open, a thread that waits for many.
 #[test]
 fn what_is_no_question_is_not_judged() {

@@ -73,6 +73,51 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     assert!(says("answer", None).starts_with("11 of 411"));
 }
 
+/// Answers of a second that wait for a timer, or for any of many things, beside quick ones: a long poll. One that waits for an answer, or has no CPU, is none.
+#[test]
+fn a_server_that_lets_its_clients_wait_is_no_news() {
+    let tone = |spent: Part, quick: Vec<i64>, others: Option<Server>| {
+        let mut polls = server("10.0.0.9:8081", vec![1_100 * MS; 8], vec![], 0);
+        polls.whole = Some(Slow {
+            parts: vec![spent],
+            ..slow("server", 8, 1_100 * MS)
+        });
+        let all: Vec<i64> = quick.iter().copied().chain([1_100 * MS; 8]).collect();
+        let mut servers = vec![polls, server("10.0.0.8:8080", quick, vec![], 0)];
+        let mut values = all;
+        if let Some(o) = others {
+            values.extend([o.response.p50_ns.unwrap(); 200]);
+            servers.push(o);
+        }
+        application(&Application {
+            answered: Some(answered(values.clone(), "asleep_in", Some("clock_nanosleep"))),
+            awaited: Some(awaited(values, 60_000, 1_100 * MS, None)),
+            servers,
+            ..Application::default()
+        })
+        .0
+    };
+    let quick = || vec![130_000; 400];
+    let asleep = |call| part("asleep_in", Some(call), 8 * 1_100 * MS, 0.99);
+    for call in ["clock_nanosleep", "epoll_wait", "ppoll"] {
+        assert_eq!(tone(asleep(call), quick(), None), Tone::Ok, "{call}");
+    }
+    for call in ["recvfrom", "unrecorded", "uninterruptible", "fsync"] {
+        assert_eq!(tone(asleep(call), quick(), None), Tone::Notice, "{call}");
+    }
+    assert_eq!(
+        tone(part("running", None, 8 * 1_100 * MS, 0.99), quick(), None),
+        Tone::Notice
+    );
+    // A slow one among the quick ones, and another server that is slower than those.
+    let mut out = quick();
+    out.extend([30 * MS; 8]);
+    assert_eq!(tone(asleep("epoll_wait"), out, None), Tone::Notice);
+    let third = |ns| Some(server("10.0.0.7:8082", vec![ns; 200], vec![], 0));
+    assert_eq!(tone(asleep("epoll_wait"), quick(), third(2 * MS)), Tone::Notice);
+    assert_eq!(tone(asleep("epoll_wait"), quick(), third(200_000)), Tone::Ok);
+}
+
 #[test]
 fn standstills_are_told_with_their_times() {
     let stood = |at: i64, ns: i64| Stood {
@@ -100,6 +145,31 @@ fn standstills_are_told_with_their_times() {
     let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all its threads \
                 stood still together, as in a garbage collection or behind one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
+    // The one server that there is, and a thread of its own that ran meanwhile.
+    let ran = |who: Option<(String, f64)>| {
+        let mut stalled = slow("server", 24, 1_400 * MS);
+        stalled.parts = vec![Part {
+            ran_meanwhile: who,
+            ..part("asleep_in", Some("unrecorded"), 24 * 1_400 * MS, 0.99)
+        }];
+        stalled.task.1 = 0.2;
+        // The slowest 1 % have all of it.
+        let over = stalled.over_ns;
+        let mut s = server("10.0.0.7:8080", mostly_fast(), vec![stalled], over);
+        s.stood = vec![stood(1_231, 1_119)];
+        headline(&Application {
+            answered: Some(answered(mostly_fast(), "asleep_in", Some("unrecorded"))),
+            awaited: Some(awaited(mostly_fast(), 300 * MS, 60_000, None)),
+            servers: vec![s],
+            ..Application::default()
+        })
+    };
+    let head = ran(Some(("VM Thread/9".into(), 0.98)));
+    assert!(head.starts_with("answers of 10.0.0.7:8080 took p50 "), "{head}");
+    let says = "while up to 8 requests waited: all its threads but that one stood still together, as in a garbage collection or behind \
+                one lock (inferred)";
+    assert!(head.ends_with(says), "{head}");
+    assert!(ran(None).contains(": all its threads stood still together"));
     // One thread serves all: nothing stands still together.
     assert!(of(&two, 0.9).ends_with("8 requests waited"));
     assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));

@@ -283,6 +283,9 @@ fn each_kind_says_when() {
     let expect = ": 5 for A at f on rs and rc, all from 1.900 s to 3.000 s, 5 for B at f on rs, in 2 bursts: 0.500 to 0.600 s and \
                   5.000 to 5.200 s (from drop:9)";
     assert!(told(both).contains(expect), "{}", told(a.to_vec()));
+    let unknown = vec![of("A", "", &[20, 21, 22]), of("A", "rc", &[19, 30])];
+    assert!(told(unknown).contains("5 packets were dropped in this host for A at f on rc (as far as known), all"));
+    assert!(told(vec![of("A", "", &[20, 21])]).contains(" for A at f, all"));
     assert!(told(vec![of("A", "rs", &[7, 80])]).contains(" on rs, at 0.700 s and 8.000 s (from"));
     assert!(told(vec![of("A", "rs", &[10, 20, 30, 40, 50, 60])]).contains(" on rs (from"));
     let late: Vec<i64> = (0..12).map(|n| 30 + n * 5).collect();

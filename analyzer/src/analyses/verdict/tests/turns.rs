@@ -15,6 +15,7 @@ pub(super) fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64)
         state,
         call: call.map(str::to_owned),
         woken_by: None,
+        ran_meanwhile: None,
         ns,
         share,
     }
@@ -91,7 +92,7 @@ fn the_larger_part_first() {
     // The slowest 1 % have most of it.
     let slowest = of(2460 * MS);
     assert!(
-        headline(&slowest).starts_with("answers took p50"),
+        headline(&slowest).starts_with("answers of 10.9.2.2:7316 took p50 130"),
         "{}",
         headline(&slowest)
     );
@@ -326,11 +327,16 @@ fn when_the_slow_ones_were_sent() {
     };
     let said = of(vec![1_900 * MS, 1_950 * MS, 2_100 * MS], 3);
     assert!(
-        said.starts_with("answers took p50 130.0 µs, max 150.00 ms (3 slow ones, all from 1.900 s to 2.100 s), "),
+        said.starts_with(
+            "answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms (3 slow ones, all from 1.900 s to 2.100 s), "
+        ),
         "{said}"
     );
     let said = of((0..20).map(|n| n * 250 * MS).collect(), 20);
-    assert!(said.starts_with("answers took p50 130.0 µs, max 150.00 ms, "), "{said}");
+    assert!(
+        said.starts_with("answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms, "),
+        "{said}"
+    );
 }
 
 /// The clients are not in the recording: the service with slow ones is named, with when and what its thread did; a quick one beside it is not.

@@ -1,0 +1,37 @@
+//! What the line on requests and answers says of the one server that all known answers are of.
+
+use super::always::{all_at_once, standstills};
+use super::sentences::counted;
+use super::spells::spells;
+use crate::analyses::application::Application;
+
+/// ` of 10.9.2.2:7342`, where all that is known is of that server.
+pub(super) fn of_whom(a: &Application) -> String {
+    match (a.servers.as_slice(), &a.awaited) {
+        ([s], Some(c)) if s.response.n == c.response.n && !s.server.is_empty() => format!(" of {}", s.server),
+        _ => String::new(),
+    }
+}
+
+/// When the one server answered nobody.
+pub(super) fn stood_still(a: &Application) -> String {
+    let [s] = a.servers.as_slice() else {
+        return String::new();
+    };
+    let lock = s.slow.first().map_or("", |slow| all_at_once(s, slow));
+    format!("{}{lock}", standstills(s))
+}
+
+/// ` (3 slow ones, all from 1.900 s to 2.400 s)`, where there is one server.
+pub(super) fn when_slow(a: &Application) -> String {
+    let [s] = a.servers.as_slice() else {
+        return String::new();
+    };
+    let mut times: Vec<i64> = s.slow.iter().flat_map(|s| s.times.iter().copied()).collect();
+    times.sort_unstable();
+    let when = spells(&times, a.duration_ns);
+    match when.is_empty() {
+        true => when,
+        false => format!(" ({}{when})", counted(times.len() as u64, "slow one", "slow ones")),
+    }
+}
