@@ -31,7 +31,7 @@ pub fn is_flight(manifest: &serde_json::Value) -> bool {
 
 /// What a flight reads for the first time after its trigger: its `start` lies inside the recording.
 fn read_late(what: &str) -> bool {
-    what.starts_with("netns/") || what == "qdiscs" || what == "nics"
+    what.starts_with("netns/") || what.starts_with("net/stat/") || what == "qdiscs" || what == "nics"
 }
 
 /// The counters of a capture, and how many were too many to be kept; in the order in which the texts name them; those that are 0 in both snapshots are left out.

@@ -81,6 +81,10 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
         }
         "net/sockstat" | "net/sockstat6" => sockstat(text, &mut |name, value| of("sockstat", netns, "", name, value)),
         "net/softnet_stat" => softnet(text, &mut |cpu, name, value| of("softnet", None, cpu, name, value)),
+        "net/stat/nf_conntrack" => of_cpus(text, &mut |name, value| of("nf_conntrack", netns, "", name, value)),
+        // Those are of the kernel, not of a namespace.
+        "net/stat/arp_cache" => of_cpus(text, &mut |name, value| of("arp_cache", None, "", name, value)),
+        "net/stat/ndisc_cache" => of_cpus(text, &mut |name, value| of("ndisc_cache", None, "", name, value)),
         "net/dev" => dev(text, &mut |dev, name, value| of("dev", netns, dev, name, value)),
         "qdiscs" => {
             for line in text.lines() {
@@ -189,6 +193,33 @@ fn softnet(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
         let of = column(SOFTNET_CPU).map_or_else(|| "all CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
         for (name, value) in SOFTNET.iter().filter_map(|(n, name)| Some((name, column(*n)?))) {
             put(&of, name, value);
+        }
+    }
+}
+
+/// Names above a line of hexadecimal numbers for each CPU, which add up; `entries` is that of all, in each line.
+fn of_cpus(text: &str, put: &mut dyn FnMut(&str, u64)) {
+    const COLUMNS: usize = 64;
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines
+        .next()
+        .unwrap_or("")
+        .split_ascii_whitespace()
+        .take(COLUMNS)
+        .collect();
+    for (nth, line) in lines.enumerate() {
+        let values: Vec<&str> = line.split_ascii_whitespace().take(COLUMNS + 1).collect();
+        if values.len() != names.len() || values.iter().any(|v| v.len() != 8) {
+            continue;
+        }
+        for (name, value) in names
+            .iter()
+            .zip(values)
+            .filter(|(name, _)| nth == 0 || **name != "entries")
+        {
+            if let Ok(value) = u64::from_str_radix(value, 16) {
+                put(name, value);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::table::{Cell, TableDef, col};
 /// A counter of the kernel, before and after the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterRow {
-    /// Which text: `snmp`, `netstat`, `snmp6`, `sockstat`, `softnet`, `dev`, `qdisc`, `nic`.
+    /// Which text: `snmp`, `netstat`, `snmp6`, `sockstat`, `softnet`, `nf_conntrack`, `arp_cache`, `ndisc_cache`, `dev`, `qdisc`, `nic`.
     pub source: &'static str,
     /// Network namespace (inode), when it is of one and known.
     pub netns: Option<u64>,
@@ -23,7 +23,7 @@ pub struct CounterRow {
 
 /// What holds a state and not a sum: these go up and down.
 fn is_gauge(r: &CounterRow) -> bool {
-    r.source == "sockstat" || matches!(r.name.as_str(), "TcpCurrEstab" | "qlen" | "backlog_bytes")
+    r.source == "sockstat" || matches!(r.name.as_str(), "TcpCurrEstab" | "qlen" | "backlog_bytes" | "entries")
 }
 
 impl CounterRow {
@@ -90,7 +90,7 @@ pub static COUNTERS: TableDef<CounterRow> = TableDef {
             "source",
             "",
             Str,
-            "text it is from: snmp, netstat, snmp6, sockstat, softnet, dev, qdisc, nic",
+            "text it is from: snmp, netstat, snmp6, sockstat, softnet, nf_conntrack, arp_cache, ndisc_cache, dev, qdisc, nic",
             |r, _| { Cell::str(r.source) }
         ),
         col!(

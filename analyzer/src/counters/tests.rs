@@ -218,6 +218,7 @@ fn what_is_no_counter_text_has_no_counter() {
         "net/snmp6",
         "net/sockstat",
         "net/softnet_stat",
+        "net/stat/nf_conntrack",
         "net/dev",
         "qdiscs",
         "nics",
@@ -226,6 +227,27 @@ fn what_is_no_counter_text_has_no_counter() {
         let rows = rows(&capture(&[(what, Start, odd), (what, End, odd)]));
         assert_eq!(rows, [], "{what}");
     }
+    // Lines of CPUs add up, but for what is of all in each; one that is cut is none.
+    let before = "entries drop\n00000010 00000001\n00000010 00000000\n";
+    let after = "entries drop\n000000ff 00000003\n000000ff 0000000a\n000000ff\n";
+    let counted = rows(&capture(&[
+        ("netns/5/net/stat/nf_conntrack", Start, before),
+        ("netns/5/net/stat/nf_conntrack", End, after),
+        ("net/stat/arp_cache", End, "entries table_fulls\n00000001 00000009\n"),
+    ]));
+    let told: Vec<_> = counted
+        .iter()
+        .map(|r| (r.source, r.netns, r.name.as_str(), r.start, r.end))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("nf_conntrack", Some(5), "entries", Some(16), Some(255)),
+            ("nf_conntrack", Some(5), "drop", Some(1), Some(13)),
+            ("arp_cache", None, "entries", None, Some(1)),
+            ("arp_cache", None, "table_fulls", None, Some(9)),
+        ]
+    );
     // A name as long as a hostile file likes is cut.
     let long = format!("{} 5\n", "x".repeat(100_000));
     let rows = rows(&capture(&[("net/snmp6", Start, &long)]));

@@ -95,7 +95,7 @@ fn sizes(service: &Service, b: &Side, a: &Side) -> Option<String> {
     let apart = a_most.saturating_mul(TIMES) <= b_least || b_most.saturating_mul(TIMES) <= a_least;
     apart.then(|| {
         format!(
-            "Full segments of {} have {b_most} bytes before and {a_most} after, {:.1} % and {:.1} % of each frame headers.",
+            "Full segments (MSS) of {} have {b_most} bytes before and {a_most} after, {:.1} % and {:.1} % of each frame headers.",
             whose(service),
             b.headers_of(b_most),
             a.headers_of(a_most)

@@ -20,6 +20,9 @@ const MANY: i64 = 100;
 /// Part of the values from which a device's metric is not told beside that of all.
 const NEARLY_ALL: f64 = 0.9;
 
+/// Settings named where nothing else of them is said.
+const SETTINGS: usize = 3;
+
 impl Judged<'_> {
     /// A line for each change: what users feel first, then losses, what differs manifold, then by outcome. A setting is named once.
     pub(super) fn lines(&self, named: &mut BTreeSet<usize>) -> Vec<(Outcome, String)> {
@@ -92,14 +95,24 @@ impl Judged<'_> {
         }
     }
 
-    /// How many settings differ that nothing above named.
-    pub(super) fn settings_left(&self, named: &BTreeSet<usize>) -> String {
+    /// How many settings differ that nothing above named; and which, where nothing differs that they may have to do with.
+    pub(super) fn settings_left(&self, named: &BTreeSet<usize>, names: bool) -> String {
         let more = if named.is_empty() { "" } else { " more" };
+        let theirs = if names { self.their_names(named) } else { String::new() };
         match self.settings.len().saturating_sub(named.len()) {
             0 => String::new(),
-            1 => format!("1{more} setting differs."),
-            n => format!("{n}{more} settings differ."),
+            1 => format!("1{more} setting differs{theirs}."),
+            n => format!("{n}{more} settings differ{theirs}."),
         }
+    }
+
+    /// `: net.ipv4.tcp_rmem, eth0 link and others`: of those that nothing above named.
+    fn their_names(&self, named: &BTreeSet<usize>) -> String {
+        let left = self.settings.iter().enumerate().filter(|(at, _)| !named.contains(at));
+        let names: Vec<&str> = left.map(|(_, s)| s.name.as_str()).collect();
+        let more = if names.len() > SETTINGS { " and others" } else { "" };
+        let names = names.get(..SETTINGS.min(names.len())).unwrap_or_default();
+        format!(": {}{more}", names.join(", "))
     }
 }
 

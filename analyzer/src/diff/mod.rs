@@ -21,6 +21,7 @@
 //! Method and measured figures: docs/diff.md.
 
 mod again;
+mod alike;
 mod answers;
 mod asks;
 mod behind;

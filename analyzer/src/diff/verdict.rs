@@ -1,13 +1,14 @@
 //! The answer in a sentence from a fixed list, and what it rests on.
 
 use super::SettingChange;
-use super::answers::{LEDGER, Servers};
+use super::alike::{answers_alike, is_answer, is_total, seen};
+use super::answers::Servers;
 use super::breakdown::Breakdown;
 use super::compare::Metric;
 use super::few;
 use super::kernel::{self, CounterChange};
 use super::lead::{Lead, Leading};
-use super::lines::{amount, rate_line};
+use super::lines::rate_line;
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::rates::Rate;
@@ -70,7 +71,7 @@ pub struct Verdict {
 /// Recordings a side below which groups show only large changes (docs/diff.md).
 pub const ENOUGH: usize = 6;
 /// Rates that a verdict of no difference names.
-const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
+pub(super) const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
 /// A rate is named as not judged from so many events and so many times the frequency on.
 const UNJUDGED_EVENTS: f64 = 20.0;
 const UNJUDGED_TIMES: f64 = 2.0;
@@ -160,9 +161,11 @@ impl Judged<'_> {
         lines.extend(asks.map(|(_, x)| (Outcome::Changed, x.sentence())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
-        let (others, settings) = (self.others(), self.settings_left(&named));
+        let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
         let rest = match outcome {
             Outcome::Same => vec![
+                answers_alike(self.metrics),
+                self.differ().0,
                 few.clone(),
                 seen(self.metrics, self.rates),
                 uncertain.clone(),
@@ -293,6 +296,13 @@ impl Judged<'_> {
 
     /// What else differs between the sides and may be the cause.
     fn mind(&self) -> String {
+        let (differ, amiss) = self.differ();
+        let said = [differ].into_iter().chain(amiss.iter().map(|c| c.sentence.clone()));
+        said.filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// How the sides differ, and what else is amiss.
+    fn differ(&self) -> (String, Vec<&Check>) {
         let notices = self.parity.iter().filter(|c| c.level == Level::Differs);
         // These say that something is amiss, not that the sides differ.
         let (amiss, differ): (Vec<&Check>, Vec<&Check>) = notices.partition(|c| {
@@ -305,14 +315,13 @@ impl Judged<'_> {
             .iter()
             .map(|c| c.what.split(',').next().unwrap_or(c.what))
             .collect();
-        let mut said: Vec<String> = vec![];
-        if !names.is_empty() {
-            let one = matches!(names.as_slice(), [name] if !name.ends_with('s'));
-            let differ = if one { "differs" } else { "differ" };
-            said.push(format!("Mind: {} {differ}.", names.join(", ")));
-        }
-        said.extend(amiss.iter().map(|c| c.sentence.clone()));
-        said.join(" ")
+        let one = matches!(names.as_slice(), [name] if !name.ends_with('s'));
+        let differ = if one { "differs" } else { "differ" };
+        let said = match names.is_empty() {
+            true => String::new(),
+            false => format!("Mind: {} {differ}.", names.join(", ")),
+        };
+        (said, amiss)
     }
 
     fn false_alarm(&self) -> String {
@@ -331,44 +340,6 @@ fn incomparable(why: &str) -> Verdict {
         sentence: format!("Not comparable. {why}"),
         reserved: false,
         lines: vec![],
-    }
-}
-
-fn is_total(m: &Metric) -> bool {
-    m.which.stage == "total" && m.which.dev.is_none()
-}
-
-fn is_answer(m: &Metric) -> bool {
-    m.which.ledger == LEDGER && m.which.stage == "response"
-}
-
-/// The smallest changes that would have been seen, of answers, the totals, retransmissions and drops.
-fn seen(metrics: &[Metric], rates: &[Rate]) -> String {
-    let of_total = |m: &Metric| {
-        let s = m.shifts.first()?;
-        let least = s.minimum_detectable?;
-        let part = 100.0 * least as f64 / s.before.unsigned_abs().max(1) as f64;
-        Some(format!(
-            "{} p{} by {} ({part:.0} %)",
-            m.metric,
-            s.percent,
-            duration(least)
-        ))
-    };
-    let of_rate = |r: &Rate| {
-        let least = r.minimum_detectable?;
-        Some(format!("{} by {}", r.metric, amount(r.kind, least)))
-    };
-    let answers = metrics.iter().filter(|m| is_answer(m)).filter_map(of_total);
-    let totals = answers.chain(metrics.iter().filter(|m| is_total(m)).filter_map(of_total));
-    let named = rates.iter().filter(|r| NAMED.iter().any(|n| r.metric.starts_with(n)));
-    let all: Vec<String> = totals.chain(named.filter_map(of_rate).take(NAMED_MOST)).collect();
-    match all.is_empty() {
-        true => "There is no total to say how small a change would have been seen; see each metric.".into(),
-        false => format!(
-            "A change would have been seen in 8 of 10 cases from: {}.",
-            all.join(", ")
-        ),
     }
 }
 

@@ -20,7 +20,7 @@ pub const SYMBOLS: &str = "symbols.zst";
 pub const KALLSYMS: &str = "kallsyms.zst";
 
 /// Counters of the host that are read at the start and at the end: snapshots of this name, paths below /proc.
-pub const PROC_COUNTERS: [&str; 17] = [
+pub const PROC_COUNTERS: [&str; 20] = [
     "net/snmp",
     "net/netstat",
     "net/snmp6",
@@ -28,6 +28,9 @@ pub const PROC_COUNTERS: [&str; 17] = [
     "net/dev",
     "net/sockstat",
     "net/sockstat6",
+    "net/stat/nf_conntrack",
+    "net/stat/arp_cache",
+    "net/stat/ndisc_cache",
     "net/protocols",
     "net/ptype",
     "net/route",

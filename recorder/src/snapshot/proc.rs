@@ -35,7 +35,15 @@ const SETTINGS: [&str; 21] = [
 ];
 
 /// Counters that every network namespace has of its own.
-const OF_NAMESPACE: [&str; 6] = ["snmp", "netstat", "snmp6", "dev", "sockstat", "sockstat6"];
+const OF_NAMESPACE: [&str; 7] = [
+    "snmp",
+    "netstat",
+    "snmp6",
+    "dev",
+    "sockstat",
+    "sockstat6",
+    "stat/nf_conntrack",
+];
 
 /// Hands over what exists.
 pub fn take(when: SnapshotWhen, put: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {

@@ -99,6 +99,8 @@ pub struct AtServer {
     pub unread: Distribution,
     /// Its read to the send of the first answer.
     pub work: Distribution,
+    /// All of the time of these answers, ns.
+    pub of_ns: i64,
 }
 
 /// Questions one after the other, and the call that came then.
@@ -304,12 +306,16 @@ impl<'f> Servers<'f> {
     }
 
     fn parts(&self, of: &[Question<'_>]) -> Option<AtServer> {
-        let parts: Vec<_> = of.iter().filter_map(|q| self.part(q)).collect();
+        let parts: Vec<_> = of
+            .iter()
+            .filter_map(|q| Some((self.part(q)?, q.response_ns())))
+            .collect();
         // Of most of them, or nothing is said of all.
         let known = !parts.is_empty() && parts.len().saturating_mul(2) >= of.len();
         known.then(|| AtServer {
-            unread: Distribution::of(parts.iter().map(|p| p.0).collect(), 0),
-            work: Distribution::of(parts.iter().map(|p| p.1).collect(), 0),
+            unread: Distribution::of(parts.iter().map(|(p, _)| p.0).collect(), 0),
+            work: Distribution::of(parts.iter().map(|(p, _)| p.1).collect(), 0),
+            of_ns: parts.iter().fold(0i64, |sum, p| sum.saturating_add(p.1)),
         })
     }
 

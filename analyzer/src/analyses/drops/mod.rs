@@ -14,6 +14,7 @@ use crate::table::Cell;
 
 mod answered;
 mod fragments;
+mod full;
 mod same_mac;
 #[cfg(test)]
 mod tests;
@@ -62,11 +63,22 @@ pub struct Group {
     pub refused_by: Option<String>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
+    /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.
+    pub full: Option<Full>,
     /// How often they came by, where their TTL had run out; only of these groups.
     pub passes: Option<Passes>,
     /// When each was dropped, ns since the start of the recording; only of these groups.
     #[serde(skip)]
     pub times: Vec<i64>,
+}
+
+/// Of a table of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Full {
+    /// That it was full, and how large it may be.
+    pub says: String,
+    /// By the kernel's own counters; else nothing tells that it was full, and only its size is said.
+    pub counted: bool,
 }
 
 /// How the words for places begin at which routes refuse.
@@ -215,6 +227,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.answered = answered::answered(&rows);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
+        group.full = full::full(facts, group);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
@@ -262,6 +275,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             answered: vec![],
             refused_by: None,
             same_mac: None,
+            full: None,
             passes: None,
             times: vec![],
         });

@@ -1,6 +1,9 @@
+use netmortem_formats::event_format::{ValueTable, ValueTableKind};
+
 use super::{Answered, Passes, answer};
 use crate::Confidence;
 use crate::analyses::Outcome;
+use crate::counters::tables::CounterRow;
 use crate::facts::{Facts, Reason, SkbId};
 use crate::name::Name;
 use crate::reconstruct::drops::judge;
@@ -172,3 +175,58 @@ fn a_loop_is_told_by_the_way_of_its_packets() {
 }
 
 mod whose;
+
+/// The kernel's counters tell that a table was full, where they rose by half of the drops or more; its size alone where they were not read, or did not.
+#[test]
+fn a_full_table_is_what_the_kernel_counted() {
+    let told = |(reason, place): (&str, &str), counter: Option<(&'static str, &str, u64)>| {
+        let mut f = Facts::empty();
+        f.names.locations.insert(0x10, place.into());
+        f.names.drop_reasons = Some(ValueTable {
+            kind: ValueTableKind::Symbolic,
+            entries: vec![(3, reason.into())],
+        });
+        f.drops = (0..10).map(|t| drop_row(t, 3, 0x10, Some(false))).collect();
+        for (name, value) in [
+            ("net.netfilter.nf_conntrack_max", "1700"),
+            ("net.ipv4.neigh.default.gc_thresh3", "128"),
+            ("net.ipv6.neigh.default.gc_thresh3", "1024"),
+        ] {
+            f.settings.0.insert(name.into(), value.into());
+        }
+        f.counters = Vec::from_iter(counter.map(|(source, name, rose)| CounterRow {
+            source,
+            netns: None,
+            of: String::new(),
+            name: name.into(),
+            start: Some(100),
+            end: Some(100 + rose),
+        }));
+        let Outcome::Findings(d) = answer(&f) else { panic!() };
+        d.groups[0].full.clone().map(|f| (f.says, f.counted))
+    };
+    let netfilter = ("NETFILTER_DROP", "nf_hook_slow");
+    let size = |of: &str| Some((of.to_owned(), false));
+    let full = |of: &str| Some((of.to_owned(), true));
+    let max = "net.netfilter.nf_conntrack_max = 1700";
+    assert_eq!(told(netfilter, None), size(max));
+    assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 4))), size(max));
+    assert_eq!(told(netfilter, Some(("nf_conntrack", "early_drop", 9))), size(max));
+    let says = "connection tracking had no room for a new connection: nf_conntrack counted 5 more drop, net.netfilter.nf_conntrack_max = 1700";
+    assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 5))), full(says));
+    let neighbour = ("NEIGH_CREATEFAIL", "ip_finish_output2");
+    let says =
+        "the neighbour table was full: arp_cache counted 12 more table_fulls, net.ipv4.neigh.default.gc_thresh3 = 128";
+    assert_eq!(told(neighbour, Some(("arp_cache", "table_fulls", 12))), full(says));
+    assert_eq!(
+        told(neighbour, Some(("ndisc_cache", "table_fulls", 12))),
+        size("net.ipv4.neigh.default.gc_thresh3 = 128")
+    );
+    let six = ("NEIGH_CREATEFAIL", "ip6_finish_output2");
+    assert_eq!(told(six, None), size("net.ipv6.neigh.default.gc_thresh3 = 1024"));
+    // A rule of nftables is no full table.
+    assert_eq!(
+        told(("NETFILTER_DROP", "nft_do_chain"), Some(("nf_conntrack", "drop", 5))),
+        None
+    );
+}

@@ -25,10 +25,13 @@ fn meaning(g: &Group) -> String {
         .refused_by
         .as_ref()
         .map_or_else(String::new, |r| format!("refused by a route of this host, `{r}`"));
+    let counted_full = g.full.as_ref().filter(|f| f.counted).map(|f| f.says.as_str());
+    let size = g.full.as_ref().filter(|f| !f.counted).map(|f| f.says.clone());
     let said = match g.answered.as_slice() {
         // Only the qdisc of a device that does not run refuses there (net/sched/sch_generic.c `noop_enqueue`).
         _ if down => "it has no queue, so the device was down or had no carrier",
         _ if g.refused_by.is_some() => by_route.as_str(),
+        _ if counted_full.is_some() => counted_full.unwrap_or_default(),
         [one] if words.starts_with(REFUSED) && one.says.ends_with("prohibited") => {
             "refused by a `prohibit` route of this host"
         }
@@ -52,7 +55,7 @@ fn meaning(g: &Group) -> String {
         let more = if g.answered.len() > 1 { " and others" } else { "" };
         format!("its sender was told by ICMP{of}: {}{more}", a.says)
     });
-    let all = [Some(said.to_owned()), g.same_mac.clone(), ended, says]
+    let all = [Some(said.to_owned()), size, g.same_mac.clone(), ended, says]
         .into_iter()
         .flatten();
     let all: Vec<String> = all.filter(|s| !s.is_empty()).collect();
@@ -233,7 +236,12 @@ fn whose(g: &Group) -> Option<String> {
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.
 fn named(groups: &[Group], all: u64, when: impl Fn(&Group) -> String) -> String {
     let theirs = |g: &Group| whose(g).map_or_else(String::new, |w| format!(" ({w})"));
-    let each = |g: &Group| format!("{} for {}{}{}", g.count, group(g), theirs(g), when(g));
+    // Behind the number: at the end it would read as if it were of all.
+    let each = |g: &Group| {
+        let when = when(g);
+        let when = when.strip_prefix(", ").map_or_else(String::new, |w| format!(" ({w})"));
+        format!("{}{when} for {}{}", g.count, group(g), theirs(g))
+    };
     match groups {
         [] => String::new(),
         [one] => {

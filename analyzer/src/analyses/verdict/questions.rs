@@ -13,6 +13,9 @@ const FEW_SLOW: u64 = 3;
 const MANY: u64 = 3;
 const MANY_NS: i64 = 10_000_000;
 const LONG_NS: i64 = 50_000_000;
+/// Parts of the time of answers: most of it, hardly any.
+const HALF: f64 = 0.5;
+const HARDLY: f64 = 0.1;
 
 /// How the name of a call begins that is an answer.
 const ANSWER: &str = "answer ";
@@ -33,25 +36,29 @@ fn p50(of: &Distribution) -> String {
 /// Where most of that passed, where a server of this recording had it.
 fn at_server(q: &Questions) -> Option<String> {
     let s: &AtServer = q.server.as_ref()?;
-    let half = |of: &Distribution| of.p50_ns.unwrap_or(0).saturating_mul(2) >= q.response.p50_ns.unwrap_or(0);
+    // By sums: where a few of many took long, no median is of these.
+    let share = |of: &Distribution| of.sum_ns as f64 / s.of_ns.max(1) as f64;
+    let said = |of: &Distribution, wh: String| {
+        let (p50, max) = (or_dash(of.p50_ns), or_dash(of.max_ns));
+        format!("{:.0} % of that {wh} (p50 {p50}, max {max})", share(of) * 100.0)
+    };
     let who = if q.holder.is_empty() { "the server" } else { &q.holder };
-    if half(&s.work) {
-        return Some(format!(
-            "of that {} between the read and the answer of {who}",
-            p50(&s.work)
-        ));
+    if share(&s.work) >= HALF {
+        return Some(said(&s.work, format!("between the read and the answer of {who}")));
     }
-    if half(&s.unread) {
-        return Some(format!("of that {} unread in the queue of {who}", p50(&s.unread)));
+    if share(&s.unread) >= HALF {
+        return Some(said(&s.unread, format!("unread in the queue of {who}")));
     }
-    (!half(&s.work) && !half(&s.unread) && within(q, s))
+    (share(&s.work) + share(&s.unread) <= HARDLY)
         .then(|| format!("hardly any of that at {who}, which had it on this host"))
 }
 
-/// Whether the server's part is known to be small.
-fn within(q: &Questions, s: &AtServer) -> bool {
-    let both = s.work.p50_ns.unwrap_or(0).saturating_add(s.unread.p50_ns.unwrap_or(0));
-    both.saturating_mul(10) <= q.response.p50_ns.unwrap_or(0)
+/// ` (DNS)`, by the port.
+fn dns(q: &Questions) -> &'static str {
+    match q.to.ends_with(":53") {
+        true => " (DNS)",
+        false => "",
+    }
 }
 
 /// Questions that a call waited for, longer than for itself.
@@ -87,10 +94,11 @@ fn chain(q: &Questions) -> Option<String> {
         false => format!("the {kind} itself {}", p50(&c.call)),
     };
     Some(format!(
-        "before {} {to}, {} asked {} by UDP{asked}: that took {} together{each}, {of_it}",
+        "before {} {to}, {} asked {} by UDP{}{asked}: that took {} together{each}, {of_it}",
         counted(c.calls, kind, &format!("{kind}s")),
         q.task,
         place(q),
+        dns(q),
         p50(&c.took),
     ))
 }

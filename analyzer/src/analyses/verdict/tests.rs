@@ -1,6 +1,7 @@
 mod absent;
 mod always;
 mod drops;
+mod full;
 mod paths;
 mod requests;
 mod turns;

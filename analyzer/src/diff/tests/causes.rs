@@ -55,7 +55,7 @@ fn what_one_side_alone_has_is_said_first() {
     let pauses = beside("truth.csv").lines().filter(|l| l.starts_with("idle,")).count() - 1;
     let falls = format!("falls in pauses only after: in {pauses} of {pauses}, without loss, from ");
     let none = format!("on the other side in none of {pauses}. That is slow start after idle");
-    let sizes = "Full segments of what is sent to 10.82.1.2:7003 have 1448 bytes before and 188 after, 3.5 % and 21.7 % of each frame headers.";
+    let sizes = "Full segments (MSS) of what is sent to 10.82.1.2:7003 have 1448 bytes before and 188 after, 3.5 % and 21.7 % of each frame headers.";
     let scaling = "For what is sent to 10.82.1.2:7001 there is no window scaling after";
     for said in [&falls, &none, sizes, scaling] {
         assert!(v.sentence.contains(said), "{said}: {}", v.sentence);

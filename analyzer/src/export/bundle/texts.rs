@@ -4,13 +4,16 @@
 use super::names::Names;
 
 /// Texts that hold numbers and the kernel's own words only.
-const HARMLESS: [&str; 11] = [
+const HARMLESS: [&str; 14] = [
     "net/snmp",
     "net/netstat",
     "net/snmp6",
     "net/softnet_stat",
     "net/sockstat",
     "net/sockstat6",
+    "net/stat/nf_conntrack",
+    "net/stat/arp_cache",
+    "net/stat/ndisc_cache",
     "softirqs",
     "stat",
     "qdiscs",

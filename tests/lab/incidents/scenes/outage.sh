@@ -1,7 +1,7 @@
 # ticket: The provider admits an outage of one second. Our upload to 10.9.2.2:7336 stood still for two. Is he lying?
 # planted: For 1.05 s rules at the router drop both directions; TCP's timer, doubled meanwhile, fires late.
 # first: a rule or policy of nftables
-# first: , all from
+# first: all from
 plant() {
     delay 10
     router tc qdisc add dev rs root tbf rate 20mbit burst 16kb limit 120000

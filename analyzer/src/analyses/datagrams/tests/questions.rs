@@ -78,7 +78,7 @@ fn lookups_one_after_the_other_are_those_of_the_program() {
     assert!(s.unread.p50_ns.unwrap() < 200_000 && q.waited_for.is_empty());
     let l = line(&answers, "datagrams");
     assert_eq!(l.tone, Tone::Notice);
-    let says = "before 8 connections to 10.84.1.2:8080, python3 asked 10.84.1.2:53 by UDP 5 times, one after the other: that took p50 ";
+    let says = "before 8 connections to 10.84.1.2:8080, python3 asked 10.84.1.2:53 by UDP (DNS) 5 times, one after the other: that took p50 ";
     assert!(l.headline.starts_with(says) && l.names_cause, "{}", l.headline);
     assert!(l.headline.contains("between the read and the answer of python3/"));
 }

@@ -3,7 +3,7 @@
 use super::super::Tone;
 use crate::analyses::drops::{Answered, Drops, Fragments, Group, Lost, Passes};
 
-fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
+pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
     Group {
         reason: reason.into(),
         location: "f".into(),
@@ -20,6 +20,7 @@ fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         answered: vec![],
         refused_by: None,
         same_mac: None,
+        full: None,
         passes: None,
         times: vec![],
     }
@@ -41,7 +42,7 @@ fn drops(groups: Vec<Group>) -> Drops {
         groups,
     }
 }
-fn said(groups: Vec<Group>) -> (Tone, String) {
+pub(super) fn said(groups: Vec<Group>) -> (Tone, String) {
     super::super::drops::drops(&drops(groups))
 }
 
@@ -280,8 +281,8 @@ fn each_kind_says_when() {
     };
     let a = [of("A", "rs", &[20, 21, 22]), of("A", "rc", &[19, 30])];
     let both = a.iter().cloned().chain([of("B", "rs", &[5, 6, 50, 51, 52])]).collect();
-    let expect = ": 5 for A at f on rs and rc, all from 1.900 s to 3.000 s, 5 for B at f on rs, in 2 bursts: 0.500 to 0.600 s and \
-                  5.000 to 5.200 s (from drop:9)";
+    let expect = ": 5 (all from 1.900 s to 3.000 s) for A at f on rs and rc, 5 (in 2 bursts: 0.500 to 0.600 s and 5.000 to 5.200 s) \
+                  for B at f on rs (from drop:9)";
     assert!(told(both).contains(expect), "{}", told(a.to_vec()));
     let unknown = vec![of("A", "", &[20, 21, 22]), of("A", "rc", &[19, 30])];
     assert!(told(unknown).contains("5 packets were dropped in this host for A at f on rc (as far as known), all"));
