@@ -6,12 +6,16 @@ use std::path::PathBuf;
 
 use netmortem_formats::Capture;
 
+use crate::Confidence;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::verdict::{Line, Tone};
 use crate::analyses::{Answers, answer};
 use crate::export::bundle::{Change, rewrite};
 use crate::facts::Facts;
 use crate::ingest::Options;
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::whose::{Carries, Owner};
 
 fn beside(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -138,4 +142,47 @@ fn no_datagrams_are_nothing_wrong() {
     let answers = answer(&f);
     assert_eq!(line(&answers).tone, Tone::Ok);
     assert_eq!(line(&answers).headline, "");
+}
+
+/// No line is good over datagrams that this host dropped; the head of the page says it of drops.
+#[test]
+fn dropped_datagrams_are_no_good_news() {
+    let mut f = facts();
+    f.udp_turns.clear();
+    f.udp_copies.clear();
+    let answers = answer(&f);
+    let good = line(&answers);
+    assert_eq!(good.tone, Tone::Ok, "{}", good.sentence);
+    let owner = Owner {
+        carries: Carries::Datagram,
+        connection: None,
+        task: Name::new(b"logger"),
+        pid: 7,
+        confidence: Confidence::Strong,
+    };
+    let drop = |at| DropRow {
+        time_ns: at,
+        cpu: 0,
+        reason: Some(2),
+        location: 0x10,
+        dev: Name::new(b"eth0"),
+        skb_id: None,
+        protocol: 0x0800,
+        expected: Some(false),
+        background: false,
+        why: "",
+        confidence: Confidence::Strong,
+        owner: Some(owner),
+        icmp: None,
+    };
+    let start = f.capture.start_ns.unwrap();
+    f.drops = (0..12).map(|n| drop(start + n)).collect();
+    let answers = answer(&f);
+    let l = line(&answers);
+    assert_eq!((l.tone, l.headline.as_str()), (Tone::Notice, ""));
+    assert!(
+        l.sentence.contains(", 12 dropped in this host (see drops)"),
+        "{}",
+        l.sentence
+    );
 }

@@ -4,6 +4,7 @@ use super::questions;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone};
 use crate::analyses::datagrams::{Copied, Datagrams, InVain};
+use crate::analyses::drops::Drops;
 
 /// How long it waited, each time.
 fn waited(v: &InVain) -> String {
@@ -160,7 +161,15 @@ fn wrong(v: &InVain) -> bool {
     v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
 
-pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
+/// UDP datagrams of programs that this host dropped, by their events.
+pub(super) fn dropped(d: &Drops) -> u64 {
+    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let theirs = lost.flat_map(|g| &g.of).filter(|l| l.carries == "datagram");
+    theirs.map(|l| l.count).fold(0, u64::saturating_add)
+}
+
+/// The line; so many datagrams were dropped in this host.
+pub(super) fn datagrams(d: &Datagrams, dropped: u64) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
         let said = [Some(what(v)), again(v), there(v)].into_iter().flatten();
         format!(
@@ -187,8 +196,13 @@ pub(super) fn datagrams(d: &Datagrams) -> (Tone, String) {
     if d.sockets == 0 {
         return (tone, "No program of this host sent or got a UDP datagram.".into());
     }
+    // The line on drops says it at the head of the page.
+    let (tone, lost) = match dropped {
+        0 => (tone, String::new()),
+        n => (Tone::Notice, format!(", {n} dropped in this host (see drops)")),
+    };
     let used = format!(
-        "{} sent and {} read on {}",
+        "{} sent and {} read on {}{lost}",
         counted(d.sent, "UDP datagram", "UDP datagrams"),
         d.received,
         counted(d.sockets, "socket", "sockets")

@@ -22,6 +22,7 @@ mod application;
 mod counted;
 mod datagrams;
 mod drops;
+mod echo;
 mod ended;
 mod given_up;
 mod handshakes;
@@ -70,7 +71,7 @@ pub struct Line {
     pub tone: Tone,
     /// The sentence.
     pub sentence: String,
-    /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`.
+    /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`, or another line says it there.
     pub headline: String,
     /// said there after the others of its tone: nobody waited for it, or not for long.
     #[serde(skip)]
@@ -186,6 +187,7 @@ pub fn answer(
         let of = counted::with_the_counted(of, counted);
         neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
     };
+    let udp_dropped = drops.findings().map_or(0, datagrams::dropped);
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
     let lost = get(drops).is_ok_and(|d| d.lost > 0);
@@ -201,7 +203,7 @@ pub fn answer(
         .chain(by_events)
         .chain(by_counters.into_iter().flatten())
         .collect();
-    vec![
+    let lines = vec![
         trust,
         Line {
             minor: opens.findings().is_some_and(opens::one_reset),
@@ -221,7 +223,7 @@ pub fn answer(
             ..in_words(
                 line(
                     "datagrams",
-                    get(udp).map(|d| minding(datagrams::datagrams(d), &quality.capture)),
+                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped), &quality.capture)),
                 ),
                 udp.findings().map(datagrams::headline),
             )
@@ -265,7 +267,9 @@ pub fn answer(
             line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
             napi.findings().map(sentences::napi_headline),
         ),
-    ]
+    ];
+    let top = receive.findings().and_then(received::top_stage);
+    echo::without_echo(lines, receive.findings(), top)
 }
 
 /// Only what is worth a look or wrong is said there.

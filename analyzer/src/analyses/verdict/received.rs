@@ -30,6 +30,11 @@ fn top(r: &Receive, sure: bool) -> Option<(&StageTimes, f64)> {
     ((share * 100.0).round() >= 1.0).then_some((top, share))
 }
 
+/// The name of the stage with most of the time that the line speaks of.
+pub(super) fn top_stage(r: &Receive) -> Option<&'static str> {
+    Some(top(r, speak(&r.total))?.0.stage)
+}
+
 /// What a stage means, and who had most of it; of a run queue in which readers stood for long while their CPU idled, that.
 fn meaning(r: &Receive, stage: &StageTimes) -> String {
     let of = || r.blamed.iter().filter(|b| b.stage == stage.stage);

@@ -1,6 +1,7 @@
 mod absent;
 mod always;
 mod drops;
+mod echo;
 mod full;
 mod paths;
 mod requests;
