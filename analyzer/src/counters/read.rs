@@ -209,7 +209,8 @@ fn of_cpus(text: &str, put: &mut dyn FnMut(&str, u64)) {
         .collect();
     for (nth, line) in lines.enumerate() {
         let values: Vec<&str> = line.split_ascii_whitespace().take(COLUMNS + 1).collect();
-        if values.len() != names.len() || values.iter().any(|v| v.len() != 8) {
+        // At least eight digits; of an unsigned long more.
+        if values.len() != names.len() || values.iter().any(|v| !(8..=16).contains(&v.len())) {
             continue;
         }
         for (name, value) in names

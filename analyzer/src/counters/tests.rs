@@ -229,7 +229,7 @@ fn what_is_no_counter_text_has_no_counter() {
     }
     // Lines of CPUs add up, but for what is of all in each; one that is cut is none.
     let before = "entries drop\n00000010 00000001\n00000010 00000000\n";
-    let after = "entries drop\n000000ff 00000003\n000000ff 0000000a\n000000ff\n";
+    let after = "entries drop\n000000ff 00000003\n000000ff 10000000a\n000000ff\n";
     let counted = rows(&capture(&[
         ("netns/5/net/stat/nf_conntrack", Start, before),
         ("netns/5/net/stat/nf_conntrack", End, after),
@@ -243,7 +243,7 @@ fn what_is_no_counter_text_has_no_counter() {
         told,
         [
             ("nf_conntrack", Some(5), "entries", Some(16), Some(255)),
-            ("nf_conntrack", Some(5), "drop", Some(1), Some(13)),
+            ("nf_conntrack", Some(5), "drop", Some(1), Some((1 << 32) + 13)),
             ("arp_cache", None, "entries", None, Some(1)),
             ("arp_cache", None, "table_fulls", None, Some(9)),
         ]

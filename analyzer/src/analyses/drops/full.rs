@@ -33,7 +33,7 @@ const NEIGHBOURS6: Table = Table {
     setting: "net.ipv6.neigh.default.gc_thresh3",
     was_full: "the IPv6 neighbour table was full",
 };
-/// Part of a group's drops that the kernel must have counted for them to be these.
+/// Part of a group's drops that the kernel must have counted for them to be these; and of what it counted, in whatever namespace, that they must be.
 const MOSTLY: f64 = 0.5;
 
 /// `connection tracking had no room for a new connection: its counter drop rose by 72, net.netfilter.nf_conntrack_max = 1700`, and whether that is counted; or the setting
@@ -50,7 +50,7 @@ pub(super) fn full(facts: &Facts, g: &Group) -> Option<Full> {
     let rose = refused(&facts.counters, |source, name| {
         source == of.source && name == of.counter
     });
-    let counted = rose > 0 && rose as f64 >= MOSTLY * g.count as f64;
+    let counted = rose > 0 && rose as f64 >= MOSTLY * g.count as f64 && rose as f64 * MOSTLY <= g.count as f64;
     let says = match (counted, size) {
         (true, size) => {
             let size = size.map_or_else(String::new, |s| format!(", {s}"));

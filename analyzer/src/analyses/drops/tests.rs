@@ -214,6 +214,8 @@ fn a_full_table_is_what_the_kernel_counted() {
     assert_eq!(told(netfilter, Some(("nf_conntrack", "early_drop", 9))), size(max));
     let says = "connection tracking had no room for a new connection: nf_conntrack counted 5 more drop, net.netfilter.nf_conntrack_max = 1700";
     assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 5))), full(says));
+    // Most of what was counted is not among these.
+    assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 21))), size(max));
     let neighbour = ("NEIGH_CREATEFAIL", "ip_finish_output2");
     let says =
         "the neighbour table was full: arp_cache counted 12 more table_fulls, net.ipv4.neigh.default.gc_thresh3 = 128";

@@ -42,17 +42,15 @@ pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
     (s.response.sum_ns >= over.unwrap_or(0)).then_some((s, w))
 }
 
-/// Calls in which a server lets its clients wait for what has not come to pass: by a timer, or for any of many things.
+/// Whether its threads slept by a timer, which is their own wish. In `epoll_wait` it may be for what it asked elsewhere, unseen.
 fn by_its_own_wish(w: &Slow) -> bool {
-    const TIMERS: [&str; 3] = ["nanosleep", "clock_nanosleep", "pause"];
-    const MANY: [&str; 3] = ["epoll", "poll", "select"];
-    let call =
-        |c: &str| TIMERS.contains(&c) || MANY.iter().any(|m| c.starts_with(m)) || matches!(c, "ppoll" | "pselect6");
+    const TIMERS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
+    let call = |c: &str| TIMERS.contains(&c);
     let most = w.parts.first().filter(|p| p.state == "asleep_in" && p.share >= MOSTLY);
     w.at == "server" && w.waited.is_none() && most.is_some_and(|p| p.call.as_deref().is_some_and(call))
 }
 
-/// Of all answers; but those of a server that lets all its clients wait (long polls) stand out from quick ones of others, and say nothing.
+/// Of all answers; but those of a server that sleeps before each stand out from quick ones of others, and say nothing.
 pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
     let (waits, others): (Vec<&Server>, Vec<&Server>) = a
         .servers
