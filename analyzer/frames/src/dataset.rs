@@ -8,16 +8,13 @@ use polars_io::SerReader;
 use polars_io::parquet::read::ParquetReader;
 
 use crate::FramesError;
-use crate::query::{CHANGES, no_view, words};
+use crate::query::{no_view, question, words};
 use crate::rows::Rows;
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement are read.
 pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
     let tables = folders(dataset)?;
-    let verb = words(sql).next().unwrap_or_default();
-    if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
-        return Err(FramesError::NoSelect);
-    }
+    question(sql)?;
     let named: Vec<&(String, PathBuf)> = tables
         .iter()
         .filter(|(name, _)| words(sql).any(|w| w == name))

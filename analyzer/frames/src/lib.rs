@@ -50,6 +50,9 @@ pub enum FramesError {
     /// A statement that is no question.
     #[error("only SELECT can be asked: no query changes a recording")]
     NoSelect,
+    /// A sum of a constant, which the engine gets wrong.
+    #[error("SUM of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)")]
+    SumOfANumber,
     /// A mistake in the SQL, with what could have been meant.
     #[error("{message}\n{help}")]
     Query {

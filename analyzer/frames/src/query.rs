@@ -8,15 +8,11 @@ use crate::rows::Rows;
 use crate::{FramesError, frame};
 
 /// Statements of the engine that change tables.
-pub(crate) const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
+const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
 pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
-    // The engine would run these on tables that are gone when it returns, and say nothing.
-    let verb = words(sql).next().unwrap_or_default();
-    if CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
-        return Err(FramesError::NoSelect);
-    }
+    question(sql)?;
     let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
     if named.is_empty() {
         let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
@@ -30,6 +26,31 @@ pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> 
     result.map(Rows::new).map_err(|e| FramesError::Query {
         message: e.to_string(),
         help: help(&named),
+    })
+}
+
+/// Refuses what the engine would run without an error and get wrong.
+pub(crate) fn question(sql: &str) -> Result<(), FramesError> {
+    // On tables that are gone when it returns.
+    let verb = words(sql).next().unwrap_or_default();
+    match CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
+        true => Err(FramesError::NoSelect),
+        false if sums_a_number(sql) => Err(FramesError::SumOfANumber),
+        false => Ok(()),
+    }
+}
+
+/// A sum over rows of a number in digits: the engine has one such number, not one for each row, and gives it back as if it were the sum.
+fn sums_a_number(sql: &str) -> bool {
+    // What is between quotes is text, or a name.
+    let outside: Vec<&str> = sql.split(['\'', '"']).step_by(2).collect();
+    let sql = outside.join(" x ").to_ascii_lowercase();
+    sql.match_indices("sum").any(|(at, word)| {
+        let before = sql.get(..at).and_then(|b| b.chars().next_back());
+        let begins = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
+        let rest = sql.get(at + word.len()..).unwrap_or_default().trim_start();
+        let inside = rest.strip_prefix('(').and_then(|r| r.split_once(')'));
+        begins && inside.is_some_and(|(of, _)| of.trim().parse::<f64>().is_ok())
     })
 }
 

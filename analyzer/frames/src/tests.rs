@@ -119,6 +119,28 @@ fn mistakes_are_told_with_what_there_is() {
     assert!(told("SELEC * FROM a").contains("columns of a:"));
 }
 
+/// The engine answers 1 to `SUM(1)` over three rows: no wrong number is handed on.
+#[test]
+fn a_sum_of_a_number_is_refused() {
+    let refused = |sql: &str| matches!(query(&[&Demo("a")], sql), Err(FramesError::SumOfANumber));
+    for sql in [
+        "SELECT sum(1) AS n FROM a",
+        "select dev, SUM ( 1.5 ) from a group by dev",
+        "select sum(-2) from a",
+        "select 'x', sum(1) from a",
+    ] {
+        assert!(refused(sql), "{sql}");
+    }
+    for sql in [
+        "SELECT sum(bytes) AS n FROM a",
+        "SELECT dev FROM a WHERE dev = 'sum(1)'",
+        "SELECT count(*) AS n FROM a",
+        "SELECT sum(bytes * 1) AS checksum FROM a",
+    ] {
+        assert!(query(&[&Demo("a")], sql).is_ok(), "{sql}");
+    }
+}
+
 #[test]
 fn files_are_not_reachable_from_a_query() {
     for call in ["read_csv", "read_parquet", "read_ipc", "read_json"] {
