@@ -37,6 +37,8 @@ const MOSTLY: f64 = 0.5;
 /// Shortest time without any answer, and fewest requests that waited through it, that is a standstill.
 const STOOD_NS: i64 = 100_000_000;
 const STOOD: u64 = 3;
+/// Part of a standstill within which so many have their answers behind it.
+const STOOD_SOON: i64 = 10;
 /// So many times its median at least.
 const STOOD_TIMES: i64 = 2;
 /// Standstills kept: the first.
@@ -241,7 +243,10 @@ fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64) -> Vec<Stood
             .map_or(i64::MAX, |s| *s.max(from));
         let waiting = sends.partition_point(|s| s < to).saturating_sub(answered) as u64;
         let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
-        if long && !lost.within(begun, *to) {
+        // Those that waited for it have their answers soon then; what waits on (long polls) did not wait for that.
+        let soon = to.saturating_add(to.saturating_sub(begun) / STOOD_SOON);
+        let freed = ends.partition_point(|e| *e <= soon).saturating_sub(answered) as u64;
+        if long && freed >= STOOD && !lost.within(begun, *to) {
             all.push(Stood {
                 from_ns: begun.saturating_sub(start),
                 to_ns: to.saturating_sub(start),

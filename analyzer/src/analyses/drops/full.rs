@@ -47,9 +47,9 @@ pub(super) fn full(facts: &Facts, g: &Group) -> Option<Full> {
     };
     let size = facts.settings.0.get(of.setting);
     let size = size.map(|size| format!("{} = {size}", of.setting));
-    let rose = refused(&facts.counters, |source, name| {
-        source == of.source && name == of.counter
-    });
+    let rise = |counter: &str| refused(&facts.counters, |source, name| source == of.source && name == counter);
+    // Two packets of one new connection at once (questions for A and AAAA): counted as both, and no table was full.
+    let rose = rise(of.counter).saturating_sub(rise("insert_failed"));
     let counted = rose > 0 && rose as f64 >= MOSTLY * g.count as f64 && rose as f64 * MOSTLY <= g.count as f64;
     let says = match (counted, size) {
         (true, size) => {

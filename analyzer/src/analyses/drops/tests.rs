@@ -179,7 +179,7 @@ mod whose;
 /// The kernel's counters tell that a table was full, where they rose by half of the drops or more; its size alone where they were not read, or did not.
 #[test]
 fn a_full_table_is_what_the_kernel_counted() {
-    let told = |(reason, place): (&str, &str), counter: Option<(&'static str, &str, u64)>| {
+    let with = |(reason, place): (&str, &str), counter: Option<(&'static str, &str, u64)>, clashes: Option<u64>| {
         let mut f = Facts::empty();
         f.names.locations.insert(0x10, place.into());
         f.names.drop_reasons = Some(ValueTable {
@@ -194,17 +194,24 @@ fn a_full_table_is_what_the_kernel_counted() {
         ] {
             f.settings.0.insert(name.into(), value.into());
         }
-        f.counters = Vec::from_iter(counter.map(|(source, name, rose)| CounterRow {
-            source,
-            netns: None,
-            of: String::new(),
-            name: name.into(),
-            start: Some(100),
-            end: Some(100 + rose),
-        }));
+        let clashes = clashes.map(|rose| ("nf_conntrack", "insert_failed", rose));
+        f.counters = Vec::from_iter(
+            counter
+                .into_iter()
+                .chain(clashes)
+                .map(|(source, name, rose)| CounterRow {
+                    source,
+                    netns: None,
+                    of: String::new(),
+                    name: name.into(),
+                    start: Some(100),
+                    end: Some(100 + rose),
+                }),
+        );
         let Outcome::Findings(d) = answer(&f) else { panic!() };
         d.groups[0].full.clone().map(|f| (f.says, f.counted))
     };
+    let told = |of, counter| with(of, counter, None);
     let netfilter = ("NETFILTER_DROP", "nf_hook_slow");
     let size = |of: &str| Some((of.to_owned(), false));
     let full = |of: &str| Some((of.to_owned(), true));
@@ -214,6 +221,9 @@ fn a_full_table_is_what_the_kernel_counted() {
     assert_eq!(told(netfilter, Some(("nf_conntrack", "early_drop", 9))), size(max));
     let says = "connection tracking had no room for a new connection: nf_conntrack counted 5 more drop, net.netfilter.nf_conntrack_max = 1700";
     assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 5))), full(says));
+    // Clashes are counted as drops, too.
+    assert_eq!(with(netfilter, Some(("nf_conntrack", "drop", 10)), Some(10)), size(max));
+    assert_eq!(with(netfilter, Some(("nf_conntrack", "drop", 9)), Some(4)), full(says));
     // Most of what was counted is not among these.
     assert_eq!(told(netfilter, Some(("nf_conntrack", "drop", 21))), size(max));
     let neighbour = ("NEIGH_CREATEFAIL", "ip_finish_output2");

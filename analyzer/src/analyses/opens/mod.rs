@@ -266,7 +266,8 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
         }
     }
     let mut all: Vec<Reset> = groups.into_values().collect();
-    all.sort_by_key(|r| (std::cmp::Reverse(r.resets), r.first_ns));
+    // Those of complete exchanges push none out.
+    all.sort_by_key(|r| (r.complete, std::cmp::Reverse(r.resets), r.first_ns));
     all.truncate(GROUPS);
     (all, received)
 }

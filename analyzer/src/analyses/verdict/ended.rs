@@ -35,7 +35,7 @@ pub(super) fn complete(o: &Opens) -> Option<(String, u64)> {
         _ => (format!("first {}", first.label), "were"),
     };
     let said = format!(
-        "{} ({which}) {were} reset after complete exchanges{by}, as health checks and proxies do: no request was open",
+        "{} ({which}) {were} reset after complete exchanges{by}, as health checks and proxies do: all that was sent was acknowledged and read, the server sent last, or nobody sent",
         counted(n, "connection", "connections")
     );
     Some((said, n))
@@ -44,6 +44,8 @@ pub(super) fn complete(o: &Opens) -> Option<(String, u64)> {
 /// The line; where all that is worth a look in it are RSTs for answers that came too late, that is said of requests.
 pub(super) fn opens(o: &Opens, a: Option<&Application>) -> (Tone, String) {
     let (tone, sentence) = opens::opens(o);
+    // Only where the line on requests says it.
+    let a = a.filter(|a| super::given_up::given_up(a).is_some());
     let given = a.map_or(&[][..], |a| a.given_up.as_slice());
     let later = given.iter().map(|g| g.later).fold(0u64, u64::saturating_add);
     let closed = opens::closed_before(o).map_or(0, |c| c.1);

@@ -18,8 +18,11 @@ pub(super) fn stood_still(a: &Application) -> String {
     let [s] = a.servers.as_slice() else {
         return String::new();
     };
-    let lock = s.slow.first().map_or("", |slow| all_at_once(s, slow));
-    format!("{}{lock}", standstills(s))
+    // Answers that were on their way, or late by it, came to nobody either.
+    match s.slow.first().filter(|slow| slow.at == "server") {
+        Some(slow) => format!("{}{}", standstills(s), all_at_once(s, slow)),
+        None => String::new(),
+    }
 }
 
 /// ` (3 slow ones, all from 1.900 s to 2.400 s)`, where there is one server.

@@ -37,7 +37,11 @@ fn p50(of: &Distribution) -> String {
 fn at_server(q: &Questions) -> Option<String> {
     let s: &AtServer = q.server.as_ref()?;
     // By sums: where a few of many took long, no median is of these.
-    let share = |of: &Distribution| of.sum_ns as f64 / s.of_ns.max(1) as f64;
+    let share = |of: &Distribution| of.sum_ns as f64 / q.response.sum_ns.max(1) as f64;
+    // Of most of that time nothing is known.
+    if s.of_ns.saturating_mul(2) < q.response.sum_ns {
+        return None;
+    }
     let said = |of: &Distribution, wh: String| {
         let (p50, max) = (or_dash(of.p50_ns), or_dash(of.max_ns));
         format!("{:.0} % of that {wh} (p50 {p50}, max {max})", share(of) * 100.0)

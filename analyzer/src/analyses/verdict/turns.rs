@@ -145,6 +145,8 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         false => String::new(),
     };
     let p50 = if first.n == 1 { "" } else { "p50 " };
+    // Answers that were on their way came to nobody either.
+    let own = |said: String| if first.at == "server" { said } else { String::new() };
     Some(format!(
         "{} of {} answers of {} took {p50}{}{all}{}, {}{}{}{}",
         first.n,
@@ -154,8 +156,8 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         when(first),
         place(first),
         others.concat(),
-        standstills(s),
-        all_at_once(s, first),
+        own(standstills(s)),
+        own(all_at_once(s, first).to_owned()),
     ))
 }
 

@@ -58,6 +58,10 @@ fn a_server_that_answers_nobody_while_three_wait_stands_still() {
     let gap = |from: i64, to: i64| crate::testing::gap(from * MS, to * MS);
     assert_eq!(stood_with(&all, &[gap(600, 610)]), []);
     assert_eq!(stood_with(&all, &[gap(100, 110)]), [expect]);
+    // Three more that are open all the time, as long polls, and one quick answer each 300 ms.
+    let mut polls: Vec<(u32, i64, i64)> = (4..7).map(|c| (c, 1, 3_100 + 300 * i64::from(c))).collect();
+    polls.extend((0..15).map(|n| (0, n * 300, n * 300 + 1)));
+    assert_eq!(stood(&polls), []);
     // Two only.
     all.pop();
     assert_eq!(stood(&all), []);
