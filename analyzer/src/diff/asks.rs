@@ -20,6 +20,8 @@ use crate::stat::nearest_rank;
 const REQUESTS: f64 = 20.0;
 /// Part of the requests that must lie in one turnaround each for the answers that asked at all to be told.
 const PLACED: f64 = 0.9;
+/// Part of what a side asked of a server that may lie in no order, for requests to be counted.
+const UNTOLD: f64 = 0.05;
 /// Part of all requests to a server for which its answers are others when these are.
 const MOSTLY: f64 = 0.5;
 /// Who asks, and whom.
@@ -73,6 +75,8 @@ struct Side {
     pairs: BTreeMap<Pair, Sum>,
     /// All requests to a server.
     all: BTreeMap<String, u64>,
+    /// What was sent to a server and answered in any order, as in a pipeline: how many requests that were is not known.
+    untold: BTreeMap<String, u64>,
 }
 
 /// When a server of this host was at work.
@@ -103,6 +107,16 @@ impl Serving {
 fn add(r: &Recording<'_>, out: &mut Side) {
     let here = r.connections();
     let all = sockets(r.facts);
+    for s in all.iter().filter(|s| s.role == Role::Client) {
+        if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
+            continue;
+        }
+        let rows = s.responses.iter().filter(|row| r.has(row.send_ns));
+        let untold = rows.filter(|row| row.overlap || !s.in_turns).count() as u64;
+        if let Some(to) = server(r.facts, s.connection, s.role).filter(|_| untold > 0) {
+            *out.untold.entry(to).or_default() += untold;
+        }
+    }
     let all = all.iter().filter(|s| s.in_turns);
     let all: Vec<_> = all
         .filter(|s| here.as_ref().is_none_or(|h| h.contains(&s.connection)))
@@ -176,6 +190,12 @@ impl Side {
             p50_ns: nearest_rank(&mut sum.ns.clone(), 50),
         }
     }
+    /// Nearly all that was asked of a server is counted.
+    fn told(&self, server: &str) -> bool {
+        let untold = self.untold.get(server).copied().unwrap_or(0) as f64;
+        let all = self.all.get(server).copied().unwrap_or(0) as f64;
+        untold <= UNTOLD * (all + untold)
+    }
 }
 
 /// All pairs, those that differ most first; none where names are pseudonyms.
@@ -194,7 +214,8 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             (&b, before)
         };
         let all = more.0.all.get(&pair.1).copied().unwrap_or(0);
-        enough.then(|| Asks {
+        let told = b.told(&pair.1) && a.told(&pair.1);
+        (enough && told).then(|| Asks {
             server: pair.0.clone(),
             asked: pair.1.clone(),
             differs: differ(&before, &after, o),

@@ -2,7 +2,8 @@
 //!
 //! Needs `tcp_states`, `tx`, `rx`, `responses`, `connections`, `resets`. By client task and server. A narrow spread of the waits is a time-out
 //! of the client. Must not take for one: a connection on which data came after its last request, one that the peer closed or reset first, one
-//! closed right after its last send (a farewell), a half-closed one (FIN, and the program waits on), one on which nothing was sent, many that
+//! closed right after its last send (a farewell), one whose last send is far smaller than requests that were answered (HTTP/2
+//! WINDOW_UPDATE, COM_STMT_CLOSE), a half-closed one (FIN, and the program waits on), one on which nothing was sent, many that
 //! close at one moment (a program ends), a group whose server never answers (one-way), or what events were lost of.
 //!
 //! ```text
@@ -31,6 +32,8 @@ pub const LEAST_NS: i64 = 5_000_000;
 const ORPHAN_NS: i64 = 50_000;
 /// Fewest moments at which they were closed, so far apart, ns.
 const MOMENTS: (usize, i64) = (3, 10_000_000);
+/// What is so many times smaller than the smallest request that was answered is none.
+const SMALLER: u64 = 4;
 /// Waits whose p10 and p90 are closer than this part of their median are a time-out: one in so many.
 const NARROW: i64 = 10;
 /// Shortest time of which a rate is told, ns.
@@ -59,6 +62,8 @@ pub struct GivenUp {
     pub first_ns: i64,
     /// When the last of them was closed.
     pub last_ns: i64,
+    /// RSTs that this host sent for what came on these connections then.
+    pub rsts: u64,
     /// Connections opened a second by this group before the first of them; `None`: too short a time.
     pub opened_before: Option<f64>,
     /// And from the first to the last.
@@ -72,12 +77,14 @@ struct One {
     left: Option<(i64, i32)>,
     fin_wait2: Option<i64>,
     orphan: bool,
-    sent: Option<i64>,
+    /// Begin of its last send, and the bytes of that.
+    sent: Option<(i64, u64)>,
     came: Option<i64>,
     read_on: bool,
     reset: bool,
     aborted: bool,
     later: bool,
+    rsts: u64,
 }
 
 impl One {
@@ -95,7 +102,7 @@ impl One {
     }
     /// Its request's begin and its close.
     fn given_up(&self) -> Option<(i64, i64)> {
-        let (sent, (left, state)) = (self.sent?, self.left?);
+        let ((sent, _), (left, state)) = (self.sent?, self.left?);
         let own = match state {
             FIN_WAIT1 => self.orphan || self.aborted,
             CLOSE => self.aborted,
@@ -140,7 +147,11 @@ fn look(facts: &Facts, all: &mut FxHashMap<ConnectionId, One>) {
     for t in sent {
         let Some(c) = t.connection else { continue };
         if let Some(one) = all.get_mut(&c) {
-            one.sent = one.sent.max(Some(t.start_ns));
+            let bytes = u64::from(t.bytes.unwrap_or(0));
+            one.sent = match one.sent {
+                Some((at, of)) if at == t.start_ns => Some((at, of.saturating_add(bytes))),
+                before => before.max(Some((t.start_ns, bytes))),
+            };
         }
         if let Some(one) = peers.get(&c).and_then(|client| all.get_mut(client)) {
             one.later |= one.left.is_some_and(|(left, _)| t.start_ns > left);
@@ -189,10 +200,36 @@ fn look(facts: &Facts, all: &mut FxHashMap<ConnectionId, One>) {
             false => {
                 let data = ["ABORT_ON_DATA", "TIMEWAIT"].iter().any(|why| r.reason.contains(why));
                 one.aborted = true;
-                one.later |= data && one.left.is_some_and(|l| r.time_ns > l.0);
+                let later = data && one.left.is_some_and(|l| r.time_ns > l.0);
+                one.later |= later;
+                one.rsts += u64::from(later);
             }
         }
     }
+}
+
+/// Bytes of the last send of each request that was answered: the fewest by group.
+fn least_asked<K: Ord>(
+    facts: &Facts,
+    all: &FxHashMap<ConnectionId, One>,
+    key: impl Fn(ConnectionId) -> Option<K>,
+) -> BTreeMap<K, u64> {
+    let answered = facts.responses.iter();
+    let answered = answered.filter(|r| !r.overlap && all.contains_key(&r.connection));
+    let mut sends: FxHashMap<(ConnectionId, i64), u64> = answered.map(|r| ((r.connection, r.send_ns), 0)).collect();
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+        if let Some(sum) = t.connection.and_then(|c| sends.get_mut(&(c, t.start_ns))) {
+            *sum = sum.saturating_add(t.bytes.unwrap_or(0).into());
+        }
+    }
+    let mut least = BTreeMap::new();
+    for ((c, _), bytes) in sends {
+        if let Some(key) = key(c) {
+            let of = least.entry(key).or_insert(bytes);
+            *of = bytes.min(*of);
+        }
+    }
+    least
 }
 
 /// A request: when it was sent; of one given up its close, and whether it was answered later.
@@ -202,6 +239,7 @@ type Request = (i64, Option<(i64, bool)>);
 struct Group {
     requests: Vec<Request>,
     opened: Vec<i64>,
+    rsts: u64,
     /// Some answer is known.
     answers: bool,
 }
@@ -218,6 +256,7 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
         let row = facts.connections.get(c.0 as usize)?;
         Some((row.task, (row.daddr?.to_canonical(), row.dport)))
     };
+    let least = least_asked(facts, &all, key);
     let mut groups: BTreeMap<_, Group> = BTreeMap::new();
     let mut of: BTreeMap<_, ConnectionId> = BTreeMap::new();
     for (c, one) in &all {
@@ -225,12 +264,17 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
         let (Some(key), Some((sent, left))) = (key(*c), given) else {
             continue;
         };
+        let bytes = one.sent.map_or(0, |s| s.1);
+        if least.get(&key).is_some_and(|least| bytes < least / SMALLER) {
+            continue;
+        }
         of.entry(key)
             .and_modify(|first| *first = (*first).min(*c))
             .or_insert(*c);
         let group = groups.entry(key).or_default();
         group.requests.push((sent, Some((left, one.later))));
         group.answers |= one.later;
+        group.rsts += one.rsts;
     }
     // What else these groups did.
     for (c, one) in &all {
@@ -297,6 +341,7 @@ fn judged(facts: &Facts, task: String, server: String, mut group: Group) -> Opti
         wait,
         timeout,
         later,
+        rsts: group.rsts,
         first_ns: first.saturating_sub(start),
         last_ns: last.saturating_sub(start),
         opened_before: facts.capture.start_ns.and_then(|start| rate(start, first)),

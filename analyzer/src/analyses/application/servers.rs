@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
 use super::sockets::{Role, Socket};
+use super::stood::{Came, Stood, stood};
 use super::waited::{Spans, Waited, Waits, doing, server};
 use super::way::{Place, place};
 use crate::facts::{ConnectionId, Facts};
@@ -29,20 +30,11 @@ const LONG_NS: i64 = 1_000_000;
 /// shortest of them: a few of half a second are not told as many of 2 ms.
 const OF_TIME: f64 = 0.9;
 /// Reads of an answer that is no transfer, at most.
-const FEW_READS: u32 = 8;
+pub(super) const FEW_READS: u32 = 8;
 /// Median from which all answers of a server are looked at, and not its slow ones alone, ns.
 const ALWAYS_NS: i64 = 20_000_000;
 /// Part of all their time that one place must have then.
 const MOSTLY: f64 = 0.5;
-/// Shortest time without any answer, and fewest requests that waited through it, that is a standstill.
-const STOOD_NS: i64 = 100_000_000;
-const STOOD: u64 = 3;
-/// Part of a standstill within which so many have their answers behind it.
-const STOOD_SOON: i64 = 10;
-/// So many times its median at least.
-const STOOD_TIMES: i64 = 2;
-/// Standstills kept: the first.
-const STANDSTILLS: usize = 50;
 /// Servers kept: those whose answers took longest in all.
 pub const SERVERS: usize = 20;
 
@@ -71,17 +63,6 @@ pub struct Server {
     pub whole: Option<Slow>,
     /// Times in which it answered nobody while requests waited all through them.
     pub stood: Vec<Stood>,
-}
-
-/// A server answered nobody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Stood {
-    /// From the last answer before it, or the last of these requests where that came later; ns since the start of the recording.
-    pub from_ns: i64,
-    /// To the first answer after it.
-    pub to_ns: i64,
-    /// Requests that waited then.
-    pub waiting: u64,
 }
 
 /// Slow answers of a server with most of their time in one place.
@@ -122,11 +103,15 @@ pub struct Slow {
     pub times: Vec<i64>,
 }
 
-type Answer<'f> = (i64, &'f ResponseRow);
+pub(super) type Answer<'f> = (i64, &'f ResponseRow);
 
 /// All of them, most time first.
 pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) -> Vec<Server> {
     let mut by: BTreeMap<String, Vec<Answer<'_>>> = BTreeMap::new();
+    let mut came: FxHashMap<String, Came> = FxHashMap::default();
+    for s in sockets.iter().filter(|s| s.role == Role::Client) {
+        came.entry(server(facts, s.connection)).or_default().add(s);
+    }
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let of = by.entry(server(facts, s.connection)).or_default();
         // What its user waits for is all of it; of one that is a transfer, its begin.
@@ -143,7 +128,10 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
     let lost = Lost::of(&facts.gaps);
     let mut all: Vec<Server> = by
         .into_iter()
-        .filter_map(|(name, rows)| of_server(facts, (waits, &lost), name, rows))
+        .filter_map(|(name, rows)| {
+            let came = came.remove(&name).unwrap_or_default();
+            of_server(facts, (waits, &lost), name, rows, came)
+        })
         .collect();
     all.sort_by_key(|s| std::cmp::Reverse(s.response.sum_ns));
     all
@@ -154,6 +142,7 @@ fn of_server(
     (waits, lost): (&Waits<'_>, &Lost),
     server: String,
     rows: Vec<Answer<'_>>,
+    came: Came,
 ) -> Option<Server> {
     let (mut rows, ..) = solid(rows, |r| r.1.confidence.is_solid());
     rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
@@ -199,7 +188,7 @@ fn of_server(
     let whole = (p50 >= ALWAYS_NS).then(|| whole(facts, waits, &rows)).flatten();
     Some(Server {
         whole,
-        stood: stood(facts, lost, &rows, p50),
+        stood: stood(facts, lost, &rows, p50, came),
         server,
         connections: connections.len() as u64,
         threads: threads.len() as u64,
@@ -222,40 +211,6 @@ fn whole(facts: &Facts, waits: &Waits<'_>, rows: &[Answer<'_>]) -> Option<Slow> 
     let all = sum(rows);
     let (place, of) = classes.into_iter().max_by_key(|(_, of)| sum(of))?;
     (sum(&of) as f64 >= MOSTLY * all as f64).then(|| class(facts, waits, place, &of))
-}
-
-/// Between two answers, one after the other, of all that it gave; where events were lost meanwhile one may have been another answer.
-fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64) -> Vec<Stood> {
-    let start = facts.capture.start_ns.unwrap_or(0);
-    let mut sends: Vec<i64> = rows.iter().map(|r| r.1.send_ns).collect();
-    let mut ends: Vec<i64> = rows.iter().map(|(ns, r)| r.send_ns.saturating_add(*ns)).collect();
-    sends.sort_unstable();
-    ends.sort_unstable();
-    let mut all = vec![];
-    for (nth, (from, to)) in ends.iter().zip(ends.iter().skip(1)).enumerate() {
-        if to.saturating_sub(*from) < STOOD_NS {
-            continue;
-        }
-        // Of those under way in the gap the one whose coming makes them enough: from there on they waited.
-        let answered = nth + 1;
-        let begun = sends
-            .get(answered + STOOD as usize - 1)
-            .map_or(i64::MAX, |s| *s.max(from));
-        let waiting = sends.partition_point(|s| s < to).saturating_sub(answered) as u64;
-        let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
-        // Those that waited for it have their answers soon then; what waits on (long polls) did not wait for that.
-        let soon = to.saturating_add(to.saturating_sub(begun) / STOOD_SOON);
-        let freed = ends.partition_point(|e| *e <= soon).saturating_sub(answered) as u64;
-        if long && freed >= STOOD && !lost.within(begun, *to) {
-            all.push(Stood {
-                from_ns: begun.saturating_sub(start),
-                to_ns: to.saturating_sub(start),
-                waiting,
-            });
-        }
-    }
-    all.truncate(STANDSTILLS);
-    all
 }
 
 /// From which time on an answer is slow.

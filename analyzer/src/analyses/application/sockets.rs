@@ -40,7 +40,7 @@ pub(crate) struct Socket<'f> {
     turns: u64,
     overlaps: u64,
     turnarounds: &'f [TurnaroundRow],
-    responses: &'f [ResponseRow],
+    pub(crate) responses: &'f [ResponseRow],
 }
 
 /// All that have a turn.

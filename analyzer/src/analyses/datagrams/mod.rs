@@ -211,9 +211,14 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let perhaps = turns().filter(|(t, s)| t.awaited == Awaited::Perhaps && t.ready_ns.is_none() && !s.served);
     let perhaps: Vec<&TurnRow> = perhaps.map(|(t, _)| t).collect();
     let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
-    let lost = lost.filter(|d| d.owner.is_some_and(|o| o.carries == Carries::Datagram));
-    let lost: Vec<i64> = lost.map(|d| d.time_ns).collect();
-    let dropped = |t: &&&TurnRow| lost.iter().any(|at| (t.start_ns..=t.end_ns).contains(at));
+    let lost = lost.filter(|d| {
+        d.owner
+            .is_some_and(|o| matches!(o.carries, Carries::Datagram | Carries::Sent))
+    });
+    let mut lost: Vec<i64> = lost.map(|d| d.time_ns).collect();
+    lost.sort_unstable();
+    let next = |from: i64| lost.get(lost.partition_point(|at| *at < from));
+    let dropped = |t: &&&TurnRow| next(t.start_ns).is_some_and(|at| *at <= t.end_ns);
     Outcome::Findings(Datagrams {
         sockets: sockets.len() as u64,
         sent: sockets.iter().map(|s| s.sent).sum(),

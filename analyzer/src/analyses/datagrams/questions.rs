@@ -3,7 +3,7 @@
 //!
 //! Needs `udp_turns`, `udp_sockets`, `rx`, `opens`, `responses`, `turnarounds`. A question is an answered turn of a thread that waited for it: on a socket of its
 //! own that it closed after a few datagrams (a resolver; the answer may have been there before it looked), or in a receive call. Who sends and reads at any
-//! time (QUIC, media) asks none.
+//! time (QUIC, media), or gets more than it asked for, asks none.
 //! Limits: a resolver in another thread than the call's is not tied to that; the server's own part is known where it sends one answer a turn.
 //!
 //! ```text
@@ -28,6 +28,8 @@ use crate::stat::Distribution;
 
 /// Most datagrams that a socket for questions sends before it is closed.
 const OF_A_RESOLVER: u64 = 8;
+/// Most datagrams that come for each question on a socket that stays open.
+const PER_QUESTION: u64 = 2;
 /// Longest time from an answer to the next question, or to the call, ns.
 const NEXT_NS: i64 = 20_000_000;
 /// Groups kept.
@@ -48,23 +50,28 @@ impl Question<'_> {
     fn response_ns(&self) -> i64 {
         self.ready_ns.saturating_sub(self.turn.start_ns)
     }
-    /// When its thread had read what came: a socket for one turn is closed when the last answer of several was read.
+    /// When its thread had read what came, the last of several on a socket for one turn.
     fn done_ns(&self) -> i64 {
-        let last = match self.socket.closed && self.socket.sent == u64::from(self.turn.sends) {
-            true => self.socket.last_ns,
-            false => self.turn.end_ns,
-        };
-        last.max(self.ready_ns)
+        let own = self.socket.closed && self.socket.sent == u64::from(self.turn.sends);
+        let last = self.turn.last_read_ns.filter(|_| own);
+        last.unwrap_or(self.turn.end_ns).max(self.ready_ns)
     }
 }
 
 /// All of a recording, by time.
 pub(crate) fn questions(facts: &Facts) -> impl Iterator<Item = Question<'_>> {
-    facts.udp_turns.iter().filter_map(|turn| {
+    let mut answers: FxHashMap<u32, u64> = FxHashMap::default();
+    for t in facts.udp_turns.iter().filter(|t| t.end == TurnEnd::Answered) {
+        *answers.entry(t.socket).or_default() += 1;
+    }
+    facts.udp_turns.iter().filter_map(move |turn| {
         let socket = facts.udp_sockets.get(turn.socket as usize)?;
         let call = turn.waited_in.text();
         let own = socket.closed && socket.sent <= OF_A_RESOLVER;
-        let waited = own || call.starts_with("recv");
+        // Where more came than was asked for, what came first need not be the answer.
+        let asked = answers.get(&turn.socket).copied().unwrap_or(0);
+        let one_each = socket.arrived <= asked.saturating_mul(PER_QUESTION);
+        let waited = own || call.starts_with("recv") && one_each;
         let ready_ns = turn.ready_ns?;
         let answered = turn.end == TurnEnd::Answered && turn.confidence.is_solid() && !socket.served;
         (answered && waited).then_some(Question { turn, socket, ready_ns })

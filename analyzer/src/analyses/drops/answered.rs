@@ -75,10 +75,27 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
     // Of the devices by which it went round, the one where it ended: it came there once more than it left.
     let ended = rows.first().map_or(Name::default(), |r| r.dev);
     let most = looped.clone().filter_map(|devs| devs.get(&ended)).map(|n| n.1).max();
+    // Turns in vain by thread, by their begin, each with the latest end of it and those before.
+    let mut vain: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    for t in facts
+        .udp_turns
+        .iter()
+        .filter(|t| t.end != TurnEnd::Answered && t.awaited != Awaited::No)
+    {
+        vain.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
+    }
+    for of in vain.values_mut() {
+        of.sort_unstable();
+        let mut last = i64::MIN;
+        for turn in of {
+            last = last.max(turn.1);
+            turn.1 = last;
+        }
+    }
     let missed = |r: &&DropRow| match r.owner.map(|o| (o.carries, o.pid)) {
-        Some((Carries::Datagram, pid)) => facts.udp_turns.iter().any(|t| {
-            let vain = t.end != TurnEnd::Answered && t.awaited != Awaited::No;
-            vain && t.pid == pid && (t.start_ns..=t.end_ns).contains(&r.time_ns)
+        Some((Carries::Datagram, pid)) => vain.get(&pid).is_some_and(|of| {
+            let before = of.partition_point(|t| t.0 <= r.time_ns).checked_sub(1);
+            before.and_then(|n| of.get(n)).is_some_and(|t| t.1 >= r.time_ns)
         }),
         Some((Carries::Sent, _)) => false,
         Some((Carries::Data | Carries::Syn | Carries::Received | Carries::TooBig, _)) => true,

@@ -22,7 +22,7 @@ use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 const LEAST_NS: i64 = 100_000_000;
 /// Fewest others that wait.
 const OTHERS: u64 = 2;
-/// A sleep is so many times the median time between two sends to another one.
+/// A sleep is so many times as long as the longest time between two sends to another one that is usual.
 const OFTEN: i64 = 3;
 /// Fewest sends to another one.
 const SENDS: usize = 5;
@@ -76,13 +76,21 @@ fn merged(mut all: Vec<(ConnectionId, i64, i64)>) -> Vec<(ConnectionId, i64, i64
     out
 }
 
-fn median_gap(of: &[i64]) -> i64 {
-    let mut gaps: Vec<i64> = of
-        .iter()
-        .zip(of.iter().skip(1))
-        .map(|(a, b)| b.saturating_sub(*a))
-        .collect();
-    crate::stat::nearest_rank(&mut gaps, 50).unwrap_or(i64::MAX)
+/// Of the time without sleeps that many parts of a hundred lie between two sends that are as close or closer: of bursts their distance.
+const USUAL: i64 = 90;
+
+fn usual_gap(of: &[i64], sleeps: &[(ConnectionId, i64, i64)]) -> i64 {
+    let slept = |a: i64, b: i64| sleeps.iter().any(|(_, from, to)| a < *to && *from < b);
+    let gaps = of.iter().zip(of.iter().skip(1)).filter(|(a, b)| !slept(**a, **b));
+    let mut gaps: Vec<i64> = gaps.map(|(a, b)| b.saturating_sub(*a)).collect();
+    gaps.sort_unstable();
+    let whole = gaps.iter().fold(0i64, |sum, g| sum.saturating_add(*g));
+    let mut sum = 0i64;
+    let usual = gaps.into_iter().find(|g| {
+        sum = sum.saturating_add(*g);
+        sum >= whole / 100 * USUAL
+    });
+    usual.unwrap_or(i64::MAX)
 }
 
 /// The thread and peer with most time in that.
@@ -115,7 +123,8 @@ pub(super) fn blocked(facts: &Facts) -> Option<Blocked> {
             times.sort_unstable();
         }
         of.by.retain(|_, times| times.len() >= SENDS);
-        let often: BTreeMap<ConnectionId, i64> = of.by.iter().map(|(c, times)| (*c, median_gap(times))).collect();
+        let often: BTreeMap<ConnectionId, i64> =
+            of.by.iter().map(|(c, times)| (*c, usual_gap(times, &sleeps))).collect();
         let waited = |c: ConnectionId, from: i64, to: i64| {
             let others = of.by.iter().filter(|(other, times)| {
                 let before = times.partition_point(|t| *t < from);

@@ -3,7 +3,7 @@
 use super::application::tone_of;
 use super::sentences::{counted, duration, or_dash};
 use super::turns::{busy, place};
-use super::{APPLICATION_NOTICE_NS, APPLICATION_STANDS_OUT, Tone};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, Tone};
 use crate::analyses::application::{Application, Awaited, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
@@ -12,34 +12,45 @@ const MOSTLY: f64 = 0.5;
 /// Standstills said one by one.
 const TIMES: usize = 4;
 
-/// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish.
-fn meant(p: &Part) -> bool {
-    let no_cpu = matches!(p.state, "run_queue" | "wakeup");
-    let held = matches!(p.call.as_deref(), Some(UNINTERRUPTIBLE | UNRECORDED | STOPPED | TRACED));
-    !(no_cpu || p.state == "asleep_in" && held)
+/// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish. In no recorded call they may sleep by
+/// a timer of their own; not where another thread ran meanwhile, or (`stood`) all stood still at once.
+fn meant(p: &Part, stood: bool) -> bool {
+    let held = match p.call.as_deref() {
+        Some(UNINTERRUPTIBLE | STOPPED | TRACED) => true,
+        Some(UNRECORDED) => stood || p.ran_meanwhile.is_some(),
+        _ => false,
+    };
+    !(matches!(p.state, "run_queue" | "wakeup") || p.state == "asleep_in" && held)
+}
+
+/// Part of the time of these answers for which their threads were held up by what nobody means; `None`: by nothing of that kind.
+fn held_up(w: &Slow, stood: bool) -> Option<f64> {
+    match (&w.waited, w.parts.first()) {
+        (_, Some(most)) if !meant(most, stood) => Some(most.share),
+        (Some(waited), _) => match (waited.kind, &waited.there) {
+            ("answer", Some((_, did))) => (!meant(did, false)).then_some(waited.share * did.share),
+            ("answer", None) => None,
+            _ => Some(waited.share),
+        },
+        _ => None,
+    }
 }
 
 /// The server whose answers all take long for no reason that may be meant, where that is more time than others' slow ones have.
 pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
-    let held_up = |w: &Slow| match (&w.waited, w.parts.first()) {
-        (_, Some(most)) if !meant(most) => true,
-        (Some(w), _) => match (w.kind, &w.there) {
-            ("answer", Some((_, did))) => !meant(did),
-            ("answer", None) => false,
-            _ => true,
-        },
-        _ => false,
-    };
-    let of = busy(a).into_iter().filter_map(|s| Some((s, s.whole.as_ref()?)));
-    let of = of.filter(|(_, w)| w.at == "server" && held_up(w));
-    let (s, w) = of.max_by_key(|(s, _)| s.response.sum_ns)?;
+    let of = busy(a).into_iter().filter_map(|s| {
+        let w = s.whole.as_ref().filter(|w| w.at == "server")?;
+        let share = held_up(w, !s.stood.is_empty())? * w.share * w.n as f64 / s.response.n.max(1) as f64;
+        Some((s, w, (s.response.sum_ns as f64 * share) as i64))
+    });
+    let (s, w, held_ns) = of.max_by_key(|of| of.2)?;
     let over = a
         .servers
         .iter()
         .filter(|o| o.server != s.server)
         .map(|o| o.over_ns)
         .max();
-    (s.response.sum_ns >= over.unwrap_or(0)).then_some((s, w))
+    (held_ns >= over.unwrap_or(0)).then_some((s, w))
 }
 
 /// Whether its threads slept by a timer, which is their own wish. In `epoll_wait` it may be for what it asked elsewhere, unseen.
@@ -56,6 +67,11 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
         .servers
         .iter()
         .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish));
+    // A few answers have no median to speak of.
+    let others: Vec<&Server> = others
+        .into_iter()
+        .filter(|s| s.response.n >= APPLICATION_ROWS)
+        .collect();
     let known: u64 = a.servers.iter().map(|s| s.response.n).sum();
     if waits.is_empty() || no_cpu || known != c.response.n {
         return tone_of(&c.response, no_cpu);
@@ -124,20 +140,16 @@ pub(super) fn standstills(s: &Server) -> String {
     )
 }
 
-/// All programs' threads asleep at once, for no call that is recorded.
+/// All threads that should have answered asleep at once, for no call that is recorded.
 pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
     let lock = slow
         .parts
         .first()
         .is_some_and(|p| p.state == "asleep_in" && p.call.as_deref() == Some(UNRECORDED) && p.share >= MOSTLY);
-    let one_ran = slow.parts.first().is_some_and(|p| p.ran_meanwhile.is_some());
-    match (!s.stood.is_empty() && lock && slow.task.1 < MOSTLY, one_ran) {
-        (true, false) => {
-            ": all its threads stood still together, as in a garbage collection or behind one lock (inferred)"
+    match !s.stood.is_empty() && lock && slow.task.1 < MOSTLY {
+        true => {
+            ": all threads that answer stood still together, as in a garbage collection or behind one lock (inferred)"
         }
-        (true, true) => {
-            ": all its threads but that one stood still together, as in a garbage collection or behind one lock (inferred)"
-        }
-        (false, _) => "",
+        false => "",
     }
 }

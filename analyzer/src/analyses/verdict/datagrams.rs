@@ -164,7 +164,9 @@ fn wrong(v: &InVain) -> bool {
 /// UDP datagrams of programs that this host dropped, by their events.
 pub(super) fn dropped(d: &Drops) -> u64 {
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-    let theirs = lost.flat_map(|g| &g.of).filter(|l| l.carries == "datagram");
+    // Of what is only known to have been sent, the protocol is not: it may be a SYN, too.
+    let carries = ["datagram", "sent"];
+    let theirs = lost.flat_map(|g| &g.of).filter(|l| carries.contains(&l.carries));
     theirs.map(|l| l.count).fold(0, u64::saturating_add)
 }
 

@@ -41,15 +41,16 @@ pub(super) fn complete(o: &Opens) -> Option<(String, u64)> {
     Some((said, n))
 }
 
-/// The line; where all that is worth a look in it are RSTs for answers that came too late, that is said of requests.
+/// The line; where all that is worth a look in it are RSTs for answers that came too late, each to a request given up, that is said of requests.
 pub(super) fn opens(o: &Opens, a: Option<&Application>) -> (Tone, String) {
     let (tone, sentence) = opens::opens(o);
     // Only where the line on requests says it.
     let a = a.filter(|a| super::given_up::given_up(a).is_some());
     let given = a.map_or(&[][..], |a| a.given_up.as_slice());
-    let later = given.iter().map(|g| g.later).fold(0u64, u64::saturating_add);
+    let rsts = given.iter().map(|g| g.rsts).fold(0u64, u64::saturating_add);
+    // As many, of which each is one of these: they are the same.
     let closed = opens::closed_before(o).map_or(0, |c| c.1);
-    if tone != Tone::Notice || later == 0 || closed > later {
+    if tone != Tone::Notice || rsts == 0 || closed != rsts {
         return (tone, sentence);
     }
     let without = Opens {

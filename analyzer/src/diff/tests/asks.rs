@@ -220,3 +220,16 @@ fn slowest_answers_that_are_not_judged_stand_behind_what_is_worse() {
         assert!(told.starts_with(&slowest), "{told}");
     }
 }
+
+/// Requests one behind the other before, in a loop now: how many there were before is not known.
+#[test]
+fn a_pipeline_is_no_count() {
+    let mut one = asking(|_| 2, 300_000);
+    for r in &mut one.responses {
+        if one.connections[r.connection.0 as usize].dport == 6379 {
+            r.overlap = true;
+        }
+    }
+    let d = of(&one, &asking(|_| 20, 10_000));
+    assert_eq!(d.asks, [], "{}", d.verdict.sentence);
+}

@@ -1,7 +1,8 @@
 //! Which thread of the same process ran while one that should answer slept in no recorded call: who collects garbage, or holds a lock.
 //!
 //! Of the longest such turnarounds alone: each is looked up in what all threads of its process did. A thread that came and went between the
-//! snapshots is of the process that listens at the port of its socket.
+//! snapshots is of the process that listens at the port of its socket. What it ran is that of the whole turnaround but for the time that the
+//! other one did not sleep: at least so much of it was while that one slept.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -38,7 +39,11 @@ pub(super) fn name(rows: &mut [TurnaroundRow], inputs: &Inputs<'_>) {
         let Some(process) = process(r, inputs) else { return };
         let others = threads.get(&process).into_iter().flatten();
         let others = others.filter(|tid| **tid != r.sender_pid && **tid != r.pid);
-        let ran = others.map(|tid| (inputs.threads.split(*tid, r.start_ns(), r.send_ns).running_ns, *tid));
+        let awake = r.total_ns().saturating_sub(r.asleep_in_ns).max(0);
+        let ran = others.map(|tid| {
+            let ran = inputs.threads.split(*tid, r.start_ns(), r.send_ns).running_ns;
+            (ran.saturating_sub(awake), *tid)
+        });
         let most = ran.max_by_key(|(ns, tid)| (*ns, std::cmp::Reverse(*tid)));
         if let Some((ns, tid)) = most.filter(|(ns, _)| *ns > 0) {
             (r.ran_meanwhile_pid, r.ran_meanwhile_ns) = (tid, ns);

@@ -88,6 +88,8 @@ pub struct TurnRow {
     pub ready_ns: Option<i64>,
     /// When it was read.
     pub read_ns: Option<i64>,
+    /// When the last one was read before the next send.
+    pub last_read_ns: Option<i64>,
     /// Datagrams read on the socket until the next send.
     pub reads: u32,
     /// What came of it.
@@ -135,6 +137,7 @@ impl TurnRow {
             bytes: 0,
             ready_ns: None,
             read_ns: None,
+            last_read_ns: None,
             reads: 0,
             end: TurnEnd::RecordingEnd,
             end_ns: i64::MAX,
@@ -194,6 +197,13 @@ pub static UDP_TURNS: TableDef<TurnRow> = TableDef {
             I64,
             "when such a datagram was read; empty: none was",
             |r, _| r.read_ns.into()
+        ),
+        col!(
+            "last_read_ns",
+            "ns",
+            I64,
+            "when the last datagram was read on the socket before the next send; empty: none was",
+            |r, _| r.last_read_ns.into()
         ),
         col!(
             "reads",

@@ -355,6 +355,7 @@ impl Machine<'_> {
             return;
         }
         t.row.reads += 1;
+        t.row.last_read_ns = Some(e.ts);
         if t.open {
             t.row.read_ns = Some(e.ts);
             t.row.ready_ns = t.row.ready_ns.or(arrived);

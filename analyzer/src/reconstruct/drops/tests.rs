@@ -150,11 +150,13 @@ const T: u64 = 1_000_000_000;
 const A: u64 = 0xffff_8881_0000_0000;
 const PING: u64 = 0xffff_ffff_8100_0000;
 const XMIT: u64 = 0xffff_ffff_8200_0000;
+const NEIGH_SEND: u64 = 0xffff_ffff_8300_0000;
 
 fn script(release: &str) -> Script {
     let mut s = Script::new(release, &[]);
     s.symbol(PING, "ping_rcv");
     s.symbol(XMIT, "__dev_queue_xmit");
+    s.symbol(NEIGH_SEND, "__neigh_event_send");
     s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
     s
 }
@@ -234,12 +236,12 @@ fn a_qdisc_drop_without_a_life_takes_the_queued_device() {
 #[test]
 fn a_packet_dropped_in_its_send_call_has_the_calls_task() {
     use crate::reconstruct::whose::Carries;
-    let owner = |ctx: Ctx, name: &str| {
+    let owner_at = |ctx: Ctx, name: &str, at: u64| {
         let of = |reason: u64| {
             let mut s = script("6.18.44");
             let v = [
                 ("skbaddr", N(A)),
-                ("location", N(XMIT + 0x10)),
+                ("location", N(at + 0x10)),
                 ("protocol", N(0x0800)),
                 ("reason", N(reason)),
             ];
@@ -249,6 +251,14 @@ fn a_packet_dropped_in_its_send_call_has_the_calls_task() {
         let found = (2..120).map(of).find(|f| shown(f)[0].0 == name).unwrap();
         found.drops[0].owner.map(|o| (o.carries, o.pid))
     };
+    let owner = |ctx: Ctx, name: &str| owner_at(ctx, name, XMIT);
+    // `ip neigh del`, and a full queue, which drops the oldest in it: not the caller's.
+    assert_eq!(owner(Ctx::Task(7), "NEIGH_FAILED"), None);
+    assert_eq!(owner_at(Ctx::Task(7), "NEIGH_QUEUEFULL", NEIGH_SEND), None);
+    assert_eq!(
+        owner_at(Ctx::Task(7), "NEIGH_FAILED", NEIGH_SEND),
+        Some((Carries::Sent, 7))
+    );
     assert_eq!(owner(Ctx::Task(7), "NEIGH_CREATEFAIL"), Some((Carries::Sent, 7)));
     assert_eq!(owner(Ctx::Soft(7), "NEIGH_CREATEFAIL"), None);
     assert_eq!(owner(Ctx::Task(7), "NETFILTER_DROP"), None);

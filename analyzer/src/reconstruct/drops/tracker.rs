@@ -198,9 +198,15 @@ pub fn walk<'f>(
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
 }
 
-/// A packet that no event saw before and that has no neighbour was dropped in the call that sent it: its task.
-fn sender(e: &Event<'_>, reason: Option<&str>, skb_id: Option<SkbId>) -> Option<Owner> {
-    let unseen = skb_id.is_none() && reason.is_some_and(|r| r.starts_with("NEIGH_"));
+/// A packet that no event saw before and that has no neighbour was dropped in the call that sent it: its task. A full queue drops the oldest
+/// in it, and who deletes an entry its queue: those are others'.
+fn sender(e: &Event<'_>, (reason, at): (Option<&str>, Option<&str>), skb_id: Option<SkbId>) -> Option<Owner> {
+    let own = match reason {
+        Some("NEIGH_CREATEFAIL") => true,
+        Some("NEIGH_FAILED") => at == Some("__neigh_event_send"),
+        _ => false,
+    };
+    let unseen = skb_id.is_none() && own;
     (unseen && e.in_task() && e.pid > 0).then(|| Owner {
         connection: None,
         carries: Carries::Sent,
@@ -225,8 +231,8 @@ impl Drops<'_> {
             };
             self.names.entry(n).or_insert_with(name).as_str()
         });
-        let owner = sender(e, reason, skb_id);
         let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
+        let owner = sender(e, (reason, location), skb_id);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
         let dev = match location {
             Some(QDISC_PLACE) if dev.is_empty() => {

@@ -129,6 +129,29 @@ fn a_time_out_of_the_client_leads() {
     );
 }
 
+/// RSTs that this host sent for what came too late are told with these requests; those of others lead.
+#[test]
+fn resets_of_late_answers_are_no_news() {
+    let rsts = |n: std::ops::Range<u32>, other: u32| {
+        let mut f = facts(TIMEOUT);
+        for key in ["tcp:tcp_receive_reset", "sock:inet_sock_set_state"] {
+            f.capture.events.insert(key.into(), 1);
+        }
+        let late = |n: u32| reset(n, i64::from(n) * 100 * MS + 2_000 * MS, false, "TCP_TIMEWAIT_SOCKET");
+        f.resets = n.map(late).collect();
+        // Of connections that nobody gave up.
+        f.resets.extend((0..other).map(late));
+        f.resets.sort_by_key(|r| r.time_ns);
+        let lines = crate::analyses::answer(&f).verdict;
+        let line = lines.into_iter().find(|l| l.subject == "opens").unwrap();
+        (found(&f)[0].rsts, line.tone)
+    };
+    assert_eq!(rsts(30..40, 0), (10, Tone::Ok));
+    assert_eq!(rsts(30..40, 3), (10, Tone::Notice));
+    // As many in all as requests that were answered later.
+    assert_eq!(rsts(30..35, 5), (5, Tone::Notice));
+}
+
 /// Waits of any length are told when the server answered some of them later.
 #[test]
 fn others_are_told_when_they_were_answered_later() {
@@ -157,6 +180,11 @@ fn what_is_no_giving_up_is_not_told() {
         f.tcp_states.retain(|s| s.state != 7 || s.connection.0 < 20)
     });
     none("nothing was sent: a health check", &|f| f.tx.truncate(20));
+    none("a last word that is no request: 13 bytes after requests of 100", &|f| {
+        for t in &mut f.tx {
+            t.bytes = Some(if t.start_ns < 2_000 * MS { 100 } else { 13 });
+        }
+    });
     none("the peer closed first", &|f| {
         for s in f.tcp_states.iter_mut().filter(|s| s.state == 4) {
             s.state = 8;

@@ -12,6 +12,10 @@ fn stood(of: &[(u32, i64, i64)]) -> Vec<Stood> {
 }
 
 fn stood_with(of: &[(u32, i64, i64)], gaps: &[GapRow]) -> Vec<Stood> {
+    stood_but(of, |f| f.gaps = gaps.to_vec())
+}
+
+fn stood_but(of: &[(u32, i64, i64)], change: impl Fn(&mut Facts)) -> Vec<Stood> {
     let mut f = Facts::empty();
     for n in 0..=8u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -33,7 +37,7 @@ fn stood_with(of: &[(u32, i64, i64)], gaps: &[GapRow]) -> Vec<Stood> {
         (r.complete_ns, r.peer) = (Some(has * MS), None);
         f.responses.push(r);
     }
-    f.gaps = gaps.to_vec();
+    change(&mut f);
     f.responses.sort_by_key(|r| (r.connection, r.send_ns));
     answer(&f).findings().unwrap().servers[0].stood.clone()
 }
@@ -58,6 +62,25 @@ fn a_server_that_answers_nobody_while_three_wait_stands_still() {
     let gap = |from: i64, to: i64| crate::testing::gap(from * MS, to * MS);
     assert_eq!(stood_with(&all, &[gap(600, 610)]), []);
     assert_eq!(stood_with(&all, &[gap(100, 110)]), [expect]);
+    // A byte for somebody whose requests are not told apart ends it; a transfer hides it.
+    let also = |from: i64, to: i64, reads: u32| {
+        stood_but(&all, |f| {
+            let mut r = response(0, 0, 1);
+            (r.connection, r.overlap, r.reads) = (ConnectionId(7), true, reads);
+            (r.send_ns, r.ready_ns, r.read_ns, r.complete_ns) = (0, Some(from * MS), to * MS, Some(to * MS));
+            f.responses.push(r);
+        })
+    };
+    assert_eq!(also(1, 710, 1), []);
+    assert_eq!(
+        also(1, 795, 1),
+        [Stood {
+            to_ns: 795 * MS,
+            ..expect
+        }]
+    );
+    assert_eq!(also(1, 3, 20), [expect]);
+    assert_eq!(also(1, 900, 20), []);
     // Three more that are open all the time, as long polls, and one quick answer each 300 ms.
     let mut polls: Vec<(u32, i64, i64)> = (4..7).map(|c| (c, 1, 3_100 + 300 * i64::from(c))).collect();
     polls.extend((0..15).map(|n| (0, n * 300, n * 300 + 1)));

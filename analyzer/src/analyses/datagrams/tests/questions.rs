@@ -193,4 +193,21 @@ fn what_is_no_question_is_not_judged() {
         t.waited_in = crate::name::Name::new(b"recvfrom");
     }
     assert_eq!(of(&answer(&f)).answered[0].response.n, 60);
+    // More comes on it than it asks for.
+    for s in &mut f.udp_sockets {
+        s.arrived = 3;
+    }
+    assert!(of(&answer(&f)).answered.is_empty());
+}
+
+/// A socket that is closed long after the answer was read, behind the call that needed it.
+#[test]
+fn a_late_close_is_no_looking_up() {
+    let of = |f: &Facts| of(&answer(f)).answered[0].chains.clone().unwrap();
+    let mut f = facts();
+    let before = of(&f);
+    for s in &mut f.udp_sockets {
+        s.last_ns += 300_000_000;
+    }
+    assert_eq!(of(&f), before);
 }

@@ -122,6 +122,17 @@ fn others_lead() {
     });
     leads("an answer was not read", 1, &|f| f.rx[1].end = RxEnd::Queued);
     leads("an answer was not acknowledged", 1, &|f| f.tx[1].end = TxEnd::Sent);
+    // One byte of it, and then nothing for 100 ms: its client gave up.
+    leads("it did not follow on the last read", 1, &|f| {
+        for r in f.resets.iter_mut().take(2) {
+            r.time_ns += 100 * MS;
+        }
+    });
+    leads("a greeting did not come", 1, &|f| {
+        for r in f.resets.iter_mut().skip(2).take(2) {
+            r.time_ns += 100 * MS;
+        }
+    });
     leads("who sent it is not in the recording", 20, &|f| {
         f.resets.retain(|r| r.received)
     });
@@ -129,6 +140,32 @@ fn others_lead() {
     leads("data is not recorded", 20, &|f| {
         f.capture.events.remove("sock:sock_send_length");
     });
+}
+
+/// Of connections that stood before the recording began the address is one that others were opened to.
+#[test]
+fn clients_of_before_are_known_by_where_they_go() {
+    let before = |to: u16| {
+        line(move |f| {
+            f.connections = (0..2 * u32::from(CHECKS))
+                .map(crate::testing::tcp::connection)
+                .collect();
+            let c = &mut f.connections[0];
+            (c.daddr, c.dport, c.pid) = (end(2, 0).map(|e| e.0), to, 42);
+            c.task = Name::new(b"haproxy");
+            f.opens.remove(0);
+        })
+    };
+    let l = before(80);
+    assert_eq!(l.tone, Tone::Ok, "{}", l.sentence);
+    assert!(
+        l.sentence.contains(
+            "20 connections (first 10.0.0.2:80 > 10.0.0.1:40000) were reset after complete exchanges by haproxy/42"
+        ),
+        "{}",
+        l.sentence
+    );
+    assert_eq!(before(81).tone, Tone::Notice);
 }
 
 /// By neither end: somebody else sent it.

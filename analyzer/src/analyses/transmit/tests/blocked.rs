@@ -58,6 +58,10 @@ fn who_sleeps_in_a_send_to_one_sends_nothing_to_others() {
     let mut f = facts([7; 4]);
     f.gaps.push(crate::testing::gap(1_200 * MS, 1_210 * MS));
     assert_eq!(blocked(&f), None);
+    // In bursts of three, 400 ms apart: the sleep is no three times as long.
+    let mut f = facts([7; 4]);
+    f.tx.retain(|r| r.connection == Some(ConnectionId(2)) || (r.start_ns / (20 * MS)) % 20 < 3);
+    assert_eq!(blocked(&f), None);
     // What it sends to others comes rarely anyway.
     let mut f = facts([7; 4]);
     f.tx.retain(|r| r.connection == Some(ConnectionId(2)) || (r.start_ns / (20 * MS)) % 19 == 0);

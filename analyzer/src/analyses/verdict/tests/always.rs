@@ -46,6 +46,7 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     for meant in [
         d("clock_nanosleep"),
         d("epoll_wait"),
+        d("unrecorded"),
         part("running", None, 9_000 * MS, 0.98),
     ] {
         let head = headline(&two(meant, None));
@@ -54,6 +55,21 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
             "{head}"
         );
     }
+    // Not where a thread of its own ran meanwhile, or it answered nobody at all.
+    let mut ran = d("unrecorded");
+    ran.ran_meanwhile = Some(("VM Thread/9".into(), 0.9));
+    assert!(headline(&two(ran, None)).starts_with("answers of 10.0.0.3:6379"));
+    let mut stood = two(d("unrecorded"), None);
+    stood.servers[0].stood = vec![Stood {
+        from_ns: 0,
+        to_ns: 300 * MS,
+        waiting: 4,
+    }];
+    assert!(headline(&stood).starts_with("answers of 10.0.0.3:6379"));
+    // 98 % of its 9 s are less than what those of the other took longer.
+    let mut other = two(d("uninterruptible"), None);
+    other.servers[1].over_ns = 8_900 * MS;
+    assert!(headline(&other).starts_with("11 of 411"), "{}", headline(&other));
     let waited = |kind: &'static str, there: Option<Part>| Waited {
         kind,
         of: "10.0.0.9:53".into(),
@@ -68,7 +84,8 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
         head.ends_with("asleep in poll 98 % of it, waiting for the answer by UDP of 10.0.0.9:53"),
         "{head}"
     );
-    assert!(says("answer", Some(d("unrecorded"))).starts_with("answers of 10.0.0.3:6379"));
+    assert!(says("answer", Some(d("uninterruptible"))).starts_with("answers of 10.0.0.3:6379"));
+    assert!(says("answer", Some(d("unrecorded"))).starts_with("11 of 411"));
     assert!(says("answer", Some(d("clock_nanosleep"))).starts_with("11 of 411"));
     assert!(says("answer", None).starts_with("11 of 411"));
 }
@@ -142,8 +159,8 @@ fn standstills_are_told_with_their_times() {
     };
     let two = [(1_231, 1_119), (3_834, 1_505)];
     let head = of(&two, 0.2);
-    let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all its threads \
-                stood still together, as in a garbage collection or behind one lock (inferred)";
+    let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all threads \
+                that answer stood still together, as in a garbage collection or behind one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
     // The one server that there is, and a thread of its own that ran meanwhile.
     let ran = |who: Option<(String, f64)>| {
@@ -166,10 +183,10 @@ fn standstills_are_told_with_their_times() {
     };
     let head = ran(Some(("VM Thread/9".into(), 0.98)));
     assert!(head.starts_with("answers of 10.0.0.7:8080 took p50 "), "{head}");
-    let says = "while up to 8 requests waited: all its threads but that one stood still together, as in a garbage collection or behind \
+    let says = "while up to 8 requests waited: all threads that answer stood still together, as in a garbage collection or behind \
                 one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
-    assert!(ran(None).contains(": all its threads stood still together"));
+    assert!(ran(None).contains(": all threads that answer stood still together"));
     // One thread serves all: nothing stands still together.
     assert!(of(&two, 0.9).ends_with("8 requests waited"));
     assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));

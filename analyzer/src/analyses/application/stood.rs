@@ -1,0 +1,90 @@
+//! Times in which a server answered nobody while requests waited.
+//!
+//! Between two answers, one after the other, of all that it gave; where events were lost meanwhile one may have been another answer. What came of
+//! it on any connection of its clients is an answer here, whatever it was to; where a transfer was under way nothing is told: its bytes are
+//! seen at its begin and its end alone.
+
+use super::servers::{Answer, FEW_READS};
+use super::sockets::Socket;
+use super::waited::Spans;
+use crate::facts::Facts;
+use crate::reconstruct::dispatch::Lost;
+
+/// Shortest time without any answer, and fewest requests that waited through it, that is a standstill.
+const STOOD_NS: i64 = 100_000_000;
+const STOOD: u64 = 3;
+/// Part of a standstill within which so many have their answers behind it.
+const STOOD_SOON: i64 = 10;
+/// So many times its median at least.
+const STOOD_TIMES: i64 = 2;
+/// Standstills kept: the first.
+const STANDSTILLS: usize = 50;
+/// A server answered nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Stood {
+    /// From the last answer before it, or the last of these requests where that came later; ns since the start of the recording.
+    pub from_ns: i64,
+    /// To the first answer after it.
+    pub to_ns: i64,
+    /// Requests that waited then.
+    pub waiting: u64,
+}
+
+/// What came of a server, of any kind.
+#[derive(Default)]
+pub(super) struct Came {
+    /// First and last bytes.
+    at: Vec<i64>,
+    transfers: Vec<(i64, i64)>,
+}
+
+impl Came {
+    pub(super) fn add(&mut self, socket: &Socket<'_>) {
+        for r in socket.responses {
+            let last = r.complete_ns.or(r.ready_ns);
+            self.at.extend(r.ready_ns.into_iter().chain(last));
+            if r.reads > FEW_READS {
+                self.transfers.extend(r.ready_ns.zip(last));
+            }
+        }
+    }
+}
+
+pub(super) fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64, came: Came) -> Vec<Stood> {
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let mut sends: Vec<i64> = rows.iter().map(|r| r.1.send_ns).collect();
+    let mut ends: Vec<i64> = rows.iter().map(|(ns, r)| r.send_ns.saturating_add(*ns)).collect();
+    let mut at = came.at;
+    sends.sort_unstable();
+    ends.sort_unstable();
+    at.sort_unstable();
+    let transfers = Spans::of(came.transfers);
+    let mut all = vec![];
+    for (nth, (from, end)) in ends.iter().zip(ends.iter().skip(1)).enumerate() {
+        if end.saturating_sub(*from) < STOOD_NS {
+            continue;
+        }
+        // Of those under way in the gap the one whose coming makes them enough: from there on they waited.
+        let answered = nth + 1;
+        let begun = sends
+            .get(answered + STOOD as usize - 1)
+            .map_or(i64::MAX, |s| *s.max(from));
+        // Its first byte, or another's, ends it.
+        let first = at.get(at.partition_point(|t| *t <= begun));
+        let to = first.map_or(*end, |t| *t.min(end));
+        let waiting = sends.partition_point(|s| *s < to).saturating_sub(answered) as u64;
+        let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
+        // Those that waited for it have their answers soon then; what waits on (long polls) did not wait for that.
+        let soon = to.saturating_add(to.saturating_sub(begun) / STOOD_SOON);
+        let freed = ends.partition_point(|e| *e <= soon).saturating_sub(answered) as u64;
+        if long && freed >= STOOD && transfers.within(begun, to) == 0 && !lost.within(begun, to) {
+            all.push(Stood {
+                from_ns: begun.saturating_sub(start),
+                to_ns: to.saturating_sub(start),
+                waiting,
+            });
+        }
+    }
+    all.truncate(STANDSTILLS);
+    all
+}
