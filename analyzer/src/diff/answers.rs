@@ -22,7 +22,8 @@ use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
 use super::parts::Parts;
-use crate::analyses::application::{Role, sockets};
+use super::pauses::Pauses;
+use crate::analyses::application::{Role, paused, sockets};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -151,6 +152,8 @@ pub(super) struct Servers {
     pub few: Vec<Few>,
     /// Those whose programs ask others.
     pub asks: Vec<Asks>,
+    /// Programs that pause within their requests on one side alone.
+    pub paused: Vec<Pauses>,
 }
 
 impl Servers {
@@ -258,7 +261,7 @@ pub(super) fn chosen(
     });
 }
 
-/// Counts connections opened, and answers, of each server and of all (the empty name).
+/// Counts connections opened, requests in which a client paused, and answers, of each server and of all (the empty name).
 pub(super) fn opened(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
     let facts = r.facts;
     let here = r.connections();
@@ -281,15 +284,26 @@ pub(super) fn opened(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -
             if let Some(b) = begun.get(&s.connection).and_then(|(from, _)| block(*from)) {
                 out.count(key, per.clone(), b, 1.0);
             }
+            let name = match server.is_empty() {
+                true => format!("{LEDGER}.{PAUSED_RATE}"),
+                false => format!("{LEDGER}.{PAUSED_RATE}[{server}]"),
+            };
+            let apart = "requests that their client sent in parts, 100 ms or longer from one to the next, per answer";
+            let paused_key = Key::new(name, apart, Kind::Units, true).needs(&["sock:sock_send_length"]);
             for (_, row) in s.judged_responses() {
                 if let Some(b) = block(row.send_ns) {
                     out.expose(per.clone(), b, 1.0);
+                    if paused(row) {
+                        out.count(paused_key.clone(), per.clone(), b, 1.0);
+                    }
                 }
             }
         }
     }
 }
 
+/// Name of the rate of requests in which a client paused.
+pub(super) const PAUSED_RATE: &str = "paused_per_answer";
 /// Name of the rate of connections opened.
 pub(super) const OPENED_RATE: &str = "opened_per_answer";
 

@@ -71,6 +71,7 @@ pub(super) fn moved(s: &Shift) -> String {
 impl Leading<'_> {
     pub fn lead(&self) -> Lead {
         let mut out = Lead::default();
+        self.paused(&mut out);
         self.users(&mut out);
         self.speeds(&mut out);
         self.sent_again(&mut out);
@@ -255,6 +256,13 @@ impl Leading<'_> {
             );
             self.say(out, sentence, vec![]);
             out.worse |= m.outcome == Outcome::Worse;
+        }
+    }
+
+    fn paused(&self, out: &mut Lead) {
+        for p in self.servers.paused.iter().take(MOST) {
+            self.say(out, p.sentence(), vec![]);
+            out.worse |= p.worse;
         }
     }
 

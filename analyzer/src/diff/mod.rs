@@ -40,6 +40,7 @@ mod mix;
 mod options;
 mod parity;
 mod parts;
+mod pauses;
 mod pools;
 mod rates;
 mod resent;

@@ -120,7 +120,10 @@ impl Judged<'_> {
             return incomparable(&only);
         }
         let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
-        let (worse, mut better, mut changed) = (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        let (mut worse, mut better, mut changed) =
+            (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
+        let paused = |worse: bool| self.servers.paused.iter().filter(|p| p.worse == worse).count();
+        (worse, better) = (worse + paused(true), better + paused(false));
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
         let inner = self.metrics.iter().filter(inner).count();

@@ -80,6 +80,9 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         timers,
         opens,
     } = before;
+    for r in &mut tcp.retransmits {
+        r.original = identity.of(r.index);
+    }
     let reasons = trace
         .schema
         .format("skb", "kfree_skb")

@@ -9,6 +9,7 @@
 //! ```text
 //! client's socket: send ─── nothing comes, LEAST_NS or more ─── FIN_WAIT1 … FIN_WAIT2 ─ at most ORPHAN_NS ─ CLOSE  (close: no half-closed socket)
 //!                                                         └──── CLOSE, with a RST of its own                     (SO_LINGER 0)
+//!                                                         └──── FIN_WAIT1, its request never acknowledged        (nothing gets through)
 //! server's answer after that: RST (TCP_ABORT_ON_DATA, TCP_TIMEWAIT_SOCKET)
 //! ```
 //! Source: net/ipv4/tcp.c `__tcp_close`, net/ipv4/tcp_input.c `tcp_rcv_state_process` (an orphan leaves FIN_WAIT2 at once for a timewait socket).
@@ -85,6 +86,8 @@ struct One {
     aborted: bool,
     later: bool,
     rsts: u64,
+    /// What it sent last was acknowledged before it closed.
+    heard: bool,
 }
 
 impl One {
@@ -104,7 +107,8 @@ impl One {
     fn given_up(&self) -> Option<(i64, i64)> {
         let ((sent, _), (left, state)) = (self.sent?, self.left?);
         let own = match state {
-            FIN_WAIT1 => self.orphan || self.aborted,
+            // A FIN that nobody acknowledges leaves the socket there: of a request that was not either, nobody knows.
+            FIN_WAIT1 => self.orphan || self.aborted || !self.heard && self.fin_wait2.is_none(),
             CLOSE => self.aborted,
             _ => false,
         };
@@ -148,6 +152,12 @@ fn look(facts: &Facts, all: &mut FxHashMap<ConnectionId, One>) {
         let Some(c) = t.connection else { continue };
         if let Some(one) = all.get_mut(&c) {
             let bytes = u64::from(t.bytes.unwrap_or(0));
+            let heard = t
+                .t_ack_ns
+                .is_some_and(|ack| one.left.is_none_or(|(left, _)| ack <= left));
+            if one.sent.is_none_or(|s| s.0 <= t.start_ns) {
+                one.heard = heard;
+            }
             one.sent = match one.sent {
                 Some((at, of)) if at == t.start_ns => Some((at, of.saturating_add(bytes))),
                 before => before.max(Some((t.start_ns, bytes))),

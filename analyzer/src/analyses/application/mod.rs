@@ -17,6 +17,7 @@ mod given_up;
 mod limits;
 mod others;
 mod parts;
+mod paused;
 mod pools;
 mod servers;
 mod services;
@@ -34,6 +35,8 @@ pub use given_up::GivenUp;
 pub use limits::Limit;
 pub(crate) use others::Calls;
 pub use parts::{Part, Parts};
+pub(crate) use paused::paused;
+pub use paused::{LEAST_NS as PAUSED_NS, Paused};
 pub use pools::{Answered, Awaited};
 pub use servers::{Server, Slow};
 pub use services::{Service, SlowTurns};
@@ -84,6 +87,8 @@ pub struct Application {
     pub unanswered: Vec<Unanswered>,
     /// Requests that clients gave up, by program and server, most first.
     pub given_up: Vec<GivenUp>,
+    /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
+    pub paused: Vec<Paused>,
     /// A host outside the recording that fell silent.
     pub silence: Option<Silence>,
     /// Slowest turnarounds of servers.
@@ -190,6 +195,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         limits: limits::limits(facts, &all),
         silence: silence::silence(facts),
         given_up: given_up::given_up(facts),
+        paused: paused::all(facts, &all),
         unanswered: unanswered::unanswered(facts, &all),
         duration_ns: facts.capture.duration_ns,
         ..Application::default()

@@ -99,6 +99,7 @@ fn segments_sent_again_are_compared_with_what_the_kernel_sent() {
     use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
     let agreement = |segments: [Option<u32>; 2]| {
         let call = |segments| RetransmitRow {
+            original: None,
             index: 0,
             time_ns: 0,
             connection: None,

@@ -13,6 +13,7 @@ use crate::routes::Route;
 use crate::table::Cell;
 
 mod answered;
+mod forgotten;
 mod fragments;
 mod full;
 mod same_mac;
@@ -21,6 +22,7 @@ mod tests;
 mod whose;
 
 pub use answered::{Answered, Passes};
+pub use forgotten::Forgotten;
 pub use fragments::Fragments;
 pub use whose::{Lost, owner};
 
@@ -65,6 +67,8 @@ pub struct Group {
     pub same_mac: Option<String>,
     /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.
     pub full: Option<Full>,
+    /// Of packets that a rule dropped: their connections had been silent for longer than any on which something passed.
+    pub forgotten: Option<Forgotten>,
     /// How often they came by, where their TTL had run out; only of these groups.
     pub passes: Option<Passes>,
     /// When each was dropped, ns since the start of the recording; only of these groups.
@@ -228,6 +232,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group);
+        group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
@@ -276,6 +281,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             refused_by: None,
             same_mac: None,
             full: None,
+            forgotten: None,
             passes: None,
             times: vec![],
         });

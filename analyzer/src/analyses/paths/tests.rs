@@ -69,6 +69,8 @@ fn answered(f: &mut Facts, c: u32, at: i64, ns: i64) {
         complete_ns: None,
         reads: 1,
         sends: 1,
+        pause_ns: 0,
+        paused_in: Default::default(),
         peer: None,
         overlap: false,
         confidence: Confidence::Strong,

@@ -191,6 +191,7 @@ fn tables_of_sockets() {
             f.connections.push(connection(1, 50_000, 5));
             f.connections.push(connection(2, 49_000, 5));
             let again = |connection, class, confidence| RetransmitRow {
+                original: None,
                 index: 0,
                 time_ns: 5,
                 connection,
@@ -252,6 +253,7 @@ fn the_kernels_count_of_timeouts_refutes() {
         f.counters = counters;
         f.retransmits = vec![
             RetransmitRow {
+                original: None,
                 index: 0,
                 time_ns: 5,
                 connection: None,

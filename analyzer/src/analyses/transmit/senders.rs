@@ -78,6 +78,8 @@ pub struct Flight {
     pub max_bytes: i64,
     /// The peer's window, bytes, median.
     pub snd_wnd: i64,
+    /// And the most.
+    pub max_wnd: i64,
     /// Its congestion window, packets, median.
     pub snd_cwnd: i64,
 }
@@ -96,6 +98,7 @@ impl Flight {
             bytes: median(&bytes)?,
             max_bytes: busy.iter().map(|s| bytes(s)).max()?,
             snd_wnd: median(&|s| s.snd_wnd.into())?,
+            max_wnd: busy.iter().map(|s| i64::from(s.snd_wnd)).max()?,
             snd_cwnd: median(&|s| s.snd_cwnd.into())?,
         })
     }

@@ -373,6 +373,8 @@ fn next_to_nothing_in_each_segment_is_told() {
         complete_ns: Some(n + 1),
         reads: 1,
         sends: 1,
+        pause_ns: 0,
+        paused_in: Default::default(),
         peer: None,
         overlap: false,
         confidence: Certain,

@@ -1,6 +1,6 @@
 //! The verdict's line on packets that this host dropped.
 
-use super::sentences::{counted, rate};
+use super::sentences::{counted, duration, rate};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::{SENDER_NOTICE_NS, Tone};
 use crate::analyses::drops::{Drops, Group, Lost, REFUSED};
@@ -230,7 +230,15 @@ fn whose(g: &Group) -> Option<String> {
         format!("{what}{}{share}{every}{stopped}{rate}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
-    (!of.is_empty()).then(|| of.join(", "))
+    let forgotten = g.forgotten.map_or_else(String::new, |f| {
+        format!(
+            ", the first after a silence of {} or longer on each of {} connections (after {} at most it passed): a firewall that has forgotten them (conntrack time-out, inferred)",
+            duration(f.silent_least_ns),
+            f.connections,
+            duration(f.passed_most_ns)
+        )
+    });
+    (!of.is_empty()).then(|| format!("{}{forgotten}", of.join(", ")))
 }
 
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.

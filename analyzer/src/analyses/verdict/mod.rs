@@ -33,6 +33,7 @@ mod neighbours;
 mod one;
 mod opens;
 mod paths;
+mod paused;
 mod questions;
 mod received;
 mod sent;

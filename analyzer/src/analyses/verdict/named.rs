@@ -6,6 +6,13 @@ use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
 
 /// Classes of a queue said one by one.
 const CLASSES: usize = 4;
+/// Fewest probes that say what window a connection had, and the shortest way on which its size is news, ns.
+const PROBES: u64 = 20;
+const FAR_NS: i64 = 1_000_000;
+/// Share of the time that a window must hold a connection, and be filled; and of its most that it must have nearly always.
+const MOSTLY: f64 = 0.5;
+const FULL: f64 = 0.8;
+const NEARLY: f64 = 0.9;
 
 /// A receiver for which others wait.
 fn blocked(b: &Blocked) -> String {
@@ -53,6 +60,32 @@ fn unscaled(s: &Sender) -> Option<String> {
         duration(u.rtt_ns),
         rate(u.most_mbit_per_s()),
     ))
+}
+
+/// Held by the size of a window that is at its most nearly always: who reads slowly lets it shrink.
+pub(super) fn window(t: &Transmit) -> Option<String> {
+    let s = t
+        .most_held()
+        .filter(|s| s.held_by == Some("rwnd") && s.unscaled.is_none())?;
+    let (by, share) = s.limiters.first()?;
+    let f = s.flight.filter(|f| f.n >= PROBES && f.snd_wnd > 0)?;
+    let full = f.bytes as f64 >= FULL * f.snd_wnd as f64;
+    let at_most = f.snd_wnd as f64 >= NEARLY * f.max_wnd as f64;
+    // A window a round trip.
+    let rate_of = s.mbit_per_s.filter(|r| *r > 0.0)?;
+    let turn = (f.bytes as f64 * 8_000.0 / rate_of) as i64;
+    let turn = Some(turn).filter(|ns| *ns >= FAR_NS)?;
+    (*by == "rwnd" && *share >= MOSTLY && full && at_most).then(|| {
+        format!(
+            "{} was held {:.0} % of the time it was busy by the size of its peer's receive window: {} in flight of {}, so much each {}: {}; that window stayed at its most, so its reader keeps up and the receive buffer is small (SO_RCVBUF, net.ipv4.tcp_rmem)",
+            s.label,
+            share * 100.0,
+            size(f.bytes),
+            size(f.snd_wnd),
+            duration(turn),
+            rate(rate_of)
+        )
+    })
 }
 
 fn restarts(s: &Sender) -> Option<String> {
@@ -275,7 +308,9 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
             .map(|x| x.1)
     };
     let bytes = |s: &Sender| i64::try_from(s.bytes).unwrap_or(i64::MAX);
-    let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s))).and_then(unscaled);
+    let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s)))
+        .and_then(unscaled)
+        .or_else(|| window(t));
     let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
     let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);

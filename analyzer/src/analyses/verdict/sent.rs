@@ -233,7 +233,8 @@ pub(super) fn headline(t: &Transmit) -> String {
     }
     let total = pick(&t.total, speak(&t.total));
     let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
-    let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0);
+    // Not twice.
+    let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0 && super::named::window(t).is_none());
     let held = held.map_or_else(String::new, |(c, by)| {
         format!(", {} held most by {}", c.label, limiter(by))
     });

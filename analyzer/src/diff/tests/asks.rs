@@ -233,3 +233,31 @@ fn a_pipeline_is_no_count() {
     let d = of(&one, &asking(|_| 20, 10_000));
     assert_eq!(d.asks, [], "{}", d.verdict.sentence);
 }
+
+/// A program that sends its requests in parts, a second apart, on one side alone: no answer's time has that.
+#[test]
+fn a_client_that_pauses_within_its_requests_is_worse() {
+    let paused = |part: usize| {
+        let mut f = rpc();
+        for (n, r) in f.responses.iter_mut().enumerate() {
+            if n % part == 0 {
+                (r.sends, r.pause_ns) = (2, 1_001_000_000);
+            }
+        }
+        f
+    };
+    let none = rpc();
+    let d = of(&none, &paused(1));
+    assert_eq!(d.verdict.outcome, Outcome::Worse, "{}", d.verdict.sentence);
+    // 400 calls of the client.
+    let all = 400;
+    let said = format!(
+        "python3 sends its requests to {SERVER} in parts with a pause between them, p50 1.001 s after: 0 of {all} -> {all} of {all}; that is in no answer's time."
+    );
+    assert!(d.verdict.sentence.starts_with(&said), "{said} {}", d.verdict.sentence);
+    let back = of(&paused(1), &none);
+    assert_eq!(back.verdict.outcome, Outcome::Better, "{}", back.verdict.sentence);
+    // One in five: a program may.
+    assert!(!of(&none, &paused(5)).verdict.sentence.contains("in parts"));
+    assert!(!of(&paused(1), &paused(1)).verdict.sentence.contains("in parts"));
+}

@@ -85,6 +85,10 @@ pub struct ResponseRow {
     pub reads: u32,
     /// Sends since the read before.
     pub sends: u32,
+    /// Longest time from one of them to the next; 0: there is one only.
+    pub pause_ns: i64,
+    /// In which call its thread slept longest then; empty: in none, the pause is below 10 ms, or nothing tells.
+    pub paused_in: Name,
     /// The peer's socket and turnaround in it.
     pub peer: Option<Peer>,
     /// It was readable before the send began.
@@ -326,6 +330,20 @@ pub static RESPONSES: TableDef<ResponseRow> = TableDef {
         col!("sends", "count", U64, "sends since the read before", |r, _| Cell::U64(
             r.sends.into()
         )),
+        col!(
+            "pause_ns",
+            "ns",
+            I64,
+            "longest time from the begin of one of them to that of the next, before send_ns: not in response_ns; 0: there is one only",
+            |r, _| Cell::I64(r.pause_ns)
+        ),
+        col!(
+            "paused_in",
+            "",
+            Str,
+            "system call in which its thread slept longest then, where that is 10 ms or more; empty: in none, or nothing tells",
+            |r, _| Cell::name(&r.paused_in)
+        ),
         col!(
             "overlap",
             "",

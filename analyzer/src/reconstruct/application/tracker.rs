@@ -75,18 +75,55 @@ pub fn compute(inputs: &Inputs<'_>) -> Application {
     Application { turnarounds, responses }
 }
 
+/// Pauses between sends from which on it is asked what the thread did, ns.
+const PAUSE_NS: i64 = 10_000_000;
+
+/// Something at a time.
+trait At {
+    fn at_ns(&self) -> i64;
+}
+
+impl At for Read {
+    fn at_ns(&self) -> i64 {
+        self.at_ns
+    }
+}
+
+impl At for Send {
+    fn at_ns(&self) -> i64 {
+        self.at_ns
+    }
+}
+
 /// Reads, or sends, without one of the others between them.
 #[derive(Clone, Copy)]
 struct Run<'f, T> {
     last: &'f T,
     count: u32,
+    /// Longest time from one to the next: begin and end.
+    pause: (i64, i64),
 }
 
-impl<'f, T> Run<'f, T> {
+impl<'f, T: At> Run<'f, T> {
     fn grown(run: Option<Run<'f, T>>, by: &'f T) -> Run<'f, T> {
+        let at = by.at_ns();
+        let Some(run) = run else {
+            return Run {
+                last: by,
+                count: 1,
+                pause: (at, at),
+            };
+        };
+        let long = |p: (i64, i64)| p.1.saturating_sub(p.0);
+        let pause = (run.last.at_ns(), at);
         Run {
             last: by,
-            count: run.map_or(0, |r| r.count).saturating_add(1),
+            count: run.count.saturating_add(1),
+            pause: if long(pause) > long(run.pause) {
+                pause
+            } else {
+                run.pause
+            },
         }
     }
 }
@@ -195,7 +232,12 @@ impl Inputs<'_> {
             true => Confidence::Weak,
             false => Confidence::Strong,
         };
+        let (from, to) = asked.pause;
+        let pause_ns = to.saturating_sub(from);
+        let slept = (pause_ns >= PAUSE_NS).then(|| self.threads.slept_in(s.pid, from, to));
         ResponseRow {
+            pause_ns,
+            paused_in: slept.flatten().map_or(Name::default(), |s| s.call),
             connection: r.connection,
             pid: r.pid,
             task: self.comms.at(r.pid, r.at_ns),

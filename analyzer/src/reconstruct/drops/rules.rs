@@ -46,6 +46,11 @@ pub fn has_no_route(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| ["IP_OUTNOROUTES", "IP_INNOROUTES"].contains(&plain(r)))
 }
 
+/// Whether it found no device, or one that did not take it: the kernel sends some for itself on every device (`unrouted`).
+pub fn has_no_device(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| ["NO_TX_TARGET", "QDISC_DROP"].contains(&plain(r)))
+}
+
 /// Whether what became of its segment must be known to judge it (`too_big`).
 pub fn is_too_big(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| plain(r) == "PKT_TOO_BIG")

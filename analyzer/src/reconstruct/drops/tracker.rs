@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::judge;
 use super::otherhost::{self, Hindsight};
-use super::rules::{has_no_route, is_for_another_host, is_too_big};
+use super::rules::{has_no_device, has_no_route, is_for_another_host, is_too_big};
 use super::tables::DropRow;
 use super::too_big::{self, Message};
 use super::unrouted::{self, By, Sender};
@@ -252,7 +252,7 @@ impl Drops<'_> {
             self.freed.meant_for.insert(self.freed.rows.len(), socket);
         }
         let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
-        if has_no_route(reason) {
+        if has_no_route(reason) || has_no_device(reason) {
             let timer = || {
                 let (at, function, timer) = self.expired.get(&e.cpu).copied()?;
                 let name = self.capture.kallsyms.resolve(function).map(|(name, _)| name)?;
@@ -260,7 +260,7 @@ impl Drops<'_> {
                 now.then_some(By::Timer(timer))
             };
             let by = match skb_id {
-                None => timer(),
+                None => timer().filter(|_| has_no_route(reason)),
                 Some(_) => self.senders.get(&p.skbaddr).copied().map(By::Sender),
             };
             self.freed.unrouted.extend(by.map(|by| (self.freed.rows.len(), by)));

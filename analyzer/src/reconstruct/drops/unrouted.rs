@@ -1,4 +1,4 @@
-//! Packets that found no route, by who sent them: a program, the kernel for itself, a timer of a socket that nothing else names.
+//! Packets that found no route, or no device that took them, by who sent them: a program, the kernel for itself, a timer of a socket that nothing else names.
 //!
 //! In: rows of `drops`, who queued them, lives, rows of `tx`, sockets. Out: the same rows, judged. Must not call a packet of a
 //! program's the kernel's own: then it would be told less loudly.
@@ -32,6 +32,10 @@ const MESSAGES: [u32; 5] = [8, 16, 24, 32, 36];
 const SOCKET: u64 = 4096;
 
 const OWN: &str = "no route, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
+const NO_DEVICE: &str =
+    "no device to send it by, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
+const REFUSED: &str =
+    "its queue refused it, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
 const ALONE: &str = "no route, for a segment of a TCP timer; no task and no byte is seen of its socket, which its program may have left long ago";
 
 /// Who queued a packet.
@@ -65,7 +69,12 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
             By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, known, &sent) => {
-                (row.background, row.why) = (true, OWN);
+                let why = match row.why {
+                    "no device to send it by" => NO_DEVICE,
+                    "its queue was full or refused it" => REFUSED,
+                    _ => OWN,
+                };
+                (row.background, row.why) = (true, why);
             }
             By::Timer(timer) if row.protocol == 0 && !sockets.own(*timer) => {
                 (row.expected, row.why, row.confidence) = (None, ALONE, Confidence::Unknown);

@@ -8,6 +8,7 @@ use super::reads::Reads;
 use super::tables::ConnectionRow;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
+use crate::ingest::GapRow;
 use crate::name::Name;
 
 /// Sockets of one 4-tuple, newest first, among which an event's is looked for: enough for every namespace of a host that
@@ -64,6 +65,18 @@ pub struct Socket {
     pub reads: Reads,
 }
 
+/// What is known of an address before the first event that says whose it is.
+#[derive(Debug, Default, Clone, Copy)]
+struct Unnamed {
+    /// When a socket that had it ended.
+    ended_ns: Option<i64>,
+    /// First use after that, and bytes.
+    used_ns: Option<i64>,
+    written: u64,
+    read: u64,
+    pid: i32,
+}
+
 /// All sockets, and which of them an address means when.
 #[derive(Debug, Default)]
 pub struct Sockets {
@@ -71,7 +84,25 @@ pub struct Sockets {
     pub all: Vec<Socket>,
     by_cookie: FxHashMap<u64, usize>,
     by_sk: FxHashMap<u64, Vec<(i64, usize)>>,
+    /// Addresses that no event named yet.
+    unnamed: FxHashMap<u64, Unnamed>,
     by_tuple: FxHashMap<Tuple, Vec<usize>>,
+}
+
+impl Unnamed {
+    fn is_of(&self, row: &mut ConnectionRow) {
+        row.first_ns = self.used_ns.map_or(row.first_ns, |ns| ns.min(row.first_ns));
+        if self.pid > 0 {
+            row.pid = self.pid;
+        }
+        let sum = |of: &mut Option<u64>, n: u64| {
+            if n > 0 {
+                *of = Some(of.unwrap_or(0).saturating_add(n));
+            }
+        };
+        sum(&mut row.bytes_written, self.written);
+        sum(&mut row.bytes_read, self.read);
+    }
 }
 
 impl Sockets {
@@ -101,11 +132,68 @@ impl Sockets {
         }
         if let Some(a) = sk {
             let of = self.by_sk.entry(a).or_default();
+            let first = of.is_empty();
             if of.last().is_none_or(|(_, last)| *last != i) {
                 of.push((ts, i));
             }
+            if let Some((early, s)) = first.then(|| self.unnamed.get(&a).zip(self.all.get_mut(i))).flatten() {
+                early.is_of(&mut s.row);
+            }
         }
         i
+    }
+
+    /// A task used a socket by an address that nothing named yet: so many bytes.
+    pub fn used_early(&mut self, sk: u64, ts: i64, pid: i32, (written, read): (u64, u64)) {
+        if self.by_sk.contains_key(&sk) {
+            return;
+        }
+        let of = self.unnamed.entry(sk).or_default();
+        of.used_ns = of.used_ns.or(Some(ts));
+        of.written = of.written.saturating_add(written);
+        of.read = of.read.saturating_add(read);
+        if pid > 0 {
+            of.pid = pid;
+        }
+    }
+
+    /// A socket at an address ended: what used the address before is of that one.
+    pub fn ended(&mut self, sk: u64, ts: i64) {
+        if !self.by_sk.contains_key(&sk) {
+            self.unnamed.insert(
+                sk,
+                Unnamed {
+                    ended_ns: Some(ts),
+                    ..Unnamed::default()
+                },
+            );
+        }
+    }
+
+    /// The first socket that events name at an address had it before, too, from the last end of another one: a socket that was open when the
+    /// recording began and silent until it was used. Not across lost events: they may be another's end.
+    pub fn reach_back(&mut self, gaps: &[GapRow]) {
+        // Begins of losses, and when all of those up to each were over.
+        let mut lost: Vec<(i64, i64)> = (gaps.iter())
+            .map(|g| (g.start_ns.unwrap_or(i64::MIN), g.end_ns.unwrap_or(i64::MAX)))
+            .collect();
+        lost.sort_unstable();
+        let mut over = i64::MIN;
+        for gap in &mut lost {
+            over = over.max(gap.1);
+            gap.1 = over;
+        }
+        let since = |first: i64| {
+            let last = lost.partition_point(|g| g.0 <= first).checked_sub(1);
+            last.and_then(|n| lost.get(n)).map_or(i64::MIN, |g| g.1)
+        };
+        for (sk, of) in &mut self.by_sk {
+            let ended = self.unnamed.get(sk).and_then(|u| u.ended_ns);
+            if let Some(first) = of.first_mut() {
+                first.0 = since(first.0).max(ended.unwrap_or(i64::MIN)).min(first.0);
+            }
+        }
+        self.unnamed = FxHashMap::default();
     }
 
     fn find(&self, sk: Option<u64>, cookie: Option<u64>, tuple: &Tuple) -> Option<(usize, Confidence)> {

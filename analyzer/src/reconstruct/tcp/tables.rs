@@ -339,6 +339,8 @@ pub struct RetransmitRow {
     pub err: Option<i32>,
     /// Length with headers of the frame queued, which the event follows; `None` when that was not found.
     pub bytes: Option<u32>,
+    /// The segment in the write queue that it sends a clone of, by the address in the event; `None`: the event has none.
+    pub original: Option<crate::facts::SkbId>,
     /// Segments that it sent; `None` when not known.
     pub segments: Option<u32>,
     /// Confidence of the class.

@@ -143,8 +143,14 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             }
         }
     });
-    r.on::<TcpDestroySock<'static>>(s, |t, e, p| t.sockets.close(p.skaddr, e.ts));
+    r.on::<TcpDestroySock<'static>>(s, |t, e, p| {
+        t.sockets.ended(p.skaddr, e.ts);
+        t.sockets.close(p.skaddr, e.ts);
+    });
     r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+        if p.newstate == CLOSE {
+            t.sockets.ended(p.skaddr, e.ts);
+        }
         // A listener is no connection, and its children announce themselves.
         let listener = p.newstate == LISTEN || p.oldstate == LISTEN || p.dport == 0;
         if !TCP_PROTOCOLS.contains(&p.protocol) || listener {
@@ -172,6 +178,9 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             };
             s.row.bytes_read = Some(s.row.bytes_read.unwrap_or(0) + n);
             s.reads.add(n);
+        } else if TCP_PROTOCOLS.contains(&p.protocol) && p.flags & MSG_PEEK == 0 {
+            let n = u64::try_from(p.ret).unwrap_or(0);
+            t.sockets.used_early(p.sk, e.ts, user(e), (0, n));
         }
     });
     r.on::<SockSendLength<'static>>(s, |t, e, p| {
@@ -179,6 +188,9 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             used_by(s, e);
             let n = u64::try_from(p.ret).unwrap_or(0);
             s.row.bytes_written = Some(s.row.bytes_written.unwrap_or(0) + n);
+        } else if TCP_PROTOCOLS.contains(&p.protocol) {
+            let n = u64::try_from(p.ret).unwrap_or(0);
+            t.sockets.used_early(p.sk, e.ts, user(e), (n, 0));
         }
     });
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
@@ -204,6 +216,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     r.on::<TcpRetransmitSynack<'static>>(s, |t, e, p| {
         let ends = tuple!(p, p.family).map(|t| (SocketAddr::new(t.saddr, t.sport), SocketAddr::new(t.daddr, t.dport)));
         t.retransmits.push(RetransmitRow {
+            original: None,
             index: e.index,
             time_ns: e.ts,
             connection: None,
@@ -219,12 +232,20 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     t.failures_told = event.is_some_and(|f| f.field("err").is_some());
     r.run(trace, &mut t);
     t.missing = r.missing;
+    if trace.info.recorded("sock:inet_sock_set_state") {
+        t.sockets.reach_back(&trace.gaps);
+    }
     for s in &mut t.sockets.all {
         if s.row.pid > 0 {
             s.row.task = comms.at(s.row.pid, s.row.last_ns);
         }
     }
     t
+}
+
+/// The thread in whose context an event fired; 0: an interrupt's.
+fn user(e: &Event<'_>) -> i32 {
+    if e.in_task() { e.pid } else { 0 }
 }
 
 /// The running task reads or writes the socket, unless an interrupt borrowed it.
@@ -356,6 +377,7 @@ impl Tcp {
             (1..=FCLONE_REACH).contains(&d).then_some(len)
         });
         self.retransmits.push(RetransmitRow {
+            original: None,
             index: e.index,
             time_ns: e.ts,
             connection: i.map(|i| ConnectionId(i as u32)),

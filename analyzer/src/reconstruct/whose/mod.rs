@@ -204,7 +204,16 @@ impl<'k> Whose<'k> {
             confidence: row.confidence,
         };
         match row {
-            Some(row) if row.kind == TxKind::Tcp && row.connection.is_some() => return Some(of(Carries::Data, row)),
+            Some(row) if row.kind == TxKind::Tcp && row.connection.is_some() => {
+                let owner = of(Carries::Data, row);
+                // An event that names it as sent again says whose it is, too.
+                let named = self.again.get(&self.original(skb)).copied() == row.connection;
+                let sure = if named { Confidence::Strong } else { owner.confidence };
+                return Some(Owner {
+                    confidence: owner.confidence.max(sure),
+                    ..owner
+                });
+            }
             Some(row) if row.kind == TxKind::Udp => return Some(of(Carries::Datagram, row)),
             _ => {}
         }
@@ -257,11 +266,12 @@ impl<'k> Whose<'k> {
         of.into_iter().filter_map(sure).collect()
     }
 
-    /// Originals whose frame is the last one of its length before the event that tells it sent again.
+    /// Originals that events name as sent again; without a name the one whose frame is the last one of its length before the event. Of one
+    /// that fits two sockets, as when two CPUs send at a time, nothing is known.
     fn sent_again(&self) -> FxHashMap<SkbId, ConnectionId> {
         let again = self.known.retransmits.iter();
         let mut again = again
-            .filter(|r| r.class != RetransmitClass::Syn && r.bytes.is_some())
+            .filter(|r| r.class != RetransmitClass::Syn && (r.original.is_some() || r.bytes.is_some()))
             .peekable();
         if again.peek().is_none() {
             return FxHashMap::default();
@@ -270,11 +280,21 @@ impl<'k> Whose<'k> {
         let frames = frames.filter(|l| matches!(l.class, SkbClass::TxClone | SkbClass::TxOther | SkbClass::Tx));
         let mut frames: Vec<(i64, SkbId)> = frames.map(|l| (l.birth_ns, l.skb_id)).collect();
         frames.sort_unstable();
-        let of = again.filter_map(|r| {
-            let (_, frame) = self.last_before(&frames, r.time_ns, r.bytes)?;
-            Some((self.original(*frame), r.connection?))
-        });
-        of.collect()
+        let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
+        for r in again {
+            let by_frame = || {
+                self.last_before(&frames, r.time_ns, r.bytes)
+                    .map(|f| self.original(f.1))
+            };
+            let (Some(original), Some(c)) = (r.original.or_else(by_frame), r.connection) else {
+                continue;
+            };
+            let whose = of.entry(original).or_insert(Some(c));
+            if *whose != Some(c) {
+                *whose = None;
+            }
+        }
+        of.into_iter().filter_map(|(skb, c)| Some((skb, c?))).collect()
     }
 
     /// The frame that an event follows: the last one close before it, of the length that is known.

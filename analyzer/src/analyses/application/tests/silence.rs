@@ -28,6 +28,7 @@ fn came(connection: u32, ms: i64) -> SampleRow {
 
 fn again(connection: u32, ms: i64) -> RetransmitRow {
     RetransmitRow {
+        original: None,
         index: 0,
         time_ns: ms * MS,
         connection: Some(ConnectionId(connection)),

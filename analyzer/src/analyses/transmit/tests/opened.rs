@@ -43,6 +43,7 @@ fn state(ms: i64, kind: &'static str, state: i32) -> StateRow {
 }
 fn again(ms: i64, class: RetransmitClass) -> RetransmitRow {
     RetransmitRow {
+        original: None,
         index: 0,
         time_ns: ms * MS,
         connection: Some(C),

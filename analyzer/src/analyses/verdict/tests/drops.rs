@@ -21,6 +21,7 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         refused_by: None,
         same_mac: None,
         full: None,
+        forgotten: None,
         passes: None,
         times: vec![],
     }

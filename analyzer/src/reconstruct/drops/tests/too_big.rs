@@ -18,6 +18,7 @@ fn only_what_its_sender_did_after_it_makes_a_black_hole() {
     use crate::reconstruct::drops::too_big::{Again, TUNNEL, TUNNEL_HOLE};
     use crate::reconstruct::tcp::tables::RetransmitRow;
     let row = |c: u32, time_ns: i64, class| RetransmitRow {
+        original: None,
         index: 0,
         time_ns,
         connection: Some(ConnectionId(c)),

@@ -25,6 +25,10 @@ fn only(f: &Facts) -> (Option<bool>, bool, &'static str) {
 }
 
 fn unrouted(len: u64, ctx: Ctx, comm: &'static str) -> Facts {
+    freed(len, ctx, comm, 88)
+}
+
+fn freed(len: u64, ctx: Ctx, comm: &'static str, reason: u64) -> Facts {
     let mut s = script();
     let switch = [
         ("next_pid", N(9)),
@@ -42,7 +46,7 @@ fn unrouted(len: u64, ctx: Ctx, comm: &'static str) -> Facts {
         ("skbaddr", N(A)),
         ("location", N(DISCARD)),
         ("protocol", N(0x86dd)),
-        ("reason", N(88)),
+        ("reason", N(reason)),
     ];
     s.ev(T + 4, 0, SOFT, "skb:kfree_skb", &v);
     s.facts()
@@ -62,6 +66,23 @@ fn what_the_kernel_sends_for_itself_is_background() {
     ] {
         let (expected, own, why) = only(&unrouted(len, ctx, comm));
         assert_eq!((expected, own), (Some(false), background), "{len} {comm}: {why}");
+    }
+}
+
+/// A bridge without ports, a device that is down.
+#[test]
+fn what_no_device_takes_of_that_is_background_too() {
+    let drop = |name: &str, len: u64| {
+        let of = |reason: u64| freed(len, SOFT, "rustc", reason);
+        let named = |f: &Facts| f.names.drop_reason(f.drops[0].reason) == crate::table::Cell::str(name);
+        let f = (2..130).map(of).find(named).unwrap();
+        only(&f)
+    };
+    for name in ["NO_TX_TARGET", "QDISC_DROP"] {
+        let (expected, own, why) = drop(name, 70);
+        assert_eq!((expected, own), (Some(false), true), "{name}: {why}");
+        assert!(why.contains("neighbour discovery") && !why.contains("route"), "{why}");
+        assert!(!drop(name, 1294).1, "{name}");
     }
 }
 
