@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::Withheld;
 use super::asks::Asks;
 use super::counted::{Counted, Exposure, Key, Kind};
+use super::divided::Divided;
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
@@ -152,6 +153,8 @@ pub(super) struct Servers {
     pub few: Vec<Few>,
     /// Those whose programs ask others.
     pub asks: Vec<Asks>,
+    /// Programs that divide their requests otherwise.
+    pub divided: Vec<Divided>,
     /// Programs that pause within their requests on one side alone.
     pub paused: Vec<Pauses>,
 }

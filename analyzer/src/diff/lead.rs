@@ -73,6 +73,9 @@ impl Leading<'_> {
         let mut out = Lead::default();
         self.paused(&mut out);
         self.users(&mut out);
+        for d in self.servers.divided.iter().take(MOST) {
+            self.say(&mut out, d.sentence.clone(), vec![]);
+        }
         self.speeds(&mut out);
         self.sent_again(&mut out);
         self.opened(&mut out);

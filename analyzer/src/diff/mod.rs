@@ -30,6 +30,7 @@ mod breakdown;
 mod causes;
 mod compare;
 mod counted;
+mod divided;
 mod few;
 mod kernel;
 mod lead;

@@ -157,6 +157,10 @@ impl Judged<'_> {
         };
         let mut named = lead.settings;
         let mut lines = self.lines(&mut named);
+        if outcome == Outcome::Same {
+            let divided = self.servers.divided.iter().take(NAMED_MOST);
+            lines.extend(divided.map(|d| (Outcome::Changed, d.sentence.clone())));
+        }
         let asks = self.servers.asks.iter().enumerate();
         let asks = asks
             .filter(|(at, x)| x.differs && !lead.asks.contains(at))

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
+use super::released::{Released, released};
 use super::sockets::{Role, Socket};
 use super::stood::{Came, Stood, stood};
 use super::waited::{Spans, Waited, Waits, doing, server};
@@ -90,6 +91,8 @@ pub struct Slow {
     pub behind: Option<(String, f64)>,
     /// Of `server`: what they waited for.
     pub waited: Option<Waited>,
+    /// Of `server`: whose request ended what they waited for.
+    pub released: Option<Released>,
     /// Of `there`: what held the requests in this host longest, ns.
     pub held: Option<(&'static str, i64)>,
     /// Of `there` and `back`: where most of the way was.
@@ -271,6 +274,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         task: Default::default(),
         behind: None,
         waited: None,
+        released: None,
         held: None,
         place: None,
         acked: 0,
@@ -284,6 +288,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             (out.parts, out.task) = doing(&theirs);
             out.behind = behind(&theirs);
             out.waited = waits.waited(&theirs);
+            out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
         }
         "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),
         "rest" => {}

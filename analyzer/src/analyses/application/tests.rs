@@ -8,6 +8,8 @@ use crate::reconstruct::thread::Split;
 mod given_up;
 mod limits;
 mod others;
+mod paused;
+mod released;
 mod servers;
 mod silence;
 mod turns;

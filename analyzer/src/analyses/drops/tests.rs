@@ -1,3 +1,5 @@
+mod forgotten;
+
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 
 use super::{Answered, Passes, answer};

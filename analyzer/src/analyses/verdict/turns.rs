@@ -108,7 +108,7 @@ pub(super) fn place(s: &Slow) -> String {
         "server" => {
             let doing = doing((&s.parts, &s.task), s.behind.as_ref(), s.waited.as_ref(), s.n);
             let doing = if doing.is_empty() { doing } else { format!(": {doing}") };
-            format!("{share:.1} % of it in the server{doing}")
+            format!("{share:.1} % of it in the server{doing}{}", super::always::released(s))
         }
         "there" => {
             let held = s.held.filter(|h| share_of(h.1, s) >= MOSTLY);

@@ -261,3 +261,32 @@ fn a_client_that_pauses_within_its_requests_is_worse() {
     assert!(!of(&none, &paused(5)).verdict.sentence.contains("in parts"));
     assert!(!of(&paused(1), &paused(1)).verdict.sentence.contains("in parts"));
 }
+
+/// A balancer that sent half of its requests to each of two servers sends all to one.
+#[test]
+fn requests_that_all_go_to_one_of_several_servers_are_said_as_shares() {
+    let both = |second: bool| {
+        let mut f = asking(|_| 1, 300_000);
+        let first = f.connections.last().unwrap().clone();
+        let mut other = first.clone();
+        other.connection = ConnectionId(first.connection.0 + 1);
+        (other.sport, other.daddr) = (40_001, Some("10.78.1.10".parse().unwrap()));
+        f.connections.push(other.clone());
+        let mine = f.responses.iter_mut().filter(|r| r.connection == first.connection);
+        for r in mine.skip(1).step_by(2).filter(|_| second) {
+            r.connection = other.connection;
+        }
+        f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+        f
+    };
+    let d = of(&both(true), &both(false));
+    let said = format!(
+        "The program of {SERVER} divides its requests otherwise: {STORE} 50 -> 100 %, 10.78.1.10:6379 50 -> 0 % (of 400 -> 400)"
+    );
+    let lead = &d.verdict;
+    assert!(d.asks.iter().all(|x| !x.differs), "{:?}", d.asks);
+    let told = lead.sentence.contains(&said) || lead.lines.iter().any(|l| l.1.contains(&said));
+    assert!(told, "{}", lead.sentence);
+    let same = of(&both(true), &both(true));
+    assert!(!same.verdict.sentence.contains("divides"), "{}", same.verdict.sentence);
+}

@@ -114,6 +114,7 @@ fn servers_and_threads_have_tables() {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        released: None,
         times: vec![],
     };
     answers.application = Outcome::Findings(Application {

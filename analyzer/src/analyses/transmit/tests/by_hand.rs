@@ -67,3 +67,35 @@ fn the_window_that_binds_and_the_rate_are_said() {
     let expect = " by pacing, 85 % of the time it was busy: at most 5.8 kB in flight (the peer's window is 5.8 kB, the congestion window 20 segments)";
     assert!(s.contains(expect), "{s}");
 }
+
+/// A window that is filled and at its most all the time is small; one that shrinks is of a slow reader.
+#[test]
+fn a_small_receive_buffer_is_told_from_a_slow_reader() {
+    let head = |window: fn(i64) -> u32| {
+        let mut f = Facts::empty();
+        let of = |n| TxRow {
+            bytes: Some(5792),
+            ..segment(
+                n,
+                TxEnd::Acked,
+                &[(Stage::Rwnd, 100 * MS), (Stage::Network, 20_600_000)],
+                Certain,
+            )
+        };
+        f.tx = (0..100).map(of).collect();
+        f.spent
+            .insert(ConnectionId(3), Spent::told(&[(Stage::Rwnd, 1700 * MS)], 2000 * MS));
+        f.tcp_samples = (0..40).map(|n| sample(n, window(n), window(n), 20)).collect();
+        let lines = crate::analyses::answer(&f).verdict;
+        lines.into_iter().find(|l| l.subject == "transmit").unwrap().headline
+    };
+    let small = head(|_| 5792);
+    // 579,200 bytes in 2 s: a window each 20 ms.
+    let says = "was held 85 % of the time it was busy by the size of its peer's receive window: 5.8 kB in flight of 5.8 kB, so much each 20.00 ms: 2.3 Mbit/s; that window stayed at its most";
+    assert!(small.contains(says) && !small.contains("held most by"), "{small}");
+    let slow = head(|n| if n % 4 == 0 { 65_536 } else { 5792 });
+    assert!(
+        !slow.contains("stayed at its most") && slow.contains("held most by"),
+        "{slow}"
+    );
+}

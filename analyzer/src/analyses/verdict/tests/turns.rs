@@ -38,6 +38,7 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        released: None,
         times: vec![],
     }
 }

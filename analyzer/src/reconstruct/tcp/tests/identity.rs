@@ -194,3 +194,53 @@ fn the_task_is_who_reads_not_who_was_interrupted() {
     assert_eq!((f.connections[0].pid, f.connections[0].bytes_read), (7, Some(500)));
     assert_eq!(f.connections[0].bytes_written, None);
 }
+
+/// Open and silent when the recording began: what used its address before the first event that names it is its own. Not what was before another
+/// socket's end there.
+#[test]
+fn a_socket_has_its_address_before_it_is_named() {
+    let read = |closed: bool| {
+        let mut s = script();
+        let other = Sock {
+            sk: SOCK.sk + 0x1000,
+            sport: 50_000,
+            ..SOCK
+        };
+        other.state(&mut s, T - 10, 0, SOFT, 1, 8);
+        SOCK.recv_length(&mut s, T, 0, 7, 500, 0);
+        if closed {
+            SOCK.state(&mut s, T + 5, 0, SOFT, 4, 7);
+        }
+        SOCK.recv_length(&mut s, T + 8, 0, 9, 20, 0);
+        SOCK.probe(&mut s, T + 10, 0, SOFT, &[]);
+        let f = s.facts();
+        let c = f.connections.iter().find(|c| c.sport == 40_000).unwrap().clone();
+        (c.bytes_read, c.pid, c.first_ns)
+    };
+    assert_eq!(read(false), (Some(520), 9, T as i64));
+    assert_eq!(read(true), (Some(20), 9, (T + 8) as i64));
+}
+
+/// Lost events may be another socket's end.
+#[test]
+fn an_address_reaches_back_to_the_last_loss() {
+    use crate::reconstruct::tcp::sockets::{Sockets, Tuple};
+    let tuple = Tuple {
+        saddr: "10.0.0.1".parse().unwrap(),
+        sport: 1,
+        daddr: "10.0.0.2".parse().unwrap(),
+        dport: 2,
+    };
+    let at = |gaps: &[(i64, i64)], ts: i64| {
+        let mut s = Sockets::default();
+        s.resolve(1000, Some(7), None, tuple);
+        let gaps: Vec<_> = gaps.iter().map(|(a, b)| crate::testing::gap(*a, *b)).collect();
+        s.reach_back(&gaps);
+        s.at(7, ts).is_some()
+    };
+    assert!(at(&[], 0) && at(&[], 999) && at(&[], 1000));
+    assert!(!at(&[(100, 200)], 150) && !at(&[(100, 200)], 199) && at(&[(100, 200)], 200));
+    // One that lasts over its first event leaves nothing; one behind it takes nothing.
+    assert!(!at(&[(100, 1200), (300, 400)], 999) && at(&[(100, 1200)], 1000));
+    assert!(at(&[(1100, 1200)], 0));
+}

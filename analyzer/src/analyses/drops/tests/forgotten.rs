@@ -1,0 +1,98 @@
+//! Connections that a firewall has forgotten.
+
+use super::drop_row;
+use crate::Confidence;
+use crate::analyses::drops::{Forgotten, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::reconstruct::whose::{Carries, Owner};
+
+const MS: i64 = 1_000_000;
+
+/// Of eight connections four are used each 300 ms; the other four at 100 ms and, dropped, after `silence(n)`.
+fn facts(silence: impl Fn(u32) -> i64) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(0);
+    f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+        entries: vec![(12, "NETFILTER_DROP".into())],
+        kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+    });
+    let sent = |c: u32, at: i64, acked: bool| TxRow {
+        connection: Some(ConnectionId(c)),
+        start_ns: at * MS,
+        t_ack_ns: acked.then_some((at + 1) * MS),
+        end: if acked { TxEnd::Acked } else { TxEnd::Open },
+        ..crate::testing::sent()
+    };
+    for c in 0..8u32 {
+        let mut row = crate::testing::tcp::connection(c);
+        (row.sport, row.dport) = (40_000 + c as u16, 6379);
+        f.connections.push(row);
+        if c < 4 {
+            f.tx.extend((0..15).map(|n| sent(c, n * 300, true)));
+            continue;
+        }
+        let again = 100 + silence(c);
+        f.tx.extend([sent(c, 100, true), sent(c, again, false)]);
+        for late in [0, 200, 600] {
+            let mut drop = drop_row((again + late) * MS + 50_000, 12, 0x10, Some(false));
+            drop.owner = Some(Owner {
+                connection: Some(ConnectionId(c)),
+                carries: Carries::Data,
+                task: Name::default(),
+                pid: 0,
+                confidence: if late == 600 {
+                    Confidence::Weak
+                } else {
+                    Confidence::Strong
+                },
+            });
+            f.drops.push(drop);
+        }
+    }
+    f.drops.sort_by_key(|d| d.time_ns);
+    f
+}
+
+fn found(f: &Facts) -> Option<Forgotten> {
+    answer(f).findings().unwrap().groups[0].forgotten
+}
+
+#[test]
+fn what_is_dropped_after_a_long_silence_alone_was_forgotten() {
+    let f = facts(|c| 2_000 + i64::from(c) * 100);
+    let expect = Forgotten {
+        connections: 4,
+        silent_least_ns: 2_400 * MS,
+        passed_most_ns: 300 * MS,
+    };
+    assert_eq!(found(&f), Some(expect));
+    let said = crate::analyses::answer(&f).verdict;
+    let said = &said.iter().find(|l| l.subject == "drops").unwrap().sentence;
+    let says = "the first after a silence of 2.400 s or longer on each of 4 connections (after 300.00 ms at most it passed): a firewall that has forgotten them (conntrack time-out, inferred)";
+    assert!(said.contains(says), "{said}");
+}
+
+#[test]
+fn other_drops_of_rules_were_not() {
+    // One of them was busy.
+    assert_eq!(found(&facts(|c| if c == 5 { 200 } else { 2_000 })), None);
+    // Something passed after a silence as long.
+    let mut f = facts(|_| 2_000);
+    for t in
+        f.tx.iter_mut()
+            .filter(|t| t.connection == Some(ConnectionId(0)))
+            .skip(8)
+    {
+        t.start_ns += 3_000 * MS;
+    }
+    assert_eq!(found(&f), None);
+    // Of another reason; where events were lost.
+    let mut f = facts(|_| 2_000);
+    f.names.drop_reasons = None;
+    assert_eq!(found(&f), None);
+    let mut f = facts(|_| 2_000);
+    f.gaps.push(crate::testing::gap(MS, 2 * MS));
+    assert_eq!(found(&f), None);
+}
