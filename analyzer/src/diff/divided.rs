@@ -42,7 +42,7 @@ pub(super) fn of(asks: &mut [Asks]) -> Vec<Divided> {
             let (b, a) = requests(at);
             (b as f64 / before as f64, a as f64 / after as f64)
         };
-        let moved = of.iter().map(|at| shares(at)).any(|(b, a)| (a - b).abs() >= MOVED);
+        let moved = of.iter().map(&shares).any(|(b, a)| (a - b).abs() >= MOVED);
         if !moved {
             continue;
         }

@@ -60,10 +60,13 @@ pub(crate) fn paused(r: &ResponseRow) -> bool {
     r.pause_ns >= LEAST_NS && r.confidence.is_solid()
 }
 
+/// All requests, and those with a pause: whether each is the first of its connection.
+type Group<'f> = (u64, Vec<(&'f ResponseRow, bool)>);
+
 /// All of them, most time first.
 pub(super) fn all(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Paused> {
     let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
-    let mut groups: BTreeMap<(Name, String), (u64, Vec<(&ResponseRow, bool)>)> = BTreeMap::new();
+    let mut groups: BTreeMap<(Name, String), Group<'_>> = BTreeMap::new();
     for s in clients.filter(|s| s.judged_responses().any(|(_, r)| paused(r))) {
         let first = s.responses.first().map(|r| r.send_ns);
         for (_, r) in s.judged_responses().filter(|(_, r)| paused(r)) {

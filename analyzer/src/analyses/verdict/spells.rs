@@ -6,6 +6,9 @@ use crate::analyses::drops::Group;
 pub(super) const TOGETHER: i64 = 4;
 /// Bursts that are told.
 const BURSTS: usize = 3;
+/// And, where they come at even distances, of which each is so close to their median.
+const MORE_BURSTS: usize = 12;
+const EVEN: f64 = 0.2;
 /// A gap between bursts is so many times the longest in one.
 const APART: i64 = 2;
 /// Devices that are named.
@@ -57,7 +60,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
 }
 
 /// Runs of times that are far apart from each other; `None`: there are no such, or too many.
-fn bursts(times: &[i64], duration_ns: i64) -> Option<Vec<(i64, i64)>> {
+fn bursts(times: &[i64], duration_ns: i64, most: usize) -> Option<Vec<(i64, i64)>> {
     let mut gaps: Vec<i64> = times.windows(2).filter_map(|w| Some(w.get(1)? - w.first()?)).collect();
     gaps.sort_unstable_by_key(|g| std::cmp::Reverse(*g));
     // The split behind which the next longest gap is much shorter.
@@ -65,7 +68,7 @@ fn bursts(times: &[i64], duration_ns: i64) -> Option<Vec<(i64, i64)>> {
         let (least, next) = (gaps.get(n - 1).copied(), gaps.get(*n).copied().unwrap_or(0));
         least.is_some_and(|least| least >= next.saturating_mul(APART) && least > 0)
     };
-    let n = (1..BURSTS).find(fits)?;
+    let n = (1..most).find(fits)?;
     let least = *gaps.get(n - 1)?;
     let mut all: Vec<(i64, i64)> = vec![];
     let mut sizes: Vec<usize> = vec![];
@@ -121,7 +124,7 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
         _ if to.saturating_sub(*from).saturating_mul(TOGETHER) <= duration_ns => {
             format!(", all from {} s to {} s", s(*from), s(*to))
         }
-        _ => match bursts(times, duration_ns) {
+        _ => match bursts(times, duration_ns, BURSTS) {
             Some(all) => {
                 let said: Vec<String> = all.iter().map(one).collect();
                 match (all.len(), times.len()) {
@@ -132,7 +135,54 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
             None if times.len() >= MANY && from.saturating_mul(TOGETHER) >= duration_ns => {
                 format!(", all from {} s on, the last at {} s", s(*from), s(*to))
             }
-            None => String::new(),
+            None => rhythm(times, duration_ns).map_or_else(String::new, |(all, each_ns)| {
+                let first = all.first().map_or_else(String::new, one);
+                format!(
+                    ", in {} bursts, one each {}, the first {}{first}",
+                    all.len(),
+                    super::sentences::duration(each_ns),
+                    if times.len() == all.len() { "at " } else { "from " }
+                )
+            }),
         },
+    }
+}
+
+/// Bursts, more than a few, that begin at even distances, and their median distance.
+fn rhythm(times: &[i64], duration_ns: i64) -> Option<(Vec<(i64, i64)>, i64)> {
+    let all = bursts(times, duration_ns, MORE_BURSTS)?;
+    let begins = all.windows(2).filter_map(|w| match w {
+        [a, b] => b.0.checked_sub(a.0),
+        _ => None,
+    });
+    let mut apart: Vec<i64> = begins.collect();
+    let each = crate::stat::nearest_rank(&mut apart, 50)?;
+    let even = apart.iter().all(|ns| ns.abs_diff(each) as f64 <= EVEN * each as f64);
+    (all.len() > BURSTS && even).then_some((all, each))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn more_than_three_bursts_are_told_where_they_are_even() {
+        let of = |begins: &[i64]| {
+            let times: Vec<i64> = begins
+                .iter()
+                .flat_map(|b| (0..10).map(move |n| (b + n * 10) * MS))
+                .collect();
+            spells(&times, 12_000 * MS)
+        };
+        assert_eq!(
+            of(&[500, 3_500, 6_520, 9_500]),
+            ", in 4 bursts, one each 3.000 s, the first from 0.500 to 0.590 s"
+        );
+        assert_eq!(of(&[500, 1_500, 4_500, 6_500, 11_000]), "");
+        // All the time.
+        let often: Vec<i64> = (0..1000).map(|n| n * 12).collect();
+        assert_eq!(of(&often), "");
     }
 }
