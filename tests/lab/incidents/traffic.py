@@ -101,6 +101,29 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
+def serve_transactions(port):
+    """Answers requests under a lock. One of 1 byte takes it and keeps it, one of 2 bytes gives it back."""
+    held = threading.Lock()
+
+    def answer(c):
+        try:
+            no_delay(c)
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                if up != 2:
+                    held.acquire()
+                if up != 1:
+                    held.release()
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    listener = socket.create_server(("", port))
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
 def serve_sink(port, receive_buffer=0, every=0, pause=0.0, each=0):
     """Reads; sleeps after each `every` bytes. each: so many bytes with each call, for ever."""
     listener = socket.socket()
@@ -464,6 +487,64 @@ def pool(watch, host, port, threads=6):
                 watch.errors[str(e)] += 1
                 s = connect(host, port)
             time.sleep(next(gaps))
+
+    together(threads, work)
+
+
+def sleepers(watch, host, port, threads=8, gap=1.6, timeout=0.8):
+    """Connections that are kept; of half of them each is idle for so long between two calls. Who has no answer in time opens another."""
+
+    def work(i):
+        s = connect(host, port, timeout=timeout)
+        while watch.runs():
+            at = time.time()
+            try:
+                call(s)
+                watch.done("idle" if i % 2 else "busy", at)
+            except (OSError, EOFError) as e:
+                watch.errors[str(e)] += 1
+                watch.done("gave up", at)
+                s.close()
+                s = connect(host, port, timeout=timeout)
+            time.sleep(gap + 0.05 * i if i % 2 else 0.05)
+
+    together(threads, work)
+
+
+def uploads(watch, host, port, threads=2, wait=0.7, up=20000, down=200, gap=0.05):
+    """A connection for each; the head of a request, a wait for an answer to that, and the rest."""
+
+    def work(_):
+        while watch.runs():
+            at = time.time()
+            s = connect(host, port)
+            s.sendall(b"%08d%08d" % (up, down))
+            select.select([s], [], [], wait)
+            s.sendall(b"q" * up)
+            receive(s, down)
+            watch.done("call", at)
+            s.close()
+            time.sleep(gap)
+
+    together(threads, work)
+
+
+def transactions(watch, host, port, threads=4, idle=0.4, gap=0.8):
+    """One takes a lock of the server, is idle, and gives it back; the others ask each 20 ms."""
+
+    def work(i):
+        s = connect(host, port)
+        while watch.runs():
+            at = time.time()
+            if i == 0:
+                call(s, 1)
+                time.sleep(idle)
+                call(s, 2)
+                time.sleep(gap)
+            else:
+                call(s)
+                watch.done("call", at)
+                time.sleep(0.02)
 
     together(threads, work)
 
