@@ -101,6 +101,8 @@ pub struct Reset {
     pub first_ns: i64,
     /// Nothing was lost that could tell otherwise.
     pub sure: bool,
+    /// Each was sent by a host of this recording that has the peer's address, too, and no such socket.
+    pub twin: bool,
     /// Each after a complete exchange, by the program that opened the connection.
     pub complete: bool,
     /// Of these `task/thread`, or the task of several threads; else empty.
@@ -209,6 +211,31 @@ fn failed(opens: &[OpenRow]) -> Vec<Failed> {
     all
 }
 
+/// What RSTs of one group have in common: direction, sender and whether that is a twin, service, reason, who ended a complete exchange.
+type Kind = (bool, Sender, bool, String, String, Option<String>);
+
+/// From a RST to its arrival, at most, ns.
+const ARRIVES_NS: i64 = 1_000_000;
+
+/// Whether a RST that the peer's TCP did not send was sent by another of this recording in its name, for want of a socket.
+fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
+    let mut sent: BTreeMap<_, Vec<i64>> = BTreeMap::new();
+    let reason = |r: &ResetRow| r.reason.is_empty() || r.reason.contains("NO_SOCKET");
+    let without = |r: &&ResetRow| !r.received && r.connection.is_none() && reason(r);
+    for r in facts.resets.iter().filter(without) {
+        if let (Some(from), Some(to)) = (r.from, r.to) {
+            sent.entry((from, to)).or_default().push(r.time_ns);
+        }
+    }
+    sent.values_mut().for_each(|of| of.sort_unstable());
+    move |r| {
+        let of = r.to.zip(r.from).and_then(|ends| sent.get(&ends));
+        let before = of.and_then(|of| of.get(of.partition_point(|at| *at <= r.time_ns).checked_sub(1)?));
+        let soon = before.is_some_and(|at| r.time_ns.saturating_sub(*at) <= ARRIVES_NS);
+        r.received && r.sender == Sender::Between && soon
+    }
+}
+
 /// RSTs by kind, and how many came.
 fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) {
     let refused = || facts.opens.iter().filter(|r| r.end == OpenEnd::Refused);
@@ -231,7 +258,8 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     };
     let mut received = 0;
     let complete = complete::complete(facts);
-    let mut groups: BTreeMap<(bool, Sender, String, String, Option<String>), Reset> = BTreeMap::new();
+    let twin = twins(facts);
+    let mut groups: BTreeMap<Kind, Reset> = BTreeMap::new();
     for r in facts.resets.iter().filter(|r| !of_refused(r) && !told(r)) {
         received += u64::from(r.received);
         // Of a server the local port says which service it is, of a client the remote one.
@@ -244,7 +272,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
         let (by, pid) = complete(r).unzip();
         let task = pid.map(|pid| format!("{}/{pid}", by.as_deref().unwrap_or_default()));
         let group = groups
-            .entry((r.received, sender, service, r.reason.clone(), by.clone()))
+            .entry((r.received, sender, twin(r), service, r.reason.clone(), by.clone()))
             .or_insert_with(|| Reset {
                 received: r.received,
                 sender: sender.word(),
@@ -256,6 +284,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 resets: 0,
                 first_ns: r.time_ns,
                 sure: true,
+                twin: twin(r),
                 complete: by.is_some(),
                 by: task.clone().unwrap_or_default(),
             });

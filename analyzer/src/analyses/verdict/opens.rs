@@ -85,6 +85,9 @@ fn reset(r: &Reset) -> Option<String> {
     };
     let was = was(r.resets);
     match (r.received, r.sender) {
+        (true, "between") if r.twin => Some(format!(
+            "{n} {was} reset by a host of this recording that has its peer's address, too, and no such socket: two hosts have that address"
+        )),
         (true, "between") => Some(format!(
             "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
         )),
@@ -92,6 +95,18 @@ fn reset(r: &Reset) -> Option<String> {
         (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
         (false, _) => None,
     }
+}
+
+/// At the head of the page.
+fn between_words(r: &Reset) -> String {
+    let how = match r.twin {
+        true => {
+            "not by its peer but by another host of this recording that has the same address and no such socket: two hosts have it"
+        }
+        false => "not by its peer",
+    };
+    let n = counted(r.resets, "connection", "connections");
+    format!("{n} {} reset ({}), and {how}", was(r.resets), r.label)
 }
 
 /// A RST that a program at the other end notices: what it sent had no reader any more.
@@ -258,12 +273,7 @@ pub(super) fn headline(o: &Opens) -> String {
     });
     let first = match (worst.filter(|f| unmeant(f)), between) {
         (Some(f), _) => Some(what(f)),
-        (None, Some(r)) => Some(format!(
-            "{} {} reset ({}), and not by its peer",
-            counted(r.resets, "connection", "connections"),
-            was(r.resets),
-            r.label
-        )),
+        (None, Some(r)) => Some(between_words(r)),
         (None, None) => None,
     };
     let refused = o
@@ -299,6 +309,7 @@ mod tests {
             resets,
             first_ns: 0,
             sure: true,
+            twin: false,
             complete: false,
             by: String::new(),
         };

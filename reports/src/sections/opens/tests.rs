@@ -32,6 +32,7 @@ fn each_group_is_a_row() {
             resets: 1,
             first_ns: fixture::START + 2_000,
             sure: true,
+            twin: false,
             complete: false,
             by: String::new(),
         }],

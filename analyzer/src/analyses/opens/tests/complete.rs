@@ -178,3 +178,27 @@ fn between_is_never_complete() {
     });
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
 }
+
+/// A RST in the peer's name that TCP of this recording sent for want of a socket, just before it came: two hosts have that address.
+#[test]
+fn a_reset_by_who_has_the_same_address_is_told() {
+    let twin = |early: i64| {
+        line(move |f| {
+            for r in f.resets.iter_mut().filter(|r| r.received) {
+                r.sender = Sender::Between;
+            }
+            for r in f.resets.iter_mut().filter(|r| !r.received) {
+                (r.connection, r.reason) = (None, "NO_SOCKET".into());
+                r.time_ns -= early;
+            }
+        })
+    };
+    let l = twin(100_000);
+    assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
+    assert!(
+        l.headline.starts_with("20 connections were reset (") && l.headline.ends_with("two hosts have it"),
+        "{}",
+        l.headline
+    );
+    assert!(!twin(2 * MS).headline.contains("two hosts"));
+}

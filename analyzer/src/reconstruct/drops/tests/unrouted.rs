@@ -93,6 +93,8 @@ fn a_timer_of_a_socket_without_traffic_is_unclear() {
     for (timer, after, expected) in [
         (SOCK.sk + 0x10_0000, 15, None),
         (SOCK.sk + 1104, 15, Some(false)),
+        // The socket's neighbour in the slab, that no event names.
+        (SOCK.sk + 2368 + 1104, 15, None),
         // The timer was long ago.
         (SOCK.sk + 0x10_0000, 10_000_000, Some(false)),
     ] {
