@@ -1,7 +1,8 @@
 //! Requests that their client sent in parts with a long pause between two of them: a second that no answer's time has in it.
 //!
 //! Needs `responses` (`pause_ns`, `paused_in`), `connections`. By client task and server. Pauses that are alike are a time-out of the client: it
-//! waited for something that did not come (`100 Continue`), and went on without it. Must not take for one: a client that thinks between its
+//! waited for something that did not come (`100 Continue`), and went on without it. Must not take for one: a client that sends piece by piece,
+//! whose longest pause is a small part of that; a client that thinks between its
 //! requests and sends a word without an answer behind each (COM_STMT_CLOSE): such pauses differ, and on a connection of several requests only
 //! those that are alike count.
 //!
@@ -55,9 +56,9 @@ pub struct Paused {
     pub first_ns: i64,
 }
 
-/// Whether a client paused in this request.
+/// Whether a client paused in this request, once: one that sends piece by piece, as what it sends comes to be, does not.
 pub(crate) fn paused(r: &ResponseRow) -> bool {
-    r.pause_ns >= LEAST_NS && r.confidence.is_solid()
+    r.pause_ns >= LEAST_NS && r.pause_ns as f64 > MOSTLY * r.sending_ns as f64 && r.confidence.is_solid()
 }
 
 /// All requests, and those with a pause: whether each is the first of its connection.

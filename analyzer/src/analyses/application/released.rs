@@ -3,7 +3,8 @@
 //! Needs `turnarounds` (`woken_by`), `connections`. Of answers whose threads slept until another thread of the server woke them: what that one was
 //! answering then. Where it had been woken itself it handed on what it had waited for, so the one that woke it is asked. That a lock was
 //! released is inferred. Must not take for one: a dispatcher that hands work to threads, which answers nobody itself; a lock that many hold for a
-//! moment each, where no one connection is behind half of them.
+//! moment each, where no one connection is behind half of them. That all are woken by the request itself may also be what it brought them: a
+//! message that they wait for.
 //!
 //! ```text
 //! holder      answer | ... its client is idle (idle_ns) ... | request: read, wakes the first, answer
@@ -34,6 +35,8 @@ const STEPS: usize = 64;
 pub struct Released {
     /// Answers that waited for it, of those looked at.
     pub n: u64,
+    /// Of these, such whose wait was handed on by others that had waited: as a lock is.
+    pub handed: u64,
     /// Requests that ended the waits.
     pub requests: u64,
     /// `task/thread` of the server that answered them.
@@ -76,12 +79,12 @@ impl<'f> Server<'f> {
         handed.or_else(|| last().find(|t| t.read_ns >= r.start_ns())).copied()
     }
 
-    /// The first of those that handed it on.
-    fn root(&self, r: &TurnaroundRow) -> Option<&'f TurnaroundRow> {
+    /// The first of those that handed it on, and whether any did.
+    fn root(&self, r: &TurnaroundRow) -> Option<(&'f TurnaroundRow, bool)> {
         let mut at = self.before(r)?;
-        for _ in 0..STEPS {
+        for nth in 0..STEPS {
             if !waited(at) {
-                return (at.read_ns >= r.start_ns()).then_some(at);
+                return (at.read_ns >= r.start_ns()).then_some((at, nth > 0));
             }
             at = self.before(at)?;
         }
@@ -97,19 +100,21 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
     }
     let port = facts.connections.get(waiting.first()?.connection.0 as usize)?.sport;
     let server = Server::of(facts, port);
-    let mut by: FxHashMap<ConnectionId, Vec<&TurnaroundRow>> = FxHashMap::default();
+    let mut by: FxHashMap<ConnectionId, Vec<(&TurnaroundRow, bool)>> = FxHashMap::default();
     let mut known = 0usize;
     for r in &waiting {
         if let Some(root) = server.root(r) {
             known += 1;
-            by.entry(root.connection).or_default().push(root);
+            by.entry(root.0.connection).or_default().push(root);
         }
     }
-    let (connection, mut roots) = by.into_iter().max_by_key(|(c, of)| (of.len(), std::cmp::Reverse(*c)))?;
+    let (connection, roots) = by.into_iter().max_by_key(|(c, of)| (of.len(), std::cmp::Reverse(*c)))?;
     let n = roots.len();
     if n < FEWEST || (n as f64) < MOSTLY * known as f64 || known.saturating_mul(2) < waiting.len() {
         return None;
     }
+    let handed = roots.iter().filter(|r| r.1).count() as u64;
+    let mut roots: Vec<&TurnaroundRow> = roots.into_iter().map(|r| r.0).collect();
     roots.sort_by_key(|t| t.read_ns);
     roots.dedup_by_key(|t| t.read_ns);
     let first = roots.first()?;
@@ -127,6 +132,7 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
     let task = task.map(|p| p.task).filter(|task| !task.is_empty());
     Some(Released {
         n: n as u64,
+        handed,
         requests: roots.len() as u64,
         by: super::task(&first.sender, first.sender_pid),
         client: task.map_or_else(|| end.to_string(), |task| format!("{} at {end}", task.text())),

@@ -62,6 +62,7 @@ fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
         complete_ns: Some(at + there_ns + turnaround_ns + 20_000),
         reads: 1,
         sends: 1,
+        sending_ns: 0,
         pause_ns: 0,
         paused_in: Default::default(),
         peer: Some(Peer {

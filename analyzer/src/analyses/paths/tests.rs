@@ -69,6 +69,7 @@ fn answered(f: &mut Facts, c: u32, at: i64, ns: i64) {
         complete_ns: None,
         reads: 1,
         sends: 1,
+        sending_ns: 0,
         pause_ns: 0,
         paused_in: Default::default(),
         peer: None,

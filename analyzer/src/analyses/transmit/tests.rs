@@ -373,6 +373,7 @@ fn next_to_nothing_in_each_segment_is_told() {
         complete_ns: Some(n + 1),
         reads: 1,
         sends: 1,
+        sending_ns: 0,
         pause_ns: 0,
         paused_in: Default::default(),
         peer: None,

@@ -152,7 +152,10 @@ pub(super) fn released(slow: &Slow) -> String {
         n => format!("{n} requests"),
     };
     let each = if r.requests == 1 { "" } else { "each " };
-    let held = ": a lock that it held meanwhile, as an open transaction does (inferred)";
+    let held = match r.handed.saturating_mul(2) >= r.n {
+        true => ": a lock that it held meanwhile, as an open transaction does (inferred)",
+        false => ": a lock that it held meanwhile, or what these requests brought (inferred)",
+    };
     let idle = r.idle_ns.filter(|ns| *ns >= APPLICATION_NOTICE_NS);
     let idle = idle.map_or_else(String::new, |ns| {
         format!(", {each}{} after its answer before{held}", duration(ns))

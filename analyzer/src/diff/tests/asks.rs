@@ -241,7 +241,7 @@ fn a_client_that_pauses_within_its_requests_is_worse() {
         let mut f = rpc();
         for (n, r) in f.responses.iter_mut().enumerate() {
             if n % part == 0 {
-                (r.sends, r.pause_ns) = (2, 1_001_000_000);
+                (r.sends, r.sending_ns, r.pause_ns) = (2, 1_001_000_000, 1_001_000_000);
             }
         }
         f

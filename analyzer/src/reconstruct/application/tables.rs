@@ -85,6 +85,8 @@ pub struct ResponseRow {
     pub reads: u32,
     /// Sends since the read before.
     pub sends: u32,
+    /// From the begin of the first of them to that of the last.
+    pub sending_ns: i64,
     /// Longest time from one of them to the next; 0: there is one only.
     pub pause_ns: i64,
     /// In which call its thread slept longest then; empty: in none, the pause is below 10 ms, or nothing tells.
@@ -330,6 +332,13 @@ pub static RESPONSES: TableDef<ResponseRow> = TableDef {
         col!("sends", "count", U64, "sends since the read before", |r, _| Cell::U64(
             r.sends.into()
         )),
+        col!(
+            "sending_ns",
+            "ns",
+            I64,
+            "from the begin of the first of them to that of the last, which is send_ns",
+            |r, _| Cell::I64(r.sending_ns)
+        ),
         col!(
             "pause_ns",
             "ns",

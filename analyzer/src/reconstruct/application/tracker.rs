@@ -100,6 +100,7 @@ impl At for Send {
 struct Run<'f, T> {
     last: &'f T,
     count: u32,
+    first_ns: i64,
     /// Longest time from one to the next: begin and end.
     pause: (i64, i64),
 }
@@ -111,6 +112,7 @@ impl<'f, T: At> Run<'f, T> {
             return Run {
                 last: by,
                 count: 1,
+                first_ns: at,
                 pause: (at, at),
             };
         };
@@ -119,6 +121,7 @@ impl<'f, T: At> Run<'f, T> {
         Run {
             last: by,
             count: run.count.saturating_add(1),
+            first_ns: run.first_ns,
             pause: if long(pause) > long(run.pause) {
                 pause
             } else {
@@ -236,6 +239,7 @@ impl Inputs<'_> {
         let pause_ns = to.saturating_sub(from);
         let slept = (pause_ns >= PAUSE_NS).then(|| self.threads.slept_in(s.pid, from, to));
         ResponseRow {
+            sending_ns: s.at_ns.saturating_sub(asked.first_ns),
             pause_ns,
             paused_in: slept.flatten().map_or(Name::default(), |s| s.call),
             connection: r.connection,

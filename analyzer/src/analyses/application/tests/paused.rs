@@ -30,6 +30,7 @@ fn facts(pause: impl Fn(u32) -> i64) -> Facts {
         r.task = Name::new(b"curl");
         (r.send_ns, r.ready_ns, r.read_ns) = (at + pause(n), Some(at + pause(n) + 5 * MS), at + pause(n) + 6 * MS);
         (r.complete_ns, r.peer, r.pause_ns) = (r.ready_ns, None, pause(n));
+        r.sending_ns = r.pause_ns;
         r.sends = if pause(n) > 0 { 2 } else { 1 };
         r.paused_in = Name::new(b"poll");
         f.responses.push(r);
@@ -63,6 +64,11 @@ fn a_second_between_two_parts_is_told() {
 fn what_is_no_pause_within_a_request_is_not_told() {
     assert_eq!(found(&facts(|n| if n < 2 { 1_001 * MS } else { 0 })), [], "two only");
     assert_eq!(found(&facts(|_| 40 * MS)), [], "short ones");
+    let mut pieces = facts(|_| 200 * MS);
+    for r in &mut pieces.responses {
+        (r.sends, r.sending_ns) = (20, 3_800 * MS);
+    }
+    assert_eq!(found(&pieces), [], "piece by piece");
     // A client that thinks between its requests and says a word behind each: one connection, pauses of any length.
     let thinks = |alike: bool| {
         let mut f = facts(|n| 500 * MS + if alike { 0 } else { i64::from(n) * 80 * MS });

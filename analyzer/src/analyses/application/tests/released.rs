@@ -56,12 +56,27 @@ fn found((f, late): &(Facts, Vec<TurnaroundRow>)) -> Option<Released> {
 fn the_chain_of_waiters_leads_to_the_holders_request() {
     let expect = Released {
         n: 4,
+        handed: 3,
         requests: 1,
         by: "postgres/9".into(),
         client: "10.0.0.2:40009".into(),
         idle_ns: Some(989 * MS),
     };
     assert_eq!(found(&facts(1000)), Some(expect));
+}
+
+/// All are woken by the request itself: subscribers that wait for a message, or a lock of many.
+#[test]
+fn what_woke_all_at_once_need_not_be_a_lock() {
+    let (mut f, mut late) = facts(1000);
+    for r in late
+        .iter_mut()
+        .chain(f.turnarounds.iter_mut().filter(|t| t.woken_by_pid != 0))
+    {
+        r.woken_by_pid = 9;
+    }
+    let r = found(&(f, late)).unwrap();
+    assert_eq!((r.n, r.handed, r.requests), (4, 0, 1));
 }
 
 #[test]
