@@ -15,12 +15,14 @@ use crate::stat::Distribution;
 mod complete;
 mod fallback;
 mod handshakes;
+mod scans;
 #[cfg(test)]
 mod tests;
 mod turned_away;
 
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
+pub use scans::Scan;
 pub use turned_away::TurnedAway;
 
 /// Slowest attempts kept.
@@ -43,6 +45,8 @@ pub struct Opens {
     pub delayed: u64,
     /// Attempts that did not come to be, by end, peer and task; most first.
     pub failed: Vec<Failed>,
+    /// Programs that were refused at many ports, a few times each; not among `failed`.
+    pub scans: Vec<Scan>,
     /// RSTs by peer, direction and sender; those of refused attempts and of connections turned away are not among them.
     pub resets: Vec<Reset>,
     /// Attempts that took longest, whatever came of them.
@@ -161,6 +165,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         end: r.end.word(),
         syns_again: r.syns_again,
     };
+    let (failed, scans) = failed(&facts.opens);
     let delayed = stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64;
     Outcome::Findings(Opens {
         attempts: of_sockets().count() as u64,
@@ -170,7 +175,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
             .then_some(received),
         setup: Distribution::of(stood.iter().map(|r| r.total_ns()).collect(), 0),
         delayed,
-        failed: failed(&facts.opens),
+        failed,
+        scans,
         resets,
         slowest: slowest.iter().take(WORST).map(slow).collect(),
         late: handshakes::late(facts),
@@ -181,7 +187,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     })
 }
 
-fn failed(opens: &[OpenRow]) -> Vec<Failed> {
+fn failed(opens: &[OpenRow]) -> (Vec<Failed>, Vec<Scan>) {
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     for r in opens.iter().filter(|r| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
@@ -206,9 +212,10 @@ fn failed(opens: &[OpenRow]) -> Vec<Failed> {
         group.longest_ns = group.longest_ns.max(r.total_ns());
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
+    let scans = scans::scans(&mut all);
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
-    all
+    (all, scans)
 }
 
 /// What RSTs of one group have in common: direction, sender and whether that is a twin, service, reason, who ended a complete exchange.

@@ -1,6 +1,7 @@
 mod complete;
 mod handshakes;
 mod instead;
+mod scans;
 
 use crate::analyses::verdict::Tone;
 use crate::testing::tcp::{SOCK, Sock};

@@ -2,7 +2,7 @@
 
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, ended, handshakes, instead};
-use crate::analyses::opens::{Failed, Opens, Reset};
+use crate::analyses::opens::{Failed, Opens, Reset, Scan};
 
 /// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
 const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
@@ -67,6 +67,18 @@ fn what(f: &Failed) -> String {
         true => said,
         false => format!("{said} (events were lost meanwhile)"),
     }
+}
+
+/// Of one that was refused at many ports.
+fn scan(s: &Scan) -> String {
+    format!(
+        "{} by {} to {} of {} were refused, {} at most at each: a port scan (inferred)",
+        counted(s.attempts, "attempt", "attempts"),
+        s.task,
+        counted(s.ports, "port", "ports"),
+        counted(s.addresses, "address", "addresses"),
+        s.each
+    )
 }
 
 fn was(n: u64) -> &'static str {
@@ -161,6 +173,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         }
         () if o.failed.iter().any(|f| !f.to.is_empty())
             || slow(o)
+            || !o.scans.is_empty()
             || !causes.is_empty()
             || o.resets.iter().any(|r| r.received && !r.complete || unread(r)) =>
         {
@@ -198,7 +211,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         others().map(|f| (what(f), f.attempts)),
         (o.attempts.saturating_sub(o.setup.n))
             .saturating_add(o.without_socket)
-            .saturating_sub(told),
+            .saturating_sub(told)
+            .saturating_sub(o.scans.iter().map(|s| s.attempts).sum()),
         ("failed attempt", "failed attempts"),
     );
     let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
@@ -217,6 +231,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let said: Vec<String> = stood
         .into_iter()
         .chain(failures)
+        .chain(o.scans.iter().map(scan))
         .chain(resets)
         .chain(complete.map(|c| c.0))
         .collect();
@@ -257,7 +272,7 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
 pub(super) fn one_reset(o: &Opens) -> bool {
     let resets = o.resets.iter().filter(|r| r.received && !r.complete || unread(r));
     let between = o.resets.iter().any(|r| r.received && r.sender == "between");
-    !between && o.failed.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
+    !between && o.failed.is_empty() && o.scans.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
@@ -291,6 +306,7 @@ pub(super) fn headline(o: &Opens) -> String {
     worst
         .map(what)
         .or(received.and_then(reset))
+        .or_else(|| o.scans.first().map(scan))
         .or_else(closed)
         .unwrap_or_default()
 }

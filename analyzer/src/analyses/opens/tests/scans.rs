@@ -1,0 +1,63 @@
+//! A program that is refused at many ports.
+
+use std::net::Ipv4Addr;
+
+use crate::analyses::opens::{Opens, answer};
+use crate::analyses::verdict::{Line, Tone};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+
+/// Refused at `ports` ports of two addresses each, so often.
+fn facts(ports: u16, times: u32) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    for n in 0..times * u32::from(ports) * 2 {
+        let (host, port) = (n % 2, (n / 2) % u32::from(ports));
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(n)),
+            from: Some((Ipv4Addr::new(10, 0, 0, 1).into(), 40_000)),
+            to: Some((Ipv4Addr::new(10, 0, 0, 2 + host as u8).into(), 1000 + port as u16)),
+            pid: 42,
+            task: Name::new(b"nessusd"),
+            start_ns: i64::from(n) * 1_000_000,
+            end_ns: i64::from(n) * 1_000_000 + 50_000,
+            end: OpenEnd::Refused,
+            error: None,
+            message: false,
+            syns_again: Some(0),
+            confidence: crate::Confidence::Certain,
+        });
+    }
+    f
+}
+
+fn told(f: &Facts) -> (Opens, Line) {
+    let lines = crate::analyses::answer(f).verdict;
+    let line = lines.into_iter().find(|l| l.subject == "opens").unwrap();
+    (answer(f).findings().unwrap().clone(), line)
+}
+
+#[test]
+fn many_ports_a_few_times_each_are_one_line() {
+    let (o, line) = told(&facts(30, 2));
+    let s = &o.scans[0];
+    assert_eq!((o.scans.len(), o.failed.len()), (1, 0));
+    assert_eq!(
+        (s.task.as_str(), s.attempts, s.ports, s.addresses, s.each),
+        ("nessusd/42", 120, 60, 2, 2)
+    );
+    let says =
+        "120 attempts by nessusd/42 to 60 ports of 2 addresses were refused, 2 at most at each: a port scan (inferred)";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    assert!(!line.sentence.contains("more"), "{}", line.sentence);
+}
+
+#[test]
+fn few_ports_or_many_tries_are_none() {
+    for (ports, times) in [(9, 2), (30, 4)] {
+        let (o, line) = told(&facts(ports, times));
+        assert_eq!(o.scans, [], "{ports} {times}");
+        assert!(line.headline.contains("were refused"), "{}", line.headline);
+    }
+}
