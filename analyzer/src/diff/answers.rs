@@ -24,7 +24,7 @@ use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
 use super::parts::Parts;
 use super::pauses::Pauses;
-use crate::analyses::application::{Role, paused, sockets};
+use crate::analyses::application::{Role, paused, sockets, tells};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -293,10 +293,11 @@ pub(super) fn opened(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -
             };
             let apart = "requests that their client sent in parts, 100 ms or longer from one to the next, per answer";
             let paused_key = Key::new(name, apart, Kind::Units, true).needs(&["sock:sock_send_length"]);
+            let tells = tells(s);
             for (_, row) in s.judged_responses() {
                 if let Some(b) = block(row.send_ns) {
                     out.expose(per.clone(), b, 1.0);
-                    if paused(row) {
+                    if tells && paused(row) {
                         out.count(paused_key.clone(), per.clone(), b, 1.0);
                     }
                 }

@@ -40,6 +40,9 @@ pub struct Asks {
     pub after: Asked,
     /// Many times as many per answer, or as few, on one side.
     pub differs: bool,
+    /// That is told as another division over servers of one port.
+    #[serde(skip)]
+    pub(super) divided: bool,
     /// These are most of the requests to `asked` on the side that has more.
     #[serde(skip)]
     most: bool,
@@ -219,6 +222,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             server: pair.0.clone(),
             asked: pair.1.clone(),
             differs: differ(&before, &after, o),
+            divided: false,
             most: more.1.requests as f64 >= MOSTLY * all as f64,
             before,
             after,
@@ -252,6 +256,11 @@ fn times(n: f64) -> String {
 }
 
 impl Asks {
+    /// Whether the requests themselves are others.
+    pub(super) fn is_said(&self) -> bool {
+        self.differs && !self.divided
+    }
+
     fn ratio(&self) -> String {
         let figure = |n: f64| {
             if n > 0.0 && n < 0.1 {
@@ -292,7 +301,7 @@ impl Asks {
     /// What a metric's units have of it: the requests to a server are others.
     pub(super) fn why(all: &[Asks], which: &Which) -> Option<String> {
         let service = which.service.as_ref().filter(|_| which.ledger == LEDGER)?;
-        let own = |x: &&Asks| x.differs && x.most && x.asked == *service;
+        let own = |x: &&Asks| x.is_said() && x.most && x.asked == *service;
         let x = all.iter().find(own)?;
         Some(format!(
             "its requests are others: per answer of {} there were {} of them ({} -> {})",

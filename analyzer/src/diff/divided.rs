@@ -1,7 +1,8 @@
 //! How a program divides its requests over servers that do the same: a balancer that sends all to one of them.
 //!
-//! In: requests per answer to each server asked (`asks`). Servers of one port are taken to do the same. Of a program that asks fewer requests in all
-//! on either side than tell, nothing is said; it is no verdict.
+//! In: requests per answer to each server asked (`asks`). Servers of one port are taken to do the same: inferred. Must not take for it: a
+//! program that asks one of them more and the others as often as before. Of a program that asks fewer requests in all on either side than
+//! tell, nothing is said; it is no verdict.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,6 +13,8 @@ use super::asks::Asks;
 const LEAST: u64 = 30;
 /// Smallest change of one server's share.
 const MOVED: f64 = 0.2;
+/// What some lose the others gain, but for this part of it.
+const KEPT: f64 = 0.5;
 /// Servers that are named.
 const NAMED: usize = 4;
 
@@ -43,7 +46,7 @@ pub(super) fn of(asks: &mut [Asks]) -> Vec<Divided> {
             (b as f64 / before as f64, a as f64 / after as f64)
         };
         let moved = of.iter().map(&shares).any(|(b, a)| (a - b).abs() >= MOVED);
-        if !moved {
+        if !moved || !handed_over(of.iter().filter_map(|at| asks.get(*at))) {
             continue;
         }
         of.sort_by(|x, y| shares(y).1.total_cmp(&shares(x).1).then(x.cmp(y)));
@@ -59,16 +62,27 @@ pub(super) fn of(asks: &mut [Asks]) -> Vec<Divided> {
             n => format!(" and {n} more"),
         };
         let sentence = format!(
-            "The program of {server} divides its requests otherwise: {}{more} (of {before} -> {after})",
+            "The program of {server} divides its requests otherwise: {}{more} (of {before} -> {after}; inferred: servers of one port)",
             each.join(", ")
         );
         found.push((before.saturating_add(after), Divided { sentence }));
         for at in of {
             if let Some(x) = asks.get_mut(at) {
-                x.differs = false;
+                x.divided = true;
             }
         }
     }
     found.sort_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.sentence.cmp(&y.1.sentence)));
     found.into_iter().map(|f| f.1).collect()
+}
+
+/// Whether others are asked less by what some are asked more, per answer.
+fn handed_over<'a>(of: impl Iterator<Item = &'a Asks>) -> bool {
+    let (mut more, mut less) = (0.0f64, 0.0f64);
+    for x in of {
+        let moved = x.after.per_answer - x.before.per_answer;
+        more += moved.max(0.0);
+        less += (-moved).max(0.0);
+    }
+    more.min(less) >= KEPT * more.max(less)
 }

@@ -176,7 +176,7 @@ impl Leading<'_> {
 
     /// How often the program of this server asks others.
     fn asks(&self, out: &mut Lead, server: Option<&str>) {
-        let of = |x: &&(usize, &Asks)| x.1.differs && Some(x.1.server.as_str()) == server;
+        let of = |x: &&(usize, &Asks)| x.1.is_said() && Some(x.1.server.as_str()) == server;
         let all: Vec<(usize, &Asks)> = self.servers.asks.iter().enumerate().collect();
         for (at, x) in all.iter().filter(of).take(MOST) {
             if out.asks.insert(*at) {

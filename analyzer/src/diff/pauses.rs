@@ -1,11 +1,12 @@
 //! A program that sends its requests to a server in one piece on one side, and with a pause between two parts of them on the other: that time is
-//! in no answer's. No test of chance is asked: none of many on one side, most of many on the other is no chance.
+//! in no answer's. No test of chance is asked: none of many on one side, most of many on the other is no chance. Counted on connections whose first
+//! request is known (`paused::tells`): a client that thinks between its requests and sends a word behind each sends that one at once.
 
 use std::collections::BTreeMap;
 
 use super::answers::server;
 use super::options::Recording;
-use crate::analyses::application::{Role, paused, sockets};
+use crate::analyses::application::{Role, RoleBy, Socket, paused, sockets, tells};
 use crate::analyses::verdict::duration;
 use crate::name::Name;
 use crate::stat::nearest_rank;
@@ -31,24 +32,40 @@ impl Pauses {
     }
 }
 
-/// Requests, and pauses of those with one.
-type Side = BTreeMap<(Name, String), (usize, Vec<i64>)>;
+/// Part of a pause that those of the other side do not reach: a step, no pause that grew a little.
+const STEP: i64 = 5;
+
+/// Requests of a program to a server.
+#[derive(Default)]
+struct Asked {
+    n: usize,
+    /// The longest time between two sends of each.
+    all: Vec<i64>,
+    /// Of those with a pause.
+    paused: Vec<i64>,
+}
+
+type Side = BTreeMap<(Name, String), Asked>;
 
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::new();
     for r in all {
         let here = r.connections();
         let sockets = sockets(r.facts);
-        let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
+        let opened = |s: &&Socket<'_>| (s.role, s.role_by) == (Role::Client, RoleBy::Handshake);
+        let clients = sockets.iter().filter(|s| s.in_turns).filter(opened);
         for s in clients.filter(|s| here.as_ref().is_none_or(|h| h.contains(&s.connection))) {
             let Some(to) = server(r.facts, s.connection, s.role) else {
                 continue;
             };
+            let tells = tells(s);
             for (_, row) in s.judged_responses().filter(|(_, row)| r.has(row.send_ns)) {
                 let of = out.entry((row.task, to.clone())).or_default();
-                of.0 += 1;
-                if paused(row) {
-                    of.1.push(row.pause_ns);
+                of.n += 1;
+                let first = s.responses.first().is_some_and(|f| f.send_ns == row.send_ns);
+                of.all.extend((tells || first).then_some(row.pause_ns));
+                if tells && paused(row) {
+                    of.paused.push(row.pause_ns);
                 }
             }
         }
@@ -65,15 +82,19 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
     let mut found: Vec<(i64, Pauses)> = vec![];
     for (key, b) in &before {
         let Some(a) = after.get(key) else { continue };
-        let worse = b.1.is_empty();
+        let worse = b.paused.is_empty();
         let (without, with) = if worse { (b, a) } else { (a, b) };
-        let most = with.1.len() as f64 >= MOSTLY * with.0 as f64;
-        if !without.1.is_empty() || without.0 < LEAST || with.1.len() < LEAST || !most {
+        let most = with.paused.len() as f64 >= MOSTLY * with.n as f64;
+        if !without.paused.is_empty() || without.n < LEAST || with.paused.len() < LEAST || !most {
             continue;
         }
-        let p50 = nearest_rank(&mut with.1.clone(), 50).unwrap_or(0);
+        let p50 = nearest_rank(&mut with.paused.clone(), 50).unwrap_or(0);
+        let longest = nearest_rank(&mut without.all.clone(), 90).unwrap_or(0);
+        if longest.saturating_mul(STEP) > p50 {
+            continue;
+        }
         let (task, server) = (key.0.text(), &key.1);
-        let said = |of: &(usize, Vec<i64>)| format!("{} of {}", of.1.len(), of.0);
+        let said = |of: &Asked| format!("{} of {}", of.paused.len(), of.n);
         let found_here = Pauses {
             server: server.clone(),
             worse,
@@ -85,7 +106,10 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
                 said(a)
             ),
         };
-        found.push((with.1.iter().fold(0i64, |sum, ns| sum.saturating_add(*ns)), found_here));
+        found.push((
+            with.paused.iter().fold(0i64, |sum, ns| sum.saturating_add(*ns)),
+            found_here,
+        ));
     }
     found.sort_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.server.cmp(&y.1.server)));
     found.into_iter().map(|f| f.1).collect()

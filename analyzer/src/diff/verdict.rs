@@ -2,7 +2,7 @@
 
 use super::SettingChange;
 use super::alike::{answers_alike, is_answer, is_total, seen};
-use super::answers::Servers;
+use super::answers::{LEDGER, PAUSED_RATE, Servers};
 use super::breakdown::Breakdown;
 use super::compare::Metric;
 use super::few;
@@ -11,6 +11,7 @@ use super::lead::{Lead, Leading};
 use super::lines::rate_line;
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
+use super::pauses::Pauses;
 use super::rates::Rate;
 use super::resent::Told;
 use super::speed::Speeds;
@@ -122,7 +123,16 @@ impl Judged<'_> {
         let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
         let (mut worse, mut better, mut changed) =
             (count(Outcome::Worse), count(Outcome::Better), count(Outcome::Changed));
-        let paused = |worse: bool| self.servers.paused.iter().filter(|p| p.worse == worse).count();
+        // What a rate counts already counts once.
+        let rated = |p: &Pauses| {
+            let of_it =
+                |r: &Rate| r.outcome != Outcome::Same && r.metric == format!("{LEDGER}.{PAUSED_RATE}[{}]", p.server);
+            self.rates.iter().any(of_it)
+        };
+        let paused = |worse: bool| {
+            let of = self.servers.paused.iter().filter(|p| p.worse == worse);
+            of.filter(|p| !rated(p)).count()
+        };
         (worse, better) = (worse + paused(true), better + paused(false));
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
@@ -163,7 +173,7 @@ impl Judged<'_> {
         }
         let asks = self.servers.asks.iter().enumerate();
         let asks = asks
-            .filter(|(at, x)| x.differs && !lead.asks.contains(at))
+            .filter(|(at, x)| x.is_said() && !lead.asks.contains(at))
             .take(NAMED_MOST);
         lines.extend(asks.map(|(_, x)| (Outcome::Changed, x.sentence())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));

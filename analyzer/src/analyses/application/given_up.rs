@@ -275,7 +275,8 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
             continue;
         };
         let bytes = one.sent.map_or(0, |s| s.1);
-        if least.get(&key).is_some_and(|least| bytes < least / SMALLER) {
+        // What was answered, if later, was a request.
+        if !one.later && least.get(&key).is_some_and(|least| bytes < least / SMALLER) {
             continue;
         }
         of.entry(key)

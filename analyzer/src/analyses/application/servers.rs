@@ -81,6 +81,9 @@ pub struct Slow {
     pub max_ns: i64,
     /// Time by which they took longer than the server's median, ns.
     pub over_ns: i64,
+    /// Their time, ns.
+    #[serde(skip)]
+    pub sum_ns: i64,
     /// Share of their time that was there.
     pub share: f64,
     /// Of `server`: what its threads did, largest first.
@@ -115,6 +118,7 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
     for s in sockets.iter().filter(|s| s.role == Role::Client) {
         came.entry(server(facts, s.connection)).or_default().add(s);
     }
+    Came::add_units(&mut came, facts);
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let of = by.entry(server(facts, s.connection)).or_default();
         // What its user waits for is all of it; of one that is a transfer, its begin.
@@ -269,6 +273,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         min_ns: rows.last().map_or(0, |r| r.0),
         max_ns: rows.first().map_or(0, |r| r.0),
         over_ns: 0,
+        sum_ns: sum(&|r| r.0),
         share: part as f64 / sum(&|r| r.0).max(1) as f64,
         parts: vec![],
         task: Default::default(),

@@ -35,7 +35,7 @@ pub enum RoleBy {
 pub(crate) struct Socket<'f> {
     pub(crate) connection: ConnectionId,
     pub(crate) role: Role,
-    role_by: RoleBy,
+    pub(crate) role_by: RoleBy,
     pub(crate) in_turns: bool,
     turns: u64,
     overlaps: u64,

@@ -1,13 +1,15 @@
 //! Times in which a server answered nobody while requests waited.
 //!
 //! Between two answers, one after the other, of all that it gave; where events were lost meanwhile one may have been another answer. What came of
-//! it on any connection of its clients is an answer here, whatever it was to; where a transfer was under way nothing is told: its bytes are
-//! seen at its begin and its end alone.
+//! it on any connection of its clients is an answer here, whatever it was to: of a transfer or a stream each unit that arrived (`rx`); where none of
+//! these was recorded nothing is told while one was under way.
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::servers::{Answer, FEW_READS};
 use super::sockets::Socket;
 use super::waited::Spans;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
 
 /// Shortest time without any answer, and fewest requests that waited through it, that is a standstill.
@@ -33,9 +35,11 @@ pub struct Stood {
 /// What came of a server, of any kind.
 #[derive(Default)]
 pub(super) struct Came {
-    /// First and last bytes.
+    /// First and last bytes, and those between them of transfers.
     at: Vec<i64>,
-    transfers: Vec<(i64, i64)>,
+    transfers: Vec<(ConnectionId, i64, i64)>,
+    /// Connections whose units are in `at`.
+    seen: FxHashSet<ConnectionId>,
 }
 
 impl Came {
@@ -44,7 +48,28 @@ impl Came {
             let last = r.complete_ns.or(r.ready_ns);
             self.at.extend(r.ready_ns.into_iter().chain(last));
             if r.reads > FEW_READS {
-                self.transfers.extend(r.ready_ns.zip(last));
+                let span = r.ready_ns.zip(last);
+                self.transfers.extend(span.map(|(from, to)| (r.connection, from, to)));
+            }
+        }
+    }
+    /// By server as given: adds what arrived on the connections of transfers.
+    pub(super) fn add_units(all: &mut FxHashMap<String, Came>, facts: &Facts) {
+        let of = |(name, came): (&String, &Came)| {
+            let each = came.transfers.iter().map(|t| (t.0, name.clone()));
+            each.collect::<Vec<_>>()
+        };
+        let whose: FxHashMap<ConnectionId, String> = all.iter().flat_map(of).collect();
+        if whose.is_empty() {
+            return;
+        }
+        for r in facts.rx.iter().filter(|r| r.bytes.is_some_and(|n| n > 0)) {
+            let Some((c, name)) = r.connection.and_then(|c| Some((c, whose.get(&c)?))) else {
+                continue;
+            };
+            if let Some(came) = all.get_mut(name) {
+                came.at.push(r.start_ns);
+                came.seen.insert(c);
             }
         }
     }
@@ -58,7 +83,8 @@ pub(super) fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64, c
     sends.sort_unstable();
     ends.sort_unstable();
     at.sort_unstable();
-    let transfers = Spans::of(came.transfers);
+    let untold = came.transfers.iter().filter(|t| !came.seen.contains(&t.0));
+    let transfers = Spans::of(untold.map(|t| (t.1, t.2)).collect());
     let mut all = vec![];
     for (nth, (from, end)) in ends.iter().zip(ends.iter().skip(1)).enumerate() {
         if end.saturating_sub(*from) < STOOD_NS {
@@ -69,9 +95,13 @@ pub(super) fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64, c
         let begun = sends
             .get(answered + STOOD as usize - 1)
             .map_or(i64::MAX, |s| *s.max(from));
-        // Its first byte, or another's, ends it.
-        let first = at.get(at.partition_point(|t| *t <= begun));
-        let to = first.map_or(*end, |t| *t.min(end));
+        // What else came of it divides that; the longest part of it tells.
+        let between = at.get(at.partition_point(|t| *t <= begun)..at.partition_point(|t| t < end));
+        let marks = || between.unwrap_or_default().iter().copied();
+        let parts = std::iter::once(begun).chain(marks()).zip(marks().chain([*end]));
+        let Some((begun, to)) = parts.max_by_key(|(from, to)| to.saturating_sub(*from)) else {
+            continue;
+        };
         let waiting = sends.partition_point(|s| *s < to).saturating_sub(answered) as u64;
         let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
         // Those that waited for it have their answers soon then; what waits on (long polls) did not wait for that.

@@ -1,6 +1,6 @@
 //! Connections that a stateful firewall has forgotten: what it drops is the first that passes on them after a long silence.
 //!
-//! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`. Said where each connection with drops had been silent for longer
+//! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
 //! than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!
@@ -17,6 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Group;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::tcp::states::ESTABLISHED;
+use crate::reconstruct::transmit::tables::TxStart;
 use crate::reconstruct::whose::Carries;
 
 /// Reasons of rules.
@@ -28,12 +30,26 @@ const LEAST_NS: i64 = 1_000_000_000;
 /// From a send to the drop of what it made, ns.
 const AT_ONCE_NS: i64 = 10_000_000;
 
+/// The event that says when a connection was opened.
+const STATES: &str = "sock:inet_sock_set_state";
+
+/// Something sent or come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    at_ns: i64,
+    /// It is known to have passed.
+    passed: bool,
+    /// It was seen to begin.
+    begun: bool,
+}
+
 /// Silence and drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Forgotten {
-    /// Connections with drops.
+    /// Connections with drops of which the silence before is known.
     pub connections: u64,
-    /// The shortest silence on one of them before its first drop; where it was silent from the start of the recording, from there on.
+    /// The shortest silence on one of them before its first drop: from what was sent or came before, or from its opening; where it is older than the
+    /// recording and was silent from its start, from there on.
     pub silent_least_ns: i64,
     /// The longest silence after which something passed on a connection to the same place.
     pub passed_most_ns: i64,
@@ -66,32 +82,48 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     };
     let places: FxHashSet<(IpAddr, u16)> = first.keys().filter_map(|c| to(*c)).collect();
     // What was sent and came on each connection to these places, and whether it is known to have passed.
-    let mut seen: FxHashMap<ConnectionId, Vec<(i64, bool)>> = (facts.connections.iter())
+    let mut seen: FxHashMap<ConnectionId, Vec<Seen>> = (facts.connections.iter())
         .filter(|r| to(r.connection).is_some_and(|p| places.contains(&p)))
         .map(|r| (r.connection, vec![]))
         .collect();
     for t in &facts.tx {
         if let Some(of) = t.connection.and_then(|c| seen.get_mut(&c)) {
-            of.push((t.start_ns, t.t_ack_ns.is_some() && t.retransmits == 0));
+            of.push(Seen {
+                at_ns: t.start_ns,
+                passed: t.t_ack_ns.is_some() && t.retransmits == 0,
+                begun: t.start == TxStart::Sendmsg,
+            });
         }
     }
     for r in &facts.rx {
         if let Some(of) = r.connection.and_then(|c| seen.get_mut(&c)) {
-            of.push((r.start_ns, true));
+            of.push(Seen {
+                at_ns: r.start_ns,
+                passed: true,
+                begun: true,
+            });
         }
     }
-    let start = facts.capture.start_ns?;
-    let (mut silent, mut passed) = (i64::MAX, None);
+    let opened = opened(facts, &seen);
+    // Of one whose opening is not known the start of the recording tells nothing.
+    let start = facts
+        .capture
+        .recorded(STATES)
+        .then_some(facts.capture.start_ns)
+        .flatten();
+    let (mut silences, mut passed, mut passed_later) = (vec![], None, None);
     for (c, of) in &mut seen {
         of.sort_unstable();
         let drop = first.get(c).copied();
-        let until = of.partition_point(|s| drop.is_none_or(|at| s.0 <= at));
+        let until = of.partition_point(|s| drop.is_none_or(|at| s.at_ns <= at));
         let before = of.get(..until).unwrap_or_default();
         let before = match (drop, before.split_last()) {
             // What was dropped is the last of them.
-            (Some(at), Some((last, rest))) if at.saturating_sub(last.0) <= AT_ONCE_NS => {
-                let quiet = rest.last().map_or(start, |s| s.0);
-                silent = silent.min(last.0.saturating_sub(quiet));
+            (Some(at), Some((last, rest))) if at.saturating_sub(last.at_ns) <= AT_ONCE_NS => {
+                let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied());
+                // What was sent again may have been sent before the recording began.
+                let quiet = before.or(start.filter(|_| last.begun));
+                silences.extend(quiet.map(|q| last.at_ns.saturating_sub(q)));
                 rest
             }
             // What was dropped first was sent before the recording began: sent again.
@@ -100,15 +132,30 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
             (None, _) => before,
         };
         let gaps = before.windows(2).filter_map(|w| match w {
-            [a, b] if b.1 => b.0.checked_sub(a.0),
+            [a, b] if b.passed => b.at_ns.checked_sub(a.at_ns),
             _ => None,
         });
         passed = passed.max(gaps.max());
+        // One that was silent since before the recording, longer than is known, and then something passed.
+        let since = before
+            .first()
+            .filter(|f| f.passed && f.begun && !opened.contains_key(c));
+        let since = since.zip(start).map(|(f, start)| f.at_ns.saturating_sub(start));
+        passed_later = passed_later.max(since);
     }
-    let passed = passed?;
-    (silent >= LEAST_NS && silent > passed).then_some(Forgotten {
-        connections: first.len() as u64,
+    let (silent, passed) = (*silences.iter().min()?, passed?);
+    let enough = silences.len() >= FEWEST;
+    let longer = silent > passed && passed_later.is_none_or(|ns| silent > ns);
+    (enough && silent >= LEAST_NS && longer).then_some(Forgotten {
+        connections: silences.len() as u64,
         silent_least_ns: silent,
         passed_most_ns: passed,
     })
+}
+
+/// When those of them that were opened in the recording stood.
+fn opened(facts: &Facts, of: &FxHashMap<ConnectionId, Vec<Seen>>) -> FxHashMap<ConnectionId, i64> {
+    let stood = facts.tcp_states.iter();
+    let stood = stood.filter(|s| s.kind == "sock" && s.state == ESTABLISHED && of.contains_key(&s.connection));
+    stood.map(|s| (s.connection, s.time_ns)).collect()
 }

@@ -1,12 +1,13 @@
 //! A program that tries many ports, a few times each, and is refused: a port scan.
 //!
-//! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries.
+//! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
+//! same port.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Failed;
 
-/// Fewest ports.
+/// Fewest ports, those of each address by themselves, and fewest port numbers.
 const PORTS: usize = 20;
 /// Most attempts at each.
 const EACH: u64 = 3;
@@ -37,9 +38,10 @@ pub(super) fn scans(failed: &mut Vec<Failed>) -> Vec<Scan> {
             .to_owned()
     };
     let of_one = |f: &Failed| f.end == "refused" && f.attempts <= EACH && !f.to.is_empty() && !f.task.is_empty();
-    let mut ports: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let port = |to: &str| to.rsplit_once(':').map_or(to, |(_, port)| port).to_owned();
+    let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for f in failed.iter().filter(|f| of_one(f)) {
-        ports.entry(name(f)).or_default().insert(&f.to);
+        ports.entry(name(f)).or_default().insert(port(&f.to));
     }
     let scanners: BTreeSet<String> = (ports.into_iter())
         .filter(|(_, to)| to.len() >= PORTS)

@@ -3,7 +3,7 @@
 use super::application::tone_of;
 use super::sentences::{counted, duration, or_dash};
 use super::turns::{busy, place};
-use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, Tone};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Application, Awaited, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
@@ -40,8 +40,8 @@ fn held_up(w: &Slow, stood: bool) -> Option<f64> {
 pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
     let of = busy(a).into_iter().filter_map(|s| {
         let w = s.whole.as_ref().filter(|w| w.at == "server")?;
-        let share = held_up(w, !s.stood.is_empty())? * w.share * w.n as f64 / s.response.n.max(1) as f64;
-        Some((s, w, (s.response.sum_ns as f64 * share) as i64))
+        let share = held_up(w, !s.stood.is_empty())? * w.share;
+        Some((s, w, (w.sum_ns as f64 * share) as i64))
     });
     let (s, w, held_ns) = of.max_by_key(|of| of.2)?;
     let over = a
@@ -67,26 +67,34 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
         .servers
         .iter()
         .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish));
-    // A few answers have no median to speak of.
-    let others: Vec<&Server> = others
-        .into_iter()
-        .filter(|s| s.response.n >= APPLICATION_ROWS)
-        .collect();
     let known: u64 = a.servers.iter().map(|s| s.response.n).sum();
     if waits.is_empty() || no_cpu || known != c.response.n {
         return tone_of(&c.response, no_cpu);
     }
-    let p50 = || others.iter().filter_map(|s| s.response.p50_ns);
-    let differ = match (p50().min(), p50().max()) {
-        (Some(least), Some(most)) => {
-            most >= least.saturating_mul(APPLICATION_STANDS_OUT) && most >= APPLICATION_NOTICE_NS
-        }
-        _ => false,
-    };
-    match differ || a.servers.iter().any(|s| tone_of(&s.response, false) != Tone::Ok) {
+    match differ(&others) || a.servers.iter().any(|s| tone_of(&s.response, false) != Tone::Ok) {
         true => Tone::Notice,
         false => Tone::Ok,
     }
+}
+
+/// Whether answers of some of these stand out from those of the quickest.
+fn differ(servers: &[&Server]) -> bool {
+    // A few answers have no median to speak of: what is slow of them counts as single answers do, by their part of all and by what took very long.
+    let (many, few): (Vec<&Server>, Vec<&Server>) = servers.iter().partition(|s| s.response.n >= APPLICATION_ROWS);
+    let least = |of: &[&Server]| of.iter().filter_map(|s| s.response.p50_ns).min();
+    let Some(least) = least(&many).or_else(|| least(&few)) else {
+        return false;
+    };
+    let out = |ns: Option<i64>, notice: i64| {
+        ns.is_some_and(|ns| ns >= notice && ns >= least.saturating_mul(APPLICATION_STANDS_OUT))
+    };
+    let slow = |s: &&&Server| out(s.response.p50_ns, APPLICATION_NOTICE_NS);
+    let sum = |n: u64, s: &&Server| n.saturating_add(s.response.n);
+    let all = servers.iter().fold(0, sum);
+    let late = few.iter().filter(slow).fold(0, sum);
+    many.iter().any(|s| slow(&s))
+        || all >= APPLICATION_ROWS && late.saturating_mul(100) >= all && late > 0
+        || few.iter().any(|s| out(s.response.max_ns, OUTLIER_NOTICE_NS))
 }
 
 /// `answers of 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`

@@ -161,17 +161,25 @@ fn wrong(v: &InVain) -> bool {
     v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
 
-/// UDP datagrams of programs that this host dropped, by their events.
-pub(super) fn dropped(d: &Drops) -> u64 {
-    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-    // Of what is only known to have been sent, the protocol is not: it may be a SYN, too.
-    let carries = ["datagram", "sent"];
-    let theirs = lost.flat_map(|g| &g.of).filter(|l| carries.contains(&l.carries));
-    theirs.map(|l| l.count).fold(0, u64::saturating_add)
+/// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.
+pub(super) fn dropped(d: &Drops) -> (u64, u64) {
+    let of = |carries: &str| {
+        let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+        let theirs = lost.flat_map(|g| &g.of).filter(|l| l.carries == carries);
+        theirs.map(|l| l.count).fold(0, u64::saturating_add)
+    };
+    (of("datagram"), of("sent"))
 }
 
-/// The line; so many datagrams were dropped in this host.
-pub(super) fn datagrams(d: &Datagrams, dropped: u64) -> (Tone, String) {
+fn perhaps_dropped(n: u64) -> String {
+    format!(
+        "{} dropped in this host that may be UDP",
+        counted(n, "packet", "packets")
+    )
+}
+
+/// The line; so many datagrams, and packets that may be some, were dropped in this host.
+pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
         let said = [Some(what(v)), again(v), there(v)].into_iter().flatten();
         format!(
@@ -200,8 +208,13 @@ pub(super) fn datagrams(d: &Datagrams, dropped: u64) -> (Tone, String) {
     }
     // The line on drops says it at the head of the page.
     let (tone, lost) = match dropped {
-        0 => (tone, String::new()),
-        n => (Tone::Notice, format!(", {n} dropped in this host (see drops)")),
+        (0, 0) => (tone, String::new()),
+        (n, 0) => (Tone::Notice, format!(", {n} dropped in this host (see drops)")),
+        (0, n) => (tone, format!(", {} (see drops)", perhaps_dropped(n))),
+        (n, m) => (
+            Tone::Notice,
+            format!(", {n} dropped in this host, {} (see drops)", perhaps_dropped(m)),
+        ),
     };
     let used = format!(
         "{} sent and {} read on {}{lost}",
@@ -225,7 +238,9 @@ pub(super) fn datagrams(d: &Datagrams, dropped: u64) -> (Tone, String) {
             counted(n, "turn", "turns"),
             match d.perhaps_dropped {
                 0 => String::new(),
-                n => format!(" (in the time of {n} of them UDP packets were dropped in this host: see drops)"),
+                n => format!(
+                    " (in the time of {n} of them packets that may be UDP were dropped in this host: see drops)"
+                ),
             }
         ),
     };

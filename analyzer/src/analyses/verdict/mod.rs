@@ -188,7 +188,7 @@ pub fn answer(
         let of = counted::with_the_counted(of, counted);
         neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
     };
-    let udp_dropped = drops.findings().map_or(0, datagrams::dropped);
+    let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
     let lost = get(drops).is_ok_and(|d| d.lost > 0);

@@ -281,12 +281,45 @@ fn requests_that_all_go_to_one_of_several_servers_are_said_as_shares() {
     };
     let d = of(&both(true), &both(false));
     let said = format!(
-        "The program of {SERVER} divides its requests otherwise: {STORE} 50 -> 100 %, 10.78.1.10:6379 50 -> 0 % (of 400 -> 400)"
+        "The program of {SERVER} divides its requests otherwise: {STORE} 50 -> 100 %, 10.78.1.10:6379 50 -> 0 % (of 400 -> 400; inferred: servers of one port)"
     );
     let lead = &d.verdict;
-    assert!(d.asks.iter().all(|x| !x.differs), "{:?}", d.asks);
+    assert!(!lead.sentence.contains("Per answer of"), "{}", lead.sentence);
     let told = lead.sentence.contains(&said) || lead.lines.iter().any(|l| l.1.contains(&said));
     assert!(told, "{}", lead.sentence);
+    // The one is asked as often as before, the other six times as often: no balancer.
+    let also = |times: i64| {
+        let mut f = asking(|_| 6, 300_000);
+        let first = f.connections.last().unwrap().clone();
+        let mut other = first.clone();
+        other.connection = ConnectionId(first.connection.0 + 1);
+        (other.sport, other.daddr) = (40_001, Some("10.78.1.10".parse().unwrap()));
+        f.connections.push(other.clone());
+        let like: Vec<_> = f
+            .responses
+            .iter()
+            .filter(|r| r.connection == first.connection)
+            .cloned()
+            .collect();
+        for r in like.iter().step_by(6) {
+            f.responses.extend((0..times).map(|n| ResponseRow {
+                connection: other.connection,
+                send_ns: r.send_ns + n,
+                ..r.clone()
+            }));
+        }
+        f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+        f
+    };
+    let d = of(&also(1), &also(6));
+    let lines: Vec<&String> = d.verdict.lines.iter().map(|l| &l.1).collect();
+    let says = |what: &str| d.verdict.sentence.contains(what) || lines.iter().any(|l| l.contains(what));
+    assert!(!says("divides"), "{} {lines:?}", d.verdict.sentence);
+    assert!(
+        says("its program asks 10.78.1.10:6379 1.0 -> 6.0 times"),
+        "{} {lines:?}",
+        d.verdict.sentence
+    );
     let same = of(&both(true), &both(true));
     assert!(!same.verdict.sentence.contains("divides"), "{}", same.verdict.sentence);
 }

@@ -83,7 +83,7 @@ pub struct ResponseRow {
     pub complete_ns: Option<i64>,
     /// Reads of it.
     pub reads: u32,
-    /// Sends since the read before.
+    /// Sends since the read before, or since events were lost.
     pub sends: u32,
     /// From the begin of the first of them to that of the last.
     pub sending_ns: i64,

@@ -167,7 +167,9 @@ fn turns(of: Of<'_>, inputs: &Inputs<'_>) -> Application {
                 out.turnarounds.push(inputs.turnaround(asked, s));
                 sent = None;
             }
-            sent = Some(Run::grown(sent, s));
+            // Where events were lost since the send before, an answer may have come: a request of its own.
+            let one = sent.filter(|run| !inputs.lost.within(run.last.at_ns, s.at_ns));
+            sent = Some(Run::grown(one, s));
         }
     }
 }

@@ -92,7 +92,7 @@ pub struct Sockets {
 impl Unnamed {
     fn is_of(&self, row: &mut ConnectionRow) {
         row.first_ns = self.used_ns.map_or(row.first_ns, |ns| ns.min(row.first_ns));
-        if self.pid > 0 {
+        if row.pid == 0 {
             row.pid = self.pid;
         }
         let sum = |of: &mut Option<u64>, n: u64| {
@@ -132,12 +132,8 @@ impl Sockets {
         }
         if let Some(a) = sk {
             let of = self.by_sk.entry(a).or_default();
-            let first = of.is_empty();
             if of.last().is_none_or(|(_, last)| *last != i) {
                 of.push((ts, i));
-            }
-            if let Some((early, s)) = first.then(|| self.unnamed.get(&a).zip(self.all.get_mut(i))).flatten() {
-                early.is_of(&mut s.row);
             }
         }
         i
@@ -188,9 +184,14 @@ impl Sockets {
             last.and_then(|n| lost.get(n)).map_or(i64::MIN, |g| g.1)
         };
         for (sk, of) in &mut self.by_sk {
-            let ended = self.unnamed.get(sk).and_then(|u| u.ended_ns);
-            if let Some(first) = of.first_mut() {
-                first.0 = since(first.0).max(ended.unwrap_or(i64::MIN)).min(first.0);
+            let early = self.unnamed.get(sk);
+            let ended = early.and_then(|u| u.ended_ns);
+            let Some(first) = of.first_mut() else { continue };
+            first.0 = since(first.0).max(ended.unwrap_or(i64::MIN)).min(first.0);
+            // What was used across a loss may have been another's.
+            let own = early.filter(|u| u.used_ns.is_some_and(|ns| ns >= first.0));
+            if let Some((early, s)) = own.zip(self.all.get_mut(first.1)) {
+                early.is_of(&mut s.row);
             }
         }
         self.unnamed = FxHashMap::default();

@@ -129,6 +129,23 @@ fn a_time_out_of_the_client_leads() {
     );
 }
 
+/// Farewells are far smaller than requests; what was answered, if later, is none.
+#[test]
+fn a_small_request_that_was_answered_later_counts() {
+    let small = |later: std::ops::Range<u32>| {
+        let mut f = facts(TIMEOUT);
+        for t in f.tx.iter_mut().filter(|t| t.connection.is_some_and(|c| c.0 >= 20)) {
+            t.bytes = Some(10);
+        }
+        f.resets = later
+            .map(|n| reset(n, i64::from(n) * 100 * MS + 2_000 * MS, false, "TCP_TIMEWAIT_SOCKET"))
+            .collect();
+        found(&f).iter().map(|g| (g.requests, g.later)).collect::<Vec<_>>()
+    };
+    assert_eq!(small(0..0), []);
+    assert_eq!(small(30..60), [(30, 30)]);
+}
+
 /// RSTs that this host sent for what came too late are told with these requests; those of others lead.
 #[test]
 fn resets_of_late_answers_are_no_news() {

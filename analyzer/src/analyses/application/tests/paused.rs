@@ -5,6 +5,7 @@ use crate::analyses::application::{Paused, answer};
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
+use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::tcp::tables::StateRow;
 
 /// Twelve uploads of curl, each on a connection of its own, a second between two parts but for the last two.
@@ -69,13 +70,30 @@ fn what_is_no_pause_within_a_request_is_not_told() {
         (r.sends, r.sending_ns) = (20, 3_800 * MS);
     }
     assert_eq!(found(&pieces), [], "piece by piece");
-    // A client that thinks between its requests and says a word behind each: one connection, pauses of any length.
-    let thinks = |alike: bool| {
-        let mut f = facts(|n| 500 * MS + if alike { 0 } else { i64::from(n) * 80 * MS });
+    // A client that thinks between its requests and says a word behind each: one connection, its first request sent at once.
+    let on_one = |pause: fn(u32) -> i64| {
+        let mut f = facts(pause);
         for r in &mut f.responses {
             r.connection = ConnectionId(0);
         }
-        found(&f).len()
+        f
     };
-    assert_eq!((thinks(false), thinks(true)), (0, 1));
+    let thinks = |pause: fn(u32) -> i64| found(&on_one(pause)).len();
+    assert_eq!(thinks(|n| if n == 0 { 0 } else { 500 * MS }), 0);
+    assert_eq!(thinks(|n| i64::from(n) * 80 * MS), 0);
+    // The first one, too: all of them are sent so.
+    assert_eq!(thinks(|_| 500 * MS), 1);
+    // When that connection was opened is not known: whether its first request was is not, either.
+    let mut older = on_one(|_| 500 * MS);
+    older.tcp_states.clear();
+    assert_eq!(found(&older), []);
+    // Three of a hundred.
+    let mut few = facts(|n| if n < 3 { 1_001 * MS } else { 0 });
+    let like = few.responses[11].clone();
+    few.responses.extend((1..90).map(|n| ResponseRow {
+        send_ns: like.send_ns + n * 10 * MS,
+        ready_ns: Some(like.send_ns + n * 10 * MS + MS),
+        ..like.clone()
+    }));
+    assert_eq!(found(&few), []);
 }

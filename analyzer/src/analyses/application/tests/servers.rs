@@ -4,6 +4,7 @@ use super::{MS, response};
 use crate::analyses::application::{Stood, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::ingest::GapRow;
+use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::tcp::tables::StateRow;
 
 /// Clients on connections of their own ask one server: (client, asks, has its answer), ms.
@@ -40,6 +41,16 @@ fn stood_but(of: &[(u32, i64, i64)], change: impl Fn(&mut Facts)) -> Vec<Stood> 
     change(&mut f);
     f.responses.sort_by_key(|r| (r.connection, r.send_ns));
     answer(&f).findings().unwrap().servers[0].stood.clone()
+}
+
+/// A unit that arrived on connection 7.
+fn arrived(at: i64) -> RxRow {
+    RxRow {
+        connection: Some(ConnectionId(7)),
+        bytes: Some(100),
+        start_ns: at * MS,
+        ..RxRow::default()
+    }
 }
 
 #[test]
@@ -81,6 +92,24 @@ fn a_server_that_answers_nobody_while_three_wait_stands_still() {
     );
     assert_eq!(also(1, 3, 20), [expect]);
     assert_eq!(also(1, 900, 20), []);
+    // Of one whose units are known (a stream that is always open) only what arrived counts.
+    let stream = |at: &[i64]| {
+        stood_but(&all, |f| {
+            let mut r = response(0, 0, 1);
+            (r.connection, r.overlap, r.reads) = (ConnectionId(7), true, 20);
+            (r.send_ns, r.ready_ns, r.read_ns, r.complete_ns) = (0, Some(MS), 900 * MS, Some(900 * MS));
+            f.responses.push(r);
+            f.rx = at.iter().map(|at| arrived(*at)).collect();
+        })
+    };
+    assert_eq!(stream(&[100, 500, 810, 900]), [expect]);
+    assert_eq!(stream(&[100, 500, 620, 710, 810]), []);
+    // One byte soon after the begin: the rest is longer.
+    let later = Stood {
+        from_ns: 530 * MS,
+        ..expect
+    };
+    assert_eq!(stream(&[100, 530]), [later]);
     // Three more that are open all the time, as long polls, and one quick answer each 300 ms.
     let mut polls: Vec<(u32, i64, i64)> = (4..7).map(|c| (c, 1, 3_100 + 300 * i64::from(c))).collect();
     polls.extend((0..15).map(|n| (0, n * 300, n * 300 + 1)));

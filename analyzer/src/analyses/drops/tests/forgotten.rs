@@ -5,7 +5,9 @@ use crate::Confidence;
 use crate::analyses::drops::{Forgotten, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::reconstruct::tcp::states::ESTABLISHED;
+use crate::reconstruct::tcp::tables::StateRow;
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow, TxStart};
 use crate::reconstruct::whose::{Carries, Owner};
 
 const MS: i64 = 1_000_000;
@@ -72,6 +74,56 @@ fn what_is_dropped_after_a_long_silence_alone_was_forgotten() {
     let said = &said.iter().find(|l| l.subject == "drops").unwrap().sentence;
     let says = "the first after a silence of 2.400 s or longer on each of 4 connections (after 300.00 ms at most it passed): a firewall that has forgotten them (conntrack time-out, inferred)";
     assert!(said.contains(says), "{said}");
+}
+
+/// The dropped connections without what they sent first.
+fn silent_before(mut f: Facts) -> Facts {
+    let dropped = |c: Option<ConnectionId>| c.is_some_and(|c| c.0 >= 4);
+    f.tx.retain(|t| !dropped(t.connection) || t.start_ns != 100 * MS);
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    f
+}
+
+#[test]
+fn of_one_that_sent_nothing_before_its_silence_begins_where_it_is_known_to() {
+    // Older than the recording: from its start on.
+    let f = silent_before(facts(|_| 2_000));
+    assert_eq!(found(&f).map(|f| f.silent_least_ns), Some(2_100 * MS));
+    // Opened just before what was dropped: all that they send is dropped, and none was silent.
+    let mut f = silent_before(facts(|_| 2_000));
+    f.tcp_states.extend((4..8).map(|c| StateRow {
+        time_ns: 2_099 * MS,
+        connection: ConnectionId(c),
+        kind: "sock",
+        state: ESTABLISHED,
+        name: "",
+        cpu: 0,
+    }));
+    assert_eq!(found(&f), None);
+    // Opened early, silent since then.
+    f.tcp_states.iter_mut().for_each(|s| s.time_ns = 50 * MS);
+    assert_eq!(found(&f).map(|f| f.silent_least_ns), Some(2_050 * MS));
+    // When they were opened is not known.
+    let mut f = silent_before(facts(|_| 2_000));
+    f.capture.events.clear();
+    assert_eq!(found(&f), None);
+    // What is dropped first was sent again: sent first before the recording began, perhaps.
+    let mut f = silent_before(facts(|_| 2_000));
+    let again = f.tx.iter_mut().filter(|t| t.connection.is_some_and(|c| c.0 >= 4));
+    again.for_each(|t| t.start = TxStart::Queue);
+    assert_eq!(found(&f), None);
+    // Of one of them alone: the other three tell.
+    let mut f = silent_before(facts(|_| 2_000));
+    let again = f.tx.iter_mut().find(|t| t.connection == Some(ConnectionId(4)));
+    again.unwrap().start = TxStart::Queue;
+    assert_eq!(
+        found(&f).map(|f| (f.connections, f.silent_least_ns)),
+        Some((3, 2_100 * MS))
+    );
+    // Another one was silent as long, and passed.
+    let mut f = silent_before(facts(|_| 2_000));
+    f.tx.retain(|t| t.connection != Some(ConnectionId(0)) || t.start_ns >= 3_000 * MS);
+    assert_eq!(found(&f), None);
 }
 
 #[test]

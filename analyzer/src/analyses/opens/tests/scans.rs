@@ -53,6 +53,16 @@ fn many_ports_a_few_times_each_are_one_line() {
     assert!(!line.sentence.contains("more"), "{}", line.sentence);
 }
 
+/// Servers that are down, each at its one port.
+#[test]
+fn many_servers_at_one_port_are_none() {
+    let mut f = facts(30, 2);
+    for (n, o) in f.opens.iter_mut().enumerate() {
+        o.to = Some((Ipv4Addr::new(10, 0, 1, (n / 4) as u8).into(), 9100));
+    }
+    assert_eq!(told(&f).0.scans, []);
+}
+
 #[test]
 fn few_ports_or_many_tries_are_none() {
     for (ports, times) in [(9, 2), (30, 4)] {

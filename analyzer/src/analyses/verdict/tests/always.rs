@@ -39,9 +39,20 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     // Sixty of them in the server, the others elsewhere.
     let mut some = two(d("uninterruptible"), None);
     if let Some(w) = &mut some.servers[0].whole {
-        w.n = 60;
+        (w.n, w.sum_ns) = (60, 60 * 90 * MS);
     }
     assert!(headline(&some).contains("(n 100), of 60 of them 99.9 % of it in the server"));
+    // By their time, not by how many they are: the five longest have most of it.
+    let mut few = two(d("uninterruptible"), None);
+    if let Some(w) = &mut few.servers[0].whole {
+        (w.n, w.sum_ns) = (5, 8_900 * MS);
+    }
+    few.servers[1].over_ns = 8_000 * MS;
+    assert!(
+        headline(&few).starts_with("answers of 10.0.0.3:6379"),
+        "{}",
+        headline(&few)
+    );
     // By its own wish, at work, or waiting for something that is not known: that may be meant.
     for meant in [
         d("clock_nanosleep"),
@@ -133,6 +144,33 @@ fn a_server_that_lets_its_clients_wait_is_no_news() {
     let third = |ns| Some(server("10.0.0.7:8082", vec![ns; 200], vec![], 0));
     assert_eq!(tone(asleep("clock_nanosleep"), quick(), third(2 * MS)), Tone::Notice);
     assert_eq!(tone(asleep("clock_nanosleep"), quick(), third(200_000)), Tone::Ok);
+    // Of a third one a few answers only: not what they are by themselves, but their part of all, and what took very long.
+    let few = |n: usize, ns: i64| {
+        let mut s = server("10.0.0.7:8082", vec![ns; n], vec![], 0);
+        s.response.n = n as u64;
+        s
+    };
+    let beside = |n: usize, ns: i64| {
+        let mut values = quick();
+        values.extend([1_100 * MS; 8]);
+        values.extend(vec![ns; n]);
+        let mut polls = server("10.0.0.9:8081", vec![1_100 * MS; 8], vec![], 0);
+        polls.whole = Some(Slow {
+            parts: vec![asleep("clock_nanosleep")],
+            ..slow("server", 8, 1_100 * MS)
+        });
+        application(&Application {
+            answered: Some(answered(values.clone(), "asleep_in", Some("clock_nanosleep"))),
+            awaited: Some(awaited(values, 60_000, 1_100 * MS, None)),
+            servers: vec![polls, server("10.0.0.8:8080", quick(), vec![], 0), few(n, ns)],
+            ..Application::default()
+        })
+        .0
+    };
+    assert_eq!(beside(2, 30 * MS), Tone::Ok);
+    assert_eq!(beside(19, 30 * MS), Tone::Notice);
+    assert_eq!(beside(19, 400_000), Tone::Ok);
+    assert_eq!(beside(1, 150 * MS), Tone::Notice);
 }
 
 #[test]

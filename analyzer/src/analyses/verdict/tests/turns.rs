@@ -29,6 +29,7 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         min_ns: ns,
         max_ns: ns,
         over_ns: n as i64 * ns,
+        sum_ns: n as i64 * ns,
         share: 0.999,
         parts: vec![part("asleep_in", Some("recvfrom"), n as i64 * ns, 0.99)],
         task: ("python3/7".into(), 1.0),

@@ -243,4 +243,17 @@ fn an_address_reaches_back_to_the_last_loss() {
     // One that lasts over its first event leaves nothing; one behind it takes nothing.
     assert!(!at(&[(100, 1200), (300, 400)], 999) && at(&[(100, 1200)], 1000));
     assert!(at(&[(1100, 1200)], 0));
+    // And what used it before: bytes and thread.
+    let used = |gaps: &[(i64, i64)]| {
+        let mut s = Sockets::default();
+        s.used_early(7, 500, 42, (30, 4));
+        let i = s.resolve(1000, Some(7), None, tuple);
+        let gaps: Vec<_> = gaps.iter().map(|(a, b)| crate::testing::gap(*a, *b)).collect();
+        s.reach_back(&gaps);
+        let row = &s.all[i].row;
+        (row.bytes_written, row.bytes_read, row.pid, row.first_ns)
+    };
+    assert_eq!(used(&[]), (Some(30), Some(4), 42, 500));
+    assert_eq!(used(&[(100, 200)]), (Some(30), Some(4), 42, 500));
+    assert_eq!(used(&[(600, 700)]), (None, None, 0, 1000));
 }
