@@ -78,6 +78,8 @@ pub struct Answers {
     pub drops: Outcome<drops::Drops>,
     /// Did frames go to a wrong link-layer address?
     pub neighbours: Vec<neighbours::Spell>,
+    /// Do two hosts have one address?
+    pub flapping: Vec<neighbours::Flapping>,
     /// What did the kernel's own counters say?
     pub counters: Outcome<counters::Counters>,
     /// How did TCP connections do?
@@ -119,7 +121,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         rayon::join(host, || rayon::join(lives, turns))
     };
     let drops = drops::answer(facts);
-    let neighbours = neighbours::answer(facts);
+    let (neighbours, flapping) = (neighbours::answer(facts), neighbours::flapping(facts));
     let opens = opens::answer(facts);
     let datagrams = datagrams::answer(facts);
     let counters = counters::answer(facts);
@@ -133,7 +135,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &receive,
         (&transmit, &breakdown, &paths),
         &napi,
-        (&drops, &neighbours, &counters),
+        (&drops, (&neighbours, &flapping), &counters),
         &tcp,
     );
     Answers {
@@ -149,6 +151,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         napi,
         drops,
         neighbours,
+        flapping,
         counters,
         tcp,
         exemplars,

@@ -17,6 +17,7 @@ mod forgotten;
 mod fragments;
 mod full;
 mod same_mac;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -24,7 +25,8 @@ mod whose;
 pub use answered::{Answered, Passes};
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
-pub use whose::{Lost, owner};
+pub use sizes::Sizes;
+pub use whose::{FROM, Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
@@ -69,6 +71,11 @@ pub struct Group {
     pub full: Option<Full>,
     /// Of packets that a rule dropped: their connections had been silent for longer than any on which something passed.
     pub forgotten: Option<Forgotten>,
+    /// Of packets that came to sockets: that only large ones are among them.
+    pub sizes: Option<Sizes>,
+    /// Other functions, where groups are told as one.
+    #[serde(skip)]
+    pub also_at: Vec<String>,
     /// How often they came by, where their TTL had run out; only of these groups.
     pub passes: Option<Passes>,
     /// When each was dropped, ns since the start of the recording; only of these groups.
@@ -233,6 +240,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
+        group.sizes = sizes::sizes(facts, group);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
@@ -282,6 +290,8 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             same_mac: None,
             full: None,
             forgotten: None,
+            sizes: None,
+            also_at: vec![],
             passes: None,
             times: vec![],
         });

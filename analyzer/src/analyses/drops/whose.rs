@@ -13,6 +13,8 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Owner, Whose};
 
+/// How words for a place begin from which packets came.
+pub const FROM: &str = "from ";
 /// Share of a group's packets of a kind that must have one end in common for that end to be named.
 const COMMON: f64 = 0.8;
 /// Ends that are compared: a bit each.
@@ -56,6 +58,8 @@ enum End {
     Connection(u32),
     To(IpAddr, u16),
     From(IpAddr, u16),
+    /// The other end of the socket that they came to.
+    Peer(IpAddr, u16),
     Host(IpAddr),
     Thread(String, i32),
 }
@@ -75,7 +79,8 @@ fn ends(facts: &Facts, owner: &Owner) -> Vec<End> {
     let from = row.saddr.map(|a| End::From(a.to_canonical(), row.sport));
     if owner.carries == Carries::Received {
         // The socket's own end is where they came to.
-        return [Some(End::Connection(c.0)), from].into_iter().flatten().collect();
+        let peer = row.daddr.map(|a| End::Peer(a.to_canonical(), row.dport));
+        return [Some(End::Connection(c.0)), from, peer].into_iter().flatten().collect();
     }
     let host = row.saddr.map(|a| End::Host(a.to_canonical()));
     [Some(End::Connection(c.0)), to, from, host]
@@ -88,7 +93,7 @@ fn words(facts: &Facts, end: &End) -> String {
     match end {
         End::Connection(c) => facts.connections.get(*c as usize).map(label).unwrap_or_default(),
         End::To(a, port) => format!("to {}", SocketAddr::new(*a, *port)),
-        End::From(a, port) => format!("from {}", SocketAddr::new(*a, *port)),
+        End::From(a, port) | End::Peer(a, port) => format!("{FROM}{}", SocketAddr::new(*a, *port)),
         End::Host(a) => format!("from {a}"),
         End::Thread(task, pid) => match task.as_str() {
             "" => format!("of thread {pid}"),
@@ -174,7 +179,8 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
             let mut lost = Lost {
                 carries: carries.word(),
                 whose: match carries {
-                    Carries::Received => whose.trim_start_matches("from ").to_owned(),
+                    // Its own end.
+                    Carries::Received if !matches!(end, End::Peer(..)) => whose.trim_start_matches(FROM).to_owned(),
                     _ => whose,
                 },
                 count: *count as u64,

@@ -21,8 +21,11 @@ use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow, state_word};
 
+mod flapping;
 #[cfg(test)]
 mod tests;
+
+pub use flapping::{Flapping, flapping};
 
 /// A time for which an entry had another address than before.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

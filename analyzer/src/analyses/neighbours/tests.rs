@@ -1,6 +1,6 @@
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::{Spell, answer};
+use super::{Flapping, Spell, answer, flapping};
 use crate::Confidence;
 use crate::analyses::verdict::Tone;
 use crate::facts::Facts;
@@ -134,4 +134,53 @@ fn a_change_alone_is_no_news() {
     let line = |f: &Facts| crate::analyses::answer(f).verdict.remove(4);
     assert!(!line(&f).sentence.contains("10.9.2.1"), "{:?}", line(&f));
     assert_ne!(line(&f).tone, Tone::Bad);
+}
+
+/// Entries that go there and back between two addresses, by what neighbours sent.
+#[test]
+fn an_address_that_two_hosts_have_goes_there_and_back() {
+    let between = |changes: &[(u8, u8)]| {
+        let mut f = Facts::empty();
+        f.capture.start_ns = Some(1000);
+        f.neighbours = (changes.iter().enumerate())
+            .map(|(n, (a, b))| {
+                row(
+                    1500 + n as i64 * 100,
+                    "update",
+                    held(*a, REACHABLE),
+                    held(*b, REACHABLE),
+                )
+            })
+            .collect();
+        f
+    };
+    let f = between(&[(GOOD, GOOD), (GOOD, WRONG), (WRONG, GOOD), (GOOD, WRONG), (GOOD, WRONG)]);
+    let expect = Flapping {
+        address: "10.9.2.1".into(),
+        lladdr: "02:00:00:00:00:10".into(),
+        other: "02:00:00:00:00:99".into(),
+        there: 3,
+        back: 1,
+        first_ns: 600,
+        last_ns: 900,
+    };
+    assert_eq!(flapping(&f), [expect]);
+    let said = crate::analyses::answer(&f).verdict;
+    let drops = said.iter().find(|l| l.subject == "drops").unwrap();
+    let says = "eighbour entries for 10.9.2.1 went there and back between 02:00:00:00:00:10 and 02:00:00:00:00:99, 4 changes from 0.000 s to 0.000 s: two hosts have that address (inferred)";
+    assert!(drops.sentence.contains(says), "{}", drops.sentence);
+    assert!(drops.headline.contains(says), "{}", drops.headline);
+    assert_eq!(drops.tone, Tone::Notice);
+    // A failover, and back; one that goes on to a third; set by a program; what failed in between.
+    assert_eq!(flapping(&between(&[(GOOD, WRONG), (WRONG, GOOD)])), []);
+    assert_eq!(flapping(&between(&[(GOOD, WRONG), (GOOD, WRONG), (GOOD, WRONG)])), []);
+    assert_eq!(flapping(&between(&[(GOOD, WRONG), (WRONG, 0x55), (0x55, 0x66)])), []);
+    let again = || between(&[(GOOD, GOOD), (GOOD, WRONG), (WRONG, GOOD), (GOOD, WRONG), (GOOD, WRONG)]);
+    let mut by_ip = again();
+    by_ip.neighbours.iter_mut().for_each(|r| r.netlink = 42);
+    assert_eq!(flapping(&by_ip), []);
+    let mut failed = again();
+    let others = failed.neighbours.iter_mut().skip(2);
+    others.for_each(|r| r.after = held(GOOD, FAILED));
+    assert_eq!(flapping(&failed), []);
 }

@@ -1,19 +1,18 @@
 //! The verdict's line on packets that this host dropped.
 
-use super::sentences::{counted, duration, rate};
+use super::sentences::counted;
 use super::spells::{TOGETHER, listed, merged, spells};
+use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone};
-use crate::analyses::drops::{Drops, Group, Lost, REFUSED};
+use crate::analyses::drops::{Drops, Group, REFUSED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::in_words;
 
-/// Reason of a packet that came and has no route.
-const NO_ROUTE_ON: &str = "IP_INNOROUTES";
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
-/// Kinds of packets of a group of which it is said whose they were.
-const WHOSE: usize = 2;
+/// A group that is less than this part of all drops: one in so many.
+const SMALL: u64 = 10;
 /// Groups of drops named one by one.
 const NAMED: usize = 3;
 
@@ -69,7 +68,12 @@ fn meaning(g: &Group) -> String {
 fn place(g: &Group) -> String {
     match g.location.as_str() {
         "" => g.reason.clone(),
-        at => format!("{} at {at}", g.reason),
+        at => {
+            let places: Vec<String> = std::iter::once(at.to_owned())
+                .chain(g.also_at.iter().cloned())
+                .collect();
+            format!("{} at {}", g.reason, listed(&places))
+        }
     }
 }
 
@@ -142,103 +146,6 @@ pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<
             lost().all(|g| g.reason == QUEUE_FULL && waited(g, t) > cost.max(SENDER_NOTICE_NS))
         });
     (if small && tone == Tone::Bad { Tone::Notice } else { tone }, s)
-}
-
-/// Which fragments of which datagrams.
-fn fragments(l: &Lost) -> String {
-    let Some(f) = &l.fragments else { return String::new() };
-    let which = match f.nth {
-        Some(1) => "the first fragments",
-        Some(2) => "the second fragments",
-        Some(3) => "the third fragments",
-        _ => "fragments",
-    };
-    let bytes = f.bytes.map_or_else(String::new, |n| format!(" of {n} bytes"));
-    let all = match f.fragmented == f.datagrams {
-        true => ", all that were fragmented".to_owned(),
-        false => format!(", {} were fragmented", f.fragmented),
-    };
-    format!(
-        ", {which} of {}{bytes}{all}",
-        counted(f.datagrams, "datagram", "datagrams")
-    )
-}
-
-/// For how long nothing of it went on: at least from the first drop to the last, at most from the packet before to the one after.
-fn stopped(g: &Group, l: &Lost) -> String {
-    let seconds = |ns: i64| ns as f64 / 1e9;
-    let each = l.stopped_ns.iter();
-    let each = each.map(|(least, most)| format!("{:.3} to {:.3} s", seconds(*least), seconds(*most)));
-    let each: Vec<String> = each.collect();
-    match each.as_slice() {
-        [] => String::new(),
-        [one] if g.reason == NO_ROUTE_ON => format!(", the route was gone once, for {one}"),
-        [one] => format!(", none of them went on for {one}"),
-        all if g.reason == NO_ROUTE_ON => {
-            format!(", the route was gone {} times, for {}", all.len(), listed(all))
-        }
-        all => format!(", {} times none of them went on, for {}", all.len(), listed(all)),
-    }
-}
-
-/// How many of a group, where not all.
-fn of_these(g: &Group, l: &Lost) -> String {
-    match l.count < g.count {
-        true => format!(" ({} of these)", l.count),
-        false => String::new(),
-    }
-}
-
-/// Whose the packets of a group were, how many of how many, in which pattern. No pause in it: the head of the page has all of it.
-fn whose(g: &Group) -> Option<String> {
-    let said = |l: &Lost| {
-        // A connection has no preposition of its own.
-        let of = l.whose.contains(" > ");
-        let tunnel = l.made_by.as_deref().unwrap_or("a tunnel");
-        let icmp = || format!("the ICMP messages \"too big\" that {tunnel} made of TCP segments ");
-        let what = match l.carries {
-            "too_big" if of => {
-                return format!("{}of {}{}, which are too large for it", icmp(), l.whose, of_these(g, l));
-            }
-            "too_big" => return format!("{}{}{}, which are too large for it", icmp(), l.whose, of_these(g, l)),
-            "data" if of => "TCP data of ",
-            "data" => "TCP data ",
-            "syn" if of => "SYNs of ",
-            "syn" => "SYNs ",
-            "datagram" => "UDP packets ",
-            "sent" => "packets ",
-            _ => "for the socket ",
-        };
-        let share = match l.came {
-            _ if l.fragments.is_some() => fragments(l),
-            Some(1) => ", the only one that came there".to_owned(),
-            Some(came) if came == l.count => format!(", all of the {came} that came there"),
-            Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
-            Some(came) => format!(", {} of the {came} that came there", l.count),
-            None if l.count < g.count => format!(", {} of these", l.count),
-            None => String::new(),
-        };
-        let every = l.every.filter(|_| l.fragments.is_none());
-        let every = every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
-        let stopped = stopped(g, l);
-        let rate = l
-            .passed_bit_s
-            .filter(|_| stopped.is_empty())
-            .map_or_else(String::new, |bits| {
-                format!(", while {} of them went on", rate(bits / 1e6))
-            });
-        format!("{what}{}{share}{every}{stopped}{rate}", l.whose)
-    };
-    let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
-    let forgotten = g.forgotten.map_or_else(String::new, |f| {
-        format!(
-            ", the first after a silence of {} or longer on each of {} connections (after {} at most it passed): a firewall that has forgotten them (conntrack time-out, inferred)",
-            duration(f.silent_least_ns),
-            f.connections,
-            duration(f.passed_most_ns)
-        )
-    });
-    (!of.is_empty()).then(|| format!("{}{forgotten}", of.join(", ")))
 }
 
 /// Which groups, of so many packets in all, most first: no one is called most that is not more than half.
@@ -344,7 +251,9 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
         None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
         Some(most) => {
             let together = when(d);
-            let each = |g: &Group| match together.is_empty() {
+            // When a few of many were is no pattern of the loss.
+            let small = |g: &Group| g.count.saturating_mul(SMALL) < d.lost;
+            let each = |g: &Group| match together.is_empty() && !small(g) {
                 true => spells(&g.times, d.duration_ns),
                 false => String::new(),
             };

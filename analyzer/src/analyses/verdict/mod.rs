@@ -7,7 +7,7 @@ use crate::analyses::counters::Counters;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
-use crate::analyses::neighbours::Spell;
+use crate::analyses::neighbours::{Flapping, Spell};
 use crate::analyses::opens::Opens;
 use crate::analyses::paths::Paths;
 use crate::analyses::quality::{Level, Quality};
@@ -42,6 +42,7 @@ mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod whose;
 
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
@@ -122,7 +123,7 @@ pub fn answer(
     receive: &Outcome<Receive>,
     (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
     napi: &Outcome<Napi>,
-    (drops, spells, counters): (&Outcome<Drops>, &[Spell], &Outcome<Counters>),
+    (drops, (spells, flapping), counters): (&Outcome<Drops>, (&[Spell], &[Flapping]), &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
     let tone = match quality.level {
@@ -186,7 +187,8 @@ pub fn answer(
         let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
         let of = sentences::with_the_card(minding(of, &quality.capture), counted);
         let of = counted::with_the_counted(of, counted);
-        neighbours::with_the_neighbours(of, spells, quality.capture.start_ns)
+        let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
+        neighbours::with_the_flapping(of, flapping)
     };
     let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
     let drops_line = line("drops", get(drops).map(dropped));
@@ -198,9 +200,11 @@ pub fn answer(
     let turned_away = counted::headline(counted).filter(|_| !half_open);
     let by_counters = [sentences::the_card(counted), turned_away];
     let why = neighbours::headline(spells);
+    let twice = neighbours::flapping_words(flapping);
     // The cause first.
-    let dropped: Vec<String> = why
+    let dropped: Vec<String> = twice
         .into_iter()
+        .chain(why)
         .chain(by_events)
         .chain(by_counters.into_iter().flatten())
         .collect();

@@ -1,8 +1,8 @@
 //! A neighbour that had another link-layer address for a while, where something went wrong meanwhile.
 
 use super::Tone;
-use super::sentences::{counted, duration};
-use crate::analyses::neighbours::Spell;
+use super::sentences::{capital, counted, duration};
+use crate::analyses::neighbours::{Flapping, Spell};
 
 fn what(s: &Spell) -> String {
     let strayed = (s.strayed > 0).then(|| {
@@ -50,6 +50,34 @@ pub(super) fn with_the_neighbours(
     );
     let tone = if tone == Tone::Bad { tone } else { Tone::Notice };
     (tone, format!("{sentence} {said}"))
+}
+
+/// `entries for 10.0.0.2 went between 02:.. and 0a:.. 17 times, from 2.905 s to 9.010 s: two hosts have that address (inferred)`
+pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
+    let f = all.first()?;
+    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
+    let more = match all.len() {
+        1 => String::new(),
+        n => format!(", and {} more", counted(n as u64 - 1, "address", "addresses")),
+    };
+    Some(format!(
+        "neighbour entries for {} went there and back between {} and {}, {} changes from {} to {}: two hosts have that address (inferred){more}",
+        f.address,
+        f.lladdr,
+        f.other,
+        f.changes(),
+        seconds(f.first_ns),
+        seconds(f.last_ns)
+    ))
+}
+
+/// Adds it to the line on drops.
+pub(super) fn with_the_flapping((tone, sentence): (Tone, String), all: &[Flapping]) -> (Tone, String) {
+    let Some(words) = flapping_words(all) else {
+        return (tone, sentence);
+    };
+    let tone = if tone == Tone::Bad { tone } else { Tone::Notice };
+    (tone, format!("{sentence} {}.", capital(&words)))
 }
 
 /// The same for the head of the page.

@@ -1,6 +1,7 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
 use crate::analyses::drops::Group;
+use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
 pub(super) const TOGETHER: i64 = 4;
@@ -16,18 +17,30 @@ const DEVICES: usize = 3;
 /// From so many packets on it is said when they began, where that is late.
 const MANY: usize = 10;
 
-/// Groups that differ in nothing but their device, known or not, are one; most first.
+/// Groups that differ in nothing but their device, known or not, or the function of which the words are the same, are one; most first.
 pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> {
     let mut all: Vec<Group> = vec![];
     for g in groups {
         let alike = |a: &&mut Group| {
-            let same = (&a.reason, &a.location, a.why, &a.qdisc) == (&g.reason, &g.location, g.why, &g.qdisc);
-            same && a.passes.is_none() && !a.location.is_empty()
+            let same = (&a.reason, a.why, &a.qdisc) == (&g.reason, g.why, &g.qdisc);
+            let words = |g: &Group| in_words(&g.reason, &g.location, g.why);
+            let place = a.location == g.location || !words(a).is_empty() && words(a) == words(g);
+            same && place
+                && a.passes.is_none()
+                && g.passes.is_none()
+                && !a.location.is_empty()
+                && !g.location.is_empty()
         };
         match all.iter_mut().find(alike) {
             None => all.push(g.clone()),
             Some(a) => {
-                a.dev = format!("{}, {}", a.dev, g.dev);
+                let mut devs = a.dev.split(", ");
+                if g.location == a.location || !devs.any(|d| d == g.dev) {
+                    a.dev = format!("{}, {}", a.dev, g.dev);
+                }
+                if g.location != a.location && !a.also_at.contains(&g.location) {
+                    a.also_at.push(g.location.clone());
+                }
                 a.count = a.count.saturating_add(g.count);
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);

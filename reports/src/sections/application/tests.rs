@@ -105,6 +105,7 @@ fn servers_and_threads_have_tables() {
         min_ns: 90_000_000,
         max_ns: 91_000_000,
         over_ns: 54 * 90_000_000,
+        sum_ns: 0,
         share: 0.999,
         parts: connection(Role::Server, true).parts,
         task: Default::default(),

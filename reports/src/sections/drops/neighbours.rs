@@ -1,6 +1,7 @@
-//! Neighbours that had another link-layer address for a while, and what went wrong then. In: `Answers::neighbours`.
+//! Neighbours that had another link-layer address for a while, and what went wrong then; addresses that two hosts have. In: `Answers::neighbours`,
+//! `Answers::flapping`.
 
-use netmortem_analyzer::analyses::neighbours::Spell;
+use netmortem_analyzer::analyses::neighbours::{Flapping, Spell};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Severity, Table};
@@ -14,11 +15,16 @@ const ROWS: usize = 20;
 const HOW: &str = "Astray: frames queued on the device in that time that came to a device they were not addressed to; sent again: TCP \
                    segments queued on it then that were; that either went by this neighbour is inferred.";
 
+/// What these are.
+const TWICE: &str = "Changes of entries of all namespaces, each by what a neighbour sent. That two hosts have the address is inferred: a pair of \
+                     routers that takes it over again and again looks the same.";
+
 /// The table and how to see every event; nothing where no address changed.
 pub fn changed(input: &Input<'_>) -> Vec<Block> {
     let spells = &input.answers.neighbours;
+    let twice = flapping(input);
     if spells.is_empty() {
-        return vec![];
+        return twice;
     }
     let row = |s: &Spell| {
         let judged = match (s.strayed, s.resent) {
@@ -64,9 +70,55 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
             "show neighbours INPUT",
         ),
     };
-    vec![
+    let spells = [
         Block::Table(table),
         Block::Paragraph(HOW.into()),
+        Block::Code(vec!["netmortem show neighbours INPUT".into()]),
+    ];
+    twice.into_iter().chain(spells).collect()
+}
+
+/// Addresses that two hosts have.
+fn flapping(input: &Input<'_>) -> Vec<Block> {
+    let all = &input.answers.flapping;
+    if all.is_empty() {
+        return vec![];
+    }
+    let row = |f: &Flapping| {
+        vec![
+            Cell::Badge(Severity::Notice, "look".into()),
+            name_cell(&f.address),
+            name_cell(&f.lladdr),
+            name_cell(&f.other),
+            Cell::Count(f.there),
+            Cell::Count(f.back),
+            Cell::At(f.first_ns),
+            Cell::At(f.last_ns),
+        ]
+    };
+    let table = Table {
+        caption: "Addresses whose entries went between two link-layer addresses".into(),
+        columns: vec![
+            Column::text(""),
+            Column::text("neighbour"),
+            Column::text("one"),
+            Column::text("the other"),
+            Column::number("there"),
+            Column::number("back"),
+            Column::in_unit("first", "s"),
+            Column::in_unit("last", "s"),
+        ],
+        rows: all.iter().take(ROWS).map(row).collect(),
+        note: truncation(
+            all.len().min(ROWS),
+            all.len(),
+            "those with most changes first",
+            "show neighbours INPUT",
+        ),
+    };
+    vec![
+        Block::Table(table),
+        Block::Paragraph(TWICE.into()),
         Block::Code(vec!["netmortem show neighbours INPUT".into()]),
     ]
 }

@@ -137,3 +137,29 @@ fn a_neighbour_whose_address_changed_has_its_row() {
         (&Cell::Unknown, &Cell::Count(3), &Cell::Count(1))
     );
 }
+
+/// An address that two hosts have is a row.
+#[test]
+fn an_address_at_two_link_layer_addresses_has_its_row() {
+    use netmortem_analyzer::analyses::neighbours::Flapping;
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });
+    let before = tables(&build(&answers)).len();
+    answers.flapping.push(Flapping {
+        address: "10.9.2.1".into(),
+        lladdr: "02:00:00:00:00:10".into(),
+        other: "02:00:00:00:00:99".into(),
+        there: 9,
+        back: 8,
+        first_ns: 1_000_000_000,
+        last_ns: 4_000_000_000,
+    });
+    let section = build(&answers);
+    let all = tables(&section);
+    assert_eq!(all.len(), before + 1);
+    let row = &all[before].rows[0];
+    assert_eq!(row[3], Cell::Code("02:00:00:00:00:99".into()));
+    assert_eq!((&row[4], &row[5]), (&Cell::Count(9), &Cell::Count(8)));
+    assert_eq!((&row[6], &row[7]), (&Cell::At(1_000_000_000), &Cell::At(4_000_000_000)));
+}

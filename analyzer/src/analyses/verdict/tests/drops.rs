@@ -22,6 +22,8 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         same_mac: None,
         full: None,
         forgotten: None,
+        sizes: None,
+        also_at: vec![],
         passes: None,
         times: vec![],
     }
@@ -45,6 +47,37 @@ fn drops(groups: Vec<Group>) -> Drops {
 }
 pub(super) fn said(groups: Vec<Group>) -> (Tone, String) {
     super::super::drops::drops(&drops(groups))
+}
+
+/// Functions of which the same is said are one group; a few of many have no pattern of their own.
+#[test]
+fn one_reason_at_two_functions_is_said_once() {
+    let at = |location: &str, count: u64| Group {
+        location: location.into(),
+        dev: "eth0".into(),
+        why: "a wrong checksum: damaged on the way",
+        times: vec![410_000_000; count as usize],
+        ..group(Some(false), "TCP_CSUM", count)
+    };
+    let d = Drops {
+        lost_within_ns: Some((0, 3_900_000_000)),
+        ..drops(vec![at("tcp_v4_do_rcv", 237), at("tcp_v4_rcv", 3)])
+    };
+    let says = "240 packets were dropped in this host for TCP_CSUM at tcp_v4_do_rcv and tcp_v4_rcv (a wrong checksum: damaged on the way) on eth0";
+    let (_, s) = super::super::drops::drops(&d);
+    assert!(s.starts_with(says), "{s}");
+    // Of functions that mean something else, or nothing known, not.
+    let other = Group {
+        reason: "QDISC_DROP".into(),
+        why: "",
+        ..at("elsewhere", 3)
+    };
+    let d = Drops {
+        lost_within_ns: Some((0, 3_900_000_000)),
+        ..drops(vec![at("tcp_v4_do_rcv", 237), other])
+    };
+    let (_, s) = super::super::drops::drops(&d);
+    assert!(s.contains(", 3 for QDISC_DROP at elsewhere on eth0 (from"), "{s}");
 }
 
 /// What, where, of which queue, when, and the id of the first.

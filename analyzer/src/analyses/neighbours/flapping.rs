@@ -1,0 +1,72 @@
+//! Addresses whose entries go there and back between two link-layer addresses: two hosts have them.
+//!
+//! In: rows of `neighbours`. An update says what the entry held before and after it, so it needs no namespace. Must not take for it: an address that
+//! moved, once (a failover), or there and back (two); what a program set over netlink.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::facts::Facts;
+use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow};
+
+/// Fewest changes in all; of either kind one at least.
+const CHANGES: u64 = 3;
+
+/// An address at two link-layer addresses in turn.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Flapping {
+    /// Whose.
+    pub address: String,
+    /// One of them: the one before the first change.
+    pub lladdr: String,
+    /// The other one.
+    pub other: String,
+    /// Changes from the one to the other, of all entries.
+    pub there: u64,
+    /// And back.
+    pub back: u64,
+    /// The first change, ns since the start of the recording.
+    pub first_ns: i64,
+    /// The last.
+    pub last_ns: i64,
+}
+
+impl Flapping {
+    /// All of them.
+    pub fn changes(&self) -> u64 {
+        self.there.saturating_add(self.back)
+    }
+}
+
+/// Asks; most changes first.
+pub fn flapping(facts: &Facts) -> Vec<Flapping> {
+    let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), Flapping> = BTreeMap::new();
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let own = |r: &&NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
+    for r in facts.neighbours.iter().filter(own) {
+        let held = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
+        let Some((from, to)) = held.filter(|(from, to)| from != to) else {
+            continue;
+        };
+        let at = r.time_ns.saturating_sub(start);
+        let of = by.entry((r.address, from.min(to), from.max(to)));
+        let of = of.or_insert_with(|| Flapping {
+            address: r.address.to_string(),
+            lladdr: from.to_string(),
+            other: to.to_string(),
+            there: 0,
+            back: 0,
+            first_ns: at,
+            last_ns: at,
+        });
+        match of.lladdr == from.to_string() {
+            true => of.there += 1,
+            false => of.back += 1,
+        }
+        of.last_ns = of.last_ns.max(at);
+    }
+    let in_turn = |f: &Flapping| f.there.min(f.back) > 0 && f.changes() >= CHANGES;
+    let mut all: Vec<Flapping> = by.into_values().filter(in_turn).collect();
+    all.sort_by_key(|f| std::cmp::Reverse(f.changes()));
+    all
+}

@@ -1,0 +1,122 @@
+//! Whose the packets of a group of drops were, in words: how many of how many, of which sizes, in which pattern.
+
+use super::sentences::{counted, duration, rate};
+use super::spells::listed;
+use crate::analyses::drops::{FROM, Group, Lost, Sizes};
+
+/// Reason of a packet that came and has no route.
+const NO_ROUTE_ON: &str = "IP_INNOROUTES";
+/// Kinds of packets of a group of which it is said whose they were.
+const WHOSE: usize = 2;
+
+/// Which fragments of which datagrams.
+fn fragments(l: &Lost) -> String {
+    let Some(f) = &l.fragments else { return String::new() };
+    let which = match f.nth {
+        Some(1) => "the first fragments",
+        Some(2) => "the second fragments",
+        Some(3) => "the third fragments",
+        _ => "fragments",
+    };
+    let bytes = f.bytes.map_or_else(String::new, |n| format!(" of {n} bytes"));
+    let all = match f.fragmented == f.datagrams {
+        true => ", all that were fragmented".to_owned(),
+        false => format!(", {} were fragmented", f.fragmented),
+    };
+    format!(
+        ", {which} of {}{bytes}{all}",
+        counted(f.datagrams, "datagram", "datagrams")
+    )
+}
+
+/// For how long nothing of it went on: at least from the first drop to the last, at most from the packet before to the one after.
+fn stopped(g: &Group, l: &Lost) -> String {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let each = l.stopped_ns.iter();
+    let each = each.map(|(least, most)| format!("{:.3} to {:.3} s", seconds(*least), seconds(*most)));
+    let each: Vec<String> = each.collect();
+    match each.as_slice() {
+        [] => String::new(),
+        [one] if g.reason == NO_ROUTE_ON => format!(", the route was gone once, for {one}"),
+        [one] => format!(", none of them went on for {one}"),
+        all if g.reason == NO_ROUTE_ON => {
+            format!(", the route was gone {} times, for {}", all.len(), listed(all))
+        }
+        all => format!(", {} times none of them went on, for {}", all.len(), listed(all)),
+    }
+}
+
+/// How many of a group, where not all.
+fn of_these(g: &Group, l: &Lost) -> String {
+    match l.count < g.count {
+        true => format!(" ({} of these)", l.count),
+        false => String::new(),
+    }
+}
+
+/// Whose the packets of a group were, how many of how many, in which pattern. No pause in it: the head of the page has all of it.
+pub(super) fn whose(g: &Group) -> Option<String> {
+    let said = |l: &Lost| {
+        // A connection has no preposition of its own.
+        let of = l.whose.contains(" > ");
+        let tunnel = l.made_by.as_deref().unwrap_or("a tunnel");
+        let icmp = || format!("the ICMP messages \"too big\" that {tunnel} made of TCP segments ");
+        let what = match l.carries {
+            "too_big" if of => {
+                return format!("{}of {}{}, which are too large for it", icmp(), l.whose, of_these(g, l));
+            }
+            "too_big" => return format!("{}{}{}, which are too large for it", icmp(), l.whose, of_these(g, l)),
+            "data" if of => "TCP data of ",
+            "data" => "TCP data ",
+            "syn" if of => "SYNs of ",
+            "syn" => "SYNs ",
+            "datagram" => "UDP packets ",
+            "sent" => "packets ",
+            _ if l.whose.starts_with(FROM) => "what came ",
+            _ => "for the socket ",
+        };
+        let share = match l.came {
+            _ if l.fragments.is_some() => fragments(l),
+            Some(1) => ", the only one that came there".to_owned(),
+            Some(came) if came == l.count => format!(", all of the {came} that came there"),
+            Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
+            Some(came) => format!(", {} of the {came} that came there", l.count),
+            None if l.count < g.count => format!(", {} of these", l.count),
+            None => String::new(),
+        };
+        let every = l.every.filter(|_| l.fragments.is_none());
+        let every = every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
+        let stopped = stopped(g, l);
+        let rate = l
+            .passed_bit_s
+            .filter(|_| stopped.is_empty())
+            .map_or_else(String::new, |bits| {
+                format!(", while {} of them went on", rate(bits / 1e6))
+            });
+        format!("{what}{}{share}{every}{stopped}{rate}", l.whose)
+    };
+    let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
+    let forgotten = g.forgotten.map_or_else(String::new, |f| {
+        format!(
+            ", the first after a silence of {} or longer on each of {} connections (after {} at most it passed): a firewall that has forgotten them (conntrack time-out, inferred)",
+            duration(f.silent_least_ns),
+            f.connections,
+            duration(f.passed_most_ns)
+        )
+    });
+    let sizes = g.sizes.map_or_else(String::new, sizes);
+    (!of.is_empty()).then(|| format!("{}{sizes}{forgotten}", of.join(", ")))
+}
+
+/// `, all of 1514 bytes: 2.8 % of the 8429 of that size that came to these sockets, none of the 250 smaller ones`
+fn sizes(s: Sizes) -> String {
+    let so_large = match s.least == s.most {
+        true => (format!("all of {} bytes", s.least), "of that size"),
+        false => (format!("all of {} bytes or more", s.least), "so large"),
+    };
+    let share = s.dropped as f64 * 100.0 / s.came.max(1) as f64;
+    format!(
+        ", {}: {share:.1} % of the {} {} that came to these sockets, none of the {} smaller ones",
+        so_large.0, s.came, so_large.1, s.smaller
+    )
+}
