@@ -8,13 +8,15 @@ use polars_io::SerReader;
 use polars_io::parquet::read::ParquetReader;
 
 use crate::FramesError;
-use crate::query::{no_view, question, words};
+use crate::query::{mistake, no_view, question, words};
 use crate::rows::Rows;
+use crate::statement::{prepared, run};
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement are read.
 pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
     let tables = folders(dataset)?;
     question(sql)?;
+    let sql = &prepared(sql, None)?;
     let named: Vec<&(String, PathBuf)> = tables
         .iter()
         .filter(|(name, _)| words(sql).any(|w| w == name))
@@ -30,11 +32,8 @@ pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
         help.push(format!("columns of {name}: {}", names(&frame)));
         context.register(name, frame.lazy());
     }
-    let result = context.execute(sql).and_then(|lazy| lazy.collect());
-    result.map(Rows::new).map_err(|e| FramesError::Query {
-        message: e.to_string(),
-        help: help.join("\n"),
-    })
+    let result = run(&mut context, sql);
+    result.map(Rows::new).map_err(|e| mistake(&e, help.join("\n")))
 }
 
 /// All partitions of a table, one under the other, in the order of their names.

@@ -14,6 +14,7 @@ mod frame;
 mod parquet;
 mod query;
 mod rows;
+mod statement;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +51,9 @@ pub enum FramesError {
     /// A statement that is no question.
     #[error("only SELECT can be asked: no query changes a recording")]
     NoSelect,
+    /// `:start` of what has no one start.
+    #[error(":start is of one recording: here are several, or its start is not known")]
+    NoStart,
     /// A sum of a constant, which the engine gets wrong.
     #[error("SUM of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)")]
     SumOfANumber,

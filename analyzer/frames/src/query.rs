@@ -1,18 +1,20 @@
 //! SQL over fact tables.
 
 use netmortem_analyzer::table::FactTable;
-use polars::prelude::IntoLazy;
+use polars::prelude::{IntoLazy, PolarsError};
 use polars::sql::SQLContext;
 
 use crate::rows::Rows;
+use crate::statement::{prepared, run};
 use crate::{FramesError, frame};
 
 /// Statements of the engine that change tables.
 const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 
-/// Runs one SQL statement. Only tables whose name is a word of the statement become data frames.
-pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> {
+/// Runs one SQL statement. Only tables whose name is a word of the statement become data frames. `:start` in it is `start_ns`.
+pub fn query(tables: &[&dyn FactTable], sql: &str, start_ns: Option<i64>) -> Result<Rows, FramesError> {
     question(sql)?;
+    let sql = &prepared(sql, start_ns)?;
     let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
     if named.is_empty() {
         let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
@@ -22,11 +24,16 @@ pub fn query(tables: &[&dyn FactTable], sql: &str) -> Result<Rows, FramesError> 
     for t in &named {
         context.register(t.name(), frame::of(**t)?.lazy());
     }
-    let result = context.execute(sql).and_then(|lazy| lazy.collect());
-    result.map(Rows::new).map_err(|e| FramesError::Query {
-        message: e.to_string(),
-        help: help(&named),
-    })
+    let result = run(&mut context, sql);
+    result.map(Rows::new).map_err(|e| mistake(&e, help(&named)))
+}
+
+/// What the engine says, without its plan and the columns of which it says that there are none.
+pub(crate) fn mistake(e: &PolarsError, help: String) -> FramesError {
+    let said = e.to_string();
+    let first = said.split("\n\n").next().unwrap_or_default();
+    let message = first.split("; valid columns").next().unwrap_or_default().to_owned();
+    FramesError::Query { message, help }
 }
 
 /// Refuses what the engine would run without an error and get wrong.

@@ -80,7 +80,7 @@ pub(super) fn breakdowns(before: &[Recording<'_>], after: &[Recording<'_>]) -> V
                 .facts
                 .rx
                 .iter()
-                .filter(|x| rx_counts(x) && r.has(x.start_ns) && r.on(x.dev))
+                .filter(|x| rx_counts(x) && r.has(x.start_ns) && r.takes(x.dev, x.connection))
             {
                 let stages = RxStage::ALL.iter().map(|s| row.stage(*s));
                 sum.add(row.total_ns, stages.chain([Some(row.unattributed_ns)]));
@@ -97,7 +97,7 @@ pub(super) fn breakdowns(before: &[Recording<'_>], after: &[Recording<'_>]) -> V
                 .tx
                 .iter()
                 .filter(counted)
-                .filter(|x| r.has(x.start_ns) && r.on(x.dev))
+                .filter(|x| r.has(x.start_ns) && r.takes(x.dev, x.connection))
             {
                 let stages = TxStage::ALL.iter().map(|s| row.stage(*s));
                 sum.add(row.total_ns, stages.chain([Some(row.unattributed_ns)]));

@@ -210,7 +210,12 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
 }
 
 fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.rx.iter().filter(|x| rx_counts(x) && r.on(x.dev)) {
+    for row in r
+        .facts
+        .rx
+        .iter()
+        .filter(|x| rx_counts(x) && r.takes(x.dev, x.connection))
+    {
         let Some(b) = block(row.start_ns) else { continue };
         out.expose(Exposure::RxUnits, b, 1.0);
         for (s, worse) in MET_RX {
@@ -227,7 +232,12 @@ fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<u
 }
 
 fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
-    for row in r.facts.tx.iter().filter(|x| tx_counts(x) == Some("tx") && r.on(x.dev)) {
+    for row in r
+        .facts
+        .tx
+        .iter()
+        .filter(|x| tx_counts(x) == Some("tx") && r.takes(x.dev, x.connection))
+    {
         let Some(b) = block(row.start_ns) else { continue };
         out.expose(Exposure::Segments, b, 1.0);
         out.expose(Exposure::SegmentTime, b, row.total_ns as f64);
@@ -251,7 +261,12 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
 
 fn sizes(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
     let size = |name: String, meaning| Key::new(name, meaning, Kind::Size, false);
-    for row in r.facts.rx.iter().filter(|x| rx_counts(x) && r.on(x.dev)) {
+    for row in r
+        .facts
+        .rx
+        .iter()
+        .filter(|x| rx_counts(x) && r.takes(x.dev, x.connection))
+    {
         if let (Some(b), Some(bytes)) = (block(row.start_ns), row.bytes) {
             let key = size("rx.unit_bytes".into(), "payload bytes of a received unit, after GRO");
             out.count(key, Exposure::RxUnits, b, f64::from(bytes));

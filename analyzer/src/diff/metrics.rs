@@ -9,6 +9,7 @@ use super::answers;
 use super::options::Recording;
 use super::rtt;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
+use crate::reconstruct::skb::tables::SkbRow;
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::tcp::tables::SampleRow;
 use crate::reconstruct::transmit::stages::Stage as TxStage;
@@ -200,7 +201,12 @@ pub(super) fn table(of: &Recording<'_>) -> Table {
         softirqs(&mut f);
     }
     let facts = of.facts;
-    for s in facts.skbs.iter().filter(|s| s.confidence.is_solid() && of.on(s.dev)) {
+    let left = |s: &SkbRow| of.left_out.is_some_and(|l| l.skbs.contains(&s.skb_id));
+    for s in facts
+        .skbs
+        .iter()
+        .filter(|s| s.confidence.is_solid() && of.on(s.dev) && !left(s))
+    {
         let which = Which::new("lifetime", s.class.word());
         match s.life_ns() {
             Some(ns) => f.put(&which, s.birth_ns, Some(ns)),
@@ -227,7 +233,11 @@ fn receive(f: &mut Filling<'_, '_>) {
     let stages = RxStage::ALL.map(|s| (s, Which::new("rx", s.name())));
     let rest = Which::new("rx", "unattributed");
     let rcvq = Which::new("rx", "rcvq");
-    for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol && of.on(r.dev)) {
+    for r in facts
+        .rx
+        .iter()
+        .filter(|r| r.end != RxEnd::Protocol && of.takes(r.dev, r.connection))
+    {
         if !rx_counts(r) {
             f.exclude(&total, r.start_ns);
             continue;
@@ -249,7 +259,7 @@ fn receive(f: &mut Filling<'_, '_>) {
 
 fn transmit(f: &mut Filling<'_, '_>) {
     let of = f.of;
-    for r in of.facts.tx.iter().filter(|r| of.on(r.dev)) {
+    for r in of.facts.tx.iter().filter(|r| of.takes(r.dev, r.connection)) {
         let Some(ledger) = tx_ledger(r) else { continue };
         let total = Which::new(ledger, "total");
         if tx_counts(r).is_none() {

@@ -106,10 +106,20 @@ fn each<K: Ord + Clone>(
 }
 
 fn ledgers(r: &Recording<'_>, at: usize, out: &mut BTreeMap<&'static str, Units>) {
-    for x in r.facts.rx.iter().filter(|x| rx_counts(x) && r.sees(x.start_ns, x.dev)) {
+    for x in r
+        .facts
+        .rx
+        .iter()
+        .filter(|x| rx_counts(x) && r.has(x.start_ns) && r.takes(x.dev, x.connection))
+    {
         out.entry("rx").or_default().add(x.bytes, x.connection.map(|c| (at, c)));
     }
-    for x in r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev)) {
+    for x in r
+        .facts
+        .tx
+        .iter()
+        .filter(|x| r.has(x.start_ns) && r.takes(x.dev, x.connection))
+    {
         if let Some(ledger) = tx_counts(x) {
             out.entry(ledger)
                 .or_default()
@@ -130,6 +140,7 @@ fn lives(r: &Recording<'_>, out: &mut BTreeMap<&'static str, Units>) {
         .skbs
         .iter()
         .filter(|s| s.confidence.is_solid() && r.sees(s.birth_ns, s.dev))
+        .filter(|s| !r.left_out.is_some_and(|l| l.skbs.contains(&s.skb_id)))
     {
         let end = match s.death_kind {
             _ if s.life_ns().is_none() => continue,

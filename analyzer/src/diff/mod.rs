@@ -28,6 +28,7 @@ mod behind;
 mod beside;
 mod breakdown;
 mod causes;
+mod common;
 mod compare;
 mod counted;
 mod divided;
@@ -136,12 +137,21 @@ pub struct Diff {
 
 /// Compares two groups of recordings; usually one of each.
 pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Diff {
-    let sides = (
+    let mut sides = (
         options::Recording::all(before, &options.devices, options.before_window),
         options::Recording::all(after, &options.devices, options.after_window),
     );
+    let mut parity = parity::checks(&sides.0, &sides.1);
+    let (left_out, told) = common::left_out(&sides.0, &sides.1).unzip();
+    parity.extend(told);
+    let left_of = |at: usize, nth: usize| left_out.as_ref()?.get(at)?.get(nth);
+    for (nth, r) in sides.0.iter_mut().enumerate() {
+        r.left_out = left_of(0, nth);
+    }
+    for (nth, r) in sides.1.iter_mut().enumerate() {
+        r.left_out = left_of(1, nth);
+    }
     let (b, a) = (&sides.0[..], &sides.1[..]);
-    let parity = parity::checks(b, a);
     let mut withheld = vec![];
     let (mut metrics, mut rates) = (vec![], vec![]);
     let mut servers = answers::Servers::default();

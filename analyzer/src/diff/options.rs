@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Side;
+use super::common::LeftOut;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 
@@ -154,6 +155,8 @@ pub(super) struct Recording<'f> {
     pub devices: &'f [String],
     pub from_ns: i64,
     pub to_ns: i64,
+    /// Units of these count in no duration.
+    pub left_out: Option<&'f LeftOut>,
 }
 
 impl<'f> Recording<'f> {
@@ -169,6 +172,7 @@ impl<'f> Recording<'f> {
                 devices,
                 from_ns: part.0,
                 to_ns: part.1.max(part.0),
+                left_out: None,
             }
         };
         side.iter().map(of).collect()
@@ -179,6 +183,11 @@ impl<'f> Recording<'f> {
     /// Whether a packet counts.
     pub fn sees(&self, time_ns: i64, dev: Name) -> bool {
         self.has(time_ns) && self.on(dev)
+    }
+    /// Whether a unit of this socket on this device counts.
+    pub fn takes(&self, dev: Name, connection: Option<ConnectionId>) -> bool {
+        let left = |c: ConnectionId| self.left_out.is_some_and(|l| l.connections.contains(&c));
+        self.on(dev) && !connection.is_some_and(left)
     }
     /// Whether a device counts.
     pub fn on(&self, dev: Name) -> bool {

@@ -101,6 +101,7 @@ impl Sock {
 /// A row of a connection that nothing is told of, 10.0.0.1:1 to 10.0.0.2:2.
 pub fn connection(n: u32) -> crate::reconstruct::tcp::tables::ConnectionRow {
     crate::reconstruct::tcp::tables::ConnectionRow {
+        born: None,
         connection: crate::facts::ConnectionId(n),
         saddr: Some(std::net::Ipv4Addr::new(10, 0, 0, 1).into()),
         sport: 1,

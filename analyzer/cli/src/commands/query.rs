@@ -17,8 +17,8 @@ Examples:
   netmortem query incident.nmb 'SELECT * FROM skbs WHERE life_ns > 1000000' --format parquet -o slow.parquet
   netmortem query out 'SELECT bundle, COUNT(*) AS n FROM drops GROUP BY bundle'     all recordings of `netmortem batch -o out`
 
-`netmortem show --list` names the tables and their columns. Unknown values are NULL. Without ORDER BY rows may come in any
-order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those of the analysis.";
+`netmortem show --list` names the tables and their columns. Unknown values are NULL. :start is the time of the first event:
+(time_ns - :start) / 1e9 are the seconds of the report. Without ORDER BY rows may come in any order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those of the analysis.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             let facts = input::facts(&args.input)?;
             let tables = facts.tables();
             let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();
-            netmortem_frames::query(&tables, &args.sql)
+            netmortem_frames::query(&tables, &args.sql, facts.capture.start_ns)
         }
     };
     let rows = rows.map_err(|e| {
@@ -69,7 +69,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
                     output::quoted(&args.input)
                 ),
             ),
-            FramesError::NoView { .. } | FramesError::Query { .. } => usage(e.to_string(), next),
+            FramesError::NoView { .. } | FramesError::Query { .. } | FramesError::NoStart => usage(e.to_string(), next),
             e => failure(e.to_string(), next),
         }
     })?;

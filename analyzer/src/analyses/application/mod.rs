@@ -14,6 +14,7 @@ use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
 mod given_up;
+mod kept;
 mod limits;
 mod others;
 mod parts;
@@ -31,8 +32,10 @@ mod threads;
 mod unanswered;
 mod waited;
 mod way;
+mod work;
 
 pub use given_up::GivenUp;
+pub use kept::Kept;
 pub use limits::Limit;
 pub(crate) use others::Calls;
 pub use parts::{Part, Parts};
@@ -52,6 +55,7 @@ pub use waited::Waited;
 pub(crate) use waited::{Spans, by_thread, server};
 pub use way::Place;
 pub(crate) use way::filled_by;
+pub use work::ForWork;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
 pub const OVERLAP_SHARE: f64 = 0.1;

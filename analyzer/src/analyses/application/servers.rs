@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::kept::{Kept, kept};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
 use super::released::{Released, released};
@@ -15,6 +16,7 @@ use super::sockets::{Role, Socket};
 use super::stood::{Came, Stood, stood};
 use super::waited::{Spans, Waited, Waits, doing, server};
 use super::way::{Place, place};
+use super::work::{ForWork, for_work};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::dispatch::Lost;
@@ -96,6 +98,10 @@ pub struct Slow {
     pub waited: Option<Waited>,
     /// Of `server`: whose request ended what they waited for.
     pub released: Option<Released>,
+    /// Of `server`: that another client's request ended them.
+    pub for_work: Option<ForWork>,
+    /// Of `server`: that they lay unread until a thread was free.
+    pub kept: Option<Kept>,
     /// Of `there`: what held the requests in this host longest, ns.
     pub held: Option<(&'static str, i64)>,
     /// Of `there` and `back`: where most of the way was.
@@ -169,7 +175,8 @@ fn of_server(
     let slow_ones = rows.partition_point(|r| r.0 >= least);
     let any = slow_ones > 0;
     let told = match slow_ones {
-        0 if response.max_ns >= Some(LONG_NS) => slow(rows.len()),
+        // Of one whose answers all take long, alike, the slowest tell no more than all do.
+        0 if response.max_ns >= Some(LONG_NS) && p50 < ALWAYS_NS => slow(rows.len()),
         n => n,
     };
     for row in rows.iter().take(told) {
@@ -280,6 +287,8 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         behind: None,
         waited: None,
         released: None,
+        for_work: None,
+        kept: None,
         held: None,
         place: None,
         acked: 0,
@@ -293,7 +302,9 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             (out.parts, out.task) = doing(&theirs);
             out.behind = behind(&theirs);
             out.waited = waits.waited(&theirs);
+            out.kept = kept(facts, &theirs);
             out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
+            out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
         }
         "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),
         "rest" => {}

@@ -7,29 +7,10 @@ use super::{Connection, OVERLAP_SHARE, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
-use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
+use crate::reconstruct::tcp::role::role;
+pub use crate::reconstruct::tcp::role::{Role, RoleBy};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::Distribution;
-
-/// Which end of a connection a socket is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Opened it.
-    Client,
-    /// Accepted it.
-    Server,
-}
-
-/// What says which end a socket is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RoleBy {
-    /// Its states.
-    Handshake,
-    /// Its ports: the server's is the lower one.
-    Ports,
-}
 
 /// A socket and its rows.
 pub(crate) struct Socket<'f> {
@@ -69,7 +50,8 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
         .into_iter()
         .map(|(connection, (turnarounds, responses))| {
             let row = facts.connections.get(connection.0 as usize);
-            let (role, role_by) = role(born.get(&connection).copied(), row);
+            let (sport, dport) = row.map_or((0, 0), |r| (r.sport, r.dport));
+            let (role, role_by) = role(born.get(&connection).copied(), sport, dport);
             let overlaps =
                 turnarounds.iter().filter(|r| r.overlap).count() + responses.iter().filter(|r| r.overlap).count();
             let turns = turnarounds.len() + responses.len();
@@ -87,21 +69,6 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
         .collect();
     all.sort_unstable_by_key(|s| s.connection);
     all
-}
-
-/// What a socket that was accepted is born with.
-const ACCEPTED: [i32; 2] = [ESTABLISHED, SYN_RECV];
-
-fn role(born: Option<i32>, row: Option<&ConnectionRow>) -> (Role, RoleBy) {
-    match born {
-        Some(SYN_SENT) => return (Role::Client, RoleBy::Handshake),
-        Some(s) if ACCEPTED.contains(&s) => return (Role::Server, RoleBy::Handshake),
-        _ => {}
-    }
-    match row.is_some_and(|r| r.sport < r.dport) {
-        true => (Role::Server, RoleBy::Ports),
-        false => (Role::Client, RoleBy::Ports),
-    }
 }
 
 impl<'f> Socket<'f> {

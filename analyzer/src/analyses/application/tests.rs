@@ -14,6 +14,7 @@ mod servers;
 mod silence;
 mod turns;
 mod way;
+mod work;
 
 const MS: i64 = 1_000_000;
 

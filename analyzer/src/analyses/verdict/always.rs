@@ -4,7 +4,7 @@ use super::application::tone_of;
 use super::sentences::{counted, duration, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Application, Awaited, Part, Server, Slow, Stood};
+use crate::analyses::application::{Application, Awaited, Kept, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Share that makes time this one's.
@@ -25,6 +25,12 @@ fn meant(p: &Part, stood: bool) -> bool {
 
 /// Part of the time of these answers for which their threads were held up by what nobody means; `None`: by nothing of that kind.
 fn held_up(w: &Slow, stood: bool) -> Option<f64> {
+    if for_work(w) {
+        return None;
+    }
+    if let Some(k) = &w.kept {
+        return Some(k.n as f64 / k.of.max(1) as f64);
+    }
     match (&w.waited, w.parts.first()) {
         (_, Some(most)) if !meant(most, stood) => Some(most.share),
         (Some(waited), _) => match (waited.kind, &waited.there) {
@@ -66,15 +72,22 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
     let (waits, others): (Vec<&Server>, Vec<&Server>) = a
         .servers
         .iter()
-        .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish));
+        .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish) || consumers(s));
     let known: u64 = a.servers.iter().map(|s| s.response.n).sum();
     if waits.is_empty() || no_cpu || known != c.response.n {
         return tone_of(&c.response, no_cpu);
     }
-    match differ(&others) || a.servers.iter().any(|s| tone_of(&s.response, false) != Tone::Ok) {
+    let of_each = a.servers.iter().filter(|s| !consumers(s));
+    match differ(&others) || of_each.into_iter().any(|s| tone_of(&s.response, false) != Tone::Ok) {
         true => Tone::Notice,
         false => Tone::Ok,
     }
+}
+
+/// All that is slow of it, or all of it, waits for other clients.
+pub(super) fn consumers(s: &Server) -> bool {
+    let slow = !s.slow.is_empty() && s.slow.iter().all(for_work);
+    slow || s.whole.as_ref().is_some_and(for_work)
 }
 
 /// Whether answers of some of these stand out from those of the quickest.
@@ -148,9 +161,55 @@ pub(super) fn standstills(s: &Server) -> String {
     )
 }
 
+/// Whether it waited for what another client brings, as who asks for it means it to.
+pub(super) fn for_work(w: &Slow) -> bool {
+    w.at == "server" && w.for_work.is_some()
+}
+
+/// `; 85 of 89 lay unread until one of 24 threads (apache2) was free: each kept its last connection, without a request, for p50 5.005 s, ...`
+fn kept_words(k: &Kept) -> String {
+    let which = match k.n == k.of {
+        true => "all of these".to_owned(),
+        false => format!("{} of {}", k.n, k.of),
+    };
+    let closed = match k.timeout {
+        true => "then closed it (a keep-alive time-out of its own: inferred)",
+        false => "until it was closed",
+    };
+    format!(
+        "; {which} lay unread until one of {} ({}) was free: each kept its last connection, without a request, for p50 {}, {closed}",
+        counted(k.threads, "thread", "threads"),
+        k.task,
+        duration(k.kept_ns)
+    )
+}
+
+/// `, until a request of orders came (194 of 194): they wait for what others bring, as a queue's consumers do (inferred)`
+fn work_words(w: &Slow) -> String {
+    let Some(f) = w.for_work.as_ref() else {
+        return String::new();
+    };
+    let whose = match f.client.as_str() {
+        "" => String::new(),
+        task => format!(" of {task}"),
+    };
+    let others = f
+        .timeout_ns
+        .map_or_else(String::new, |ns| format!(", the others for {}", duration(ns)));
+    format!(
+        ", {} of {} until another client's request{whose} came{others}: they wait for what others bring, as consumers of a queue do (inferred)",
+        f.n, f.of
+    )
+}
+
 /// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, each 1.29 s after its answer before: ...`
 pub(super) fn released(slow: &Slow) -> String {
-    let Some(r) = &slow.released else { return String::new() };
+    if let Some(k) = &slow.kept {
+        return kept_words(k);
+    }
+    let Some(r) = &slow.released else {
+        return work_words(slow);
+    };
     let which = match r.n == slow.n {
         true => "all of these".to_owned(),
         false => format!("{} of these", r.n),

@@ -1,6 +1,6 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
-use crate::analyses::drops::Group;
+use crate::analyses::drops::{Group, Lost};
 use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
@@ -45,7 +45,15 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);
                 a.last_ns = a.last_ns.max(g.last_ns);
-                a.of.extend(g.of.iter().cloned());
+                for l in &g.of {
+                    let same = |o: &&mut Lost| {
+                        o.came.is_none() && l.came.is_none() && (o.carries, &o.whose) == (l.carries, &l.whose)
+                    };
+                    match a.of.iter_mut().find(same) {
+                        Some(own) => own.count = own.count.saturating_add(l.count),
+                        None => a.of.push(l.clone()),
+                    }
+                }
                 a.times.extend(g.times.iter().copied());
                 for one in &g.answered {
                     match a.answered.iter_mut().find(|o| o.says == one.says) {

@@ -6,6 +6,7 @@ mod full;
 mod paths;
 mod requests;
 mod turns;
+mod whose;
 
 use super::sentences::{self, duration};
 use super::{Line, Tone, received};

@@ -1,7 +1,7 @@
 //! What the line on requests and answers says of servers and threads one by one: where most of the time over the median is, who waited
 //! behind whom, and what those that ask did themselves.
 
-use super::always::{all_at_once, all_late, always, standstills};
+use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::{doing, place_words, tone_of};
 use super::paused::paused;
 use super::sentences::{counted, duration, or_dash};
@@ -85,7 +85,7 @@ fn worst(a: &Application) -> Option<&Server> {
     let noticed = a
         .servers
         .iter()
-        .filter(|s| several && tone_of(&s.response, false) != Tone::Ok);
+        .filter(|s| several && !consumers(s) && tone_of(&s.response, false) != Tone::Ok);
     let noticed = noticed.rev().max_by_key(|s| s.over_ns);
     noticed
         .or_else(|| different(a).first().copied())

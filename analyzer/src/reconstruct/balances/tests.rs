@@ -83,6 +83,7 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
     use crate::reconstruct::tcp::tables::ConnectionRow;
     let because = |arrived: u64, read: u64| {
         let row = ConnectionRow {
+            born: None,
             connection: ConnectionId(0),
             saddr: None,
             sport: 1,

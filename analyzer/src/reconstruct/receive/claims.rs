@@ -7,6 +7,7 @@ use super::tracker::{Ledger, Queued, RUN_NS, TCP_PROTOCOLS};
 use super::unit::{Key, Unit, payload};
 use super::units::UnitId;
 use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
 use crate::ingest::Event;
 
 /// Address families whose sockets receive packets of devices: AF_INET, AF_INET6.
@@ -84,7 +85,7 @@ impl Ledger<'_> {
 
     /// Units received in this burst that nobody claimed, still alive. A run that is not over may have been held up for as
     /// long as its CPU was (a guest's is, by its host).
-    fn candidates(&mut self, e: &Event<'_>, fits: impl Fn(&Unit) -> bool) -> Vec<UnitId> {
+    pub(super) fn candidates(&mut self, e: &Event<'_>, fits: impl Fn(&Unit) -> bool) -> Vec<UnitId> {
         let run = self.net_rx(e).map(|r| r.start);
         let same_run = |u: &Unit| run.is_some() && u.recv_softirq == run;
         let in_burst = |u: &Unit| same_run(u) || u.recv.is_some_and(|t| e.ts - t <= RUN_NS);
@@ -160,6 +161,9 @@ impl Ledger<'_> {
         } else if let (Some(c), Some(len)) = (connection, u.recv_len) {
             let header = len.saturating_sub(bytes);
             if !backlog {
+                if let Some(v4) = self.is_v4(c).filter(|_| bytes > 0) {
+                    self.any_header.seen(v4, header);
+                }
                 let most = self.headers.entry(c).or_insert(header);
                 *most = header.max(*most);
             } else if self
@@ -202,6 +206,12 @@ impl Ledger<'_> {
             true => fifo.hold(id, &mut self.units),
             false => fifo.push(id, &mut self.units),
         }
+    }
+
+    /// Whether a socket's packets are IPv4's.
+    pub(super) fn is_v4(&self, c: ConnectionId) -> Option<bool> {
+        let socket = self.tcp.sockets.all.get(c.0 as usize)?;
+        Some(socket.tuple.daddr.to_canonical().is_ipv4())
     }
 
     pub(super) fn ready(&mut self, e: &Event<'_>, sk: u64, family: u16, protocol: u16) {

@@ -33,6 +33,7 @@ mod aside;
 mod claims;
 mod cpu;
 mod fifo;
+mod first;
 mod ledger;
 mod line;
 mod order;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::irq_handler_entry::IrqHandlerEntry;
 use netmortem_formats::tracepoints::irq_handler_exit::IrqHandlerExit;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
@@ -33,8 +34,9 @@ use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::acks::Acks;
+use super::first::Headers;
 use super::ledger::Asks;
-use super::tracker::{CROWDED, Ledger, Receive};
+use super::tracker::{CROWDED, Ledger, Receive, TCP_PROTOCOLS};
 use super::units::Units;
 use crate::ingest::Trace;
 use crate::name::Name;
@@ -42,6 +44,7 @@ use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::{Routes, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV};
 
 /// System calls whose return ends a read of a socket.
 const READ_CALLS: [&str; 6] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "splice"];
@@ -81,6 +84,7 @@ pub fn walk<'f>(
         through: FxHashMap::default(),
         after_gap: false,
         headers: FxHashMap::default(),
+        any_header: Headers::default(),
         lost_until: i64::MIN,
         now: i64::MAX,
         end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
@@ -135,6 +139,14 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     });
     r.on::<NetDevXmit<'static>>(s, |t, e, _| t.processed(e));
     r.on::<SchedWaking<'static>>(s, |t, e, _| t.processed(e));
+    // Only a help: data in the segment that completes a handshake.
+    let told = r.missing.len();
+    r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+        if (p.oldstate, p.newstate) == (SYN_RECV, ESTABLISHED) && TCP_PROTOCOLS.contains(&p.protocol) {
+            t.established(e, p.skaddr);
+        }
+    });
+    r.missing.truncate(told);
     r.on::<TcpProbe<'static>>(s, |t, e, p| t.probe(e, p.data_len));
     r.on::<SkDataReady<'static>>(s, |t, e, p| t.ready(e, p.skaddr, p.family, p.protocol));
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.len));

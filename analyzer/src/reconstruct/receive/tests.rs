@@ -2,6 +2,7 @@
 
 mod aside;
 mod fifo;
+mod first;
 mod old_kernels;
 mod oracle;
 mod order;

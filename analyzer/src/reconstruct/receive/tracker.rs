@@ -10,6 +10,7 @@ use super::acks::Acks;
 use super::aside::Look;
 use super::cpu::CpuState;
 use super::fifo::{Fifo, StreamBytes};
+use super::first::Headers;
 use super::ledger::{self, Asks};
 use super::progress::Progress;
 use super::reads::{Copied, Returning};
@@ -132,6 +133,8 @@ pub(super) struct Ledger<'f> {
     pub(super) after_gap: bool,
     /// Largest headers of segments that were processed as they came, bytes.
     pub(super) headers: FxHashMap<ConnectionId, u32>,
+    /// Of segments with data of all sockets.
+    pub(super) any_header: Headers,
     /// Until then events of some CPU are missing: what a unit's read or arrival was, they could tell otherwise.
     pub(super) lost_until: i64,
     /// The event at hand, ns.

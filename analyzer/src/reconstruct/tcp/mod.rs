@@ -17,6 +17,8 @@
 
 mod reads;
 mod retransmit;
+pub mod role;
+mod sent_again;
 mod sockets;
 pub mod states;
 pub mod tables;

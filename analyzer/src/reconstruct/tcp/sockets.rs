@@ -235,6 +235,7 @@ impl Sockets {
         let i = self.all.len();
         self.all.push(Socket {
             row: ConnectionRow {
+                born: None,
                 connection: ConnectionId(i as u32),
                 saddr: Some(tuple.saddr),
                 sport: tuple.sport,

@@ -323,6 +323,9 @@ impl Tcp {
             .and_then(|s| names.get(s))
             .copied()
             .unwrap_or("?");
+        if let Some(s) = self.sockets.all.get_mut(i).filter(|_| kind == "sock") {
+            s.row.born = s.row.born.or(Some(state));
+        }
         self.states.push(StateRow {
             time_ns: e.ts,
             connection: ConnectionId(i as u32),

@@ -116,6 +116,8 @@ fn servers_and_threads_have_tables() {
         acked: 0,
         acked_max_ns: None,
         released: None,
+        for_work: None,
+        kept: None,
         times: vec![],
     };
     answers.application = Outcome::Findings(Application {

@@ -15,6 +15,7 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 #[test]
 fn the_peers_part_is_told_by_its_own_turnarounds() {
     let socket = |n: u32, sport, dport| ConnectionRow {
+        born: None,
         connection: ConnectionId(n),
         saddr: Some("10.0.0.1".parse().unwrap()),
         sport,

@@ -1,7 +1,7 @@
 //! The line on drops.
 
 use super::super::Tone;
-use crate::analyses::drops::{Answered, Drops, Fragments, Group, Lost, Passes};
+use crate::analyses::drops::{Answered, Drops, Group, Lost, Passes};
 
 pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
     Group {
@@ -156,67 +156,6 @@ fn what_no_program_missed_is_no_alarm() {
     );
 }
 
-/// Whose, of how many, in which pattern, and what went on; a pause would cut it off the head of the page.
-#[test]
-fn whose_they_were_is_said() {
-    let lost = |carries, whose: &str, count, came, every, passed_bit_s| Lost {
-        carries,
-        whose: whose.into(),
-        count,
-        came,
-        every,
-        passed_bit_s,
-        stopped_ns: vec![],
-        fragments: None,
-        made_by: None,
-    };
-    let of = |count, of: Vec<Lost>| {
-        let group = Group {
-            location: "nft_do_chain".into(),
-            why: "a rule or policy of nftables",
-            of,
-            ..group(Some(false), "NETFILTER_DROP", count)
-        };
-        let said = said(vec![group]).1;
-        let (_, rest) = said
-            .split_once("nft_do_chain (a rule or policy of nftables) on rs")
-            .unwrap();
-        rest.split_once(", all from").unwrap().0.to_owned()
-    };
-    let syns = lost("syn", "to 10.9.2.2:7105", 11, Some(33), Some(3), None);
-    assert_eq!(
-        of(11, vec![syns]),
-        ": SYNs to 10.9.2.2:7105, 11 of the 33 that came there, one in 3 exactly"
-    );
-    let data = lost(
-        "data",
-        "10.0.0.1:5 > 10.0.0.2:80",
-        42,
-        Some(166),
-        None,
-        Some(6_480_000.0),
-    );
-    let part =
-        ": TCP data of 10.0.0.1:5 > 10.0.0.2:80, 42 of these, 166 such came there, while 6.5 Mbit/s of them went on";
-    assert_eq!(of(46, vec![data.clone()]), part);
-    let udp = lost("datagram", "of named/7", 4, Some(4), None, None);
-    assert_eq!(
-        of(4, vec![udp]),
-        ": UDP packets of named/7, all of the 4 that came there"
-    );
-    let received = lost("received", "10.0.0.2:443", 2, None, None, None);
-    assert_eq!(of(2, vec![received]), ": for the socket 10.0.0.2:443");
-    assert_eq!(of(2, vec![]), "");
-    // Of one or two of nobody, without a route, it is not said that something is wrong.
-    let torn = |n| {
-        said(vec![Group {
-            dev: String::new(),
-            ..group(Some(false), "IP_OUTNOROUTES", n)
-        }])
-    };
-    assert_eq!((torn(2).0, torn(3).0), (Tone::Notice, Tone::Bad));
-}
-
 fn ttl(looped: u64, missed: bool) -> Group {
     Group {
         location: "ip_forward".into(),
@@ -354,51 +293,4 @@ fn messages_that_a_tunnel_made_are_called_so() {
     assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");
     assert!(!s.contains("TCP data"), "{s}");
     assert!(said(vec![of(20)]).1.contains("172.20.0.90:8080 (20 of these), which"));
-}
-
-/// A route that went, a device that was down, the fragments behind the first: what is known of them is said.
-#[test]
-fn what_stopped_and_what_was_a_fragment_is_said() {
-    let lost = |stopped_ns, fragments| Lost {
-        carries: "datagram",
-        whose: "of named/7".into(),
-        count: 5,
-        came: Some(30),
-        every: Some(6),
-        passed_bit_s: Some(1e6),
-        stopped_ns,
-        fragments,
-        made_by: None,
-    };
-    let of = |reason, lost| {
-        said(vec![Group {
-            of: vec![lost],
-            ..group(Some(false), reason, 5)
-        }])
-        .1
-    };
-    let gone = lost(vec![(416_000_000, 855_000_000)], None);
-    assert!(
-        of("IP_INNOROUTES", gone.clone())
-            .contains("one in 6 exactly, the route was gone once, for 0.416 to 0.855 s, all")
-    );
-    assert!(of("A", gone).contains(", none of them went on for 0.416 to 0.855 s, all"));
-    let fragments = Fragments {
-        datagrams: 5,
-        fragmented: 5,
-        bytes: Some(2600),
-        nth: Some(2),
-    };
-    let s = of("A", lost(vec![], Some(fragments)));
-    let expect =
-        "UDP packets of named/7, the second fragments of 5 datagrams of 2600 bytes, all that were fragmented, while";
-    assert!(s.contains(expect), "{s}");
-    let (_, s) = said(vec![Group {
-        qdisc: Some("noqueue".into()),
-        ..group(Some(false), "QDISC_DROP", 2)
-    }]);
-    assert!(
-        s.contains("(it has no queue, so the device was down or had no carrier) on rs"),
-        "{s}"
-    );
 }

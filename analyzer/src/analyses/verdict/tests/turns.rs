@@ -40,6 +40,8 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         acked: 0,
         acked_max_ns: None,
         released: None,
+        for_work: None,
+        kept: None,
         times: vec![],
     }
 }

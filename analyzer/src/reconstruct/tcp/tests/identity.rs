@@ -257,3 +257,28 @@ fn an_address_reaches_back_to_the_last_loss() {
     assert_eq!(used(&[(100, 200)]), (Some(30), Some(4), 42, 500));
     assert_eq!(used(&[(600, 700)]), (None, None, 0, 1000));
 }
+
+/// Which end a socket is: by its first state; by its ports where it is older than the recording.
+#[test]
+fn the_end_that_a_socket_is_has_its_columns() {
+    let of = |first: Option<(u64, u64)>| {
+        let mut s = script();
+        if let Some((old, new)) = first {
+            SOCK.state(&mut s, T, 0, SOFT, old, new);
+        }
+        SOCK.state(&mut s, T + 10, 0, SOFT, 1, 8);
+        let f = s.facts();
+        let c = f.connections.iter().find(|c| c.sport == 40_000).unwrap();
+        let table = &crate::reconstruct::tcp::tables::CONNECTIONS;
+        let cell = |name: &str| {
+            let col = table.columns.iter().find(|c| c.info.name == name).unwrap();
+            format!("{:?}", (col.get)(c, &f.names))
+        };
+        [cell("role"), cell("role_by")]
+    };
+    let says = |role: &'static str, by: &'static str| [role, by].map(|w| format!("{:?}", crate::table::Cell::str(w)));
+    assert_eq!(of(Some((7, 2))), says("client", "handshake"));
+    assert_eq!(of(Some((12, 3))), says("server", "handshake"));
+    // Port 40000 to a lower one.
+    assert_eq!(of(None), says("client", "ports"));
+}

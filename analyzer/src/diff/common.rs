@@ -1,0 +1,112 @@
+//! Which traffic do both sides have? Units of services that one side alone has, as of a backup that runs after and did not run before, are left out
+//! of what is compared of units: they would pass for a change of the others.
+//!
+//! In: rows of `rx` and `tx` and the sockets' ends. Out: sockets and skbs that are left out of each recording, and a sentence. A service is the server's
+//! port: one that moved to another host is the same. Where what is left out is more than half of a side, nothing is: then the traffic is another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use super::options::Recording;
+use super::parity::{Check, Level, check};
+use super::slices::redacted;
+use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::tcp::role::{Role, role};
+
+/// Fewest units of a service that one side alone has.
+const LEAST: u64 = 30;
+/// Largest part of a side's units that is left out.
+const MOST: f64 = 0.5;
+/// Services that are named.
+const NAMED: usize = 4;
+
+/// Of one recording.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub connections: FxHashSet<ConnectionId>,
+    pub skbs: FxHashSet<SkbId>,
+}
+
+/// Units by service, and all of them.
+type Side = (BTreeMap<u16, u64>, u64);
+
+fn port(r: &Recording<'_>, c: ConnectionId) -> Option<u16> {
+    let row = r.facts.connections.get(c.0 as usize)?;
+    Some(match role(row.born, row.sport, row.dport).0 {
+        Role::Client => row.dport,
+        Role::Server => row.sport,
+    })
+}
+
+fn side(all: &[Recording<'_>]) -> Side {
+    let mut out = Side::default();
+    for r in all {
+        let rx = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev));
+        let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev));
+        for c in rx.map(|x| x.connection).chain(tx.map(|x| x.connection)) {
+            out.1 += 1;
+            if let Some(port) = c.and_then(|c| port(r, c)) {
+                *out.0.entry(port).or_default() += 1;
+            }
+        }
+    }
+    out
+}
+
+/// Services of `here` that `there` has not.
+fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
+    let of = here.0.iter();
+    of.filter(|(port, n)| **n >= LEAST && !there.0.contains_key(port))
+        .map(|(port, _)| *port)
+        .collect()
+}
+
+/// What is left out of a recording.
+fn of_one(r: &Recording<'_>, ports: &BTreeSet<u16>) -> LeftOut {
+    let mut out = LeftOut::default();
+    let ids = (0..r.facts.connections.len() as u32).map(ConnectionId);
+    out.connections
+        .extend(ids.filter(|c| port(r, *c).is_some_and(|p| ports.contains(&p))));
+    let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| out.connections.contains(&c));
+    let rx = r.facts.rx.iter().filter(|x| theirs(x.connection)).map(|x| x.skb_id);
+    let tx = r.facts.tx.iter().filter(|x| theirs(x.connection));
+    out.skbs = rx
+        .chain(tx.flat_map(|x| [Some(x.skb_id), x.original].into_iter().flatten()))
+        .collect();
+    out
+}
+
+/// Of each recording of both sides, and what is said of it; `None`: nothing is left out.
+pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec<LeftOut>; 2], Check)> {
+    if redacted(b) || redacted(a) {
+        return None;
+    }
+    let sides = [side(b), side(a)];
+    let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
+    let part = |side: &Side, ports: &BTreeSet<u16>| {
+        let n: u64 = ports.iter().filter_map(|p| side.0.get(p)).sum();
+        n as f64 / side.1.max(1) as f64
+    };
+    let parts = [part(&sides[0], &ports[0]), part(&sides[1], &ports[1])];
+    if ports.iter().all(BTreeSet::is_empty) || parts.iter().any(|p| *p > MOST) {
+        return None;
+    }
+    let words = |ports: &BTreeSet<u16>, part: f64| match ports.is_empty() {
+        true => "none".to_owned(),
+        false => {
+            let named: Vec<String> = ports.iter().take(NAMED).map(u16::to_string).collect();
+            let more = if ports.len() > NAMED { ", ..." } else { "" };
+            format!("port {}{more}: {:.0} % of the units", named.join(", "), part * 100.0)
+        }
+    };
+    let says = "Units of services that one side alone has are left out of the times of units.";
+    let told = check(
+        "services of one side",
+        words(&ports[0], parts[0]),
+        words(&ports[1], parts[1]),
+        Some((Level::Differs, says)),
+    );
+    let of = |side: &[Recording<'_>], ports| side.iter().map(|r| of_one(r, ports)).collect();
+    Some(([of(b, &ports[0]), of(a, &ports[1])], told))
+}

@@ -1,0 +1,67 @@
+//! Traffic of services that one side alone has.
+
+use super::samples::{facts, of};
+use crate::diff::{Level, Outcome};
+use crate::facts::{ConnectionId, Facts};
+
+/// Every `nth` unit that was received comes once more, of a service at another port, a hundred times as late and as large.
+fn with_a_backup(port: u16, nth: usize) -> Facts {
+    let mut f = facts("rpc/rpc.nmb");
+    let mut row = f.connections[0].clone();
+    row.connection = ConnectionId(f.connections.len() as u32);
+    (row.sport, row.dport, row.born, row.peer) = (50_000, port, None, None);
+    f.connections.push(row.clone());
+    let theirs: Vec<_> = (f.rx.iter().step_by(nth))
+        .map(|r| {
+            let mut r = r.clone();
+            r.connection = Some(row.connection);
+            r.total_ns += 50_000_000;
+            r.unattributed_ns += 50_000_000;
+            r.bytes = r.bytes.map(|n| n * 100);
+            r
+        })
+        .collect();
+    f.rx.extend(theirs);
+    f.rx.sort_by_key(|r| r.start_ns);
+    f
+}
+
+#[test]
+fn a_backup_that_came_makes_the_others_no_slower() {
+    let (alone, both) = (facts("rpc/rpc.nmb"), with_a_backup(873, 4));
+    let units = both
+        .rx
+        .iter()
+        .filter(|r| r.connection.is_some_and(|c| c.0 + 1 == both.connections.len() as u32));
+    assert!(units.count() >= 100);
+    let d = of(&alone, &both);
+    let worse: Vec<&str> = (d.metrics.iter().filter(|m| m.outcome == Outcome::Worse))
+        .map(|m| m.metric.as_str())
+        .collect();
+    assert_eq!(worse, [] as [&str; 0], "{}", d.verdict.sentence);
+    let check = d.parity.iter().find(|c| c.what == "services of one side").unwrap();
+    assert_eq!((check.level, check.before.as_str()), (Level::Differs, "none"));
+    assert!(check.after.starts_with("port 873: "), "{}", check.after);
+    // The same service on both sides is compared: the same 50 ms are found.
+    let slower = |late_ns: i64| {
+        let mut f = with_a_backup(873, 4);
+        let theirs = ConnectionId(f.connections.len() as u32 - 1);
+        for r in f.rx.iter_mut().filter(|r| r.connection == Some(theirs)) {
+            r.total_ns += late_ns;
+            r.unattributed_ns += late_ns;
+        }
+        f
+    };
+    let d = of(&slower(0), &slower(100_000_000));
+    assert!(d.parity.iter().all(|c| c.what != "services of one side"));
+    let total = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
+    assert_eq!(total.outcome, Outcome::Worse);
+    // Where most is of one side alone, it is compared as it is.
+    let mut most = facts("rpc/rpc.nmb");
+    for c in &mut most.connections {
+        let end = if c.sport < c.dport { &mut c.sport } else { &mut c.dport };
+        *end += 1;
+    }
+    let d = of(&alone, &most);
+    assert!(d.parity.iter().all(|c| c.what != "services of one side"));
+}
