@@ -75,7 +75,9 @@ impl<'f> Server<'f> {
         let until = of.partition_point(|t| t.read_ns <= r.send_ns);
         let near = |t: &&&TurnaroundRow| t.send_ns >= r.send_ns.saturating_sub(NEAR_NS);
         let last = || of.get(..until).unwrap_or_default().iter().rev().take(LAST).filter(near);
-        let handed = last().find(|t| waited(t));
+        // What it had waited for itself it had just got: an answer that it sends much later waited for another thing.
+        let now = |t: &&&&TurnaroundRow| t.send_ns <= r.send_ns.saturating_add(NEAR_NS) && t.confidence.is_solid();
+        let handed = last().filter(|t| now(&t)).find(|t| waited(t));
         handed.or_else(|| last().find(|t| t.read_ns >= r.start_ns())).copied()
     }
 
@@ -84,7 +86,7 @@ impl<'f> Server<'f> {
         let mut at = self.before(r)?;
         for nth in 0..STEPS {
             if !waited(at) {
-                return (at.read_ns >= r.start_ns()).then_some((at, nth > 0));
+                return (at.read_ns >= r.start_ns() && at.read_ns <= r.send_ns).then_some((at, nth > 0));
             }
             at = self.before(at)?;
         }

@@ -189,7 +189,8 @@ fn of_server(
             rows.truncate(with_most(&times, p50));
             let start = facts.capture.start_ns.unwrap_or(0);
             let mut times: Vec<i64> = rows.iter().map(|r| r.1.send_ns.saturating_sub(start)).collect();
-            times.truncate(if any { times.len() } else { 0 });
+            // Where events were lost what is missing makes bursts of its own.
+            times.truncate(if any && facts.gaps.is_empty() { times.len() } else { 0 });
             times.sort_unstable();
             Slow {
                 over_ns: over(&rows),

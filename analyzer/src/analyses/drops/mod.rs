@@ -234,7 +234,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         };
         let rows: Vec<&DropRow> = facts.drops.iter().filter(is_of).collect();
         let start = facts.capture.start_ns.unwrap_or(0);
-        group.times = rows.iter().map(|r| r.time_ns.saturating_sub(start)).collect();
+        // Where events were lost what is missing makes bursts of its own.
+        let told = rows.iter().filter(|_| facts.gaps.is_empty());
+        group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
         group.answered = answered::answered(&rows);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);

@@ -82,6 +82,9 @@ pub struct Flight {
     pub max_wnd: i64,
     /// Its congestion window, packets, median.
     pub snd_cwnd: i64,
+    /// Of all probes, also those without anything in flight, such at which the window was less than half of its most.
+    #[serde(skip)]
+    pub shrunk: u64,
 }
 
 impl Flight {
@@ -93,12 +96,17 @@ impl Flight {
             v.sort_unstable();
             v.get(v.len() / 2).copied()
         };
+        let max_wnd = busy.iter().map(|s| i64::from(s.snd_wnd)).max()?;
         Some(Flight {
+            shrunk: (samples
+                .iter()
+                .filter(|s| i64::from(s.snd_wnd).saturating_mul(2) < max_wnd))
+            .count() as u64,
             n: busy.len() as u64,
             bytes: median(&bytes)?,
             max_bytes: busy.iter().map(|s| bytes(s)).max()?,
             snd_wnd: median(&|s| s.snd_wnd.into())?,
-            max_wnd: busy.iter().map(|s| i64::from(s.snd_wnd)).max()?,
+            max_wnd,
             snd_cwnd: median(&|s| s.snd_cwnd.into())?,
         })
     }

@@ -70,7 +70,9 @@ pub(super) fn window(t: &Transmit) -> Option<String> {
     let (by, share) = s.limiters.first()?;
     let f = s.flight.filter(|f| f.n >= PROBES && f.snd_wnd > 0)?;
     let full = f.bytes as f64 >= FULL * f.snd_wnd as f64;
-    let at_most = f.snd_wnd as f64 >= NEARLY * f.max_wnd as f64;
+    // Who reads late leaves it shut while nothing is in flight.
+    let open = (f.shrunk as f64) <= (1.0 - NEARLY) * f.n as f64;
+    let at_most = open && f.snd_wnd as f64 >= NEARLY * f.max_wnd as f64;
     // A window a round trip.
     let rate_of = s.mbit_per_s.filter(|r| *r > 0.0)?;
     let turn = (f.bytes as f64 * 8_000.0 / rate_of) as i64;

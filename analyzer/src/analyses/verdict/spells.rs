@@ -162,7 +162,7 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
                     ", in {} bursts, one each {}, the first {}{first}",
                     all.len(),
                     super::sentences::duration(each_ns),
-                    if times.len() == all.len() { "at " } else { "from " }
+                    if first.contains(" to ") { "from " } else { "at " }
                 )
             }),
         },

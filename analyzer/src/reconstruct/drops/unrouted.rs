@@ -17,6 +17,7 @@ use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// ETH_P_IPV6.
@@ -28,6 +29,8 @@ const HEADERS: u32 = 14 + 40;
 /// (WireGuard: 40 and multiples of 16 more) is as long.
 const MESSAGES: [u32; 5] = [8, 16, 24, 32, 36];
 
+/// TCP header with timestamps.
+const ACK: u32 = 32;
 /// No timer lies so far in the struct of a TCP socket, and no two of these are so close, bytes.
 const SOCKET: u64 = 2048;
 
@@ -84,6 +87,10 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     }
 }
 
+fn by_ipv6(c: &ConnectionRow) -> bool {
+    c.daddr.is_some_and(|a| a.to_canonical().is_ipv6())
+}
+
 fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>, sent: &FxHashMap<SkbId, &TxRow>) -> bool {
     let Some(life) = row.skb_id.and_then(|id| known.identity.life(id)) else {
         return false;
@@ -95,7 +102,9 @@ fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>, sent: &FxHashMap
     let task = sender.pid.map(|pid| known.comms.at(pid, sender.ns));
     let kernel = task.is_none_or(|name| name.bytes().starts_with(b"kworker/"));
     let payload = life.bytes.and_then(|b| b.checked_sub(HEADERS));
-    let size = payload.is_some_and(|n| MESSAGES.contains(&n));
+    // A bare ACK is as long as a neighbour message with an option: nothing says that it is TCP's where no tcp_probe came before it.
+    let ack = payload == Some(ACK) && task.is_none() && known.connections.iter().any(by_ipv6);
+    let size = payload.is_some_and(|n| MESSAGES.contains(&n)) && !ack;
     let sent = sent.get(&life.skb_id);
     kernel && size && life.class != SkbClass::Rx && sent.is_some_and(|t| t.kind == TxKind::Other && t.pid == 0)
 }
@@ -112,6 +121,7 @@ impl Sockets {
         });
         let mut all: Vec<(u64, bool)> = seen.collect();
         all.sort_unstable();
+        all.dedup();
         Sockets(all)
     }
     /// Whether a timer is of a socket that is somebody's. Where no socket's address is known, nothing tells.

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::reads::Reads;
+use super::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use super::tables::ConnectionRow;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -187,6 +188,11 @@ impl Sockets {
             let early = self.unnamed.get(sk);
             let ended = early.and_then(|u| u.ended_ns);
             let Some(first) = of.first_mut() else { continue };
+            // One whose begin was seen has nothing before it.
+            let born = self.all.get(first.1).and_then(|s| s.row.born);
+            if matches!(born, Some(SYN_SENT | SYN_RECV | ESTABLISHED)) {
+                continue;
+            }
             first.0 = since(first.0).max(ended.unwrap_or(i64::MIN)).min(first.0);
             // What was used across a loss may have been another's.
             let own = early.filter(|u| u.used_ns.is_some_and(|ns| ns >= first.0));

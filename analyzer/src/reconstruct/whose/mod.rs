@@ -14,7 +14,7 @@
 //! Source: net/ipv4/tcp_ipv4.c `tcp_v4_connect` (the state is set, then the SYN leaves), net/ipv4/tcp_output.c `tcp_retransmit_skb`
 //! (the event follows the frame).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, Facts, SkbId};
@@ -280,13 +280,19 @@ impl<'k> Whose<'k> {
         let frames = frames.filter(|l| matches!(l.class, SkbClass::TxClone | SkbClass::TxOther | SkbClass::Tx));
         let mut frames: Vec<(i64, SkbId)> = frames.map(|l| (l.birth_ns, l.skb_id)).collect();
         frames.sort_unstable();
+        let framed: FxHashSet<SkbId> = frames.iter().map(|f| self.original(f.1)).collect();
+        // One whose frames are known, and whose life is sure.
+        let known = |skb: &SkbId| {
+            let life = self.known.lives.get(skb.0 as usize).filter(|l| l.skb_id == *skb);
+            framed.contains(skb) && life.is_none_or(|l| l.links.is_solid())
+        };
         let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
         for r in again {
             let by_frame = || {
                 self.last_before(&frames, r.time_ns, r.bytes)
                     .map(|f| self.original(f.1))
             };
-            let (Some(original), Some(c)) = (r.original.or_else(by_frame), r.connection) else {
+            let (Some(original), Some(c)) = (r.original.filter(known).or_else(by_frame), r.connection) else {
                 continue;
             };
             let whose = of.entry(original).or_insert(Some(c));
