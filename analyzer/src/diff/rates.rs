@@ -158,7 +158,11 @@ pub(super) fn rates(
         {
             continue;
         }
+        // Of which service a frame is, is not known of all.
+        let others = (before.iter().chain(after).any(|r| r.left_out.is_some()))
+            .then(|| "one side has frames of services that the other has not".to_owned());
         let because = match per {
+            Exposure::Frames(_) if key.kind == Kind::Size && others.is_some() => others.as_ref(),
             Exposure::Frames(_) => unmatched.as_ref().or(lacks_others.as_ref()),
             // Of a slice, calls that sent again may be of others, too.
             Exposure::Skbs | Exposure::Data(_) => lacks_others.as_ref(),

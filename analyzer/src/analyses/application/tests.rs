@@ -6,6 +6,7 @@ use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
 mod given_up;
+mod kept;
 mod limits;
 mod others;
 mod paused;

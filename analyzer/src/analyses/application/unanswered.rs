@@ -19,6 +19,8 @@ pub struct Unanswered {
     pub connection: u32,
     /// `saddr:sport > daddr:dport`.
     pub label: String,
+    /// Task that asked; empty: not known.
+    pub task: String,
     /// Begin of the last send behind the last read.
     pub send_ns: i64,
     /// Until that ended, ns.
@@ -76,6 +78,7 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
             Some(Unanswered {
                 connection: c.0,
                 label: facts.connections.get(c.0 as usize).map_or_else(String::new, label),
+                task: (facts.connections.get(c.0 as usize)).map_or_else(String::new, |r| r.task.text().into_owned()),
                 send_ns,
                 waited_ns: until.saturating_sub(send_ns).max(0),
                 until: match closed {

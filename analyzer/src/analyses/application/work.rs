@@ -42,8 +42,21 @@ pub struct ForWork {
     pub timeout_ns: Option<i64>,
 }
 
+/// Calls in which a thread waits for any of its connections.
+const FOR_ANY: [&str; 8] = [
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "io_uring_enter",
+];
+
 fn slept(r: &TurnaroundRow) -> bool {
-    r.split.asleep_ns as f64 >= ASLEEP * r.total_ns() as f64 && r.pid == r.sender_pid
+    let any = FOR_ANY.iter().any(|c| c.as_bytes() == r.asleep_in.bytes());
+    any && r.split.asleep_ns as f64 >= ASLEEP * r.total_ns() as f64 && r.pid == r.sender_pid
 }
 
 /// Of these answers.

@@ -1,5 +1,7 @@
 //! What is said of answers that came in parts, and of requests without one.
 
+use std::collections::BTreeMap;
+
 use super::sentences::{counted, duration, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
 use crate::analyses::application::{Application, Awaited, Silence, Unanswered};
@@ -65,10 +67,24 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
         first.label,
         duration(first.waited_ns)
     );
+    let whose = match most_asked(&all) {
+        None => String::new(),
+        Some((task, n)) if n == all.len() => format!(" of {task}"),
+        Some((task, n)) => format!(" ({n} of {task})"),
+    };
     Some(match all.len() {
-        1 => format!("1 request had no answer {which}"),
-        n => format!("{n} requests had no answer, one {which}"),
+        1 => format!("1 request{whose} had no answer {which}"),
+        n => format!("{n} requests{whose} had no answer, one {which}"),
     })
+}
+
+/// The program that sent most of these, and how many, where that is known.
+fn most_asked<'u>(all: &[&'u Unanswered]) -> Option<(&'u str, usize)> {
+    let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+    for u in all.iter().filter(|u| !u.task.is_empty()) {
+        *by.entry(&u.task).or_default() += 1;
+    }
+    by.into_iter().max_by_key(|(task, n)| (*n, std::cmp::Reverse(*task)))
 }
 
 /// A host that fell silent, and whether another was heard.

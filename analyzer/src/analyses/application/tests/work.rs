@@ -28,6 +28,10 @@ fn row(c: u32, read_ns: i64, send_ns: i64) -> TurnaroundRow {
 /// A consumer asks 20 times and has its answer 200 ms later: after `ended` of the times because a producer's request came; `busy` requests of a
 /// third one come each second.
 fn found(ended: usize, timeout: impl Fn(i64) -> i64, busy: i64) -> Option<ForWork> {
+    found_in("epoll_wait", ended, timeout, busy)
+}
+
+fn found_in(call: &str, ended: usize, timeout: impl Fn(i64) -> i64, busy: i64) -> Option<ForWork> {
     let mut f = Facts::empty();
     for n in 0..4u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -47,7 +51,10 @@ fn found(ended: usize, timeout: impl Fn(i64) -> i64, busy: i64) -> Option<ForWor
             }
             false => at + timeout(n),
         };
-        waits.push(row(0, at, came + 60_000));
+        waits.push(TurnaroundRow {
+            asleep_in: Name::new(call.as_bytes()),
+            ..row(0, at, came + 60_000)
+        });
     }
     f.turnarounds.extend(waits.clone());
     for n in 0..busy * 20 {
@@ -84,6 +91,9 @@ fn what_nobody_is_known_to_have_ended_is_no_such_wait() {
     assert_eq!(found(0, alike, 1), None);
     assert_eq!(found(2, alike, 1), None);
     assert_eq!(found(12, |n| (300 + 30 * n) * MS, 1), None);
+    // Asleep by a timer, or in a read of its own.
+    assert_eq!(found_in("clock_nanosleep", 20, alike, 1), None);
+    assert_eq!(found_in("recvfrom", 20, alike, 1), None);
     // So busy that some request comes within each millisecond.
     assert_eq!(found(20, alike, 900), None);
     // A thread that worked.

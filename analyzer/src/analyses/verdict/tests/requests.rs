@@ -249,6 +249,7 @@ fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswer
     Unanswered {
         connection: 1,
         label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
+        task: String::new(),
         send_ns: 0,
         waited_ns,
         until,
@@ -274,6 +275,21 @@ fn a_request_without_an_answer_is_told() {
     let ((tone, s), _) = of(MS);
     assert_eq!(tone, Tone::Ok);
     assert!(!s.contains("no answer"), "{s}");
+    // Of one program, or most of one.
+    let by = |tasks: &[&str]| {
+        let of = |task: &&str| Unanswered {
+            task: (*task).to_owned(),
+            ..unanswered(1_502 * MS, "closed", 0)
+        };
+        headline(&Application {
+            awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
+            unanswered: tasks.iter().map(of).collect(),
+            ..Application::default()
+        })
+    };
+    assert!(by(&["worker"]).starts_with("1 request of worker had no answer (10"));
+    assert!(by(&["worker", "worker"]).starts_with("2 requests of worker had no answer, one (10"));
+    assert!(by(&["orders", "worker", "worker", ""]).starts_with("4 requests (2 of worker) had no answer, one (10"));
 }
 
 /// Under way when the recording ended: others of its server took as long.
