@@ -116,6 +116,9 @@ pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 /// round trip is that long, ns.
 pub const SETUP_NOTICE_NS: i64 = 500_000_000;
 
+/// What neighbour entries did: times with another address, and addresses that two hosts have.
+type Entries<'a> = (&'a [Spell], &'a [Flapping]);
+
 /// Writes the nine lines.
 pub fn answer(
     quality: &Quality,
@@ -123,7 +126,7 @@ pub fn answer(
     receive: &Outcome<Receive>,
     (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
     napi: &Outcome<Napi>,
-    (drops, (spells, flapping), counters): (&Outcome<Drops>, (&[Spell], &[Flapping]), &Outcome<Counters>),
+    (drops, (spells, flapping), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
     let tone = match quality.level {
