@@ -101,6 +101,40 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
+def serve_jobs(port):
+    """A queue, in one thread: a request of 1 byte takes a job and is answered when there is one, one of more bytes brings one."""
+    listener = socket.create_server(("", port), backlog=64)
+    poll, sockets = select.epoll(), {}
+    poll.register(listener, select.EPOLLIN)
+    waiting, jobs = collections.deque(), 0
+    while True:
+        for number, _ in poll.poll():
+            if number == listener.fileno():
+                s, _ = listener.accept()
+                no_delay(s)
+                sockets[s.fileno()] = s
+                poll.register(s, select.EPOLLIN)
+                continue
+            s = sockets[number]
+            try:
+                up, down = header(s)
+                receive(s, up)
+            except (EOFError, OSError):
+                poll.unregister(s)
+                del sockets[number]
+                s.close()
+                continue
+            if up == 1:
+                waiting.append((s, down))
+            else:
+                jobs += 1
+                s.sendall(b"k" * down)
+            while jobs and waiting:
+                taker, size = waiting.popleft()
+                taker.sendall(b"j" * size)
+                jobs -= 1
+
+
 def serve_transactions(port):
     """Answers requests under a lock. One of 1 byte takes it and keeps it, one of 2 bytes gives it back."""
     held = threading.Lock()
@@ -545,6 +579,46 @@ def transactions(watch, host, port, threads=4, idle=0.4, gap=0.8):
                 call(s)
                 watch.done("call", at)
                 time.sleep(0.02)
+
+    together(threads, work)
+
+
+def visitors(watch, host, port, threads=10, gap=0.2):
+    """One call on a connection, which is kept without a word until the server closes it; then another."""
+
+    def work(i):
+        time.sleep(0.03 * i)
+        while watch.runs():
+            s = connect(host, port, timeout=30.0)
+            at = time.time()
+            call(s)
+            watch.done("call", at)
+            at = time.time()
+            try:
+                receive(s, 1)
+            except (EOFError, OSError):
+                pass
+            watch.done("kept", at)
+            s.close()
+            time.sleep(gap)
+
+    together(threads, work)
+
+
+def jobs(watch, host, port, threads=3, gap=0.25):
+    """Some take jobs from a queue, each by a request that waits for one; one brings them."""
+
+    def work(i):
+        s = connect(host, port, timeout=30.0)
+        while watch.runs():
+            at = time.time()
+            call(s, 1 if i else 60, 60)
+            watch.done("take" if i else "bring", at)
+            if not i:
+                time.sleep(gap)
+        # Who waits still, has one.
+        for _ in range(0 if i else threads):
+            call(s, 60, 60)
 
     together(threads, work)
 
