@@ -24,6 +24,7 @@ use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
 use super::parts::Parts;
 use super::pauses::Pauses;
+use super::streams::Streams;
 use crate::analyses::application::{Role, paused, sockets, tells};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
@@ -157,6 +158,8 @@ pub(super) struct Servers {
     pub divided: Vec<Divided>,
     /// Programs that pause within their requests on one side alone.
     pub paused: Vec<Pauses>,
+    /// Servers that hold back what they stream on one side alone.
+    pub streams: Vec<Streams>,
 }
 
 impl Servers {

@@ -267,6 +267,10 @@ impl Leading<'_> {
             self.say(out, p.sentence(), vec![]);
             out.worse |= p.worse;
         }
+        for s in self.servers.streams.iter().take(MOST) {
+            self.say(out, s.sentence.clone(), vec![]);
+            out.worse |= s.worse;
+        }
     }
 
     fn opened(&self, out: &mut Lead) {

@@ -52,6 +52,7 @@ mod service;
 mod settings;
 mod slices;
 mod speed;
+mod streams;
 mod tails;
 #[cfg(test)]
 mod tests;

@@ -13,3 +13,4 @@ mod said;
 mod samples;
 mod slices;
 mod speed;
+mod streams;

@@ -133,7 +133,11 @@ impl Judged<'_> {
             let of = self.servers.paused.iter().filter(|p| p.worse == worse);
             of.filter(|p| !rated(p)).count()
         };
-        (worse, better) = (worse + paused(true), better + paused(false));
+        let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
+        (worse, better) = (
+            worse + paused(true) + streams(true),
+            better + paused(false) + streams(false),
+        );
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
         let inner = self.metrics.iter().filter(inner).count();
