@@ -22,7 +22,7 @@ use crate::reconstruct::transmit::tables::TxStart;
 use crate::reconstruct::whose::Carries;
 
 /// Reasons of rules.
-const RULES: &str = "NETFILTER_DROP";
+pub(super) const RULES: &str = "NETFILTER_DROP";
 /// Fewest connections.
 const FEWEST: usize = 3;
 /// Shortest silence, ns.

@@ -16,6 +16,7 @@ mod answered;
 mod forgotten;
 mod fragments;
 mod full;
+mod membership;
 mod same_mac;
 mod sizes;
 #[cfg(test)]
@@ -73,6 +74,8 @@ pub struct Group {
     pub forgotten: Option<Forgotten>,
     /// Of packets that came to sockets: that only large ones are among them.
     pub sizes: Option<Sizes>,
+    /// Of packets that a rule dropped: how many are as long as IGMP's, and a kernel's own; inferred.
+    pub membership: Option<u64>,
     /// Other functions, where groups are told as one.
     #[serde(skip)]
     pub also_at: Vec<String>,
@@ -243,6 +246,8 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.full = full::full(facts, group);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);
+        let by_rule = group.reason == forgotten::RULES;
+        group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
@@ -293,6 +298,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             full: None,
             forgotten: None,
             sizes: None,
+            membership: None,
             also_at: vec![],
             passes: None,
             times: vec![],

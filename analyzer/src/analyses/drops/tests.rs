@@ -1,4 +1,5 @@
 mod forgotten;
+mod membership;
 mod sizes;
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};

@@ -42,6 +42,10 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     a.also_at.push(g.location.clone());
                 }
                 a.count = a.count.saturating_add(g.count);
+                a.membership = [a.membership, g.membership]
+                    .into_iter()
+                    .flatten()
+                    .reduce(u64::saturating_add);
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);
                 a.last_ns = a.last_ns.max(g.last_ns);

@@ -105,7 +105,16 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         )
     });
     let sizes = g.sizes.map_or_else(String::new, sizes);
-    (!of.is_empty()).then(|| format!("{}{sizes}{forgotten}", of.join(", ")))
+    let igmp = g.membership.map(|n| {
+        let which = if n == g.count { "all".to_owned() } else { n.to_string() };
+        format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
+    });
+    let said: Vec<String> = (!of.is_empty())
+        .then(|| format!("{}{sizes}{forgotten}", of.join(", ")))
+        .into_iter()
+        .chain(igmp)
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// `, all of 1514 bytes: 2.8 % of the 8429 of that size that came to these sockets, none of the 250 smaller ones`

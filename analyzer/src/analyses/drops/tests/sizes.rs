@@ -9,7 +9,7 @@ use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
 use crate::reconstruct::whose::{Carries, Owner};
 
-fn skb(skb_id: SkbId, bytes: u32) -> SkbRow {
+pub(super) fn skb(skb_id: SkbId, bytes: u32) -> SkbRow {
     SkbRow {
         skb_id,
         skbaddr: 0,

@@ -23,6 +23,7 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         full: None,
         forgotten: None,
         sizes: None,
+        membership: None,
         also_at: vec![],
         passes: None,
         times: vec![],
