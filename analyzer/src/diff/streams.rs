@@ -49,6 +49,9 @@ struct Sends {
 
 type Side = BTreeMap<String, Sends>;
 
+/// Of one connection: sends (begin, end, bytes), and who sent last.
+type Sent = (Vec<(i64, i64, i64)>, Name);
+
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::new();
     for r in all {
@@ -56,8 +59,8 @@ fn side(all: &[Recording<'_>]) -> Side {
             let row = r.facts.connections.get(c.0 as usize);
             row.is_some_and(|row| role(row.born, row.sport, row.dport).0 == Role::Server)
         };
-        // Sends that are one: begin, end, bytes.
-        let mut sent: FxHashMap<ConnectionId, (Vec<(i64, i64, i64)>, Name)> = FxHashMap::default();
+        // Those that are one, as one.
+        let mut sent: FxHashMap<ConnectionId, Sent> = FxHashMap::default();
         let mut rows: Vec<(ConnectionId, i64, i64, Name)> = (r.facts.tx.iter())
             .filter(|t| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg && r.has(t.start_ns) && t.bytes != Some(0))
             .filter_map(|t| Some((t.connection?, t.start_ns, i64::from(t.bytes.unwrap_or(0)), t.task)))
