@@ -383,12 +383,16 @@ def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
                 c.close()
 
 
-def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20, long=0):
-    """Takes datagrams: answers them (each `long`th with `answer` bytes), never reads them (mute), or sleeps after each `every`th."""
+def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20, long=0, group="", at=""):
+    """Takes datagrams (of a multicast group, joined `at` an address): answers them (each `long`th with `answer` bytes), never reads them (mute),
+    or sleeps after each `every`th."""
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     if receive_buffer:
         u.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    u.bind((address, port))
+    if group:
+        u.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        u.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(at))
+    u.bind((group or address, port))
     if mute:
         time.sleep(60)
     n = 0

@@ -39,7 +39,7 @@ pub struct Released {
     pub handed: u64,
     /// Requests that ended the waits.
     pub requests: u64,
-    /// `task/thread` of the server that answered them.
+    /// `task/thread` of the server that answered them; `2 threads, the first task/thread,` where several did.
     pub by: String,
     /// Address of the client that sent them, and its task where that is in the recording: `10.0.0.3:40000`, `psql at 10.0.0.3:40000`.
     pub client: String,
@@ -120,6 +120,13 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
     roots.sort_by_key(|t| t.read_ns);
     roots.dedup_by_key(|t| t.read_ns);
     let first = roots.first()?;
+    let mut by = super::task(&first.sender, first.sender_pid);
+    let mut threads: Vec<i32> = roots.iter().map(|t| t.sender_pid).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    if let n @ 2.. = threads.len() {
+        by = format!("{n} threads, the first {by},");
+    }
     let own = facts.turnarounds.iter().filter(|t| t.connection == connection);
     let mut own: Vec<i64> = own.map(|t| t.send_ns).collect();
     own.sort_unstable();
@@ -136,7 +143,7 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
         n: n as u64,
         handed,
         requests: roots.len() as u64,
-        by: super::task(&first.sender, first.sender_pid),
+        by,
         client: task.map_or_else(|| end.to_string(), |task| format!("{} at {end}", task.text())),
         idle_ns: nearest_rank(&mut idle, 50),
     })

@@ -21,12 +21,14 @@ use crate::stat::Distribution;
 
 mod copies;
 mod questions;
+mod silent;
 #[cfg(test)]
 mod tests;
 
 pub use copies::Copied;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
+pub use silent::Silent;
 
 /// Least time waited for an answer that did not come.
 pub const WAIT_NS: i64 = 100_000_000;
@@ -58,6 +60,8 @@ pub struct Datagrams {
     pub unsure: u64,
     /// Datagrams that came twice, by socket and by where the copy was made; most first.
     pub copied: Vec<Copied>,
+    /// Streams of which nothing came to some of their receivers for long, while they went on; longest first.
+    pub silent: Vec<Silent>,
 }
 
 /// Datagrams of a thread to which nothing came while it waited.
@@ -231,6 +235,10 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         unsure,
         copied: match each_is_told(facts) {
             true => copies::copied(facts),
+            false => vec![],
+        },
+        silent: match each_is_told(facts) {
+            true => silent::silent(facts),
             false => vec![],
         },
     })

@@ -202,7 +202,7 @@ fn work_words(w: &Slow) -> String {
     )
 }
 
-/// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, each 1.29 s after its answer before: ...`
+/// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, 1.29 s (median) after its answer before: ...`
 pub(super) fn released(slow: &Slow) -> String {
     if let Some(k) = &slow.kept {
         return kept_words(k);
@@ -218,14 +218,14 @@ pub(super) fn released(slow: &Slow) -> String {
         1 => "a request".to_owned(),
         n => format!("{n} requests"),
     };
-    let each = if r.requests == 1 { "" } else { "each " };
+    let median = if r.requests == 1 { "" } else { " (median)" };
     let held = match r.handed.saturating_mul(2) >= r.n {
         true => ": a lock that it held meanwhile, as an open transaction does (inferred)",
         false => ": a lock that it held meanwhile, or what these requests brought (inferred)",
     };
     let idle = r.idle_ns.filter(|ns| *ns >= APPLICATION_NOTICE_NS);
     let idle = idle.map_or_else(String::new, |ns| {
-        format!(", {each}{} after its answer before{held}", duration(ns))
+        format!(", {}{median} after its answer before{held}", duration(ns))
     });
     format!(
         "; {which} waited until {} answered {requests} of {}{idle}",

@@ -3,7 +3,7 @@
 use super::questions;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone};
-use crate::analyses::datagrams::{Copied, Datagrams, InVain};
+use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use crate::analyses::drops::Drops;
 
 /// How long it waited, each time.
@@ -157,6 +157,31 @@ fn made(c: &Copied) -> String {
     )
 }
 
+/// A stream that some of its receivers did not get for a while.
+fn silent(s: &Silent) -> String {
+    let readers = match s.readers.as_slice() {
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        [one, rest @ ..] => format!("{one} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let at = match s.local.as_str() {
+        "" => String::new(),
+        at => format!(" at {}", address(at)),
+    };
+    let from = format!("{:.1} s", s.first_ns as f64 / 1e9);
+    let times = match s.times {
+        1 => format!(" (from {from} on)"),
+        n => format!(" (the longest of {n} times, the first from {from} on)"),
+    };
+    let went_on = match s.sent {
+        true => format!("{} sent {} to it meanwhile", s.went_on, s.meanwhile),
+        false => format!("{} got about {} of the same stream meanwhile", s.went_on, s.meanwhile),
+    };
+    let long = duration(s.longest_ns);
+    format!("no datagram came to {readers}{at} for {long}{times}, though they had come steadily and {went_on}")
+}
+
 fn wrong(v: &InVain) -> bool {
     v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
@@ -194,12 +219,16 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     });
     let late = questions::late(d);
     let tone = match () {
-        () if d.in_vain.iter().any(wrong) => Tone::Bad,
+        () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() => Tone::Bad,
         () if vain.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
         () => Tone::Ok,
     };
     let late = late.iter().map(|l| capital(l));
-    let said: Vec<String> = vain.into_iter().chain(late).chain(copied).collect();
+    let none = d.silent.first().map(|s| {
+        let more = more(d.silent.len() as u64, 1);
+        format!("{}{more}", capital(&silent(s)))
+    });
+    let said: Vec<String> = none.into_iter().chain(vain).chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
     }
@@ -259,6 +288,7 @@ pub(super) fn headline(d: &Datagrams) -> String {
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
-    let said: Vec<String> = vain.into_iter().chain(questions::late(d)).chain(copied).collect();
+    let said = d.silent.first().map(silent).into_iter().chain(vain);
+    let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
     said.join("; ")
 }

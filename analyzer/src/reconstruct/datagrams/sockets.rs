@@ -32,6 +32,14 @@ pub struct SocketRow {
     pub errors: u64,
     /// Datagrams that arrived.
     pub arrived: u64,
+    /// The first of them.
+    pub first_arrived_ns: Option<i64>,
+    /// The last.
+    pub last_arrived_ns: Option<i64>,
+    /// From one of them to the next, the longest, ns; 0: there is one at most.
+    pub silent_ns: i64,
+    /// Begin of that.
+    pub silent_from_ns: Option<i64>,
     /// Datagrams read.
     pub received: u64,
     /// Datagrams that arrived and were not read when the recording ended.
@@ -92,6 +100,10 @@ impl SocketRow {
             sent_bytes: 0,
             errors: 0,
             arrived: 0,
+            first_arrived_ns: None,
+            last_arrived_ns: None,
+            silent_ns: 0,
+            silent_from_ns: None,
             received: 0,
             unread: 0,
             copies: 0,
@@ -101,6 +113,25 @@ impl SocketRow {
             holder_task: Name::default(),
             named_by: "",
             confidence: Confidence::Strong,
+        }
+    }
+}
+
+impl SocketRow {
+    /// The process that holds it; where that is not known the thread that used it.
+    pub fn holder_or_pid(&self) -> i32 {
+        if self.holder == 0 { self.pid } else { self.holder }
+    }
+    /// A datagram came.
+    pub(super) fn came(&mut self, at: i64) {
+        self.arrived += 1;
+        self.served |= self.sent == 0;
+        self.first_arrived_ns = self.first_arrived_ns.or(Some(at));
+        if let Some(last) = self.last_arrived_ns.replace(at) {
+            let silent = at.saturating_sub(last);
+            if silent > self.silent_ns {
+                (self.silent_ns, self.silent_from_ns) = (silent, Some(last));
+            }
         }
     }
 }
@@ -160,6 +191,26 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             "datagrams that arrived (sk_data_ready)",
             |r, _| Cell::U64(r.arrived)
         ),
+        col!(
+            "first_arrived_ns",
+            "ns",
+            I64,
+            "the first of them; empty: none arrived",
+            |r, _| r.first_arrived_ns.into()
+        ),
+        col!("last_arrived_ns", "ns", I64, "the last of them", |r, _| r
+            .last_arrived_ns
+            .into()),
+        col!(
+            "silent_ns",
+            "ns",
+            I64,
+            "the longest time from one of them to the next; empty: fewer than two arrived",
+            |r, _| r.silent_from_ns.map(|_| r.silent_ns).into()
+        ),
+        col!("silent_from_ns", "ns", I64, "begin of that", |r, _| r
+            .silent_from_ns
+            .into()),
         col!("received", "count", U64, "datagrams read", |r, _| Cell::U64(r.received)),
         col!(
             "unread",

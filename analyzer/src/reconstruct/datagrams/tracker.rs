@@ -371,8 +371,7 @@ impl Machine<'_> {
         let Some(s) = self.sockets.get_mut(n as usize) else {
             return;
         };
-        s.arrived += 1;
-        s.served |= s.sent == 0;
+        s.came(e.ts);
         let queue = self.queues.entry(n).or_default();
         if queue.len() < ARRIVALS {
             queue.push_back(e.ts);

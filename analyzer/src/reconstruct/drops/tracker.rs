@@ -5,6 +5,7 @@ use netmortem_formats::event_format::ValueTable;
 use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
 use rustc_hash::FxHashMap;
 
@@ -166,6 +167,10 @@ pub fn walk<'f>(
         t.queued.insert(e.cpu, (Name::new(p.name), t.identity.of(e.index)));
         let pid = e.in_task().then_some(e.pid);
         t.senders.insert(p.skbaddr, Sender { pid, ns: e.ts });
+    });
+    // What a vector's timers send is sent in its own run.
+    routes.on::<SoftirqEntry<'static>>(&trace.schema, |t, e, _| {
+        t.expired.remove(&e.cpu);
     });
     routes.on::<TimerExpireEntry<'static>>(&trace.schema, |t, e, p| {
         t.expired.insert(e.cpu, (e.ts, p.function.unwrap_or(0), p.timer));

@@ -76,6 +76,8 @@ struct Unnamed {
     written: u64,
     read: u64,
     pid: i32,
+    /// Losses told before that use.
+    era: u64,
 }
 
 /// All sockets, and which of them an address means when.
@@ -140,12 +142,19 @@ impl Sockets {
         i
     }
 
-    /// A task used a socket by an address that nothing named yet: so many bytes.
-    pub fn used_early(&mut self, sk: u64, ts: i64, pid: i32, (written, read): (u64, u64)) {
+    /// A task used a socket by an address that nothing named yet: so many bytes. What was used before a loss may have been another's.
+    pub fn used_early(&mut self, (sk, era): (u64, u64), ts: i64, pid: i32, (written, read): (u64, u64)) {
         if self.by_sk.contains_key(&sk) {
             return;
         }
         let of = self.unnamed.entry(sk).or_default();
+        if of.era != era {
+            *of = Unnamed {
+                era,
+                ended_ns: of.ended_ns,
+                ..Unnamed::default()
+            };
+        }
         of.used_ns = of.used_ns.or(Some(ts));
         of.written = of.written.saturating_add(written);
         of.read = of.read.saturating_add(read);

@@ -180,7 +180,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             s.reads.add(n);
         } else if TCP_PROTOCOLS.contains(&p.protocol) && p.flags & MSG_PEEK == 0 {
             let n = u64::try_from(p.ret).unwrap_or(0);
-            t.sockets.used_early(p.sk, e.ts, user(e), (0, n));
+            t.sockets.used_early((p.sk, t.era), e.ts, user(e), (0, n));
         }
     });
     r.on::<SockSendLength<'static>>(s, |t, e, p| {
@@ -190,7 +190,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             s.row.bytes_written = Some(s.row.bytes_written.unwrap_or(0) + n);
         } else if TCP_PROTOCOLS.contains(&p.protocol) {
             let n = u64::try_from(p.ret).unwrap_or(0);
-            t.sockets.used_early(p.sk, e.ts, user(e), (n, 0));
+            t.sockets.used_early((p.sk, t.era), e.ts, user(e), (n, 0));
         }
     });
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {

@@ -246,7 +246,7 @@ fn an_address_reaches_back_to_the_last_loss() {
     // And what used it before: bytes and thread.
     let used = |gaps: &[(i64, i64)]| {
         let mut s = Sockets::default();
-        s.used_early(7, 500, 42, (30, 4));
+        s.used_early((7, 0), 500, 42, (30, 4));
         let i = s.resolve(1000, Some(7), None, tuple);
         let gaps: Vec<_> = gaps.iter().map(|(a, b)| crate::testing::gap(*a, *b)).collect();
         s.reach_back(&gaps);
@@ -256,6 +256,17 @@ fn an_address_reaches_back_to_the_last_loss() {
     assert_eq!(used(&[]), (Some(30), Some(4), 42, 500));
     assert_eq!(used(&[(100, 200)]), (Some(30), Some(4), 42, 500));
     assert_eq!(used(&[(600, 700)]), (None, None, 0, 1000));
+    // Used on both sides of a loss: what was used behind it is its own.
+    let mut s = Sockets::default();
+    s.used_early((7, 0), 500, 42, (30, 4));
+    s.used_early((7, 1), 800, 43, (20, 0));
+    let i = s.resolve(1000, Some(7), None, tuple);
+    s.reach_back(&[crate::testing::gap(600, 700)]);
+    let row = &s.all[i].row;
+    assert_eq!(
+        (row.bytes_written, row.bytes_read, row.pid, row.first_ns),
+        (Some(20), None, 43, 800)
+    );
 }
 
 /// Which end a socket is: by its first state; by its ports where it is older than the recording.
