@@ -627,6 +627,42 @@ def jobs(watch, host, port, threads=3, gap=0.25):
     together(threads, work)
 
 
+def takers(watch, host, port, threads=4):
+    """Take jobs from a queue for ever: they wait for one without a time-out."""
+
+    def work(_):
+        s = connect(host, port)
+        s.settimeout(None)
+        while True:
+            call(s, 1, 60)
+
+    for i in range(threads):
+        threading.Thread(target=work, args=(i,), daemon=True).start()
+    while watch.runs():
+        time.sleep(0.1)
+
+
+def bringers(watch, host, port, threads=2, gap=0.04, timeout=0.5):
+    """Bring jobs to a queue. Who has no answer in time connects anew."""
+
+    def work(_):
+        s = None
+        while watch.runs():
+            at = time.time()
+            try:
+                s = s or connect(host, port, timeout=timeout)
+                call(s, 60, 60)
+                watch.done("bring", at)
+            except (OSError, EOFError) as e:
+                watch.errors[str(e)] += 1
+                if s:
+                    s.close()
+                s = None
+            time.sleep(gap)
+
+    together(threads, work)
+
+
 def reports(watch, host, port, down=3000000, gap=1.5, receive_buffer=16384, pause=0.005):
     """Asks for a large answer now and then, and reads it slowly."""
     s = socket.socket()

@@ -14,6 +14,7 @@ use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
 mod given_up;
+mod half_open;
 mod kept;
 mod limits;
 mod others;
@@ -35,6 +36,7 @@ mod way;
 mod work;
 
 pub use given_up::GivenUp;
+pub use half_open::HalfOpen;
 pub use kept::Kept;
 pub use limits::Limit;
 pub(crate) use others::Calls;
@@ -91,6 +93,8 @@ pub struct Application {
     pub limits: Vec<Limit>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
+    /// Of these, such that wait on connections whose peer is gone.
+    pub half_open: Option<HalfOpen>,
     /// Requests that clients gave up, by program and server, most first.
     pub given_up: Vec<GivenUp>,
     /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
@@ -206,6 +210,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         duration_ns: facts.capture.duration_ns,
         ..Application::default()
     };
+    out.half_open = half_open::half_open(facts, &all, &out.unanswered);
     let (servers, clients) = all
         .iter()
         .filter(|s| s.in_turns)

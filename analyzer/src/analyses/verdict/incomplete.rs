@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::sentences::{counted, duration, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
-use crate::analyses::application::{Application, Awaited, Silence, Unanswered};
+use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unanswered};
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
@@ -72,10 +72,36 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
         Some((task, n)) if n == all.len() => format!(" of {task}"),
         Some((task, n)) => format!(" ({n} of {task})"),
     };
+    let gone = a.half_open.as_ref().map_or_else(String::new, half_open);
     Some(match all.len() {
-        1 => format!("1 request{whose} had no answer {which}"),
-        n => format!("{n} requests{whose} had no answer, one {which}"),
+        1 => format!("1 request{whose} had no answer {which}{gone}"),
+        n => format!("{n} requests{whose} had no answer, one {which}{gone}"),
     })
+}
+
+/// Those that wait for what is gone.
+fn half_open(h: &HalfOpen) -> String {
+    let whose = match (h.task.as_str(), h.of_task == h.connections) {
+        ("", _) => String::new(),
+        (task, true) => format!(" of {task}"),
+        (task, false) => format!(" ({} of {task})", h.of_task),
+    };
+    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
+    format!(
+        "; {}{whose} to {} {} since {}, when the last segment came on any connection there that was open then, while {} answered: their peer is gone without a FIN or RST (half-open, inferred), and who sends nothing there never learns of it",
+        counted(h.connections, "connection", "connections"),
+        h.server,
+        if h.connections == 1 {
+            "has been silent"
+        } else {
+            "have been silent"
+        },
+        seconds(h.since_ns),
+        match h.anew {
+            1 => format!("one opened anew at {} is", seconds(h.anew_ns)),
+            n => format!("{n} opened anew from {} on are", seconds(h.anew_ns)),
+        }
+    )
 }
 
 /// The program that sent most of these, and how many, where that is known.

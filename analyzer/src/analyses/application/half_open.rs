@@ -1,0 +1,141 @@
+//! Requests that wait on connections whose peer has gone without a word, after a failover or a reboot: half-open ones.
+//!
+//! Needs `tcp_samples`, `tx`, `rx`, `retransmits`, and the requests without an answer. Told where a server's address has two ages: from some moment
+//! on nothing came any more on any connection that was open then, though segments were sent again on at least one of them, and later connections to the same address and port are
+//! answered. Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
+//! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use rustc_hash::FxHashMap;
+
+use super::sockets::{Role, Socket};
+use super::unanswered::Unanswered;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// Shortest wait, ns.
+const LEAST_NS: i64 = 1_000_000_000;
+
+/// Those of one server.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct HalfOpen {
+    /// `address:port`, as clients call it.
+    pub server: String,
+    /// Connections that still wait.
+    pub connections: u64,
+    /// The task that most of them are of, and how many; empty: not known.
+    pub task: String,
+    /// As said.
+    pub of_task: u64,
+    /// When something came last on any connection of their age, ns since the start of the recording.
+    pub since_ns: i64,
+    /// Connections that were opened later and heard something.
+    pub anew: u64,
+    /// Begin of the first of these, ns since the start of the recording.
+    pub anew_ns: i64,
+}
+
+/// A client's connection.
+struct Client {
+    connection: ConnectionId,
+    first_ns: i64,
+    heard_ns: Option<i64>,
+}
+
+/// When something came last on each connection.
+fn heard(facts: &Facts) -> FxHashMap<ConnectionId, i64> {
+    let samples = facts.tcp_samples.iter().map(|s| (s.connection, s.time_ns));
+    let acks = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let acks = acks.filter_map(|t| Some((t.connection?, t.t_ack_ns?)));
+    let data = facts.rx.iter().filter_map(|r| Some((r.connection?, r.start_ns)));
+    let mut last: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    for (connection, at) in samples.chain(acks).chain(data) {
+        let of = last.entry(connection).or_insert(at);
+        *of = at.max(*of);
+    }
+    last
+}
+
+/// The server of which most wait.
+pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswered]) -> Option<HalfOpen> {
+    let start = facts.capture.start_ns?;
+    let waits = |u: &&Unanswered| u.until == "recording" && u.waited_ns >= LEAST_NS;
+    let mut waiting: FxHashMap<u32, &Unanswered> = FxHashMap::default();
+    waiting.extend(unanswered.iter().filter(waits).map(|u| (u.connection, u)));
+    if waiting.is_empty() || facts.retransmits.is_empty() || !facts.gaps.is_empty() {
+        return None;
+    }
+    let heard = heard(facts);
+    let mut servers: BTreeMap<SocketAddr, Vec<Client>> = BTreeMap::new();
+    for s in all.iter().filter(|s| s.role == Role::Client) {
+        let Some(row) = facts.connections.get(s.connection.0 as usize) else {
+            continue;
+        };
+        if let Some(to) = row.daddr {
+            servers
+                .entry(SocketAddr::new(to.to_canonical(), row.dport))
+                .or_default()
+                .push(Client {
+                    connection: s.connection,
+                    first_ns: row.first_ns,
+                    heard_ns: heard.get(&s.connection).copied(),
+                });
+        }
+    }
+    let mut again: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    for r in &facts.retransmits {
+        if let Some(c) = r.connection {
+            let last = again.entry(c).or_insert(r.time_ns);
+            *last = r.time_ns.max(*last);
+        }
+    }
+    let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
+        of.sort_by_key(|c| (c.first_ns, c.connection));
+        // The first connection that is answered when none from before it is any more.
+        let mut last = None;
+        let mut anew = None;
+        for (n, c) in of.iter().enumerate() {
+            if let (Some(last), Some(own)) = (last, c.heard_ns)
+                && own >= c.first_ns
+                && last < c.first_ns
+                && of
+                    .get(..n)
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|o| waiting.contains_key(&o.connection.0))
+            {
+                anew = Some((n, c.first_ns, last));
+                break;
+            }
+            last = last.max(c.heard_ns);
+        }
+        let (n, anew_ns, since) = anew?;
+        let (old, new) = of.split_at_checked(n)?;
+        let in_vain = |c: &Client| again.get(&c.connection).is_some_and(|at| *at > since);
+        if !old.iter().any(in_vain) {
+            return None;
+        }
+        let still: Vec<&Unanswered> = old
+            .iter()
+            .filter_map(|c| waiting.get(&c.connection.0).copied())
+            .collect();
+        let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+        for u in still.iter().filter(|u| !u.task.is_empty()) {
+            *by.entry(&u.task).or_default() += 1;
+        }
+        let most = by.into_iter().max_by_key(|(task, n)| (*n, std::cmp::Reverse(*task)));
+        Some(HalfOpen {
+            server: server.to_string(),
+            connections: still.len() as u64,
+            task: most.map_or_else(String::new, |m| m.0.to_owned()),
+            of_task: most.map_or(0, |m| m.1),
+            since_ns: since.saturating_sub(start),
+            anew: new.iter().filter(|c| c.heard_ns.is_some()).count() as u64,
+            anew_ns: anew_ns.saturating_sub(start),
+        })
+    };
+    let found = servers.into_iter().filter_map(of);
+    found.max_by(|a, b| a.connections.cmp(&b.connections).then_with(|| b.server.cmp(&a.server)))
+}
