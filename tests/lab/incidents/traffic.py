@@ -196,8 +196,9 @@ def serve_source(port):
         threading.Thread(target=send, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_proxy(port, to="", pause=0.0, every=1):
-    """Hands requests on in one thread; sleeps before each `every`th, as if it wrote its log."""
+def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
+    """Hands requests on in one thread; sleeps before each `every`th, as if it wrote its log. Holds its server for dead at the end of each
+    `down_each` seconds for `down_for`: then it answers by itself."""
     import selectors
 
     host, at = to.rsplit(":", 1)
@@ -219,6 +220,9 @@ def serve_proxy(port, to="", pause=0.0, every=1):
                 key.fileobj.close()
                 continue
             calls += request
+            if request and down_each and time.time() % down_each > down_each - down_for:
+                key.fileobj.sendall(b"e" * int(data[8:16]))
+                continue
             if request and calls % every == 0:
                 time.sleep(pause)
             peer.sendall(data)

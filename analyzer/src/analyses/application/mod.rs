@@ -15,6 +15,7 @@ use crate::stat::Distribution;
 
 mod given_up;
 mod half_open;
+mod itself;
 mod kept;
 mod limits;
 mod others;
@@ -37,6 +38,7 @@ mod work;
 
 pub use given_up::GivenUp;
 pub use half_open::HalfOpen;
+pub use itself::ByItself;
 pub use kept::Kept;
 pub use limits::Limit;
 pub(crate) use others::Calls;
@@ -91,6 +93,8 @@ pub struct Application {
     pub askers: Vec<Asker>,
     /// Programs that ask only so many at a time while requests wait in them.
     pub limits: Vec<Limit>,
+    /// A proxy that for some time asked nobody.
+    pub by_itself: Option<ByItself>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
     /// Of these, such that wait on connections whose peer is gone.
@@ -203,6 +207,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         serving: threads::serving(facts, &all),
         askers: threads::askers(&all),
         limits: limits::limits(facts, &all),
+        by_itself: itself::by_itself(facts, &all),
         silence: silence::silence(facts),
         given_up: given_up::given_up(facts),
         paused: paused::all(facts, &all),

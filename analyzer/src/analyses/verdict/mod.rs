@@ -28,6 +28,7 @@ mod given_up;
 mod handshakes;
 mod incomplete;
 mod instead;
+mod itself;
 mod named;
 mod neighbours;
 mod one;

@@ -3,6 +3,7 @@
 
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::{doing, place_words, tone_of};
+use super::itself::itself;
 use super::paused::paused;
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
@@ -355,7 +356,8 @@ pub(super) fn causes(a: &Application) -> Vec<String> {
     let held = held_off(a).map(held_off_words);
     // One connection that all share is such a limit.
     let limit = a.limits.first().filter(|_| shared.is_none()).map(limit_words);
-    [paused(a), held, queue, shared, limit].into_iter().flatten().collect()
+    let all = [itself(a), paused(a), held, queue, shared, limit];
+    all.into_iter().flatten().collect()
 }
 
 /// Those, and what is no news for the head of a page.

@@ -1,0 +1,153 @@
+//! A proxy that for some time answers by itself: it asks a server for each request, and then for none, as when it holds all its servers for dead.
+//!
+//! Needs the views `turnarounds`, `responses`, `tx`, `opens`. By the address of the proxy and its task. By itself is an answer between whose request's read and
+//! whose send its thread read and sent nothing else, and tried no connection. Told where such answers come in spells, and outside of these it asks
+//! for nearly each: a cache, which answers now one and then another by itself, is not meant. What it answered (an error, a page of its own) no event tells.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::sockets::{Role, Socket};
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::reconstruct::transmit::tables::{TxKind, TxStart};
+use crate::stat::nearest_rank;
+
+/// Fewest answers by itself that make a spell.
+const IN_SPELL: usize = 10;
+/// Farthest from one to the next of a spell, in distances between two answers of any kind.
+const NEAR: i64 = 20;
+/// Share of the answers in a spell that are by itself, and of the time that spells may last.
+const HALF: f64 = 0.5;
+/// Fewest answers in all spells.
+const FEWEST: usize = 20;
+/// Share of what it answers by itself that is in spells, and of the other requests for which it asks.
+const MOSTLY: f64 = 0.95;
+/// Spells kept.
+const KEPT: usize = 20;
+
+/// Answers of a proxy of its own.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ByItself {
+    /// Its task.
+    pub task: String,
+    /// `address:port` that it was asked at.
+    pub server: String,
+    /// Answers that it made by itself, in these spells.
+    pub n: u64,
+    /// All its answers there.
+    pub of: u64,
+    /// Request readable to answer, of those by itself: median, ns.
+    pub p50_ns: Option<i64>,
+    /// When it did: from, to, ns since the start of the recording.
+    pub spells: Vec<(i64, i64)>,
+    /// Spells, kept and others.
+    pub all: u64,
+}
+
+/// When threads read, sent, and began to connect.
+struct Acts(FxHashMap<i32, Vec<i64>>);
+
+impl Acts {
+    fn of(facts: &Facts, sockets: &[Socket<'_>], threads: &FxHashSet<i32>) -> Acts {
+        let mut by: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
+        let mut act = |pid: i32, at: i64| {
+            if threads.contains(&pid) {
+                by.entry(pid).or_default().push(at);
+            }
+        };
+        for s in sockets {
+            for t in s.judged_turnarounds() {
+                act(t.pid, t.read_ns);
+            }
+            for (_, r) in s.judged_responses() {
+                act(r.pid, r.send_ns);
+                act(r.pid, r.read_ns);
+            }
+        }
+        let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+        sent.filter(|t| t.start == TxStart::Sendmsg)
+            .for_each(|t| act(t.pid, t.start_ns));
+        facts.opens.iter().for_each(|o| act(o.pid, o.start_ns));
+        by.values_mut().for_each(|of| of.sort_unstable());
+        Acts(by)
+    }
+
+    /// Nothing between its read and its send.
+    fn alone(&self, t: &TurnaroundRow) -> bool {
+        let of = self.0.get(&t.pid).map_or(&[][..], Vec::as_slice);
+        t.pid == t.sender_pid && of.partition_point(|at| *at <= t.read_ns) >= of.partition_point(|at| *at < t.send_ns)
+    }
+}
+
+/// The address with most of these.
+pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItself> {
+    let start = facts.capture.start_ns?;
+    // Whose threads ask others: proxies.
+    let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
+    let asks: FxHashSet<i32> = clients.flat_map(|s| s.judged_responses()).map(|(_, r)| r.pid).collect();
+    let mut at: BTreeMap<(SocketAddr, Name), Vec<&TurnaroundRow>> = BTreeMap::new();
+    for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
+        let Some(row) = facts.connections.get(s.connection.0 as usize) else {
+            continue;
+        };
+        let Some(addr) = row.saddr else { continue };
+        let to = SocketAddr::new(addr.to_canonical(), row.sport);
+        for t in s
+            .judged_turnarounds()
+            .filter(|t| t.confidence.is_solid() && asks.contains(&t.sender_pid))
+        {
+            at.entry((to, t.sender)).or_default().push(t);
+        }
+    }
+    // Where events were lost a request to another may be.
+    if at.is_empty() || !facts.gaps.is_empty() {
+        return None;
+    }
+    let acts = Acts::of(facts, sockets, &asks);
+    let of = |((to, task), mut of): ((SocketAddr, Name), Vec<&TurnaroundRow>)| {
+        of.sort_by_key(|t| (t.read_ns, t.send_ns, t.connection));
+        let alone: Vec<bool> = of.iter().map(|t| acts.alone(t)).collect();
+        let ends = |s: &[&TurnaroundRow]| Some((s.first()?.read_ns, s.last()?.read_ns));
+        let long = |s: &[&TurnaroundRow]| ends(s).map_or(0, |(from, to)| to.saturating_sub(from));
+        let near = long(&of) / i64::try_from(of.len()).ok()? * NEAR;
+        let by_itself: Vec<&TurnaroundRow> = of.iter().zip(&alone).filter(|(_, a)| **a).map(|(t, _)| *t).collect();
+        let near = |a: &&TurnaroundRow, b: &&TurnaroundRow| b.read_ns.saturating_sub(a.read_ns) <= near;
+        let spells: Vec<&[&TurnaroundRow]> = by_itself.chunk_by(near).filter(|s| s.len() >= IN_SPELL).collect();
+        let n: usize = spells.iter().map(|s| s.len()).sum();
+        let within = |s: &&[&TurnaroundRow]| {
+            ends(s).map_or(0, |(from, to)| {
+                of.partition_point(|t| t.read_ns <= to)
+                    .saturating_sub(of.partition_point(|t| t.read_ns < from))
+            })
+        };
+        let inside: usize = spells.iter().map(within).sum();
+        let outside = of.len().saturating_sub(inside);
+        let time: i64 = spells.iter().map(|s| long(s)).fold(0, i64::saturating_add);
+        let few = |n: usize, of: f64, least: f64| (n as f64) < least * of;
+        let unlike = few(n, by_itself.len() as f64, MOSTLY)
+            || few(n, inside as f64, HALF)
+            || by_itself.len().saturating_sub(n) as f64 > (1.0 - MOSTLY) * outside as f64
+            || time as f64 > HALF * long(&of) as f64;
+        if n < FEWEST || outside < FEWEST || unlike {
+            return None;
+        }
+        let mut took: Vec<i64> = spells.iter().flat_map(|s| s.iter()).map(|t| t.total_ns()).collect();
+        let kept = spells.iter().take(KEPT).filter_map(|s| ends(s));
+        let kept = kept.map(|(from, to)| (from.saturating_sub(start), to.saturating_sub(start)));
+        Some(ByItself {
+            task: task.text().into_owned(),
+            server: to.to_string(),
+            n: n as u64,
+            of: of.len() as u64,
+            spells: kept.collect(),
+            all: spells.len() as u64,
+            p50_ns: nearest_rank(&mut took, 50),
+        })
+    };
+    let found = at.into_iter().filter_map(of);
+    found.max_by(|a, b| a.n.cmp(&b.n).then_with(|| b.server.cmp(&a.server)))
+}
