@@ -44,6 +44,10 @@ pub struct Flap {
 pub struct Routes {
     routes: Vec<Route>,
     addresses: Vec<(u64, IpAddr)>,
+    /// What neighbour tables hold: address, MAC address.
+    macs: Vec<(IpAddr, String)>,
+    /// Addresses that a namespace had before, and has no more after.
+    gone: Vec<(u64, IpAddr)>,
     /// Links that were not up all the time.
     pub flaps: Vec<Flap>,
 }
@@ -121,6 +125,19 @@ impl Routes {
         let mut addresses: Vec<(u64, IpAddr)> = lines(capture, "addresses", |_| true).filter_map(address).collect();
         addresses.sort_unstable();
         addresses.dedup();
+        let listed =
+            |when| -> Vec<(u64, IpAddr)> { lines(capture, "addresses", at(when)).filter_map(address).collect() };
+        let after: std::collections::BTreeSet<(u64, IpAddr)> = listed(SnapshotWhen::End).into_iter().collect();
+        let left: std::collections::BTreeSet<u64> = after.iter().map(|of| of.0).collect();
+        // Of a namespace that is gone all are.
+        let mut gone = listed(SnapshotWhen::Start);
+        gone.retain(|of| left.contains(&of.0) && !after.contains(of));
+        let mut macs: Vec<(IpAddr, String)> = lines(capture, "neighbours", |_| true)
+            .filter_map(|l| Some((field(l, "to")?.parse().ok()?, field(l, "lladdr")?.to_owned())))
+            .filter(|(to, mac): &(IpAddr, String)| !to.is_multicast() && mac.chars().any(|c| !"0:".contains(c)))
+            .collect();
+        macs.sort_unstable();
+        macs.dedup();
         let carrier = |l: &str| {
             let key = (number(l, "netns")?, number(l, "ifindex")?, field(l, "name")?.to_owned());
             Some((key, number(l, "carrier_changes")?))
@@ -139,6 +156,8 @@ impl Routes {
         Routes {
             routes,
             addresses,
+            macs,
+            gone,
             flaps,
         }
     }
@@ -155,6 +174,14 @@ impl Routes {
         let of = self.routes.iter().filter(|r| r.netns == netns);
         let all = of.filter_map(|r| Some((r.length(address)?, r)));
         all.max_by_key(|(length, _)| *length).map(|(_, r)| r)
+    }
+    /// What the neighbour tables hold, of all namespaces: address, MAC address.
+    pub fn macs(&self) -> impl Iterator<Item = (IpAddr, &str)> {
+        self.macs.iter().map(|(a, mac)| (*a, mac.as_str()))
+    }
+    /// Addresses that were taken away in the recording.
+    pub fn gone(&self) -> Vec<IpAddr> {
+        self.gone.iter().map(|(_, a)| *a).collect()
     }
     /// The namespace that has an address; `None`: none, or several.
     pub fn namespace(&self, address: IpAddr) -> Option<u64> {

@@ -15,8 +15,8 @@ use crate::statement::{prepared, run};
 /// Runs one SQL statement. Only tables whose name is a word of the statement are read.
 pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
     let tables = folders(dataset)?;
-    question(sql)?;
     let sql = &prepared(sql, None)?;
+    question(sql)?;
     let named: Vec<&(String, PathBuf)> = tables
         .iter()
         .filter(|(name, _)| words(sql).any(|w| w == name))

@@ -13,8 +13,8 @@ const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement become data frames. `:start` in it is `start_ns`.
 pub fn query(tables: &[&dyn FactTable], sql: &str, start_ns: Option<i64>) -> Result<Rows, FramesError> {
-    question(sql)?;
     let sql = &prepared(sql, start_ns)?;
+    question(sql)?;
     let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
     if named.is_empty() {
         let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();

@@ -5,7 +5,7 @@
 //! SELECT min(total_ns), max(total_ns) FROM tx WHERE end = 'acked' AND start_ns - :start < 2e9
 //! SELECT min(total_ns) AS "min(total_ns)", max(total_ns) AS "max(total_ns)" FROM tx WHERE "end" = 'acked' AND start_ns - 7021 < 2000000000
 //! ```
-//! Words between quotes stay as they are. A statement that this would break is run as it was written.
+//! Words between quotes stay as they are, comments go. A statement that names for its results would break is run without them.
 
 use polars::prelude::{AnyValue, DataFrame, PolarsResult};
 use polars::sql::SQLContext;
@@ -51,19 +51,41 @@ fn number(s: &str) -> usize {
     }
 }
 
+/// Bytes of a comment that this begins with; 0: none.
+fn comment(s: &str) -> usize {
+    let (end, closed) = match (s.get(..2), s.get(2..)) {
+        (Some("--"), Some(after)) => (after.find('\n'), 3),
+        (Some("/*"), Some(after)) => (after.find("*/"), 4),
+        _ => return 0,
+    };
+    end.map_or(s.len(), |n| n + closed)
+}
+
+/// Whether a point behind this token begins a number: it is none of a name, of a call or of another number.
+fn begins(before: Option<&Token<'_>>) -> bool {
+    before.is_none_or(|t| !matches!(t.0, Kind::Word | Kind::Quoted | Kind::Number) && t.1 != ")")
+}
+
 fn tokens(sql: &str) -> Vec<Token<'_>> {
     let mut all = vec![];
     let mut rest = sql;
     while let Some(c) = rest.chars().next() {
         let while_ = |f: fn(char) -> bool| rest.find(|c| !f(c)).unwrap_or(rest.len());
         let (kind, n) = match c {
-            '\'' | '"' => {
+            // Nothing behind a comment is in it.
+            '-' | '/' if comment(rest) > 0 => {
+                all.push((Kind::Space, " "));
+                rest = rest.get(comment(rest)..).unwrap_or_default();
+                continue;
+            }
+            '\'' | '"' | '`' => {
                 // A doubled quote ends one and begins the next: together they are the same text.
                 let end = rest.get(1..).and_then(|r| r.find(c)).map_or(rest.len(), |n| n + 2);
                 (Kind::Quoted, end)
             }
             c if c.is_whitespace() => (Kind::Space, while_(char::is_whitespace)),
             c if c.is_ascii_digit() => (Kind::Number, number(rest)),
+            '.' if number(rest) > 1 && begins(all.last()) => (Kind::Number, number(rest)),
             c if c.is_alphabetic() || c == '_' => (Kind::Word, while_(|c| c.is_alphanumeric() || c == '_')),
             c => (Kind::Other, c.len_utf8()),
         };
@@ -79,13 +101,12 @@ fn next(all: &[Token<'_>], from: usize) -> Option<usize> {
     (from..all.len()).find(|i| all.get(*i).is_some_and(|t| t.0 != Kind::Space))
 }
 
-/// Whether an `end` is a column: one that ends no CASE, or stands where a value is compared.
+/// Whether an `end` is a column: one that ends no CASE, or stands where a value is expected.
 fn is_column(all: &[Token<'_>], at: usize, cases: usize) -> bool {
-    const COMPARES: [&str; 6] = ["in", "like", "ilike", "is", "not", "between"];
+    const EXPECT: [&str; 9] = ["case", "when", "then", "else", "and", "or", "not", "between", "like"];
     let before = (0..at).rev().find_map(|i| all.get(i).filter(|t| t.0 != Kind::Space));
-    let after = next(all, at + 1).and_then(|i| all.get(i));
-    let compared = after.is_some_and(|t| ["=", "<", ">", "!"].contains(&t.1)) || COMPARES.iter().any(|w| is(after, w));
-    cases == 0 || before.is_some_and(|t| t.1 == ".") || compared
+    let operand = before.is_some_and(|t| t.0 == Kind::Other && t.1 != ")");
+    cases == 0 || operand || EXPECT.iter().any(|w| is(before, w))
 }
 
 /// Columns that are words of SQL in quotes, numbers without exponents, `:start`.

@@ -244,6 +244,19 @@ fn what_people_write_is_understood() {
         query(&[&Ends], "SELECT ns - :start AS t FROM ends", None),
         Err(FramesError::NoStart)
     ));
+    assert_eq!(n("SELECT ns FROM ends WHERE ns - :start < .5e3"), 1);
+    // Comments go, whatever is in them; what is behind them counts.
+    let (_, rows) =
+        of("SELECT count(*) -- all (of them), it's so: end, 1e3\nFROM ends /* (SELECT 1e9) */ WHERE `end` = 'read'");
+    assert_eq!(rows, [[format!("{:?}", Cell::U64(2))]]);
+    // An END that is compared.
+    let cases = "SELECT ns FROM ends WHERE CASE WHEN end = 'read' THEN 1 ELSE 0 END = 1 AND CASE end WHEN 'read' THEN end ELSE end END IN ('read')";
+    assert_eq!(n(cases), 2);
+    // One number, as any other.
+    assert!(matches!(
+        query(&[&Ends], "SELECT sum(:start) FROM ends", start),
+        Err(FramesError::SumOfANumber)
+    ));
     // Results without a name are called what they are.
     let (names, rows) = of("SELECT min(ns), max(ns), count(*) FROM ends");
     assert_eq!(names, ["min(ns)", "max(ns)", "count(*)"]);

@@ -107,12 +107,17 @@ impl<'f> Streams<'f> {
         }
     }
 
+    /// Shortest silence of a stream.
+    fn least(&self, usual: i64) -> i64 {
+        LEAST_NS.max(usual.saturating_mul(TIMES))
+    }
+
     /// Between two datagrams, and behind the last.
     fn gaps(&self, socket: usize, s: &SocketRow) -> Vec<Gap> {
         let Some((usual, last)) = distance(s).zip(s.last_arrived_ns) else {
             return vec![];
         };
-        let least = LEAST_NS.max(usual.saturating_mul(TIMES));
+        let least = self.least(usual);
         // Of one that is not in the snapshot at the end nobody saw the close: its program may have ended.
         let until = match (s.closed, s.named_by) {
             (true, _) => s.last_ns,
@@ -125,10 +130,9 @@ impl<'f> Streams<'f> {
         long.map(|(from, to)| Gap { socket, from, to }).collect()
     }
 
-    /// Another process' socket that gets the same, and got it meanwhile.
-    fn beside(&self, gap: &Gap, s: &'f SocketRow) -> Option<(String, u64)> {
+    /// Another process' socket that gets the same, and got it meanwhile: how much, and until when.
+    fn beside(&self, gap: &Gap, s: &'f SocketRow) -> Option<(String, u64, i64)> {
         let local = self.local(s);
-        let long = gap.to.saturating_sub(gap.from);
         let usual = distance(s)?;
         let same = |o: &SocketRow| {
             let theirs = self.local(o);
@@ -140,11 +144,11 @@ impl<'f> Streams<'f> {
             }
         };
         let went_on = |o: &&SocketRow| {
-            let steadily = o.silent_ns <= long / WENT_ON;
-            let all_the_time = o.first_arrived_ns.is_some_and(|at| at <= gap.from)
-                && o.last_arrived_ns
-                    .is_some_and(|at| at >= gap.to.saturating_sub(long / WENT_ON));
-            Self::steady(o) && o.holder_or_pid() != s.holder_or_pid() && steadily && all_the_time && same(o)
+            let until = o.last_arrived_ns.map_or(i64::MIN, |at| at.min(gap.to));
+            let long = until.saturating_sub(gap.from);
+            let before = o.first_arrived_ns.is_some_and(|at| at <= gap.from);
+            let enough = long >= self.least(usual) && o.silent_ns <= long / WENT_ON;
+            Self::steady(o) && o.holder_or_pid() != s.holder_or_pid() && before && enough && same(o)
         };
         let o = self
             .facts
@@ -152,12 +156,13 @@ impl<'f> Streams<'f> {
             .iter()
             .filter(went_on)
             .max_by_key(|o| o.arrived)?;
-        let usual = distance(o)?.max(1);
-        Some((holder(o), u64::try_from(long / usual).unwrap_or(0)))
+        let until = o.last_arrived_ns?.min(gap.to);
+        let n = until.saturating_sub(gap.from) / distance(o)?.max(1);
+        Some((holder(o), u64::try_from(n).unwrap_or(0), until))
     }
 
     /// The one sender of what came to it, which sends to nobody else, and went on.
-    fn sender(&self, gap: &Gap, s: &SocketRow) -> Option<(String, u64)> {
+    fn sender(&self, gap: &Gap, s: &SocketRow) -> Option<(String, u64, i64)> {
         let facts = self.facts;
         let ours = |n: u32| {
             let at = facts.udp_sockets.get(n as usize);
@@ -174,10 +179,13 @@ impl<'f> Streams<'f> {
             return None;
         }
         let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Udp && t.pid == one.pid);
-        let meanwhile = sent.filter(|t| (gap.from..gap.to).contains(&t.start_ns)).count() as u64;
-        let usual = u64::try_from(gap.to.saturating_sub(gap.from) / distance(s)?.max(1)).ok()?;
-        let went_on = meanwhile >= FEWEST / 2 && meanwhile.saturating_mul(2) >= usual;
-        went_on.then(|| (super::who(&one.task, one.pid), meanwhile))
+        let sent = sent.map(|t| t.start_ns).filter(|at| (gap.from..gap.to).contains(at));
+        let (meanwhile, until) = sent.fold((0u64, gap.from), |(n, until), at| (n + 1, at.max(until)));
+        let (usual, long) = (distance(s)?.max(1), until.saturating_sub(gap.from));
+        let went_on = long >= self.least(usual)
+            && meanwhile >= FEWEST / 2
+            && meanwhile.saturating_mul(2) >= u64::try_from(long / usual).ok()?;
+        went_on.then(|| (super::who(&one.task, one.pid), meanwhile, until))
     }
 }
 
@@ -195,9 +203,10 @@ pub(super) fn silent(facts: &Facts) -> Vec<Silent> {
     gaps.truncate(LOOKED_AT);
     for gap in gaps {
         if let Some(s) = facts.udp_sockets.get(gap.socket) {
-            let beside = streams.beside(&gap, s).map(|(who, n)| (who, false, n));
-            let found = beside.or_else(|| streams.sender(&gap, s).map(|(who, n)| (who, true, n)));
-            if let Some((who, sent, meanwhile)) = found {
+            let beside = streams.beside(&gap, s).map(|(who, n, to)| (who, false, n, to));
+            let found = beside.or_else(|| streams.sender(&gap, s).map(|(who, n, to)| (who, true, n, to)));
+            if let Some((who, sent, meanwhile, to)) = found {
+                let gap = Gap { to, ..gap };
                 by.entry((streams.local(s), who, sent))
                     .or_default()
                     .push((gap, meanwhile));

@@ -16,6 +16,7 @@ mod answered;
 mod forgotten;
 mod fragments;
 mod full;
+mod meanwhile;
 mod membership;
 mod same_mac;
 mod sizes;
@@ -76,6 +77,8 @@ pub struct Group {
     pub sizes: Option<Sizes>,
     /// Of packets that a rule dropped: how many are as long as IGMP's, and a kernel's own; inferred.
     pub membership: Option<u64>,
+    /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port.
+    pub meanwhile: Option<String>,
     /// Other functions, where groups are told as one.
     #[serde(skip)]
     pub also_at: Vec<String>,
@@ -244,6 +247,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group);
+        group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);
         let by_rule = group.reason == forgotten::RULES;
@@ -299,6 +303,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             forgotten: None,
             sizes: None,
             membership: None,
+            meanwhile: None,
             also_at: vec![],
             passes: None,
             times: vec![],

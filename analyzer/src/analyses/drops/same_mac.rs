@@ -20,19 +20,23 @@ pub(super) fn same_mac(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         let c = d.owner.as_ref()?.connection?;
         facts.connections.get(c.0 as usize)?.daddr
     })?;
-    let at = |n: &NeighbourRow| n.after.or(n.before).and_then(|held| held.valid());
-    let mac = facts
-        .neighbours
-        .iter()
-        .filter(|n| n.address == to)
-        .filter_map(at)
-        .next_back()?;
-    let same: BTreeSet<IpAddr> = facts
-        .neighbours
-        .iter()
-        .filter(|n| n.address.is_ipv4() == to.is_ipv4() && at(n) == Some(mac))
-        .map(|n| n.address)
+    // By the tables before and after, and by what changed between.
+    let at = |n: &NeighbourRow| {
+        Some((
+            n.address,
+            n.after.or(n.before).and_then(|held| held.valid())?.to_string(),
+        ))
+    };
+    let told = facts.neighbours.iter().filter_map(at);
+    let known: Vec<(IpAddr, String)> = facts
+        .routes
+        .macs()
+        .map(|(a, mac)| (a, mac.to_owned()))
+        .chain(told)
         .collect();
+    let mac = known.iter().rfind(|(a, _)| *a == to).map(|(_, mac)| mac.clone())?;
+    let same = known.iter().filter(|(a, m)| a.is_ipv4() == to.is_ipv4() && *m == mac);
+    let same: BTreeSet<IpAddr> = same.map(|(a, _)| *a).collect();
     let named: Vec<String> = same.iter().take(NAMED).map(IpAddr::to_string).collect();
     (same.len() > 1).then(|| {
         let more = if same.len() > NAMED { " and others" } else { "" };

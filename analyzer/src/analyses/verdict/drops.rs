@@ -1,6 +1,6 @@
 //! The verdict's line on packets that this host dropped.
 
-use super::sentences::counted;
+use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone};
@@ -11,6 +11,9 @@ use crate::reconstruct::drops::in_words;
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
+/// Reason of a packet whose neighbour did not answer; so many are more than somebody's try.
+const NOBODY: &str = "NEIGH_FAILED";
+const MANY: u64 = 100;
 /// A group that is less than this part of all drops: one in so many.
 const SMALL: u64 = 10;
 /// Groups of drops named one by one.
@@ -202,6 +205,14 @@ fn when(d: &Drops) -> String {
     }
 }
 
+/// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; an address that nobody has, where no
+/// connection's data waited for it.
+fn asked_for(g: &Group) -> bool {
+    let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
+    let told: u64 = g.answered.iter().map(|a| a.count).sum();
+    probe || g.reason == NOBODY && g.of.is_empty() && told == g.count && g.count < MANY
+}
+
 /// What most of the frees are of which nothing tells whether a packet was lost.
 fn unclear(d: &Drops) -> String {
     let most = d.groups.iter().filter(|g| g.expected.is_none());
@@ -270,10 +281,12 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 "{said}{together} (from drop:{}); {rest}.",
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
             );
-            // A TTL that ran out on no loop, of what nobody is known to have missed: a probe of routes is made so.
-            let probes = lost
-                .iter()
-                .all(|g| g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed));
+            // What changed meanwhile comes first: the rest follows from it.
+            let s = match lost.iter().find_map(|g| g.meanwhile.as_ref()) {
+                Some(changed) => format!("{}: {s}", capital(changed)),
+                None => s,
+            };
+            let probes = lost.iter().all(asked_for);
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost

@@ -6,11 +6,13 @@
 //! ```text
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
 //!                                                                 OTHERHOST: after the walk, by what became of the frame
+//!                                                                 IP_INADDRERRORS: after the walk, by where else the frame went
 //!                                                                 no route: after the walk, by who sent it
 //!                                                                 PKT_TOO_BIG: after the walk, by path MTU discovery
 //! ```
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
+mod flooded;
 mod otherhost;
 mod reasons;
 mod rules;

@@ -189,6 +189,18 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule("NEIGH_*", "", Some(false), "neighbour not resolved"),
     rule("NETFILTER_DROP", "", Some(false), "a netfilter rule dropped it"),
+    rule(
+        "SOCKET_FILTER",
+        "raw_rcv",
+        Some(true),
+        "a raw socket's own filter (ICMP_FILTER) did not want its copy",
+    ),
+    rule(
+        "SOCKET_FILTER",
+        "rawv6_rcv",
+        Some(true),
+        "a raw socket's own filter (ICMP6_FILTER) did not want its copy",
+    ),
     rule("SOCKET_FILTER", "", Some(false), "a socket filter dropped it"),
     rule("TC_*", "", Some(false), "a tc rule dropped it"),
     rule("XDP", "", Some(false), "an XDP program dropped it"),

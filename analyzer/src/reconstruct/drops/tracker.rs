@@ -9,6 +9,7 @@ use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
 use rustc_hash::FxHashMap;
 
+use super::flooded;
 use super::judge;
 use super::otherhost::{self, Hindsight};
 use super::rules::{has_no_device, has_no_route, is_for_another_host, is_too_big};
@@ -73,6 +74,8 @@ pub struct Freed {
     rows: Vec<DropRow>,
     /// Rows of frames for another host.
     otherhost: Vec<usize>,
+    /// Rows of packets for an address that is none of the host's.
+    not_mine: Vec<usize>,
     /// Rows without a route, with who sent them.
     unrouted: Vec<(usize, By)>,
     /// Rows of packets larger than an MTU, with what became of the ICMP message.
@@ -93,6 +96,7 @@ impl Freed {
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
         otherhost::judge(&mut self.rows, &self.otherhost, known);
+        flooded::judge(&mut self.rows, &self.not_mine, known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
@@ -273,6 +277,9 @@ impl Drops<'_> {
         let too_big = is_too_big(reason);
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
+        }
+        if flooded::is_not_mine(reason) {
+            self.freed.not_mine.push(self.freed.rows.len());
         }
         // Made in the softirq that frees the packet, and handed on within it.
         let made = self.messages.get(&e.cpu).copied();

@@ -24,6 +24,7 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         forgotten: None,
         sizes: None,
         membership: None,
+        meanwhile: None,
         also_at: vec![],
         passes: None,
         times: vec![],

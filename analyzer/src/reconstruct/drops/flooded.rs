@@ -1,0 +1,54 @@
+//! Packets that came to an address which is none of the host's (`IP_INADDRERRORS`), in a frame that a bridge flooded: broadcast, or for a MAC address that it did not
+//! know. The bridge itself has got one of many copies, and nobody meant it.
+//!
+//! In: rows of `drops`, hops. Out: the same rows, judged. A frame that went to one port only is not flooded: the host there has the MAC address that it was for.
+
+use super::otherhost::Hindsight;
+use super::tables::DropRow;
+use crate::confidence::Confidence;
+use crate::reconstruct::skb::tables::HopRow;
+
+/// Longest time for which a bridge has a frame, ns: it hands it on in one run.
+const BRIDGE_NS: i64 = 1_000_000;
+/// Steps looked at.
+const STEPS: usize = 128;
+/// Fewest other devices to which it went.
+const PORTS: usize = 2;
+/// A link header, and one with a VLAN tag that was put in or taken out.
+const LINK_HEADERS: [u32; 3] = [0, 14, 18];
+
+/// That it is one.
+pub const FLOODED: &str = "a copy of a frame that a bridge flooded (broadcast, or a MAC address that it did not know)";
+
+/// Whether what went to other devices must be known to judge it.
+pub fn is_not_mine(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| r.strip_prefix("SKB_DROP_REASON_").unwrap_or(r) == "IP_INADDRERRORS")
+}
+
+/// Judges the rows at these places.
+pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
+    let hops = &known.identity.hops;
+    for at in places {
+        let Some(row) = rows.get_mut(*at) else { continue };
+        let from = hops.partition_point(|h| h.time_ns < row.time_ns.saturating_sub(BRIDGE_NS));
+        let to = hops.partition_point(|h| h.time_ns <= row.time_ns);
+        let before = hops.get(from..to).unwrap_or_default();
+        let own = before.iter().rev().find(|h| Some(h.skb_id) == row.skb_id);
+        let Some(own) = own.filter(|h| h.kind != "queue" && h.kind != "xmit") else {
+            continue;
+        };
+        let same = |h: &&HopRow| {
+            let longer = h.bytes.zip(own.bytes).map(|(a, b)| a.abs_diff(b));
+            h.kind == "queue"
+                && h.cpu == own.cpu
+                && h.dev != own.dev
+                && longer.is_some_and(|d| LINK_HEADERS.contains(&d))
+        };
+        let mut devs: Vec<_> = before.iter().rev().take(STEPS).filter(same).map(|h| h.dev).collect();
+        devs.sort_unstable();
+        devs.dedup();
+        if devs.len() >= PORTS {
+            (row.expected, row.why, row.confidence) = (Some(true), FLOODED, Confidence::Strong);
+        }
+    }
+}
