@@ -33,6 +33,7 @@ mod compare;
 mod counted;
 mod divided;
 mod few;
+mod fewer;
 mod kernel;
 mod lead;
 mod lines;
@@ -191,6 +192,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix);
         }
     }
+    fewer::moderate(&mut metrics, &mut rates, &servers.asks);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = settings::changes(before, after);
