@@ -201,8 +201,9 @@ impl Routes {
     }
 }
 
+/// Of such lists at the start and the end.
 #[cfg(test)]
-fn routes(texts: &[(&str, SnapshotWhen, &str)]) -> Routes {
+pub(crate) fn routes(texts: &[(&str, SnapshotWhen, &str)]) -> Routes {
     let snapshots = texts
         .iter()
         .map(|(what, when, text)| netmortem_formats::capture::Snapshot {

@@ -57,7 +57,12 @@ fn sums_a_number(sql: &str) -> bool {
         let begins = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
         let rest = sql.get(at + word.len()..).unwrap_or_default().trim_start();
         let inside = rest.strip_prefix('(').and_then(|r| r.split_once(')'));
-        begins && inside.is_some_and(|(of, _)| of.trim().parse::<f64>().is_ok())
+        begins
+            && inside.is_some_and(|(of, _)| {
+                of.trim_matches(|c: char| c.is_whitespace() || c == '(')
+                    .parse::<f64>()
+                    .is_ok()
+            })
     })
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn prepared(sql: &str, start_ns: Option<i64>) -> Result<String, Frame
                 _ => out += token,
             },
             Kind::Other if *token == ":" && is(all.get(at), "start") => {
-                out += &start_ns.ok_or(FramesError::NoStart)?.to_string();
+                out += &format!("({})", start_ns.ok_or(FramesError::NoStart)?);
                 at += 1;
             }
             _ => out += token,
@@ -197,12 +197,13 @@ fn named(sql: &str) -> Option<String> {
 fn literal(v: &AnyValue<'_>) -> String {
     match v {
         AnyValue::Null => "NULL".to_owned(),
-        AnyValue::Float32(_) | AnyValue::Float64(_) => {
-            v.extract::<f64>().map_or_else(|| "NULL".to_owned(), |f| f.to_string())
-        }
+        AnyValue::Float32(_) | AnyValue::Float64(_) => v
+            .extract::<f64>()
+            .map_or_else(|| "NULL".to_owned(), |f| format!("({f})")),
         AnyValue::String(s) => format!("'{}'", s.replace('\'', "''")),
         AnyValue::StringOwned(s) => format!("'{}'", s.replace('\'', "''")),
-        v => v.to_string(),
+        // Behind a minus a negative one would begin a comment.
+        v => format!("({v})"),
     }
 }
 

@@ -275,6 +275,8 @@ fn what_people_write_is_understood() {
         n("SELECT ns FROM ends WHERE ns - (SELECT min(ns) FROM ends WHERE end = 'read') > 400"),
         1
     );
+    assert_eq!(n("SELECT ns FROM ends WHERE ns > 0 -(SELECT min(-ns) FROM ends)"), 0);
+    assert_eq!(n("SELECT ns FROM ends WHERE ns >= 0 -(SELECT min(-ns) FROM ends)"), 1);
     assert_eq!(
         n("SELECT ns FROM ends WHERE end = (SELECT end FROM ends ORDER BY ns LIMIT 1)"),
         1

@@ -12,12 +12,14 @@ use super::options::Recording;
 use super::parity::{Check, Level, check};
 use super::slices::redacted;
 use crate::facts::{ConnectionId, SkbId};
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::{Role, RoleBy, role};
 
 /// Fewest units of a service that one side alone has.
 const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
+/// First port that clients are given where nobody chose others (net.ipv4.ip_local_port_range).
+const EPHEMERAL: u16 = 32_768;
 /// Services that are named.
 const NAMED: usize = 4;
 
@@ -33,10 +35,14 @@ type Side = (BTreeMap<u16, u64>, u64);
 
 fn port(r: &Recording<'_>, c: ConnectionId) -> Option<u16> {
     let row = r.facts.connections.get(c.0 as usize)?;
-    Some(match role(row.born, row.sport, row.dport).0 {
-        Role::Client => row.dport,
-        Role::Server => row.sport,
-    })
+    let (role, by) = role(row.born, row.sport, row.dport);
+    let (server, client) = match role {
+        Role::Client => (row.dport, row.sport),
+        Role::Server => (row.sport, row.dport),
+    };
+    // By ports alone the client's may pass for the service.
+    let known = by == RoleBy::Handshake || server < EPHEMERAL && client >= EPHEMERAL;
+    known.then_some(server)
 }
 
 fn side(all: &[Recording<'_>]) -> Side {

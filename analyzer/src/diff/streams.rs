@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::server;
 use super::options::Recording;
@@ -15,6 +15,7 @@ use crate::analyses::verdict::duration;
 use crate::facts::ConnectionId;
 use crate::name::Name;
 use crate::reconstruct::tcp::role::role;
+use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 use crate::stat::nearest_rank;
 
@@ -25,6 +26,8 @@ const LEAST: usize = 10;
 /// So many times as long, and as much.
 const LONGER: i64 = 5;
 const LARGER: i64 = 3;
+/// So many times as much per time at most.
+const SAME: f64 = 2.0;
 /// Longest time on the side that holds back below which nobody minds, ns.
 const NOTICE_NS: i64 = 500_000_000;
 
@@ -77,7 +80,16 @@ fn side(all: &[Recording<'_>]) -> Side {
                 _ => of.0.push((at, at, bytes)),
             }
         }
-        sent.retain(|_, of| of.0.len() > 2);
+        // Who has no room to send waits for his reader, or for the network.
+        let held = r
+            .facts
+            .tx
+            .iter()
+            .filter(|t| t.stage(Stage::Sndbuf).is_some_and(|ns| ns > 0));
+        let held: FxHashSet<ConnectionId> = held.filter_map(|t| t.connection).collect();
+        // What was asked is not known where nothing received is told.
+        let told = r.facts.rx.iter().any(|x| x.bytes.is_some_and(|n| n > 0));
+        sent.retain(|c, of| of.0.len() > 2 && told && !held.contains(c));
         // Who is asked between two sends answers.
         let mut asked: FxHashMap<ConnectionId, usize> = FxHashMap::default();
         for x in r.facts.rx.iter().filter(|x| x.bytes != Some(0)) {
@@ -117,7 +129,10 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         let (gaps, bytes) = ((p50(&b.gaps), p50(&a.gaps)), (p50(&b.bytes), p50(&a.bytes)));
         let worse = gaps.1 > gaps.0;
         let held = |less: (i64, i64), more: (i64, i64)| {
-            more.0 >= NOTICE_NS && more.0 >= less.0.saturating_mul(LONGER) && more.1 >= less.1.saturating_mul(LARGER)
+            // As much in the same time, or less where it is compressed: another source says more.
+            let rate = |of: (i64, i64)| of.1 as f64 / of.0.max(1) as f64;
+            let longer = more.0 >= NOTICE_NS && more.0 >= less.0.saturating_mul(LONGER);
+            longer && more.1 >= less.1.saturating_mul(LARGER) && rate(more) <= SAME * rate(less)
         };
         let step = match worse {
             true => held((gaps.0, bytes.0), (gaps.1, bytes.1)),

@@ -13,7 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::tcp::states::{CLOSE_WAIT, ESTABLISHED};
+use crate::reconstruct::tcp::states::{ESTABLISHED, FIN_WAIT1};
+use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::nearest_rank;
 
 /// Fewest requests, and part of those given.
@@ -43,13 +44,13 @@ pub struct Kept {
     pub timeout: bool,
 }
 
-/// When each socket left ESTABLISHED, and by whom: the server itself or its peer.
+/// When each socket left ESTABLISHED, and whether it was the server itself that closed it: not its peer, nor a RST.
 fn closes(facts: &Facts, of: &FxHashSet<ConnectionId>) -> FxHashMap<ConnectionId, (i64, bool)> {
     let mut out = FxHashMap::default();
     let left = facts.tcp_states.iter();
     for s in left.filter(|s| s.kind == "sock" && s.state > ESTABLISHED && of.contains(&s.connection)) {
         if !matches!(s.state, 2 | 3) {
-            out.entry(s.connection).or_insert((s.time_ns, s.state != CLOSE_WAIT));
+            out.entry(s.connection).or_insert((s.time_ns, s.state == FIN_WAIT1));
         }
     }
     out
@@ -81,13 +82,25 @@ pub(super) fn kept(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Kept> {
     };
     let pairs: Vec<(&TurnaroundRow, &TurnaroundRow)> = waited.iter().filter_map(|r| Some((*r, before(r)?))).collect();
     let closes = closes(facts, &pairs.iter().map(|p| p.1.connection).collect());
+    // The last byte of an answer may leave long after its first.
+    let mut last_sent: FxHashMap<ConnectionId, i64> = closes.keys().map(|c| (*c, i64::MIN)).collect();
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp && t.bytes != Some(0)) {
+        let Some(c) = t.connection else { continue };
+        let open = closes.get(&c).is_some_and(|(at, _)| t.t_sched_ns <= *at);
+        if let Some(of) = last_sent.get_mut(&c).filter(|_| open) {
+            *of = t.t_sched_ns.max(*of);
+        }
+    }
     let (mut times, mut own, mut threads) = (vec![], 0usize, FxHashSet::default());
     let mut task = Name::default();
     for (r, last) in pairs {
         let Some((at, by_server)) = closes.get(&last.connection).copied() else {
             continue;
         };
-        let (long, gap) = (at.saturating_sub(last.send_ns), r.read_ns.saturating_sub(at));
+        let sent = last_sent
+            .get(&last.connection)
+            .map_or(last.send_ns, |ns| last.send_ns.max(*ns));
+        let (long, gap) = (at.saturating_sub(sent), r.read_ns.saturating_sub(at));
         if long >= KEPT_NS && (0..=NEAR_NS).contains(&gap) && at > r.start_ns() {
             times.push(long);
             own += usize::from(by_server);

@@ -303,7 +303,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             (out.parts, out.task) = doing(&theirs);
             out.behind = behind(&theirs);
             out.waited = waits.waited(&theirs);
-            out.kept = kept(facts, &theirs);
+            out.kept = kept(facts, &theirs).filter(|_| out.waited.is_none());
             out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
             out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
         }

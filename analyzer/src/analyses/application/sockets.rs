@@ -51,7 +51,8 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
         .map(|(connection, (turnarounds, responses))| {
             let row = facts.connections.get(connection.0 as usize);
             let (sport, dport) = row.map_or((0, 0), |r| (r.sport, r.dport));
-            let (role, role_by) = role(born.get(&connection).copied(), sport, dport);
+            let first = row.and_then(|r| r.born).or_else(|| born.get(&connection).copied());
+            let (role, role_by) = role(first, sport, dport);
             let overlaps =
                 turnarounds.iter().filter(|r| r.overlap).count() + responses.iter().filter(|r| r.overlap).count();
             let turns = turnarounds.len() + responses.len();

@@ -6,6 +6,8 @@ use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
 mod given_up;
+mod half_open;
+mod itself;
 mod kept;
 mod limits;
 mod others;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::reconstruct::tcp::role::{Role, RoleBy, role};
 use crate::stat::nearest_rank;
 
 /// Fewest answers that a request ended.
@@ -69,7 +70,18 @@ pub(super) fn for_work(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<ForWork
     }
     // What each of these threads read, and when.
     let mut reads: FxHashMap<i32, Vec<(i64, ConnectionId)>> = waited.iter().map(|r| (r.pid, vec![])).collect();
-    for t in &facts.turnarounds {
+    // Of requests alone: what it reads as a client is an answer.
+    let port = waited
+        .first()
+        .and_then(|r| Some(facts.connections.get(r.connection.0 as usize)?.sport));
+    let asked = |c: ConnectionId| {
+        let row = facts.connections.get(c.0 as usize);
+        row.is_some_and(|row| {
+            let by_handshake = (Role::Server, RoleBy::Handshake);
+            Some(row.sport) == port || role(row.born, row.sport, row.dport) == by_handshake
+        })
+    };
+    for t in facts.turnarounds.iter().filter(|t| asked(t.connection)) {
         if let Some(of) = reads.get_mut(&t.pid) {
             of.push((t.read_ns, t.connection));
         }

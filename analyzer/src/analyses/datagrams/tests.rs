@@ -1,6 +1,7 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
 mod questions;
+mod silent;
 
 use std::path::PathBuf;
 

@@ -10,22 +10,30 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::{Facts, SkbId};
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::skb::tables::{SkbClass, SkbRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// ETH_P_IP.
 const IPV4: u16 = 0x800;
 /// Lengths without and with an Ethernet header.
 const LENGTHS: [u32; 4] = [32, 36, 46, 50];
+/// Shortest packet in an Ethernet frame that came over a wire: shorter ones are padded to it.
+const PADDED: u32 = 46;
 /// Fewest.
 const FEWEST: u64 = 3;
 
 /// How many of these.
 pub(super) fn membership(facts: &Facts, rows: &[&DropRow]) -> Option<u64> {
     let of_size = |d: &&&DropRow| {
-        let bytes = d
+        let skb = d
             .skb_id
-            .and_then(|id| facts.skbs.get(id.0 as usize).filter(|s| s.skb_id == id)?.bytes);
-        d.protocol == IPV4 && d.owner.is_none() && bytes.is_some_and(|n| LENGTHS.contains(&n))
+            .and_then(|id| facts.skbs.get(id.0 as usize).filter(|s| s.skb_id == id));
+        // What was received has no link header, and may be padded.
+        let fits = |s: &SkbRow| {
+            s.bytes
+                .is_some_and(|n| LENGTHS.contains(&n) && (n < PADDED || s.class != SkbClass::Rx))
+        };
+        d.protocol == IPV4 && d.owner.is_none() && skb.is_some_and(fits)
     };
     let rows: Vec<&&DropRow> = rows.iter().filter(of_size).collect();
     if (rows.len() as u64) < FEWEST {

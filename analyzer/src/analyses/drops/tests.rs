@@ -1,4 +1,5 @@
 mod forgotten;
+mod meanwhile;
 mod membership;
 mod sizes;
 

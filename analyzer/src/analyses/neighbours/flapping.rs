@@ -1,7 +1,7 @@
 //! Addresses whose entries go there and back between two link-layer addresses: two hosts have them.
 //!
 //! In: rows of `neighbours`. An update says what the entry held before and after it, so it needs no namespace. Must not take for it: an address that
-//! moved, once (a failover), or there and back (two); what a program set over netlink.
+//! moved, once (a failover), or there and back (two), however many entries of namespaces or devices tell of it; what a program set over netlink.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use crate::facts::Facts;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow};
 
-/// Fewest changes in all; of either kind one at least.
-const CHANGES: u64 = 3;
+/// Fewest moves, there, back and there: changes of several entries one way are one.
+const MOVES: u64 = 3;
 
 /// An address at two link-layer addresses in turn.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -40,7 +40,8 @@ impl Flapping {
 
 /// Asks; most changes first.
 pub fn flapping(facts: &Facts) -> Vec<Flapping> {
-    let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), Flapping> = BTreeMap::new();
+    // With the way of the last change, and how often that was another.
+    let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), (Flapping, Option<LinkAddr>, u64)> = BTreeMap::new();
     let start = facts.capture.start_ns.unwrap_or(0);
     let own = |r: &&NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
     for r in facts.neighbours.iter().filter(own) {
@@ -50,23 +51,27 @@ pub fn flapping(facts: &Facts) -> Vec<Flapping> {
         };
         let at = r.time_ns.saturating_sub(start);
         let of = by.entry((r.address, from.min(to), from.max(to)));
-        let of = of.or_insert_with(|| Flapping {
-            address: r.address.to_string(),
-            lladdr: from.to_string(),
-            other: to.to_string(),
-            there: 0,
-            back: 0,
-            first_ns: at,
-            last_ns: at,
+        let (of, way, moves) = of.or_insert_with(|| {
+            let first = Flapping {
+                address: r.address.to_string(),
+                lladdr: from.to_string(),
+                other: to.to_string(),
+                there: 0,
+                back: 0,
+                first_ns: at,
+                last_ns: at,
+            };
+            (first, None, 0)
         });
+        *moves += u64::from(way.replace(to) != Some(to));
         match of.lladdr == from.to_string() {
             true => of.there += 1,
             false => of.back += 1,
         }
         of.last_ns = of.last_ns.max(at);
     }
-    let in_turn = |f: &Flapping| f.there.min(f.back) > 0 && f.changes() >= CHANGES;
-    let mut all: Vec<Flapping> = by.into_values().filter(in_turn).collect();
+    let all = by.into_values().filter(|(_, _, moves)| *moves >= MOVES);
+    let mut all: Vec<Flapping> = all.map(|(f, ..)| f).collect();
     all.sort_by_key(|f| std::cmp::Reverse(f.changes()));
     all
 }

@@ -84,10 +84,10 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
     }
 }
 
-/// All that is slow of it, or all of it, waits for other clients.
+/// All that is slow of it waits for other clients; where nothing stands out, all of it.
 pub(super) fn consumers(s: &Server) -> bool {
-    let slow = !s.slow.is_empty() && s.slow.iter().all(for_work);
-    slow || s.whole.as_ref().is_some_and(for_work)
+    let whole = || s.whole.as_ref().is_some_and(for_work);
+    s.slow.iter().all(for_work) && (!s.slow.is_empty() || whole())
 }
 
 /// Whether answers of some of these stand out from those of the quickest.
@@ -177,8 +177,11 @@ fn kept_words(k: &Kept) -> String {
         false => "until it was closed",
     };
     format!(
-        "; {which} lay unread until one of {} ({}) was free: each kept its last connection, without a request, for p50 {}, {closed}",
-        counted(k.threads, "thread", "threads"),
+        "; {which} lay unread until {} ({}) was free: each kept its last connection, without a request, for p50 {}, {closed}",
+        match k.threads {
+            1 => "the one thread".to_owned(),
+            n => format!("one of {n} threads"),
+        },
         k.task,
         duration(k.kept_ns)
     )

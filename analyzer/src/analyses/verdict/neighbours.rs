@@ -52,7 +52,7 @@ pub(super) fn with_the_neighbours(
     (tone, format!("{sentence} {said}"))
 }
 
-/// `entries for 10.0.0.2 went between 02:.. and 0a:.. 17 times, from 2.905 s to 9.010 s: two hosts have that address (inferred)`
+/// `entries for 10.0.0.2 went between 02:.. and 0a:.. 17 times, from 2.905 s to 9.010 s: two hosts, or two cards of one, have that address (inferred)`
 pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
     let f = all.first()?;
     let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
@@ -61,7 +61,7 @@ pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
         n => format!(", and {} more", counted(n as u64 - 1, "address", "addresses")),
     };
     Some(format!(
-        "neighbour entries for {} went there and back between {} and {}, {} changes from {} to {}: two hosts have that address (inferred){more}",
+        "neighbour entries for {} went there and back between {} and {}, {} changes from {} to {}: two hosts, or two cards of one, have that address (inferred){more}",
         f.address,
         f.lladdr,
         f.other,

@@ -86,7 +86,7 @@ pub struct CopyRow {
 
 impl SocketRow {
     /// Nothing sent and nothing come yet.
-    pub(super) fn begin(sk: u64, at: i64) -> SocketRow {
+    pub(crate) fn begin(sk: u64, at: i64) -> SocketRow {
         SocketRow {
             sk,
             pid: 0,

@@ -68,10 +68,11 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     let sent = known.tx.iter().filter(|t| asked.contains(&t.skb_id));
     let sent: FxHashMap<SkbId, &TxRow> = sent.map(|t| (t.skb_id, t)).collect();
     let sockets = Sockets::of(known);
+    let acks = known.connections.iter().any(by_ipv6);
     for (at, by) in places {
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
-            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, known, &sent) => {
+            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, (known, acks), &sent) => {
                 let why = match row.why {
                     "no device to send it by" => NO_DEVICE,
                     "its queue was full or refused it" => REFUSED,
@@ -91,7 +92,12 @@ fn by_ipv6(c: &ConnectionRow) -> bool {
     c.daddr.is_some_and(|a| a.to_canonical().is_ipv6())
 }
 
-fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>, sent: &FxHashMap<SkbId, &TxRow>) -> bool {
+fn is_own(
+    row: &DropRow,
+    sender: Sender,
+    (known, acks): (&Hindsight<'_>, bool),
+    sent: &FxHashMap<SkbId, &TxRow>,
+) -> bool {
     let Some(life) = row.skb_id.and_then(|id| known.identity.life(id)) else {
         return false;
     };
@@ -103,7 +109,7 @@ fn is_own(row: &DropRow, sender: Sender, known: &Hindsight<'_>, sent: &FxHashMap
     let kernel = task.is_none_or(|name| name.bytes().starts_with(b"kworker/"));
     let payload = life.bytes.and_then(|b| b.checked_sub(HEADERS));
     // A bare ACK is as long as a neighbour message with an option: nothing says that it is TCP's where no tcp_probe came before it.
-    let ack = payload == Some(ACK) && task.is_none() && known.connections.iter().any(by_ipv6);
+    let ack = payload == Some(ACK) && task.is_none() && acks;
     let size = payload.is_some_and(|n| MESSAGES.contains(&n)) && !ack;
     let sent = sent.get(&life.skb_id);
     kernel && size && life.class != SkbClass::Rx && sent.is_some_and(|t| t.kind == TxKind::Other && t.pid == 0)

@@ -3,12 +3,18 @@
 //!
 //! In: inet_sock_set_state SYN_RECV -> ESTABLISHED in a softirq, and the units received in its run. Out: the socket's first unit; no `tcp_probe` fires
 //! for it (net/ipv4/tcp_input.c `tcp_rcv_state_process` queues it, not `tcp_rcv_established`). Must not take for it: data in a batch with the
-//! ACK that completes the handshake. Its payload is its length without headers as others of its family have: strong at most.
+//! ACK that completes the handshake, one of two segments in a batch, or an ACK with more options than others have. Its payload is its length without headers, where
+//! all others of its family have the same: strong at most.
 
 use super::tracker::Ledger;
 use super::unit::Key;
 use crate::confidence::Confidence;
 use crate::ingest::Event;
+
+/// Headers of IP without options, and the longest of TCP, bytes.
+const IPV4_HEADER: u32 = 20;
+const IPV6_HEADER: u32 = 40;
+const TCP_HEADER_MOST: u32 = 60;
 
 /// Smallest and largest headers of segments with data that were processed as they came, IPv4 and IPv6, bytes.
 #[derive(Debug, Default, Clone, Copy)]
@@ -43,10 +49,11 @@ impl Ledger<'_> {
         if all.iter().any(|id| len(*id) <= most) {
             return;
         }
-        let (id, link) = match all.as_slice() {
-            [] => return,
-            [one] if least == most => (*one, Confidence::Strong),
-            [first, ..] => (*first, Confidence::Weak),
+        // A guess would shift all that the socket is given later; an ACK of other options than those seen is no longer than this.
+        let headers = if v4 { IPV4_HEADER } else { IPV6_HEADER } + TCP_HEADER_MOST;
+        let id = match all.as_slice() {
+            [one] if least == most && len(*one) > headers => *one,
+            _ => return,
         };
         let bytes = len(id).saturating_sub(least);
         let received = self.units.get(id).and_then(|u| u.recv);
@@ -59,7 +66,7 @@ impl Ledger<'_> {
         };
         (u.proto, u.connection, u.unclaimed) = (Some(e.ts), Some(c), false);
         (u.bytes, u.left, u.key) = (Some(bytes), bytes, Some(key));
-        u.link(link);
+        u.link(Confidence::Strong);
         *self.out.unshown_bytes.entry(c).or_insert(0) += u64::from(bytes);
         let st = self.state(e.cpu);
         (*st.probed(e), *st.last(e)) = (Some(id), Some(id));

@@ -162,6 +162,10 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
         if let Some(tuple) = tuple!(p, Some(p.family)) {
             let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
+            // Who was SYN_SENT opened it, though nothing was seen of it before.
+            if let Some(s) = t.sockets.all.get_mut(i).filter(|_| p.oldstate == states::SYN_SENT) {
+                s.row.born = s.row.born.or(Some(states::SYN_SENT));
+            }
             t.state(e, i, "sock", p.newstate, &states::NAMES);
             if p.newstate == CLOSE {
                 t.sockets.close(p.skaddr, e.ts);

@@ -59,6 +59,8 @@ fn each_thread_kept_its_last_connection() {
     let no_timeout = |k: Option<Kept>| k.map(|k| (k.n, k.timeout));
     assert_eq!(no_timeout(found(|n| 1_000 + n * 900, 4, 1)), Some((4, false)));
     assert_eq!(no_timeout(found(|n| 5_000 + n, 8, 1)), Some((4, false)));
+    // By a RST: whose it was is not told.
+    assert_eq!(no_timeout(found(|n| 5_000 + n, 7, 1)), Some((4, false)));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::drop_row;
 use super::sizes::skb;
 use crate::analyses::drops::answer;
 use crate::facts::{Facts, SkbId};
+use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// So many packets of so many bytes that a rule dropped, sent by a thread (0: the kernel) or forwarded.
@@ -17,6 +18,7 @@ fn told(n: u32, bytes: u32, pid: Option<i32>) -> (Option<u64>, String) {
     for id in (0..n).map(SkbId) {
         f.skbs.push(skb(id, bytes));
         if let Some(pid) = pid {
+            f.skbs.last_mut().unwrap().class = SkbClass::Tx;
             f.tx.push(TxRow {
                 skb_id: id,
                 kind: TxKind::Other,
@@ -42,8 +44,8 @@ fn what_a_kernel_sent_of_that_length_is_told() {
         assert_eq!(found, Some(8), "{bytes}");
         assert!(said.contains(says), "{said}");
     }
-    // Of a task; as long as a segment; two.
-    for (n, bytes, pid) in [(8, 46, Some(7)), (8, 54, Some(0)), (2, 46, Some(0))] {
+    // Of a task; as long as a segment; two; received over a wire, where each SYN of a scan is padded to that.
+    for (n, bytes, pid) in [(8, 46, Some(7)), (8, 54, Some(0)), (2, 46, Some(0)), (500, 46, None)] {
         let (found, said) = told(n, bytes, pid);
         assert_eq!(found, None, "{n} {bytes}");
         assert!(!said.contains("IGMP"), "{said}");

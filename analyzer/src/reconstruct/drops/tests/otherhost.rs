@@ -172,3 +172,37 @@ fn from_outside_it_is_expected() {
         assert_eq!(told(&s.facts())[0].0, expected);
     }
 }
+
+/// A packet for an address that is none of the host's: in a frame that a bridge floods it is one of many copies, to one port it is meant for that host.
+#[test]
+fn what_a_bridge_floods_is_no_strangers_packet() {
+    let with = |ports: &[&'static str], reason: u64| {
+        let mut s = script();
+        over(&mut s, 0, A + FCLONE, 366, "vA", "pA");
+        for (n, dev) in ports.iter().enumerate() {
+            let frame = [
+                ("skbaddr", N(COPY + n as u64 * 0x100)),
+                ("len", N(366)),
+                ("name", S(dev)),
+            ];
+            s.ev(T + 7 + n as u64, 0, SOFT, "net:net_dev_queue", &frame);
+        }
+        let own = COPY + 0x1000;
+        let packet = [("skbaddr", N(own)), ("len", N(352)), ("name", S("br0"))];
+        s.ev(T + 15, 0, SOFT, "net:netif_receive_skb", &packet);
+        let v = [
+            ("skbaddr", N(own)),
+            ("location", N(RCV)),
+            ("protocol", N(0x0800)),
+            ("reason", N(reason)),
+        ];
+        s.ev(T + 20, 0, SOFT, "skb:kfree_skb", &v);
+        s.facts()
+    };
+    let named = |f: &Facts| f.names.drop_reason(f.drops[0].reason) == crate::table::Cell::str("IP_INADDRERRORS");
+    let reason = (2..130).find(|n| named(&with(&["p1"], *n))).unwrap();
+    for (ports, expected) in [(&["p1", "p2", "p3"][..], Some(true)), (&["p1"], Some(false))] {
+        let f = with(ports, reason);
+        assert_eq!(told(&f)[0].0, expected, "{ports:?}: {:?}", told(&f));
+    }
+}

@@ -1,0 +1,127 @@
+//! Connections that wait for a peer which is gone.
+
+use super::MS;
+use crate::analyses::application::{HalfOpen, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, SampleRow};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+
+fn heard(c: u32, ms: i64) -> SampleRow {
+    SampleRow {
+        time_ns: ms * MS,
+        connection: ConnectionId(c),
+        snd_cwnd: 10,
+        ssthresh: 0x7fff_ffff,
+        srtt_us: 5_000,
+        snd_una: 1,
+        snd_nxt: 1,
+        snd_wnd: 65_536,
+        rcv_wnd: 65_536,
+        data_len: 0,
+        cpu: 0,
+    }
+}
+
+fn asked(c: u32, ms: i64) -> TxRow {
+    TxRow {
+        connection: Some(ConnectionId(c)),
+        kind: TxKind::Tcp,
+        start_ns: ms * MS,
+        t_sched_ns: ms * MS,
+        ..crate::testing::sent()
+    }
+}
+
+fn answered(c: u32, ms: i64) -> ResponseRow {
+    let at = ms * MS;
+    ResponseRow {
+        connection: ConnectionId(c),
+        send_ns: at - MS,
+        ready_ns: Some(at),
+        read_ns: at,
+        complete_ns: Some(at),
+        peer: None,
+        ..super::response(1, 0, 1)
+    }
+}
+
+/// Five clients of one server until 2 s, heard last at `last(n)` ms: three wait for an answer from then on, two send again at 2.5 s. Two more begin at 4 s and are answered.
+fn facts(last: impl Fn(u32) -> i64) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(10_000 * MS));
+    f.capture.duration_ns = 10_000 * MS;
+    for n in 0..7 {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = (40_000 + n as u16, 6379);
+        c.task = Name::new(if n < 3 { b"worker" } else { b"orders" });
+        c.born = Some(2);
+        c.first_ns = if n < 5 { 0 } else { 4_000 * MS };
+        f.connections.push(c);
+    }
+    for n in 0..7 {
+        let at = if n < 5 { last(n) } else { 9_000 };
+        f.tcp_samples.push(heard(n, at));
+        f.responses.push(answered(n, at));
+        if n < 5 {
+            f.tx.push(asked(n, at + 1));
+        }
+    }
+    f.retransmits = [3, 4]
+        .map(|c| RetransmitRow {
+            original: None,
+            index: 0,
+            time_ns: 2_500 * MS,
+            connection: Some(ConnectionId(c)),
+            synack: None,
+            class: RetransmitClass::Rto,
+            err: Some(0),
+            bytes: Some(1),
+            segments: Some(1),
+            confidence: crate::Confidence::Certain,
+        })
+        .to_vec();
+    f
+}
+
+fn found(f: &Facts) -> Option<HalfOpen> {
+    answer(f).findings().and_then(|a| a.half_open.clone())
+}
+
+#[test]
+fn who_waits_for_the_peer_of_before_is_named() {
+    let f = facts(|n| 1_990 + i64::from(n));
+    let expect = HalfOpen {
+        server: "10.0.0.2:6379".into(),
+        connections: 5,
+        task: "worker".into(),
+        of_task: 3,
+        since_ns: 1_994 * MS,
+        anew: 2,
+        anew_ns: 4_000 * MS,
+    };
+    assert_eq!(found(&f), Some(expect));
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    let said = "5 connections (3 of worker) to 10.0.0.2:6379 have been silent since 1.994 s, when the last segment came on any connection there that was open then, while 2 opened anew from 4.000 s on are answered";
+    assert!(line.headline.contains(said), "{}", line.headline);
+}
+
+#[test]
+fn a_peer_that_is_heard_is_not_gone() {
+    // One of the old connections goes on: those that wait, wait for work.
+    assert_eq!(found(&facts(|n| if n == 4 { 9_500 } else { 1_990 })), None);
+    // Nothing was sent again: nobody tried.
+    let mut quiet = facts(|_| 1_990);
+    quiet.retransmits.clear();
+    assert_eq!(found(&quiet), None);
+    // Nobody came anew.
+    let mut alone = facts(|_| 1_990);
+    alone.tcp_samples.truncate(5);
+    alone.responses.truncate(5);
+    assert_eq!(found(&alone), None);
+    let mut lost = facts(|_| 1_990);
+    lost.gaps.push(crate::testing::gap(0, MS));
+    assert_eq!(found(&lost), None);
+}

@@ -1,0 +1,89 @@
+//! A proxy that for some time asks nobody.
+
+use super::{MS, turnaround};
+use crate::analyses::application::{ByItself, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
+
+const N: i64 = 400;
+
+/// 400 requests, one each 10 ms: for those of `own` the proxy sends its answer 100 us after it read them, for others it asks a server between.
+fn facts(own: impl Fn(i64) -> bool) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(N * 10 * MS));
+    f.capture.duration_ns = N * 10 * MS;
+    for (n, (sport, dport, born)) in [(80, 40_000, 3), (50_000, 8080, 2)].into_iter().enumerate() {
+        let mut c = crate::testing::tcp::connection(n as u32);
+        (c.sport, c.dport, c.born) = (sport, dport, Some(born));
+        f.connections.push(c);
+    }
+    for n in 0..N {
+        let at = n * 10 * MS;
+        let send_ns = at + if own(n) { 100_000 } else { MS };
+        f.turnarounds.push(TurnaroundRow {
+            ready_ns: Some(at),
+            read_ns: at + 1000,
+            send_ns,
+            sender: Name::new(b"haproxy"),
+            ..turnaround(0, MS, "epoll_wait")
+        });
+        if !own(n) {
+            f.responses.push(ResponseRow {
+                pid: 7,
+                send_ns: at + 50_000,
+                ready_ns: Some(send_ns - 50_000),
+                read_ns: send_ns - 40_000,
+                complete_ns: Some(send_ns - 50_000),
+                peer: None,
+                ..super::response(1, 0, 1)
+            });
+        }
+    }
+    f
+}
+
+fn found(f: &Facts) -> Option<ByItself> {
+    answer(f).findings().and_then(|a| a.by_itself.clone())
+}
+
+#[test]
+fn spells_without_a_question_to_a_server_are_told() {
+    let f = facts(|n| (100..150).contains(&n) || (300..340).contains(&n));
+    let at = |n: i64| n * 10 * MS + 1000;
+    let expect = ByItself {
+        task: "haproxy".into(),
+        server: "10.0.0.1:80".into(),
+        n: 90,
+        of: 400,
+        p50_ns: Some(100_000),
+        spells: vec![(at(100), at(149)), (at(300), at(339))],
+        all: 2,
+    };
+    assert_eq!(found(&f), Some(expect));
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    let said = "haproxy answered by itself 90 of 400 requests to 10.0.0.1:80 (p50 100.0 µs), without asking a server or trying to, all from 1.0 to 1.5 s, 3.0 to 3.4 s";
+    assert!(line.sentence.contains(said), "{}", line.sentence);
+}
+
+#[test]
+fn a_cache_and_a_server_are_no_such_proxies() {
+    // Now and then; all the time; for the whole second half.
+    assert_eq!(found(&facts(|n| n % 3 == 0)), None);
+    assert_eq!(found(&facts(|_| true)), None);
+    assert_eq!(found(&facts(|n| n >= 190)), None);
+    // A few beside: not only in spells.
+    assert_eq!(found(&facts(|n| (100..150).contains(&n) || n % 10 == 3)), None);
+    // It tried to connect each time.
+    let mut tried = facts(|n| (100..150).contains(&n));
+    for n in 100..150 {
+        tried.tx.push(crate::reconstruct::transmit::tables::TxRow {
+            connection: Some(ConnectionId(1)),
+            pid: 7,
+            start_ns: n * 10 * MS + 20_000,
+            ..crate::testing::sent()
+        });
+    }
+    assert_eq!(found(&tried), None);
+}

@@ -1,0 +1,77 @@
+//! What changed in the recording.
+
+use netmortem_formats::capture::SnapshotWhen::{End, Start};
+
+use super::drop_row;
+use crate::analyses::drops::answer;
+use crate::analyses::verdict::Line;
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::routes::routes;
+
+/// Five packets for one reason on one device, 1 to 5 s after the start; with these addresses and links before and after.
+fn facts(reason: &str, dev: &str, lists: [&str; 4]) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.duration_ns) = (Some(0), 20_000_000_000);
+    f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+        entries: vec![(12, reason.into())],
+        kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+    });
+    for n in 1..6 {
+        let mut row = drop_row(n * 1_000_000_000, 12, 0x10, Some(false));
+        row.dev = Name::new(dev.as_bytes());
+        f.drops.push(row);
+    }
+    let [a, b, c, d] = lists;
+    f.routes = routes(&[
+        ("addresses", Start, a),
+        ("addresses", End, b),
+        ("links", Start, c),
+        ("links", End, d),
+    ]);
+    f
+}
+
+fn found(f: &Facts) -> Option<String> {
+    answer(f).findings().unwrap().groups[0].meanwhile.clone()
+}
+
+fn line(f: &Facts) -> Line {
+    let lines = crate::analyses::answer(f).verdict;
+    lines.into_iter().find(|l| l.subject == "drops").unwrap()
+}
+
+const BEFORE: &str =
+    "netns=1 ifindex=1 address=127.0.0.1/8\nnetns=1 ifindex=2 address=10.0.0.7/24\nnetns=2 address=10.9.9.9/24\n";
+const AFTER: &str = "netns=1 ifindex=1 address=127.0.0.1/8\n";
+
+#[test]
+fn an_address_that_was_taken_away_is_told() {
+    let f = facts("IP_OUTNOROUTES", "", [BEFORE, AFTER, "", ""]);
+    let says = "10.0.0.7 was taken from its host in the recording, as when a DHCP lease ends";
+    // The other one went with its namespace.
+    assert_eq!(found(&f).as_deref(), Some(says));
+    let said = line(&f).headline;
+    assert!(said.starts_with(says), "{said}");
+    // It is there; another reason; two are gone, and nothing tells which it was.
+    assert_eq!(found(&facts("IP_OUTNOROUTES", "", [BEFORE, BEFORE, "", ""])), None);
+    assert_eq!(found(&facts("NETFILTER_DROP", "", [BEFORE, AFTER, "", ""])), None);
+    let two = format!("{BEFORE}netns=1 address=10.0.1.7/24\n");
+    assert_eq!(found(&facts("IP_OUTNOROUTES", "", [&two, AFTER, "", ""])), None);
+}
+
+#[test]
+fn a_port_that_spanning_tree_holds_after_its_carrier_came_back_is_told() {
+    let links = |n| format!("netns=1 ifindex=3 name=p1 carrier_changes={n}\n");
+    let f = |after: u64, dev| facts("BRIDGE_INGRESS_STP_STATE", dev, ["", "", &links(2), &links(after)]);
+    let says = "port p1 of a bridge forwarded nothing from 1.0 to 5.0 s at least (spanning tree: listening or learning, as each time when its carrier, which changed 2 times in the recording, has come back)";
+    assert_eq!(found(&f(4, "p1")).as_deref(), Some(says));
+    assert!(
+        line(&f(4, "p1")).headline.starts_with(says),
+        "{}",
+        line(&f(4, "p1")).headline
+    );
+    // A port that is blocked by design keeps its carrier.
+    assert_eq!(found(&f(2, "p1")), None);
+    assert_eq!(found(&f(4, "p2")), None);
+}
