@@ -163,6 +163,8 @@ pub struct Facts {
     pub snapshots: Vec<SnapshotRow>,
     /// What lists of routes and links tell.
     pub routes: Routes,
+    /// Who held the memory of TCP's receive queues when the recording ended.
+    pub memory: Vec<crate::snapshots::memory::Holder>,
     /// View `counters`.
     pub counters: Vec<CounterRow>,
     /// View `classes`.
@@ -356,6 +358,7 @@ impl Facts {
             softnet: Counted::default(),
             snapshots: vec![],
             routes: Routes::default(),
+            memory: vec![],
             counters: vec![],
             classes: vec![],
             clock_skew: vec![],

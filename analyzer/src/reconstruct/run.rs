@@ -182,10 +182,11 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     } else {
         Default::default()
     };
-    let (snapshots, lines_left_out, routes) = match counted {
+    let (snapshots, lines_left_out, routes, memory) = match counted {
         true => {
             let (rows, left_out) = crate::snapshots::tables::rows(capture);
-            (rows, left_out, crate::routes::Routes::of(capture))
+            let memory = crate::snapshots::memory::holders(capture);
+            (rows, left_out, crate::routes::Routes::of(capture), memory)
         }
         false => Default::default(),
     };
@@ -313,6 +314,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         reads,
         snapshots,
         routes,
+        memory,
         neighbours,
         opens: opens.opens,
         resets: opens.resets,

@@ -4,8 +4,10 @@
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
 use super::{Full, Group};
+use crate::analyses::verdict::{counted, size};
 use crate::counters::tables::refused;
 use crate::facts::Facts;
+use crate::reconstruct::drops::tables::DropRow;
 
 /// A table, what the kernel counts when it is full, and the setting of its size.
 struct Table {
@@ -33,12 +35,40 @@ const NEIGHBOURS6: Table = Table {
     setting: "net.ipv6.neigh.default.gc_thresh3",
     was_full: "the IPv6 neighbour table was full",
 };
+/// Reason of a segment for which there is no memory (tcp_mem, or the limit of a cgroup).
+const MEMORY: &str = "PROTO_MEM";
 /// Part of a group's drops that the kernel must have counted for them to be these; and of what it counted, in whatever namespace, that they must be.
 const MOSTLY: f64 = 0.5;
 
+/// Who held most of the memory of receive queues in the namespace that these came to.
+fn memory(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let to = rows.iter().find_map(|d| {
+        let c = d.owner.as_ref()?.connection?;
+        facts.routes.namespace(facts.connections.get(c.0 as usize)?.daddr?)
+    });
+    let netns = to.or_else(|| {
+        let first = facts.memory.first()?.netns;
+        facts.memory.iter().all(|h| h.netns == first).then_some(first)
+    })?;
+    let most = facts.memory.iter().find(|h| h.netns == netns)?;
+    let who = match most.task.as_str() {
+        "" => format!("a process at {}", most.local),
+        who => who.to_owned(),
+    };
+    Some(format!(
+        "shared by all sockets of the host or the cgroup: when the recording ended {who} held {} of it unread on {}",
+        size(i64::try_from(most.bytes).unwrap_or(i64::MAX)),
+        counted(most.sockets, "socket", "sockets")
+    ))
+}
+
 /// `connection tracking had no room for a new connection: its counter drop rose by 72, net.netfilter.nf_conntrack_max = 1700`, and whether that is counted; or the setting
 /// alone.
-pub(super) fn full(facts: &Facts, g: &Group) -> Option<Full> {
+pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> {
+    if g.reason == MEMORY {
+        let says = memory(facts, rows)?;
+        return Some(Full { says, counted: false });
+    }
     let of = match (g.reason.as_str(), g.location.as_str()) {
         ("NETFILTER_DROP", "nf_hook_slow") => &CONNECTIONS,
         ("NEIGH_CREATEFAIL", at) if at.starts_with("ip6_") => &NEIGHBOURS6,

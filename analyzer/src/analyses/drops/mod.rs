@@ -246,7 +246,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.answered = answered::answered(&rows);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
-        group.full = full::full(facts, group);
+        group.full = full::full(facts, group, &rows);
         group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);

@@ -12,6 +12,7 @@ use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
+mod after_udp;
 mod complete;
 mod fallback;
 mod handshakes;
@@ -84,6 +85,8 @@ pub struct Failed {
     pub first_ns: i64,
     /// The longest.
     pub longest_ns: i64,
+    /// Of them, such that came right behind an answer by UDP of the same thread, to port 53: it was cut, most likely.
+    pub after_udp: u64,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -165,7 +168,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         end: r.end.word(),
         syns_again: r.syns_again,
     };
-    let (failed, scans) = failed(&facts.opens);
+    let (failed, scans) = failed(facts);
     let delayed = stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64;
     Outcome::Findings(Opens {
         attempts: of_sockets().count() as u64,
@@ -187,7 +190,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     })
 }
 
-fn failed(opens: &[OpenRow]) -> (Vec<Failed>, Vec<Scan>) {
+fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
+    let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     for r in opens.iter().filter(|r| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
@@ -203,6 +207,7 @@ fn failed(opens: &[OpenRow]) -> (Vec<Failed>, Vec<Scan>) {
                 syns_again: 0,
                 first_ns: r.start_ns,
                 longest_ns: 0,
+                after_udp: 0,
                 sure: true,
             });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -210,6 +215,7 @@ fn failed(opens: &[OpenRow]) -> (Vec<Failed>, Vec<Scan>) {
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());
+        group.after_udp += u64::from(answers.before(r));
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let scans = scans::scans(&mut all);

@@ -2,7 +2,7 @@
 
 use super::always::{always, tone_of_each};
 use super::given_up::{given_up, most_given_up};
-use super::incomplete::{in_parts, silence, slow_parts, unanswered};
+use super::incomplete::{both_ways, in_parts, silence, slow_parts, unanswered};
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
@@ -29,6 +29,10 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
         if tone == Tone::Ok && slow_parts(a) {
             tone = Tone::Notice;
         }
+    }
+    // What is not known of them stands here, and changes no tone.
+    if let Some(said) = both_ways(a) {
+        sentence = format!("{sentence} {said}.");
     }
     for said in of_threads(a) {
         sentence = format!("{sentence} {}.", capital(&said));

@@ -11,6 +11,9 @@ const IN_PARTS: i64 = 2;
 /// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
 const PARTS_NOTICE_NS: i64 = 10_000_000;
 
+/// Turns of a socket from which it is told that its requests cannot be.
+const MANY_TURNS: u64 = 50;
+
 /// What answers took until they were complete, where that is much more than to their first byte.
 pub(super) fn in_parts(c: &Awaited) -> Option<String> {
     let longer = |first: Option<i64>, whole: Option<i64>| {
@@ -137,4 +140,20 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         counted(s.sent, "segment or SYN", "segments and SYNs"),
         counted(s.again, "repetition", "repetitions"),
     ))
+}
+
+/// Connections of which no single request can be told.
+pub(super) fn both_ways(a: &Application) -> Option<String> {
+    let first = a
+        .connections
+        .iter()
+        .filter(|c| !c.in_turns)
+        .max_by_key(|c| (c.turns, c.connection))?;
+    (first.turns >= MANY_TURNS && a.answered.is_some()).then(|| {
+        format!(
+            "{} (first {}) sent and received at once, as with several requests under way (HTTP/2 and the like): what each of these took is not known",
+            counted(a.both_ways, "socket", "sockets"),
+            first.label
+        )
+    })
 }

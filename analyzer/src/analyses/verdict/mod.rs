@@ -47,7 +47,7 @@ mod whose;
 
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
-pub(crate) use sent::limiter;
+pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};
 

@@ -63,6 +63,19 @@ fn what(f: &Failed) -> String {
         "waiting" => format!("{of} had no answer when the recording ended, for {longest}"),
         _ => format!("{of} failed{error}"),
     };
+    let said = match f.after_udp {
+        0 => said,
+        n => {
+            let of = if n == f.attempts {
+                String::new()
+            } else {
+                format!("{n} of them ")
+            };
+            format!(
+                "{said}, {of}right behind an answer by UDP to the same thread: one that was too long and cut, most likely, so that the name is asked for again by TCP (inferred)"
+            )
+        }
+    };
     match f.sure {
         true => said,
         false => format!("{said} (events were lost meanwhile)"),

@@ -76,7 +76,7 @@ fn by_hand(c: &Sender, by: &str) -> String {
 }
 
 /// Bytes as a person reads them.
-pub(super) fn size(bytes: i64) -> String {
+pub(crate) fn size(bytes: i64) -> String {
     match bytes {
         n if n >= 1_000_000 => format!("{:.1} MB", n as f64 / 1e6),
         n if n >= 1_000 => format!("{:.1} kB", n as f64 / 1e3),

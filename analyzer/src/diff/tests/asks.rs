@@ -17,7 +17,7 @@ fn rpc() -> Facts {
 fn store(f: &mut Facts) -> ConnectionId {
     let own = f.connections.iter().find(|c| c.sport == 7000 && c.dport > 7000);
     let mut row = own.unwrap().clone();
-    row.connection = ConnectionId(f.connections.len() as u32);
+    (row.connection, row.born) = (ConnectionId(f.connections.len() as u32), Some(2));
     (row.sport, row.dport, row.daddr) = (40_000, 6379, Some("10.78.1.9".parse().unwrap()));
     f.connections.push(row.clone());
     row.connection

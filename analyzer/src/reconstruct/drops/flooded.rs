@@ -12,8 +12,8 @@ use crate::reconstruct::skb::tables::HopRow;
 const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at.
 const STEPS: usize = 128;
-/// Fewest other devices to which it went.
-const PORTS: usize = 2;
+/// Fewest other devices on which other skbs of that length were queued meanwhile: its sender's own, and two ports.
+const PORTS: usize = 3;
 /// A link header, and one with a VLAN tag that was put in or taken out.
 const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
@@ -40,6 +40,7 @@ pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
         let same = |h: &&HopRow| {
             let longer = h.bytes.zip(own.bytes).map(|(a, b)| a.abs_diff(b));
             h.kind == "queue"
+                && h.skb_id != own.skb_id
                 && h.cpu == own.cpu
                 && h.dev != own.dev
                 && longer.is_some_and(|d| LINK_HEADERS.contains(&d))

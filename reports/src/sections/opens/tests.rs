@@ -13,6 +13,7 @@ fn each_group_is_a_row() {
     answers.opens = Outcome::Findings(Opens {
         attempts: 4,
         failed: vec![Failed {
+            after_udp: 0,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),
             to: "10.0.0.2:443".into(),

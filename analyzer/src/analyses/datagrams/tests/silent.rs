@@ -14,7 +14,7 @@ fn receiver(pid: i32, task: &[u8], local: &str, silent: (i64, i64)) -> SocketRow
     let mut s = SocketRow::begin(0xff00 + pid as u64, 0);
     (s.pid, s.task, s.served, s.named_by) = (pid, Name::new(task), true, "task");
     (s.holder, s.holder_task) = (pid, Name::new(task));
-    s.arrived = (2_000 - (silent.1 - silent.0) / 10) as u64;
+    s.arrived = (2_001 - (silent.1 - silent.0) / 10) as u64;
     s.received = s.arrived;
     (s.first_arrived_ns, s.last_arrived_ns) = (Some(0), Some(19_990 * MS));
     (s.silent_from_ns, s.silent_ns) = (Some(silent.0 * MS), (silent.1 - silent.0) * MS);
