@@ -23,6 +23,7 @@ use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
 use super::parts::Parts;
+use super::paths::Way;
 use super::pauses::Pauses;
 use super::streams::Streams;
 use crate::analyses::application::{Role, paused, sockets, tells};
@@ -160,6 +161,8 @@ pub(super) struct Servers {
     pub paused: Vec<Pauses>,
     /// Servers that hold back what they stream on one side alone.
     pub streams: Vec<Streams>,
+    /// Servers that packets reach by another way.
+    pub ways: Vec<Way>,
 }
 
 impl Servers {

@@ -73,6 +73,7 @@ impl Leading<'_> {
         let mut out = Lead::default();
         self.paused(&mut out);
         self.users(&mut out);
+        self.ways(&mut out);
         for d in self.servers.divided.iter().take(MOST) {
             self.say(&mut out, d.sentence.clone(), vec![]);
         }
@@ -270,6 +271,17 @@ impl Leading<'_> {
         for s in self.servers.streams.iter().take(MOST) {
             self.say(out, s.sentence.clone(), vec![]);
             out.worse |= s.worse;
+        }
+    }
+
+    /// Ways to servers whose answers changed.
+    fn ways(&self, out: &mut Lead) {
+        let changed = |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
+        let of: BTreeSet<&String> = (self.metrics.iter().filter(changed))
+            .filter_map(|m| m.which.service.as_ref())
+            .collect();
+        for w in self.servers.ways.iter().filter(|w| of.contains(&w.server)).take(MOST) {
+            self.say(out, w.sentence.clone(), vec![]);
         }
     }
 

@@ -43,6 +43,7 @@ mod mix;
 mod options;
 mod parity;
 mod parts;
+mod paths;
 mod pauses;
 mod pools;
 mod rates;

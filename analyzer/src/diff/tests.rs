@@ -8,6 +8,7 @@ mod causes;
 mod common;
 mod few;
 mod kernel;
+mod paths;
 mod rules;
 mod said;
 mod samples;

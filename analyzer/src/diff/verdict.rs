@@ -11,6 +11,7 @@ use super::lead::{Lead, Leading};
 use super::lines::rate_line;
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
+use super::paths::Way;
 use super::pauses::Pauses;
 use super::rates::Rate;
 use super::resent::Told;
@@ -186,6 +187,9 @@ impl Judged<'_> {
             .filter(|(at, x)| x.is_said() && !lead.asks.contains(at))
             .take(NAMED_MOST);
         lines.extend(asks.map(|(_, x)| (Outcome::Changed, x.sentence())));
+        let told = |w: &&Way| !lead.sentences.iter().any(|s| s.starts_with(&w.sentence));
+        let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
+        lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));

@@ -1,19 +1,24 @@
 //! Packets that came to an address which is none of the host's (`IP_INADDRERRORS`), in a frame that a bridge flooded: broadcast, or for a MAC address that it did not
 //! know. The bridge itself has got one of many copies, and nobody meant it.
 //!
-//! In: rows of `drops`, hops. Out: the same rows, judged. A frame that went to one port only is not flooded: the host there has the MAC address that it was for.
+//! In: rows of `drops`, hops, which devices are ports of bridges (`links` of the snapshots: without these nothing is judged). Out: the same rows, judged. A frame that went to one port only is not flooded: the host there has the MAC address that it was for.
+
+use netmortem_formats::Capture;
+use rustc_hash::FxHashSet;
 
 use super::otherhost::Hindsight;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
+use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
+use crate::snapshots::{field, lines, number};
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
 const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at.
 const STEPS: usize = 128;
-/// Fewest other devices on which other skbs of that length were queued meanwhile: its sender's own, and two ports.
-const PORTS: usize = 3;
+/// Fewest ports of bridges in whose queues other skbs of that length were meanwhile.
+const PORTS: usize = 2;
 /// A link header, and one with a VLAN tag that was put in or taken out.
 const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
@@ -25,8 +30,29 @@ pub fn is_not_mine(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| r.strip_prefix("SKB_DROP_REASON_").unwrap_or(r) == "IP_INADDRERRORS")
 }
 
+/// Names of the devices that are ports of bridges.
+pub fn ports(capture: &Capture) -> FxHashSet<Name> {
+    let bridge = |l: &str| {
+        Some((
+            number(l, "netns")?,
+            number(l, "ifindex").filter(|_| field(l, "kind") == Some("bridge"))?,
+        ))
+    };
+    let bridges: FxHashSet<(u64, u64)> = lines(capture, "links", |_| true).filter_map(bridge).collect();
+    let port = |l: &str| {
+        let master = (number(l, "netns")?, number(l, "master")?);
+        Some(Name::new(
+            field(l, "name").filter(|_| bridges.contains(&master))?.as_bytes(),
+        ))
+    };
+    lines(capture, "links", |_| true).filter_map(port).collect()
+}
+
 /// Judges the rows at these places.
-pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
+pub fn judge(rows: &mut [DropRow], (places, ports): (&[usize], &FxHashSet<Name>), known: &Hindsight<'_>) {
+    if ports.len() < PORTS {
+        return;
+    }
     let hops = &known.identity.hops;
     for at in places {
         let Some(row) = rows.get_mut(*at) else { continue };
@@ -43,6 +69,7 @@ pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
                 && h.skb_id != own.skb_id
                 && h.cpu == own.cpu
                 && h.dev != own.dev
+                && ports.contains(&h.dev)
                 && longer.is_some_and(|d| LINK_HEADERS.contains(&d))
         };
         let mut devs: Vec<_> = before.iter().rev().take(STEPS).filter(same).map(|h| h.dev).collect();

@@ -7,7 +7,7 @@ use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flooded;
 use super::judge;
@@ -76,6 +76,8 @@ pub struct Freed {
     otherhost: Vec<usize>,
     /// Rows of packets for an address that is none of the host's.
     not_mine: Vec<usize>,
+    /// Devices that are ports of bridges.
+    ports: FxHashSet<Name>,
     /// Rows without a route, with who sent them.
     unrouted: Vec<(usize, By)>,
     /// Rows of packets larger than an MTU, with what became of the ICMP message.
@@ -96,7 +98,7 @@ impl Freed {
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
         otherhost::judge(&mut self.rows, &self.otherhost, known);
-        flooded::judge(&mut self.rows, &self.not_mine, known);
+        flooded::judge(&mut self.rows, (&self.not_mine, &self.ports), known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
@@ -202,7 +204,10 @@ pub fn walk<'f>(
         expired: FxHashMap::default(),
         messages: FxHashMap::default(),
         messages_recorded: trace.info.recorded("icmp:icmp_send"),
-        freed: Freed::default(),
+        freed: Freed {
+            ports: flooded::ports(capture),
+            ..Freed::default()
+        },
     };
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
 }
