@@ -14,12 +14,17 @@ const RTM_GETLINK: u16 = 18;
 /// struct ifinfomsg: family, padding, type (u16), index, flags, change mask.
 const IFINFOMSG_BYTES: usize = 16;
 
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_QDISC: u16 = 6;
 const IFLA_OPERSTATE: u16 = 16;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_SLAVE_KIND: u16 = 4;
+const IFLA_INFO_SLAVE_DATA: u16 = 5;
+/// BR_STATE_*: disabled, listening, learning, forwarding, blocking.
+const IFLA_BRPORT_STATE: u16 = 1;
 
 /// Attributes that are one u32.
 const NUMBERS: [(u16, &str); 12] = [
@@ -40,6 +45,14 @@ const NUMBERS: [(u16, &str); 12] = [
 /// An interface by number and name.
 pub type Link = (u32, String);
 
+/// Of a bridge's port: what spanning tree lets pass.
+fn port_state(info: &[u8]) -> Option<u8> {
+    let of = |kind| attributes(info).find(|(a, _)| *a == kind).map(|(_, v)| v);
+    let data = of(IFLA_INFO_SLAVE_DATA).filter(|_| of(IFLA_INFO_SLAVE_KIND).is_some_and(|k| text(k) == "bridge"))?;
+    let state = attributes(data).find(|(a, _)| *a == IFLA_BRPORT_STATE)?.1;
+    state.first().copied()
+}
+
 /// A line per interface of the calling thread's network namespace; returns them, too.
 pub fn links(netns: u64, out: &mut String) -> io::Result<(Dumped, Vec<Link>)> {
     let mut all = Vec::new();
@@ -54,6 +67,10 @@ pub fn links(netns: u64, out: &mut String) -> io::Result<(Dumped, Vec<Link>)> {
         let mut rest = String::new();
         for (attribute, value) in attributes(m.get(IFINFOMSG_BYTES..).unwrap_or_default()) {
             match attribute {
+                IFLA_ADDRESS if value.len() == 6 => {
+                    let mac: Vec<String> = value.iter().map(|b| format!("{b:02x}")).collect();
+                    _ = write!(rest, " lladdr={}", mac.join(":"));
+                }
                 IFLA_IFNAME => name = text(value),
                 IFLA_QDISC => _ = write!(rest, " qdisc={}", text(value)),
                 IFLA_OPERSTATE => _ = write!(rest, " operstate={}", value.first().unwrap_or(&0)),
@@ -62,6 +79,9 @@ pub fn links(netns: u64, out: &mut String) -> io::Result<(Dumped, Vec<Link>)> {
                     let kind = attributes(value).find(|(a, _)| *a == IFLA_INFO_KIND);
                     if let Some((_, kind)) = kind {
                         _ = write!(rest, " kind={}", text(kind));
+                    }
+                    if let Some(state) = port_state(value) {
+                        _ = write!(rest, " port_state={state}");
                     }
                 }
                 _ => {

@@ -1,6 +1,7 @@
 mod foreign;
 mod holes;
 mod limit;
+mod lists;
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ const HARMLESS: [&str; 14] = [
     "irq_affinity",
 ];
 /// Keys of `links` that hold numbers and the kernel's own words.
-const LINK_KEYS: [&str; 18] = [
+const LINK_KEYS: [&str; 20] = [
     "netns",
     "ifindex",
     "type",
@@ -40,6 +40,8 @@ const LINK_KEYS: [&str; 18] = [
     "gso_max_segs",
     "gro_max_size",
     "num_tx_queues",
+    "carrier_changes",
+    "port_state",
 ];
 
 /// A snapshot's text redacted; `None`: it is left out.
@@ -73,6 +75,17 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 k if LINK_KEYS.contains(&k) => Some(value.to_vec()),
                 _ => None,
             }),
+            "addresses" => pairs(line, |key, value| match key {
+                "address" => prefix(names, value),
+                "netns" | "ifindex" | "scope" | "flags" => Some(value.to_vec()),
+                _ => None,
+            }),
+            "neighbours" => pairs(line, |key, value| match key {
+                "to" => Some(names.ip(text_of(value)?.parse().ok()?).to_string().into_bytes()),
+                "lladdr" => link(names, value),
+                "netns" | "ifindex" | "state" | "probes" => Some(value.to_vec()),
+                _ => None,
+            }),
             "sockets" => pairs(line, |key, value| match key {
                 "src" | "dst" => Some(names.socket(&String::from_utf8_lossy(value)).into_bytes()),
                 _ => Some(value.to_vec()),
@@ -87,6 +100,28 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
         out.push(b'\n');
     }
     Some(out)
+}
+
+fn text_of(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value).ok()
+}
+
+/// `10.0.0.1/24`.
+fn prefix(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
+    let (address, length) = text_of(value)?.split_once('/')?;
+    let length: u8 = length.parse().ok()?;
+    Some(format!("{}/{length}", names.ip(address.parse().ok()?)).into_bytes())
+}
+
+/// `02:00:00:00:00:01`; what is no address of Ethernet goes.
+fn link(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
+    let bytes: Option<Vec<u8>> = text_of(value)?
+        .split(':')
+        .map(|b| u8::from_str_radix(b, 16).ok())
+        .collect();
+    let new = names.link(bytes?.try_into().ok()?);
+    let hex: Vec<String> = new.iter().map(|b| format!("{b:02x}")).collect();
+    Some(hex.join(":").into_bytes())
 }
 
 /// `pid comm` lines.

@@ -1,0 +1,32 @@
+//! Lists of snapshots.
+
+/// Lists of addresses and neighbours keep their joins: with each other, and with sockets.
+#[test]
+fn lists_of_addresses_are_pseudonyms_too() {
+    let mut names = crate::export::bundle::names::Names::default();
+    let mut of = |what: &str, text: &str| {
+        let new = crate::export::bundle::texts::redact(&mut names, what, text.as_bytes()).unwrap();
+        String::from_utf8(new).unwrap()
+    };
+    let addresses = of(
+        "addresses",
+        "netns=1 ifindex=2 address=10.0.0.7/24 scope=0 flags=0x80 peer=10.0.0.8\nnetns=1 address=oops/24\n",
+    );
+    assert_eq!(
+        addresses,
+        "netns=1 ifindex=2 address=240.0.0.1/24 scope=0 flags=0x80\nnetns=1\n"
+    );
+    let neighbours = of(
+        "neighbours",
+        "netns=2 ifindex=3 to=10.0.0.7 lladdr=aa:bb:cc:00:11:22 probes=1 state=0x2\nnetns=2 to=10.0.0.9 lladdr=aa:bb:cc:00:11:22\nnetns=2 to=10.0.0.9 lladdr=aa:bb secret=x\n",
+    );
+    assert_eq!(
+        neighbours,
+        "netns=2 ifindex=3 to=240.0.0.1 lladdr=02:4e:4d:00:00:01 probes=1 state=0x2\nnetns=2 to=240.0.0.2 lladdr=02:4e:4d:00:00:01\nnetns=2 to=240.0.0.2\n"
+    );
+    let links = of(
+        "links",
+        "netns=1 ifindex=3 name=lo lladdr=aa:bb:cc:00:11:22 carrier_changes=4 port_state=3\n",
+    );
+    assert_eq!(links, "netns=1 ifindex=3 name=lo carrier_changes=4 port_state=3\n");
+}
