@@ -53,6 +53,9 @@ struct Gap {
     to: i64,
 }
 
+/// Its address; who went on; whether that one sent it.
+type Stream<'f> = (&'f str, String, bool);
+
 /// The place of an `address:port`.
 fn port(of: &str) -> Option<&str> {
     of.rsplit_once(':').map(|p| p.1)
@@ -196,7 +199,7 @@ pub(super) fn silent(facts: &Facts) -> Vec<Silent> {
     let Some((streams, start)) = streams.zip(facts.capture.start_ns) else {
         return vec![];
     };
-    let mut by: BTreeMap<(&str, String, bool), Vec<(Gap, u64)>> = BTreeMap::new();
+    let mut by: BTreeMap<Stream<'_>, Vec<(Gap, u64)>> = BTreeMap::new();
     let steady = facts.udp_sockets.iter().enumerate().filter(|(_, s)| Streams::steady(s));
     let mut gaps: Vec<Gap> = steady.flat_map(|(n, s)| streams.gaps(n, s)).collect();
     gaps.sort_by_key(|g| (std::cmp::Reverse(g.to.saturating_sub(g.from)), g.socket, g.from));
@@ -213,7 +216,7 @@ pub(super) fn silent(facts: &Facts) -> Vec<Silent> {
             }
         }
     }
-    let of = |((local, went_on, sent), mut gaps): ((&str, String, bool), Vec<(Gap, u64)>)| {
+    let of = |((local, went_on, sent), mut gaps): (Stream<'_>, Vec<(Gap, u64)>)| {
         let long = |g: &Gap| g.to.saturating_sub(g.from);
         gaps.sort_by_key(|(g, _)| (std::cmp::Reverse(long(g)), g.from));
         let (longest, meanwhile) = *gaps.first()?;

@@ -38,10 +38,12 @@ impl Flapping {
     }
 }
 
+/// With the way of the last change, and how often that was another.
+type Moved = (Flapping, Option<LinkAddr>, u64);
+
 /// Asks; most changes first.
 pub fn flapping(facts: &Facts) -> Vec<Flapping> {
-    // With the way of the last change, and how often that was another.
-    let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), (Flapping, Option<LinkAddr>, u64)> = BTreeMap::new();
+    let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), Moved> = BTreeMap::new();
     let start = facts.capture.start_ns.unwrap_or(0);
     let own = |r: &&NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
     for r in facts.neighbours.iter().filter(own) {
