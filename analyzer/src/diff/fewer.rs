@@ -1,5 +1,5 @@
 //! A service that asks another one far less often per answer, and answers sooner: then what is left of those requests are others, as are the packets that carry them, and their
-//! longer times are nobody's harm.
+//! longer times are nobody's harm. And what lies in no stage, where nothing else changed.
 //!
 //! In: judged metrics and rates, with what their units differ in. Out: the same, with what is worse called changed, where *all* that is worse is of this kind; else
 //! nothing is touched, so that no harm of another kind hides behind it.
@@ -17,7 +17,30 @@ const PACKETS: [&str; 2] = ["rx", "tx"];
 /// Datagrams and segments for ports that nobody has: who sends them asks nobody here.
 const CLOSED_PORTS: &str = "drops.NO_SOCKET";
 
-/// Calls worse what is changed.
+/// What lies in no stage, alone, is no harm to anyone.
+pub(super) fn in_no_stage(metrics: &mut [Metric], rates: &[Rate]) {
+    let judged = |r: &Rate| matches!(r.outcome, Outcome::Worse | Outcome::Better);
+    let other = |m: &Metric| match m.outcome {
+        Outcome::Worse => m.which.stage != "unattributed",
+        o => o == Outcome::Better,
+    };
+    if metrics.iter().any(other) || rates.iter().any(judged) {
+        return;
+    }
+    changed(metrics);
+}
+
+/// Calls changed what is worse.
+fn changed(metrics: &mut [Metric]) {
+    for m in metrics.iter_mut().filter(|m| m.outcome == Outcome::Worse) {
+        m.outcome = Outcome::Changed;
+        for s in m.shifts.iter_mut().filter(|s| s.outcome == Outcome::Worse) {
+            s.outcome = Outcome::Changed;
+        }
+    }
+}
+
+/// Requests that are others.
 pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]) {
     let better = |server: &str| {
         let of = |m: &&Metric| m.which.ledger == LEDGER && m.which.service.as_deref() == Some(server);
@@ -48,12 +71,7 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
     if !metrics.iter().filter(worse).all(explained) || rates.iter().any(worse_rate) {
         return;
     }
-    for m in metrics.iter_mut().filter(|m| m.outcome == Outcome::Worse) {
-        m.outcome = Outcome::Changed;
-        for s in m.shifts.iter_mut().filter(|s| s.outcome == Outcome::Worse) {
-            s.outcome = Outcome::Changed;
-        }
-    }
+    changed(metrics);
     for r in rates.iter_mut().filter(|r| r.outcome == Outcome::Worse) {
         r.outcome = Outcome::Changed;
     }

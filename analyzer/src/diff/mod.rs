@@ -194,6 +194,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }
     }
     fewer::moderate(&mut metrics, &mut rates, &servers.asks);
+    fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = settings::changes(before, after);

@@ -7,6 +7,7 @@ mod behind;
 mod causes;
 mod common;
 mod few;
+mod fewer;
 mod kernel;
 mod paths;
 mod rules;

@@ -145,12 +145,6 @@ impl Judged<'_> {
         if inner == better && worse == 0 {
             (better, changed) = (0, changed + inner);
         }
-        // Nor is what lies in no stage, alone, a harm to anyone.
-        let unknown = |m: &&Metric| m.outcome == Outcome::Worse && m.which.stage == "unattributed";
-        let unknown = self.metrics.iter().filter(unknown).count();
-        if unknown == worse && better == 0 {
-            (worse, changed) = (0, changed + unknown);
-        }
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
         let answers_compared = self.servers.few.is_empty();
         let (outcome, first) = match (worse, better, changed) {

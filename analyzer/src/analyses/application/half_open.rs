@@ -1,14 +1,14 @@
 //! Requests that wait on connections whose peer has gone without a word, after a failover or a reboot: half-open ones.
 //!
-//! Needs `tcp_samples`, `tx`, `rx`, `retransmits`, and the requests without an answer. Told where a server's address has two ages: from some moment
-//! on nothing came any more on any connection that was open then, though segments were sent again on at least one of them, and later connections to the same address and port are
+//! Needs `tcp_samples`, `tx`, `rx`, and the requests without an answer. Told where a server's address has two ages: from some moment
+//! on nothing came any more on any connection that was open then, though a request on one of them at least was sent again twice, and later connections to the same address and port are
 //! answered. Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
 //! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sockets::{Role, Socket};
 use super::unanswered::Unanswered;
@@ -17,6 +17,8 @@ use crate::reconstruct::transmit::tables::TxKind;
 
 /// Shortest wait, ns.
 const LEAST_NS: i64 = 1_000_000_000;
+/// Times that a request was sent again in vain.
+const AGAIN: u64 = 2;
 
 /// Those of one server.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -64,7 +66,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     let waits = |u: &&Unanswered| u.until == "recording" && u.waited_ns >= LEAST_NS;
     let mut waiting: FxHashMap<u32, &Unanswered> = FxHashMap::default();
     waiting.extend(unanswered.iter().filter(waits).map(|u| (u.connection, u)));
-    if waiting.is_empty() || facts.retransmits.is_empty() || !facts.gaps.is_empty() {
+    if waiting.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
     let heard = heard(facts);
@@ -84,13 +86,9 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
                 });
         }
     }
-    let mut again: FxHashMap<ConnectionId, i64> = FxHashMap::default();
-    for r in &facts.retransmits {
-        if let Some(c) = r.connection {
-            let last = again.entry(c).or_insert(r.time_ns);
-            *last = r.time_ns.max(*last);
-        }
-    }
+    // Sent again and again, and never answered: one that is lost, or a FIN, is no sign.
+    let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN);
+    let tried: FxHashSet<u32> = tried.map(|u| u.connection).collect();
     let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
         of.sort_by_key(|c| (c.first_ns, c.connection));
         // The first connection that is answered when none from before it is any more.
@@ -113,8 +111,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         }
         let (n, anew_ns, since) = anew?;
         let (old, new) = of.split_at_checked(n)?;
-        let in_vain = |c: &Client| again.get(&c.connection).is_some_and(|at| *at > since);
-        if !old.iter().any(in_vain) {
+        if !old.iter().any(|c| tried.contains(&c.connection.0)) {
             return None;
         }
         let still: Vec<&Unanswered> = old

@@ -2,7 +2,7 @@
 //!
 //! Needs the views `turnarounds`, `responses`, `tx`, `opens`. By the address of the proxy and its task. By itself is an answer between whose request's read and
 //! whose send its thread read and sent nothing else, and tried no connection. Told where such answers come in spells, and outside of these it asks
-//! for nearly each: a cache, which answers now one and then another by itself, is not meant. What it answered (an error, a page of its own) no event tells.
+//! for nearly each, on the same connections: a cache, which answers now one and then another by itself, is not meant. What it answered (an error, a page of its own) no event tells.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sockets::{Role, Socket};
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
@@ -132,7 +132,19 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
             || few(n, inside as f64, HALF)
             || by_itself.len().saturating_sub(n) as f64 > (1.0 - MOSTLY) * outside as f64
             || time as f64 > HALF * long(&of) as f64;
-        if n < FEWEST || outside < FEWEST || unlike {
+        // Those who are asked for otherwise: not the requests of others, for which nobody need be asked.
+        let asks: FxHashSet<ConnectionId> = of
+            .iter()
+            .zip(&alone)
+            .filter(|(_, a)| !**a)
+            .map(|(t, _)| t.connection)
+            .collect();
+        let theirs = spells
+            .iter()
+            .flat_map(|s| s.iter())
+            .filter(|t| asks.contains(&t.connection))
+            .count();
+        if n < FEWEST || outside < FEWEST || unlike || few(theirs, n as f64, HALF) {
             return None;
         }
         let mut took: Vec<i64> = spells.iter().flat_map(|s| s.iter()).map(|t| t.total_ns()).collect();

@@ -79,6 +79,19 @@ fn a_cache_and_a_server_are_no_such_proxies() {
     assert_eq!(found(&facts(|n| n >= 190)), None);
     // A few beside: not only in spells.
     assert_eq!(found(&facts(|n| (100..150).contains(&n) || n % 10 == 3)), None);
+    // Requests of another client, for which it never asks.
+    let mut other = facts(|n| (100..150).contains(&n));
+    let mut c = other.connections[0].clone();
+    (c.connection, c.dport) = (ConnectionId(2), 40_001);
+    other.connections.push(c);
+    let moved = |t: &mut TurnaroundRow| {
+        if t.total_ns() < MS {
+            t.connection = ConnectionId(2);
+        }
+    };
+    other.turnarounds.iter_mut().for_each(moved);
+    other.turnarounds.sort_by_key(|t| t.connection);
+    assert_eq!(found(&other), None);
     // It tried to connect each time.
     let mut tried = facts(|n| (100..150).contains(&n));
     for n in 100..150 {
