@@ -125,3 +125,34 @@ pub fn connection(n: u32) -> crate::reconstruct::tcp::tables::ConnectionRow {
         confidence: crate::Confidence::Certain,
     }
 }
+
+/// A sample of a connection as it came then, with nothing under way.
+pub fn sample(connection: u32, time_ns: i64) -> crate::reconstruct::tcp::tables::SampleRow {
+    crate::reconstruct::tcp::tables::SampleRow {
+        time_ns,
+        connection: crate::facts::ConnectionId(connection),
+        snd_cwnd: 10,
+        ssthresh: 0x7fff_ffff,
+        srtt_us: 5_000,
+        snd_una: 1,
+        snd_nxt: 1,
+        snd_wnd: 65_536,
+        rcv_wnd: 65_536,
+        data_len: 0,
+        cpu: 0,
+    }
+}
+
+/// A connection of which this was the first state seen, at once.
+pub fn born(f: &mut crate::Facts, mut row: crate::reconstruct::tcp::tables::ConnectionRow, state: i32) {
+    row.born = Some(state);
+    f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
+        time_ns: 0,
+        connection: row.connection,
+        kind: "sock",
+        state,
+        name: "",
+        cpu: 0,
+    });
+    f.connections.push(row);
+}

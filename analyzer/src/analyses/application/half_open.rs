@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::silence::heard;
 use super::sockets::{Role, Socket};
-use super::unanswered::Unanswered;
+use super::unanswered::{Unanswered, most_asked};
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::transmit::tables::TxKind;
 
 /// Shortest wait, ns.
 const LEAST_NS: i64 = 1_000_000_000;
@@ -46,20 +46,6 @@ struct Client {
     heard_ns: Option<i64>,
 }
 
-/// When something came last on each connection.
-fn heard(facts: &Facts) -> FxHashMap<ConnectionId, i64> {
-    let samples = facts.tcp_samples.iter().map(|s| (s.connection, s.time_ns));
-    let acks = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
-    let acks = acks.filter_map(|t| Some((t.connection?, t.t_ack_ns?)));
-    let data = facts.rx.iter().filter_map(|r| Some((r.connection?, r.start_ns)));
-    let mut last: FxHashMap<ConnectionId, i64> = FxHashMap::default();
-    for (connection, at) in samples.chain(acks).chain(data) {
-        let of = last.entry(connection).or_insert(at);
-        *of = at.max(*of);
-    }
-    last
-}
-
 /// The server of which most wait.
 pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswered]) -> Option<HalfOpen> {
     let start = facts.capture.start_ns?;
@@ -69,7 +55,12 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     if waiting.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    let heard = heard(facts);
+    // When something came last on each connection.
+    let mut last: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    for (connection, at) in heard(facts) {
+        let of = last.entry(connection).or_insert(at);
+        *of = at.max(*of);
+    }
     let mut servers: BTreeMap<SocketAddr, Vec<Client>> = BTreeMap::new();
     for s in all.iter().filter(|s| s.role == Role::Client) {
         let Some(row) = facts.connections.get(s.connection.0 as usize) else {
@@ -82,7 +73,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
                 .push(Client {
                     connection: s.connection,
                     first_ns: row.first_ns,
-                    heard_ns: heard.get(&s.connection).copied(),
+                    heard_ns: last.get(&s.connection).copied(),
                 });
         }
     }
@@ -92,22 +83,17 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
         of.sort_by_key(|c| (c.first_ns, c.connection));
         // The first connection that is answered when none from before it is any more.
-        let mut last = None;
-        let mut anew = None;
+        let (mut last, mut anew, mut waits) = (None, None, false);
         for (n, c) in of.iter().enumerate() {
-            if let (Some(last), Some(own)) = (last, c.heard_ns)
+            if let (Some(last), Some(own), true) = (last, c.heard_ns, waits)
                 && own >= c.first_ns
                 && last < c.first_ns
-                && of
-                    .get(..n)
-                    .unwrap_or_default()
-                    .iter()
-                    .any(|o| waiting.contains_key(&o.connection.0))
             {
                 anew = Some((n, c.first_ns, last));
                 break;
             }
             last = last.max(c.heard_ns);
+            waits |= waiting.contains_key(&c.connection.0);
         }
         let (n, anew_ns, since) = anew?;
         let (old, new) = of.split_at_checked(n)?;
@@ -118,16 +104,12 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
             .iter()
             .filter_map(|c| waiting.get(&c.connection.0).copied())
             .collect();
-        let mut by: BTreeMap<&str, u64> = BTreeMap::new();
-        for u in still.iter().filter(|u| !u.task.is_empty()) {
-            *by.entry(&u.task).or_default() += 1;
-        }
-        let most = by.into_iter().max_by_key(|(task, n)| (*n, std::cmp::Reverse(*task)));
+        let most = most_asked(&still);
         Some(HalfOpen {
             server: server.to_string(),
             connections: still.len() as u64,
             task: most.map_or_else(String::new, |m| m.0.to_owned()),
-            of_task: most.map_or(0, |m| m.1),
+            of_task: most.map_or(0, |m| m.1 as u64),
             since_ns: since.saturating_sub(start),
             anew: new.iter().filter(|c| c.heard_ns.is_some()).count() as u64,
             anew_ns: anew_ns.saturating_sub(start),

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::others::Calls;
 use super::sockets::{Role, Socket};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -48,41 +49,6 @@ pub struct ByItself {
     pub all: u64,
 }
 
-/// When threads read, sent, and began to connect.
-struct Acts(FxHashMap<i32, Vec<i64>>);
-
-impl Acts {
-    fn of(facts: &Facts, sockets: &[Socket<'_>], threads: &FxHashSet<i32>) -> Acts {
-        let mut by: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
-        let mut act = |pid: i32, at: i64| {
-            if threads.contains(&pid) {
-                by.entry(pid).or_default().push(at);
-            }
-        };
-        for s in sockets {
-            for t in s.judged_turnarounds() {
-                act(t.pid, t.read_ns);
-            }
-            for (_, r) in s.judged_responses() {
-                act(r.pid, r.send_ns);
-                act(r.pid, r.read_ns);
-            }
-        }
-        let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
-        sent.filter(|t| t.start == TxStart::Sendmsg)
-            .for_each(|t| act(t.pid, t.start_ns));
-        facts.opens.iter().for_each(|o| act(o.pid, o.start_ns));
-        by.values_mut().for_each(|of| of.sort_unstable());
-        Acts(by)
-    }
-
-    /// Nothing between its read and its send.
-    fn alone(&self, t: &TurnaroundRow) -> bool {
-        let of = self.0.get(&t.pid).map_or(&[][..], Vec::as_slice);
-        t.pid == t.sender_pid && of.partition_point(|at| *at <= t.read_ns) >= of.partition_point(|at| *at < t.send_ns)
-    }
-}
-
 /// The address with most of these.
 pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItself> {
     let start = facts.capture.start_ns?;
@@ -107,10 +73,17 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
     if at.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    let acts = Acts::of(facts, sockets, &asks);
+    // Sends without an answer, and attempts to connect, are in no turn.
+    let sent = facts
+        .tx
+        .iter()
+        .filter(|t| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg);
+    let sent = sent.map(|t| (t.pid, t.start_ns));
+    let began = facts.opens.iter().map(|o| (o.pid, o.start_ns));
+    let calls = Calls::of(sockets).and(sent.chain(began));
     let of = |((to, task), mut of): ((SocketAddr, Name), Vec<&TurnaroundRow>)| {
         of.sort_by_key(|t| (t.read_ns, t.send_ns, t.connection));
-        let alone: Vec<bool> = of.iter().map(|t| acts.alone(t)).collect();
+        let alone: Vec<bool> = of.iter().map(|t| calls.at_work(t)).collect();
         let ends = |s: &[&TurnaroundRow]| Some((s.first()?.read_ns, s.last()?.read_ns));
         let long = |s: &[&TurnaroundRow]| ends(s).map_or(0, |(from, to)| to.saturating_sub(from));
         let near = long(&of) / i64::try_from(of.len()).ok()? * NEAR;

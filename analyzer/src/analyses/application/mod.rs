@@ -55,6 +55,7 @@ pub(crate) use sockets::{Socket, sockets};
 pub use stood::Stood;
 pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
+pub(crate) use unanswered::most_asked;
 pub use waited::Waited;
 pub(crate) use waited::{Spans, by_thread, server};
 pub use way::Place;
@@ -63,6 +64,8 @@ pub use work::ForWork;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
 pub const OVERLAP_SHARE: f64 = 0.1;
+/// Turns of a socket from which it is told that its requests cannot be.
+const MANY_TURNS: u64 = 50;
 /// Connections kept: those with most time.
 pub const CONNECTIONS: usize = 100;
 /// Slowest rows kept of each view.
@@ -109,6 +112,9 @@ pub struct Application {
     pub slow_turnarounds: Vec<SlowTurnaround>,
     /// Slowest responses of clients.
     pub slow_responses: Vec<SlowResponse>,
+    /// Sockets with many turns of which no single request can be told, and the one with most; among `both_ways`.
+    #[serde(skip)]
+    pub mixed: Option<(u64, String)>,
     /// Length of the recording, ns.
     #[serde(skip)]
     pub duration_ns: i64,
@@ -227,6 +233,9 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
     responses.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.send_ns));
     out.slow_responses = responses.into_iter().take(WORST).map(slow_response).collect();
     out.connections = all.iter().map(|s| s.connection(facts, label)).collect();
+    let mixed = out.connections.iter().filter(|c| !c.in_turns && c.turns >= MANY_TURNS);
+    let first = mixed.clone().max_by_key(|c| (c.turns, c.connection));
+    out.mixed = first.map(|c| (mixed.count() as u64, c.label.clone()));
     let time = |c: &Connection| c.turnaround.sum_ns.saturating_add(c.response.sum_ns);
     out.connections
         .sort_by_key(|c| (!c.in_turns, std::cmp::Reverse(time(c)), c.connection));

@@ -50,6 +50,17 @@ impl Calls {
         Calls(by)
     }
 
+    /// With what else these threads did: by thread, when.
+    pub(super) fn and(mut self, more: impl Iterator<Item = (i32, i64)>) -> Calls {
+        for (pid, at) in more {
+            if let Some(of) = self.0.get_mut(&pid) {
+                of.push(at);
+            }
+        }
+        self.0.values_mut().for_each(|of| of.sort_unstable());
+        self
+    }
+
     /// Whether one thread read this one and answered it, and read and sent nothing else between.
     pub(crate) fn at_work(&self, t: &TurnaroundRow) -> bool {
         let of = self.0.get(&t.pid).map_or(&[][..], Vec::as_slice);

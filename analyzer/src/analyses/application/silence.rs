@@ -50,6 +50,15 @@ struct After {
     dropped: u64,
 }
 
+/// Each segment that is known to have come to a connection, and when.
+pub(super) fn heard(facts: &Facts) -> impl Iterator<Item = (ConnectionId, i64)> {
+    let samples = facts.tcp_samples.iter().map(|s| (s.connection, s.time_ns));
+    let acks = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let acks = acks.filter_map(|t| Some((t.connection?, t.t_ack_ns?)));
+    let data = facts.rx.iter().filter_map(|r| Some((r.connection?, r.start_ns)));
+    samples.chain(acks).chain(data)
+}
+
 /// The one to which most was sent.
 pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     let (start, end) = (facts.capture.start_ns?, facts.capture.end_ns?);
@@ -66,19 +75,14 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
             .filter(|a| row.peer.is_none() && !here.contains(&a.to_canonical()))
     };
     // No probe sees what comes to a socket that is closing, answers an attempt, or ends a connection.
-    let samples = facts.tcp_samples.iter();
-    let samples = samples.filter_map(|s| Some((outside(Some(s.connection))?, s.time_ns)));
-    let acks = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
-    let acks = acks.filter_map(|t| Some((outside(t.connection)?, t.t_ack_ns?)));
-    let data = facts.rx.iter();
-    let data = data.filter_map(|r| Some((outside(r.connection)?, r.start_ns)));
+    let segments = heard(facts).filter_map(|(c, at)| Some((outside(Some(c))?, at)));
     let resets = facts.resets.iter().filter(|r| r.received);
     let resets = resets.filter_map(|r| Some((r.to?.0, r.time_ns)));
     let stood = facts.opens.iter();
     let stood = stood.filter(|o| matches!(o.end, OpenEnd::Established | OpenEnd::Refused));
     let stood = stood.filter_map(|o| Some((o.to?.0, o.end_ns)));
     let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
-    let came = samples.chain(acks).chain(data).chain(resets).chain(stood);
+    let came = segments.chain(resets).chain(stood);
     for (from, time_ns) in came.filter(|(from, _)| !here.contains(&from.to_canonical())) {
         let at = last.entry(from).or_insert(time_ns);
         *at = time_ns.max(*at);

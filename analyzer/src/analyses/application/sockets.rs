@@ -37,22 +37,12 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
             of.entry(first.connection).or_default().1 = rows;
         }
     }
-    // The first state seen of a socket.
-    let mut born: FxHashMap<ConnectionId, i32> = FxHashMap::default();
-    for s in facts
-        .tcp_states
-        .iter()
-        .filter(|s| s.kind == "sock" && of.contains_key(&s.connection))
-    {
-        born.entry(s.connection).or_insert(s.state);
-    }
     let mut all: Vec<Socket<'_>> = of
         .into_iter()
         .map(|(connection, (turnarounds, responses))| {
             let row = facts.connections.get(connection.0 as usize);
             let (sport, dport) = row.map_or((0, 0), |r| (r.sport, r.dport));
-            let first = row.and_then(|r| r.born).or_else(|| born.get(&connection).copied());
-            let (role, role_by) = role(first, sport, dport);
+            let (role, role_by) = role(row.and_then(|r| r.born), sport, dport);
             let overlaps =
                 turnarounds.iter().filter(|r| r.overlap).count() + responses.iter().filter(|r| r.overlap).count();
             let turns = turnarounds.len() + responses.len();

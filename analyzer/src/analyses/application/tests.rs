@@ -89,14 +89,7 @@ fn found(f: &Facts) -> Application {
     };
     // Connection 0 is the server by its state, 1 the client.
     for (c, state) in [(0, 3), (1, SYN_SENT)] {
-        f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
-            time_ns: 0,
-            connection: ConnectionId(c),
-            kind: "sock",
-            state,
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, crate::testing::tcp::connection(c), state);
     }
     answer(&f).findings().unwrap().clone()
 }

@@ -1,5 +1,7 @@
 //! Requests that got no answer: the last send of a client's socket that speaks in turns, when nothing was read after it.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::label;
@@ -93,4 +95,13 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
     all.sort_by_key(|u| (std::cmp::Reverse(u.waited_ns), u.connection));
     all.truncate(KEPT);
     all
+}
+
+/// The program that sent most of these, and how many, where that is known.
+pub(crate) fn most_asked<'u>(all: &[&'u Unanswered]) -> Option<(&'u str, usize)> {
+    let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+    for u in all.iter().filter(|u| !u.task.is_empty()) {
+        *by.entry(&u.task).or_default() += 1;
+    }
+    by.into_iter().max_by_key(|(task, n)| (*n, std::cmp::Reverse(*task)))
 }

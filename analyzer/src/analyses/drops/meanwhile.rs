@@ -4,6 +4,7 @@
 //! each for the forward delay (net/bridge/br_stp_if.c `br_stp_enable_port`), and forwards nothing until then. Of addresses it is inferred: what a packet without a route was
 //! for, or from, is known where it has a connection only.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::Group;
@@ -46,7 +47,7 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         let row = facts.connections.get(c as usize);
         row.map_or([None; 2], |r| [r.saddr, r.daddr])
     };
-    let of: Vec<IpAddr> = (rows.iter().filter_map(|d| d.owner.as_ref()?.connection))
+    let of: BTreeSet<IpAddr> = (rows.iter().filter_map(|d| d.owner.as_ref()?.connection))
         .flat_map(|c| ends(c.0))
         .flatten()
         .map(|a| a.to_canonical())
@@ -59,6 +60,6 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
     };
     let address = gone.iter().find(theirs).or_else(only)?;
     Some(format!(
-        "{address} was taken from its host in the recording, as when a DHCP lease ends"
+        "{address} was taken from its host in the recording, as when a DHCP lease ends, which may be why (inferred)"
     ))
 }

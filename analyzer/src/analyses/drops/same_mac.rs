@@ -35,7 +35,12 @@ pub(super) fn same_mac(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         .chain(told)
         .collect();
     let mac = known.iter().rfind(|(a, _)| *a == to).map(|(_, mac)| mac.clone())?;
-    let same = known.iter().filter(|(a, m)| a.is_ipv4() == to.is_ipv4() && *m == mac);
+    // Several addresses of one host are no news.
+    let host = facts.routes.namespace(to);
+    let other = |a: IpAddr| a == to || host.is_none() || facts.routes.namespace(a) != host;
+    let same = known
+        .iter()
+        .filter(|(a, m)| a.is_ipv4() == to.is_ipv4() && *m == mac && other(*a));
     let same: BTreeSet<IpAddr> = same.map(|(a, _)| *a).collect();
     let named: Vec<String> = same.iter().take(NAMED).map(IpAddr::to_string).collect();
     (same.len() > 1).then(|| {

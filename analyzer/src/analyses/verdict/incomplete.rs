@@ -1,18 +1,13 @@
 //! What is said of answers that came in parts, and of requests without one.
 
-use std::collections::BTreeMap;
-
 use super::sentences::{counted, duration, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
-use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unanswered};
+use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unanswered, most_asked};
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
 /// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
 const PARTS_NOTICE_NS: i64 = 10_000_000;
-
-/// Turns of a socket from which it is told that its requests cannot be.
-const MANY_TURNS: u64 = 50;
 
 /// What answers took until they were complete, where that is much more than to their first byte.
 pub(super) fn in_parts(c: &Awaited) -> Option<String> {
@@ -107,15 +102,6 @@ fn half_open(h: &HalfOpen) -> String {
     )
 }
 
-/// The program that sent most of these, and how many, where that is known.
-fn most_asked<'u>(all: &[&'u Unanswered]) -> Option<(&'u str, usize)> {
-    let mut by: BTreeMap<&str, usize> = BTreeMap::new();
-    for u in all.iter().filter(|u| !u.task.is_empty()) {
-        *by.entry(&u.task).or_default() += 1;
-    }
-    by.into_iter().max_by_key(|(task, n)| (*n, std::cmp::Reverse(*task)))
-}
-
 /// A host that fell silent, and whether another was heard.
 pub(super) fn silence(a: &Application) -> Option<String> {
     let s: &Silence = a.silence.as_ref()?;
@@ -144,16 +130,9 @@ pub(super) fn silence(a: &Application) -> Option<String> {
 
 /// Connections of which no single request can be told.
 pub(super) fn both_ways(a: &Application) -> Option<String> {
-    let first = a
-        .connections
-        .iter()
-        .filter(|c| !c.in_turns)
-        .max_by_key(|c| (c.turns, c.connection))?;
-    (first.turns >= MANY_TURNS && a.answered.is_some()).then(|| {
-        format!(
-            "{} (first {}) sent and received at once, as with several requests under way (HTTP/2 and the like): what each of these took is not known",
-            counted(a.both_ways, "socket", "sockets"),
-            first.label
-        )
-    })
+    let (n, first) = a.mixed.as_ref().filter(|_| a.answered.is_some())?;
+    Some(format!(
+        "{} (first {first}) sent and received at once, as with several requests under way (HTTP/2 and the like): what each of these took is not known",
+        counted(*n, "socket", "sockets"),
+    ))
 }

@@ -6,29 +6,19 @@
 use netmortem_formats::Capture;
 use rustc_hash::FxHashSet;
 
-use super::otherhost::Hindsight;
+use super::otherhost::{BRIDGE_NS, Hindsight, LINK_HEADERS};
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::snapshots::{field, lines, number};
 
-/// Longest time for which a bridge has a frame, ns: it hands it on in one run.
-const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at.
 const STEPS: usize = 128;
 /// Fewest ports of bridges in whose queues other skbs of that length were meanwhile.
 const PORTS: usize = 2;
-/// A link header, and one with a VLAN tag that was put in or taken out.
-const LINK_HEADERS: [u32; 3] = [0, 14, 18];
-
 /// That it is one.
 pub const FLOODED: &str = "a copy of a frame that a bridge flooded (broadcast, or a MAC address that it did not know)";
-
-/// Whether what went to other devices must be known to judge it.
-pub fn is_not_mine(reason: Option<&str>) -> bool {
-    reason.is_some_and(|r| r.strip_prefix("SKB_DROP_REASON_").unwrap_or(r) == "IP_INADDRERRORS")
-}
 
 /// Names of the devices that are ports of bridges.
 pub fn ports(capture: &Capture) -> FxHashSet<Name> {

@@ -28,11 +28,11 @@ use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitRow, StateRow};
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
-const BRIDGE_NS: i64 = 1_000_000;
+pub(super) const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at for a copy's original.
 const STEPS: usize = 64;
 /// A link header, and one with a VLAN tag that was put in or taken out.
-const LINK_HEADERS: [u32; 3] = [0, 14, 18];
+pub(super) const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
 const FROM_OUTSIDE: &str =
     "frame for another host that was first seen where it was received: the device is promiscuous or bridged";

@@ -41,6 +41,11 @@ pub fn is_for_another_host(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| plain(r) == "OTHERHOST")
 }
 
+/// Whether where else its frame went must be known to judge it (`flooded`).
+pub fn is_for_no_address_here(reason: Option<&str>) -> bool {
+    reason.is_some_and(|r| plain(r) == "IP_INADDRERRORS")
+}
+
 /// Whether who sent it must be known to judge it (`unrouted`).
 pub fn has_no_route(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| ["IP_OUTNOROUTES", "IP_INNOROUTES"].contains(&plain(r)))

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::flooded;
 use super::judge;
 use super::otherhost::{self, Hindsight};
-use super::rules::{has_no_device, has_no_route, is_for_another_host, is_too_big};
+use super::rules::{has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_too_big};
 use super::tables::DropRow;
 use super::too_big::{self, Message};
 use super::unrouted::{self, By, Sender};
@@ -283,7 +283,7 @@ impl Drops<'_> {
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
         }
-        if flooded::is_not_mine(reason) {
+        if is_for_no_address_here(reason) {
             self.freed.not_mine.push(self.freed.rows.len());
         }
         // Made in the softirq that frees the packet, and handed on within it.

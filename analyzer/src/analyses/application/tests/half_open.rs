@@ -8,20 +8,8 @@ use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::tcp::tables::SampleRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
-fn heard(c: u32, ms: i64) -> SampleRow {
-    SampleRow {
-        time_ns: ms * MS,
-        connection: ConnectionId(c),
-        snd_cwnd: 10,
-        ssthresh: 0x7fff_ffff,
-        srtt_us: 5_000,
-        snd_una: 1,
-        snd_nxt: 1,
-        snd_wnd: 65_536,
-        rcv_wnd: 65_536,
-        data_len: 0,
-        cpu: 0,
-    }
+fn heard(connection: u32, ms: i64) -> SampleRow {
+    crate::testing::tcp::sample(connection, ms * MS)
 }
 
 fn asked(c: u32, ms: i64) -> TxRow {

@@ -4,7 +4,6 @@ use super::{MS, SYN_SENT, response, turnaround};
 use crate::analyses::application::{Limit, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::tcp::tables::StateRow;
 
 /// A proxy that takes requests on connection 0 and asks on connection 1: (comes, asks, has the answer), ms; each is answered then.
 fn facts(of: &[(i64, i64, i64)]) -> Facts {
@@ -12,15 +11,7 @@ fn facts(of: &[(i64, i64, i64)]) -> Facts {
     for (n, sport, dport, state) in [(0, 80, 1000, 3), (1, 1000, 8080, SYN_SENT)] {
         let mut c = crate::testing::tcp::connection(n);
         (c.sport, c.dport) = (sport, dport);
-        f.connections.push(c);
-        f.tcp_states.push(StateRow {
-            time_ns: 0,
-            connection: ConnectionId(n),
-            kind: "sock",
-            state,
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, c, state);
     }
     for (came, asks, has) in of {
         let mut t = turnaround(0, 1, "epoll_wait");

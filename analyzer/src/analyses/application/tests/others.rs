@@ -6,7 +6,6 @@ use super::{MS, turnaround};
 use crate::analyses::application::others::Others;
 use crate::analyses::application::sockets;
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::tables::StateRow;
 
 fn ip(n: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, n).into()
@@ -18,15 +17,7 @@ fn facts(of: &[(u8, i64, i64, i64)]) -> Facts {
     for n in 0..4u8 {
         let mut c = crate::testing::tcp::connection(n.into());
         c.daddr = Some(ip(2 + n));
-        f.connections.push(c);
-        f.tcp_states.push(StateRow {
-            time_ns: 0,
-            connection: ConnectionId(n.into()),
-            kind: "sock",
-            state: 3,
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, c, 3);
     }
     for (client, ready, read, answered) in of {
         let mut t = turnaround(0, 1, "epoll_wait");

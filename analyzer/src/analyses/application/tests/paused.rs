@@ -6,7 +6,6 @@ use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::ResponseRow;
-use crate::reconstruct::tcp::tables::StateRow;
 
 /// Twelve uploads of curl, each on a connection of its own, a second between two parts but for the last two.
 fn facts(pause: impl Fn(u32) -> i64) -> Facts {
@@ -16,15 +15,7 @@ fn facts(pause: impl Fn(u32) -> i64) -> Facts {
     for n in 0..12u32 {
         let mut c = crate::testing::tcp::connection(n);
         (c.sport, c.dport, c.task) = (40_000 + n as u16, 80, Name::new(b"curl"));
-        f.connections.push(c);
-        f.tcp_states.push(StateRow {
-            time_ns: 0,
-            connection: ConnectionId(n),
-            kind: "sock",
-            state: SYN_SENT,
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, c, SYN_SENT);
         let at = i64::from(n) * 1500 * MS;
         let mut r = response(0, 0, 5 * MS);
         r.connection = ConnectionId(n);
@@ -86,6 +77,7 @@ fn what_is_no_pause_within_a_request_is_not_told() {
     // When that connection was opened is not known: whether its first request was is not, either.
     let mut older = on_one(|_| 500 * MS);
     older.tcp_states.clear();
+    older.connections.iter_mut().for_each(|c| c.born = None);
     assert_eq!(found(&older), []);
     // Three of a hundred.
     let mut few = facts(|n| if n < 3 { 1_001 * MS } else { 0 });

@@ -5,7 +5,6 @@ use crate::analyses::application::{Stood, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::ingest::GapRow;
 use crate::reconstruct::receive::tables::RxRow;
-use crate::reconstruct::tcp::tables::StateRow;
 
 /// Clients on connections of their own ask one server: (client, asks, has its answer), ms.
 fn stood(of: &[(u32, i64, i64)]) -> Vec<Stood> {
@@ -21,15 +20,7 @@ fn stood_but(of: &[(u32, i64, i64)], change: impl Fn(&mut Facts)) -> Vec<Stood> 
     for n in 0..=8u32 {
         let mut c = crate::testing::tcp::connection(n);
         (c.sport, c.dport) = (1000 + n as u16, 80);
-        f.connections.push(c);
-        f.tcp_states.push(StateRow {
-            time_ns: 0,
-            connection: ConnectionId(n),
-            kind: "sock",
-            state: super::SYN_SENT,
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, c, super::SYN_SENT);
     }
     for (client, asks, has) in of {
         let mut r = response(0, 0, 1);

@@ -11,19 +11,7 @@ use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, SampleRow}
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 fn came(connection: u32, ms: i64) -> SampleRow {
-    SampleRow {
-        time_ns: ms * MS,
-        connection: ConnectionId(connection),
-        snd_cwnd: 10,
-        ssthresh: 0x7fff_ffff,
-        srtt_us: 5_000,
-        snd_una: 1,
-        snd_nxt: 1,
-        snd_wnd: 65_536,
-        rcv_wnd: 65_536,
-        data_len: 0,
-        cpu: 0,
-    }
+    crate::testing::tcp::sample(connection, ms * MS)
 }
 
 fn again(connection: u32, ms: i64) -> RetransmitRow {

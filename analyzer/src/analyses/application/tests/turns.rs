@@ -5,7 +5,6 @@ use crate::analyses::application::{Application, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::thread::IDLE;
 use crate::reconstruct::transmit::Spent;
 use crate::reconstruct::transmit::stages::{Stage, StageTimes};
@@ -16,15 +15,7 @@ fn found(mut f: Facts) -> Application {
     for (n, sport, dport) in [(0, 80, 1000), (1, 1000, 80), (2, 1001, 5432), (3, 80, 1002)] {
         let mut c = crate::testing::tcp::connection(n);
         (c.sport, c.dport) = (sport, dport);
-        f.connections.push(c);
-        f.tcp_states.push(StateRow {
-            time_ns: 0,
-            connection: ConnectionId(n),
-            kind: "sock",
-            state: if dport == 80 || dport == 5432 { SYN_SENT } else { 3 },
-            name: "",
-            cpu: 0,
-        });
+        crate::testing::tcp::born(&mut f, c, if dport == 80 || dport == 5432 { SYN_SENT } else { 3 });
     }
     answer(&f).findings().unwrap().clone()
 }

@@ -48,7 +48,8 @@ const AFTER: &str = "netns=1 ifindex=1 address=127.0.0.1/8\n";
 #[test]
 fn an_address_that_was_taken_away_is_told() {
     let f = facts("IP_OUTNOROUTES", "", [BEFORE, AFTER, "", ""]);
-    let says = "10.0.0.7 was taken from its host in the recording, as when a DHCP lease ends";
+    let says =
+        "10.0.0.7 was taken from its host in the recording, as when a DHCP lease ends, which may be why (inferred)";
     // The other one went with its namespace.
     assert_eq!(found(&f).as_deref(), Some(says));
     let said = line(&f).headline;

@@ -38,17 +38,8 @@ fn facts(of: impl Fn(i64) -> i64) -> Facts {
 
 fn sample(ms: u32) -> SampleRow {
     SampleRow {
-        time_ns: 0,
-        connection: ConnectionId(0),
-        snd_cwnd: 10,
-        ssthresh: 0x7fff_ffff,
         srtt_us: ms * 1000,
-        snd_una: 1,
-        snd_nxt: 1,
-        snd_wnd: 65_536,
-        rcv_wnd: 65_536,
-        data_len: 0,
-        cpu: 0,
+        ..crate::testing::tcp::sample(0, 0)
     }
 }
 
