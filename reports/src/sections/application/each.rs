@@ -1,12 +1,14 @@
 //! Tables of who answered whom: servers as their clients saw them, threads that serve several connections, threads that ask.
 
-use netmortem_analyzer::analyses::application::{Application, Asker, Server, Service, Serving, Slow};
+use netmortem_analyzer::analyses::application::{
+    Application, Asker, ByItself, HalfOpen, Server, Service, Serving, Slow,
+};
 
 use super::parts;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Table};
 use crate::format;
-use crate::sections::shared::name_cell;
+use crate::sections::shared::{counted, name_cell};
 
 /// Kinds of slow answers that are named in a cell.
 const KINDS: usize = 2;
@@ -18,6 +20,8 @@ pub(super) fn blocks(found: &Application) -> impl Iterator<Item = Block> {
         (!found.services.is_empty()).then(|| services(&found.services)),
         (!found.serving.is_empty()).then(|| serving(&found.serving)),
         (!found.askers.is_empty()).then(|| askers(&found.askers)),
+        found.by_itself.as_ref().map(by_itself),
+        found.half_open.as_ref().map(half_open),
     ];
     all.into_iter().flatten().map(Block::Table)
 }
@@ -160,5 +164,52 @@ fn askers(of: &[Asker]) -> Table {
         ],
         rows: of.iter().map(row).collect(),
         note: Some("Held off: runnable, but not run for a millisecond or more although its CPU idled. Most time between answer and next request first.".into()),
+    }
+}
+
+fn by_itself(of: &ByItself) -> Table {
+    let row = |(from, to): &(i64, i64)| vec![Cell::At(*from), Cell::At(*to), Cell::Ns(to.saturating_sub(*from))];
+    let rest = match of.all.saturating_sub(of.spells.len() as u64) {
+        0 => String::new(),
+        more => format!(" {} more are not shown.", counted(more, "spell")),
+    };
+    Table {
+        caption: Text::name(&format!("When {} at {} answered by itself", of.task, of.server)),
+        columns: vec![
+            Column::in_unit("from", "s"),
+            Column::in_unit("to", "s"),
+            Column::time("took"),
+        ],
+        rows: of.spells.iter().map(row).collect(),
+        note: Some(Text::from(format!(
+            "From the first to the last request read that it answered without having asked another: {} of its {}.{rest}",
+            format::count(of.n),
+            counted(of.of, "answer"),
+        ))),
+    }
+}
+
+fn half_open(of: &HalfOpen) -> Table {
+    Table {
+        caption: "Requests on connections whose peer has gone (inferred)".into(),
+        columns: vec![
+            Column::text("server"),
+            Column::number("connections that wait"),
+            Column::text("most of them of"),
+            Column::number("how many"),
+            Column::in_unit("last heard of at", "s"),
+            Column::number("connections answered since"),
+            Column::in_unit("the first from", "s"),
+        ],
+        rows: vec![vec![
+            name_cell(&of.server),
+            Cell::Count(of.connections),
+            name_cell(&of.task),
+            Cell::Count(of.of_task),
+            Cell::At(of.since_ns),
+            Cell::Count(of.anew),
+            Cell::At(of.anew_ns),
+        ]],
+        note: Some("Last heard of: on any connection of before. A path that lets only later connections through looks alike. Each request that waits is below.".into()),
     }
 }

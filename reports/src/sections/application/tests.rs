@@ -1,5 +1,5 @@
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::application::{Asker, Server, Serving, Slow};
+use netmortem_analyzer::analyses::application::{Asker, ByItself, HalfOpen, Server, Serving, Slow};
 
 use super::*;
 use crate::document::Severity;
@@ -152,6 +152,24 @@ fn servers_and_threads_have_tables() {
             held_off_ns: 0,
             parts: vec![],
         }],
+        by_itself: Some(ByItself {
+            task: "haproxy".into(),
+            server: "10.9.2.2:80".into(),
+            n: 60,
+            of: 400,
+            p50_ns: Some(90_000),
+            spells: vec![(2_000_000_000, 5_000_000_000)],
+            all: 3,
+        }),
+        half_open: Some(HalfOpen {
+            server: "10.9.2.3:5432".into(),
+            connections: 6,
+            task: "<b>worker".into(),
+            of_task: 5,
+            since_ns: 4_000_000_000,
+            anew: 2,
+            anew_ns: 7_000_000_000,
+        }),
         ..Application::default()
     });
     let section = section(&Input {
@@ -165,7 +183,9 @@ fn servers_and_threads_have_tables() {
         [
             "Servers, as their clients saw them",
             "Threads that served several connections",
-            "Threads that asked"
+            "Threads that asked",
+            "When haproxy at 10.9.2.2:80 answered by itself",
+            "Requests on connections whose peer has gone (inferred)"
         ]
     );
     for t in &tables {
@@ -180,4 +200,22 @@ fn servers_and_threads_have_tables() {
     );
     assert_eq!(tables[1].rows[0][6..], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
     assert_eq!(tables[2].rows[0][2..4], [Cell::Ns(9), Cell::Ns(7)]);
+    assert_eq!(
+        tables[3].rows,
+        [[
+            Cell::At(2_000_000_000),
+            Cell::At(5_000_000_000),
+            Cell::Ns(3_000_000_000)
+        ]]
+    );
+    let note = tables[3].note.as_ref().unwrap().as_str();
+    assert!(
+        note.contains("60 of its 400 answers. 2 spells more are not shown"),
+        "{note}"
+    );
+    assert_eq!(
+        tables[4].rows[0][1..4],
+        [Cell::Count(6), name_cell("<b>worker"), Cell::Count(5)]
+    );
+    assert_eq!(tables[4].rows[0][6], Cell::At(7_000_000_000));
 }

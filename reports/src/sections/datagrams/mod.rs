@@ -2,7 +2,7 @@
 //! the view `udp_sockets`.
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Questions};
+use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Questions, Silent};
 use netmortem_analyzer::reconstruct::datagrams::sockets::SocketRow;
 
 use super::shared::{counted, name_cell, truncation, unanswered};
@@ -63,6 +63,9 @@ fn blocks(input: &Input<'_>, found: &Datagrams) -> Vec<Block> {
     }
     if !found.copied.is_empty() {
         blocks.push(Block::Table(copied(input, &found.copied)));
+    }
+    if !found.silent.is_empty() {
+        blocks.push(Block::Table(silent(&found.silent)));
     }
     if found.sockets > 0 {
         blocks.push(Block::Table(sockets(input)));
@@ -199,6 +202,36 @@ fn copied(input: &Input<'_>, of: &[Copied]) -> Table {
         ],
         rows: of.iter().map(row).collect(),
         note: Some("A copy: queued right beside a packet of the same length by no send call, and both came to the same socket. No event compares their contents. Of copies that went elsewhere nothing is said.".into()),
+    }
+}
+
+fn silent(of: &[Silent]) -> Table {
+    let row = |s: &Silent| {
+        vec![
+            name_cell(&s.readers.join(", ")),
+            name_cell(&s.local),
+            Cell::Count(s.times),
+            Cell::Ns(s.longest_ns),
+            Cell::At(s.first_ns),
+            name_cell(&s.went_on),
+            Cell::Text(if s.sent { "sent it" } else { "got the same" }.into()),
+            Cell::Count(s.meanwhile),
+        ]
+    };
+    Table {
+        caption: "Nothing came, though the stream went on".into(),
+        columns: vec![
+            Column::text("reader"),
+            Column::text("stream"),
+            Column::number("times"),
+            Column::time("longest"),
+            Column::in_unit("first from", "s"),
+            Column::text("meanwhile"),
+            Column::text("that one"),
+            Column::number("datagrams in the longest"),
+        ],
+        rows: of.iter().map(row).collect(),
+        note: Some("Of streams that came steadily before: a second or more, and fifty times the usual distance, without a datagram. Of one that got the same the datagrams are counted by its usual distance (inferred). Longest first.".into()),
     }
 }
 

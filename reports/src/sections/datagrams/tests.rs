@@ -1,4 +1,4 @@
-use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain};
+use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use netmortem_analyzer::analyses::{Answers, Outcome};
 use netmortem_analyzer::stat::Distribution;
 
@@ -53,6 +53,16 @@ fn each_group_is_a_row() {
             skb_id: 18,
             sure: true,
         }],
+        silent: vec![Silent {
+            readers: vec!["<i>ticker/4".into(), "ticker/5".into()],
+            local: "239.1.1.1:7400".into(),
+            times: 2,
+            longest_ns: 9_000_000_000,
+            first_ns: 3_000,
+            went_on: "feed/3".into(),
+            sent: true,
+            meanwhile: 900,
+        }],
         ..Datagrams::default()
     });
     let section = section(&Input {
@@ -71,10 +81,21 @@ fn each_group_is_a_row() {
             _ => None,
         })
         .collect();
-    assert_eq!(tables.len(), 3);
+    assert_eq!(tables.len(), 4);
     assert_eq!(tables[0].rows[0][0], Cell::Code(crate::clean::Text::name("<b>cli/42")));
     assert_eq!(tables[0].rows[0][5], Cell::Ns(1_000_000_000));
     assert_eq!(tables[0].rows[0][13], Cell::Id("tx:17".into()));
     assert_eq!(tables[1].rows[0][2], Cell::Count(4));
     assert_eq!(tables[1].rows[0][10], Cell::Id("skb:19".into()));
+    assert_eq!(
+        tables[2].rows[0][..5],
+        [
+            Cell::Code(crate::clean::Text::name("<i>ticker/4, ticker/5")),
+            Cell::Code(crate::clean::Text::name("239.1.1.1:7400")),
+            Cell::Count(2),
+            Cell::Ns(9_000_000_000),
+            Cell::At(3_000),
+        ]
+    );
+    assert_eq!(tables[2].rows[0][6], Cell::Text("sent it".into()));
 }
