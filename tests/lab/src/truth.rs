@@ -176,6 +176,18 @@ pub struct Truth {
     /// Sockets whose whole life until then was recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<Socket>,
+    /// Which devices packets pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
+}
+
+/// The way of the packets that a socket gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
+    /// Its port.
+    pub dport: u16,
+    /// Devices from the first to the last; one that queues, starts and receives a packet is named once.
+    pub devices: Vec<String>,
 }
 
 impl Truth {

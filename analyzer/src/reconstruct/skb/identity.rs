@@ -145,6 +145,9 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         copied: FxHashMap::default(),
         softirq_since: Vec::new(),
         bare: FxHashMap::default(),
+        devices: super::devices::Devices::read(capture),
+        received: Vec::new(),
+        frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
         delivered: Vec::new(),
         probe_names_skb: trace
             .schema

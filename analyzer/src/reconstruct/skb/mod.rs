@@ -11,6 +11,7 @@
 //!       ── net_dev_queue ────────────────────────────────> tx: queued ─> started ─┬─ netif_rx / gro entry nested or next, same
 //!       ── tcp_sendmsg_locked (write-queue tail) ────────> tx original            │  address: the life goes on as rx (veth, lo)
 //!                                                                                 └─ net_dev_queue on the next device (forward)
+//!  a bridge, tunnel, IFB receives or queues it again: the life goes on (`again`)
 //!  death: consume_skb, kfree_skb, GRO exit ret 1; else silent: the next birth of the address ends the life at an unknown
 //!  time after its last event, which is exact enough to state only for pure ACKs (TCP frees them at once) and read data.
 //! ```
@@ -18,7 +19,9 @@
 //! the free of an untracked re-use (netlink, unix): it is counted, not taken as the end of a long life. Rules: RECONSTRUCTION 3a.
 
 mod acks;
+mod again;
 mod deaths;
+mod devices;
 mod fclone;
 mod frees;
 mod identity;

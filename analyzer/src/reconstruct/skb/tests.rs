@@ -1,3 +1,4 @@
+mod again;
 mod resent;
 
 use super::tables::{BirthKind, DeathKind, SkbClass};

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::devices::Devices;
 use super::fclone::Layout;
 use super::frees::Frees;
 use super::identity::Sent;
@@ -44,6 +45,11 @@ pub(super) struct Skbs<'k> {
     pub(super) softirq_since: Vec<i64>,
     /// Devices that sent: whether none of their frames had a link-layer header.
     pub(super) bare: FxHashMap<Name, bool>,
+    pub(super) devices: Devices,
+    /// The life of the last `netif_receive_skb`, by CPU.
+    pub(super) received: Vec<Option<SkbId>>,
+    /// consume_skb and kfree_skb are recorded.
+    pub(super) frees_recorded: bool,
     /// tcp_probe has skbaddr.
     pub(super) probe_names_skb: bool,
     /// Where it has not: packets delivered in the current softirq run of each CPU, in order, that TCP may take.
@@ -57,6 +63,7 @@ impl Tracker for Skbs<'_> {
         self.horizon = self.horizon.max(end.saturating_add(CENSOR_NS));
         self.stacks.forget(gap.cpu as u16);
         self.delivered.clear();
+        self.received.clear();
     }
 }
 
@@ -190,17 +197,24 @@ impl Skbs<'_> {
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
             _ => {
-                self.birth(
-                    e,
-                    addr,
-                    SkbClass::Rx,
-                    Phase::RxQueued,
-                    BirthKind::Seen,
-                    (dev, Some(len)),
-                );
-                self.hop(e, addr, "rx", dev, len, Confidence::Certain);
+                let link = self.received_again(e, addr, len, dev);
+                self.enter(e, addr, len, dev, link);
             }
         }
+    }
+
+    /// A packet is handed in: one that came before, or the first sight of it.
+    fn enter(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name, link: Option<Confidence>) {
+        match link {
+            Some(link) => {
+                self.touch(e, addr, Phase::RxQueued, link);
+            }
+            None => {
+                let first = (dev, Some(len));
+                self.birth(e, addr, SkbClass::Rx, Phase::RxQueued, BirthKind::Seen, first);
+            }
+        }
+        self.hop(e, addr, "rx", dev, len, link.unwrap_or(Confidence::Certain));
     }
 
     /// Whether a transmitted skb arrives again (veth with NAPI): the frame lost its Ethernet header.
@@ -210,22 +224,15 @@ impl Skbs<'_> {
             .is_some_and(|l| l.phase == Phase::TxStarted && l.last_len.is_some_and(|had| had == len.wrapping_add(14)))
     }
 
+    /// `netif_receive_skb_entry`, and the same of GRO.
+    pub(super) fn receive_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+        let crossed = self.crossed(addr, len).then_some(Confidence::Strong);
+        let link = crossed.or_else(|| self.received_again(e, addr, len, dev));
+        self.enter(e, addr, len, dev, link);
+    }
+
     pub(super) fn gro_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        let link = if self.crossed(addr, len) {
-            self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
-            Confidence::Strong
-        } else {
-            self.birth(
-                e,
-                addr,
-                SkbClass::Rx,
-                Phase::RxQueued,
-                BirthKind::Seen,
-                (dev, Some(len)),
-            );
-            Confidence::Certain
-        };
-        self.hop(e, addr, "rx", dev, len, link);
+        self.receive_entry(e, addr, len, dev);
         if let Some(l) = self.open.get(&addr) {
             self.stacks.gro_begin(e.cpu, addr, l.id);
         }
@@ -251,23 +258,6 @@ impl Skbs<'_> {
         }
     }
 
-    pub(super) fn receive_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        if self.crossed(addr, len) {
-            self.touch(e, addr, Phase::RxQueued, Confidence::Strong);
-            self.hop(e, addr, "rx", dev, len, Confidence::Strong);
-        } else {
-            self.birth(
-                e,
-                addr,
-                SkbClass::Rx,
-                Phase::RxQueued,
-                BirthKind::Seen,
-                (dev, Some(len)),
-            );
-            self.hop(e, addr, "rx", dev, len, Confidence::Certain);
-        }
-    }
-
     pub(super) fn receive(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let step = self.open.get(&addr).map(|l| (l.phase, l.last_dev == dev));
         match step {
@@ -279,21 +269,23 @@ impl Skbs<'_> {
                     false => self.hop(e, addr, "rx", dev, len, Confidence::Certain),
                 }
             }
-            // Re-injected by a bridge, IFB, VXLAN, macvlan.
-            Some((Phase::Received, false)) => {
-                self.touch(e, addr, Phase::Received, Confidence::Certain);
-                self.hop(e, addr, "rx", dev, len, Confidence::Certain);
-            }
             Some((Phase::TxStarted, _)) if self.crossed(addr, len) => {
                 self.touch(e, addr, Phase::Received, Confidence::Strong);
                 self.hop(e, addr, "rx", dev, len, Confidence::Strong);
             }
-            _ => {
-                let kind = self.first_sight(e);
-                self.birth(e, addr, SkbClass::Rx, Phase::Received, kind, (dev, Some(len)));
-                self.hop(e, addr, "rx", dev, len, Confidence::Certain);
-            }
+            _ => match self.received_again(e, addr, len, dev) {
+                Some(link) => {
+                    self.touch(e, addr, Phase::Received, link);
+                    self.hop(e, addr, "rx", dev, len, link);
+                }
+                None => {
+                    let kind = self.first_sight(e);
+                    self.birth(e, addr, SkbClass::Rx, Phase::Received, kind, (dev, Some(len)));
+                    self.hop(e, addr, "rx", dev, len, Confidence::Certain);
+                }
+            },
         }
+        self.note_received(e, addr);
     }
 
     /// Before 6.9 tcp_probe names no skb: the first packet of that payload delivered in this run. Packets of one batch are

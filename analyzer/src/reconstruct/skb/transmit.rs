@@ -137,18 +137,21 @@ impl Skbs<'_> {
                 && gained.is_some_and(|g| LINK_HEADERS.contains(&g) || (g == 0 && self.bare.get(&dev) != Some(&false)));
             // Nothing comes back to the device that sent it here: an ACK that a socket's backlog took in silently, and its
             // address is the next ACK's at once.
-            let back = l.class != SkbClass::Rx && l.dev == dev;
+            // In containers all are eth0: of such a name it may be another, if nothing else came in meanwhile.
+            let namesake = self.devices.shared(dev) && self.just_received(e.cpu) == Some(l.id);
+            let back = l.class != SkbClass::Rx && l.dev == dev && !namesake;
             // Out where it came in: a router with one leg, or the same.
             let one_leg = l.class == SkbClass::Rx && l.last_dev == dev;
             match (stacked, forwarded && !back) {
                 (true, _) => Some(Confidence::Certain),
                 (_, true) if one_leg => Some(Confidence::Weak),
+                (_, true) if l.class != SkbClass::Rx && l.dev == dev => Some(Confidence::Strong),
                 // Nothing was sent on that device yet: whether its frames have a link-layer header is not known.
                 (_, true) if gained == Some(0) && !self.bare.contains_key(&dev) => Some(Confidence::Weak),
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),
-                _ => None,
+                _ => self.queued_again(e, addr, len, dev),
             }
         });
         match link {

@@ -17,6 +17,7 @@ mod rows;
 mod table;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use std::path::Path;
 
@@ -95,6 +96,7 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
             oracles.extend(invariants::of_rows(table, &rows, error_bar));
             if table == "rx" {
                 oracles.extend(links::by_readers(dir, &truth, &rows));
+                oracles.extend(ways::whole(&truth, &rows, &facts));
             }
         }
     }

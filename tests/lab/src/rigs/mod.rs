@@ -25,6 +25,7 @@ pub mod late;
 mod late_datagrams;
 mod offloads;
 mod out_of_order;
+mod overlay;
 mod rpc_busy;
 mod run_queue;
 mod slow_reader;
@@ -57,6 +58,7 @@ pub const ALL: &[Rig] = &[
     offloads::GRO,
     offloads::GSO,
     bridge_tap::RIG,
+    overlay::RIG,
     backlog::RIG,
     out_of_order::RIG,
     duplicates::RIG,

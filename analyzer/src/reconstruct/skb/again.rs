@@ -1,0 +1,76 @@
+//! Packets that go on under their address through a device of no wire: received again by a bridge for its own host or by a
+//! tunnel for what it carried, queued again by a tunnel or an IFB that had it a while.
+//!
+//! ```text
+//! netif_receive_skb(veth) ─> netif_receive_skb[_entry](bridge)            the same length: `br_pass_frame_up`
+//! netif_receive_skb(eth0) ─> gro entry | netif_rx | receive (vxlan0)      shorter by the outer headers: `gro_cells_receive`
+//! start_xmit(wg0) .. net_dev_xmit(wg0) ─> net_dev_queue(eth0)             longer by them, in a kworker: `wg_packet_tx_worker`
+//! start_xmit(ifb0) .. net_dev_xmit(ifb0) ─> net_dev_queue(eth0)           the same length, in a tasklet: `ifb_ri_tasklet`
+//! ```
+//! What queues within its own `ndo_start_xmit` (vxlan, gre, a VLAN, a bond) needs no rule: the nesting tells.
+
+use super::life::Phase;
+use super::tracker::Skbs;
+use crate::confidence::Confidence;
+use crate::facts::SkbId;
+use crate::ingest::Event;
+use crate::name::Name;
+
+/// What outer headers (and an authentication tag, and padding) may take: an IPv4 header alone, to IPv6 with options of the tunnel.
+const OUTER: std::ops::RangeInclusive<u32> = 20..=200;
+/// Ethernet header of the outer frame.
+const ETHERNET: u32 = 14;
+
+impl Skbs<'_> {
+    /// Whether a packet received before is received again by another device, and how sure that is.
+    pub(super) fn received_again(&self, e: &Event<'_>, addr: u64, len: u32, dev: Name) -> Option<Confidence> {
+        let l = self.open.get(&addr)?;
+        if l.phase != Phase::Received || l.last_dev == dev {
+            return None;
+        }
+        let at_once = l.last_cpu == e.cpu && self.same_run(e, l.last_ns);
+        match l.last_len?.checked_sub(len)? {
+            // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
+            0 if at_once && self.probe_names_skb => Some(Confidence::Certain),
+            0 if at_once => Some(Confidence::Strong),
+            // What comes out of a tunnel came in to its host before, in whatever worker or on whatever CPU it was unpacked.
+            outer if OUTER.contains(&outer) => match self.devices.tunnel(dev) {
+                Some(true) => Some(Confidence::Strong),
+                None if at_once => Some(Confidence::Strong),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a frame that a device was given before is queued on another by now, and how sure that is.
+    pub(super) fn queued_again(&self, e: &Event<'_>, addr: u64, len: u32, dev: Name) -> Option<Confidence> {
+        let l = self.open.get(&addr)?;
+        // Without the frees, what the driver of a card was done with would pass for it.
+        if l.phase != Phase::TxStarted || l.last_dev == dev || !self.frees_recorded {
+            return None;
+        }
+        let gained = len.checked_sub(l.last_len?)?;
+        let unpacked = self.devices.tunnel(l.last_dev) == Some(true);
+        let wrapped = OUTER.contains(&gained) || gained.checked_sub(ETHERNET).is_some_and(|g| OUTER.contains(&g));
+        let bounced = gained == 0 && self.devices.ifb(l.last_dev) && l.last_cpu == e.cpu;
+        ((unpacked && wrapped) || bounced).then_some(Confidence::Strong)
+    }
+
+    /// The CPU's last received packet: between its reception and this event it received no other.
+    pub(super) fn just_received(&self, cpu: u16) -> Option<SkbId> {
+        self.received.get(usize::from(cpu)).copied().flatten()
+    }
+
+    /// `netif_receive_skb` of a life.
+    pub(super) fn note_received(&mut self, e: &Event<'_>, addr: u64) {
+        let at = usize::from(e.cpu);
+        if self.received.len() <= at {
+            self.received.resize(at + 1, None);
+        }
+        let id = self.open.get(&addr).map(|l| l.id);
+        if let Some(slot) = self.received.get_mut(at) {
+            *slot = id;
+        }
+    }
+}

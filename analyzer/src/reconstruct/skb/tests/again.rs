@@ -1,0 +1,179 @@
+//! Packets that go on under their address through bridges, tunnels and IFBs: the event sequences are those of real recordings
+//! (6.18, a flannel-like overlay: veth, bridge, vxlan, veth).
+
+use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
+use super::{A, T, script};
+use crate::Confidence;
+use crate::facts::Facts;
+use crate::testing::{Ctx, N, S, Script};
+
+const LINKS: &str = "netns=1 ifindex=2 name=eth0 kind=veth
+netns=2 ifindex=2 name=vethb kind=veth
+netns=2 ifindex=3 name=cni0 kind=bridge
+netns=2 ifindex=4 name=eth0 kind=veth
+netns=2 ifindex=5 name=flannel.1 kind=vxlan
+netns=2 ifindex=6 name=wg0 kind=wireguard
+netns=2 ifindex=7 name=ifb0 kind=ifb
+netns=3 ifindex=2 name=eth1
+";
+
+fn told(s: &Script, links: &str) -> Facts {
+    let mut capture = s.capture();
+    capture.snapshots.push(Snapshot {
+        what: "links".into(),
+        when: SnapshotWhen::Start,
+        text: links.as_bytes().to_vec(),
+    });
+    crate::analyze(&capture, &Default::default())
+}
+
+fn ev(s: &mut Script, ts: u64, event: &str, dev: &'static str, len: u64) {
+    let v = [
+        ("skbaddr", N(A)),
+        ("len", N(len)),
+        ("name", S(dev)),
+        ("network_offset", N(14)),
+    ];
+    s.ev(ts, 0, Ctx::Soft(1), &format!("net:{event}"), &v);
+}
+
+/// Lives that have hops: devices of each, and its confidence.
+fn ways(f: &Facts) -> Vec<(String, Confidence)> {
+    let of = |skb: &crate::reconstruct::skb::tables::SkbRow| {
+        let hops = f.hops.iter().filter(|h| h.skb_id == skb.skb_id);
+        let devs: Vec<_> = hops.map(|h| format!("{} {}", h.kind, h.dev.text())).collect();
+        (devs.join(", "), skb.confidence)
+    };
+    f.skbs.iter().map(of).collect()
+}
+
+/// A pod's frame comes in by the bridge's port, and is the host's by the bridge (`br_pass_frame_up`): one life. It was two, in
+/// every recording of a host with a bridge, so that nothing that happened behind it was the sender's.
+#[test]
+fn a_bridge_hands_a_frame_to_its_own_host() {
+    let mut s = script();
+    s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+    ev(&mut s, T, "netif_receive_skb", "vethb", 223);
+    ev(&mut s, T + 10, "netif_receive_skb_entry", "cni0", 223);
+    ev(&mut s, T + 20, "netif_receive_skb", "cni0", 223);
+    ev(&mut s, T + 30, "net_dev_queue", "eth1", 237);
+    let f = told(&s, LINKS);
+    assert_eq!(ways(&f).len(), 1);
+    assert_eq!(ways(&f)[0].0, "rx vethb, rx cni0, queue eth1");
+    // In another softirq run, or with another length, it is another packet.
+    for (run, len) in [(true, 223), (false, 200)] {
+        let mut s = script();
+        s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        ev(&mut s, T, "netif_receive_skb", "vethb", 223);
+        if run {
+            s.ev(T + 5, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        }
+        ev(&mut s, T + 10, "netif_receive_skb_entry", "cni0", len);
+        assert_eq!(ways(&told(&s, LINKS)).len(), 2, "{len}");
+    }
+}
+
+fn decapsulated(s: &mut Script, len: u64) {
+    ev(s, T, "netif_receive_skb", "eth1", 273);
+    // Its NAPI runs behind the one that received it, on 6.1 in a softirq run of its own.
+    s.ev(T + 5, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+    ev(s, T + 10, "napi_gro_receive_entry", "flannel.1", len);
+    s.ev(T + 12, 0, Ctx::Soft(1), "net:napi_gro_receive_exit", &[("ret", N(3))]);
+    ev(s, T + 14, "netif_receive_skb", "flannel.1", len);
+}
+
+/// vxlan_rcv takes 50 bytes off and hands the same skb in again.
+#[test]
+fn what_a_tunnel_carried_is_the_packet_that_carried_it() {
+    let mut s = script();
+    decapsulated(&mut s, 223);
+    let f = told(&s, LINKS);
+    assert_eq!(ways(&f), [("rx eth1, rx flannel.1".to_string(), Confidence::Strong)]);
+    // A card of that name is no tunnel; nor is what grew, or lost less than an IP header.
+    let mut s = script();
+    decapsulated(&mut s, 223);
+    let f = told(&s, "netns=2 ifindex=5 name=flannel.1\n");
+    assert_eq!(ways(&f).len(), 2);
+    for len in [300, 260] {
+        let mut s = script();
+        decapsulated(&mut s, len);
+        assert_eq!(ways(&told(&s, LINKS)).len(), 2, "{len}");
+    }
+}
+
+/// Without a list of links (trace.dat, perf.data) the same softirq run must tell; across runs it is not claimed.
+#[test]
+fn without_links_only_one_softirq_run_tells_a_tunnel() {
+    let mut s = script();
+    decapsulated(&mut s, 223);
+    assert_eq!(ways(&s.facts()).len(), 2);
+    let mut s = script();
+    s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+    ev(&mut s, T, "netif_receive_skb", "eth1", 273);
+    ev(&mut s, T + 10, "napi_gro_receive_entry", "flannel.1", 223);
+    assert_eq!(
+        ways(&s.facts()),
+        [("rx eth1, rx flannel.1".to_string(), Confidence::Strong)]
+    );
+}
+
+/// wireguard encrypts in a worker, IFB redirects in a tasklet: queued again when their `ndo_start_xmit` is over. A card is done
+/// with a frame instead, and its address is the next one's.
+#[test]
+fn what_a_device_keeps_a_while_is_queued_again() {
+    for (dev, first, then, one) in [
+        ("wg0", 100, 190, true),
+        ("wg0", 100, 100, false),
+        ("ifb0", 100, 100, true),
+        ("ifb0", 100, 190, false),
+        ("eth1", 100, 190, false),
+        ("eth1", 100, 100, false),
+    ] {
+        let mut s = script();
+        ev(&mut s, T, "net_dev_queue", dev, first);
+        ev(&mut s, T + 10, "net_dev_start_xmit", dev, first);
+        ev(&mut s, T + 20, "net_dev_xmit", dev, first);
+        // Some free is seen, so frees are recorded.
+        for free in ["skb:consume_skb", "skb:kfree_skb"] {
+            s.ev(
+                T + 25,
+                0,
+                Ctx::Soft(1),
+                free,
+                &[("skbaddr", N(A + 0x1000)), ("protocol", N(8))],
+            );
+        }
+        ev(&mut s, T + 30, "net_dev_queue", "eth0", then);
+        let ways = ways(&told(&s, LINKS));
+        let whole = ways.iter().any(|w| w.0.contains(dev) && w.0.contains("queue eth0"));
+        assert_eq!(whole, one, "{dev} {first} {then}: {ways:?}");
+    }
+}
+
+/// A pod's eth0 and its node's: the frame leaves by a device of the name that sent it. Where another packet came in meanwhile it may be
+/// the next ACK at the address of one that a backlog took in silently, as on a name that one namespace has.
+#[test]
+fn a_frame_may_leave_by_a_namesake_of_the_device_that_sent_it() {
+    let sent = |links: &str, other: bool| {
+        let mut s = script();
+        ev(&mut s, T, "net_dev_queue", "eth0", 66);
+        ev(&mut s, T + 1, "net_dev_start_xmit", "eth0", 66);
+        ev(&mut s, T + 2, "netif_rx_entry", "vethb", 52);
+        ev(&mut s, T + 3, "net_dev_xmit", "eth0", 66);
+        s.ev(T + 4, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        ev(&mut s, T + 5, "netif_receive_skb", "vethb", 52);
+        if other {
+            let v = [("skbaddr", N(A + 0x1000)), ("len", N(1500)), ("name", S("vethb"))];
+            s.ev(T + 6, 0, Ctx::Soft(1), "net:netif_receive_skb", &v);
+        }
+        ev(&mut s, T + 7, "net_dev_queue", "eth0", 66);
+        let f = told(&s, links);
+        ways(&f)
+            .iter()
+            .any(|w| w.0 == "queue eth0, xmit eth0, rx vethb, queue eth0")
+    };
+    assert!(sent(LINKS, false));
+    assert!(!sent(LINKS, true));
+    assert!(!sent("netns=1 ifindex=2 name=eth0 kind=veth\n", false));
+}
