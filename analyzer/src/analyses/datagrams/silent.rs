@@ -145,9 +145,8 @@ impl<'f> Streams<'f> {
     }
 
     fn steady(&self) -> impl Iterator<Item = (usize, &'f SocketRow)> + use<'f> {
-        let steady = |s: &SocketRow| {
-            s.pid > 0 && s.served && s.sent == 0 && s.arrived >= FEWEST && s.confidence.is_solid()
-        };
+        let steady =
+            |s: &SocketRow| s.pid > 0 && s.served && s.sent == 0 && s.arrived >= FEWEST && s.confidence.is_solid();
         self.facts
             .udp_sockets
             .iter()

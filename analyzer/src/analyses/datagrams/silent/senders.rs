@@ -8,21 +8,34 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{FEWEST, Gap, distance, least};
 use crate::analyses::datagrams::who;
 use crate::facts::Facts;
+use crate::name::Name;
 use crate::reconstruct::datagrams::sockets::SocketRow;
-use crate::reconstruct::datagrams::tables::TurnRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// Of what it sent outside of the silence so much came at least, and of what came it sent so much, of 100.
 const CAME: u64 = 95;
 
-/// What threads sent by UDP that sent to sockets with a silence.
+/// What a thread sent by UDP.
+struct Sender<'f> {
+    /// Its name.
+    task: &'f Name,
+    /// The one socket to which all came that is known to have come to one first in its turn.
+    to: Option<u32>,
+    /// All that came to any: a turn has one place, its first, but all that came of it is counted.
+    landed: u64,
+    /// The socket by which the first of it was sent.
+    by: u32,
+    /// Turns on others: begin, and the latest end of any until it, in order.
+    others: Vec<(i64, i64)>,
+    /// When it sent, in order.
+    sent: Vec<i64>,
+}
+
+/// Those that sent to sockets with a silence.
 pub(super) struct Senders<'f> {
-    /// Threads whose datagrams came to a socket.
-    of: FxHashMap<u32, FxHashSet<i32>>,
-    /// Their turns.
-    turns: FxHashMap<i32, Vec<&'f TurnRow>>,
-    /// When they sent, in order.
-    sent: FxHashMap<i32, Vec<i64>>,
+    /// The one thread whose datagrams came to a socket; `None`: several.
+    of: FxHashMap<u32, Option<i32>>,
+    by: FxHashMap<i32, Sender<'f>>,
 }
 
 /// How many of these are in `from..to`.
@@ -35,56 +48,62 @@ impl<'f> Senders<'f> {
     pub(super) fn of(facts: &'f Facts, gaps: &[Gap]) -> Senders<'f> {
         let mut out = Senders {
             of: FxHashMap::default(),
-            turns: FxHashMap::default(),
-            sent: FxHashMap::default(),
+            by: FxHashMap::default(),
         };
-        if gaps.is_empty() {
-            return out;
+        let silent: FxHashSet<u32> = gaps.iter().filter_map(|g| u32::try_from(g.socket).ok()).collect();
+        let landed = || facts.udp_turns.iter().filter_map(|t| Some((t, t.there?)));
+        for (t, there) in landed().filter(|(_, there)| silent.contains(there)) {
+            let one = out.of.entry(there).or_insert(Some(t.pid));
+            *one = one.filter(|pid| *pid == t.pid);
+        }
+        let wanted: FxHashSet<i32> = out.of.values().flatten().copied().collect();
+        for (t, there) in landed().filter(|(t, _)| wanted.contains(&t.pid)) {
+            let first = || Sender {
+                task: &t.task,
+                to: Some(there),
+                landed: 0,
+                by: t.socket,
+                others: vec![],
+                sent: vec![],
+            };
+            let of = out.by.entry(t.pid).or_insert_with(first);
+            of.to = of.to.filter(|to| *to == there);
+            of.landed = of.landed.saturating_add(t.landed.into());
         }
         for t in &facts.udp_turns {
-            if let Some(there) = t.there {
-                out.of.entry(there).or_default().insert(t.pid);
+            if let Some(of) = out.by.get_mut(&t.pid).filter(|of| of.by != t.socket) {
+                of.others.push((t.start_ns, t.sent_ns));
             }
         }
-        let wanted: FxHashSet<i32> = gaps.iter().filter_map(|g| out.one(g)).collect();
-        for t in facts.udp_turns.iter().filter(|t| wanted.contains(&t.pid)) {
-            out.turns.entry(t.pid).or_default().push(t);
+        for t in facts.tx.iter().filter(|t| t.kind == TxKind::Udp) {
+            if let Some(of) = out.by.get_mut(&t.pid) {
+                of.sent.push(t.start_ns);
+            }
         }
-        for t in facts
-            .tx
-            .iter()
-            .filter(|t| t.kind == TxKind::Udp && wanted.contains(&t.pid))
-        {
-            out.sent.entry(t.pid).or_default().push(t.start_ns);
+        for of in out.by.values_mut() {
+            of.sent.sort_unstable();
+            of.others.sort_unstable();
+            let mut latest = i64::MIN;
+            for (_, end) in &mut of.others {
+                latest = latest.max(*end);
+                *end = latest;
+            }
         }
-        out.sent.values_mut().for_each(|of| of.sort_unstable());
         out
-    }
-
-    fn turns(&self, pid: i32) -> &[&'f TurnRow] {
-        self.turns.get(&pid).map_or(&[], Vec::as_slice)
-    }
-
-    /// The one thread whose datagrams came to the socket.
-    fn one(&self, gap: &Gap) -> Option<i32> {
-        let of = self.of.get(&u32::try_from(gap.socket).ok()?)?;
-        of.iter().next().copied().filter(|_| of.len() == 1)
     }
 
     /// Who sent on, how much in the silence, and until when. `all`: the socket's silences.
     pub(super) fn went_on(&self, gap: &Gap, s: &SocketRow, all: &[Gap]) -> Option<(String, u64, i64)> {
-        let pid = self.one(gap)?;
-        let turns = self.turns(pid);
         let here = u32::try_from(gap.socket).ok()?;
-        let by = turns.iter().find(|t| t.there == Some(here))?;
-        // A turn has one place, the first: what of it came elsewhere later is among what landed.
-        let landed = turns.iter().map(|t| u64::from(t.landed)).fold(0, u64::saturating_add);
-        let elsewhere = |t: &&&TurnRow| t.there.is_some_and(|n| n != here);
-        let otherwise = |t: &&&TurnRow| t.socket != by.socket && t.start_ns < gap.to && t.sent_ns > gap.from;
-        if landed > s.arrived || turns.iter().any(|t| elsewhere(&t) || otherwise(&t)) {
+        let pid = self.of.get(&here).copied().flatten()?;
+        let of = self.by.get(&pid)?;
+        let before_its_end = of.others.partition_point(|(begin, _)| *begin < gap.to);
+        let last = before_its_end.checked_sub(1).and_then(|n| of.others.get(n));
+        let otherwise = last.is_some_and(|(_, end)| *end > gap.from);
+        if of.to != Some(here) || of.landed > s.arrived || otherwise {
             return None;
         }
-        let sent = self.sent.get(&pid)?;
+        let sent = &of.sent;
         let (first, last) = (s.first_arrived_ns?, s.last_arrived_ns?);
         let silent = all.iter().map(|g| within(sent, g.from, g.to.min(last)));
         let outside = within(sent, first, last).saturating_sub(silent.sum());
@@ -98,6 +117,6 @@ impl<'f> Senders<'f> {
         let went_on = long >= least(usual)
             && meanwhile >= FEWEST / 2
             && meanwhile.saturating_mul(2) >= u64::try_from(long / usual).ok()?;
-        went_on.then(|| (who(&by.task, pid), meanwhile, until))
+        went_on.then(|| (who(of.task, pid), meanwhile, until))
     }
 }

@@ -220,7 +220,11 @@ fn the_one_sender_that_sends_on_is_named() {
     let of = told(&f);
     assert_eq!((of.len(), of[0].sent, of[0].went_on.as_str()), (1, true, "feed/20"));
     assert_eq!(of[0].meanwhile, 300);
-    let line = answer(&f).verdict.into_iter().find(|l| l.subject == "datagrams").unwrap();
+    let line = answer(&f)
+        .verdict
+        .into_iter()
+        .find(|l| l.subject == "datagrams")
+        .unwrap();
     let said = "though they had come steadily and feed/20, which had sent them, sent 300 meanwhile";
     assert!(line.headline.contains(said), "{}", line.headline);
     // Some of it came to another socket; more of it than this one got; by another socket in the silence.
