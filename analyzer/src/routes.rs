@@ -37,6 +37,8 @@ pub struct Flap {
     pub dev: String,
     /// Times that its carrier came or went.
     pub changes: u64,
+    /// Of a bridge's port: `BR_STATE_*` at the end.
+    pub port_state: Option<u64>,
 }
 
 /// What the lists tell.
@@ -145,12 +147,17 @@ impl Routes {
         let before: std::collections::BTreeMap<_, u64> = lines(capture, "links", at(SnapshotWhen::Start))
             .filter_map(carrier)
             .collect();
-        let flap = |((netns, index, dev), after): ((u64, u64, String), u64)| {
+        let flap = |line: &str| {
+            let ((netns, index, dev), after) = carrier(line)?;
             let changes = after.checked_sub(*before.get(&(netns, index, dev.clone()))?)?;
-            (changes > 0).then_some(Flap { netns, dev, changes })
+            (changes > 0).then_some(Flap {
+                netns,
+                dev,
+                changes,
+                port_state: number(line, "port_state"),
+            })
         };
         let flaps = lines(capture, "links", at(SnapshotWhen::End))
-            .filter_map(carrier)
             .filter_map(flap)
             .collect();
         Routes {

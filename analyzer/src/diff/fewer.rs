@@ -1,20 +1,23 @@
 //! A service that asks another one far less often per answer, and answers sooner: then what is left of those requests are others, as are the packets that carry them, and their
 //! longer times are nobody's harm. And what lies in no stage, where nothing else changed.
 //!
-//! In: judged metrics and rates, with what their units differ in. Out: the same, with what is worse called changed, where *all* that is worse is of this kind; else
+//! In: judged metrics and rates, with what their units differ in; attempts to connect and requests by UDP that were refused. Out: the same, with what is worse called changed, where *all* that is worse is of this kind; else
 //! nothing is touched, so that no harm of another kind hides behind it.
 
 use super::answers::LEDGER;
 use super::asks::Asks;
 use super::compare::Metric;
+use super::options::Recording;
 use super::rates::Rate;
 use super::verdict::Outcome;
+use crate::reconstruct::datagrams::tables::TurnEnd;
+use crate::reconstruct::opens::tables::OpenEnd;
 
 /// Requests per answer, after by before, at most.
 const LESS: f64 = 0.5;
 /// Ledgers of packets.
 const PACKETS: [&str; 2] = ["rx", "tx"];
-/// Datagrams and segments for ports that nobody has: who sends them asks nobody here.
+/// Datagrams and segments for ports that nobody has: who sends them asks nobody here, as long as no more of those that ask are refused.
 const CLOSED_PORTS: &str = "drops.NO_SOCKET";
 
 /// What lies in no stage, alone, is no harm to anyone.
@@ -40,8 +43,33 @@ fn changed(metrics: &mut [Metric]) {
     }
 }
 
+/// Refused attempts to connect and requests by UDP of a side, and its length, ns.
+fn refused(all: &[Recording<'_>]) -> (u128, u128) {
+    let of = |r: &Recording<'_>| {
+        let opens = r.facts.opens.iter();
+        let opens = opens.filter(|o| o.end == OpenEnd::Refused && r.has(o.end_ns)).count();
+        let turns = r.facts.udp_turns.iter();
+        let turns = turns.filter(|t| t.end == TurnEnd::Refused && r.has(t.end_ns)).count();
+        let long = u128::try_from(r.duration_ns()).unwrap_or(0);
+        ((opens.saturating_add(turns)) as u128, long)
+    };
+    let add = |a: (u128, u128), b: (u128, u128)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+    all.iter().map(of).fold((0, 0), add)
+}
+
+/// Whether more was refused in the same time after: then somebody asked where nobody is any more.
+pub(super) fn refused_more(before: &[Recording<'_>], after: &[Recording<'_>]) -> bool {
+    let ((b, b_ns), (a, a_ns)) = (refused(before), refused(after));
+    a.saturating_mul(b_ns) > b.saturating_mul(a_ns)
+}
+
+/// Whether it is worse, and harms someone.
+pub(super) fn harms(r: &Rate, refused_more: bool) -> bool {
+    r.outcome == Outcome::Worse && (r.metric != CLOSED_PORTS || refused_more)
+}
+
 /// Requests that are others.
-pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]) {
+pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks], refused_more: bool) {
     let better = |server: &str| {
         let of = |m: &&Metric| m.which.ledger == LEDGER && m.which.service.as_deref() == Some(server);
         let mut answers = metrics
@@ -66,9 +94,8 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
         "lifetime" => packets,
         _ => false,
     };
-    let worse_rate = |r: &Rate| r.outcome == Outcome::Worse && r.metric != CLOSED_PORTS;
     let worse = |m: &&Metric| m.outcome == Outcome::Worse;
-    if !metrics.iter().filter(worse).all(explained) || rates.iter().any(worse_rate) {
+    if !metrics.iter().filter(worse).all(explained) || rates.iter().any(|r| harms(r, refused_more)) {
         return;
     }
     changed(metrics);

@@ -193,7 +193,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix);
         }
     }
-    fewer::moderate(&mut metrics, &mut rates, &servers.asks);
+    fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
     fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));

@@ -1,8 +1,9 @@
 //! Requests that wait on connections whose peer has gone without a word, after a failover or a reboot: half-open ones.
 //!
-//! Needs `tcp_samples`, `tx`, `rx`, and the requests without an answer. Told where a server's address has two ages: from some moment
-//! on nothing came any more on any connection that was open then, though a request on one of them at least was sent again twice, and later connections to the same address and port are
-//! answered. Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
+//! Needs `tcp_samples`, `tx`, `rx`, `tcp_states`, `resets`, and the requests without an answer. Told where a server's address has two ages: from some moment
+//! on nothing came any more on any connection that was open then, though a request on one of them at least was sent again twice, and connections to the same address and port
+//! that were opened later are answered. One that was open before the recording and is answered later proves that the peer still knows such: then nothing is said.
+//! Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
 //! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike.
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use super::silence::heard;
 use super::sockets::{Role, Socket};
 use super::unanswered::{Unanswered, most_asked};
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::states::SYN_SENT;
 
 /// Shortest wait, ns.
 const LEAST_NS: i64 = 1_000_000_000;
@@ -42,6 +44,8 @@ pub struct HalfOpen {
 /// A client's connection.
 struct Client {
     connection: ConnectionId,
+    /// In the recording: `first_ns` is its opening.
+    opened: bool,
     first_ns: i64,
     heard_ns: Option<i64>,
 }
@@ -72,20 +76,25 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
                 .or_default()
                 .push(Client {
                     connection: s.connection,
+                    opened: row.born == Some(SYN_SENT),
                     first_ns: row.first_ns,
                     heard_ns: last.get(&s.connection).copied(),
                 });
         }
     }
-    // Sent again and again, and never answered: one that is lost, or a FIN, is no sign.
-    let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN);
+    // Sent again and again, and never answered, or by a RST: one that is lost, or a FIN, is no sign, and what its client gave up before anyone was
+    // answered again tells nothing of who answered then.
+    let reset = facts.resets.iter().filter(|r| r.received);
+    let reset: FxHashSet<u32> = reset.filter_map(|r| Some(r.connection?.0)).collect();
+    let refused = |u: &&Unanswered| u.until == "recording" || reset.contains(&u.connection);
+    let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN).filter(refused);
     let tried: FxHashSet<u32> = tried.map(|u| u.connection).collect();
     let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
         of.sort_by_key(|c| (c.first_ns, c.connection));
         // The first connection that is answered when none from before it is any more.
         let (mut last, mut anew, mut waits) = (None, None, false);
         for (n, c) in of.iter().enumerate() {
-            if let (Some(last), Some(own), true) = (last, c.heard_ns, waits)
+            if let (Some(last), Some(own), true) = (last, c.heard_ns, waits && c.opened)
                 && own >= c.first_ns
                 && last < c.first_ns
             {
@@ -97,7 +106,9 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         }
         let (n, anew_ns, since) = anew?;
         let (old, new) = of.split_at_checked(n)?;
-        if !old.iter().any(|c| tried.contains(&c.connection.0)) {
+        // A pool that was open before the recording, and is used since: its peer knows it.
+        let known = new.iter().any(|c| !c.opened && c.heard_ns > Some(anew_ns));
+        if known || !old.iter().any(|c| tried.contains(&c.connection.0)) {
             return None;
         }
         let still: Vec<&Unanswered> = old
@@ -111,7 +122,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
             task: most.map_or_else(String::new, |m| m.0.to_owned()),
             of_task: most.map_or(0, |m| m.1 as u64),
             since_ns: since.saturating_sub(start),
-            anew: new.iter().filter(|c| c.heard_ns.is_some()).count() as u64,
+            anew: new.iter().filter(|c| c.opened && c.heard_ns.is_some()).count() as u64,
             anew_ns: anew_ns.saturating_sub(start),
         })
     };

@@ -1,13 +1,13 @@
 //! A proxy that for some time answers by itself: it asks a server for each request, and then for none, as when it holds all its servers for dead.
 //!
 //! Needs the views `turnarounds`, `responses`, `tx`, `opens`. By the address of the proxy and its task. By itself is an answer between whose request's read and
-//! whose send its thread read and sent nothing else, and tried no connection. Told where such answers come in spells, and outside of these it asks
-//! for nearly each, on the same connections: a cache, which answers now one and then another by itself, is not meant. What it answered (an error, a page of its own) no event tells.
+//! whose send its thread read and sent nothing else, by UDP neither, and tried no connection. Told where such answers come in spells, and outside of these its threads send a
+//! request, that a server answers, during nearly each, on the same connections: a cache, which answers now one and then another by itself, is not meant. What it answered (an error, a page of its own) no event tells.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::others::Calls;
 use super::sockets::{Role, Socket};
@@ -54,7 +54,17 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
     let start = facts.capture.start_ns?;
     // Whose threads ask others: proxies.
     let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
-    let asks: FxHashSet<i32> = clients.flat_map(|s| s.judged_responses()).map(|(_, r)| r.pid).collect();
+    // When each of them sent a request that was answered.
+    let mut asks: FxHashMap<i32, Vec<i64>> = FxHashMap::default();
+    for (_, r) in clients.flat_map(|s| s.judged_responses()) {
+        asks.entry(r.pid).or_default().push(r.send_ns);
+    }
+    asks.values_mut().for_each(|of| of.sort_unstable());
+    let asked = |t: &TurnaroundRow| {
+        let of = asks.get(&t.sender_pid).map_or(&[][..], Vec::as_slice);
+        of.get(of.partition_point(|at| *at <= t.read_ns))
+            .is_some_and(|at| *at < t.send_ns)
+    };
     let mut at: BTreeMap<(SocketAddr, Name), Vec<&TurnaroundRow>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
         let Some(row) = facts.connections.get(s.connection.0 as usize) else {
@@ -64,7 +74,7 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
         let to = SocketAddr::new(addr.to_canonical(), row.sport);
         for t in s
             .judged_turnarounds()
-            .filter(|t| t.confidence.is_solid() && asks.contains(&t.sender_pid))
+            .filter(|t| t.confidence.is_solid() && asks.contains_key(&t.sender_pid))
         {
             at.entry((to, t.sender)).or_default().push(t);
         }
@@ -73,11 +83,12 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
     if at.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    // Sends without an answer, and attempts to connect, are in no turn.
+    // Sends without an answer, those by UDP, and attempts to connect, are in no turn.
+    let kinds = [TxKind::Tcp, TxKind::Udp];
     let sent = facts
         .tx
         .iter()
-        .filter(|t| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg);
+        .filter(|t| kinds.contains(&t.kind) && t.start == TxStart::Sendmsg);
     let sent = sent.map(|t| (t.pid, t.start_ns));
     let began = facts.opens.iter().map(|o| (o.pid, o.start_ns));
     let calls = Calls::of(sockets).and(sent.chain(began));
@@ -86,27 +97,35 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
         let alone: Vec<bool> = of.iter().map(|t| calls.at_work(t)).collect();
         let ends = |s: &[&TurnaroundRow]| Some((s.first()?.read_ns, s.last()?.read_ns));
         let long = |s: &[&TurnaroundRow]| ends(s).map_or(0, |(from, to)| to.saturating_sub(from));
-        let near = long(&of) / i64::try_from(of.len()).ok()? * NEAR;
+        let near = (long(&of) / i64::try_from(of.len()).ok()?.max(1)).saturating_mul(NEAR);
         let by_itself: Vec<&TurnaroundRow> = of.iter().zip(&alone).filter(|(_, a)| **a).map(|(t, _)| *t).collect();
         let near = |a: &&TurnaroundRow, b: &&TurnaroundRow| b.read_ns.saturating_sub(a.read_ns) <= near;
         let spells: Vec<&[&TurnaroundRow]> = by_itself.chunk_by(near).filter(|s| s.len() >= IN_SPELL).collect();
         let n: usize = spells.iter().map(|s| s.len()).sum();
         let within = |s: &&[&TurnaroundRow]| {
-            ends(s).map_or(0, |(from, to)| {
-                of.partition_point(|t| t.read_ns <= to)
-                    .saturating_sub(of.partition_point(|t| t.read_ns < from))
-            })
+            let (from, to) = ends(s)?;
+            let to = of.partition_point(|t| t.read_ns <= to);
+            of.get(of.partition_point(|t| t.read_ns < from)..to)
         };
-        let inside: usize = spells.iter().map(within).sum();
-        let outside = of.len().saturating_sub(inside);
+        let inside: Vec<&[&TurnaroundRow]> = spells.iter().filter_map(within).collect();
+        // How many, and for how many of them a server was asked.
+        let sum = |of: &[&TurnaroundRow]| (of.len(), of.iter().filter(|t| asked(t)).count());
+        let (all, all_asked) = sum(&of);
+        let (inside, inside_asked) = inside
+            .iter()
+            .map(|s| sum(s))
+            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let outside = all.saturating_sub(inside);
+        let outside_asked = all_asked.saturating_sub(inside_asked);
         let time: i64 = spells.iter().map(|s| long(s)).fold(0, i64::saturating_add);
         let few = |n: usize, of: f64, least: f64| (n as f64) < least * of;
         let unlike = few(n, by_itself.len() as f64, MOSTLY)
             || few(n, inside as f64, HALF)
             || by_itself.len().saturating_sub(n) as f64 > (1.0 - MOSTLY) * outside as f64
+            || few(outside_asked, outside as f64, MOSTLY)
             || time as f64 > HALF * long(&of) as f64;
         // Those who are asked for otherwise: not the requests of others, for which nobody need be asked.
-        let asks: FxHashSet<ConnectionId> = of
+        let asking: FxHashSet<ConnectionId> = of
             .iter()
             .zip(&alone)
             .filter(|(_, a)| !**a)
@@ -115,7 +134,7 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
         let theirs = spells
             .iter()
             .flat_map(|s| s.iter())
-            .filter(|t| asks.contains(&t.connection))
+            .filter(|t| asking.contains(&t.connection))
             .count();
         if n < FEWEST || outside < FEWEST || unlike || few(theirs, n as f64, HALF) {
             return None;

@@ -1,7 +1,7 @@
 //! What changed in the recording that may be why packets were dropped: an address that was taken from its host, a bridge's port whose carrier came back.
 //!
 //! Needs `addresses` and `links` of the snapshots before and after. After its carrier has come a port of a bridge with spanning tree listens and learns,
-//! each for the forward delay (net/bridge/br_stp_if.c `br_stp_enable_port`), and forwards nothing until then. Of addresses it is inferred: what a packet without a route was
+//! each for the forward delay (net/bridge/br_stp_if.c `br_stp_enable_port`), and forwards nothing until then. That this was why is inferred. Of addresses it is inferred: what a packet without a route was
 //! for, or from, is known where it has a connection only.
 
 use std::collections::BTreeSet;
@@ -10,11 +10,20 @@ use std::net::IpAddr;
 use super::Group;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
+use crate::routes::Flap;
 
 /// Reasons of packets for which the host lacks an address or a route.
 const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERRORS"];
 /// Reason of frames at a port that does not forward.
 const STP: &str = "BRIDGE_INGRESS_STP_STATE";
+/// BR_STATE_BLOCKING.
+const BLOCKING: u64 = 4;
+/// ETH_P_IP, ETH_P_IPV6.
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+/// Beginnings of names of functions of one family.
+const OF_V4: [&str; 4] = ["ip_", "inet_", "tcp_v4_", "udp_"];
+const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
 
 pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
     match group.reason.as_str() {
@@ -24,21 +33,50 @@ pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     }
 }
 
+/// Of all links of that name: one that is blocked at the end is no port whose carrier matters, but one that the tree does without.
 fn port(facts: &Facts, group: &Group) -> Option<String> {
     let flap = facts.routes.flap(&group.dev)?;
-    let (from, to) = group.times.first().copied().zip(group.times.last().copied())?;
-    let s = |ns: i64| format!("{:.1}", ns as f64 / 1e9);
+    let blocked = |f: &Flap| f.dev == group.dev && f.port_state == Some(BLOCKING);
+    if facts.routes.flaps.iter().any(blocked) {
+        return None;
+    }
+    let s = |ns: &i64| format!("{:.1}", *ns as f64 / 1e9);
+    let when = match group.times.as_slice() {
+        [] => return None,
+        [at] => format!("a frame that came to it at {} s", s(at)),
+        [first, .., last] => format!(
+            "{} frames that came to it, the first at {}, the last at {} s",
+            group.times.len(),
+            s(first),
+            s(last)
+        ),
+    };
     let times = if flap.changes == 1 {
         "once".to_owned()
     } else {
         format!("{} times", flap.changes)
     };
     Some(format!(
-        "port {} of a bridge forwarded nothing from {} to {} s at least (spanning tree: listening or learning, as each time when its carrier, which changed {times} in the recording, has come back)",
+        "port {} of a bridge dropped {when} (spanning tree lets nothing pass while it listens and learns, as each time when its carrier, which changed {times} in the recording, has come back: inferred)",
         group.dev,
-        s(from),
-        s(to)
     ))
+}
+
+/// Whether a packet is IPv6; `None`: nothing tells. One that has no route may have no protocol yet: then the function that freed it tells.
+fn v6(facts: &Facts, d: &DropRow) -> Option<bool> {
+    match d.protocol {
+        IPV6 => Some(true),
+        IPV4 => Some(false),
+        _ => {
+            let name = facts.names.locations.get(&d.location)?.trim_start_matches('_');
+            let is = |all: &[&str]| all.iter().any(|of| name.starts_with(of));
+            match (is(&OF_V6), is(&OF_V4)) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            }
+        }
+    }
 }
 
 fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
@@ -54,8 +92,9 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         .collect();
     let theirs = |a: &&IpAddr| of.contains(a);
     let global = |a: &&IpAddr| !matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
+    let family = |a: &IpAddr| rows.iter().all(|d| v6(facts, d).is_none_or(|v6| v6 == a.is_ipv6()));
     let only = || match gone.iter().filter(global).collect::<Vec<_>>().as_slice() {
-        [one] if of.is_empty() => Some(*one),
+        [one] if of.is_empty() && family(one) => Some(*one),
         _ => None,
     };
     let address = gone.iter().find(theirs).or_else(only)?;

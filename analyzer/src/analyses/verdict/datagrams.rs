@@ -174,9 +174,16 @@ fn silent(s: &Silent) -> String {
         1 => format!(" (from {from} on)"),
         n => format!(" (the longest of {n} times, the first from {from} on)"),
     };
-    let went_on = match s.sent {
-        true => format!("{} sent {} to it meanwhile", s.went_on, s.meanwhile),
-        false => format!("{} got about {} of the same stream meanwhile", s.went_on, s.meanwhile),
+    let went_on = match (s.sent, s.is_of_a_group()) {
+        (true, _) => format!("{}, which had sent them, sent {} meanwhile", s.went_on, s.meanwhile),
+        (false, true) => format!(
+            "{} got about {} of the same stream meanwhile (inferred)",
+            s.went_on, s.meanwhile
+        ),
+        (false, false) => format!(
+            "{} got about {} at the same port meanwhile, as often as before (inferred)",
+            s.went_on, s.meanwhile
+        ),
     };
     let long = duration(s.longest_ns);
     format!("no datagram came to {readers}{at} for {long}{times}, though they had come steadily and {went_on}")

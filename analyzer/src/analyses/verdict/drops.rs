@@ -1,5 +1,7 @@
 //! The verdict's line on packets that this host dropped.
 
+use std::collections::BTreeMap;
+
 use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::whose::whose;
@@ -225,6 +227,18 @@ fn unclear(d: &Drops) -> String {
     })
 }
 
+/// What changed meanwhile that may be why at least half of them were dropped.
+fn changed(d: &Drops) -> Option<&String> {
+    let mut by: BTreeMap<&String, u64> = BTreeMap::new();
+    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    for (says, n) in lost.filter_map(|g| Some((g.meanwhile.as_ref()?, g.count))) {
+        let of = by.entry(says).or_default();
+        *of = of.saturating_add(n);
+    }
+    let (says, n) = by.into_iter().max_by_key(|(_, n)| *n)?;
+    (n.saturating_mul(2) >= d.lost).then_some(says)
+}
+
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
     let rest = format!(
         "{} normal, {} unclear{}",
@@ -282,7 +296,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
             );
             // What changed meanwhile comes first: the rest follows from it.
-            let s = match lost.iter().find_map(|g| g.meanwhile.as_ref()) {
+            let s = match changed(d) {
                 Some(changed) => format!("{}: {s}", capital(changed)),
                 None => s,
             };

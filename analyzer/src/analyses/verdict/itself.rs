@@ -19,7 +19,7 @@ pub(super) fn itself(a: &Application) -> Option<String> {
         n => format!(" and {n} times more"),
     };
     Some(format!(
-        "{} answered by itself {} of {} requests to {} (p50 {}), without asking a server or trying to, all from {}{more}, and asks one for the others: so does a proxy that holds its servers for dead (failed health checks) or sheds load (inferred)",
+        "{} answered by itself {} of {} requests to {} (p50 {}), without asking a server or trying to, all from {}{more}, and asks one for nearly all others: so does a proxy that holds its servers for dead (failed health checks) or sheds load (inferred)",
         i.task,
         i.n,
         i.of,

@@ -3,7 +3,10 @@
 use super::samples::{facts, of};
 use crate::diff::Outcome;
 use crate::diff::compare::Metric;
-use crate::diff::fewer::in_no_stage;
+use crate::diff::fewer::{harms, in_no_stage, refused_more};
+use crate::diff::options::Recording;
+use crate::facts::Facts;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 
 /// What becomes of these outcomes of a real comparison's metrics, in which nothing else changed.
 fn after(outcomes: &[(&str, Outcome)], rate: Outcome) -> Vec<Outcome> {
@@ -35,4 +38,41 @@ fn what_lies_in_no_stage_is_worse_beside_something_else_alone() {
         [Worse, Better]
     );
     assert_eq!(after(&[("rx.unattributed", Worse)], Worse), [Worse]);
+}
+
+/// Segments for ports that nobody has are nobody's harm, but where more connects or requests are refused.
+#[test]
+fn closed_ports_are_harm_where_more_is_refused() {
+    let f = facts("rpc/rpc.nmb");
+    let mut rate = of(&f, &f).rates.remove(0);
+    (rate.metric, rate.outcome) = ("drops.NO_SOCKET".into(), Outcome::Worse);
+    assert!(harms(&rate, true) && !harms(&rate, false));
+    rate.metric = "drops.NETFILTER_DROP".into();
+    assert!(harms(&rate, false));
+
+    let with = |n: i64, end: OpenEnd| {
+        let mut f = facts("rpc/rpc.nmb");
+        let start = f.capture.start_ns.unwrap();
+        f.opens = (0..n)
+            .map(|n| OpenRow {
+                connection: None,
+                from: None,
+                to: None,
+                pid: 1,
+                task: Default::default(),
+                start_ns: start + n,
+                end_ns: start + n,
+                end,
+                error: None,
+                message: false,
+                syns_again: None,
+                confidence: crate::Confidence::Strong,
+            })
+            .collect();
+        f
+    };
+    let more = |b: &Facts, a: &Facts| refused_more(&Recording::all(&[b], &[], None), &Recording::all(&[a], &[], None));
+    let (two, three) = (with(2, OpenEnd::Refused), with(3, OpenEnd::Refused));
+    assert!(more(&two, &three) && !more(&three, &two) && !more(&two, &two));
+    assert!(!more(&two, &with(3, OpenEnd::Established)));
 }

@@ -5,8 +5,9 @@ use crate::confidence::Confidence;
 use crate::diff::Outcome;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::skb::tables::{DeathKind, HopRow};
 use crate::reconstruct::tcp::role::{Role, role};
+use crate::snapshots::tables::SnapshotRow;
 
 const SERVER: &str = "10.78.1.2:7000";
 
@@ -77,4 +78,66 @@ fn some_packets_over_another_device_are_no_other_way() {
         "{:?}",
         d.verdict.lines
     );
+}
+
+/// With a list of links that has these, and their kinds.
+fn with_links(mut f: Facts, links: &[(&str, &str)]) -> Facts {
+    for (name, kind) in links {
+        f.snapshots.push(SnapshotRow {
+            what: "links".into(),
+            netns: None,
+            start: true,
+            end: true,
+            line: format!("netns=1 ifindex=9 name={name} kind={kind}"),
+        });
+    }
+    f
+}
+
+fn told(before: &Facts, after: &Facts) -> Vec<String> {
+    let d = of(before, after);
+    let said = d.verdict.lines.into_iter().map(|l| l.1).chain([d.verdict.sentence]);
+    said.filter(|l| l.contains("another way")).collect()
+}
+
+#[test]
+fn names_that_containers_get_at_random_are_no_other_way() {
+    let with = |devs: &[&str], links: &[(&str, &str)]| with_links(by(devs, 1, 0), links);
+    let before = with(&["veth12", "br-ab"], &[("veth12", "veth"), ("br-ab", "bridge")]);
+    let after = with(&["p7", "lan"], &[("p7", "veth"), ("lan", "bridge")]);
+    assert_eq!(told(&before, &after), [""; 0]);
+    // By their names where no list has them.
+    let unlisted = with(&["veth77", "br-cd"], &[]);
+    assert_eq!(told(&before, &unlisted), [""; 0]);
+    // One more is another way; so is one of another kind in its place.
+    let more = with(&["veth77", "br-cd", "tun0"], &[]);
+    let of = told(&before, &more);
+    assert!(of.len() == 1 && of[0].contains("they now pass tun0"), "{of:?}");
+    let other = with(&["veth77", "br-cd"], &[("br-cd", "vlan")]);
+    let of = told(&before, &other);
+    assert!(
+        of.len() == 1 && of[0].contains("now pass br-cd, and no longer br-ab"),
+        "{of:?}"
+    );
+}
+
+#[test]
+fn what_is_not_recorded_on_one_side_is_no_other_way() {
+    let (before, mut after) = (by(&[], 1, 0), by(&["tun0"], 1, 0));
+    assert_eq!(told(&before, &after).len(), 1);
+    after.capture.enabled_events = None;
+    after.capture.events.remove("net:netif_receive_skb");
+    assert_eq!(told(&before, &after), [""; 0]);
+}
+
+/// The parts of a packet that was cut are other packets: it passes no device behind that.
+#[test]
+fn packets_that_were_cut_have_no_way() {
+    let (before, mut after) = (by(&["tun0"], 1, 0), by(&[], 1, 0));
+    assert_eq!(told(&before, &after).len(), 1);
+    let sent: std::collections::BTreeSet<SkbId> = after.tx.iter().map(|t| t.skb_id).collect();
+    for s in after.skbs.iter_mut().filter(|s| sent.contains(&s.skb_id)) {
+        s.death_kind = DeathKind::Segmented;
+    }
+    assert_eq!(told(&before, &after), [""; 0]);
 }

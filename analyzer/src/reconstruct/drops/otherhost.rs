@@ -32,7 +32,7 @@ pub(super) const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at for a copy's original.
 const STEPS: usize = 64;
 /// A link header, and one with a VLAN tag that was put in or taken out.
-pub(super) const LINK_HEADERS: [u32; 3] = [0, 14, 18];
+const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
 const FROM_OUTSIDE: &str =
     "frame for another host that was first seen where it was received: the device is promiscuous or bridged";

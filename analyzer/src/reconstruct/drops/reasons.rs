@@ -29,6 +29,9 @@ pub(super) const TTL: &str = "its TTL had run out";
 /// Of what came: offload leaves checksums open on the way to a device only.
 const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
+/// ICMP_FILTER and ICMP6_FILTER are asked before a copy is made for the socket, and free nothing (net/ipv4/raw.c `raw_v4_input`, net/ipv6/raw.c `ipv6_raw_deliver`).
+const RAW_FILTER: &str = "a raw socket's own BPF filter (SO_ATTACH_FILTER, as ping sets one) did not want its copy";
+
 pub(super) const RULES: &[Rule] = &[
     rule("CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
     rule("NOT_DROPPED_YET", "", Some(true), "the kernel says not dropped"),
@@ -189,18 +192,8 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule("NEIGH_*", "", Some(false), "neighbour not resolved"),
     rule("NETFILTER_DROP", "", Some(false), "a netfilter rule dropped it"),
-    rule(
-        "SOCKET_FILTER",
-        "raw_rcv",
-        Some(true),
-        "a raw socket's own filter (ICMP_FILTER) did not want its copy",
-    ),
-    rule(
-        "SOCKET_FILTER",
-        "rawv6_rcv",
-        Some(true),
-        "a raw socket's own filter (ICMP6_FILTER) did not want its copy",
-    ),
+    rule("SOCKET_FILTER", "raw_rcv", Some(true), RAW_FILTER),
+    rule("SOCKET_FILTER", "rawv6_rcv", Some(true), RAW_FILTER),
     rule("SOCKET_FILTER", "", Some(false), "a socket filter dropped it"),
     rule("TC_*", "", Some(false), "a tc rule dropped it"),
     rule("XDP", "", Some(false), "an XDP program dropped it"),

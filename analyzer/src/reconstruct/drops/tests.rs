@@ -5,6 +5,16 @@ use crate::Confidence;
 use crate::facts::Facts;
 use crate::testing::{Ctx, N, S, Script};
 
+/// Of raw sockets it is the filter that a program attached: the kernel's own of ICMP types is asked before there is a copy.
+#[test]
+fn a_raw_sockets_filter_is_one_of_bpf() {
+    for (at, protocol) in [("raw_rcv", 0x0800), ("rawv6_rcv", 0x86dd)] {
+        let (expected, why, _) = judge(Some("SOCKET_FILTER"), Some(at), protocol, true);
+        assert_eq!(expected, Some(true));
+        assert!(why.contains("SO_ATTACH_FILTER") && !why.contains("ICMP"), "{why}");
+    }
+}
+
 /// The whole pitfall 3i-6 as data: (reason, place, protocol, has a life, expected).
 const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     // False drops.

@@ -205,6 +205,15 @@ fn copied(input: &Input<'_>, of: &[Copied]) -> Table {
     }
 }
 
+/// What the one that went on did.
+fn went_on(s: &Silent) -> &'static str {
+    match (s.sent, s.is_of_a_group()) {
+        (true, _) => "sent it",
+        (false, true) => "got the same",
+        (false, false) => "got as many at the same port",
+    }
+}
+
 fn silent(of: &[Silent]) -> Table {
     let row = |s: &Silent| {
         vec![
@@ -214,7 +223,7 @@ fn silent(of: &[Silent]) -> Table {
             Cell::Ns(s.longest_ns),
             Cell::At(s.first_ns),
             name_cell(&s.went_on),
-            Cell::Text(if s.sent { "sent it" } else { "got the same" }.into()),
+            Cell::Text(went_on(s).into()),
             Cell::Count(s.meanwhile),
         ]
     };
@@ -231,7 +240,7 @@ fn silent(of: &[Silent]) -> Table {
             Column::number("datagrams in the longest"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Of streams that came steadily before: a second or more, and fifty times the usual distance, without a datagram. Of one that got the same the datagrams are counted by its usual distance (inferred). Longest first.".into()),
+        note: Some("Of streams that came steadily before: a second or more, and fifty times the usual distance, without a datagram. That another got the same is inferred from its group, or from its port and how many came; its datagrams are counted by their usual distance. Where to one sent on is not recorded. Longest first.".into()),
     }
 }
 

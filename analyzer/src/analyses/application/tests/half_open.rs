@@ -102,3 +102,55 @@ fn a_peer_that_is_heard_is_not_gone() {
     lost.gaps.push(crate::testing::gap(0, MS));
     assert_eq!(found(&lost), None);
 }
+
+/// Connections of a pool that are first used later were not opened then: that they are answered proves that the peer knows what was before.
+#[test]
+fn a_pool_that_is_used_later_was_not_opened_anew() {
+    let old = |f: &mut Facts, of: std::ops::Range<usize>| {
+        for c in &mut f.connections[of] {
+            c.born = None;
+        }
+    };
+    let mut both = facts(|_| 1_990);
+    old(&mut both, 5..7);
+    assert_eq!(found(&both), None);
+    // One that was opened beside does not change that.
+    let mut one = facts(|_| 1_990);
+    old(&mut one, 6..7);
+    assert_eq!(found(&one), None);
+    // Those that wait may be from before.
+    let mut waiting = facts(|_| 1_990);
+    old(&mut waiting, 0..5);
+    assert_eq!(found(&waiting).map(|h| (h.connections, h.anew)), Some((5, 2)));
+}
+
+#[test]
+fn a_request_that_was_given_up_is_no_try_unless_a_rst_came() {
+    let mut f = facts(|_| 1_990);
+    for c in [3, 4] {
+        f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
+            time_ns: 3_000 * MS,
+            connection: ConnectionId(c),
+            kind: "sock",
+            state: crate::reconstruct::tcp::states::FIN_WAIT1,
+            name: "",
+            cpu: 0,
+        });
+    }
+    assert_eq!(found(&f), None);
+    let mut rst = crate::reconstruct::opens::tables::ResetRow {
+        time_ns: 6_000 * MS,
+        received: false,
+        connection: Some(ConnectionId(3)),
+        from: None,
+        to: None,
+        reason: String::new(),
+        sender: crate::reconstruct::opens::tables::Sender::Unknown,
+        confidence: crate::Confidence::Strong,
+    };
+    f.resets.push(rst.clone());
+    assert_eq!(found(&f), None);
+    rst.received = true;
+    f.resets.push(rst);
+    assert_eq!(found(&f).map(|h| h.connections), Some(3));
+}

@@ -103,4 +103,39 @@ fn a_cache_and_a_server_are_no_such_proxies() {
         });
     }
     assert_eq!(found(&tried), None);
+    // It asked by UDP each time.
+    for t in &mut tried.tx {
+        (t.kind, t.connection) = (crate::reconstruct::transmit::tables::TxKind::Udp, None);
+    }
+    assert_eq!(found(&tried), None);
+}
+
+/// That another of its connections is used between a request and its answer is no question to a server.
+#[test]
+fn who_asks_nobody_for_the_others_is_no_proxy() {
+    let mut f = facts(|n| (100..150).contains(&n));
+    // It asks for one in ten.
+    f.responses.retain(|r| r.send_ns / (10 * MS) % 10 == 0);
+    let mut c = f.connections[0].clone();
+    (c.connection, c.dport) = (ConnectionId(2), 40_001);
+    f.connections.push(c);
+    let beside: Vec<TurnaroundRow> = (f.turnarounds.iter())
+        .filter(|t| t.total_ns() >= MS)
+        .map(|t| TurnaroundRow {
+            connection: ConnectionId(2),
+            ready_ns: t.ready_ns.map(|at| at + 100_000),
+            read_ns: t.read_ns + 100_000,
+            send_ns: t.send_ns + 100_000,
+            ..t.clone()
+        })
+        .collect();
+    f.turnarounds.extend(beside);
+    assert_eq!(found(&f), None);
+    // Two answers, years apart by a broken clock.
+    let mut f = facts(|n| (100..150).contains(&n));
+    f.turnarounds.truncate(2);
+    let late = &mut f.turnarounds[1];
+    late.ready_ns = late.ready_ns.map(|at| at + i64::MAX / 8);
+    (late.read_ns, late.send_ns) = (late.read_ns + i64::MAX / 8, late.send_ns + i64::MAX / 8);
+    assert_eq!(found(&f), None);
 }

@@ -62,10 +62,38 @@ fn an_address_that_was_taken_away_is_told() {
 }
 
 #[test]
+fn an_address_of_the_other_family_is_not_why() {
+    let mut f = facts("IP_OUTNOROUTES", "", [BEFORE, AFTER, "", ""]);
+    f.drops.iter_mut().for_each(|d| d.protocol = 0x86dd);
+    assert_eq!(found(&f), None);
+    // Without a protocol the function tells.
+    f.drops.iter_mut().for_each(|d| d.protocol = 0);
+    assert!(found(&f).is_some());
+    f.names.locations.insert(0x10, "ip6_pkt_drop".into());
+    assert_eq!(found(&f), None);
+    f.names.locations.insert(0x10, "__ip_queue_xmit".into());
+    assert!(found(&f).is_some());
+}
+
+/// Of five packets for one reason and many more for another the one does not tell why.
+#[test]
+fn what_few_were_dropped_for_does_not_stand_before_all() {
+    let with = |others: i64| {
+        let mut f = facts("IP_OUTNOROUTES", "", [BEFORE, AFTER, "", ""]);
+        for n in 0..others {
+            f.drops.push(drop_row(6_000_000_000 + n, 13, 0x20, Some(false)));
+        }
+        line(&f).sentence
+    };
+    assert!(with(5).contains("10.0.0.7 was taken"), "{}", with(5));
+    assert!(!with(6).contains("10.0.0.7 was taken"), "{}", with(6));
+}
+
+#[test]
 fn a_port_that_spanning_tree_holds_after_its_carrier_came_back_is_told() {
     let links = |n| format!("netns=1 ifindex=3 name=p1 carrier_changes={n}\n");
     let f = |after: u64, dev| facts("BRIDGE_INGRESS_STP_STATE", dev, ["", "", &links(2), &links(after)]);
-    let says = "port p1 of a bridge forwarded nothing from 1.0 to 5.0 s at least (spanning tree: listening or learning, as each time when its carrier, which changed 2 times in the recording, has come back)";
+    let says = "port p1 of a bridge dropped 5 frames that came to it, the first at 1.0, the last at 5.0 s (spanning tree lets nothing pass while it listens and learns, as each time when its carrier, which changed 2 times in the recording, has come back: inferred)";
     assert_eq!(found(&f(4, "p1")).as_deref(), Some(says));
     assert!(
         line(&f(4, "p1")).headline.starts_with(says),
@@ -75,4 +103,8 @@ fn a_port_that_spanning_tree_holds_after_its_carrier_came_back_is_told() {
     // A port that is blocked by design keeps its carrier.
     assert_eq!(found(&f(2, "p1")), None);
     assert_eq!(found(&f(4, "p2")), None);
+    // One that the tree does without drops what comes to it, whatever its carrier did.
+    let blocked = links(4).replace('\n', " port_state=4\n");
+    let blocked = facts("BRIDGE_INGRESS_STP_STATE", "p1", ["", "", &links(2), &blocked]);
+    assert_eq!(found(&blocked), None);
 }

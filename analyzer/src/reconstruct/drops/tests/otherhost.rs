@@ -176,42 +176,60 @@ fn from_outside_it_is_expected() {
     }
 }
 
+/// Frames of this length are queued at these ports, each of which came by another device before or not; then a packet of 352 bytes comes to the bridge, by a device that is
+/// seen or not, and is freed.
+fn flood(ports: &[&'static str], reason: u64, len: u64, before: &'static str, by: Option<&'static str>) -> Facts {
+    let mut s = script();
+    over(&mut s, 0, A + FCLONE, 366, "vA", "pA");
+    let own = COPY + 0x1000;
+    let packet = |name| [("skbaddr", N(own)), ("len", N(352)), ("name", S(name))];
+    if let Some(by) = by {
+        s.ev(T + 6, 0, SOFT, "net:netif_receive_skb", &packet(by));
+    }
+    for (n, dev) in ports.iter().enumerate() {
+        let (t, addr) = (T + 7 + 2 * n as u64, COPY + n as u64 * 0x100);
+        let frame = |len, name| [("skbaddr", N(addr)), ("len", N(len)), ("name", S(name))];
+        if !before.is_empty() {
+            s.ev(t, 0, SOFT, "net:netif_receive_skb", &frame(len - 14, before));
+        }
+        s.ev(t + 1, 0, SOFT, "net:net_dev_queue", &frame(len, dev));
+    }
+    s.ev(T + 15, 0, SOFT, "net:netif_receive_skb", &packet("br0"));
+    let v = [
+        ("skbaddr", N(own)),
+        ("location", N(RCV)),
+        ("protocol", N(0x0800)),
+        ("reason", N(reason)),
+    ];
+    s.ev(T + 20, 0, SOFT, "skb:kfree_skb", &v);
+    let mut capture = s.capture();
+    capture.snapshots.push(Snapshot {
+        what: "links".into(),
+        when: SnapshotWhen::Start,
+        text: LINKS.as_bytes().to_vec(),
+    });
+    crate::analyze(&capture, &crate::ingest::Options::default())
+}
+
 /// A packet for an address that is none of the host's: in a frame that a bridge floods it is one of many copies, to one port it is meant for that host.
 #[test]
 fn what_a_bridge_floods_is_no_strangers_packet() {
-    let with = |ports: &[&'static str], reason: u64| {
-        let mut s = script();
-        over(&mut s, 0, A + FCLONE, 366, "vA", "pA");
-        for (n, dev) in ports.iter().enumerate() {
-            let frame = [
-                ("skbaddr", N(COPY + n as u64 * 0x100)),
-                ("len", N(366)),
-                ("name", S(dev)),
-            ];
-            s.ev(T + 7 + n as u64, 0, SOFT, "net:net_dev_queue", &frame);
-        }
-        let own = COPY + 0x1000;
-        let packet = [("skbaddr", N(own)), ("len", N(352)), ("name", S("br0"))];
-        s.ev(T + 15, 0, SOFT, "net:netif_receive_skb", &packet);
-        let v = [
-            ("skbaddr", N(own)),
-            ("location", N(RCV)),
-            ("protocol", N(0x0800)),
-            ("reason", N(reason)),
-        ];
-        s.ev(T + 20, 0, SOFT, "skb:kfree_skb", &v);
-        let mut capture = s.capture();
-        capture.snapshots.push(Snapshot {
-            what: "links".into(),
-            when: SnapshotWhen::Start,
-            text: LINKS.as_bytes().to_vec(),
-        });
-        crate::analyze(&capture, &crate::ingest::Options::default())
-    };
+    let with = |ports: &[&'static str], reason: u64| flood(ports, reason, 366, "", None);
     let named = |f: &Facts| f.names.drop_reason(f.drops[0].reason) == crate::table::Cell::str("IP_INADDRERRORS");
     let reason = (2..130).find(|n| named(&with(&["p1"], *n))).unwrap();
     for (ports, expected) in [(&["p1", "p2"][..], Some(true)), (&["p1", "q1", "q2"], Some(false))] {
         let f = with(ports, reason);
         assert_eq!(told(&f)[0].0, expected, "{ports:?}: {:?}", told(&f));
+    }
+    // Others of its length: that came from elsewhere, as long as the packet without a header, or to the port by which the frame came.
+    let both = ["p1", "p2"];
+    for (len, before, by, expected) in [
+        (366, "", Some("q1"), Some(true)),
+        (366, "q1", None, Some(false)),
+        (352, "", None, Some(false)),
+        (366, "", Some("p1"), Some(false)),
+    ] {
+        let f = flood(&both, reason, len, before, by);
+        assert_eq!(told(&f)[0].0, expected, "{len} {before} {by:?}: {:?}", told(&f));
     }
 }
