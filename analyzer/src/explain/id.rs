@@ -121,6 +121,25 @@ impl Id {
     }
 }
 
+impl Id {
+    /// Of a row that is one of these, which are all of its view; `None` where it is not.
+    pub fn of_row<R>(kind: Kind, rows: &[R], row: &R) -> Option<Id> {
+        let at = rows.iter().position(|r| std::ptr::eq(r, row))?;
+        Id::at(kind, at)
+    }
+    /// Of a row by its place.
+    pub fn at(kind: Kind, place: usize) -> Option<Id> {
+        Some(Id::new(kind, u32::try_from(place).ok()?))
+    }
+}
+
+/// As it is typed.
+impl serde::Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.kind.word(), self.number)

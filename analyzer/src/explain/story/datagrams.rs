@@ -155,7 +155,7 @@ impl Story<'_, '_> {
         if turns.len() > RELATED {
             let more = turns.len() - RELATED;
             self.notes.push(format!(
-                "{more} more of its turns are not named here: netmortem show udp_turns --filter 'socket = {n}' INPUT"
+                "{more} more of its turns are not named here: netmortem show udp_turns INPUT --filter socket={n}"
             ));
         }
         let twice = f.udp_copies.iter().filter(|c| c.socket as usize == n);

@@ -8,6 +8,7 @@ use crate::analyses::verdict::{counted, duration};
 use crate::explain::rows::rows;
 use crate::explain::stages::{self, Step};
 use crate::facts::ConnectionId;
+use crate::ingest::Rec;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::reconstruct::tcp::states::SYN_SENT;
 
@@ -48,8 +49,9 @@ impl Story<'_, '_> {
             Some(e) => format!(" ({})", errno(e).map_or_else(|| format!("errno {e}"), ToOwned::to_owned)),
         };
         let again = match r.syns_again {
-            None => "SYNs sent again were not recorded".to_owned(),
-            Some(n) => counted(n.into(), "SYN was sent again", "SYNs were sent again"),
+            None => "; SYNs sent again were not recorded".to_owned(),
+            Some(0) => String::new(),
+            Some(n) => "; ".to_owned() + &counted(n.into(), "SYN was sent again", "SYNs were sent again"),
         };
         let took = duration(r.total_ns());
         let what = match r.end {
@@ -58,7 +60,7 @@ impl Story<'_, '_> {
         };
         let again = match r.connection {
             None => String::new(),
-            Some(_) => format!("; {again}"),
+            Some(_) => again,
         };
         let to = match r.connection {
             None => "A call of connect".to_owned(),
@@ -211,40 +213,40 @@ impl Story<'_, '_> {
         }
     }
 
-    /// The packet that an event is about: the one that it names, else the last that its CPU took up before it.
+    /// The packet that a RST answers, or that brought it: the one that its event names, else of one that came the last that its CPU took
+    /// up before it.
     fn packet(&mut self, own: &Pin, received: bool) {
         let e = self.explainer;
-        let Some(at) = e.find(own) else { return };
-        if let Some(skb) = e.identity.of(at) {
-            self.wanted.skbs_within.push((skb, i64::MIN, own.at));
-            self.related.push(Id::new(Kind::Skb, skb.0));
-            self.notes
-                .push(format!("it answers skb:{}, which its event names", skb.0));
+        let Some((at, r)) = e.find(own).and_then(|at| Some((at, e.trace.recs.get(at as usize)?))) else {
+            return;
+        };
+        // No tracker reads its address: the life is the one that arrived there last, on the same CPU.
+        let address = e.number(r, &["skbaddr"]).filter(|_| !received);
+        if address == Some(0) {
+            self.notes.push("it answers no packet: its socket sent it by itself".into());
             return;
         }
-        let Some(r) = e.trace.recs.get(at as usize).filter(|_| received) else {
-            self.notes.push("its event names no packet that is known".into());
-            return;
+        let arrived = |x: &Rec| {
+            let name = e.trace.schema.by_id(x.kind).map_or("", |f| f.name.as_str());
+            let same = || address.is_none_or(|a| e.number(x, &["skbaddr"]) == Some(a));
+            x.cpu == r.cpu && ARRIVED.contains(&name) && same()
         };
-        let arrived = |kind: u16| {
-            let name = e.trace.schema.by_id(kind).map_or("", |f| f.name.as_str());
-            ARRIVED.contains(&name)
-        };
-        let before = (0..at).rev().filter_map(|i| Some((i, e.trace.recs.get(i as usize)?)));
+        let before = (0..at)
+            .rev()
+            .filter_map(|i| Some((i, e.trace.recs.get(i as usize)?)));
         let mut before = before.take_while(|(_, x)| r.ts.saturating_sub(x.ts) <= ARRIVES_NS);
-        let last = before.find(|(_, x)| x.cpu == r.cpu && arrived(x.kind));
-        match last.and_then(|(i, _)| e.identity.of(i)) {
-            None => self
-                .notes
-                .push("which packet brought it no event tells".into()),
-            Some(skb) => {
-                self.wanted.skbs_within.push((skb, i64::MIN, own.at));
-                self.related.push(Id::new(Kind::Skb, skb.0));
-                self.notes.push(format!(
-                    "its event names no packet: skb:{} is the last that its CPU took up before it",
-                    skb.0
-                ));
-            }
+        let last = before.find(|(_, x)| arrived(x)).and_then(|(i, _)| e.identity.of(i));
+        self.notes.push(match (last, address) {
+            (None, _) => "which packet it has to do with no event tells".into(),
+            (Some(skb), Some(_)) => format!("it answers skb:{}, which its event names by address", skb.0),
+            (Some(skb), None) => format!(
+                "its event names no packet: skb:{} is the last that its CPU took up before it",
+                skb.0
+            ),
+        });
+        if let Some(skb) = last {
+            self.wanted.skbs_within.push((skb, i64::MIN, own.at));
+            self.related.push(Id::new(Kind::Skb, skb.0));
         }
     }
 }

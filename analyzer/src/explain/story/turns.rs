@@ -184,7 +184,7 @@ impl Story<'_, '_> {
     pub(super) fn turnaround(&mut self, n: usize) -> Option<()> {
         let f = self.facts;
         let r = f.turnarounds.get(n)?;
-        let asleep = match r.asleep_in.is_empty() {
+        let asleep = match r.asleep_in.is_empty() || r.asleep_in_ns.saturating_mul(2) < r.total_ns() {
             true => String::new(),
             false => format!(
                 "; longest asleep in {} ({})",
