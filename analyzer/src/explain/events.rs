@@ -129,11 +129,7 @@ impl Explainer<'_> {
         let mut hit = vec![false; w.pins.len()];
         for (i, r) in self.trace.recs.iter().enumerate() {
             let mut pinned = false;
-            for (hit, _) in hit
-                .iter_mut()
-                .zip(&w.pins)
-                .filter(|(_, p)| self.fits(p, i as u32, r))
-            {
+            for (hit, _) in hit.iter_mut().zip(&w.pins).filter(|(_, p)| self.fits(p, i as u32, r)) {
                 (*hit, pinned) = (true, true);
             }
             let why = if pinned {
@@ -153,7 +149,13 @@ impl Explainer<'_> {
         Listed {
             events: events.collect(),
             left_out,
-            not_found: w.pins.iter().zip(hit).filter(|(_, hit)| !hit).map(|(p, _)| *p).collect(),
+            not_found: w
+                .pins
+                .iter()
+                .zip(hit)
+                .filter(|(_, hit)| !hit)
+                .map(|(p, _)| *p)
+                .collect(),
         }
     }
 
@@ -163,9 +165,7 @@ impl Explainer<'_> {
         }
         let inside = |from: i64, to: i64| (from..=to).contains(&r.ts);
         let skb = self.identity.of(i);
-        let within = |s: SkbId| {
-            (w.skbs_within.iter()).any(|(of, from, to)| *of == s && inside(*from, *to))
-        };
+        let within = |s: SkbId| (w.skbs_within.iter()).any(|(of, from, to)| *of == s && inside(*from, *to));
         if skb.is_some_and(|s| w.skbs.contains(&s) || within(s)) {
             return Some(Why::Skb);
         }

@@ -245,14 +245,26 @@ pub fn pass(p: &Pass) -> Vec<Step> {
     };
     let queue = [
         ("qdisc", "in the qdisc while its queue was not stopped", p.qdisc_ns),
-        ("bql", "in the qdisc while byte queue limits stopped the queue", p.bql_ns),
+        (
+            "bql",
+            "in the qdisc while byte queue limits stopped the queue",
+            p.bql_ns,
+        ),
         ("ring", "in the qdisc while the driver's ring was full", p.ring_ns),
     ];
     let driver = [
         ("driver", "in the driver's transmit function", p.driver_ns),
-        ("nested", "inside that, not its own: interrupts, other passes", p.nested_ns),
+        (
+            "nested",
+            "inside that, not its own: interrupts, other passes",
+            p.nested_ns,
+        ),
     ];
-    let done = [("completion", "the driver's return to its free of the skb", p.completion_ns)];
+    let done = [(
+        "completion",
+        "the driver's return to its free of the skb",
+        p.completion_ns,
+    )];
     let started = p.started_ns.unwrap_or(end);
     let left = p.left_ns().unwrap_or(started).min(end).max(started);
     // Stops take turns with the queue, and what nests with the driver.

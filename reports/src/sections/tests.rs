@@ -223,7 +223,11 @@ fn every_id_of_a_page_is_explained() {
         for section in &page.sections {
             for cell in tables(section).iter().flat_map(|t| t.rows.iter().flatten()) {
                 if let crate::document::Cell::Id(id) = cell {
-                    ids.push(id.as_str().parse().unwrap_or_else(|e| panic!("{path} {}: {e}", section.id)));
+                    ids.push(
+                        id.as_str()
+                            .parse()
+                            .unwrap_or_else(|e| panic!("{path} {}: {e}", section.id)),
+                    );
                 }
             }
         }
@@ -241,8 +245,22 @@ fn every_id_of_a_page_is_explained() {
         }
     }
     for kind in [
-        "skb", "rx", "tx", "conn", "drop", "softirq", "poll", "response", "turnaround", "open", "reset", "udp_turn",
-        "udp_socket", "xmit", "neighbour", "retransmit",
+        "skb",
+        "rx",
+        "tx",
+        "conn",
+        "drop",
+        "softirq",
+        "poll",
+        "response",
+        "turnaround",
+        "open",
+        "reset",
+        "udp_turn",
+        "udp_socket",
+        "xmit",
+        "neighbour",
+        "retransmit",
     ] {
         assert!(kinds.contains_key(kind), "no page shows a {kind}: {kinds:?}");
     }

@@ -7,9 +7,9 @@
 //! The server is who did not open the connection; where that was not seen, who has the lower port.
 //! Limits: requests of a multiplexed stream are not told apart, and a worker that answers is tied to its request by order alone.
 
-use crate::explain::{Id, Kind};
 use crate::analyses::tcp::label;
 use crate::analyses::{Outcome, not_recorded};
+use crate::explain::{Id, Kind};
 use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
@@ -233,10 +233,18 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         .partition::<Vec<_>, _>(|s| s.role == Role::Server);
     let mut turnarounds: Vec<&TurnaroundRow> = servers.iter().flat_map(|s| s.judged_turnarounds()).collect();
     turnarounds.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
-    out.slow_turnarounds = turnarounds.into_iter().take(WORST).map(|r| slow_turnaround(facts, r)).collect();
+    out.slow_turnarounds = turnarounds
+        .into_iter()
+        .take(WORST)
+        .map(|r| slow_turnaround(facts, r))
+        .collect();
     let mut responses: Vec<(i64, &ResponseRow)> = clients.iter().flat_map(|s| s.judged_responses()).collect();
     responses.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.send_ns));
-    out.slow_responses = responses.into_iter().take(WORST).map(|r| slow_response(facts, r)).collect();
+    out.slow_responses = responses
+        .into_iter()
+        .take(WORST)
+        .map(|r| slow_response(facts, r))
+        .collect();
     out.connections = all.iter().map(|s| s.connection(facts, label)).collect();
     let mixed = out.connections.iter().filter(|c| !c.in_turns && c.turns >= MANY_TURNS);
     let first = mixed.clone().max_by_key(|c| (c.turns, c.connection));

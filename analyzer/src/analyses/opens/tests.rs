@@ -78,7 +78,7 @@ fn who_gave_up_at_once_is_told_from_who_had_no_answer() {
     let of = "1 attempt to connect to 10.0.0.2:443 by /42 was";
     assert_eq!(
         said(300_000, false),
-        format!("{of} given up by the program after 300.0 µs.")
+        format!("{of} given up by the program after 300.0 µs (from open:0).")
     );
     assert_eq!(
         said(300_000, true),
@@ -129,7 +129,7 @@ fn a_call_without_a_socket_is_no_attempt() {
     assert_eq!((tone, headline.as_str()), (Tone::Ok, ""));
     assert_eq!(
         sentence,
-        "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH)."
+        "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH) (from open:1)."
     );
 }
 

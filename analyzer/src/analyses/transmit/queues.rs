@@ -63,7 +63,9 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         until = until.max(*to);
     }
     let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
-    let longest = passes.iter().filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
+    let longest = passes
+        .iter()
+        .filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
     let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
     let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
     if waits.is_empty() {

@@ -236,7 +236,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let complete = ended::complete(o);
     let quiet = complete.as_ref().map_or(0, |c| c.1);
     let resets = named(
-        told.filter_map(|r| Some((format!("{}{}", reset(r)?, from(r.first)), r.resets))).chain(closed_before(o)),
+        told.filter_map(|r| Some((format!("{}{}", reset(r)?, from(r.first)), r.resets)))
+            .chain(closed_before(o)),
         (o.received.unwrap_or(0).saturating_sub(quiet)).saturating_add(sent),
         match sent {
             0 => ("received RST", "received RSTs"),

@@ -55,11 +55,7 @@ impl Story<'_, '_> {
         self.parts((r.start_ns, parts(f, r, reply)), r.confidence.word());
         let sk = s.map(|s| s.sk);
         self.pin(Pin::new("the begin of the first send", r.start_ns, &CALL).by(r.pid));
-        self.pin(
-            Pin::new("the end of the last send", r.sent_ns, &SENT)
-                .by(r.pid)
-                .of(sk),
-        );
+        self.pin(Pin::new("the end of the last send", r.sent_ns, &SENT).by(r.pid).of(sk));
         let moments = [
             (r.ready_ns, "the arrival of the first answer", &ARRIVED),
             (r.read_ns, "its read", &READ),
@@ -135,7 +131,13 @@ impl Story<'_, '_> {
             },
             who => who,
         };
-        let or = |of: &str| if of.is_empty() { "not known".to_owned() } else { of.to_owned() };
+        let or = |of: &str| {
+            if of.is_empty() {
+                "not known".to_owned()
+            } else {
+                of.to_owned()
+            }
+        };
         self.summary = format!(
             "UDP socket of {who} (address {}, peer {}): {} sent, {} arrived, {} read, {} unread; confidence {}.",
             or(&s.local),

@@ -23,7 +23,9 @@ impl Story<'_, '_> {
         let f = self.facts;
         let r = f.xmits.get(n)?;
         let steps = stages::pass(r);
-        let bytes = r.bytes.map_or_else(|| "a packet".into(), |b| counted(b.into(), "byte", "bytes"));
+        let bytes = r
+            .bytes
+            .map_or_else(|| "a packet".into(), |b| counted(b.into(), "byte", "bytes"));
         let qdisc = match (r.bypass, r.qdisc.is_empty()) {
             (Some(true), _) => ", past its queue".to_owned(),
             (_, true) => String::new(),
@@ -32,10 +34,7 @@ impl Story<'_, '_> {
         let queue = r.queue.map_or_else(String::new, |q| format!(", queue {q}"));
         let refused = match r.requeues {
             0 => String::new(),
-            n => format!(
-                "; the driver refused it {}",
-                counted(n.into(), "time", "times")
-            ),
+            n => format!("; the driver refused it {}", counted(n.into(), "time", "times")),
         };
         self.summary = format!(
             "{bytes} over {}{queue}{qdisc}, {}: {}; {}confidence {}{refused}.",
@@ -98,7 +97,10 @@ impl Story<'_, '_> {
             None => state_word(h.state),
         };
         let before = r.before.as_ref().map_or_else(String::new, |h| format!(": {}", held(h)));
-        let after = r.after.as_ref().map_or_else(String::new, |h| format!(" to {}", held(h)));
+        let after = r
+            .after
+            .as_ref()
+            .map_or_else(String::new, |h| format!(" to {}", held(h)));
         let err = match (r.event, r.err) {
             (_, None | Some(0)) => String::new(),
             ("event_send_done", Some(1)) => "; the packet waits for the answer, or is freed".into(),

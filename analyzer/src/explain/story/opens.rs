@@ -46,7 +46,10 @@ impl Story<'_, '_> {
         let r = f.opens.get(n)?;
         let error = match r.error {
             None => String::new(),
-            Some(e) => format!(" ({})", errno(e).map_or_else(|| format!("errno {e}"), ToOwned::to_owned)),
+            Some(e) => format!(
+                " ({})",
+                errno(e).map_or_else(|| format!("errno {e}"), ToOwned::to_owned)
+            ),
         };
         let again = match r.syns_again {
             None => "; SYNs sent again were not recorded".to_owned(),
@@ -77,11 +80,7 @@ impl Story<'_, '_> {
         self.parts((r.start_ns, steps), r.confidence.word());
         self.wanted.tasks.push((r.pid, r.start_ns, r.end_ns));
         let sk = r.connection.and_then(|c| self.sk(c));
-        self.pin(
-            Pin::new("the begin of the attempt", r.start_ns, &CALL)
-                .by(r.pid)
-                .of(sk),
-        );
+        self.pin(Pin::new("the begin of the attempt", r.start_ns, &CALL).by(r.pid).of(sk));
         match r.end {
             OpenEnd::Waiting => self
                 .notes
@@ -124,7 +123,9 @@ impl Story<'_, '_> {
             return stages::chain(r.start_ns, &[("unattributed", NO_STATE, r.end_ns)]);
         };
         let sent = f.tcp_states.iter().filter(|s| s.connection == c && s.kind == "sock");
-        let sent = sent.filter(|s| s.state == SYN_SENT && within(s.time_ns)).map(|s| s.time_ns);
+        let sent = sent
+            .filter(|s| s.state == SYN_SENT && within(s.time_ns))
+            .map(|s| s.time_ns);
         let mut cuts: Vec<i64> = sent.take(1).collect();
         let again = f.retransmits.iter().enumerate();
         let again = again.filter(|(_, x)| x.connection == Some(c) && within(x.time_ns));
@@ -181,15 +182,12 @@ impl Story<'_, '_> {
         if let Some(c) = r.connection {
             self.related.push(Id::new(Kind::Conn, c.0));
             self.states(c);
-            self.socket_in(
-                c,
-                r.time_ns.saturating_sub(TOLD_NS),
-                r.time_ns.saturating_add(TOLD_NS),
-            );
+            self.socket_in(c, r.time_ns.saturating_sub(TOLD_NS), r.time_ns.saturating_add(TOLD_NS));
             let opens = places(&f.opens, |o| {
                 o.connection == Some(c) && (o.start_ns..=o.end_ns.saturating_add(TOLD_NS)).contains(&r.time_ns)
             });
-            self.related.extend(opens.iter().map(|at| Id::new(Kind::Open, *at as u32)));
+            self.related
+                .extend(opens.iter().map(|at| Id::new(Kind::Open, *at as u32)));
         }
         self.packet(&own, r.received);
         let other = other_end(&f.resets, n);
@@ -223,7 +221,8 @@ impl Story<'_, '_> {
         // No tracker reads its address: the life is the one that arrived there last, on the same CPU.
         let address = e.number(r, &["skbaddr"]).filter(|_| !received);
         if address == Some(0) {
-            self.notes.push("it answers no packet: its socket sent it by itself".into());
+            self.notes
+                .push("it answers no packet: its socket sent it by itself".into());
             return;
         }
         let arrived = |x: &Rec| {
@@ -231,9 +230,7 @@ impl Story<'_, '_> {
             let same = || address.is_none_or(|a| e.number(x, &["skbaddr"]) == Some(a));
             x.cpu == r.cpu && ARRIVED.contains(&name) && same()
         };
-        let before = (0..at)
-            .rev()
-            .filter_map(|i| Some((i, e.trace.recs.get(i as usize)?)));
+        let before = (0..at).rev().filter_map(|i| Some((i, e.trace.recs.get(i as usize)?)));
         let mut before = before.take_while(|(_, x)| r.ts.saturating_sub(x.ts) <= ARRIVES_NS);
         let last = before.find(|(_, x)| arrived(x)).and_then(|(i, _)| e.identity.of(i));
         self.notes.push(match (last, address) {

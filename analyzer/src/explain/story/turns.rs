@@ -13,7 +13,12 @@ use crate::reconstruct::receive::tables::RxEnd;
 /// Begin of a send: the call; where that was not seen, its last round.
 pub(super) const SENDS: [&str; 3] = ["sys_enter_*", "tcp_sendmsg_locked", "sock_send_length"];
 /// What makes bytes readable: the announcement, or the arrival or release of a segment of which no announcement was seen.
-const READABLE: [&str; 4] = ["sk_data_ready", "tcp_probe", "netif_receive_skb*", "tcp_rcv_space_adjust"];
+const READABLE: [&str; 4] = [
+    "sk_data_ready",
+    "tcp_probe",
+    "netif_receive_skb*",
+    "tcp_rcv_space_adjust",
+];
 /// A read: its length, or its last copy.
 const READS: [&str; 2] = ["sock_recv_length", "skb_copy_datagram_iovec"];
 /// Packets of one side that are listed with all their events.
@@ -164,7 +169,9 @@ impl Story<'_, '_> {
     fn readable(&mut self, at: Option<i64>, what: &'static str, sk: Option<u64>) {
         match at {
             Some(at) => self.pin(Pin::new(what, at, &READABLE).of(sk)),
-            None => self.notes.push(format!("{what} is not known: it was not seen to arrive")),
+            None => self
+                .notes
+                .push(format!("{what} is not known: it was not seen to arrive")),
         }
     }
 

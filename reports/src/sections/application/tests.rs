@@ -1,6 +1,6 @@
-use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::application::{Asker, ByItself, HalfOpen, Server, Serving, Slow};
+use netmortem_analyzer::explain::{Id, Kind};
 
 use super::*;
 use crate::document::Severity;
@@ -41,6 +41,7 @@ fn found() -> Application {
         both_ways: 1,
         one_way: 4,
         slow_responses: vec![SlowResponse {
+            id: Some(Id::new(Kind::Response, 9)),
             connection: 3,
             start_ns: fixture::START + 7,
             task: "client/8".to_owned(),
@@ -77,9 +78,10 @@ fn who_waited_for_whom_and_what_is_not_known() {
         spent.as_str().replace('\u{202f}', " "),
         "asleep in clock_nanosleep 99.3 %"
     );
-    assert_eq!(tables[0].rows[0][0], Cell::Id("conn:2".into()));
+    assert_eq!(tables[0].rows[0][0], Cell::Id("conn:3".into()));
     assert_eq!(tables[1].columns[2].unit, Some("s"));
     let slow = &tables[1].rows[0];
+    assert_eq!(slow[..2], [Cell::Id("response:9".into()), Cell::Id("conn:3".into())]);
     assert_eq!(
         (&slow[2], &slow[6], &slow[7]),
         (&Cell::At(7), &Cell::Ns(150_000_000), &Cell::Unknown)

@@ -1,6 +1,6 @@
-use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use netmortem_analyzer::analyses::{Answers, Outcome};
+use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::stat::Distribution;
 
 use super::section;

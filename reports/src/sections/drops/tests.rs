@@ -102,8 +102,8 @@ fn single_frees_have_their_ids() {
 /// A neighbour that had another address for a while is a row; hostile names are shown as names.
 #[test]
 fn a_neighbour_whose_address_changed_has_its_row() {
+    use netmortem_analyzer::analyses::neighbours::Spell;
     use netmortem_analyzer::explain::{Id, Kind};
-use netmortem_analyzer::analyses::neighbours::Spell;
     let facts = fixture::facts();
     let mut answers = fixture::answers(&facts);
     let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });

@@ -1,6 +1,6 @@
-use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::analyses::opens::{Failed, Opens, Reset};
 use netmortem_analyzer::analyses::{Answers, Outcome};
+use netmortem_analyzer::explain::{Id, Kind};
 
 use super::section;
 use crate::document::{Block, Cell, Severity};

@@ -20,7 +20,8 @@ use netmortem_analyzer::stat::Distribution as Summary;
 use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{
-    compared, counted, id_cell, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered, words,
+    compared, counted, id_cell, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered,
+    words,
 };
 use crate::chart::Size;
 use crate::clean::Text;
