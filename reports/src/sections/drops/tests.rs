@@ -1,3 +1,5 @@
+use netmortem_analyzer::explain::{Id, Kind};
+
 use super::*;
 use crate::sections::fixture;
 use crate::sections::tests::tables;
@@ -103,7 +105,6 @@ fn single_frees_have_their_ids() {
 #[test]
 fn a_neighbour_whose_address_changed_has_its_row() {
     use netmortem_analyzer::analyses::neighbours::Spell;
-    use netmortem_analyzer::explain::{Id, Kind};
     let facts = fixture::facts();
     let mut answers = fixture::answers(&facts);
     let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });
