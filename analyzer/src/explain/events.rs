@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::Explainer;
 use super::fields::Value;
+use super::pins::Pin;
 use crate::facts::SkbId;
 use crate::ingest::Rec;
 
@@ -18,6 +19,8 @@ pub enum Why {
     Row,
     /// It fired at the begin or end of a stage.
     Boundary,
+    /// It names the row's socket, in its time.
+    Socket,
     /// The reading or sending thread, while the unit waited for it.
     Task,
     /// The same CPU, inside the run.
@@ -81,8 +84,16 @@ pub struct EventLine {
 pub struct Wanted {
     /// Lives.
     pub skbs: Vec<SkbId>,
+    /// Lives, in an interval alone.
+    pub skbs_within: Vec<(SkbId, i64, i64)>,
     /// Positions in the merged sequence.
     pub positions: Vec<u32>,
+    /// Events that the row was made from.
+    pub pins: Vec<Pin>,
+    /// All events that name a socket, in an interval.
+    pub sockets: Vec<(u64, i64, i64)>,
+    /// Errors that a socket of these ports, local and remote, is told in an interval: the event names no address of it.
+    pub told: Vec<(u16, u16, i64, i64)>,
     /// Moments, and the names of the events meant there; no name: any.
     pub moments: FxHashMap<i64, &'static [&'static str]>,
     /// Why events at the moments are listed.
@@ -95,18 +106,38 @@ pub struct Wanted {
     pub since: i64,
 }
 
+/// What is listed.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// In order of time.
+    pub events: Vec<EventLine>,
+    /// How many more there are.
+    pub left_out: u64,
+    /// Pins that no event fits.
+    pub not_found: Vec<Pin>,
+}
+
+/// Tells a socket of an error.
+const TOLD: &str = "inet_sk_error_report";
 /// Fields of the scheduler's events that name a thread.
 const THREADS: [&str; 3] = ["pid", "prev_pid", "next_pid"];
 
 impl Explainer<'_> {
-    /// At most `limit` events in order of time, and how many more there are. What names the skbs or the row comes before
-    /// what stands around it.
-    pub(super) fn list(&self, w: &Wanted, limit: usize) -> (Vec<EventLine>, u64) {
+    /// At most `limit` events. What names the skbs or the row comes before what stands around it.
+    pub(super) fn list(&self, w: &Wanted, limit: usize) -> Listed {
         let mut found: Vec<(Why, u32)> = vec![];
+        let mut hit = vec![false; w.pins.len()];
         for (i, r) in self.trace.recs.iter().enumerate() {
-            if let Some(why) = self.why(w, i as u32, r) {
-                found.push((why, i as u32));
+            let mut pinned = false;
+            for (hit, _) in hit.iter_mut().zip(&w.pins).filter(|(_, p)| self.fits(p, i as u32, r)) {
+                (*hit, pinned) = (true, true);
             }
+            let why = if pinned {
+                Some(Why::Row)
+            } else {
+                self.why(w, i as u32, r)
+            };
+            found.extend(why.map(|why| (why, i as u32)));
         }
         let left_out = found.len().saturating_sub(limit) as u64;
         if left_out > 0 {
@@ -114,21 +145,28 @@ impl Explainer<'_> {
             found.truncate(limit);
         }
         found.sort_by_key(|f| f.1);
-        (
-            found
-                .iter()
-                .filter_map(|(why, i)| self.line(*i, *why, w.since))
-                .collect(),
+        let events = found.iter().filter_map(|(why, i)| self.line(*i, *why, w.since));
+        Listed {
+            events: events.collect(),
             left_out,
-        )
+            not_found: w
+                .pins
+                .iter()
+                .zip(hit)
+                .filter(|(_, hit)| !hit)
+                .map(|(p, _)| *p)
+                .collect(),
+        }
     }
 
     fn why(&self, w: &Wanted, i: u32, r: &Rec) -> Option<Why> {
         if w.positions.contains(&i) {
             return Some(Why::Row);
         }
+        let inside = |from: i64, to: i64| (from..=to).contains(&r.ts);
         let skb = self.identity.of(i);
-        if skb.is_some_and(|s| w.skbs.contains(&s)) {
+        let within = |s: SkbId| (w.skbs_within.iter()).any(|(of, from, to)| *of == s && inside(*from, *to));
+        if skb.is_some_and(|s| w.skbs.contains(&s) || within(s)) {
             return Some(Why::Skb);
         }
         if let Some(names) = w.moments.get(&r.ts) {
@@ -137,7 +175,16 @@ impl Explainer<'_> {
                 return Some(w.moments_are.unwrap_or(Why::Boundary));
             }
         }
-        let inside = |from: i64, to: i64| (from..=to).contains(&r.ts);
+        let mut sockets = w.sockets.iter().filter(|s| inside(s.1, s.2)).peekable();
+        if sockets.peek().is_some() {
+            let own = self.socket(r);
+            if sockets.any(|s| own == Some(s.0)) {
+                return Some(Why::Socket);
+            }
+        }
+        if w.told.iter().any(|t| inside(t.2, t.3) && self.tells(r, (t.0, t.1))) {
+            return Some(Why::Socket);
+        }
         if w.tasks
             .iter()
             .any(|(pid, from, to)| inside(*from, *to) && self.is_of(r, i, *pid))
@@ -146,6 +193,13 @@ impl Explainer<'_> {
         }
         let on = w.cpus.iter().any(|(cpu, from, to)| *cpu == r.cpu && inside(*from, *to));
         on.then_some(Why::Cpu)
+    }
+
+    /// Whether a record is an error that a socket of these ports is told.
+    fn tells(&self, r: &Rec, (local, remote): (u16, u16)) -> bool {
+        let of = self.trace.schema.by_id(r.kind).is_some_and(|f| f.name == TOLD);
+        let port = |name: &str| self.number(r, &[name]);
+        of && port("sport") == Some(local.into()) && port("dport") == Some(remote.into())
     }
 
     /// Whether a record is a thread's, or the scheduler's about it. Interrupts that stop it are not its own.

@@ -23,11 +23,27 @@ pub enum Kind {
     Softirq,
     /// A row of `polls`, by its place from 0.
     Poll,
+    /// A row of `responses`, by its place from 0.
+    Response,
+    /// A row of `turnarounds`, by its place from 0.
+    Turnaround,
+    /// A row of `opens`, by its place from 0.
+    Open,
+    /// A row of `resets`, by its place from 0.
+    Reset,
+    /// A row of `udp_turns`, by its place from 0.
+    UdpTurn,
+    /// A row of `udp_sockets`, by its place from 0.
+    UdpSocket,
+    /// A row of `xmits`, by its place from 0.
+    Xmit,
+    /// A row of `neighbours`, by its place from 0.
+    Neighbour,
 }
 
 impl Kind {
     /// All.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Skb,
         Kind::Rx,
         Kind::Tx,
@@ -36,6 +52,14 @@ impl Kind {
         Kind::Retransmit,
         Kind::Softirq,
         Kind::Poll,
+        Kind::Response,
+        Kind::Turnaround,
+        Kind::Open,
+        Kind::Reset,
+        Kind::UdpTurn,
+        Kind::UdpSocket,
+        Kind::Xmit,
+        Kind::Neighbour,
     ];
     /// The word before the colon.
     pub fn word(self) -> &'static str {
@@ -48,6 +72,14 @@ impl Kind {
             Kind::Retransmit => "retransmit",
             Kind::Softirq => "softirq",
             Kind::Poll => "poll",
+            Kind::Response => "response",
+            Kind::Turnaround => "turnaround",
+            Kind::Open => "open",
+            Kind::Reset => "reset",
+            Kind::UdpTurn => "udp_turn",
+            Kind::UdpSocket => "udp_socket",
+            Kind::Xmit => "xmit",
+            Kind::Neighbour => "neighbour",
         }
     }
     /// The view whose rows it names.
@@ -61,6 +93,14 @@ impl Kind {
             Kind::Retransmit => "retransmits",
             Kind::Softirq => "softirqs",
             Kind::Poll => "polls",
+            Kind::Response => "responses",
+            Kind::Turnaround => "turnarounds",
+            Kind::Open => "opens",
+            Kind::Reset => "resets",
+            Kind::UdpTurn => "udp_turns",
+            Kind::UdpSocket => "udp_sockets",
+            Kind::Xmit => "xmits",
+            Kind::Neighbour => "neighbours",
         }
     }
 }
@@ -78,6 +118,25 @@ impl Id {
     /// An id.
     pub fn new(kind: Kind, number: u32) -> Id {
         Id { kind, number }
+    }
+}
+
+impl Id {
+    /// Of a row that is one of these, which are all of its view; `None` where it is not.
+    pub fn of_row<R>(kind: Kind, rows: &[R], row: &R) -> Option<Id> {
+        let at = rows.iter().position(|r| std::ptr::eq(r, row))?;
+        Id::at(kind, at)
+    }
+    /// Of a row by its place.
+    pub fn at(kind: Kind, place: usize) -> Option<Id> {
+        Some(Id::new(kind, u32::try_from(place).ok()?))
+    }
+}
+
+/// As it is typed.
+impl serde::Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
     }
 }
 

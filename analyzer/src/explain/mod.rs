@@ -13,6 +13,7 @@
 mod events;
 pub mod fields;
 mod id;
+mod pins;
 mod rows;
 pub mod stages;
 mod story;

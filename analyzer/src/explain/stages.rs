@@ -5,9 +5,11 @@
 //! turns (a reader that slept and ran, windows that filled and opened), and waits of a piece in which some time is in no
 //! stage, are told with the piece they lie in: `exact` is false then, and `ns` is still exact.
 
+use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as Rx};
 use crate::reconstruct::transmit::Stage as Tx;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::reconstruct::xmits::Pass;
 
 /// A wait of a row.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -206,4 +208,91 @@ pub fn transmit(r: &TxRow) -> Vec<Step> {
         false => arrange(false),
     };
     lay(pieces, (r.start_ns, end))
+}
+
+/// Steps of a turnaround: what threads did, by turns; they sum to its whole.
+pub fn states(r: &TurnaroundRow) -> Vec<Step> {
+    let s = &r.split;
+    let all = [
+        ("running", "on a CPU", s.running_ns),
+        ("run_queue", "runnable, the CPU running something else", s.run_queue_ns),
+        (
+            "wakeup",
+            "woken, not runnable yet, or the CPU leaving idle",
+            s.waking_ns.wrapping_add(s.idle_exit_ns),
+        ),
+        ("asleep", "asleep, or stopped by a signal or a tracer", s.asleep_ns),
+        ("unknown", "what the thread did no event tells", s.unknown_ns),
+    ];
+    let piece = Piece {
+        from: r.start_ns(),
+        to: r.send_ns,
+        ordered: false,
+        stages: all.into_iter().filter(|s| s.2 != 0).collect(),
+    };
+    lay(vec![piece], (r.start_ns(), r.send_ns))
+}
+
+/// Steps of a pass over a device; they sum to its `total_ns`.
+pub fn pass(p: &Pass) -> Vec<Step> {
+    let first = p.queued_ns.or(p.started_ns).or(p.ended_ns).unwrap_or_default();
+    let end = first.wrapping_add(p.total_ns);
+    let piece = |from, to, all: &[(&'static str, &'static str, Option<i64>)]| Piece {
+        from,
+        to,
+        ordered: true,
+        stages: all.iter().filter_map(|s| Some((s.0, s.1, s.2?))).collect(),
+    };
+    let queue = [
+        ("qdisc", "in the qdisc while its queue was not stopped", p.qdisc_ns),
+        (
+            "bql",
+            "in the qdisc while byte queue limits stopped the queue",
+            p.bql_ns,
+        ),
+        ("ring", "in the qdisc while the driver's ring was full", p.ring_ns),
+    ];
+    let driver = [
+        ("driver", "in the driver's transmit function", p.driver_ns),
+        (
+            "nested",
+            "inside that, not its own: interrupts, other passes",
+            p.nested_ns,
+        ),
+    ];
+    let done = [(
+        "completion",
+        "the driver's return to its free of the skb",
+        p.completion_ns,
+    )];
+    let started = p.started_ns.unwrap_or(end);
+    let left = p.left_ns().unwrap_or(started).min(end).max(started);
+    // Stops take turns with the queue, and what nests with the driver.
+    let turns = |mut piece: Piece| {
+        piece.ordered = false;
+        piece
+    };
+    let pieces = vec![
+        turns(piece(first, started, &queue)),
+        turns(piece(started, left, &driver)),
+        piece(left, end, &done),
+    ];
+    lay(pieces, (first, end))
+}
+
+/// Steps one behind the other: name, meaning, when each is over.
+pub fn chain(start: i64, all: &[(&'static str, &'static str, i64)]) -> Vec<Step> {
+    let mut from_ns = start;
+    let step = |(stage, meaning, to_ns): &(&'static str, &'static str, i64)| {
+        let from = std::mem::replace(&mut from_ns, *to_ns);
+        Step {
+            stage,
+            meaning,
+            ns: to_ns.wrapping_sub(from),
+            from_ns: from,
+            to_ns: *to_ns,
+            exact: true,
+        }
+    };
+    all.iter().map(step).collect()
 }

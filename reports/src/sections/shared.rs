@@ -3,6 +3,7 @@
 use netmortem_analyzer::Reason;
 use netmortem_analyzer::analyses::waits::StageTimes;
 use netmortem_analyzer::confidence::speak_for_all;
+use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::stat::Distribution as Summary;
 
 use crate::chart::{Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Mark, Plot, Size, Span, Tone, Unit};
@@ -166,6 +167,16 @@ pub fn quantile_cells(summary: &Summary) -> [Cell; 5] {
         time(summary.p99_ns),
         time(summary.max_ns),
     ]
+}
+
+/// What `netmortem explain` takes of a row; unknown where the row is not known.
+pub fn id_cell(id: Option<Id>) -> Cell {
+    Cell::known(id, |id| Cell::Id(Text::from(id.to_string())))
+}
+
+/// The same of a connection.
+pub fn connection_cell(connection: u32) -> Cell {
+    id_cell(Some(Id::new(Kind::Conn, connection)))
 }
 
 /// A name from the recording, or unknown when there is none.

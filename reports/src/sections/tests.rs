@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use netmortem_analyzer::Facts;
+use netmortem_analyzer::explain::{Explainer, Id};
+use netmortem_analyzer::{Facts, analyses};
+use netmortem_formats::{Bytes, Capture};
 
 use super::*;
 use crate::document::{Block, Severity};
@@ -183,4 +185,83 @@ fn commands_of_joined_recordings_name_no_file() {
     assert_eq!(input(&facts).unwrap().as_str(), "first.nmb");
     facts.capture.joined = vec!["second.nmb".into()];
     assert_eq!(input(&facts), None);
+}
+
+fn sample(path: &str) -> Capture {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-data").join(path);
+    let bytes = std::fs::read(file).unwrap();
+    let bytes = match path.ends_with(".zst") {
+        true => zstd::decode_all(bytes.as_slice()).unwrap(),
+        false => bytes,
+    };
+    netmortem_formats::open_bytes(path, Bytes::Owned(bytes)).unwrap()
+}
+
+/// Ids in sentences: `from drop:9`, `the slowest: response:12`.
+fn ids_in(text: &str) -> Vec<Id> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
+    words.filter_map(|w| w.parse().ok()).collect()
+}
+
+/// Every id that a page of a sample shows, in a cell or in a sentence, is one that `explain` knows, with events behind it.
+#[test]
+fn every_id_of_a_page_is_explained() {
+    let mut kinds = std::collections::BTreeMap::new();
+    for path in [
+        "rpc/rpc.nmb",
+        "opens/opens.nmb",
+        "lookups/lookups.nmb.zst",
+        "datagrams/datagrams.nmb.zst",
+        "neighbour/neighbour.nmb",
+        "tracedat-loopback/trace.dat",
+        "one-side/loss.nmb.zst",
+    ] {
+        let capture = sample(path);
+        let facts = netmortem_analyzer::analyze(&capture, &Default::default());
+        let page = document(&facts, &analyses::answer(&facts));
+        let mut ids: Vec<Id> = vec![];
+        for section in &page.sections {
+            for cell in tables(section).iter().flat_map(|t| t.rows.iter().flatten()) {
+                if let crate::document::Cell::Id(id) = cell {
+                    ids.push(
+                        id.as_str()
+                            .parse()
+                            .unwrap_or_else(|e| panic!("{path} {}: {e}", section.id)),
+                    );
+                }
+            }
+        }
+        let in_cells = ids.len();
+        ids.extend(ids_in(&html(&page)));
+        assert!(in_cells > 0 && ids.len() > in_cells, "{path}");
+        ids.sort_unstable();
+        ids.dedup();
+        let explainer = Explainer::new(&capture, &Default::default());
+        for id in ids {
+            let told = explainer.explain(&facts, id, 50);
+            let told = told.unwrap_or_else(|e| panic!("{path} {id}: {}", e.what));
+            assert!(!told.rows.is_empty() && !told.events.is_empty(), "{path} {id}");
+            *kinds.entry(id.kind.word()).or_insert(0) += 1;
+        }
+    }
+    for kind in [
+        "skb",
+        "rx",
+        "tx",
+        "conn",
+        "drop",
+        "softirq",
+        "poll",
+        "response",
+        "turnaround",
+        "open",
+        "reset",
+        "udp_turn",
+        "udp_socket",
+        "xmit",
+        "neighbour",
+        "retransmit",
+    ] {
+        assert!(kinds.contains_key(kind), "no page shows a {kind}: {kinds:?}");
+    }
 }

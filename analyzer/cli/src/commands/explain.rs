@@ -16,9 +16,18 @@ const EXAMPLES: &str = "\
 Examples:
   netmortem explain incident.nmb rx:1234            a received unit: where its time went, and the events that say so
   netmortem explain incident.nmb skb:1234 drop:0    an skb's whole life; the first row of the view drops
+  netmortem explain incident.nmb response:12        an answer: both ways, the other end's part, the sends and reads that say so
   netmortem explain incident.nmb tx:77 --json | jq '.[0].events[].place'
 
-An ID is skb:N, rx:N, tx:N (N is skb_id), conn:N (connection), or drop:N, retransmit:N, softirq:N, poll:N (the row's place in its view, from 0).
+An ID is one of
+  skb:N rx:N tx:N                  a packet, its way in, its way out (N is skb_id in the views skbs, rx, tx)
+  conn:N                           a TCP socket (connection in the view connections)
+  response:N turnaround:N          what came after a send; what a thread did from a request to its answer
+  open:N reset:N retransmit:N      an attempt to connect, a RST, segments sent again
+  udp_turn:N udp_socket:N          what was sent by UDP and what came of it; a UDP socket
+  drop:N xmit:N neighbour:N        a free of a packet, a pass over a device, an event of a neighbour entry
+  softirq:N poll:N                 a run of a softirq, a NAPI poll
+where N is the row's place in its view (responses, turnarounds, opens, ...), from 0, unless said otherwise.
 Each event ends with where it lies: member+offset, as `netmortem inspect` prints it. The waits of a unit sum to its total; one told `within` an interval took its time somewhere in it.";
 
 /// Arguments.
@@ -28,7 +37,7 @@ pub struct Args {
     /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// What to explain, like skb:123, rx:45, conn:3
+    /// What to explain, like rx:45, response:12, open:3
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// List at most this many events for each
@@ -116,7 +125,10 @@ fn write(e: &Explanation, facts: &Facts, input: &str, out: &mut dyn Write) -> st
     if !e.related.is_empty() {
         writeln!(out, "\nsee also: netmortem explain {input} {}", e.related.join(" "))?;
     }
-    e.notes.iter().try_for_each(|n| writeln!(out, "note: {}", clean(n)))
+    let told = |n: &String| n.replace("INPUT", input);
+    e.notes
+        .iter()
+        .try_for_each(|n| writeln!(out, "note: {}", clean(&told(n))))
 }
 
 fn ledger(l: &Ledger, facts: &Facts, out: &mut dyn Write) -> std::io::Result<()> {

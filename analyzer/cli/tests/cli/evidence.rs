@@ -7,7 +7,17 @@ use crate::{failed, json, rpc, run, sample, stdout, tempdir};
 /// Every event that an exemplar is explained by is the record that `inspect` prints at that place.
 #[test]
 fn explained_events_are_inspected_records() {
-    let told = json(&["explain", "--json", &rpc(), "rx:45", "skb:45"]);
+    let ids = [
+        "rx:45",
+        "skb:45",
+        "response:12",
+        "turnaround:12",
+        "open:0",
+        "xmit:3",
+        "neighbour:2",
+    ];
+    let rpc_file = rpc();
+    let told = json(&[&["explain", "--json", rpc_file.as_str()], ids.as_slice()].concat());
     let inspected: Vec<Value> = stdout(&["inspect", "--json", &rpc()])
         .lines()
         .map(|l| serde_json::from_str(l).unwrap())
@@ -32,6 +42,21 @@ fn explained_events_are_inspected_records() {
     assert!(
         text.starts_with("rx:45: ") && text.contains("\nwaits of rx:45: ") && text.contains("net:netif_receive_skb")
     );
+    let text = stdout(&["explain", &rpc(), "response:12"]);
+    let parts = [
+        "\nwaits of response:12: ",
+        "\n  peer ",
+        "\nresponses row 12\n",
+        "\nturnarounds row ",
+    ];
+    assert!(
+        text.starts_with("response:12: ") && parts.iter().all(|p| text.contains(p)),
+        "{text}"
+    );
+    let help = stdout(&["explain", "--help"]);
+    for kind in netmortem_analyzer::explain::Kind::ALL {
+        assert!(help.contains(&format!("{}:N", kind.word())), "{}", kind.word());
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 use crate::analyses::tcp::label;
 use crate::analyses::{Outcome, not_recorded};
+use crate::explain::{Id, Kind};
 use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
@@ -154,6 +155,8 @@ pub struct Connection {
 /// A turnaround.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SlowTurnaround {
+    /// What `netmortem explain` takes.
+    pub id: Option<Id>,
     /// As in the view `connections`.
     pub connection: u32,
     /// When the request was readable (or, where that is not known, read).
@@ -173,6 +176,8 @@ pub struct SlowTurnaround {
 /// A response.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SlowResponse {
+    /// What `netmortem explain` takes.
+    pub id: Option<Id>,
     /// As in the view `connections`.
     pub connection: u32,
     /// Begin of the send.
@@ -206,7 +211,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
     let mut out = Application {
         both_ways: all.iter().filter(|s| !s.in_turns).count() as u64,
         one_way: facts.connections.len().saturating_sub(all.len()) as u64,
-        answered: pools::answered(&all, &waits),
+        answered: pools::answered(facts, &all, &waits),
         awaited: pools::awaited(facts, &all),
         servers: servers::servers(facts, &all, &waits),
         services: services::services(facts, &all, &waits),
@@ -228,10 +233,18 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         .partition::<Vec<_>, _>(|s| s.role == Role::Server);
     let mut turnarounds: Vec<&TurnaroundRow> = servers.iter().flat_map(|s| s.judged_turnarounds()).collect();
     turnarounds.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
-    out.slow_turnarounds = turnarounds.into_iter().take(WORST).map(slow_turnaround).collect();
+    out.slow_turnarounds = turnarounds
+        .into_iter()
+        .take(WORST)
+        .map(|r| slow_turnaround(facts, r))
+        .collect();
     let mut responses: Vec<(i64, &ResponseRow)> = clients.iter().flat_map(|s| s.judged_responses()).collect();
     responses.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.send_ns));
-    out.slow_responses = responses.into_iter().take(WORST).map(slow_response).collect();
+    out.slow_responses = responses
+        .into_iter()
+        .take(WORST)
+        .map(|r| slow_response(facts, r))
+        .collect();
     out.connections = all.iter().map(|s| s.connection(facts, label)).collect();
     let mixed = out.connections.iter().filter(|c| !c.in_turns && c.turns >= MANY_TURNS);
     let first = mixed.clone().max_by_key(|c| (c.turns, c.connection));
@@ -252,10 +265,11 @@ fn task(name: &crate::Name, pid: i32) -> String {
     }
 }
 
-fn slow_turnaround(r: &TurnaroundRow) -> SlowTurnaround {
+fn slow_turnaround(facts: &Facts, r: &TurnaroundRow) -> SlowTurnaround {
     let mut parts = Parts::default();
     parts.add(r);
     SlowTurnaround {
+        id: Id::of_row(Kind::Turnaround, &facts.turnarounds, r),
         connection: r.connection.0,
         start_ns: r.start_ns(),
         task: task(&r.sender, r.sender_pid),
@@ -266,8 +280,9 @@ fn slow_turnaround(r: &TurnaroundRow) -> SlowTurnaround {
     }
 }
 
-fn slow_response((response_ns, r): (i64, &ResponseRow)) -> SlowResponse {
+fn slow_response(facts: &Facts, (response_ns, r): (i64, &ResponseRow)) -> SlowResponse {
     SlowResponse {
+        id: Id::of_row(Kind::Response, &facts.responses, r),
         connection: r.connection.0,
         start_ns: r.send_ns,
         task: task(&r.task, r.pid),

@@ -8,6 +8,7 @@ use super::waited::{Waited, Waits, doing};
 use super::way::{Place, place};
 use crate::Name;
 use crate::confidence::speak_for_all;
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::reconstruct::transmit::Stage;
@@ -27,6 +28,8 @@ pub struct Answered {
     pub solid: bool,
     /// Rows less certain: not among these where `solid`.
     pub less_certain: u64,
+    /// The slowest of them.
+    pub worst: Option<Id>,
     /// Slowest rows meant below: one in a hundred, at least one.
     pub slowest: u64,
     /// Where their time passed, largest first.
@@ -53,6 +56,8 @@ pub struct Awaited {
     pub solid: bool,
     /// Rows less certain: not among these where `solid`.
     pub less_certain: u64,
+    /// The slowest of them.
+    pub worst: Option<Id>,
     /// Of these, responses whose turnaround at the peer is in the recording.
     pub paired: u64,
     /// Slowest rows meant below: one in a hundred of the paired ones, at least one; 0: none is paired.
@@ -87,7 +92,7 @@ pub(super) fn slow(n: usize) -> usize {
     n.div_ceil(SLOW_ONE_IN)
 }
 
-pub(super) fn answered(sockets: &[Socket<'_>], waits: &Waits<'_>) -> Option<Answered> {
+pub(super) fn answered(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) -> Option<Answered> {
     let servers = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
     let rows: Vec<&TurnaroundRow> = servers().flat_map(Socket::judged_turnarounds).collect();
     let (mut rows, solid, less_certain) = solid(rows, |r| r.confidence.is_solid());
@@ -102,6 +107,9 @@ pub(super) fn answered(sockets: &[Socket<'_>], waits: &Waits<'_>) -> Option<Answ
         turnaround: Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0),
         solid,
         less_certain,
+        worst: slowest
+            .first()
+            .and_then(|r| Id::of_row(Kind::Turnaround, &facts.turnarounds, r)),
         slowest: slowest.len() as u64,
         slowest_behind: behind(slowest),
         slowest_waited: waits.waited(slowest),
@@ -138,7 +146,9 @@ pub(super) fn awaited(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awaited> 
         .filter(|s| of.binary_search(&s.connection).is_ok())
         .map(|s| s.srtt_us)
         .min();
+    let worst = rows.iter().min_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.send_ns));
     let mut out = Awaited {
+        worst: worst.and_then(|(_, r)| Id::of_row(Kind::Response, &facts.responses, r)),
         connections: clients().filter(|s| s.judged_responses().next().is_some()).count() as u64,
         response: Distribution::of(rows.iter().map(|r| r.0).collect(), 0),
         whole: Distribution::of(rows.iter().map(|(ns, r)| r.whole_ns().unwrap_or(*ns)).collect(), 0),

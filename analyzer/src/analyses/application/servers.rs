@@ -17,6 +17,7 @@ use super::stood::{Came, Stood, stood};
 use super::waited::{Spans, Waited, Waits, doing, server};
 use super::way::{Place, place};
 use super::work::{ForWork, for_work};
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::dispatch::Lost;
@@ -52,6 +53,8 @@ pub struct Server {
     pub threads: u64,
     /// Send to the last byte readable that was read before the next send, where that took few reads; else to the first.
     pub response: Distribution,
+    /// The slowest of these.
+    pub worst: Option<Id>,
     /// Of these, whose turnaround at the server is in the recording.
     pub paired: u64,
     /// Share of the time from the first request to the last answer in which at least one was under way.
@@ -207,6 +210,9 @@ fn of_server(
         server,
         connections: connections.len() as u64,
         threads: threads.len() as u64,
+        worst: rows
+            .first()
+            .and_then(|r| Id::of_row(Kind::Response, &facts.responses, r.1)),
         paired: rows.iter().filter(|r| r.1.peer.is_some()).count() as u64,
         busy: under_way as f64 / last.saturating_sub(first).max(1) as f64,
         over_ns: over(&rows),

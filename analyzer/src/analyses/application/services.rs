@@ -13,6 +13,7 @@ use super::servers::{least_of_slow, with_most};
 use super::sockets::{Role, Socket};
 use super::waited::{Waited, Waits, doing};
 use crate::analyses::tcp::label;
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::stat::{Distribution, nearest_rank};
@@ -29,6 +30,8 @@ pub struct Service {
     pub connections: u64,
     /// Last byte of a request readable to the begin of the send that answers.
     pub turnaround: Distribution,
+    /// The slowest of these.
+    pub worst: Option<Id>,
     /// Time by which they took longer than their median, all in all, ns.
     pub over_ns: i64,
     /// The slow ones.
@@ -85,6 +88,9 @@ fn of_service(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<&Turna
     rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.connection, r.send_ns));
     let turnaround = Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0);
     let p50 = turnaround.p50_ns?;
+    let worst = rows
+        .first()
+        .and_then(|r| Id::of_row(Kind::Turnaround, &facts.turnarounds, r));
     let over = rows.iter().map(|r| r.total_ns().saturating_sub(p50).max(0));
     let over_ns = over.fold(0i64, i64::saturating_add);
     let connections: FxHashSet<ConnectionId> = rows.iter().map(|r| r.connection).collect();
@@ -95,6 +101,7 @@ fn of_service(facts: &Facts, waits: &Waits<'_>, server: String, rows: Vec<&Turna
         server,
         connections: connections.len() as u64,
         turnaround,
+        worst,
         over_ns,
         slow: slow_turns(facts, waits, &rows),
     })

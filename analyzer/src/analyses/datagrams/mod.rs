@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyses::{Outcome, not_recorded};
+use crate::explain::{Id, Kind};
 use crate::facts::{Facts, Reason};
 use crate::name::Name;
 use crate::reconstruct::datagrams::sockets::SocketRow;
@@ -106,7 +107,9 @@ pub struct InVain {
     pub again_longest_ns: Option<i64>,
     /// Where the first of these went, when all went to one place that is known.
     pub again_to: String,
-    /// Begin of the first.
+    /// The first of these turns.
+    pub first: Option<Id>,
+    /// Its begin.
     pub first_ns: i64,
     /// Its packet, as in `tx`.
     pub skb_id: Option<u32>,
@@ -289,6 +292,7 @@ fn group(facts: &Facts, there: Option<u32>, turns: &[&TurnRow], all: u64) -> InV
             [one] => (*one).to_owned(),
             _ => String::new(),
         },
+        first: first.and_then(|t| Id::of_row(Kind::UdpTurn, &facts.udp_turns, t)),
         first_ns: first.map_or(0, |t| t.start_ns),
         skb_id: first.and_then(|t| t.skb_id).map(|s| s.0),
     }

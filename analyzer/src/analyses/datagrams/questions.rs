@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::{holder, who};
 use crate::analyses::application::{Role, Spans, by_thread, sockets};
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
@@ -138,6 +139,8 @@ pub struct Questions {
     pub holder: String,
     /// Begin of the send to the arrival of the first answer.
     pub response: Distribution,
+    /// The slowest of them.
+    pub worst: Option<Id>,
     /// Of `response`, slow ones: [`SLOW_TIMES`] the median or longer, and [`SLOW_NS`].
     pub slow: u64,
     /// Where that passed at the server, of those that it answered one by one.
@@ -367,12 +370,14 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
         .map(|((task, to, holder), of)| {
             let response = Distribution::of(of.iter().map(Question::response_ns).collect(), 0);
             let slow = response.p50_ns.unwrap_or(0).saturating_mul(SLOW_TIMES).max(SLOW_NS);
+            let worst = (of.iter()).min_by_key(|q| (std::cmp::Reverse(q.response_ns()), q.turn.start_ns));
             let one = of.first().filter(|f| of.iter().all(|q| q.turn.pid == f.turn.pid));
             Questions {
                 task: one.map_or(task, |q| who(&q.turn.task, q.turn.pid)),
                 to,
                 holder,
                 slow: of.iter().filter(|q| q.response_ns() >= slow).count() as u64,
+                worst: worst.and_then(|q| Id::of_row(Kind::UdpTurn, &facts.udp_turns, q.turn)),
                 response,
                 server: servers.parts(&of),
                 waited_for: servers.waited_for(&of),

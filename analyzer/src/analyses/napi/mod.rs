@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::analyses::{Outcome, reasons};
+use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::context::{PARTS, Part, RunBy};
@@ -32,6 +33,8 @@ pub struct DevicePolls {
     pub work: Vec<(i32, u64)>,
     /// Poll durations (start inferred).
     pub duration: Distribution,
+    /// The longest poll.
+    pub longest: Option<Id>,
 }
 
 /// One vector on one CPU.
@@ -49,6 +52,8 @@ pub struct CpuVector {
     pub run: Distribution,
     /// Raise-to-entry delays, of runs whose raise was seen.
     pub wait: Distribution,
+    /// The run with the longest of these, where there is one; else the longest run.
+    pub worst: Option<Id>,
     /// Runs by who ran them.
     pub runners: BTreeMap<&'static str, u64>,
     /// What the CPU did in these delays, ns by part: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`.
@@ -66,6 +71,8 @@ pub struct NapiThread {
     pub polls: u64,
     /// From being woken to running, of polls before which that is known.
     pub wait: Distribution,
+    /// The poll with the longest of these waits.
+    pub worst: Option<Id>,
     /// Who ran longest on its CPU in the longest wait before a poll, and the share that all waits before such polls have of all, most
     /// first; `swapper`: nobody. Others may have run in these waits, too.
     pub behind: Vec<(String, f64)>,
@@ -140,19 +147,21 @@ fn squeezes(facts: &Facts) -> Squeezes {
 }
 
 fn threads(facts: &Facts) -> Vec<NapiThread> {
-    type Acc = (u64, Vec<i64>, BTreeMap<Name, i64>);
+    type Acc = (u64, Vec<i64>, BTreeMap<Name, i64>, Longest);
     let mut by: BTreeMap<(Name, Name, i32), Acc> = BTreeMap::new();
-    for (poll, thread) in facts.polls.iter().filter_map(|p| Some((p, p.threaded.as_ref()?))) {
-        let (polls, waits, behind) = by.entry((poll.dev, thread.task, thread.pid)).or_default();
+    let polls = facts.polls.iter().enumerate();
+    for (at, poll, thread) in polls.filter_map(|(at, p)| Some((at, p, p.threaded.as_ref()?))) {
+        let (polls, waits, behind, longest) = by.entry((poll.dev, thread.task, thread.pid)).or_default();
         *polls += 1;
         if let Some(ns) = thread.wait_ns {
             waits.push(ns);
+            longest.see(ns, at);
             let sum = behind.entry(thread.behind).or_default();
             *sum = sum.saturating_add(ns);
         }
     }
     let mut out: Vec<NapiThread> = vec![];
-    for ((dev, task, pid), (polls, waits, behind)) in by {
+    for ((dev, task, pid), (polls, waits, behind, longest)) in by {
         let whole = waits.iter().sum::<i64>().max(1) as f64;
         let known = behind.into_iter().filter(|(who, ns)| !who.is_empty() && *ns > 0);
         let mut behind: Vec<(String, f64)> = known
@@ -165,6 +174,7 @@ fn threads(facts: &Facts) -> Vec<NapiThread> {
             task: format!("{}/{pid}", task.text()),
             polls,
             wait: Distribution::of(waits, unknown),
+            worst: longest.id(Kind::Poll),
             behind,
         });
     }
@@ -172,13 +182,28 @@ fn threads(facts: &Facts) -> Vec<NapiThread> {
     out
 }
 
-/// The device's figures, polls by work, durations.
-type Acc = (DevicePolls, BTreeMap<i32, u64>, Vec<i64>);
+/// The first of the longest, and its place.
+#[derive(Default)]
+struct Longest(Option<(i64, usize)>);
+
+impl Longest {
+    fn see(&mut self, ns: i64, at: usize) {
+        if self.0.is_none_or(|(most, _)| ns > most) {
+            self.0 = Some((ns, at));
+        }
+    }
+    fn id(&self, kind: Kind) -> Option<Id> {
+        self.0.and_then(|(_, at)| Id::at(kind, at))
+    }
+}
+
+/// The device's figures, polls by work, durations, the longest.
+type Acc = (DevicePolls, BTreeMap<i32, u64>, Vec<i64>, Longest);
 
 fn devices(facts: &Facts) -> Vec<DevicePolls> {
     let mut by: BTreeMap<Name, Acc> = BTreeMap::new();
-    for p in &facts.polls {
-        let (d, work, durations) = by.entry(p.dev).or_insert_with(|| {
+    for (at, p) in facts.polls.iter().enumerate() {
+        let (d, work, durations, longest) = by.entry(p.dev).or_insert_with(|| {
             let empty = DevicePolls {
                 dev: p.dev.text().into_owned(),
                 polls: 0,
@@ -187,8 +212,9 @@ fn devices(facts: &Facts) -> Vec<DevicePolls> {
                 without_work: 0,
                 work: vec![],
                 duration: Distribution::default(),
+                longest: None,
             };
-            (empty, BTreeMap::new(), vec![])
+            (empty, BTreeMap::new(), vec![], Longest::default())
         });
         d.polls += 1;
         if let Some(w) = p.work {
@@ -197,9 +223,13 @@ fn devices(facts: &Facts) -> Vec<DevicePolls> {
             d.exhausted += u64::from(p.budget.is_some_and(|b| w >= b));
             *work.entry(w).or_insert(0) += 1;
         }
-        durations.extend(p.start_ns.map(|s| p.end_ns - s));
+        if let Some(ns) = p.start_ns.map(|s| p.end_ns - s) {
+            durations.push(ns);
+            longest.see(ns, at);
+        }
     }
-    let finish = |(mut d, work, durations): Acc| {
+    let finish = |(mut d, work, durations, longest): Acc| {
+        d.longest = longest.id(Kind::Poll);
         d.work = work.into_iter().collect();
         let unknown = d.polls - durations.len() as u64;
         d.duration = Distribution::of(durations, unknown);
@@ -216,13 +246,21 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
         wait: Vec<i64>,
         runners: BTreeMap<RunBy, u64>,
         waited_for: [i64; PARTS],
+        longest_run: Longest,
+        longest_wait: Longest,
     }
     let mut by: BTreeMap<(u16, u32), Acc> = BTreeMap::new();
-    for s in &facts.softirqs {
+    for (at, s) in facts.softirqs.iter().enumerate() {
         let a = by.entry((s.cpu, s.vec)).or_default();
         a.runs += 1;
-        a.run.extend(s.end_ns.map(|e| e - s.start_ns));
-        a.wait.extend(s.raise_ns.map(|r| s.start_ns - r));
+        if let Some(ns) = s.end_ns.map(|e| e - s.start_ns) {
+            a.run.push(ns);
+            a.longest_run.see(ns, at);
+        }
+        if let Some(ns) = s.raise_ns.map(|r| s.start_ns - r) {
+            a.wait.push(ns);
+            a.longest_wait.see(ns, at);
+        }
         for (sum, ns) in a.waited_for.iter_mut().zip(s.wait.into_iter().flatten()) {
             *sum = sum.saturating_add(ns);
         }
@@ -243,6 +281,7 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
                     0.0
                 },
                 wait: Distribution::of(a.wait, no_raise),
+                worst: (a.longest_wait.id(Kind::Softirq)).or(a.longest_run.id(Kind::Softirq)),
                 run,
                 runners: a.runners.into_iter().map(|(by, n)| (by.word(), n)).collect(),
                 waited_for: waited_for(a.waited_for),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow};
 
@@ -25,7 +26,9 @@ pub struct Flapping {
     pub there: u64,
     /// And back.
     pub back: u64,
-    /// The first change, ns since the start of the recording.
+    /// The first change.
+    pub first: Option<Id>,
+    /// When it was, ns since the start of the recording.
     pub first_ns: i64,
     /// The last.
     pub last_ns: i64,
@@ -46,7 +49,7 @@ pub fn flapping(facts: &Facts) -> Vec<Flapping> {
     let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), Moved> = BTreeMap::new();
     let start = facts.capture.start_ns.unwrap_or(0);
     let own = |r: &&NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
-    for r in facts.neighbours.iter().filter(own) {
+    for (place, r) in facts.neighbours.iter().enumerate().filter(|(_, r)| own(r)) {
         let held = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
         let Some((from, to)) = held.filter(|(from, to)| from != to) else {
             continue;
@@ -60,6 +63,7 @@ pub fn flapping(facts: &Facts) -> Vec<Flapping> {
                 other: to.to_string(),
                 there: 0,
                 back: 0,
+                first: Id::at(Kind::Neighbour, place),
                 first_ns: at,
                 last_ns: at,
             };

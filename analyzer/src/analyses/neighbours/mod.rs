@@ -17,6 +17,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use crate::confidence::Confidence;
+use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow, state_word};
@@ -30,6 +31,8 @@ pub use flapping::{Flapping, flapping};
 /// A time for which an entry had another address than before.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Spell {
+    /// The event that set it.
+    pub id: Option<Id>,
     /// Device.
     pub dev: String,
     /// Whose.
@@ -220,6 +223,7 @@ impl Found<'_> {
         let own = strayed.iter().filter(|(_, dev, at)| within(*dev, *at));
         let resent = facts.tx.iter().filter(|t| t.connection.is_some() && t.retransmits > 0);
         Spell {
+            id: Id::of_row(Kind::Neighbour, &facts.neighbours, self.set),
             dev: self.set.dev.text().into_owned(),
             address: self.set.address.to_string(),
             lladdr: self.lladdr.to_string(),

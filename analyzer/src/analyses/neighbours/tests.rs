@@ -161,6 +161,7 @@ fn an_address_that_two_hosts_have_goes_there_and_back() {
         other: "02:00:00:00:00:99".into(),
         there: 3,
         back: 1,
+        first: crate::explain::Id::at(crate::explain::Kind::Neighbour, 1),
         first_ns: 600,
         last_ns: 900,
     };

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyses::{Outcome, not_recorded, reasons};
+use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
@@ -42,6 +43,8 @@ pub struct Opens {
     pub received: Option<u64>,
     /// Of those that stood: from `connect` until then.
     pub setup: Distribution,
+    /// The slowest of these.
+    pub setup_worst: Option<Id>,
     /// Of those that stood: such whose SYN was sent again.
     pub delayed: u64,
     /// Attempts that did not come to be, by end, peer and task; most first.
@@ -81,7 +84,9 @@ pub struct Failed {
     pub attempts: u64,
     /// SYNs that they are known to have sent again.
     pub syns_again: u64,
-    /// Begin of the first.
+    /// The first.
+    pub first: Option<Id>,
+    /// Its begin.
     pub first_ns: i64,
     /// The longest.
     pub longest_ns: i64,
@@ -105,6 +110,8 @@ pub struct Reset {
     /// How many.
     pub resets: u64,
     /// The first.
+    pub first: Option<Id>,
+    /// When it was.
     pub first_ns: i64,
     /// Nothing was lost that could tell otherwise.
     pub sure: bool,
@@ -119,6 +126,8 @@ pub struct Reset {
 /// An attempt that took long.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SlowOpen {
+    /// What `netmortem explain` takes.
+    pub id: Option<Id>,
     /// As in the view `connections`.
     pub connection: Option<u32>,
     /// Remote end.
@@ -159,7 +168,9 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     let (turned_away, of_turned) = turned_away::turned_away(facts);
     let (resets, received) = resets(facts, of_turned);
     let of_sockets = || facts.opens.iter().filter(|r| r.connection.is_some());
+    let id = |r: &OpenRow| Id::of_row(Kind::Open, &facts.opens, r);
     let slow = |r: &&OpenRow| SlowOpen {
+        id: id(r),
         connection: r.connection.map(|c| c.0),
         to: end(r.to),
         task: task(r),
@@ -176,6 +187,10 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         received: not_recorded(facts, &["tcp:tcp_receive_reset"])
             .is_none()
             .then_some(received),
+        setup_worst: stood
+            .iter()
+            .min_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.start_ns))
+            .and_then(|r| id(r)),
         setup: Distribution::of(stood.iter().map(|r| r.total_ns()).collect(), 0),
         delayed,
         failed,
@@ -193,7 +208,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
 fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
-    for r in opens.iter().filter(|r| r.end != OpenEnd::Established) {
+    for (at, r) in opens.iter().enumerate().filter(|(_, r)| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
         let group = groups
             .entry((r.end, r.message, to.clone(), r.task.text().into_owned()))
@@ -205,6 +220,7 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
                 task,
                 attempts: 0,
                 syns_again: 0,
+                first: Id::at(Kind::Open, at),
                 first_ns: r.start_ns,
                 longest_ns: 0,
                 after_udp: 0,
@@ -225,7 +241,7 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
 }
 
 /// What RSTs of one group have in common: direction, sender and whether that is a twin, service, reason, who ended a complete exchange.
-type Kind = (bool, Sender, bool, String, String, Option<String>);
+type Group = (bool, Sender, bool, String, String, Option<String>);
 
 /// From a RST to its arrival, at most, ns.
 const ARRIVES_NS: i64 = 1_000_000;
@@ -272,8 +288,9 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let mut received = 0;
     let complete = complete::complete(facts);
     let twin = twins(facts);
-    let mut groups: BTreeMap<Kind, Reset> = BTreeMap::new();
-    for r in facts.resets.iter().filter(|r| !of_refused(r) && !told(r)) {
+    let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
+    let all = facts.resets.iter().enumerate();
+    for (at, r) in all.filter(|(_, r)| !of_refused(r) && !told(r)) {
         received += u64::from(r.received);
         // Of a server the local port says which service it is, of a client the remote one.
         let (here, there) = (r.from.map_or(0, |f| f.1), r.to.map_or(u16::MAX, |t| t.1));
@@ -295,6 +312,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 },
                 reason: r.reason.clone(),
                 resets: 0,
+                first: Id::at(Kind::Reset, at),
                 first_ns: r.time_ns,
                 sure: true,
                 twin: twin(r),

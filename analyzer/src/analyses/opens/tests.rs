@@ -46,7 +46,7 @@ fn what_did_not_come_to_be_is_counted_and_named() {
     let (tone, sentence, headline) = line(&s);
     let said = "3 attempts to connect to 10.0.0.2:443 by /42 found no free local port (EADDRNOTAVAIL)";
     assert_eq!((tone, headline.as_str()), (Tone::Bad, said));
-    assert_eq!(sentence, format!("{said}."));
+    assert_eq!(sentence, format!("{said} (from open:0)."));
     let answers = crate::analyses::answer(&s.facts());
     let found = answers.opens.findings().unwrap();
     assert_eq!((found.attempts, found.setup.n, found.failed[0].attempts), (3, 0, 3));
@@ -78,11 +78,11 @@ fn who_gave_up_at_once_is_told_from_who_had_no_answer() {
     let of = "1 attempt to connect to 10.0.0.2:443 by /42 was";
     assert_eq!(
         said(300_000, false),
-        format!("{of} given up by the program after 300.0 µs.")
+        format!("{of} given up by the program after 300.0 µs (from open:0).")
     );
     assert_eq!(
         said(300_000, true),
-        format!("{of} refused by an ICMP message (EHOSTUNREACH).")
+        format!("{of} refused by an ICMP message (EHOSTUNREACH) (from open:0).")
     );
     assert!(said(1_500_000_000, false).contains(" had no answer and was given up, after 1.500 s"));
 }
@@ -129,7 +129,7 @@ fn a_call_without_a_socket_is_no_attempt() {
     assert_eq!((tone, headline.as_str()), (Tone::Ok, ""));
     assert_eq!(
         sentence,
-        "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH)."
+        "1 connection was opened in 4.00 µs; 1 call of connect by /42, of a protocol that no event tells, failed at once (ENETUNREACH) (from open:1)."
     );
 }
 

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::classes::{Class, Starved, leaves, starved};
+use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::xmits::Pass;
@@ -17,6 +18,8 @@ pub struct DeviceQueue {
     pub qdisc: String,
     /// Packets that it gave to the driver: time from `net_dev_queue` to the driver, bypasses left out.
     pub wait: Distribution,
+    /// The pass with the longest of these.
+    pub worst: Option<Id>,
     /// Bytes given to the driver while it held packets, with link-layer headers.
     pub bytes: u64,
     /// Time in which it held packets, ns.
@@ -60,6 +63,10 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         until = until.max(*to);
     }
     let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
+    let longest = passes
+        .iter()
+        .filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
+    let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
     let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
     if waits.is_empty() {
         return None;
@@ -72,6 +79,7 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         qdisc: kind.text().into_owned(),
         bytes: bytes.map(u64::from).sum(),
         wait: Distribution::of(waits, 0),
+        worst: longest.and_then(|(_, p)| Id::of_row(Kind::Xmit, &facts.xmits, p)),
         busy_ns,
     })
 }

@@ -1,6 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::always::{always, tone_of_each};
+use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
 use super::incomplete::{both_ways, in_parts, silence, slow_parts, unanswered};
 use super::one::{of_whom, stood_still, when_slow};
@@ -23,7 +24,8 @@ const OTHERS: f64 = 0.1;
 
 /// The line: the answers, those that came in parts, and requests without one.
 pub(super) fn application(a: &Application) -> (Tone, String) {
-    let (mut tone, mut sentence) = answers(a);
+    let (mut tone, sentence) = answers(a);
+    let mut sentence = with_worst(sentence, a);
     if let Some(parts) = a.awaited.as_ref().and_then(in_parts) {
         sentence = format!("{} {parts}.", sentence);
         if tone == Tone::Ok && slow_parts(a) {

@@ -1,5 +1,6 @@
 //! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
+use super::evidence::from;
 use super::questions;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone};
@@ -213,7 +214,8 @@ fn perhaps_dropped(n: u64) -> String {
 /// The line; so many datagrams, and packets that may be some, were dropped in this host.
 pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
-        let said = [Some(what(v)), again(v), there(v)].into_iter().flatten();
+        let first = format!("{}{}", what(v), from(v.first));
+        let said = [Some(first), again(v), there(v)].into_iter().flatten();
         format!(
             "{}{}",
             said.collect::<Vec<_>>().join("; "),

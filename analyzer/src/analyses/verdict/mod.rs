@@ -24,6 +24,7 @@ mod datagrams;
 mod drops;
 mod echo;
 mod ended;
+mod evidence;
 mod given_up;
 mod handshakes;
 mod incomplete;

@@ -1,6 +1,7 @@
 //! A neighbour that had another link-layer address for a while, where something went wrong meanwhile.
 
 use super::Tone;
+use super::evidence::from;
 use super::sentences::{capital, counted, duration};
 use crate::analyses::neighbours::{Flapping, Spell};
 
@@ -39,12 +40,13 @@ pub(super) fn with_the_neighbours(
         n => format!(" {} more had.", counted(n as u64, "neighbour", "neighbours")),
     };
     let said = format!(
-        "{} on {} was {} from {} to {to} ({before}; set by {}): of what was queued on {} then, {}; that this went by that neighbour is inferred.{more}",
+        "{} on {} was {} from {} to {to} ({before}; set by {}){}: of what was queued on {} then, {}; that this went by that neighbour is inferred.{more}",
         s.address,
         s.dev,
         s.lladdr,
         seconds(s.from_ns),
         s.by,
+        from(s.id),
         s.dev,
         what(s)
     );
@@ -61,13 +63,14 @@ pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
         n => format!(", and {} more", counted(n as u64 - 1, "address", "addresses")),
     };
     Some(format!(
-        "neighbour entries for {} went there and back between {} and {}, {} changes from {} to {}: two hosts, or two cards of one, have that address (inferred){more}",
+        "neighbour entries for {} went there and back between {} and {}, {} changes from {} to {}: two hosts, or two cards of one, have that address (inferred){}{more}",
         f.address,
         f.lladdr,
         f.other,
         f.changes(),
         seconds(f.first_ns),
-        seconds(f.last_ns)
+        seconds(f.last_ns),
+        from(f.first)
     ))
 }
 

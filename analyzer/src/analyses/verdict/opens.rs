@@ -1,5 +1,6 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
+use super::evidence::{from, slowest};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, ended, handshakes, instead};
 use crate::analyses::opens::{Failed, Opens, Reset, Scan};
@@ -198,6 +199,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         0 => None,
         n => {
             let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
+            let worst = slowest(o.setup_worst.filter(|_| slow(o))).map_or_else(String::new, |s| format!("; {s}"));
             let times = match (n, o.setup.max_ns) {
                 (1, Some(ns)) => duration(ns),
                 _ => format!(
@@ -208,7 +210,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
                 ),
             };
             Some(format!(
-                "{} opened in {times}{again}",
+                "{} opened in {times}{again}{worst}",
                 counted(n, "connection was", "connections were")
             ))
         }
@@ -221,7 +223,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .map(|f| f.attempts)
         .sum();
     let failures = named(
-        others().map(|f| (what(f), f.attempts)),
+        others().map(|f| (format!("{}{}", what(f), from(f.first)), f.attempts)),
         (o.attempts.saturating_sub(o.setup.n))
             .saturating_add(o.without_socket)
             .saturating_sub(told)
@@ -234,7 +236,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let complete = ended::complete(o);
     let quiet = complete.as_ref().map_or(0, |c| c.1);
     let resets = named(
-        told.filter_map(|r| Some((reset(r)?, r.resets))).chain(closed_before(o)),
+        told.filter_map(|r| Some((format!("{}{}", reset(r)?, from(r.first)), r.resets)))
+            .chain(closed_before(o)),
         (o.received.unwrap_or(0).saturating_sub(quiet)).saturating_add(sent),
         match sent {
             0 => ("received RST", "received RSTs"),
@@ -336,6 +339,7 @@ mod tests {
             label: "10.0.0.1:80 > 10.0.0.2:40000".into(),
             reason: if received { "" } else { "TCP_ABORT_ON_DATA" }.into(),
             resets,
+            first: None,
             first_ns: 0,
             sure: true,
             twin: false,

@@ -1,6 +1,7 @@
 //! What the line on UDP says of answers that came late, and of questions one after the other before a call.
 
 use super::OUTLIER_NOTICE_NS;
+use super::evidence::slowest;
 use super::sentences::{counted, duration, or_dash};
 use crate::analyses::datagrams::{AtServer, Chains, Datagrams, Questions, SLOW_NS, SLOW_TIMES};
 use crate::stat::Distribution;
@@ -152,7 +153,7 @@ pub(super) fn late(d: &Datagrams) -> Vec<String> {
                 q.waited_for
             )
         });
-        let more = [at_server(q), asked].into_iter().flatten();
+        let more = [at_server(q), asked, slowest(q.worst)].into_iter().flatten();
         more.fold(said, |said, more| format!("{said}; {more}"))
     };
     let chained = d.answered.iter().filter(|q| q.chains.as_ref().is_some_and(matters));

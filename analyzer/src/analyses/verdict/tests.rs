@@ -274,6 +274,7 @@ fn the_tcp_line() {
 #[test]
 fn the_napi_line_is_of_the_busiest_cpu() {
     let cpu = |cpu, share, wait: &[i64]| CpuVector {
+        worst: None,
         cpu,
         vector: "NET_RX",
         runs: 1,
@@ -301,6 +302,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
     // A NAPI thread that waits is worth a look by its p99 where it polled often, else by a wait that stands out.
     let thread = |waits: &[i64], behind: f64| Napi {
         threads: vec![crate::analyses::napi::NapiThread {
+            worst: None,
             dev: "s0".into(),
             task: "napi/s0-288/15447".into(),
             polls: waits.len() as u64,

@@ -1,7 +1,7 @@
 //! Waits of ledger rows, and the events at their ends.
 
 use super::single::SAMPLES;
-use super::{Id, Kind, Story};
+use super::{Id, Kind, Pin, Story};
 use crate::analyses::verdict::duration;
 use crate::explain::Ledger;
 use crate::explain::stages::{self, Step};
@@ -84,6 +84,25 @@ impl Story<'_, '_> {
             steps,
             r.confidence.word(),
         );
+    }
+
+    /// Looks for an event that the row was made from.
+    pub(super) fn pin(&mut self, pin: Pin) {
+        self.wanted.pins.push(pin);
+    }
+
+    /// The parts of what the story is about, whose ends are pinned by who tells it; none where there are none.
+    pub(super) fn parts(&mut self, (start_ns, steps): (i64, Vec<Step>), confidence: &'static str) {
+        let total_ns = steps.iter().fold(0i64, |sum, s| sum.wrapping_add(s.ns));
+        if !steps.is_empty() {
+            self.ledgers.push(Ledger {
+                id: self.id.to_string(),
+                start_ns,
+                total_ns,
+                steps,
+                confidence,
+            });
+        }
     }
 
     fn ledger(&mut self, id: Id, (start_ns, total_ns): (i64, i64), steps: Vec<Step>, confidence: &'static str) {

@@ -1,11 +1,16 @@
 //! From an id to what is told about it: one function per kind of id, each of which gathers rows, skbs and moments.
 
+mod datagrams;
+mod devices;
 mod ledgers;
+mod opens;
 mod single;
+mod turns;
 mod units;
 
 use super::events::{Wanted, Why};
 use super::id::{Id, Kind};
+use super::pins::Pin;
 use super::rows::Row;
 use super::{Explainer, Explanation, LINKS, Ledger, Link, NoSuch};
 use crate::facts::{Facts, SkbId};
@@ -47,6 +52,14 @@ impl<'s, 'c> Story<'s, 'c> {
             Kind::Retransmit => s.retransmit(n),
             Kind::Softirq => s.softirq(n),
             Kind::Poll => s.poll(n),
+            Kind::Response => s.response(n),
+            Kind::Turnaround => s.turnaround(n),
+            Kind::Open => s.open(n),
+            Kind::Reset => s.reset(n),
+            Kind::UdpTurn => s.udp_turn(n),
+            Kind::UdpSocket => s.udp_socket(n),
+            Kind::Xmit => s.xmit(n),
+            Kind::Neighbour => s.neighbour(n),
         };
         told.ok_or_else(|| s.no_such())?;
         Ok(s)
@@ -54,17 +67,13 @@ impl<'s, 'c> Story<'s, 'c> {
 
     fn no_such(&self) -> NoSuch {
         let f = self.facts;
-        let (len, by_skb): (usize, Option<Vec<SkbId>>) = match self.id.kind {
-            Kind::Skb => (f.skbs.len(), None),
-            Kind::Rx => (f.rx.len(), Some(f.rx.iter().map(|r| r.skb_id).collect())),
-            Kind::Tx => (f.tx.len(), Some(f.tx.iter().map(|r| r.skb_id).collect())),
-            Kind::Conn => (f.connections.len(), None),
-            Kind::Drop => (f.drops.len(), None),
-            Kind::Retransmit => (f.retransmits.len(), None),
-            Kind::Softirq => (f.softirqs.len(), None),
-            Kind::Poll => (f.polls.len(), None),
+        let by_skb: Option<Vec<SkbId>> = match self.id.kind {
+            Kind::Rx => Some(f.rx.iter().map(|r| r.skb_id).collect()),
+            Kind::Tx => Some(f.tx.iter().map(|r| r.skb_id).collect()),
+            _ => None,
         };
         let (word, view) = (self.id.kind.word(), self.id.kind.view());
+        let len = f.tables().iter().find(|t| t.name() == view).map_or(0, |t| t.len());
         if len == 0 {
             let because = f.unknown.iter().find(|r| r.subject == view);
             let because = because.map_or_else(String::new, |r| format!(": {}", r.because));
@@ -141,7 +150,8 @@ impl<'s, 'c> Story<'s, 'c> {
         self.related.sort_unstable();
         self.related.dedup();
         self.related.retain(|r| *r != self.id);
-        let (events, events_left_out) = self.explainer.list(&self.wanted, limit);
+        let listed = self.explainer.list(&self.wanted, limit);
+        self.notes.extend(listed.not_found.iter().map(Pin::not_found));
         let hidden = self
             .ledgers
             .iter()
@@ -160,8 +170,8 @@ impl<'s, 'c> Story<'s, 'c> {
             lineage,
             lineage_left_out: left_out,
             related: self.related.iter().map(ToString::to_string).collect(),
-            events,
-            events_left_out,
+            events: listed.events,
+            events_left_out: listed.left_out,
             notes: self.notes,
         })
     }

@@ -21,7 +21,7 @@
         var link = all("a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
         wanted = link && link.closest("tr");
         /* Nothing else of an address may get into a command that somebody types. */
-        if (!wanted && /^[a-z]+=\d+$/.test(part)) say("No row of this page has " + part.replace("=", " ") + "; see: netmortem explain " + body.dataset.input + " " + part.replace("=", ":"));
+        if (!wanted && /^[a-z_]+=\d+$/.test(part)) say("No row of this page has " + part.replace("=", " ") + "; see: netmortem explain " + body.dataset.input + " " + part.replace("=", ":"));
       }
       if (!wanted) return;
       for (var up = wanted.closest("details"); up; up = up.parentNode.closest("details")) up.open = true;

@@ -8,7 +8,7 @@ use super::parts;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Table};
 use crate::format;
-use crate::sections::shared::{counted, name_cell};
+use crate::sections::shared::{counted, id_cell, name_cell};
 
 /// Kinds of slow answers that are named in a cell.
 const KINDS: usize = 2;
@@ -49,6 +49,7 @@ fn servers(of: &[Server]) -> Table {
             time(s.response.p50_ns),
             time(s.response.p99_ns),
             time(s.response.max_ns),
+            id_cell(s.worst),
             Cell::Fraction(s.busy),
             Cell::Ns(s.over_ns),
             Cell::Text(Text::from(slow.join(", "))),
@@ -64,6 +65,7 @@ fn servers(of: &[Server]) -> Table {
             Column::time("p50"),
             Column::time("p99"),
             Column::time("max"),
+            Column::text("the slowest"),
             Column::number("busy"),
             Column::time("over their p50, all in all"),
             Column::text("slow ones, by where most of their time was"),
@@ -85,6 +87,7 @@ fn services(of: &[Service]) -> Table {
             time(s.turnaround.p50_ns),
             time(s.turnaround.p99_ns),
             time(s.turnaround.max_ns),
+            id_cell(s.worst),
             Cell::Ns(s.over_ns),
             Cell::Count(slow.map_or(0, |s| s.n)),
             time(slow.map(|s| s.p50_ns)),
@@ -100,6 +103,7 @@ fn services(of: &[Service]) -> Table {
             Column::time("turnaround p50"),
             Column::time("p99"),
             Column::time("max"),
+            Column::text("the slowest"),
             Column::time("over their p50, all in all"),
             Column::number("slow ones"),
             Column::time("their p50"),

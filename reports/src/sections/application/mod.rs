@@ -6,7 +6,7 @@ use netmortem_analyzer::analyses::application::{
     Application, Connection, Part, Role, RoleBy, SlowResponse, SlowTurnaround, Unanswered,
 };
 
-use super::shared::{compared, counted, name_cell, truncation, unanswered, words};
+use super::shared::{compared, connection_cell, counted, id_cell, name_cell, truncation, unanswered, words};
 use crate::chart::Size;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Table};
@@ -140,7 +140,7 @@ fn sockets(found: &Application) -> Table {
             (true, RoleBy::Ports) => format!("{role} (by its port)"),
         };
         vec![
-            Cell::Count(u64::from(c.connection)),
+            connection_cell(c.connection),
             name_cell(&c.label),
             Cell::Text(role.into()),
             name_cell(&c.task),
@@ -163,7 +163,7 @@ fn sockets(found: &Application) -> Table {
     Table {
         caption: "Sockets in turns".into(),
         columns: vec![
-            Column::number("id"),
+            Column::text("id"),
             Column::text("socket (local > remote)"),
             Column::text("end"),
             Column::text("task"),
@@ -189,7 +189,7 @@ fn sockets(found: &Application) -> Table {
 fn unanswered_requests(input: &Input<'_>, of: &[Unanswered]) -> Table {
     let row = |u: &Unanswered| {
         vec![
-            Cell::Count(u64::from(u.connection)),
+            connection_cell(u.connection),
             name_cell(&u.label),
             Cell::At(input.since_start(u.send_ns)),
             Cell::Ns(u.waited_ns),
@@ -221,7 +221,8 @@ fn responses(input: &Input<'_>, slow: &[SlowResponse]) -> Table {
     let time = |ns| Cell::known(ns, Cell::Ns);
     let row = |r: &SlowResponse| {
         vec![
-            Cell::Count(u64::from(r.connection)),
+            id_cell(r.id),
+            connection_cell(r.connection),
             Cell::At(input.since_start(r.start_ns)),
             name_cell(&r.task),
             Cell::Ns(r.response_ns),
@@ -234,7 +235,8 @@ fn responses(input: &Input<'_>, slow: &[SlowResponse]) -> Table {
     Table {
         caption: "Slowest responses of clients".into(),
         columns: vec![
-            Column::number("id"),
+            Column::text("id"),
+            Column::text("socket"),
             Column::in_unit("sent at", "s"),
             Column::text("task"),
             Column::time("response"),
@@ -251,7 +253,8 @@ fn responses(input: &Input<'_>, slow: &[SlowResponse]) -> Table {
 fn turnarounds(input: &Input<'_>, slow: &[SlowTurnaround]) -> Table {
     let row = |r: &SlowTurnaround| {
         vec![
-            Cell::Count(u64::from(r.connection)),
+            id_cell(r.id),
+            connection_cell(r.connection),
             Cell::At(input.since_start(r.start_ns)),
             name_cell(&r.task),
             Cell::Ns(r.turnaround_ns),
@@ -263,7 +266,8 @@ fn turnarounds(input: &Input<'_>, slow: &[SlowTurnaround]) -> Table {
     Table {
         caption: "Slowest turnarounds of servers".into(),
         columns: vec![
-            Column::number("id"),
+            Column::text("id"),
+            Column::text("socket"),
             Column::in_unit("readable at", "s"),
             Column::text("sent by"),
             Column::time("turnaround"),

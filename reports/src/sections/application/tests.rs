@@ -1,5 +1,6 @@
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::application::{Asker, ByItself, HalfOpen, Server, Serving, Slow};
+use netmortem_analyzer::explain::{Id, Kind};
 
 use super::*;
 use crate::document::Severity;
@@ -40,6 +41,7 @@ fn found() -> Application {
         both_ways: 1,
         one_way: 4,
         slow_responses: vec![SlowResponse {
+            id: Some(Id::new(Kind::Response, 9)),
             connection: 3,
             start_ns: fixture::START + 7,
             task: "client/8".to_owned(),
@@ -76,10 +78,12 @@ fn who_waited_for_whom_and_what_is_not_known() {
         spent.as_str().replace('\u{202f}', " "),
         "asleep in clock_nanosleep 99.3 %"
     );
-    assert_eq!(tables[1].columns[1].unit, Some("s"));
+    assert_eq!(tables[0].rows[0][0], Cell::Id("conn:3".into()));
+    assert_eq!(tables[1].columns[2].unit, Some("s"));
     let slow = &tables[1].rows[0];
+    assert_eq!(slow[..2], [Cell::Id("response:9".into()), Cell::Id("conn:3".into())]);
     assert_eq!(
-        (&slow[1], &slow[5], &slow[6]),
+        (&slow[2], &slow[6], &slow[7]),
         (&Cell::At(7), &Cell::Ns(150_000_000), &Cell::Unknown)
     );
 }
@@ -122,6 +126,7 @@ fn servers_and_threads_have_tables() {
     };
     answers.application = Outcome::Findings(Application {
         servers: vec![Server {
+            worst: Some(Id::new(Kind::Response, 3)),
             whole: None,
             stood: vec![],
             server: "10.9.2.2:7316".into(),
@@ -191,7 +196,8 @@ fn servers_and_threads_have_tables() {
     for t in &tables {
         assert!(t.rows.iter().all(|r| r.len() == t.columns.len()), "{}", t.caption);
     }
-    let Cell::Text(where_) = &tables[0].rows[0][8] else {
+    assert_eq!(tables[0].rows[0][6], Cell::Id("response:3".into()));
+    let Cell::Text(where_) = &tables[0].rows[0][9] else {
         panic!()
     };
     assert_eq!(

@@ -3,9 +3,10 @@
 
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Questions, Silent};
+use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::reconstruct::datagrams::sockets::SocketRow;
 
-use super::shared::{counted, name_cell, truncation, unanswered};
+use super::shared::{counted, id_cell, name_cell, truncation, unanswered};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -78,8 +79,8 @@ fn blocks(input: &Input<'_>, found: &Datagrams) -> Vec<Block> {
     blocks
 }
 
-fn skb(kind: &str, id: u32) -> Cell {
-    Cell::Id(Text::from(format!("{kind}:{id}")))
+fn skb(id: u32) -> Cell {
+    id_cell(Some(Id::new(Kind::Skb, id)))
 }
 
 fn in_vain(input: &Input<'_>, of: &[InVain]) -> Table {
@@ -98,7 +99,8 @@ fn in_vain(input: &Input<'_>, of: &[InVain]) -> Table {
             Cell::Count(v.again_answered),
             Cell::known(v.again_longest_ns, Cell::Ns),
             Cell::At(input.since_start(v.first_ns)),
-            Cell::known(v.skb_id, |id| skb("tx", id)),
+            id_cell(v.first),
+            id_cell(v.skb_id.map(|id| Id::new(Kind::Tx, id))),
         ]
     };
     Table {
@@ -117,6 +119,7 @@ fn in_vain(input: &Input<'_>, of: &[InVain]) -> Table {
             Column::number("answered"),
             Column::number("within"),
             Column::in_unit("first", "s"),
+            Column::text("the first"),
             Column::text("packet"),
         ],
         rows: of.iter().map(row).collect(),
@@ -135,6 +138,7 @@ fn answered(input: &Input<'_>, of: &[Questions]) -> Table {
             Cell::known(q.response.p50_ns, Cell::Ns),
             Cell::known(q.response.p99_ns, Cell::Ns),
             Cell::known(q.response.max_ns, Cell::Ns),
+            id_cell(q.worst),
             Cell::known(server.and_then(|s| s.unread.p50_ns), Cell::Ns),
             Cell::known(server.and_then(|s| s.work.p50_ns), Cell::Ns),
             name_cell(&q.waited_for),
@@ -155,6 +159,7 @@ fn answered(input: &Input<'_>, of: &[Questions]) -> Table {
             Column::number("p50"),
             Column::number("p99"),
             Column::number("max"),
+            Column::text("the slowest"),
             Column::number("unread p50"),
             Column::number("at work p50"),
             Column::text("waited there for"),
@@ -181,8 +186,8 @@ fn copied(input: &Input<'_>, of: &[Copied]) -> Table {
             name_cell(&c.dev),
             Cell::Text(if c.in_call { "in the send call" } else { "in a softirq" }.into()),
             Cell::At(input.since_start(c.first_ns)),
-            skb("skb", c.skb_id),
-            skb("skb", c.copy),
+            skb(c.skb_id),
+            skb(c.copy),
         ]
     };
     Table {
@@ -259,7 +264,7 @@ fn sockets(input: &Input<'_>) -> Table {
             format!("{task}/{pid}")
         };
         vec![
-            Cell::Count(*at as u64),
+            id_cell(Id::at(Kind::UdpSocket, *at)),
             name_cell(&who),
             name_cell(&s.local),
             name_cell(&s.remote),
@@ -274,7 +279,7 @@ fn sockets(input: &Input<'_>) -> Table {
     Table {
         caption: "UDP sockets".into(),
         columns: vec![
-            Column::number("socket"),
+            Column::text("socket"),
             Column::text("task"),
             Column::text("address"),
             Column::text("peer"),

@@ -1,5 +1,6 @@
 use netmortem_analyzer::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use netmortem_analyzer::analyses::{Answers, Outcome};
+use netmortem_analyzer::explain::{Id, Kind};
 use netmortem_analyzer::stat::Distribution;
 
 use super::section;
@@ -16,6 +17,7 @@ fn each_group_is_a_row() {
         sent: 44,
         received: 44,
         in_vain: vec![InVain {
+            first: Some(Id::new(Kind::UdpTurn, 6)),
             task: "<b>cli/42".into(),
             to: "10.0.0.3:53".into(),
             socket: Some(1),
@@ -84,7 +86,8 @@ fn each_group_is_a_row() {
     assert_eq!(tables.len(), 4);
     assert_eq!(tables[0].rows[0][0], Cell::Code(crate::clean::Text::name("<b>cli/42")));
     assert_eq!(tables[0].rows[0][5], Cell::Ns(1_000_000_000));
-    assert_eq!(tables[0].rows[0][13], Cell::Id("tx:17".into()));
+    assert_eq!(tables[0].rows[0][13], Cell::Id("udp_turn:6".into()));
+    assert_eq!(tables[0].rows[0][14], Cell::Id("tx:17".into()));
     assert_eq!(tables[1].rows[0][2], Cell::Count(4));
     assert_eq!(tables[1].rows[0][10], Cell::Id("skb:19".into()));
     assert_eq!(

@@ -2,11 +2,12 @@
 //! `Answers::flapping`.
 
 use netmortem_analyzer::analyses::neighbours::{Flapping, Spell};
+use netmortem_analyzer::explain::{Id, Kind};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Severity, Table};
 use crate::sections::Input;
-use crate::sections::shared::{name_cell, truncation};
+use crate::sections::shared::{id_cell, name_cell, truncation};
 
 /// Rows of the table.
 const ROWS: usize = 20;
@@ -45,6 +46,8 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
             Cell::Text(Text::name(&s.by)),
             name_cell(&s.before),
             s.after.as_deref().map_or(Cell::Unknown, name_cell),
+            id_cell(s.id),
+            id_cell(first_drop(s)),
         ]
     };
     let table = Table {
@@ -61,6 +64,8 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
             Column::text("set by"),
             Column::text("before"),
             Column::text("after"),
+            Column::text("the change"),
+            Column::text("first astray"),
         ],
         rows: spells.iter().take(ROWS).map(row).collect(),
         note: truncation(
@@ -76,6 +81,11 @@ pub fn changed(input: &Input<'_>) -> Vec<Block> {
         Block::Code(vec!["netmortem show neighbours INPUT".into()]),
     ];
     twice.into_iter().chain(spells).collect()
+}
+
+fn first_drop(s: &Spell) -> Option<Id> {
+    let at = usize::try_from(s.first_drop?).ok()?;
+    Id::at(Kind::Drop, at)
 }
 
 /// Addresses that two hosts have.
@@ -94,6 +104,7 @@ fn flapping(input: &Input<'_>) -> Vec<Block> {
             Cell::Count(f.back),
             Cell::At(f.first_ns),
             Cell::At(f.last_ns),
+            id_cell(f.first),
         ]
     };
     let table = Table {
@@ -107,6 +118,7 @@ fn flapping(input: &Input<'_>) -> Vec<Block> {
             Column::number("back"),
             Column::in_unit("first", "s"),
             Column::in_unit("last", "s"),
+            Column::text("the first"),
         ],
         rows: all.iter().take(ROWS).map(row).collect(),
         note: truncation(

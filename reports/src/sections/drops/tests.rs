@@ -1,3 +1,5 @@
+use netmortem_analyzer::explain::{Id, Kind};
+
 use super::*;
 use crate::sections::fixture;
 use crate::sections::tests::tables;
@@ -108,6 +110,7 @@ fn a_neighbour_whose_address_changed_has_its_row() {
     let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });
     let before = tables(&build(&answers)).len();
     answers.neighbours.push(Spell {
+        id: Some(Id::new(Kind::Neighbour, 4)),
         dev: "s0".into(),
         address: "10.9.2.1".into(),
         lladdr: "02:00:00:00:00:99".into(),
@@ -136,6 +139,7 @@ fn a_neighbour_whose_address_changed_has_its_row() {
         (&row[10], &row[6], &row[7]),
         (&Cell::Unknown, &Cell::Count(3), &Cell::Count(1))
     );
+    assert_eq!(row[11..], [Cell::Id("neighbour:4".into()), Cell::Id("drop:0".into())]);
 }
 
 /// An address that two hosts have is a row.
@@ -147,6 +151,7 @@ fn an_address_at_two_link_layer_addresses_has_its_row() {
     let build = |answers: &netmortem_analyzer::analyses::Answers| section(&Input { facts: &facts, answers });
     let before = tables(&build(&answers)).len();
     answers.flapping.push(Flapping {
+        first: Some(Id::new(Kind::Neighbour, 5)),
         address: "10.9.2.1".into(),
         lladdr: "02:00:00:00:00:10".into(),
         other: "02:00:00:00:00:99".into(),
@@ -161,5 +166,6 @@ fn an_address_at_two_link_layer_addresses_has_its_row() {
     let row = &all[before].rows[0];
     assert_eq!(row[3], Cell::Code("02:00:00:00:00:99".into()));
     assert_eq!((&row[4], &row[5]), (&Cell::Count(9), &Cell::Count(8)));
+    assert_eq!(row[8], Cell::Id("neighbour:5".into()));
     assert_eq!((&row[6], &row[7]), (&Cell::At(1_000_000_000), &Cell::At(4_000_000_000)));
 }

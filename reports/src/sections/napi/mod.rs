@@ -4,7 +4,7 @@ use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi, NapiThread};
 use netmortem_analyzer::reconstruct::thread::IDLE;
 
-use super::shared::{compared, counted, figure, had_cpu, name_cell, truncation, unanswered, words};
+use super::shared::{compared, counted, figure, had_cpu, id_cell, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Severity, Strip, Table};
@@ -270,6 +270,7 @@ fn polls(devices: &[&DevicePolls]) -> Table {
             time(device.duration.p50_ns),
             time(device.duration.p99_ns),
             time(device.duration.max_ns),
+            id_cell(device.longest),
             Cell::Count(device.duration.unknown),
         ]
     };
@@ -284,6 +285,7 @@ fn polls(devices: &[&DevicePolls]) -> Table {
             Column::time("length p50"),
             Column::time("p99"),
             Column::time("max"),
+            Column::text("the longest"),
             Column::number("length unknown"),
         ],
         rows: devices.iter().take(ROWS).map(row).collect(),
@@ -316,6 +318,7 @@ fn threads(napi: &Napi) -> Option<Block> {
             time(thread.wait.p50_ns),
             time(thread.wait.p99_ns),
             time(thread.wait.max_ns),
+            id_cell(thread.worst),
             Cell::Count(thread.wait.unknown),
             Cell::known(behind, |who| Cell::Text(who.into())),
         ]
@@ -329,6 +332,7 @@ fn threads(napi: &Napi) -> Option<Block> {
             Column::time("waited p50"),
             Column::time("p99"),
             Column::time("max"),
+            Column::text("the longest"),
             Column::number("not known"),
             Column::text("mostly behind"),
         ],
@@ -362,6 +366,7 @@ fn vectors(caption: &str, vectors: &[&CpuVector]) -> Table {
             time(vector.wait.p50_ns),
             time(vector.wait.p99_ns),
             time(vector.wait.max_ns),
+            id_cell(vector.worst),
             Cell::Text(runners.join(", ").into()),
         ]
     };
@@ -378,6 +383,7 @@ fn vectors(caption: &str, vectors: &[&CpuVector]) -> Table {
             Column::time("delay p50"),
             Column::time("p99"),
             Column::time("max"),
+            Column::text("longest delay, else run"),
             Column::text("run by"),
         ],
         rows: vectors.iter().take(ROWS).map(row).collect(),

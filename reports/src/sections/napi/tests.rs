@@ -80,7 +80,7 @@ fn each_cpu_and_vector_has_run_time_delay_and_who_ran_it() {
             (Cell::Count(1), text("NET_RX"))
         ]
     );
-    assert!(matches!(&table.rows[2][10], Cell::Text(run_by) if run_by.as_str().contains("ksoftirqd")));
+    assert!(matches!(&table.rows[2][11], Cell::Text(run_by) if run_by.as_str().contains("ksoftirqd")));
 }
 
 #[test]

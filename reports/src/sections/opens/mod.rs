@@ -3,7 +3,7 @@
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::opens::{Failed, Opens, Reset, SlowOpen};
 
-use super::shared::{counted, durations, name_cell, unanswered, words};
+use super::shared::{connection_cell, counted, durations, id_cell, name_cell, unanswered, words};
 use crate::chart::{Size, Tone};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Severity, Table};
@@ -84,6 +84,7 @@ fn failed(input: &Input<'_>, of: &[Failed]) -> Table {
             Cell::Count(f.syns_again),
             Cell::At(input.since_start(f.first_ns)),
             Cell::Ns(f.longest_ns),
+            id_cell(f.first),
         ]
     };
     Table {
@@ -97,6 +98,7 @@ fn failed(input: &Input<'_>, of: &[Failed]) -> Table {
             Column::number("SYNs sent again"),
             Column::in_unit("first", "s"),
             Column::number("longest"),
+            Column::text("the first"),
         ],
         rows: of.iter().map(row).collect(),
         note: None,
@@ -124,6 +126,7 @@ fn resets(input: &Input<'_>, of: &[Reset]) -> Table {
             }),
             Cell::Count(r.resets),
             Cell::At(input.since_start(r.first_ns)),
+            id_cell(r.first),
         ]
     };
     Table {
@@ -134,6 +137,7 @@ fn resets(input: &Input<'_>, of: &[Reset]) -> Table {
             Column::text("reason"),
             Column::number("RSTs"),
             Column::in_unit("first", "s"),
+            Column::text("the first"),
         ],
         rows: of.iter().map(row).collect(),
         note: None,
@@ -143,7 +147,8 @@ fn resets(input: &Input<'_>, of: &[Reset]) -> Table {
 fn slowest(input: &Input<'_>, of: &[SlowOpen]) -> Table {
     let row = |s: &SlowOpen| {
         vec![
-            s.connection.map_or(Cell::Unknown, |c| Cell::Count(c.into())),
+            id_cell(s.id),
+            s.connection.map_or(Cell::Unknown, connection_cell),
             name_cell(&s.to),
             name_cell(&s.task),
             Cell::At(input.since_start(s.start_ns)),
@@ -155,6 +160,7 @@ fn slowest(input: &Input<'_>, of: &[SlowOpen]) -> Table {
     Table {
         caption: "Attempts that took longest".into(),
         columns: vec![
+            Column::text("id"),
             Column::text("socket"),
             Column::text("to"),
             Column::text("task"),

@@ -1,5 +1,6 @@
 use netmortem_analyzer::analyses::opens::{Failed, Opens, Reset};
 use netmortem_analyzer::analyses::{Answers, Outcome};
+use netmortem_analyzer::explain::{Id, Kind};
 
 use super::section;
 use crate::document::{Block, Cell, Severity};
@@ -13,6 +14,7 @@ fn each_group_is_a_row() {
     answers.opens = Outcome::Findings(Opens {
         attempts: 4,
         failed: vec![Failed {
+            first: Some(Id::new(Kind::Open, 7)),
             after_udp: 0,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),
@@ -26,6 +28,7 @@ fn each_group_is_a_row() {
             sure: true,
         }],
         resets: vec![Reset {
+            first: Some(Id::new(Kind::Reset, 2)),
             received: true,
             sender: "between",
             label: "10.0.0.1:40000 > 10.0.0.2:443".into(),
@@ -55,6 +58,8 @@ fn each_group_is_a_row() {
     assert_eq!(tables[0].rows[0][0], Cell::Badge(Severity::Bad, "no port".into()));
     assert_eq!(tables[0].rows[0][3], Cell::Code(crate::clean::Text::name("<b>cli/42")));
     assert_eq!(tables[0].rows[0][4], Cell::Count(4));
+    assert_eq!(tables[0].rows[0][8], Cell::Id("open:7".into()));
+    assert_eq!(tables[1].rows[0][5], Cell::Id("reset:2".into()));
     assert_eq!(
         tables[1].rows[0][0],
         Cell::Badge(Severity::Bad, "received, not sent by the peer's socket".into())

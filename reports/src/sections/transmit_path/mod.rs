@@ -20,7 +20,8 @@ use netmortem_analyzer::stat::Distribution as Summary;
 use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{
-    compared, counted, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered, words,
+    compared, counted, id_cell, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered,
+    words,
 };
 use crate::chart::Size;
 use crate::clean::Text;
@@ -235,10 +236,12 @@ fn queues(transmit: &Transmit) -> Vec<Block> {
     }
     let mut columns = vec![Column::text("device"), Column::text("qdisc")];
     columns.extend(quantile_columns());
+    columns.push(Column::text("the longest"));
     columns.push(Column::in_unit("while it held packets", "Mbit/s"));
     let row = |q: &DeviceQueue| {
         let mut row = vec![name_cell(&q.dev), name_cell(&q.qdisc)];
         row.extend(quantile_cells(&q.wait));
+        row.push(id_cell(q.worst));
         row.push(Cell::known(q.mbit_per_s(), Cell::Number));
         row
     };

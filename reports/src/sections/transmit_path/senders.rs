@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netmortem_analyzer::analyses::transmit::{Sender, Transmit};
 
-use super::super::shared::{figure, name_cell, truncation, words};
+use super::super::shared::{connection_cell, figure, name_cell, truncation, words};
 use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Table};
@@ -93,7 +93,7 @@ fn table(connections: &[Sender]) -> Table {
         let top = sender.top.as_ref();
         let held: Vec<String> = sender.limiters.iter().take(NAMED).map(limiter).collect();
         vec![
-            Cell::Count(u64::from(sender.connection)),
+            connection_cell(sender.connection),
             name_cell(&sender.label),
             Cell::Count(sender.segments),
             Cell::Count(sender.retransmits),
@@ -119,7 +119,7 @@ fn table(connections: &[Sender]) -> Table {
     Table {
         caption: "Senders".into(),
         columns: vec![
-            Column::number("id"),
+            Column::text("id"),
             Column::text("socket (local > remote)"),
             Column::number("segments"),
             Column::number("times sent again"),

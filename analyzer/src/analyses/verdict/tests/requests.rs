@@ -9,6 +9,7 @@ pub(super) const MS: i64 = 1_000_000;
 
 pub(super) fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>) -> Answered {
     Answered {
+        worst: None,
         connections: 1,
         turnaround: Distribution::of(values, 0),
         solid: true,
@@ -32,6 +33,7 @@ pub(super) fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>
 pub(super) fn awaited(values: Vec<i64>, there: i64, peer: i64, held: Option<(&'static str, i64)>) -> Awaited {
     let response = Distribution::of(values, 0);
     Awaited {
+        worst: None,
         slowest_place: None,
         connections: 1,
         paired: response.n,

@@ -49,6 +49,7 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
 pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over_ns: i64) -> Server {
     let response = Distribution::of(values, 0);
     Server {
+        worst: None,
         whole: None,
         stood: vec![],
         server: name.into(),
@@ -358,6 +359,7 @@ fn a_service_that_slept_is_named_by_its_own_sockets() {
         times: (0..8).map(|n| (1_677 + n * 20) * MS).collect(),
     };
     let service = |server: &str, values: Vec<i64>, over_ns, slow| Service {
+        worst: None,
         server: server.into(),
         connections: 1,
         turnaround: Distribution::of(values, 0),
