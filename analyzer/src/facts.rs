@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use netmortem_formats::event_format::ValueTable;
 
 use crate::classes::tables::{CLASSES, ClassRow};
+use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
@@ -167,6 +168,8 @@ pub struct Facts {
     pub memory: Vec<crate::snapshots::memory::Holder>,
     /// View `counters`.
     pub counters: Vec<CounterRow>,
+    /// View `counters_over_time`, and when the readings were made.
+    pub counters_over_time: OverTime,
     /// View `classes`.
     pub classes: Vec<ClassRow>,
     /// What could not be answered, and why.
@@ -318,6 +321,11 @@ impl Facts {
                 names,
             }),
             Box::new(Typed {
+                def: &COUNTERS_OVER_TIME,
+                rows: &self.counters_over_time.rows,
+                names,
+            }),
+            Box::new(Typed {
                 def: &CLASSES,
                 rows: &self.classes,
                 names,
@@ -360,6 +368,7 @@ impl Facts {
             routes: Routes::default(),
             memory: vec![],
             counters: vec![],
+            counters_over_time: OverTime::default(),
             classes: vec![],
             clock_skew: vec![],
             observer: vec![],

@@ -340,6 +340,7 @@ pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
         time_ns,
         cpu: 0,
         icmp: None,
+        repair: None,
         reason: None,
         location: 0,
         dev: crate::name::Name::default(),

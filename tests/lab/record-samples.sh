@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -515,6 +515,52 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+seconds() {
+    for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
+    link a va 10.85.1.1/24 b vb 10.85.1.2/24
+    in_ns b python3 seconds.py sink 10.85.1.2 7000 &
+    sleep 1
+    # The recorder itself is in a: readings of every second are of its own namespace. Not by \`ip netns exec\`, whose /sys has no tracefs.
+    nsenter --net="/run/netns/$id-a" netmortem-record --profile lean -o seconds.nmb -- \
+        python3 seconds.py play 10.85.1.2 7000 "$id-b" 10.85.1.1 counters.csv 2> "$tmp/recorder.txt"
+    without_symbols seconds
+    cp counters.csv "$out/"
+    {
+        cat <<END
+# seconds
+
+A real recording whose kernel counts trouble of two kinds, each in a part of the time: segments that are lost and sent again, and datagrams
+that a full socket refuses.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh seconds\`; nice -20 on a machine that compiled meanwhile |
+
+## How
+
+Two network namespaces joined by a veth pair. In b a program reads what comes to 10.85.1.2:7000. The recorder is started in a, so that what it
+reads every second is of a:
+
+    nsenter --net=/run/netns/a netmortem-record --profile lean -o seconds.nmb -- python3 seconds.py play 10.85.1.2 7000 b 10.85.1.1 counters.csv
+
+sends 6000 bytes every 20 ms for 8.5 s. From 2.4 s to 4.4 s a rule in b drops each twelfth segment
+(\`tcp dport 7000 numgen inc mod 12 == 7 drop\`, prerouting); later (counters.csv says when) 300 datagrams go to a socket
+of 4 KiB that nobody reads. The member with the kernel's symbols was left out of the bundle afterwards, and of the list in its end.json.
+
+The recorder said:
+
+$(sed 's/^/    /' "$tmp/recorder.txt")
+
+## Oracle
+
+- \`counters.csv\`: four counters of /proc/net/snmp in a, read by the playing program ten times a second, and CLOCK_MONOTONIC (the
+  recording's clock) before and after each reading.
+END
+        sums seconds.nmb.zst counters.csv
+    } > "$out/PROVENANCE.md"
+}
+
 cpu() {
     requests=${REQUESTS:-120}
     for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
@@ -648,5 +694,6 @@ opens) opens ;;
 named) named ;;
 datagrams) datagrams ;;
 lookups) lookups ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups OUT_DIR [RECORDER]" >&2; exit 2 ;;
+seconds) seconds ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

@@ -1,4 +1,5 @@
-//! What the kernel itself counted while the recording ran: the snapshots before and after it, read and subtracted.
+//! What the kernel itself counted while the recording ran: the snapshots before and after it, read and subtracted; and when it did
+//! (`over_time`).
 //!
 //! In: the texts that the recorder saved (`net/snmp`, `netns/<inode>/net/netstat`, `qdiscs` …). Out: rows of the view `counters`.
 //! It must not say what a rise means (`analyses/counters` does) and not guess: a counter that is in one snapshot only, or fell, has no rise.
@@ -13,12 +14,14 @@ use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
+pub mod over_time;
 mod read;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 
-use read::{Key, Names};
+pub use read::Key;
+use read::Names;
 use tables::CounterRow;
 
 /// Most counters kept: a hostile file may hold any number.

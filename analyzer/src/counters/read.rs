@@ -9,12 +9,16 @@ use crate::snapshots::{field, number, words};
 /// Names longer than this are cut: the kernel's have at most 32 characters, a driver's own 32.
 const LONGEST_NAME: usize = 64;
 
-/// What tells one counter from all others.
+/// What tells one counter from all others; as in the view `counters`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
+    /// Which text.
     pub source: &'static str,
+    /// Network namespace (inode), when it is of one and known.
     pub netns: Option<u64>,
+    /// Device, CPU or qdisc; empty when it is of the whole namespace.
     pub of: String,
+    /// Its name.
     pub name: String,
 }
 

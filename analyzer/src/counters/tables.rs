@@ -22,23 +22,25 @@ pub struct CounterRow {
 }
 
 /// What holds a state and not a sum: these go up and down.
-fn is_gauge(r: &CounterRow) -> bool {
-    r.source == "sockstat" || matches!(r.name.as_str(), "TcpCurrEstab" | "qlen" | "backlog_bytes" | "entries")
+pub(super) fn is_gauge(source: &str, name: &str) -> bool {
+    source == "sockstat" || matches!(name, "TcpCurrEstab" | "qlen" | "backlog_bytes" | "entries")
+}
+
+/// Whether a counter began anew at 2^32: softnet_stat prints 32 bits of its counters.
+pub(super) fn wrapped(source: &str, of: &str, start: u64, end: u64) -> bool {
+    source == "softnet" && of.starts_with("CPU ") && end < start && start <= u64::from(u32::MAX)
 }
 
 impl CounterRow {
     /// Whether it holds a sum that only grows.
     pub fn is_counter(&self) -> bool {
-        !is_gauge(self)
+        !is_gauge(self.source, &self.name)
     }
 
     /// By how much it rose. `None` for what is no counter, is in one snapshot only, or fell (set back with its device).
     pub fn rise(&self) -> Option<u64> {
-        let (start, end) = self.start.zip(self.end).filter(|_| !is_gauge(self))?;
-        // softnet_stat prints 32 bits of its counters.
-        let wraps =
-            self.source == "softnet" && self.of.starts_with("CPU ") && end < start && start <= u64::from(u32::MAX);
-        match wraps {
+        let (start, end) = self.start.zip(self.end).filter(|_| self.is_counter())?;
+        match wrapped(self.source, &self.of, start, end) {
             true => end.checked_add(1 << 32)?.checked_sub(start),
             false => end.checked_sub(start),
         }

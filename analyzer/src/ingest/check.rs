@@ -280,11 +280,5 @@ fn enabled(manifest: &Option<serde_json::Value>) -> Option<Vec<String>> {
 fn realtime_offset(capture: &Capture, clock: &TraceClock) -> Option<i64> {
     let pair = capture.clock_pairs.first()?;
     let real = pair.realtime_ns?;
-    let own = match clock.name.as_str() {
-        "mono" => pair.monotonic_ns,
-        "boot" => pair.boottime_ns?,
-        "mono_raw" => pair.monotonic_raw_ns?,
-        _ => return None,
-    };
-    real.checked_sub(own)
+    real.checked_sub(clock.of_pair(pair)?)
 }

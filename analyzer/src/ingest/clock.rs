@@ -1,7 +1,7 @@
 //! From recorded timestamps to ns on the trace clock. Integers only; no timestamp is moved against another.
 
 use netmortem_formats::Capture;
-use netmortem_formats::capture::ClockConversion;
+use netmortem_formats::capture::{ClockConversion, ClockPair};
 
 /// Clocks of the kernel's trace_clock list, and of perf's (realtime), that count ns.
 const NS_CLOCKS: [&str; 8] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai", "realtime"];
@@ -58,5 +58,14 @@ impl TraceClock {
             .unwrap_or(u64::MAX),
         };
         i64::try_from(v).unwrap_or(i64::MAX).saturating_add(self.offset_ns)
+    }
+    /// When all clocks were read together, on the trace clock; `None` for a clock that such readings do not cover.
+    pub fn of_pair(&self, pair: &ClockPair) -> Option<i64> {
+        match self.name.as_str() {
+            "mono" => Some(pair.monotonic_ns),
+            "boot" => pair.boottime_ns,
+            "mono_raw" => pair.monotonic_raw_ns,
+            _ => None,
+        }
     }
 }

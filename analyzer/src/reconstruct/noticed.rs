@@ -7,6 +7,8 @@ pub(super) struct Noticed {
     pub(super) of_skbs: Vec<StatRow>,
     pub(super) unclaimed: u64,
     pub(super) counters_left_out: u64,
+    /// 1: none was.
+    pub(super) counter_readings_joined: u64,
     pub(super) snapshot_lines_left_out: u64,
     pub(super) unseen_switches: u64,
 }
@@ -41,6 +43,14 @@ impl Noticed {
                 value: self.counters_left_out,
                 severity: Severity::Warning,
                 advice: "counters of the kernel that are in no row: the recording has more than any host",
+            });
+        }
+        if self.counter_readings_joined > 1 {
+            stats.push(StatRow {
+                name: "counter_readings_joined",
+                value: self.counter_readings_joined,
+                severity: Severity::Info,
+                advice: "so many readings of the counters are one row of counters_over_time at most: each alone would be too many rows",
             });
         }
         if self.snapshot_lines_left_out > 0 {

@@ -182,6 +182,11 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     } else {
         Default::default()
     };
+    let mut counters_over_time = match counted {
+        true => crate::counters::over_time::of(capture),
+        false => Default::default(),
+    };
+    unknown.append(&mut counters_over_time.unknown);
     let (snapshots, lines_left_out, routes, memory) = match counted {
         true => {
             let (rows, left_out) = crate::snapshots::tables::rows(capture);
@@ -194,6 +199,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         of_skbs: std::mem::take(&mut identity.stats),
         unclaimed: rx.unclaimed,
         counters_left_out: too_many,
+        counter_readings_joined: counters_over_time.joined,
         snapshot_lines_left_out: lines_left_out as u64,
         unseen_switches: threads.unseen,
     };
@@ -330,6 +336,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         drops,
         unknown,
         counters,
+        counters_over_time,
         classes: match counted {
             true => crate::classes::of(capture),
             false => vec![],

@@ -112,7 +112,11 @@ fn views_have_the_columns_that_programs_rely_on() {
             "connection saddr sport daddr dport netns task first_ns last_ns bytes_in bytes_out retransmits",
         ),
         ("retransmits", "time_ns connection class confidence"),
-        ("drops", "time_ns reason location dev expected confidence"),
+        (
+            "drops",
+            "time_ns reason location dev expected confidence repaired_by repaired_after_ns",
+        ),
+        ("counters_over_time", "from_ns to_ns source netns of name rise whole"),
         ("polls", "cpu start_ns end_ns"),
         ("softirqs", "cpu start_ns end_ns"),
     ];

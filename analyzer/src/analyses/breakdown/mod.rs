@@ -1,7 +1,7 @@
 //! Whose latency is it, and where do packets go? Whole times by device, CPU, process and connection, for both paths; and which
-//! device, queue and CPU handed packets to which.
+//! device, queue and CPU handed packets to which, and whether that was on another NUMA node.
 //!
-//! Needs the views `rx`, `tx`, `hops`, `xmits`, `polls`; each is read once. Units are those of the headline percentiles (read,
+//! Needs the views `rx`, `tx`, `hops`, `xmits`, `polls`, `snapshots`; each is read once or twice. Units are those of the headline percentiles (read,
 //! or acknowledged TCP with payload; whole; certain or strong). Groups with the most summed time are kept, [`GROUPS`] of each
 //! kind; what was left out is counted. Must not see events.
 
@@ -14,8 +14,12 @@ use crate::reconstruct::skb::tables::HopRow;
 use crate::stat::nearest_rank;
 
 mod kinds;
+mod nodes;
 #[cfg(test)]
 mod tests;
+
+use nodes::Known;
+pub use nodes::{Node, Nodes, ReadWay};
 
 /// Groups kept of each kind.
 pub const GROUPS: usize = 20;
@@ -33,6 +37,8 @@ pub struct Breakdown {
     pub queues: Vec<Queue>,
     /// From one step of an skb to its next, most packets first.
     pub ways: Vec<Way>,
+    /// NUMA nodes.
+    pub numa: Nodes,
 }
 
 /// Groups of one kind.
@@ -76,6 +82,10 @@ pub struct Queue {
     pub queue: Option<u32>,
     /// CPU.
     pub cpu: u16,
+    /// NUMA node of the device, where it has one and it is known.
+    pub dev_node: Option<u32>,
+    /// NUMA node of the CPU, where it is known.
+    pub cpu_node: Option<u32>,
     /// Packets.
     pub packets: u64,
 }
@@ -87,10 +97,14 @@ pub struct Way {
     pub from: String,
     /// CPU there.
     pub from_cpu: u16,
+    /// Its NUMA node, where it is known.
+    pub from_node: Option<u32>,
     /// The next step.
     pub to: String,
     /// CPU there.
     pub to_cpu: u16,
+    /// Its NUMA node, where it is known.
+    pub to_node: Option<u32>,
     /// skbs.
     pub packets: u64,
     /// Between the two steps.
@@ -102,16 +116,19 @@ pub struct Way {
 /// Asks.
 pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Breakdown {
     let kinds = || rayon::join(|| kinds::kinds(&ledgers.rx), || kinds::kinds(&ledgers.tx));
-    let ((receive, transmit), (queues, ways)) = rayon::join(kinds, || rayon::join(|| queues(facts), || ways(facts)));
+    let known = Known::of(facts);
+    let places = || rayon::join(|| queues(facts, &known), || ways(facts, &known));
+    let ((receive, transmit), (queues, (ways, numa))) = rayon::join(kinds, places);
     Breakdown {
         receive,
         transmit,
         queues,
         ways,
+        numa,
     }
 }
 
-fn queues(facts: &Facts) -> Vec<Queue> {
+fn queues(facts: &Facts, known: &Known) -> Vec<Queue> {
     let mut sent: FxHashMap<(Name, Option<u16>, u16), u64> = FxHashMap::default();
     for pass in facts.xmits.iter().filter(|p| p.started_ns.is_some()) {
         *sent.entry((pass.dev, pass.queue, pass.cpu)).or_insert(0) += 1;
@@ -134,6 +151,8 @@ fn queues(facts: &Facts) -> Vec<Queue> {
         dev: dev.text().into_owned(),
         queue: queue.map(u32::from),
         cpu,
+        dev_node: known.device(&dev.text()),
+        cpu_node: known.cpu(cpu),
         packets,
     });
     let receive = polled.into_iter().map(|((napi, dev, cpu), packets)| Queue {
@@ -141,6 +160,8 @@ fn queues(facts: &Facts) -> Vec<Queue> {
         dev: dev.text().into_owned(),
         queue: Some(nth(dev, napi)),
         cpu,
+        dev_node: known.device(&dev.text()),
+        cpu_node: known.cpu(cpu),
         packets,
     });
     let mut all: Vec<Queue> = transmit.chain(receive).filter(|q| q.packets > 0).collect();
@@ -182,9 +203,14 @@ fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
     (steps, between)
 }
 
-fn ways(facts: &Facts) -> Vec<Way> {
+fn ways(facts: &Facts, known: &Known) -> (Vec<Way>, Nodes) {
     let (steps, between) = between(&facts.hops);
     let step = |nth: u32| steps.get(nth as usize).copied();
+    let cpus = between.iter().filter_map(|((from, to), times)| {
+        let (from, to) = (step(*from)?, step(*to)?);
+        Some((from.2, to.2, times.len() as u64))
+    });
+    let numa = nodes::nodes(facts, known, cpus);
     let shown = |step: &Step| format!("{} {}", step.0, step.1.text());
     let mut all: Vec<Way> = between
         .into_iter()
@@ -193,8 +219,10 @@ fn ways(facts: &Facts) -> Vec<Way> {
             Some(Way {
                 from: shown(&from),
                 from_cpu: from.2,
+                from_node: known.cpu(from.2),
                 to: shown(&to),
                 to_cpu: to.2,
+                to_node: known.cpu(to.2),
                 packets: times.len() as u64,
                 p50_ns: nearest_rank(&mut times, 50),
                 p99_ns: nearest_rank(&mut times, 99),
@@ -206,5 +234,5 @@ fn ways(facts: &Facts) -> Vec<Way> {
         order.then_with(|| (&a.to, a.from_cpu, a.to_cpu).cmp(&(&b.to, b.from_cpu, b.to_cpu)))
     });
     all.truncate(WAYS);
-    all
+    (all, numa)
 }

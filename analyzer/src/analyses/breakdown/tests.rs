@@ -103,3 +103,116 @@ fn steps_of_one_skb_are_joined_in_order() {
         ]
     );
 }
+
+/// cpu.nmb, whose server was pinned to CPU 0 and its client to CPU 1 (truth.csv), as if these were of two nodes and a card at the second.
+#[test]
+fn what_crosses_nodes_is_counted_and_each_cpu_and_device_has_its_own() {
+    let mut c = crate::tests::sample("cpu/cpu.nmb");
+    let with = |text: &mut Vec<u8>, from: &str, to: &str| {
+        let said = String::from_utf8(text.clone()).unwrap();
+        assert!(said.contains(from), "{from} in {said}");
+        *text = said.replace(from, to).into_bytes();
+    };
+    let one = answer(&crate::analyze(&c, &Default::default())).numa;
+    assert_eq!((one.nodes.len(), one.nodes[0].cpus.as_slice()), (1, &[0, 1][..]));
+    assert!(
+        one.steps > 500 && one.reads > 200 && one.steps_crossed + one.reads_crossed == 0,
+        "{one:?}"
+    );
+    for s in &mut c.snapshots {
+        match s.what.as_str() {
+            "cpu_topology" => {
+                let at = s.text.windows(5).position(|w| w == b"cpu=1").unwrap();
+                let mut second = s.text.split_off(at);
+                with(&mut second, "numa_node=0", "numa_node=1");
+                s.text.append(&mut second);
+            }
+            "queues" => {
+                with(&mut s.text, "dev=eth0 queue=- ", "dev=eth0 queue=- numa_node=1 ");
+                with(&mut s.text, "dev=lo queue=- ", "dev=lo queue=- numa_node=-1 ");
+            }
+            _ => {}
+        }
+    }
+    let facts = crate::analyze(&c, &Default::default());
+    let Breakdown { numa, ways, queues, .. } = answer(&facts);
+    let nodes: Vec<(u32, &[u16])> = numa.nodes.iter().map(|n| (n.node, n.cpus.as_slice())).collect();
+    assert_eq!(nodes, [(0, &[0][..]), (1, &[1][..])]);
+    // The name of the host's card is that of no other namespace's device here.
+    assert_eq!(
+        (numa.nodes[0].devices.len(), numa.nodes[1].devices.as_slice()),
+        (0, &["eth0".to_owned()][..])
+    );
+    // Counted anew: a step on another CPU than the one before it of the same skb.
+    let mut last: std::collections::BTreeMap<u32, u16> = Default::default();
+    let (mut steps, mut crossed) = (0, 0);
+    for hop in &facts.hops {
+        if let Some(cpu) = last.insert(hop.skb_id.0, hop.cpu) {
+            steps += 1;
+            crossed += u64::from(cpu != hop.cpu);
+        }
+    }
+    assert_eq!((numa.steps, numa.steps_crossed), (steps, crossed));
+    assert!(
+        ways.iter()
+            .all(|w| w.from_node == Some(w.from_cpu.into()) && w.to_node == Some(w.to_cpu.into()))
+    );
+    assert!(
+        queues
+            .iter()
+            .all(|q| q.cpu_node == Some(q.cpu.into()) && q.dev_node == (q.dev == "eth0").then_some(1))
+    );
+    // Readers are where they were pinned.
+    let mut read = [0u64; 2];
+    for row in facts.rx.iter().filter(|r| r.end == RxEnd::Read) {
+        let socket = facts.connections.iter().find(|s| Some(s.connection) == row.connection);
+        let Some(socket) = socket.filter(|s| s.sport == 7000 || s.dport == 7000) else {
+            continue;
+        };
+        let pinned = if socket.sport == 7000 { 0 } else { 1 };
+        assert_eq!(row.read_cpu, Some(pinned), "{row:?}");
+        read[usize::from(pinned)] += 1;
+    }
+    assert!(read[0] > 100 && read[1] > 100, "{read:?}");
+    let of_ways: u64 = numa.read_ways.iter().map(|w| w.units).sum();
+    let other: u64 = numa
+        .read_ways
+        .iter()
+        .filter(|w| w.cpu != w.read_cpu)
+        .map(|w| w.units)
+        .sum();
+    assert_eq!((numa.reads, numa.reads_crossed), (of_ways, other));
+}
+
+#[test]
+fn without_a_topology_no_node_is_known_and_a_name_of_two_namespaces_has_none() {
+    use crate::snapshots::tables::SnapshotRow;
+    let line = |what: &str, netns, line: &str| SnapshotRow {
+        what: what.into(),
+        netns,
+        start: true,
+        end: true,
+        line: line.into(),
+    };
+    let mut f = Facts::empty();
+    f.snapshots = vec![line("queues", None, "dev=eth0 queue=- numa_node=1")];
+    assert_eq!(answer(&f).numa, Nodes::default());
+    f.snapshots.extend([
+        line("cpu_topology", None, "cpu=0 numa_node=0"),
+        line("cpu_topology", None, "cpu=99999999 numa_node=0"),
+        line("cpu_topology", None, "cpu=1 numa_node=-1"),
+        line("links", Some(1), "netns=1 ifindex=2 name=eth0"),
+        line("links", Some(1), "netns=1 ifindex=2 name=eth0 operstate=2"),
+    ]);
+    let of = |f: &Facts| {
+        answer(f)
+            .numa
+            .nodes
+            .into_iter()
+            .map(|n| (n.node, n.cpus, n.devices.len()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&f), [(0, vec![0], 0), (1, vec![], 1)]);
+    f.snapshots.push(line("links", Some(2), "netns=2 ifindex=2 name=eth0"));
+    assert_eq!(of(&f), [(0, vec![0], 0)]);
+}

@@ -1,5 +1,6 @@
-//! What did the kernel's own counters say, and do the events agree? In: view `counters`, `drops`, `retransmits`. Out: the counters that rose and
-//! mean that something was lost, short or wrong; and comparisons of a counter with the events that should have told the same.
+//! What did the kernel's own counters say, and do the events agree? In: view `counters`, `counters_over_time`, `drops`, `retransmits`. Out: the
+//! counters that rose and mean that something was lost, short or wrong, and when they did; and comparisons of a counter with the events that
+//! should have told the same.
 //!
 //! Method: a rise is the difference of two snapshots that enclose the recording. So a counter may have risen by more than the events show
 //! (before the first or after the last event), never by less, when no namespace was made, gone or left out meanwhile. A flight reads qdiscs,
@@ -16,8 +17,10 @@ use crate::table::Cell;
 mod meanings;
 #[cfg(test)]
 mod tests;
+mod when;
 
 pub use meanings::Meaning;
+pub use when::When;
 
 /// A counter that rose.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -34,6 +37,8 @@ pub struct Rise {
     pub name: String,
     /// By how much, all namespaces.
     pub rise: u64,
+    /// When it rose, where readings of every second tell (of the recorder's own namespace).
+    pub when: Option<When>,
     /// One sentence; empty where the name says it.
     pub says: &'static str,
 }
@@ -106,6 +111,7 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
             because: because.into(),
         }]);
     }
+    let when = when::all(facts);
     let mut by: BTreeMap<(&'static str, &str, &str), (u64, Vec<u64>)> = BTreeMap::new();
     for (row, rise) in rises.iter().filter(|(_, rise)| *rise > 0) {
         let (sum, spaces) = by.entry((row.source, &row.of, &row.name)).or_default();
@@ -125,6 +131,7 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
             netns: netns.clone(),
             name: name.to_owned(),
             rise: *rise,
+            when: when.get(&(source, of, name)).cloned(),
             says,
         })
     };

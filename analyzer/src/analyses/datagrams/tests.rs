@@ -175,6 +175,7 @@ fn dropped_datagrams_are_no_good_news() {
         confidence: Confidence::Strong,
         owner: Some(owner),
         icmp: None,
+        repair: None,
     };
     let start = f.capture.start_ns.unwrap();
     f.drops = (0..12).map(|n| drop(start + n)).collect();

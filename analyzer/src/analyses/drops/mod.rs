@@ -18,6 +18,7 @@ mod fragments;
 mod full;
 mod meanwhile;
 mod membership;
+mod repairs;
 mod same_mac;
 mod sizes;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod whose;
 pub use answered::{Answered, Passes};
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
+pub use repairs::Repairs;
 pub use sizes::Sizes;
 pub use whose::{FROM, Lost, owner};
 
@@ -79,6 +81,8 @@ pub struct Group {
     pub membership: Option<u64>,
     /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port.
     pub meanwhile: Option<String>,
+    /// What they cost; only of the first groups of lost packets of programs, where they lost data of TCP sockets of this recording.
+    pub repairs: Option<Repairs>,
     /// Other functions, where groups are told as one.
     #[serde(skip)]
     pub also_at: Vec<String>,
@@ -244,6 +248,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         let told = rows.iter().filter(|_| facts.gaps.is_empty());
         group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
         group.answered = answered::answered(&rows);
+        group.repairs = repairs::repairs(&rows);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group, &rows);
@@ -304,6 +309,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             sizes: None,
             membership: None,
             meanwhile: None,
+            repairs: None,
             also_at: vec![],
             passes: None,
             times: vec![],

@@ -31,6 +31,7 @@ fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropR
         confidence: Confidence::Strong,
         owner: None,
         icmp: None,
+        repair: None,
     }
 }
 

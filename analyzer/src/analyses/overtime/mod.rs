@@ -1,7 +1,7 @@
 //! What happened when? The recording cut into [`BINS`] equal parts of time: how many units of which latency, how busy each CPU
-//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues.
+//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues; and what the kernel counted from reading to reading.
 //!
-//! Needs the views `rx`, `tx`, `softirqs`; each is read once. Data are binned, never sampled: every unit is in one cell, every
+//! Needs the views `rx`, `tx`, `softirqs`, `counters_over_time`; each is read once. Data are binned, never sampled: every unit is in one cell, every
 //! run of a softirq in the bins that it covers. Latencies fall in rows of half an octave. Queue sizes are the largest of each
 //! bin. Must not see events.
 //!
@@ -19,8 +19,11 @@ use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind};
 use crate::stat::sort_by_key;
 
+mod counted;
 #[cfg(test)]
 mod tests;
+
+pub use counted::{Counted, Rate};
 
 /// Parts that the recording is cut into.
 pub const BINS: usize = 240;
@@ -52,6 +55,8 @@ pub struct OverTime {
     pub receive_queue: Vec<u64>,
     /// Most bytes sent by TCP and not yet acknowledged (all sockets together), per bin; empty when not known.
     pub unacknowledged: Vec<u64>,
+    /// What the kernel counted from reading to reading.
+    pub counted: Counted,
 }
 
 /// Units of one part of time and of latency.
@@ -124,6 +129,7 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         softirqs,
         receive_queue,
         unacknowledged,
+        counted: counted::counted(&facts.counters_over_time, start, facts.capture.duration_ns),
     }
 }
 

@@ -133,3 +133,56 @@ fn a_queue_holds_its_bytes_from_readable_to_read() {
 fn an_empty_recording_has_no_bins() {
     assert_eq!(answer(&Facts::empty()), OverTime::default());
 }
+
+/// Readings at 1, 2 and 2.3 s of 2.4 s: the part of 0.1 s at the end is one with that of 0.3 s before it.
+#[test]
+fn counters_are_rises_per_second_between_readings() {
+    use crate::counters::Key;
+    use crate::counters::over_time::tables::RiseRow;
+    let mut f = facts();
+    let row = |source, of: &str, name: &str, from: Option<i64>, to: Option<i64>, rise: Option<u64>| RiseRow {
+        from_ns: from.map(|ns| ns + 1_000),
+        to_ns: to.map(|ns| ns + 1_000),
+        counter: std::sync::Arc::new(Key {
+            source,
+            netns: Some(7),
+            of: of.into(),
+            name: name.into(),
+        }),
+        rise,
+        whole: rise.is_some(),
+    };
+    const MS: i64 = 1_000_000;
+    let (one, two, last) = (Some(1_000 * MS), Some(2_000 * MS), Some(2_300 * MS));
+    f.counters_over_time.readings = [one, two, last].iter().flatten().map(|ns| ns + 1_000).collect();
+    f.counters_over_time.rows = vec![
+        row("snmp", "", "TcpRetransSegs", None, one, Some(3)),
+        row("softnet", "CPU 0", "time_squeeze", one, two, Some(10)),
+        row("softnet", "CPU 1", "time_squeeze", one, two, Some(5)),
+        row("snmp", "", "TcpOutSegs", one, two, Some(500)),
+        row("qdisc", "eth0 fq_codel 0x1", "drops", one, two, Some(9)),
+        row("dev", "eth0", "rx_dropped", one, two, None),
+        row("dev", "eth0", "rx_dropped", one, last, Some(8)),
+        row("snmp", "", "TcpRetransSegs", last, None, Some(2)),
+    ];
+    let counted = answer(&f).counted;
+    assert_eq!(counted.edges_ns, [0, 1_000 * MS, 2_000 * MS, 2_400 * MS]);
+    let told: Vec<(&str, u64, bool, &[f64])> = counted
+        .counters
+        .iter()
+        .map(|c| (c.name, c.rose, c.whole, c.per_second.as_slice()))
+        .collect();
+    // A row over two readings is spread over their parts; what fell is not whole.
+    let spread = 8.0 / 1.4;
+    assert_eq!(told[0], ("TcpRetransSegs", 5, true, &[3.0, 0.0, 5.0][..]));
+    assert_eq!(told[1], ("softnet time_squeeze", 15, true, &[0.0, 15.0, 0.0][..]));
+    assert_eq!((told[2].0, told[2].1, told[2].2), ("rx_dropped of devices", 8, false));
+    assert!(
+        told[2].3[0] == 0.0 && told[2].3[1..].iter().all(|r| (r - spread).abs() < 1e-6),
+        "{:?}",
+        told[2]
+    );
+    assert_eq!(told.len(), 3);
+    f.counters_over_time.readings.clear();
+    assert_eq!(answer(&f).counted, Counted::default());
+}

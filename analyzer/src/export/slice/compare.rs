@@ -44,6 +44,7 @@ pub(super) fn different_drops(before: &Facts, after: &Facts, own: &[usize]) -> u
         skb_id: None,
         // Whose it is is told by what was sent, which a slice may have begun after.
         owner: None,
+        repair: None,
         ..d.clone()
     };
     let own = own.iter().filter_map(|row| before.drops.get(*row));

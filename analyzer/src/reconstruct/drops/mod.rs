@@ -15,6 +15,7 @@
 mod flooded;
 mod otherhost;
 mod reasons;
+mod repair;
 mod rules;
 mod segments;
 pub mod tables;
@@ -25,5 +26,6 @@ mod tracker;
 mod unrouted;
 
 pub use otherhost::Hindsight;
+pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};
 pub use tracker::{Freed, walk};

@@ -22,6 +22,8 @@ pub struct Fate {
 /// The segments of some lives.
 pub struct Segments {
     original: FxHashMap<SkbId, SkbId>,
+    /// When each original was sent, each time.
+    sent: FxHashMap<SkbId, Vec<i64>>,
     fates: FxHashMap<SkbId, Fate>,
 }
 
@@ -46,9 +48,11 @@ impl Segments {
         let mut fates: FxHashMap<SkbId, Fate> = original.values().map(|o| (*o, Fate::default())).collect();
         let companions = known.identity.clones.iter().map(|s| (s.original, s.ts_ns));
         let copies = known.lineage.iter().filter(|l| l.kind == LineageKind::RetransmitCopy);
+        let mut sent: FxHashMap<SkbId, Vec<i64>> = FxHashMap::default();
         for (skb, at) in companions.chain(copies.map(|l| (l.parent, l.ts_ns))) {
             if let Some(fate) = fates.get_mut(&skb) {
                 fate.last_sent = fate.last_sent.max(Some(at));
+                sent.entry(skb).or_default().push(at);
             }
         }
         for t in known.tx {
@@ -57,7 +61,15 @@ impl Segments {
                 fate.connection = t.connection.or(fate.connection);
             }
         }
-        Segments { original, fates }
+        Segments { original, sent, fates }
+    }
+    /// The original that a life is of, or was made of.
+    pub fn original(&self, skb: SkbId) -> Option<SkbId> {
+        self.original.get(&skb).copied()
+    }
+    /// When an original was sent, in no order.
+    pub fn sent(&self, original: SkbId) -> &[i64] {
+        self.sent.get(&original).map_or(&[], Vec::as_slice)
     }
     /// Whether a life is of a segment.
     pub fn is_one(&self, skb: SkbId) -> bool {

@@ -1,5 +1,6 @@
 //! Rows of the view `drops`.
 
+use super::repair::Repair;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
@@ -35,6 +36,8 @@ pub struct DropRow {
     pub owner: Option<Owner>,
     /// Type and code of the ICMP message that this host made for its sender just before; IPv4 only.
     pub icmp: Option<(i32, i32)>,
+    /// What repaired it, where that is known; of lost data of TCP sockets of this recording.
+    pub repair: Option<Repair>,
 }
 
 /// What an ICMP message says of the packet that it is about (RFC 792, RFC 1122, RFC 1812): `type`, `code`.
@@ -148,6 +151,20 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             Str,
             "of connection, carries and task",
             |r, _| r.owner.map_or(Cell::Null, |o| Cell::str(o.confidence.word()))
+        ),
+        col!(
+            "repaired_by",
+            "id",
+            U64,
+            "the retransmission that carried it again, its place in retransmits; empty: none, not known, or no data of a TCP socket of this recording",
+            |r, _| r.repair.map(|r| r.retransmit).into()
+        ),
+        col!(
+            "repaired_after_ns",
+            "ns",
+            I64,
+            "from the drop until all bytes of its segment were acknowledged; empty: not repaired in the recording, or not known",
+            |r, _| r.repair.and_then(|r| r.after_ns).into()
         ),
     ],
 };

@@ -316,5 +316,6 @@ fn drops_need_only_kfree_skb() {
 }
 
 mod otherhost;
+mod repair;
 mod too_big;
 mod unrouted;

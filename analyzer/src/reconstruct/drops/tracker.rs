@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::flooded;
 use super::judge;
 use super::otherhost::{self, Hindsight};
+use super::repair;
 use super::rules::{has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_too_big};
 use super::tables::DropRow;
 use super::too_big::{self, Message};
@@ -102,6 +103,7 @@ impl Freed {
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
+        repair::judge(&mut self.rows, &self.cut_from, known);
         self.rows
     }
 }
@@ -310,6 +312,7 @@ impl Drops<'_> {
             confidence,
             owner,
             icmp: made.map(|m| m.says),
+            repair: None,
         });
     }
     /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing

@@ -61,6 +61,10 @@ impl CpuState {
 }
 
 impl SoftirqClock {
+    /// Whose it is.
+    pub fn cpu(&self) -> u16 {
+        self.cpu
+    }
     /// Softirq time since an earlier reading, ns; `None`: the thread moved to another CPU.
     pub fn since(&self, earlier: &SoftirqClock) -> Option<i64> {
         (self.cpu == earlier.cpu).then(|| self.ns.wrapping_sub(earlier.ns))

@@ -178,6 +178,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
         asleep_in: slept.call,
         asleep_in_ns: slept.ns,
+        read_cpu: u.clock.filter(|_| end == RxEnd::Read).map(|c| c.cpu()),
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,
         observer_ns: None,

@@ -59,6 +59,8 @@ pub struct RxRow {
     pub asleep_in: Name,
     /// ns of `stage_reader_asleep_ns` in it.
     pub asleep_in_ns: i64,
+    /// CPU of the thread that read it; `None`: not read, or softirqs were not recorded.
+    pub read_cpu: Option<u16>,
     /// What says that it was read; `None`: not seen read.
     pub read_by: Option<ReadBy>,
     /// Softirqs on the reader's CPU inside `stage_copy_ns` and `stage_return_ns`, ns; `None`: not known.
@@ -260,6 +262,13 @@ pub static RX: TableDef<RxRow> = TableDef {
             I64,
             "part of stage_reader_asleep_ns in it; empty as asleep_in",
             |r, _| (!r.asleep_in.is_empty()).then_some(r.asleep_in_ns).into()
+        ),
+        col!(
+            "read_cpu",
+            "id",
+            U64,
+            "CPU of the thread that read it; empty: not read, or softirqs were not recorded",
+            |r, _| r.read_cpu.map(u32::from).into()
         ),
         col!(
             "read_by",

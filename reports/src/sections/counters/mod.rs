@@ -2,7 +2,7 @@
 //! In: `Answers::counters`. It knows no counter by name: what a rise means is the analysis's.
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::counters::{Agreement, Check, Counters, Meaning, Rise};
+use netmortem_analyzer::analyses::counters::{Agreement, Check, Counters, Meaning, Rise, When};
 
 use super::shared::{counted, name_cell, strip, truncation, unanswered};
 use crate::clean::Text;
@@ -14,6 +14,10 @@ const ID: &str = "counters";
 const TITLE: &str = "The kernel's own counters";
 /// Rows of the table of rises.
 const ROWS: usize = 60;
+
+/// What the column says.
+const WHEN: &str = "When: from the reading before the first rise to that after the last one, and between how many readings it rose; the recorder \
+                    reads every second, and its own network namespace only. Each: netmortem show counters_over_time INPUT";
 
 /// Builds the section.
 #[must_use]
@@ -73,6 +77,17 @@ fn blocks(counters: &Counters) -> Vec<Block> {
     blocks
 }
 
+/// `3.0 s – 5.0 s, in 2 of 9 readings`; and how much of it, where it is not all: readings are of the recorder's own namespace.
+fn rose(when: &When, rise: u64) -> String {
+    let moment = |ns: Option<i64>, open: &str| ns.map_or_else(|| open.to_owned(), format::duration);
+    let (from, to) = (moment(when.from_ns, "start"), moment(when.to_ns, "end"));
+    let all = match when.told < rise {
+        true => format!("; {} of {}", format::count(when.told), format::count(rise)),
+        false => String::new(),
+    };
+    format!("{from} – {to}, in {} of {}{all}", when.parts, when.of_parts)
+}
+
 fn rises(rises: &[Rise]) -> Table {
     let row = |rise: &Rise| {
         let badge = match rise.meaning {
@@ -89,6 +104,9 @@ fn rises(rises: &[Rise]) -> Table {
             name_cell(&rise.of),
             Cell::Text(Text::from(spaces.join(", ") + more)),
             Cell::Count(rise.rise),
+            rise.when
+                .as_ref()
+                .map_or(Cell::Unknown, |when| Cell::Text(rose(when, rise.rise).into())),
             Cell::Text(rise.says.into()),
         ]
     };
@@ -100,6 +118,7 @@ fn rises(rises: &[Rise]) -> Table {
             Column::text("of"),
             Column::text("network namespace"),
             Column::number("rise"),
+            Column::text("when"),
             Column::text("what it says"),
         ],
         rows: rises.iter().take(ROWS).map(row).collect(),
@@ -108,7 +127,8 @@ fn rises(rises: &[Rise]) -> Table {
             rises.len(),
             "the worst first, then by rise",
             "show counters INPUT",
-        ),
+        )
+        .or_else(|| rises.iter().any(|rise| rise.when.is_some()).then(|| WHEN.into())),
     }
 }
 

@@ -73,3 +73,48 @@ fn nothing_that_rose_is_good_and_nothing_recorded_is_no_answer() {
         matches!(&none.blocks[0], Block::Strip(s) if s.severity == Severity::Unknown && s.sentence.as_str().contains("only a bundle has"))
     );
 }
+
+/// Readings at 1 to 4 s: of 7 segments sent again 5 are of the recorder's own namespace.
+#[test]
+fn when_a_counter_rose_is_told_where_readings_know() {
+    use netmortem_analyzer::counters::Key;
+    use netmortem_analyzer::counters::over_time::tables::RiseRow;
+    let mut facts = netmortem_analyzer::Facts {
+        counters: vec![
+            row("snmp", "", "TcpRetransSegs", 7),
+            row("snmp", "", "UdpRcvbufErrors", 3),
+        ],
+        ..fixture::facts()
+    };
+    let start = facts.capture.start_ns.unwrap();
+    let at = |s: i64| Some(start + s * 1_000_000_000);
+    facts.counters_over_time.readings = (1..5).filter_map(at).collect();
+    let rise = |from, to, rise| RiseRow {
+        from_ns: from,
+        to_ns: to,
+        counter: std::sync::Arc::new(Key {
+            source: "snmp",
+            netns: Some(4_026_531_833),
+            of: String::new(),
+            name: "TcpRetransSegs".into(),
+        }),
+        rise: Some(rise),
+        whole: true,
+    };
+    facts.counters_over_time.rows = vec![rise(at(1), at(2), 4), rise(at(4), None, 1)];
+    let answers = fixture::answers(&facts);
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let tables = tables(&section);
+    let when = |nth: usize| &tables[0].rows[nth][5];
+    let name = |nth: usize| &tables[0].rows[nth][1];
+    let again = (0..2).find(|nth| *name(*nth) == name_cell("TcpRetransSegs")).unwrap();
+    assert_eq!(
+        *when(again),
+        Cell::Text("1.00\u{202f}s – end, in 2 of 5; 5 of 7".into())
+    );
+    assert_eq!(*when(1 - again), Cell::Unknown);
+    assert!(tables[0].note.as_ref().unwrap().as_str().starts_with("When: "));
+}

@@ -5,7 +5,7 @@ mod neighbours;
 mod rows;
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, kind};
+use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, Repairs, kind};
 
 use super::shared::{figure, name_cell, strip, truncation, unanswered};
 use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
@@ -20,6 +20,10 @@ const TITLE: &str = "Drops";
 const BARS: usize = 15;
 /// Rows of the table.
 const ROWS: usize = 60;
+
+/// What the columns say.
+const REPAIRED: &str = "Repaired: of lost data of TCP sockets of this recording, those whose segment was seen sent again and acknowledged; the times are \
+                        from the drop until all bytes of that segment were";
 
 /// Builds the section.
 #[must_use]
@@ -132,6 +136,10 @@ fn bars(id: &str, title: &str, tone: Tone, groups: &[&Group]) -> Option<Figure> 
     ))
 }
 
+fn cost(group: &Group, of: impl Fn(&Repairs) -> Option<i64>) -> Cell {
+    Cell::known(group.repairs.as_ref().and_then(of), Cell::Ns)
+}
+
 fn table(input: &Input<'_>, groups: &[Group]) -> Table {
     let seconds = |ns| Cell::At(input.since_start(ns));
     let row = |group: &Group| {
@@ -150,6 +158,12 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             Cell::Count(group.count),
             seconds(group.first_ns),
             seconds(group.last_ns),
+            cost(group, |r| r.p50_ns),
+            cost(group, |r| r.p99_ns),
+            cost(group, |r| r.max_ns),
+            Cell::known(group.repairs.as_ref(), |r| {
+                Cell::Text(Text::from(format!("{} of {}", format::count(r.n), format::count(r.of))))
+            }),
             Cell::Text(group.why.into()),
         ]
     };
@@ -163,6 +177,10 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             Column::number("frees"),
             Column::in_unit("first", "s"),
             Column::in_unit("last", "s"),
+            Column::time("repaired after p50"),
+            Column::time("p99"),
+            Column::time("worst"),
+            Column::text("repaired"),
             Column::text("rule"),
         ],
         rows: groups.iter().take(ROWS).map(row).collect(),
@@ -171,7 +189,13 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             groups.len(),
             "lost ones first, then by number",
             "show drops INPUT",
-        ),
+        )
+        .or_else(|| {
+            groups
+                .iter()
+                .any(|group| group.repairs.is_some())
+                .then(|| REPAIRED.into())
+        }),
     }
 }
 

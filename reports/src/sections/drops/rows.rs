@@ -33,6 +33,10 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
             Cell::Count(u64::from(row.cpu)),
             Cell::known(row.skb_id, |skb| Cell::Id(Text::from(format!("skb:{}", skb.0)))),
             Cell::known(owner(input.facts, row), |whose| Cell::Text(Text::name(&whose))),
+            Cell::known(row.repair, |of| {
+                Cell::Id(Text::from(format!("retransmit:{}", of.retransmit)))
+            }),
+            Cell::known(row.repair.and_then(|of| of.after_ns), Cell::Ns),
         ]
     };
     let table = Table {
@@ -47,6 +51,8 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
             Column::number("CPU"),
             Column::text("skb"),
             Column::text("whose"),
+            Column::text("sent again"),
+            Column::time("repaired after"),
         ],
         rows: rows.iter().take(ROWS).map(row).collect(),
         note: truncation(

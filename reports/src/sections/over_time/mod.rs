@@ -1,8 +1,9 @@
-//! What happened when: heat maps of latency over time, how busy each CPU was with network softirqs, what lay in the sockets' queues, and
-//! where drops and retransmits fell. In: `Answers::over_time`, and from the fact tables moments of drops, retransmits and polls.
+//! What happened when: heat maps of latency over time, how busy each CPU was with network softirqs, what lay in the sockets' queues, where
+//! drops and retransmits fell, and what the kernel counted each second. In: `Answers::over_time`, and from the fact tables moments of drops, retransmits and polls.
 //!
 //! ```text
 //! heat map of receive | heat map of transmit | panels: softirq share per CPU, bytes in queues; lanes: softirqs per CPU, whole budgets, ...
+//!                                            | panels: rise per second of each counter that tells of trouble and rose
 //! ```
 //! All of them, and the sawtooths of TCP, share one time axis.
 
@@ -14,6 +15,8 @@ use crate::clean::Text;
 use crate::document::{Block, Figure, Section};
 use crate::format;
 use crate::sections::Input;
+
+mod counters;
 
 /// CPUs with lines and lanes, those busiest with network softirqs.
 const CPUS: usize = 6;
@@ -41,6 +44,7 @@ pub fn section(input: &Input<'_>) -> Section {
         &data.transmit,
     ));
     blocks.extend(lanes(input, data));
+    blocks.extend(counters::figure(input, &data.counted));
     let lead = match blocks.is_empty() {
         true => "Nothing in this recording can be drawn over time.".to_owned(),
         false => format!(

@@ -90,3 +90,52 @@ fn an_empty_recording_has_nothing_over_time() {
     });
     assert!(section.blocks.is_empty() && section.lead.as_str().starts_with("Nothing"));
 }
+
+#[test]
+fn counters_that_rose_have_a_panel_each_on_the_same_axis() {
+    use netmortem_analyzer::counters::Key;
+    use netmortem_analyzer::counters::over_time::tables::RiseRow;
+    let mut facts = fixture::facts();
+    let start = facts.capture.start_ns.unwrap();
+    let readings = (1..9).map(|s| start + s * 1_000_000_000);
+    facts.counters_over_time.readings = readings.collect();
+    let row = |name: &str, at: usize, rise| RiseRow {
+        from_ns: Some(facts.counters_over_time.readings[at]),
+        to_ns: Some(facts.counters_over_time.readings[at + 1]),
+        counter: std::sync::Arc::new(Key {
+            source: "snmp",
+            netns: None,
+            of: String::new(),
+            name: name.into(),
+        }),
+        rise: Some(rise),
+        whole: true,
+    };
+    let rows = vec![
+        row("TcpRetransSegs", 2, 4),
+        row("UdpRcvbufErrors", 5, 900),
+        row("TcpOutSegs", 5, 12_000),
+    ];
+    facts.counters_over_time.rows = rows;
+    let answers = fixture::answers(&facts);
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let figures = figures(&section);
+    let counted = figures.iter().find(|figure| figure.id == "counted").unwrap();
+    let (Plot::TimeSeries(plot), Plot::TimeSeries(lanes)) = (
+        &counted.chart.plot,
+        &figures.iter().find(|figure| figure.id == "lanes").unwrap().chart.plot,
+    ) else {
+        panic!()
+    };
+    assert_eq!((plot.start_ns, plot.end_ns), (lanes.start_ns, lanes.end_ns));
+    let labels: Vec<&str> = plot.panels.iter().map(|panel| panel.label.as_str()).collect();
+    assert_eq!(labels, ["TcpRetransSegs per second", "UdpRcvbufErrors per second"]);
+    // Up in the third second, and down again.
+    let line = &plot.panels[0].lines[0].segments[0];
+    let up: Vec<i64> = line.iter().filter(|(_, v)| *v > 3.9).map(|(ns, _)| *ns).collect();
+    assert_eq!(up, [3_000_000_000, 4_000_000_000]);
+    assert!(line.iter().all(|(ns, _)| (plot.start_ns..=plot.end_ns).contains(ns)));
+}

@@ -1,5 +1,5 @@
-//! Where packets went: which queue of which device each CPU used, and from which step on which CPU an skb came to its next. In:
-//! `Answers::breakdown`.
+//! Where packets went: which queue of which device each CPU used, from which step on which CPU an skb came to its next, and what went to
+//! another NUMA node. In: `Answers::breakdown`.
 
 use netmortem_analyzer::analyses::breakdown::{Queue, WAYS, Way};
 
@@ -9,10 +9,15 @@ use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
 use crate::sections::Input;
 
+mod nodes;
+
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
-    let (queues, ways) = (&input.answers.breakdown.queues, &input.answers.breakdown.ways);
+    let breakdown = &input.answers.breakdown;
+    let (queues, ways, numa) = (&breakdown.queues, &breakdown.ways, &breakdown.numa);
+    // A column of nodes tells something where there are two.
+    let several = numa.nodes.len() > 1;
     let crossed: u64 = ways
         .iter()
         .filter(|way| way.from_cpu != way.to_cpu)
@@ -21,23 +26,25 @@ pub fn section(input: &Input<'_>) -> Section {
     let all: u64 = ways.iter().map(|way| way.packets).sum();
     let lead = match all {
         0 => "No skb was seen at two places.".to_owned(),
-        _ => format!(
-            "Of {} steps from one place to the next, {} ({}) went to another CPU.",
-            format::count(all),
-            format::count(crossed),
-            format::share(crossed, all)
-        ),
+        _ => {
+            format!(
+                "Of {} steps from one place to the next, {} ({}) went to another CPU.",
+                format::count(all),
+                format::count(crossed),
+                format::share(crossed, all)
+            ) + &nodes::lead(numa)
+        }
     };
-    let mut blocks = Vec::new();
+    let mut blocks = nodes::blocks(numa);
     if !queues.is_empty() {
-        blocks.push(Block::Table(queue_table(queues)));
+        blocks.push(Block::Table(queue_table(queues, several)));
     }
     if !ways.is_empty() {
-        blocks.push(Block::Table(way_table(ways)));
+        blocks.push(Block::Table(way_table(ways, several)));
     }
-    blocks.push(Block::Paragraph(
-        "NUMA nodes are not shown: the fact tables have none.".into(),
-    ));
+    if several && !numa.read_ways.is_empty() {
+        blocks.push(Block::Table(nodes::read_table(&numa.read_ways)));
+    }
     blocks.push(Block::Code(vec![
         "netmortem show xmits INPUT --format csv".into(),
         "netmortem show hops INPUT --format csv".into(),
@@ -57,13 +64,13 @@ fn note(shown: usize, how: &str) -> Option<Text> {
     }))
 }
 
-fn queue_table(queues: &[Queue]) -> Table {
+fn queue_table(queues: &[Queue], nodes: bool) -> Table {
     let all = |direction: &str| -> u64 {
         let same = queues.iter().filter(|queue| queue.direction == direction);
         same.map(|queue| queue.packets).sum()
     };
     let row = |queue: &Queue| {
-        vec![
+        let mut cells = vec![
             Cell::Text(words(queue.direction).into()),
             match queue.dev.is_empty() {
                 true => Cell::Text("no device of its own (backlog)".into()),
@@ -73,18 +80,26 @@ fn queue_table(queues: &[Queue]) -> Table {
             Cell::Count(u64::from(queue.cpu)),
             Cell::Count(queue.packets),
             Cell::Fraction(queue.packets as f64 / all(queue.direction).max(1) as f64),
-        ]
+        ];
+        if nodes {
+            cells.push(nodes::cell(queue.dev_node, queue.cpu_node));
+        }
+        cells
     };
+    let mut columns = vec![
+        Column::text("direction"),
+        Column::text("device"),
+        Column::number("queue"),
+        Column::number("CPU"),
+        Column::number("packets"),
+        Column::number("of the direction"),
+    ];
+    if nodes {
+        columns.push(Column::text("node of device, of CPU"));
+    }
     Table {
         caption: "Which queue each CPU used".into(),
-        columns: vec![
-            Column::text("direction"),
-            Column::text("device"),
-            Column::number("queue"),
-            Column::number("CPU"),
-            Column::number("packets"),
-            Column::number("of the direction"),
-        ],
+        columns,
         rows: queues.iter().map(row).collect(),
         note: note(
             queues.len(),
@@ -93,10 +108,10 @@ fn queue_table(queues: &[Queue]) -> Table {
     }
 }
 
-fn way_table(ways: &[Way]) -> Table {
+fn way_table(ways: &[Way], nodes: bool) -> Table {
     let time = |ns| Cell::known(ns, Cell::Ns);
     let row = |way: &Way| {
-        vec![
+        let mut cells = vec![
             Cell::Code((&way.from).into()),
             Cell::Count(u64::from(way.from_cpu)),
             Cell::Code((&way.to).into()),
@@ -104,19 +119,27 @@ fn way_table(ways: &[Way]) -> Table {
             Cell::Count(way.packets),
             time(way.p50_ns),
             time(way.p99_ns),
-        ]
+        ];
+        if nodes {
+            cells.push(nodes::cell(way.from_node, way.to_node));
+        }
+        cells
     };
+    let mut columns = vec![
+        Column::text("from"),
+        Column::number("CPU"),
+        Column::text("to"),
+        Column::number("CPU"),
+        Column::number("skbs"),
+        Column::time("between p50"),
+        Column::time("p99"),
+    ];
+    if nodes {
+        columns.push(Column::text("nodes"));
+    }
     Table {
         caption: "From one step of an skb to its next".into(),
-        columns: vec![
-            Column::text("from"),
-            Column::number("CPU"),
-            Column::text("to"),
-            Column::number("CPU"),
-            Column::number("skbs"),
-            Column::time("between p50"),
-            Column::time("p99"),
-        ],
+        columns,
         rows: ways.iter().map(row).collect(),
         note: note(
             ways.len(),

@@ -1,6 +1,7 @@
-use netmortem_analyzer::analyses::breakdown::{Breakdown, Queue, Way};
+use netmortem_analyzer::analyses::breakdown::{Breakdown, Node, Nodes, Queue, ReadWay, Way};
 
 use super::*;
+use crate::document::Severity;
 use crate::sections::{fixture, tests::tables};
 
 #[test]
@@ -12,13 +13,17 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
         dev: dev.to_owned(),
         queue: Some(0),
         cpu,
+        dev_node: None,
+        cpu_node: None,
         packets,
     };
     let way = |to_cpu, packets| Way {
         from: "xmit eth0".into(),
         from_cpu: 0,
+        from_node: None,
         to: "rx <b>1".into(),
         to_cpu,
+        to_node: None,
         packets,
         p50_ns: Some(1_500),
         p99_ns: None,
@@ -47,4 +52,99 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
         [Cell::Fraction(0.75), Cell::Fraction(1.0), Cell::Fraction(0.25)]
     );
     assert_eq!(tables[1].rows[0][6], Cell::Unknown);
+    let said = |section: &Section| match &section.blocks[0] {
+        Block::Paragraph(text) => text.as_str().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert!(said(&section).starts_with("The recording does not say of which NUMA node"));
+    let node = |node, cpus: &[u16]| Node {
+        node,
+        cpus: cpus.to_vec(),
+        devices: vec![],
+    };
+    answers.breakdown.numa.nodes = vec![node(0, &[0, 1])];
+    let one = super::section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert_eq!(
+        said(&one),
+        "One NUMA node (0) has all 2 CPUs: nothing here crosses nodes."
+    );
+    assert_eq!(tables_of(&one), [6, 7]);
+}
+
+/// Columns of each table.
+fn tables_of(section: &Section) -> Vec<usize> {
+    tables(section).iter().map(|table| table.columns.len()).collect()
+}
+
+#[test]
+fn what_crosses_nodes_is_marked_where_there_are_two() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let node = |node, cpus: &[u16], devices: &[&str]| Node {
+        node,
+        cpus: cpus.to_vec(),
+        devices: devices.iter().map(|dev| (*dev).to_owned()).collect(),
+    };
+    answers.breakdown = Breakdown {
+        queues: vec![Queue {
+            direction: "receive",
+            dev: "eth0".to_owned(),
+            queue: Some(0),
+            cpu: 0,
+            dev_node: Some(1),
+            cpu_node: Some(0),
+            packets: 40,
+        }],
+        ways: vec![Way {
+            from: "queue eth0".into(),
+            from_cpu: 0,
+            from_node: Some(0),
+            to: "xmit eth0".into(),
+            to_cpu: 1,
+            to_node: Some(0),
+            packets: 10,
+            p50_ns: None,
+            p99_ns: None,
+        }],
+        numa: Nodes {
+            nodes: vec![node(0, &[0, 1, 2, 5], &[]), node(1, &[3, 4], &["<b>eth0"])],
+            steps: 10,
+            steps_crossed: 0,
+            reads: 8,
+            reads_crossed: 2,
+            read_ways: vec![ReadWay {
+                cpu: 0,
+                node: 0,
+                read_cpu: 3,
+                read_node: 1,
+                units: 2,
+            }],
+        },
+        ..Breakdown::default()
+    };
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert!(
+        section
+            .lead
+            .as_str()
+            .replace('\u{202f}', " ")
+            .ends_with("0 (0 %) went to another NUMA node. Of 8 units read, 2 (25.0 %) were read on another node than they were received on."),
+        "{}",
+        section.lead
+    );
+    let tables = tables(&section);
+    assert_eq!(tables[0].rows[0][1], Cell::Text("0-2, 5".into()));
+    let crossed = Cell::Badge(Severity::Notice, "1 → 0".into());
+    assert_eq!(tables[1].rows[0].last(), Some(&crossed));
+    assert_eq!(tables[2].rows[0].last(), Some(&Cell::Text("0".into())));
+    assert_eq!(
+        tables[3].rows[0].last(),
+        Some(&Cell::Badge(Severity::Notice, "0 → 1".into()))
+    );
 }

@@ -25,6 +25,7 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         sizes: None,
         membership: None,
         meanwhile: None,
+        repairs: None,
         also_at: vec![],
         passes: None,
         times: vec![],

@@ -1,0 +1,53 @@
+//! When a counter rose: from the readings of every second.
+
+use std::collections::BTreeMap;
+
+use crate::facts::Facts;
+
+/// When a counter rose; moments are ns since the start of the recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct When {
+    /// The reading before the first rise; `None`: the one before the recording.
+    pub from_ns: Option<i64>,
+    /// The reading after the last rise; `None`: the one after the recording.
+    pub to_ns: Option<i64>,
+    /// Between so many readings, one after the other, it rose.
+    pub parts: u64,
+    /// Of so many.
+    pub of_parts: u64,
+    /// The rise that is told so: that of the recorder's own namespace, less what was lost where it fell.
+    pub told: u64,
+}
+
+/// Source, device or the like, name.
+type Which<'f> = (&'static str, &'f str, &'f str);
+
+/// Of each counter of which readings tell.
+pub fn all(facts: &Facts) -> BTreeMap<Which<'_>, When> {
+    let over_time = &facts.counters_over_time;
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let since = |ns: Option<i64>| ns.map(|ns| ns.saturating_sub(start));
+    let of_parts = over_time.readings.len() as u64 + 1;
+    let mut out: BTreeMap<Which<'_>, (When, Option<Option<i64>>)> = BTreeMap::new();
+    for row in &over_time.rows {
+        let Some(rise) = row.rise.filter(|rise| *rise > 0) else {
+            continue;
+        };
+        let key = &*row.counter;
+        let first = When {
+            from_ns: since(row.from_ns),
+            of_parts,
+            ..When::default()
+        };
+        // Rows are in the order of the readings.
+        let (when, last) = out.entry((key.source, &key.of, &key.name)).or_insert((first, None));
+        when.to_ns = since(row.to_ns);
+        when.told = when.told.saturating_add(rise);
+        // Of several namespaces each may have a row.
+        if *last != Some(row.to_ns) {
+            when.parts += 1;
+            *last = Some(row.to_ns);
+        }
+    }
+    out.into_iter().map(|(which, (when, _))| (which, when)).collect()
+}
