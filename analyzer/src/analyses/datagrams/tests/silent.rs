@@ -190,6 +190,11 @@ fn a_socket_that_was_closed_is_judged_where_another_took_its_place() {
     assert_eq!(found(both(6_000, 10)), []);
     assert_eq!(found(both(14_000, 10)), []);
     assert_eq!(found(both(11_010, 20)), []);
+    // Closed for good, whatever its address.
+    let mut closed = both(11_010, 10);
+    closed[0].local = GROUP.into();
+    closed.remove(1);
+    assert_eq!(found(closed), []);
 }
 
 /// A sender of one each 10 ms from 0 to 20 s, all of which came but those of the silence.
