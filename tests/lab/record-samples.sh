@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,11 +14,11 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/overlay.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
-    for ns in a r b; do
+    for ns in a na r nb b; do
         ip netns pids "$id-$ns" 2>/dev/null | xargs -r kill 2>/dev/null || true
         ip netns del "$id-$ns" 2>/dev/null || true
     done
@@ -684,6 +684,88 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+# node NODE POD OWN OTHER WIRE_OWN WIRE_OTHER: a pod behind a bridge, and a VXLAN tunnel to the other node, as flannel makes them.
+node() {
+    in_ns "$1" sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-$1" link add cni0 type bridge
+    ip -n "$id-$1" addr add "10.244.$3.1/24" dev cni0
+    ip -n "$id-$1" link set cni0 up
+    ip -n "$id-$2" link add eth0 type veth peer name pod netns "$id-$1"
+    ip -n "$id-$1" link set pod master cni0 up
+    ip -n "$id-$2" addr add "10.244.$3.2/24" dev eth0
+    ip -n "$id-$2" link set eth0 mtu 1450 up
+    ip -n "$id-$2" route add default via "10.244.$3.1"
+    ip -n "$id-$1" link add flannel.1 address "02:00:00:00:00:0$3" type vxlan id 1 dstport 8472 local "$5" remote "$6"
+    ip -n "$id-$1" link set flannel.1 mtu 1450 up
+    ip -n "$id-$1" addr add "10.244.$3.0/32" dev flannel.1
+    ip -n "$id-$1" route add "10.244.$4.0/24" via "10.244.$4.0" dev flannel.1 onlink
+    ip -n "$id-$1" neigh add "10.244.$4.0" lladdr "02:00:00:00:00:0$4" dev flannel.1 nud permanent
+}
+
+overlay() {
+    for ns in a na r nb b; do
+        ip netns add "$id-$ns"
+        in_ns "$ns" sysctl -q net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n "$id-$ns" link set lo up
+    done
+    link na eth0 192.168.50.1/24 r ra 192.168.50.254/24
+    link nb eth0 192.168.60.1/24 r rb 192.168.60.254/24
+    in_ns r sysctl -q net.ipv4.ip_forward=1
+    ip -n "$id-na" route add default via 192.168.50.254
+    ip -n "$id-nb" route add default via 192.168.60.254
+    node na a 1 2 192.168.50.1 192.168.60.1
+    node nb b 2 1 192.168.60.1 192.168.50.1
+    tc -n "$id-r" qdisc add dev ra root tbf rate 20mbit burst 16kbit limit 60000
+    in_ns b python3 overlay.py serve 7301 &
+    in_ns b iperf3 -s -1 -p 7302 > /dev/null &
+    sleep 1
+    cat > run.sh <<END
+ip netns exec $id-a sh -c 'sleep 0.3; exec iperf3 -c 10.244.2.2 -p 7302 -R -n 1200K' > /dev/null &
+ip netns exec $id-a python3 overlay.py ask 10.244.2.2 7301 20 > truth.csv
+wait
+END
+    tc -n "$id-r" -s -j qdisc show dev ra > before.json
+    in_ns b nstat -n
+    netmortem-record -o overlay.nmb -- sh run.sh > recorder.txt 2>&1
+    in_ns b nstat -z TcpRetransSegs TcpExtTCPLossProbes | tail -n +2 > nstat.txt
+    tc -n "$id-r" -s -j qdisc show dev ra > after.json
+    jq -c -n 'input[0] as $b | input[0] as $a | {packets: ($a.packets - $b.packets), drops: ($a.drops - $b.drops)}' before.json after.json > "$out/tc.json"
+    counts overlay.nmb
+    cp truth.csv "$out"
+    cp overlay.nmb "$out"
+    {
+        cat <<END
+# overlay
+
+A real recording of two pods on two nodes of a VXLAN overlay, as flannel makes it, with a bottleneck that drops between the nodes.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh overlay\` on $(date -u +%F) |
+
+## How
+
+Network namespaces a (pod 10.244.1.2), na (its node, 192.168.50.1), r (a router), nb (a node, 192.168.60.1), b (pod 10.244.2.2). In a pod eth0 is a veth
+whose other end, pod, is a port of the bridge cni0 of its node; nodes send by flannel.1 (VXLAN) over their own eth0 to devices ra and rb of the router. On ra
+towards na a tbf of 20 Mbit/s whose queue holds 60,000 bytes. a asks b 20 times for 100 bytes (port 7301); from 0.3 s on b sends 1200 KB to a (iperf3, port 7302):
+
+$(sed 's/^/    /' recorder.txt)
+
+## Oracles
+
+- \`tc.json\`: what the qdisc of ra sent and dropped meanwhile, packets (it segments what is larger than a frame), by tc: $(tr -d '\n' < "$out/tc.json");
+- the kernel's counters of b, their increase while recording (nstat):
+
+$(awk '{print "      " $1, $2}' nstat.txt)
+
+- \`truth.csv\`: CLOCK_MONOTONIC (the recording's clock) of each request before its send and behind its answer, ns;
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+END
+        sums overlay.nmb counts.txt truth.csv tc.json
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
@@ -695,5 +777,6 @@ named) named ;;
 datagrams) datagrams ;;
 lookups) lookups ;;
 seconds) seconds ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds OUT_DIR [RECORDER]" >&2; exit 2 ;;
+overlay) overlay ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

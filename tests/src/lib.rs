@@ -18,13 +18,14 @@ pub fn sample(path: &str) -> PathBuf {
 }
 
 /// Every sample capture with the folder of its oracles.
-pub const SAMPLES: [&str; 8] = [
+pub const SAMPLES: [&str; 9] = [
     "sawtooth/sawtooth.nmb",
     "rpc/rpc.nmb",
     "neighbour/neighbour.nmb",
     "mtu/mtu.nmb",
     "cpu/cpu.nmb",
     "opens/opens.nmb",
+    "overlay/overlay.nmb",
     "kernel-6.1/netem.nmb",
     "tracedat-loopback/trace.dat",
 ];

@@ -9,6 +9,7 @@ mod mtu;
 mod neighbour;
 mod older_kernel;
 mod opens;
+mod overlay;
 mod prefixes;
 mod retransmits;
 mod rpc;
