@@ -241,7 +241,10 @@ pub fn pass(p: &Pass) -> Vec<Step> {
         from,
         to,
         ordered: true,
-        stages: all.iter().filter_map(|s| Some((s.0, s.1, s.2?))).collect(),
+        stages: all
+            .iter()
+            .filter_map(|s| Some((s.0, s.1, s.2.filter(|ns| *ns != 0)?)))
+            .collect(),
     };
     let queue = [
         ("qdisc", "in the qdisc while its queue was not stopped", p.qdisc_ns),

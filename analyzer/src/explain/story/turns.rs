@@ -91,7 +91,8 @@ impl Story<'_, '_> {
             self.related.push(Id::new(Kind::Rx, r.skb_id.0));
             if nth < PACKETS {
                 let end = r.start_ns.saturating_add(r.total_ns);
-                self.wanted.skbs_within.push((r.skb_id, r.start_ns, end));
+                // From the peer's device on, where that is in the recording.
+                self.wanted.skbs_within.push((r.skb_id, from, end));
             }
         }
     }
