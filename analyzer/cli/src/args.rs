@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{batch, check, completions, convert, diff, explain, inspect, man, query, record, report, show};
+use crate::commands::{
+    batch, check, completions, convert, diff, explain, inspect, man, query, record, report, show, tables,
+};
 use crate::terminal::Color;
 
 const EXAMPLES: &str = "\
@@ -54,6 +56,8 @@ pub enum Command {
     Diff(Box<diff::Args>),
     /// One table of facts: packets, receive path, connections, drops, ...
     Show(show::Args),
+    /// Every table with its columns, units and meaning, as show --list
+    Tables(tables::Args),
     /// SQL over all tables of facts
     Query(query::Args),
     /// What could be read, what was lost where: is this recording fit to judge?

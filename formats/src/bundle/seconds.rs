@@ -38,7 +38,7 @@ impl Second {
     }
 
     /// The inverse of [`Second::encode`]; the error is the byte at which it stopped.
-    fn parse(bytes: &[u8]) -> Result<Second, usize> {
+    pub fn parse(bytes: &[u8]) -> Result<Second, usize> {
         let mut out = Second::default();
         let mut rest = bytes;
         let mut clocked = false;

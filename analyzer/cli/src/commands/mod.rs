@@ -16,6 +16,7 @@ pub mod query;
 pub mod record;
 pub mod report;
 pub mod show;
+pub mod tables;
 
 use crate::Outcome;
 use crate::args::{Cli, Command};
@@ -28,6 +29,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Batch(a) => batch::run(a),
         Command::Diff(a) => diff::run(a, &cli.global),
         Command::Show(a) => show::run(a, &cli.global),
+        Command::Tables(a) => tables::run(a, &cli.global),
         Command::Query(a) => query::run(a, &cli.global),
         Command::Check(a) => check::run(a, &cli.global),
         Command::Explain(a) => explain::run(a),

@@ -258,6 +258,7 @@ fn every_help_ends_with_examples_and_every_command_is_in_the_manual() {
         "record",
         "report",
         "show",
+        "tables",
         "query",
         "check",
         "explain",

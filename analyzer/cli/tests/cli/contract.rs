@@ -121,6 +121,8 @@ fn views_have_the_columns_that_programs_rely_on() {
         ("softirqs", "cpu start_ns end_ns"),
     ];
     let list = json(&["show", "--list", "--format", "json"]);
+    assert_eq!(json(&["tables", "--format", "json"]), list);
+    assert_eq!(stdout(&["tables", "drops"]), stdout(&["show", "--list", "drops"]));
     for (view, columns) in contract {
         let csv = stdout(&["show", view, &rpc(), "--format", "csv", "--limit", "0"]);
         let heads: Vec<&str> = csv.trim_end().split(',').collect();

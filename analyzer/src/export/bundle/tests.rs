@@ -1,3 +1,4 @@
+mod answers;
 mod foreign;
 mod holes;
 mod limit;
@@ -10,6 +11,7 @@ use netmortem_formats::capture::Coding;
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
 use netmortem_formats::{Bytes, Capture, Endian, Locus, StreamItem, open_bytes};
 
+use self::answers::difference;
 use super::members::redact_perf;
 use super::names::Names;
 use super::pages::PageWriter;
@@ -279,37 +281,6 @@ fn found(all: &[u8], secrets: &[Vec<u8>]) -> Vec<Vec<u8>> {
         }
     }
     out
-}
-
-/// Whether all tables are equal but for a one-to-one change of texts.
-fn difference(a: &Facts, b: &Facts) -> Result<(), String> {
-    let (mut to, mut back) = (BTreeMap::<String, String>::new(), BTreeMap::<String, String>::new());
-    for (x, y) in a.tables().iter().zip(b.tables()) {
-        // Texts of the host that cannot be redacted are left out, and others are changed within.
-        if x.name() == "snapshots" {
-            continue;
-        }
-        if x.len() != y.len() {
-            return Err(format!("{}: {} rows, then {}", x.name(), x.len(), y.len()));
-        }
-        for (i, c) in x.columns().iter().enumerate() {
-            for row in 0..x.len() {
-                let place = || format!("{} {} row {row}", x.name(), c.name);
-                match (x.cell(row, i), y.cell(row, i)) {
-                    (Cell::Str(p), Cell::Str(q)) => {
-                        let known = to.entry(p.to_string()).or_insert_with(|| q.to_string());
-                        let again = back.entry(q.to_string()).or_insert_with(|| p.to_string());
-                        if known != q.as_ref() || again != p.as_ref() {
-                            return Err(format!("{}: {p:?} is {q:?}, and {known:?} elsewhere", place()));
-                        }
-                    }
-                    (p, q) if p == q => {}
-                    (p, q) => return Err(format!("{}: {p:?}, then {q:?}", place())),
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Records of perf are no sub-buffers: refused in words, whatever was asked.

@@ -1,10 +1,14 @@
 //! Texts of the host with names and addresses replaced. Only texts whose layout is known are kept: what is not listed here
 //! is left out of a redacted bundle.
 
+use netmortem_formats::bundle::{PagesEncoder, Second};
+use netmortem_formats::bytes_decode::decode;
+use netmortem_formats::{Coding, Locus};
+
 use super::names::Names;
 
 /// Texts that hold numbers and the kernel's own words only.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 15] = [
     "net/snmp",
     "net/netstat",
     "net/snmp6",
@@ -19,6 +23,7 @@ const HARMLESS: [&str; 14] = [
     "qdiscs",
     "classes",
     "irq_affinity",
+    "cpu_topology",
 ];
 /// Keys of `links` that hold numbers and the kernel's own words.
 const LINK_KEYS: [&str; 20] = [
@@ -68,6 +73,15 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 "group" => Some(value.to_vec()),
                 _ => value.iter().all(u8::is_ascii_digit).then(|| value.to_vec()),
             }),
+            // Numbers, masks of CPUs and lists of them.
+            "queues" => pairs(line, |key, value| match key {
+                "dev" => Some(names.dev(value)),
+                "queue" => Some(value.to_vec()),
+                _ => value
+                    .iter()
+                    .all(|b| b.is_ascii_hexdigit() || b",-".contains(b))
+                    .then(|| value.to_vec()),
+            }),
             "tasks" => words(line, 2, |rest| names.task(rest)),
             "interfaces" => interface(names, line),
             "links" => pairs(line, |key, value| match key {
@@ -100,6 +114,16 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
         out.push(b'\n');
     }
     Some(out)
+}
+
+/// A reading of every second: of its texts those that can be redacted.
+pub fn second(names: &mut Names, coded: &[u8]) -> Option<Vec<u8>> {
+    let text = decode(coded, Coding::Zstd { size: None }, Locus::default()).ok()?;
+    let mut second = Second::parse(&text).ok()?;
+    let texts = std::mem::take(&mut second.texts).into_iter();
+    let redacted = texts.filter_map(|(what, text)| Some((what.clone(), redact(names, &what, &text)?)));
+    second.texts = redacted.collect();
+    PagesEncoder::new(3).ok()?.encode(&second.encode().ok()?).ok()
 }
 
 fn text_of(value: &[u8]) -> Option<&str> {

@@ -5,7 +5,7 @@ mod neighbours;
 mod rows;
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, Repairs, kind};
+use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, kind};
 
 use super::shared::{figure, name_cell, strip, truncation, unanswered};
 use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
@@ -136,12 +136,24 @@ fn bars(id: &str, title: &str, tone: Tone, groups: &[&Group]) -> Option<Figure> 
     ))
 }
 
-fn cost(group: &Group, of: impl Fn(&Repairs) -> Option<i64>) -> Cell {
-    Cell::known(group.repairs.as_ref().and_then(of), Cell::Ns)
+/// What the columns of what drops cost say, before the rule.
+fn costs(group: &Group) -> [Cell; 4] {
+    let of = group.repairs.as_ref();
+    let time = |ns: Option<i64>| Cell::known(ns, Cell::Ns);
+    [
+        time(of.and_then(|r| r.p50_ns)),
+        time(of.and_then(|r| r.p99_ns)),
+        time(of.and_then(|r| r.max_ns)),
+        Cell::known(of, |r| {
+            Cell::Text(Text::from(format!("{} of {}", format::count(r.n), format::count(r.of))))
+        }),
+    ]
 }
 
 fn table(input: &Input<'_>, groups: &[Group]) -> Table {
     let seconds = |ns| Cell::At(input.since_start(ns));
+    // They are of data of TCP sockets of this recording only.
+    let repaired = groups.iter().any(|group| group.repairs.is_some());
     let row = |group: &Group| {
         let severity = match group.expected {
             Some(false) if group.background => Severity::Notice,
@@ -150,7 +162,7 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             None => Severity::Unknown,
         };
         let judged = Cell::Badge(severity, kind(group.expected, group.background).word.into());
-        vec![
+        let mut cells = vec![
             judged,
             name_cell(&group.reason),
             name_cell(&group.location),
@@ -158,31 +170,34 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             Cell::Count(group.count),
             seconds(group.first_ns),
             seconds(group.last_ns),
-            cost(group, |r| r.p50_ns),
-            cost(group, |r| r.p99_ns),
-            cost(group, |r| r.max_ns),
-            Cell::known(group.repairs.as_ref(), |r| {
-                Cell::Text(Text::from(format!("{} of {}", format::count(r.n), format::count(r.of))))
-            }),
-            Cell::Text(group.why.into()),
-        ]
+        ];
+        if repaired {
+            cells.extend(costs(group));
+        }
+        cells.push(Cell::Text(group.why.into()));
+        cells
     };
-    Table {
-        caption: "By reason, place and device".into(),
-        columns: vec![
-            Column::text(""),
-            Column::text("reason"),
-            Column::text("place"),
-            Column::text("device"),
-            Column::number("frees"),
-            Column::in_unit("first", "s"),
-            Column::in_unit("last", "s"),
+    let mut columns = vec![
+        Column::text(""),
+        Column::text("reason"),
+        Column::text("place"),
+        Column::text("device"),
+        Column::number("frees"),
+        Column::in_unit("first", "s"),
+        Column::in_unit("last", "s"),
+    ];
+    if repaired {
+        columns.extend([
             Column::time("repaired after p50"),
             Column::time("p99"),
             Column::time("worst"),
             Column::text("repaired"),
-            Column::text("rule"),
-        ],
+        ]);
+    }
+    columns.push(Column::text("rule"));
+    Table {
+        caption: "By reason, place and device".into(),
+        columns,
         rows: groups.iter().take(ROWS).map(row).collect(),
         note: truncation(
             groups.len().min(ROWS),
@@ -190,12 +205,7 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             "lost ones first, then by number",
             "show drops INPUT",
         )
-        .or_else(|| {
-            groups
-                .iter()
-                .any(|group| group.repairs.is_some())
-                .then(|| REPAIRED.into())
-        }),
+        .or_else(|| repaired.then(|| REPAIRED.into())),
     }
 }
 

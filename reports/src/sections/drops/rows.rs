@@ -22,8 +22,10 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
         Value::Str(text) => name_cell(&text),
         _ => Cell::Unknown,
     };
+    // A table without a lost segment of TCP needs no column of its repair.
+    let repaired = rows.iter().any(|(_, row)| row.repair.is_some());
     let row = |(nth, row): &(usize, &DropRow)| {
-        vec![
+        let mut cells = vec![
             Cell::Id(Text::from(format!("drop:{nth}"))),
             Cell::At(input.since_start(row.time_ns)),
             Cell::Text(kind(row.expected, row.background).word.into()),
@@ -33,27 +35,31 @@ pub fn lost(input: &Input<'_>) -> Option<Block> {
             Cell::Count(u64::from(row.cpu)),
             Cell::known(row.skb_id, |skb| Cell::Id(Text::from(format!("skb:{}", skb.0)))),
             Cell::known(owner(input.facts, row), |whose| Cell::Text(Text::name(&whose))),
-            Cell::known(row.repair, |of| {
-                Cell::Id(Text::from(format!("retransmit:{}", of.retransmit)))
-            }),
-            Cell::known(row.repair.and_then(|of| of.after_ns), Cell::Ns),
-        ]
+        ];
+        if repaired {
+            let again = |nth| Cell::Id(Text::from(format!("retransmit:{nth}")));
+            cells.push(Cell::known(row.repair.map(|of| of.retransmit), again));
+            cells.push(Cell::known(row.repair.and_then(|of| of.after_ns), Cell::Ns));
+        }
+        cells
     };
+    let mut columns = vec![
+        Column::text("id"),
+        Column::in_unit("at", "s"),
+        Column::text(""),
+        Column::text("reason"),
+        Column::text("place"),
+        Column::text("device"),
+        Column::number("CPU"),
+        Column::text("skb"),
+        Column::text("whose"),
+    ];
+    if repaired {
+        columns.extend([Column::text("sent again"), Column::time("repaired after")]);
+    }
     let table = Table {
         caption: "Frees that lost a packet, or may have".into(),
-        columns: vec![
-            Column::text("id"),
-            Column::in_unit("at", "s"),
-            Column::text(""),
-            Column::text("reason"),
-            Column::text("place"),
-            Column::text("device"),
-            Column::number("CPU"),
-            Column::text("skb"),
-            Column::text("whose"),
-            Column::text("sent again"),
-            Column::time("repaired after"),
-        ],
+        columns,
         rows: rows.iter().take(ROWS).map(row).collect(),
         note: truncation(
             rows.len().min(ROWS),

@@ -169,3 +169,47 @@ fn an_address_at_two_link_layer_addresses_has_its_row() {
     assert_eq!(row[8], Cell::Id("neighbour:5".into()));
     assert_eq!((&row[6], &row[7]), (&Cell::At(1_000_000_000), &Cell::At(4_000_000_000)));
 }
+
+#[test]
+fn what_drops_cost_has_columns_where_a_segment_was_lost() {
+    use netmortem_analyzer::ConnectionId;
+    use netmortem_analyzer::reconstruct::drops::Repair;
+    use netmortem_analyzer::reconstruct::whose::{Carries, Owner};
+    let mut facts = fixture::facts();
+    let columns = |section: &Section| tables(section)[0].columns.len();
+    assert_eq!(columns(&built(&facts)), 8);
+    let owner = Owner {
+        connection: Some(ConnectionId(0)),
+        carries: Carries::Data,
+        task: Default::default(),
+        pid: 0,
+        confidence: netmortem_analyzer::Confidence::Strong,
+    };
+    let repair = Repair {
+        retransmit: 3,
+        after_ns: Some(25_000_000),
+    };
+    let lost = facts.drops.iter_mut().filter(|row| row.expected == Some(false));
+    for (row, repair) in lost.zip([Some(repair), None]) {
+        (row.owner, row.repair) = (Some(owner), repair);
+    }
+    let section = built(&facts);
+    let table = tables(&section)[0];
+    let costs = &table.rows[0][7..11];
+    let after = Cell::Ns(25_000_000);
+    assert_eq!(
+        costs,
+        [after.clone(), after.clone(), after.clone(), Cell::Text("1 of 2".into())]
+    );
+    assert!(table.note.as_ref().unwrap().as_str().starts_with("Repaired: "));
+    let each = section.blocks.iter().find_map(|block| match block {
+        Block::Details { blocks, .. } => blocks.iter().find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        }),
+        _ => None,
+    });
+    let each = each.unwrap();
+    assert_eq!(each.rows[0][9..], [Cell::Id("retransmit:3".into()), after]);
+    assert_eq!(each.rows[1][9..], [Cell::Unknown, Cell::Unknown]);
+}

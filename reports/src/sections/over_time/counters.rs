@@ -14,10 +14,10 @@ pub fn figure(input: &Input<'_>, counted: &Counted) -> Option<Figure> {
         return None;
     }
     let panel = |(at, rate): (usize, &Rate)| Panel {
-        label: Text::from(format!("{} per second", rate.name)),
+        label: Text::from(format!("{} per second, {}", rate.name, rose(rate))),
         unit: Unit::Count,
         lines: vec![Line {
-            name: rose(rate).into(),
+            name: rate.name.into(),
             tone: Tone::nth(at),
             shape: Shape::Step,
             stroke: Stroke::Plain,

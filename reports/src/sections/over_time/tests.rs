@@ -132,7 +132,13 @@ fn counters_that_rose_have_a_panel_each_on_the_same_axis() {
     };
     assert_eq!((plot.start_ns, plot.end_ns), (lanes.start_ns, lanes.end_ns));
     let labels: Vec<&str> = plot.panels.iter().map(|panel| panel.label.as_str()).collect();
-    assert_eq!(labels, ["TcpRetransSegs per second", "UdpRcvbufErrors per second"]);
+    assert_eq!(
+        labels,
+        [
+            "TcpRetransSegs per second, 4 in all",
+            "UdpRcvbufErrors per second, 900 in all"
+        ]
+    );
     // Up in the third second, and down again.
     let line = &plot.panels[0].lines[0].segments[0];
     let up: Vec<i64> = line.iter().filter(|(_, v)| *v > 3.9).map(|(ns, _)| *ns).collect();

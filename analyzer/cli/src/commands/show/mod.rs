@@ -57,6 +57,22 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+impl Args {
+    /// As `show --list`, of one table or all.
+    pub fn list(view: Option<String>, format: Format, output: Option<PathBuf>) -> Args {
+        Args {
+            view,
+            input: None,
+            list: true,
+            format,
+            columns: vec![],
+            limit: None,
+            filter: vec![],
+            output,
+        }
+    }
+}
+
 /// Shows.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let to = args.output.as_deref();
