@@ -43,7 +43,11 @@ fn drops_on_the_way_of_a_tunnel_have_their_owner() {
     for d in of_queue {
         let owner = d.owner.as_ref().unwrap();
         assert_eq!(owner.carries, Carries::Data, "{d:?}");
-        let socket = f.connections.iter().find(|c| Some(c.connection) == owner.connection).unwrap();
+        let socket = f
+            .connections
+            .iter()
+            .find(|c| Some(c.connection) == owner.connection)
+            .unwrap();
         assert_eq!(socket.sport, BULK, "{d:?}");
         assert_eq!(d.expected, Some(false));
     }
@@ -64,14 +68,27 @@ fn passes_over_the_routers_device_are_those_that_tc_counted() {
 fn an_answer_is_one_life_from_pod_to_pod() {
     let f = facts(SAMPLE).unwrap();
     let client = f.connections.iter().find(|c| c.dport == SMALL).unwrap().connection;
-    let read = f.rx.iter().filter(|r| r.connection == Some(client) && r.bytes == Some(100));
+    let read =
+        f.rx.iter()
+            .filter(|r| r.connection == Some(client) && r.bytes == Some(100));
     let mut answers: Vec<_> = read.collect();
     answers.sort_by_key(|r| r.start_ns);
     let truth = csv(&beside("truth.csv"));
     assert_eq!(answers.len(), truth.len());
     for (answer, asked) in answers.iter().zip(&truth) {
         let devices = [
-            "eth0", "pod", "cni0", "flannel.1", "eth0", "rb", "ra", "eth0", "flannel.1", "cni0", "pod", "eth0",
+            "eth0",
+            "pod",
+            "cni0",
+            "flannel.1",
+            "eth0",
+            "rb",
+            "ra",
+            "eth0",
+            "flannel.1",
+            "cni0",
+            "pod",
+            "eth0",
         ];
         assert_eq!(way(&f, answer.skb_id), devices);
         let passes: Vec<_> = f
