@@ -131,8 +131,13 @@ fn rises_are_when_another_reader_saw_them() {
     assert_eq!(rose("UdpRcvbufErrors"), [7, 8]);
 }
 
+/// Number of the member, ns, texts.
+type Reading = (u64, i64, Vec<(&'static str, String)>);
+/// From, to, rise, whole.
+type Told = (Option<i64>, Option<i64>, Option<u64>, bool);
+
 /// A bundle of these readings: TcpRetransSegs at the start, then of each (number of the member, ns, text), then at the end.
-fn bundle(start: &str, readings: &[(u64, i64, Vec<(&str, String)>)], end: &str) -> Vec<u8> {
+fn bundle(start: &str, readings: &[Reading], end: &str) -> Vec<u8> {
     let of_sample = sample("seconds/seconds.nmb.zst");
     let mut manifest: Manifest = serde_json::from_value(of_sample.manifest.clone().unwrap()).unwrap();
     let mut last: End = serde_json::from_value(of_sample.end.clone().unwrap()).unwrap();
@@ -165,12 +170,11 @@ fn snmp(again: u64) -> String {
     format!("Tcp: CurrEstab RetransSegs\nTcp: {again} {again}\n")
 }
 
-fn reading(number: u64, ns: i64, again: u64) -> (u64, i64, Vec<(&'static str, String)>) {
+fn reading(number: u64, ns: i64, again: u64) -> Reading {
     (number, ns, vec![("net/snmp", snmp(again))])
 }
 
-/// From, to, rise, whole.
-fn told(over_time: &OverTime) -> Vec<(Option<i64>, Option<i64>, Option<u64>, bool)> {
+fn told(over_time: &OverTime) -> Vec<Told> {
     let rows = over_time.rows.iter();
     rows.map(|r| (r.from_ns, r.to_ns, r.rise, r.whole)).collect()
 }
