@@ -1,6 +1,6 @@
 //! Opens an INPUT, and says what to do when it cannot be opened.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::export::packets;
@@ -45,7 +45,11 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
                 "{shown} is not a recording: its first bytes are of none of: {}",
                 known.join(", ")
             );
-            return failure(what, format!("see what it is: file {shown}"));
+            let next = match packed(path) {
+                Some(unpack) => format!("it is compressed: {unpack} {} | netmortem check -", output::quoted(path)),
+                None => format!("see what it is: file {shown}"),
+            };
+            return failure(what, next);
         }
         let next = match e.kind {
             FormatErrorKind::Truncated => "the file is cut before anything can be read from it: copy it again",
@@ -53,6 +57,18 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
         };
         failure(format!("{shown} is not a recording that can be read: {e}"), next)
     })
+}
+
+/// What unpacks a compressed file, by its first bytes; a ticket system may have packed it.
+fn packed(path: &Path) -> Option<&'static str> {
+    let mut first = [0; 6];
+    std::fs::File::open(path).ok()?.read_exact(&mut first).ok()?;
+    match first {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd -dc"),
+        [0x1f, 0x8b, ..] => Some("gzip -dc"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => Some("xz -dc"),
+        _ => None,
+    }
 }
 
 /// That words stand in the wrong order: where the recording belongs is no file, and where something else belongs is one. `right`

@@ -19,8 +19,9 @@ impl Ledger<'_> {
         self.sweep(e.ts);
         self.now = e.ts;
         let id = self.units.add(Unit::begin(skb, dev, e.cpu, e.ts, kind));
+        // The same packet by another device (a tunnel, a veth): before that it waited in no backlog.
         if let Some(before) = self.open.insert(skb, id) {
-            self.lapse(before);
+            self.close(before);
         }
         Some(id)
     }

@@ -11,32 +11,74 @@
 
 use super::life::Phase;
 use super::tracker::Skbs;
+use super::transmit::MOMENT_NS;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::Event;
 use crate::name::Name;
 
+/// By which event a packet is handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// `napi_gro_receive_entry`, `napi_gro_frags_entry`.
+    Gro,
+    /// `netif_rx_entry`, `netif_rx`.
+    NetifRx,
+    /// `netif_receive_skb_entry`, `netif_receive_skb`.
+    Receive,
+}
+
 /// What outer headers (and an authentication tag, and padding) may take: an IPv4 header alone, to IPv6 with options of the tunnel.
 const OUTER: std::ops::RangeInclusive<u32> = 20..=200;
 /// Ethernet header of the outer frame.
 const ETHERNET: u32 = 14;
+/// Longest time in a tunnel on its way in, and in an IFB, ns.
+const HELD_NS: i64 = 100_000_000;
+/// Longest time in a tunnel on its way out, ns: wireguard may shake hands first.
+const STAGED_NS: i64 = 1_000_000_000;
 
 impl Skbs<'_> {
-    /// Whether a packet received before is received again by another device, and how sure that is.
-    pub(super) fn received_again(&self, e: &Event<'_>, addr: u64, len: u32, dev: Name) -> Option<Confidence> {
+    /// Whether a packet received before is received again by another device, and how sure that is. An address may be another
+    /// packet's soon after: one that a socket's backlog took in is freed in silence. So it goes on only to devices that do such things.
+    pub(super) fn received_again(
+        &self,
+        e: &Event<'_>,
+        addr: u64,
+        (entry, len, dev): (Entry, u32, Name),
+    ) -> Option<Confidence> {
         let l = self.open.get(&addr)?;
         if l.phase != Phase::Received || l.last_dev == dev {
             return None;
         }
-        let at_once = l.last_cpu == e.cpu && self.same_run(e, l.last_ns);
+        // Polls in threads have no softirq_entry between them.
+        let run = match e.in_softirq() {
+            true => self.same_run(e, l.last_ns),
+            false => e.ts.saturating_sub(l.last_ns) < MOMENT_NS,
+        };
+        // What hands it on does so before the CPU receives anything else. Not to the port by which it came in.
+        let at_once = run && l.last_cpu == e.cpu && self.just_received(e.cpu) == Some(l.id) && l.dev != dev;
+        let kind = self.devices.kind(dev);
         match l.last_len?.checked_sub(len)? {
-            // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
-            0 if at_once && self.probe_names_skb => Some(Confidence::Certain),
-            0 if at_once => Some(Confidence::Strong),
+            0 => {
+                let hands_up = match entry {
+                    Entry::Gro => false,
+                    Entry::NetifRx => kind.is_some_and(|k| k.bridge),
+                    Entry::Receive => kind.is_none_or(|k| k.bridge),
+                };
+                match (at_once && hands_up, self.probe_names_skb && kind.is_some()) {
+                    (false, _) => None,
+                    (true, true) => Some(Confidence::Certain),
+                    // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
+                    (true, false) => Some(Confidence::Strong),
+                }
+            }
             // What comes out of a tunnel came in to its host before, in whatever worker or on whatever CPU it was unpacked.
-            outer if OUTER.contains(&outer) => match self.devices.tunnel(dev) {
-                Some(true) => Some(Confidence::Strong),
-                None if at_once => Some(Confidence::Strong),
+            outer if OUTER.contains(&outer) => match kind {
+                Some(k) if k.tunnel && !k.shared && e.ts.saturating_sub(l.last_ns) < HELD_NS => {
+                    Some(Confidence::Strong)
+                }
+                Some(k) if k.tunnel && at_once => Some(Confidence::Strong),
+                None if at_once => Some(Confidence::Weak),
                 _ => None,
             },
             _ => None,
@@ -50,11 +92,12 @@ impl Skbs<'_> {
         if l.phase != Phase::TxStarted || l.last_dev == dev || !self.frees_recorded {
             return None;
         }
+        let (kind, held) = (self.devices.kind(l.last_dev)?, e.ts.saturating_sub(l.last_ns));
         let gained = len.checked_sub(l.last_len?)?;
-        let unpacked = self.devices.tunnel(l.last_dev) == Some(true);
         let wrapped = OUTER.contains(&gained) || gained.checked_sub(ETHERNET).is_some_and(|g| OUTER.contains(&g));
-        let bounced = gained == 0 && self.devices.ifb(l.last_dev) && l.last_cpu == e.cpu;
-        ((unpacked && wrapped) || bounced).then_some(Confidence::Strong)
+        let encrypted = kind.worker && wrapped && held < STAGED_NS;
+        let bounced = kind.ifb && gained == 0 && l.last_cpu == e.cpu && held < HELD_NS;
+        (encrypted || bounced).then_some(Confidence::Strong)
     }
 
     /// The CPU's last received packet: between its reception and this event it received no other.

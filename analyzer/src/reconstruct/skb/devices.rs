@@ -1,11 +1,11 @@
 //! What the bundle's lists of links say of devices, as far as lives ask: which of them packets leave out of an outer packet
-//! (tunnels), which hand on later what they were given, and whose names several network namespaces have.
+//! (tunnels), which hand frames to their own host (bridges), which hand on later what they were given, and whose names several network namespaces have.
 //!
 //! Events name a device by its name alone. A name that is a tunnel in one namespace counts as one in all: what a life must
 //! show besides (lengths, an address that no event freed) is asked by who asks here.
 
 use netmortem_formats::Capture;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::name::Name;
 use crate::snapshots::{field, lines};
@@ -32,49 +32,52 @@ const TUNNELS: [&str; 18] = [
     "xfrm",
 ];
 
-/// What is known of devices, by name.
-#[derive(Debug, Default)]
-pub(super) struct Devices {
-    /// Every name, and whether a tunnel has it.
-    tunnels: FxHashMap<Name, bool>,
-    /// Intermediate functional blocks (`ifb`), which queue a packet again that they were given.
-    ifbs: FxHashSet<Name>,
-    /// Names that devices of several namespaces have.
-    shared: FxHashSet<Name>,
+/// Those of them that encrypt in a worker or by a callback: what they were given is queued again later.
+const WORKERS: [&str; 2] = ["macsec", "wireguard"];
+/// Kinds that hand a frame as it is to their own host.
+const BRIDGES: [&str; 2] = ["bridge", "openvswitch"];
+
+/// What a device does with packets of others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Kind {
+    /// Takes packets out of others.
+    pub tunnel: bool,
+    /// A tunnel that works later than its `ndo_start_xmit`.
+    pub worker: bool,
+    /// Hands frames as they are to its host.
+    pub bridge: bool,
+    /// Intermediate functional block: queues again, later, what it was given.
+    pub ifb: bool,
+    /// Devices of several namespaces have the name.
+    pub shared: bool,
 }
+
+/// What is known of devices, by name: a name that is a tunnel in one namespace is one here.
+#[derive(Debug, Default)]
+pub(super) struct Devices(FxHashMap<Name, Kind>);
 
 impl Devices {
     /// Reads the lists of both times.
     pub fn read(capture: &Capture) -> Devices {
         let mut devices = Devices::default();
-        let mut spaces: FxHashMap<Name, String> = FxHashMap::default();
+        let mut spaces: FxHashMap<Name, &str> = FxHashMap::default();
         for line in lines(capture, "links", |_| true) {
             let Some(name) = field(line, "name").map(|n| Name::new(n.as_bytes())) else {
                 continue;
             };
             let kind = field(line, "kind").unwrap_or("");
-            *devices.tunnels.entry(name).or_default() |= TUNNELS.contains(&kind);
-            if kind == "ifb" {
-                devices.ifbs.insert(name);
-            }
             let netns = field(line, "netns").unwrap_or("");
-            let first = spaces.entry(name).or_insert_with(|| netns.to_string());
-            if first != netns {
-                devices.shared.insert(name);
-            }
+            let of = devices.0.entry(name).or_default();
+            of.tunnel |= TUNNELS.contains(&kind);
+            of.worker |= WORKERS.contains(&kind);
+            of.bridge |= BRIDGES.contains(&kind);
+            of.ifb |= kind == "ifb";
+            of.shared |= *spaces.entry(name).or_insert(netns) != netns;
         }
         devices
     }
-    /// Whether packets come out of others there; `None`: no list names the device.
-    pub fn tunnel(&self, dev: Name) -> Option<bool> {
-        self.tunnels.get(&dev).copied()
-    }
-    /// Whether a device queues again, later, what it was given.
-    pub fn ifb(&self, dev: Name) -> bool {
-        self.ifbs.contains(&dev)
-    }
-    /// Whether devices of several namespaces have the name.
-    pub fn shared(&self, dev: Name) -> bool {
-        self.shared.contains(&dev)
+    /// What a device is; `None`: no list names it.
+    pub fn kind(&self, dev: Name) -> Option<Kind> {
+        self.0.get(&dev).copied()
     }
 }

@@ -24,6 +24,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::FxHashMap;
 
+use super::again::Entry;
 use super::frees::Frees;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
@@ -196,7 +197,9 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NapiGroFragsEntry<'static>>(s, |t, e, p| t.gro_entry(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NapiGroReceiveExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
     r.on::<NapiGroFragsExit<'static>>(s, |t, e, p| t.gro_exit(e, p.ret));
-    r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| t.receive_entry(e, p.skbaddr, p.len, Name::new(p.name)));
+    r.on::<NetifReceiveSkbEntry<'static>>(s, |t, e, p| {
+        t.handed_in(e, p.skbaddr, Entry::Receive, p.len, Name::new(p.name))
+    });
     r.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
         t.receive(e, p.skbaddr, p.len, Name::new(p.name));
         t.deliver(e, p.skbaddr);

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::again::Entry;
 use super::devices::Devices;
 use super::fclone::Layout;
 use super::frees::Frees;
@@ -197,7 +198,7 @@ impl Skbs<'_> {
                 self.hop(e, addr, "rx", dev, len, Confidence::Certain);
             }
             _ => {
-                let link = self.received_again(e, addr, len, dev);
+                let link = self.received_again(e, addr, (Entry::NetifRx, len, dev));
                 self.enter(e, addr, len, dev, link);
             }
         }
@@ -224,15 +225,15 @@ impl Skbs<'_> {
             .is_some_and(|l| l.phase == Phase::TxStarted && l.last_len.is_some_and(|had| had == len.wrapping_add(14)))
     }
 
-    /// `netif_receive_skb_entry`, and the same of GRO.
-    pub(super) fn receive_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
+    /// `netif_receive_skb_entry`, or the entry of GRO.
+    pub(super) fn handed_in(&mut self, e: &Event<'_>, addr: u64, entry: Entry, len: u32, dev: Name) {
         let crossed = self.crossed(addr, len).then_some(Confidence::Strong);
-        let link = crossed.or_else(|| self.received_again(e, addr, len, dev));
+        let link = crossed.or_else(|| self.received_again(e, addr, (entry, len, dev)));
         self.enter(e, addr, len, dev, link);
     }
 
     pub(super) fn gro_entry(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
-        self.receive_entry(e, addr, len, dev);
+        self.handed_in(e, addr, Entry::Gro, len, dev);
         if let Some(l) = self.open.get(&addr) {
             self.stacks.gro_begin(e.cpu, addr, l.id);
         }
@@ -273,7 +274,7 @@ impl Skbs<'_> {
                 self.touch(e, addr, Phase::Received, Confidence::Strong);
                 self.hop(e, addr, "rx", dev, len, Confidence::Strong);
             }
-            _ => match self.received_again(e, addr, len, dev) {
+            _ => match self.received_again(e, addr, (Entry::Receive, len, dev)) {
                 Some(link) => {
                     self.touch(e, addr, Phase::Received, link);
                     self.hop(e, addr, "rx", dev, len, link);
@@ -303,11 +304,12 @@ impl Skbs<'_> {
         };
         let Some(at) = of.iter().position(&fits) else { return };
         // Another of that payload may be the one: order tells, no more.
-        let link = match of.iter().skip(at + 1).any(&fits) {
+        let (addr, id) = of.remove(at);
+        // It stands there again where a bridge or a tunnel handed it in again.
+        let link = match of.iter().skip(at).any(|d| d.1 != id && fits(d)) {
             true => Confidence::Weak,
             false => Confidence::Strong,
         };
-        let (addr, _) = of.remove(at);
         // 0 where only 16 bits of a longer payload are 0.
         let phase = match self.open.get(&addr).and_then(|l| l.last_len) {
             Some(len) if data_len == 0 && len <= *HEADERS.end() => Phase::TcpDone,

@@ -11,7 +11,7 @@ use crate::ingest::Event;
 use crate::name::Name;
 
 /// Without softirq events, an skb is taken for forwarded only this soon after it was received.
-const MOMENT_NS: i64 = 20_000;
+pub(super) const MOMENT_NS: i64 = 20_000;
 /// Link-layer header that a forwarded frame gains again: Ethernet, Ethernet with one VLAN tag; none on a device of layer 3.
 const LINK_HEADERS: [u32; 2] = [14, 18];
 /// `truesize` of a pure ACK that this host sent to itself.
@@ -138,7 +138,8 @@ impl Skbs<'_> {
             // Nothing comes back to the device that sent it here: an ACK that a socket's backlog took in silently, and its
             // address is the next ACK's at once.
             // In containers all are eth0: of such a name it may be another, if nothing else came in meanwhile.
-            let namesake = self.devices.shared(dev) && self.just_received(e.cpu) == Some(l.id);
+            let shared = self.devices.kind(dev).is_some_and(|k| k.shared);
+            let namesake = shared && self.just_received(e.cpu) == Some(l.id);
             let back = l.class != SkbClass::Rx && l.dev == dev && !namesake;
             // Out where it came in: a router with one leg, or the same.
             let one_leg = l.class == SkbClass::Rx && l.last_dev == dev;

@@ -229,7 +229,8 @@ impl Builder<'_, '_> {
         let dropped = |seg: &Segment| {
             let life = self.shared.packets.get(seg.packet as usize).map(|p| p.skb);
             let life = life.and_then(|id| self.shared.identity.life(id));
-            life.is_some_and(|l| l.death_kind == DeathKind::Dropped)
+            // On its first device: what a router of this recording drops had left its socket.
+            life.is_some_and(|l| l.death_kind == DeathKind::Dropped && l.hops <= 1)
         };
         let window = self.flow.segments.get(self.window..).unwrap_or(&[]);
         let which: Vec<bool> = window.iter().map(dropped).collect();

@@ -114,8 +114,55 @@ fn without_links_only_one_softirq_run_tells_a_tunnel() {
     ev(&mut s, T + 10, "napi_gro_receive_entry", "flannel.1", 223);
     assert_eq!(
         ways(&s.facts()),
-        [("rx eth1, rx flannel.1".to_string(), Confidence::Strong)]
+        [("rx eth1, rx flannel.1".to_string(), Confidence::Weak)]
     );
+}
+
+/// A socket's backlog takes in and frees an ACK that came over a bridge, in silence; its address is the next one's in the same poll,
+/// on the port, of the same length or (data) a little shorter: another packet, with a list of links and without.
+#[test]
+fn the_next_frame_of_a_bridges_port_is_another_packet() {
+    for entry in ["napi_gro_receive_entry", "netif_rx_entry", "netif_receive_skb_entry"] {
+        for (first, second) in [(52, 52), (1500, 1400)] {
+            for links in [LINKS, ""] {
+                let mut s = script();
+                s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+                ev(&mut s, T, entry, "vethb", first);
+                ev(&mut s, T + 1, "netif_receive_skb", "vethb", first);
+                ev(&mut s, T + 2, "netif_receive_skb_entry", "cni0", first);
+                ev(&mut s, T + 3, "netif_receive_skb", "cni0", first);
+                ev(&mut s, T + 10, entry, "vethb", second);
+                ev(&mut s, T + 11, "netif_receive_skb", "vethb", second);
+                ev(&mut s, T + 12, "netif_receive_skb_entry", "cni0", second);
+                ev(&mut s, T + 13, "netif_receive_skb", "cni0", second);
+                let ways = ways(&told(&s, links));
+                assert_eq!(ways.len(), 2, "{entry} {second}: {ways:?}");
+                assert!(ways.iter().all(|w| w.0 == "rx vethb, rx cni0"), "{ways:?}");
+            }
+        }
+    }
+}
+
+/// Before 6.9 tcp_probe names no skb: the one packet of that payload, which came by a port and by its bridge, is not two.
+#[test]
+fn a_packet_by_port_and_bridge_is_one_candidate() {
+    for twice in [false, true] {
+        let mut s = script();
+        s.drop_field("tcp:tcp_probe", "skbaddr");
+        s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        ev(&mut s, T, "netif_rx_entry", "vethb", 223);
+        ev(&mut s, T + 1, "netif_receive_skb", "vethb", 223);
+        ev(&mut s, T + 2, "netif_receive_skb_entry", "cni0", 223);
+        ev(&mut s, T + 3, "netif_receive_skb", "cni0", 223);
+        if twice {
+            let v = [("skbaddr", N(A + 0x1000)), ("len", N(223)), ("name", S("vethb"))];
+            s.ev(T + 4, 0, Ctx::Soft(1), "net:netif_receive_skb", &v);
+        }
+        s.ev(T + 5, 0, Ctx::Soft(1), "tcp:tcp_probe", &[("data_len", N(171))]);
+        let first = ways(&told(&s, LINKS)).remove(0);
+        let label = if twice { Confidence::Weak } else { Confidence::Strong };
+        assert_eq!(first, ("rx vethb, rx cni0".to_string(), label));
+    }
 }
 
 /// wireguard encrypts in a worker, IFB redirects in a tasklet: queued again when their `ndo_start_xmit` is over. A card is done
