@@ -37,6 +37,10 @@ pub struct Breakdown {
     pub queues: Vec<Queue>,
     /// From one step of an skb to its next, most packets first.
     pub ways: Vec<Way>,
+    /// Steps of skbs from one place to the next, those of ways that are left out too.
+    pub steps: u64,
+    /// Those that went to another CPU.
+    pub steps_crossed: u64,
     /// NUMA nodes.
     pub numa: Nodes,
 }
@@ -118,13 +122,12 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Breakdown {
     let kinds = || rayon::join(|| kinds::kinds(&ledgers.rx), || kinds::kinds(&ledgers.tx));
     let known = Known::of(facts);
     let places = || rayon::join(|| queues(facts, &known), || ways(facts, &known));
-    let ((receive, transmit), (queues, (ways, numa))) = rayon::join(kinds, places);
+    let ((receive, transmit), (queues, ways)) = rayon::join(kinds, places);
     Breakdown {
         receive,
         transmit,
         queues,
-        ways,
-        numa,
+        ..ways
     }
 }
 
@@ -203,14 +206,17 @@ fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
     (steps, between)
 }
 
-fn ways(facts: &Facts, known: &Known) -> (Vec<Way>, Nodes) {
+/// What is known of steps: of all of them, and of the ways with most.
+fn ways(facts: &Facts, known: &Known) -> Breakdown {
     let (steps, between) = between(&facts.hops);
     let step = |nth: u32| steps.get(nth as usize).copied();
     let cpus = between.iter().filter_map(|((from, to), times)| {
         let (from, to) = (step(*from)?, step(*to)?);
         Some((from.2, to.2, times.len() as u64))
     });
-    let numa = nodes::nodes(facts, known, cpus);
+    let cpus: Vec<(u16, u16, u64)> = cpus.collect();
+    let numa = nodes::nodes(facts, known, &cpus);
+    let crossed = cpus.iter().filter(|(from, to, _)| from != to);
     let shown = |step: &Step| format!("{} {}", step.0, step.1.text());
     let mut all: Vec<Way> = between
         .into_iter()
@@ -234,5 +240,11 @@ fn ways(facts: &Facts, known: &Known) -> (Vec<Way>, Nodes) {
         order.then_with(|| (&a.to, a.from_cpu, a.to_cpu).cmp(&(&b.to, b.from_cpu, b.to_cpu)))
     });
     all.truncate(WAYS);
-    (all, numa)
+    Breakdown {
+        ways: all,
+        steps: cpus.iter().map(|(_, _, n)| n).sum(),
+        steps_crossed: crossed.map(|(_, _, n)| n).sum(),
+        numa,
+        ..Breakdown::default()
+    }
 }

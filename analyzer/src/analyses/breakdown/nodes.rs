@@ -128,7 +128,7 @@ impl Known {
 }
 
 /// Asks. `steps` are the CPUs of each two steps, and how often.
-pub(super) fn nodes(facts: &Facts, known: &Known, steps: impl Iterator<Item = (u16, u16, u64)>) -> Nodes {
+pub(super) fn nodes(facts: &Facts, known: &Known, steps: &[(u16, u16, u64)]) -> Nodes {
     let mut out = Nodes {
         nodes: known.nodes(),
         ..Nodes::default()
@@ -137,9 +137,9 @@ pub(super) fn nodes(facts: &Facts, known: &Known, steps: impl Iterator<Item = (u
         return out;
     }
     for (from, to, n) in steps {
-        if let Some((from, to)) = known.cpu(from).zip(known.cpu(to)) {
+        if let Some((from, to)) = known.cpu(*from).zip(known.cpu(*to)) {
             out.steps += n;
-            out.steps_crossed += if from == to { 0 } else { n };
+            out.steps_crossed += if from == to { 0 } else { *n };
         }
     }
     let mut reads: BTreeMap<(u16, u16), u64> = BTreeMap::new();

@@ -104,6 +104,30 @@ fn steps_of_one_skb_are_joined_in_order() {
     );
 }
 
+/// Of more ways than are kept all steps are counted, in both populations.
+#[test]
+fn steps_of_ways_that_are_left_out_are_counted() {
+    let hop = |skb, time_ns, cpu| HopRow {
+        skb_id: SkbId(skb),
+        time_ns,
+        cpu,
+        kind: "queue",
+        dev: Name::new(b"va"),
+        bytes: None,
+        confidence: Confidence::Certain,
+    };
+    let mut f = Facts::empty();
+    let most = WAYS as u32;
+    // As many of one CPU twice as are kept, and forty from one CPU to another once.
+    f.hops = (0..most)
+        .flat_map(|n| [0, 1, 2].map(|ns| hop(n, ns, n as u16)))
+        .chain((most..most + 40).flat_map(|n| [hop(n, 3, n as u16), hop(n, 4, 0)]))
+        .collect();
+    let b = answer(&f);
+    assert_eq!((b.ways.len(), b.steps, b.steps_crossed), (WAYS, 160, 40));
+    assert!(b.ways.iter().all(|way| way.from_cpu == way.to_cpu));
+}
+
 /// cpu.nmb, whose server was pinned to CPU 0 and its client to CPU 1 (truth.csv), as if these were of two nodes and a card at the second.
 #[test]
 fn what_crosses_nodes_is_counted_and_each_cpu_and_device_has_its_own() {
@@ -135,7 +159,14 @@ fn what_crosses_nodes_is_counted_and_each_cpu_and_device_has_its_own() {
         }
     }
     let facts = crate::analyze(&c, &Default::default());
-    let Breakdown { numa, ways, queues, .. } = answer(&facts);
+    let Breakdown {
+        numa,
+        ways,
+        queues,
+        steps: all,
+        steps_crossed,
+        ..
+    } = answer(&facts);
     let nodes: Vec<(u32, &[u16])> = numa.nodes.iter().map(|n| (n.node, n.cpus.as_slice())).collect();
     assert_eq!(nodes, [(0, &[0][..]), (1, &[1][..])]);
     // The name of the host's card is that of no other namespace's device here.
@@ -153,6 +184,7 @@ fn what_crosses_nodes_is_counted_and_each_cpu_and_device_has_its_own() {
         }
     }
     assert_eq!((numa.steps, numa.steps_crossed), (steps, crossed));
+    assert_eq!((all, steps_crossed), (steps, crossed));
     assert!(
         ways.iter()
             .all(|w| w.from_node == Some(w.from_cpu.into()) && w.to_node == Some(w.to_cpu.into()))

@@ -201,3 +201,35 @@ fn what_was_counted_as_lost_is_in_the_verdict() {
     assert!(said.sentence.ends_with(&sentence), "{}", said.sentence);
     assert_eq!(said.headline, format!("{card}; 3 {away}"));
 }
+
+/// Where readings are joined, a counter that never rested rose in every part of the recording.
+#[test]
+fn joined_readings_are_counted_as_joined() {
+    use crate::counters::over_time::of_at_most;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../sample-data/seconds/seconds.nmb.zst");
+    let bytes = zstd::decode_all(&std::fs::read(path).unwrap()[..]).unwrap();
+    let c = netmortem_formats::open_bytes("test.nmb", netmortem_formats::Bytes::Owned(bytes)).unwrap();
+    let of = |most_rows: usize| {
+        let mut facts = Facts::empty();
+        facts.counters_over_time = of_at_most(&c, most_rows);
+        let told = when::all(&facts);
+        let parts: Vec<(u64, u64)> = told.values().map(|when| (when.parts, when.of_parts)).collect();
+        (facts.counters_over_time, parts)
+    };
+    let (all, each) = of(usize::MAX);
+    let readings = all.readings.len() as u64 + 1;
+    assert!(all.joined == 1 && each.contains(&(readings, readings)), "{each:?}");
+    let mut seen = vec![];
+    for most_rows in [150, 100, 60] {
+        let (few, joined) = of(most_rows);
+        let parts = readings.div_ceil(few.joined);
+        assert!(
+            parts < readings && joined.contains(&(parts, parts)),
+            "{}: {joined:?}",
+            few.joined
+        );
+        assert!(joined.iter().all(|(n, of)| n <= of && *of == parts), "{joined:?}");
+        seen.push(few.joined);
+    }
+    assert!(seen[0] < seen[2], "{seen:?}");
+}

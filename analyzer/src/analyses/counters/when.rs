@@ -11,9 +11,9 @@ pub struct When {
     pub from_ns: Option<i64>,
     /// The reading after the last rise; `None`: the one after the recording.
     pub to_ns: Option<i64>,
-    /// Between so many readings, one after the other, it rose.
+    /// Between so many readings, one after the other, it rose; where readings were joined, so many times these.
     pub parts: u64,
-    /// Of so many.
+    /// Of so many, joined ones alike.
     pub of_parts: u64,
     /// The rise that is told so: that of the recorder's own namespace, less what was lost where it fell.
     pub told: u64,
@@ -27,8 +27,14 @@ pub fn all(facts: &Facts) -> BTreeMap<Which<'_>, When> {
     let over_time = &facts.counters_over_time;
     let start = facts.capture.start_ns.unwrap_or(0);
     let since = |ns: Option<i64>| ns.map(|ns| ns.saturating_sub(start));
-    let of_parts = over_time.readings.len() as u64 + 1;
-    let mut out: BTreeMap<Which<'_>, (When, Option<Option<i64>>)> = BTreeMap::new();
+    // A row is of so many readings; the one after the recording is the last of them.
+    let joined = over_time.joined.max(1);
+    let of_parts = (over_time.readings.len() as u64 + 1).div_ceil(joined);
+    let part = |to_ns: Option<i64>| {
+        let of = |ns| over_time.readings.partition_point(|reading| *reading < ns);
+        to_ns.map_or(over_time.readings.len(), of) as u64 / joined
+    };
+    let mut out: BTreeMap<Which<'_>, (When, Option<u64>)> = BTreeMap::new();
     for row in &over_time.rows {
         let Some(rise) = row.rise.filter(|rise| *rise > 0) else {
             continue;
@@ -44,9 +50,9 @@ pub fn all(facts: &Facts) -> BTreeMap<Which<'_>, When> {
         when.to_ns = since(row.to_ns);
         when.told = when.told.saturating_add(rise);
         // Of several namespaces each may have a row.
-        if *last != Some(row.to_ns) {
+        let part = part(row.to_ns);
+        if last.replace(part) != Some(part) {
             when.parts += 1;
-            *last = Some(row.to_ns);
         }
     }
     out.into_iter().map(|(which, (when, _))| (which, when)).collect()

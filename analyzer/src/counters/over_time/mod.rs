@@ -56,7 +56,8 @@ pub fn of(capture: &Capture) -> OverTime {
     of_at_most(capture, MOST_ROWS)
 }
 
-fn of_at_most(capture: &Capture, most_rows: usize) -> OverTime {
+/// Of no more rows than so many.
+pub(crate) fn of_at_most(capture: &Capture, most_rows: usize) -> OverTime {
     let mut walk = Walk::new(Names::of(capture), most_rows);
     let clock = TraceClock::of(capture);
     let all = members(capture).count();
@@ -281,8 +282,10 @@ impl Walk {
         let Some(counter) = self.counters.get_mut(place) else {
             return;
         };
+        // No row is of the first reading: parts begin with the second.
+        let part = |nth: u64| nth.saturating_sub(1) / self.joined;
         let last = counter.row.and_then(|at| self.rows.get_mut(at));
-        match last.filter(|(_, _, of)| *of / self.joined == nth / self.joined) {
+        match last.filter(|(_, _, of)| part(*of) == part(nth)) {
             Some((last, ..)) => {
                 last.to_ns = row.to_ns;
                 last.whole &= row.whole;

@@ -19,11 +19,20 @@ pub struct Fate {
     pub connection: Option<ConnectionId>,
 }
 
+/// Whether the child was cut from the parent.
+pub fn is_cut(kind: LineageKind) -> bool {
+    matches!(kind, LineageKind::Gso | LineageKind::QdiscSegment)
+}
+
 /// The segments of some lives.
 pub struct Segments {
     original: FxHashMap<SkbId, SkbId>,
-    /// When each original was sent, each time.
+    /// The packet that a piece was cut from.
+    cut_from: FxHashMap<SkbId, SkbId>,
+    /// When each original was sent, each time, in order.
     sent: FxHashMap<SkbId, Vec<i64>>,
+    /// When what was sent for an original, its companion or a copy, was.
+    sendings: FxHashMap<SkbId, i64>,
     fates: FxHashMap<SkbId, Fate>,
 }
 
@@ -31,8 +40,10 @@ impl Segments {
     /// Of the lives asked for.
     pub fn of(known: &Hindsight<'_>, asked: &FxHashSet<SkbId>) -> Segments {
         // A piece that was cut from a companion, a copy of an original, a companion.
-        let edges = known.lineage.iter().filter(|l| asked.contains(&l.child));
-        let original = edges.filter_map(|l| match l.kind {
+        let edges = || known.lineage.iter().filter(|l| asked.contains(&l.child));
+        let pieces = edges().filter(|l| is_cut(l.kind));
+        let cut_from: FxHashMap<SkbId, SkbId> = pieces.map(|l| (l.child, l.parent)).collect();
+        let original = edges().filter_map(|l| match l.kind {
             LineageKind::RetransmitCopy | LineageKind::Fclone => Some((l.child, l.parent)),
             LineageKind::Gso | LineageKind::QdiscSegment => {
                 Some((l.child, known.identity.original_of(l.parent).unwrap_or(l.parent)))
@@ -46,30 +57,45 @@ impl Segments {
             }
         }
         let mut fates: FxHashMap<SkbId, Fate> = original.values().map(|o| (*o, Fate::default())).collect();
-        let companions = known.identity.clones.iter().map(|s| (s.original, s.ts_ns));
+        let companions = known.identity.clones.iter().map(|s| (s.original, s.clone, s.ts_ns));
         let copies = known.lineage.iter().filter(|l| l.kind == LineageKind::RetransmitCopy);
         let mut sent: FxHashMap<SkbId, Vec<i64>> = FxHashMap::default();
-        for (skb, at) in companions.chain(copies.map(|l| (l.parent, l.ts_ns))) {
+        let mut sendings: FxHashMap<SkbId, i64> = FxHashMap::default();
+        for (skb, frame, at) in companions.chain(copies.map(|l| (l.parent, l.child, l.ts_ns))) {
             if let Some(fate) = fates.get_mut(&skb) {
                 fate.last_sent = fate.last_sent.max(Some(at));
                 sent.entry(skb).or_default().push(at);
+                sendings.insert(frame, at);
             }
         }
+        sent.values_mut().for_each(|times| times.sort_unstable());
         for t in known.tx {
             if let Some(fate) = t.original.and_then(|o| fates.get_mut(&o)) {
                 fate.acked = t.t_ack_ns.or(fate.acked);
                 fate.connection = t.connection.or(fate.connection);
             }
         }
-        Segments { original, sent, fates }
+        Segments {
+            original,
+            cut_from,
+            sent,
+            sendings,
+            fates,
+        }
     }
     /// The original that a life is of, or was made of.
     pub fn original(&self, skb: SkbId) -> Option<SkbId> {
         self.original.get(&skb).copied()
     }
-    /// When an original was sent, in no order.
-    pub fn sent(&self, original: SkbId) -> &[i64] {
-        self.sent.get(&original).map_or(&[], Vec::as_slice)
+    /// The packet that a life is, or was cut from.
+    pub fn packet(&self, skb: SkbId) -> SkbId {
+        self.cut_from.get(&skb).copied().unwrap_or(skb)
+    }
+    /// When its original was sent the next time, however long the packet itself was under way; `None`: not seen.
+    pub fn sent_after(&self, skb: SkbId) -> Option<i64> {
+        let own = self.sendings.get(&self.packet(skb))?;
+        let times = self.sent.get(&self.original(skb)?)?;
+        times.iter().find(|at| *at > own).copied()
     }
     /// Whether a life is of a segment.
     pub fn is_one(&self, skb: SkbId) -> bool {

@@ -18,12 +18,8 @@ pub fn section(input: &Input<'_>) -> Section {
     let (queues, ways, numa) = (&breakdown.queues, &breakdown.ways, &breakdown.numa);
     // A column of nodes tells something where there are two.
     let several = numa.nodes.len() > 1;
-    let crossed: u64 = ways
-        .iter()
-        .filter(|way| way.from_cpu != way.to_cpu)
-        .map(|way| way.packets)
-        .sum();
-    let all: u64 = ways.iter().map(|way| way.packets).sum();
+    // Not the sum of the table, which has those with most alone.
+    let (all, crossed) = (breakdown.steps, breakdown.steps_crossed);
     let lead = match all {
         0 => "No skb was seen at two places.".to_owned(),
         _ => {
@@ -32,7 +28,7 @@ pub fn section(input: &Input<'_>) -> Section {
                 format::count(all),
                 format::count(crossed),
                 format::share(crossed, all)
-            ) + &nodes::lead(numa)
+            ) + &nodes::lead(numa, all)
         }
     };
     let mut blocks = nodes::blocks(numa);

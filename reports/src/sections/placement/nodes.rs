@@ -8,15 +8,19 @@ use crate::document::{Block, Cell, Column, Severity, Table};
 use crate::format;
 use crate::sections::shared::counted;
 
-/// ` 12 (3 %) went to another NUMA node, ...`; nothing where there is one node.
-pub fn lead(numa: &Nodes) -> String {
+/// ` 12 (3 %) went to another NUMA node, ...`, of these steps; nothing where there is one node.
+pub fn lead(numa: &Nodes, all: u64) -> String {
     if numa.nodes.len() < 2 {
         return String::new();
     }
     let steps = match numa.steps {
         0 => "Of which NUMA node their CPUs are is not known.".to_owned(),
-        _ => format!(
-            "{} ({}) went to another NUMA node.",
+        known => format!(
+            "{}{} ({}) went to another NUMA node.",
+            match known < all {
+                true => format!("Of {} on CPUs whose node is known, ", format::count(known)),
+                false => String::new(),
+            },
             format::count(numa.steps_crossed),
             format::share(numa.steps_crossed, numa.steps)
         ),

@@ -35,6 +35,9 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
             queue("transmit", "eth0", 1, 10),
         ],
         ways: vec![way(1, 30), way(0, 10)],
+        // More ways than are kept.
+        steps: 50,
+        steps_crossed: 35,
         ..Breakdown::default()
     };
     let section = section(&Input {
@@ -43,7 +46,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
     });
     assert_eq!(
         section.lead.as_str().replace('\u{202f}', " "),
-        "Of 40 steps from one place to the next, 30 (75.0 %) went to another CPU."
+        "Of 50 steps from one place to the next, 35 (70.0 %) went to another CPU."
     );
     let tables = tables(&section);
     let share = |row: usize| tables[0].rows[row][5].clone();
@@ -109,6 +112,8 @@ fn what_crosses_nodes_is_marked_where_there_are_two() {
             p50_ns: None,
             p99_ns: None,
         }],
+        steps: 10,
+        steps_crossed: 10,
         numa: Nodes {
             nodes: vec![node(0, &[0, 1, 2, 5], &[]), node(1, &[3, 4], &["<b>eth0"])],
             steps: 10,
@@ -134,9 +139,22 @@ fn what_crosses_nodes_is_marked_where_there_are_two() {
             .lead
             .as_str()
             .replace('\u{202f}', " ")
-            .ends_with("0 (0 %) went to another NUMA node. Of 8 units read, 2 (25.0 %) were read on another node than they were received on."),
+            .ends_with("10 (100 %) went to another CPU. 0 (0 %) went to another NUMA node. Of 8 units read, 2 (25.0 %) were read on another node than they were received on."),
         "{}",
         section.lead
+    );
+    answers.breakdown.steps = 30;
+    let some = super::section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert!(
+        some.lead
+            .as_str()
+            .replace('\u{202f}', " ")
+            .contains("Of 10 on CPUs whose node is known, 0 (0 %) went to another NUMA node."),
+        "{}",
+        some.lead
     );
     let tables = tables(&section);
     assert_eq!(tables[0].rows[0][1], Cell::Text("0-2, 5".into()));

@@ -1,6 +1,19 @@
-//! Repairs against a capture of packets at the sender.
+//! Repairs against a capture of packets at the sender, and by hand: what is dropped late, refused, or in pieces.
 
 use std::path::PathBuf;
+
+use rustc_hash::FxHashMap;
+
+use crate::Confidence;
+use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::drops::otherhost::Hindsight;
+use crate::reconstruct::drops::repair::judge;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
+use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+use crate::reconstruct::skb::{Identity, Sent};
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+use crate::reconstruct::whose::{Carries, Owner};
 
 /// The packets of the data connection as tshark reads them from the capture at the sender: what was sent again, with the first ACK
 /// that reaches its end; times are of CLOCK_REALTIME.
@@ -70,4 +83,169 @@ fn drops_are_repaired_when_the_capture_says() {
         let ours = drop.time_ns + repair.after_ns.unwrap() + offset;
         assert!((ours - acked).abs() < 1_000_000, "{drop:?}: {ours}, {acked}");
     }
+}
+
+/// The original of all sendings here.
+const X: SkbId = SkbId(0);
+
+/// An original's sendings: frames by number, when each was queued, its length.
+struct Case {
+    identity: Identity,
+    lineage: Vec<LineageRow>,
+    retransmits: Vec<RetransmitRow>,
+}
+
+impl Case {
+    fn new(sent: &[(i64, u32)]) -> Case {
+        let mut identity = Identity::default();
+        identity.lives.push(life(X, None));
+        for (ts_ns, bytes) in sent {
+            let clone = SkbId(identity.lives.len() as u32);
+            identity.lives.push(life(clone, Some(*bytes)));
+            identity.clones.push(Sent {
+                ts_ns: *ts_ns,
+                original: X,
+                clone,
+                again: clone.0 > 1,
+                confidence: Confidence::Certain,
+            });
+        }
+        Case {
+            identity,
+            lineage: vec![],
+            retransmits: vec![],
+        }
+    }
+    /// Its event, of a frame of this length.
+    fn again(mut self, time_ns: i64, bytes: u32) -> Case {
+        self.retransmits.push(RetransmitRow {
+            index: 0,
+            time_ns,
+            connection: Some(ConnectionId(0)),
+            synack: None,
+            class: RetransmitClass::Fast,
+            err: None,
+            bytes: Some(bytes),
+            original: Some(X),
+            segments: Some(1),
+            confidence: Confidence::Strong,
+        });
+        self
+    }
+    /// A piece of the first frame that went on.
+    fn piece(&mut self, bytes: u32) -> SkbId {
+        let child = SkbId(self.identity.lives.len() as u32);
+        self.identity.lives.push(life(child, Some(bytes)));
+        self.lineage.push(LineageRow {
+            ts_ns: 1,
+            parent: SkbId(1),
+            child,
+            kind: LineageKind::QdiscSegment,
+            rule: Rule::SegmentOrder,
+            bytes: Some(bytes - 66),
+            conserved: Conserved::Yes,
+            confidence: Confidence::Certain,
+        });
+        child
+    }
+    /// Which retransmission repaired each of these: life, or the packet that it was cut from, and when it was dropped.
+    fn repairs(&self, dropped: &[(Option<u32>, i64)]) -> Vec<Option<u32>> {
+        let mut rows: Vec<DropRow> = dropped
+            .iter()
+            .map(|(skb, ns)| DropRow {
+                skb_id: skb.map(SkbId),
+                owner: Some(Owner {
+                    connection: Some(ConnectionId(0)),
+                    carries: Carries::Data,
+                    task: Default::default(),
+                    pid: 0,
+                    confidence: Confidence::Strong,
+                }),
+                ..crate::testing::drop_at(*ns)
+            })
+            .collect();
+        let unseen = rows.iter().enumerate().filter(|(_, row)| row.skb_id.is_none());
+        let cut_from: FxHashMap<usize, SkbId> = unseen.map(|(at, _)| (at, SkbId(1))).collect();
+        let known = Hindsight {
+            identity: &self.identity,
+            lineage: &self.lineage,
+            tx: &[],
+            connections: &[],
+            retransmits: &self.retransmits,
+            states: &[],
+            comms: &Default::default(),
+            sendings: true,
+            lost: false,
+        };
+        judge(&mut rows, &cut_from, &known);
+        rows.iter().map(|row| row.repair.map(|r| r.retransmit)).collect()
+    }
+}
+
+fn life(skb_id: SkbId, bytes: Option<u32>) -> SkbRow {
+    SkbRow {
+        skb_id,
+        skbaddr: 0,
+        class: SkbClass::TxClone,
+        birth_ns: 0,
+        birth_kind: BirthKind::Seen,
+        death_ns: None,
+        death_kind: DeathKind::Dropped,
+        last_ns: 0,
+        dev: Default::default(),
+        last_dev: Default::default(),
+        bytes,
+        hops: 1,
+        death_location: 0,
+        links: Confidence::Certain,
+        confidence: Confidence::Certain,
+    }
+}
+
+const MS: i64 = 1_000_000;
+
+/// A long queue drops the first copy after two others were sent: the first of these carried it again.
+#[test]
+fn what_is_dropped_late_was_repaired_by_what_was_sent_next() {
+    let case = Case::new(&[(0, 1514), (100 * MS, 1514), (300 * MS, 1514)])
+        .again(100 * MS + 1, 1514)
+        .again(300 * MS + 1, 1514);
+    // The second was dropped itself, before its event.
+    let dropped = [(Some(2), 100 * MS), (Some(1), 400 * MS), (Some(3), 401 * MS)];
+    assert_eq!(case.repairs(&dropped), [Some(1), Some(0), None]);
+}
+
+/// The sender's own qdisc refused the second sending: it has no event, and what was sent then repaired nothing.
+#[test]
+fn a_refused_retransmission_is_none() {
+    let case = Case::new(&[(0, 1514), (100 * MS, 1514), (300 * MS, 1514), (500 * MS, 1514)])
+        .again(300 * MS + 1, 1514)
+        .again(500 * MS + 1, 1514);
+    let dropped = [
+        (Some(1), 5 * MS),
+        (Some(2), 100 * MS),
+        (Some(3), 301 * MS),
+        (Some(4), 501 * MS),
+    ];
+    assert_eq!(case.repairs(&dropped), [Some(0), Some(0), Some(1), None]);
+}
+
+/// tbf drops pieces of a large packet: what is sent again may be its head alone.
+#[test]
+fn a_piece_is_repaired_by_what_must_have_carried_it() {
+    let of = |again: u32, dropped: &[(Option<u32>, i64)]| {
+        let mut case = Case::new(&[(0, 66 + 1448 * 3 + 100), (9 * MS, again)]).again(9 * MS + 1, again);
+        for bytes in [1514, 1514, 166] {
+            case.piece(bytes);
+        }
+        case.repairs(dropped)
+    };
+    // The one that never came to the driver is 1448 bytes long; the last was dropped on the way.
+    let (unseen, last) = ((None, 1), (Some(5), 2));
+    assert_eq!(of(1514, &[unseen]), [Some(0)]);
+    assert_eq!(of(166, &[unseen]), [None]);
+    assert_eq!(of(166, &[last]), [Some(0)]);
+    assert_eq!(of(1514, &[unseen, last]), [None, None]);
+    // The whole packet once more.
+    assert_eq!(of(66 + 1448 * 3 + 100, &[unseen, last]), [Some(0), Some(0)]);
 }
