@@ -46,7 +46,10 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
                 known.join(", ")
             );
             let next = match packed(path) {
-                Some(unpack) => format!("it is compressed: {unpack} {} | netmortem check -", output::quoted(path)),
+                Some(unpack) => format!(
+                    "it is compressed: {unpack} {} | netmortem check -",
+                    output::quoted(path)
+                ),
                 None => format!("see what it is: file {shown}"),
             };
             return failure(what, next);
