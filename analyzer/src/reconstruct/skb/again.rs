@@ -74,9 +74,7 @@ impl Skbs<'_> {
             }
             // What comes out of a tunnel came in to its host before, in whatever worker or on whatever CPU it was unpacked.
             outer if OUTER.contains(&outer) => match kind {
-                Some(k) if k.tunnel && !k.shared && e.ts.saturating_sub(l.last_ns) < HELD_NS => {
-                    Some(Confidence::Strong)
-                }
+                Some(k) if k.tunnel && !k.other && e.ts.saturating_sub(l.last_ns) < HELD_NS => Some(Confidence::Strong),
                 Some(k) if k.tunnel && at_once => Some(Confidence::Strong),
                 None if at_once => Some(Confidence::Weak),
                 _ => None,

@@ -42,6 +42,8 @@ const BRIDGES: [&str; 2] = ["bridge", "openvswitch"];
 pub(super) struct Kind {
     /// Takes packets out of others.
     pub tunnel: bool,
+    /// A device of that name, of another namespace, does not.
+    pub other: bool,
     /// A tunnel that works later than its `ndo_start_xmit`.
     pub worker: bool,
     /// Hands frames as they are to its host.
@@ -69,6 +71,7 @@ impl Devices {
             let netns = field(line, "netns").unwrap_or("");
             let of = devices.0.entry(name).or_default();
             of.tunnel |= TUNNELS.contains(&kind);
+            of.other |= !TUNNELS.contains(&kind);
             of.worker |= WORKERS.contains(&kind);
             of.bridge |= BRIDGES.contains(&kind);
             of.ifb |= kind == "ifb";

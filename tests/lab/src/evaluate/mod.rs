@@ -27,6 +27,7 @@ use netmortem_analyzer::{Facts, analyze, ingest};
 pub use cases::CaseResult;
 pub use rows::{LedgerRow, ledger};
 pub use table::{Figures, print};
+pub use ways::WAYS;
 
 use crate::truth::Truth;
 

@@ -25,11 +25,14 @@ fn ways(facts: &Facts) -> Option<HashMap<i64, Vec<String>>> {
     Some(ways)
 }
 
+/// Name of the oracle.
+pub const WAYS: &str = "ways of packets over devices";
+
 /// Units with payload that were read, of the sockets whose packets' way is planted.
 pub fn whole(truth: &Truth, rx: &[LedgerRow], facts: &Facts) -> Option<Oracle> {
     let ways = ways(facts).filter(|_| !truth.ways.is_empty())?;
     let mut oracle = Oracle {
-        name: "ways of packets over devices",
+        name: WAYS,
         ..Oracle::default()
     };
     for way in &truth.ways {

@@ -90,6 +90,13 @@ fn what_a_tunnel_carried_is_the_packet_that_carried_it() {
     decapsulated(&mut s, 223);
     let f = told(&s, LINKS);
     assert_eq!(ways(&f), [("rx eth1, rx flannel.1".to_string(), Confidence::Strong)]);
+    // So it is where two nodes have a tunnel of that name; not where a container has a device of another kind of it.
+    for (kind, lives) in [("vxlan", 1), ("veth", 2)] {
+        let mut s = script();
+        decapsulated(&mut s, 223);
+        let links = format!("{LINKS}netns=3 ifindex=9 name=flannel.1 kind={kind}\n");
+        assert_eq!(ways(&told(&s, &links)).len(), lives, "{kind}");
+    }
     // A card of that name is no tunnel; nor is what grew, or lost less than an IP header.
     let mut s = script();
     decapsulated(&mut s, 223);
