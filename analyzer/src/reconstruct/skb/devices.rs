@@ -1,8 +1,9 @@
 //! What the bundle's lists of links say of devices, as far as lives ask: which of them packets leave out of an outer packet
 //! (tunnels), which hand frames to their own host (bridges), which hand on later what they were given, and whose names several network namespaces have.
 //!
-//! Events name a device by its name alone. A name that is a tunnel in one namespace counts as one in all: what a life must
-//! show besides (lengths, an address that no event freed) is asked by who asks here.
+//! Events name a device by its name alone, and namespaces give one name to devices of several kinds: then all of them count, and
+//! `other` says that a tunnel's name is no tunnel's elsewhere. What a life must show besides (lengths, times, an address that no event
+//! freed) is asked by who asks here.
 
 use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
@@ -54,7 +55,7 @@ pub(super) struct Kind {
     pub shared: bool,
 }
 
-/// What is known of devices, by name: a name that is a tunnel in one namespace is one here.
+/// What is known of devices, by name.
 #[derive(Debug, Default)]
 pub(super) struct Devices(FxHashMap<Name, Kind>);
 
