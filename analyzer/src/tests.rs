@@ -15,11 +15,17 @@ use std::path::PathBuf;
 
 use netmortem_formats::Capture;
 
-/// A real recording of `sample-data`.
+/// A real recording of `sample-data`; one that lies there compressed (`.zst`) is unpacked.
 pub(crate) fn sample(path: &str) -> Capture {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../sample-data")
         .join(path);
-    netmortem_formats::open_path(&file).unwrap().unwrap()
+    match path.strip_suffix(".zst") {
+        None => netmortem_formats::open_path(&file).unwrap().unwrap(),
+        Some(name) => {
+            let bytes = zstd::decode_all(std::fs::File::open(file).unwrap()).unwrap();
+            netmortem_formats::open_bytes(name, netmortem_formats::Bytes::Owned(bytes)).unwrap()
+        }
+    }
 }
 const SAMPLES: [&str; 2] = ["rpc/rpc.nmb", "tracedat-loopback/trace.dat"];

@@ -9,19 +9,9 @@ use crate::facts::Facts;
 use crate::ingest::TraceClock;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::tests::sample as open;
 
 mod kinds;
-
-fn open(path: &str) -> Capture {
-    let file = format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"));
-    match path.strip_suffix(".zst") {
-        None => netmortem_formats::open_path(file.as_ref()).unwrap().unwrap(),
-        Some(name) => {
-            let bytes = zstd::decode_all(std::fs::File::open(file).unwrap()).unwrap();
-            netmortem_formats::open_bytes(name, netmortem_formats::Bytes::Owned(bytes)).unwrap()
-        }
-    }
-}
 
 /// (CPU, byte of the chunk in the file, offset in it) of every record, with its time and event id: read without the
 /// explainer or the merge.

@@ -7,6 +7,7 @@ use netmortem_formats::{Bytes, open_bytes};
 
 use super::*;
 use crate::counters::tables::CounterRow;
+use crate::tests::sample;
 
 const SAMPLES: [&str; 8] = [
     "cpu/cpu.nmb",
@@ -37,14 +38,6 @@ fn with_clock(bytes: Vec<u8>, clock: &str) -> OverTime {
         stream.clock = clock.into();
     }
     of(&c)
-}
-
-fn sample(name: &str) -> Capture {
-    let bytes = std::fs::read(path(name)).unwrap();
-    opened(match name.ends_with(".zst") {
-        true => zstd::decode_all(&bytes[..]).unwrap(),
-        false => bytes,
-    })
 }
 
 /// What the readings of a counter sum to is what the snapshots before and after differ by: for every counter of every sample.

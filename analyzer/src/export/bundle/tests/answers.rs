@@ -25,15 +25,8 @@ const SAMPLES: [&str; 15] = [
 ];
 
 fn opened(path: &str) -> Option<Capture> {
-    let file = format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"));
-    let bytes = std::fs::read(file).unwrap();
-    let bytes = match path.ends_with(".zst") {
-        true => zstd::decode_all(&bytes[..]).unwrap(),
-        false => bytes,
-    };
-    let capture = open_bytes(path, Bytes::Owned(bytes)).unwrap();
     // Only a bundle can be redacted.
-    (capture.format == "bundle").then_some(capture)
+    Some(crate::tests::sample(path)).filter(|c| c.format == "bundle")
 }
 
 /// Whether all tables are equal but for a one-to-one change of texts.
