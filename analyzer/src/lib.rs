@@ -14,6 +14,7 @@ pub mod export;
 pub mod facts;
 pub mod fleet;
 pub mod ingest;
+pub mod links;
 pub mod name;
 mod nearby;
 pub mod reconstruct;

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 
+use crate::links::Links;
 use crate::snapshots::{field, lines, number};
 
 /// A route.
@@ -52,6 +53,8 @@ pub struct Routes {
     gone: Vec<(u64, IpAddr)>,
     /// Links that were not up all the time.
     pub flaps: Vec<Flap>,
+    /// Links by their names.
+    pub links: Links,
 }
 
 fn bits(address: IpAddr) -> (u128, u8) {
@@ -166,6 +169,7 @@ impl Routes {
             macs,
             gone,
             flaps,
+            links: Links::of(capture),
         }
     }
     /// Routes that refuse an address, each of another namespace.

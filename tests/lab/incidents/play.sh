@@ -17,6 +17,8 @@ client() { ip netns exec "$id-client" "$@"; }
 router() { ip netns exec "$id-router" "$@"; }
 server() { ip netns exec "$id-server" "$@"; }
 other() { ip netns exec "$id-other" "$@"; }
+pod() { ip netns exec "$id-pod" "$@"; }
+service() { ip netns exec "$id-service" "$@"; }
 # serve NAMESPACE KIND PORT ...: a server, listening when this returns
 serve() {
     local where=$1 port=$3
@@ -62,6 +64,32 @@ third() {
     address router rd 10.9.3.1/24
     other ip route add default via 10.9.3.1
 }
+# node NAMESPACE DEVICE OWN OTHER POD NET NET2 MTU DF: a node with one pod behind a bridge, whose packets for the other node's pods a VXLAN carries
+node() {
+    namespace "$5"
+    ip -n "$id-$1" link add cni0 type bridge
+    ip link add eth0 netns "$id-$5" type veth peer name "veth-$5" netns "$id-$1"
+    ip -n "$id-$1" link set "veth-$5" master cni0 up
+    address "$1" cni0 "$6.1/24"
+    address "$5" eth0 "$6.2/24"
+    "$5" ip route add default via "$6.1"
+    ip -n "$id-$1" link add flannel.1 type vxlan id 1 dev "$2" local "$3" remote "$4" dstport 8472 df "${9:-unset}"
+    address "$1" flannel.1 "$6.0/32"
+    "$1" ip route add "$7.0/24" via "$7.0" dev flannel.1 onlink
+    for n in "$1.veth-$5" "$1.cni0" "$5.eth0" "$1.flannel.1"; do
+        ip -n "$id-${n%%.*}" link set "${n#*.}" mtu "$8"
+    done
+    "$1" sysctl -qw net.ipv4.ip_forward=1
+}
+# overlay [MTU [DF]]: the client and the server are nodes; 10.244.1.2 (pod) and 10.244.2.2 (service) are pods on them
+overlay() {
+    node client c0 10.9.1.2 10.9.2.2 pod 10.244.1 10.244.2 "${1:-1450}" "${2:-}"
+    node server s0 10.9.2.2 10.9.1.2 service 10.244.2 10.244.1 "${1:-1450}" "${2:-}"
+    for _ in $(seq 20); do
+        [[ $(pod timeout 1 bash -c '</dev/tcp/10.244.2.2/9' 2>&1) == *refused* ]] && return
+        sleep 0.2
+    done
+}
 namespace() {
     ip netns add "$id-$1" && ip -n "$id-$1" link set lo up
     ip netns exec "$id-$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
@@ -103,7 +131,7 @@ network() {
 }
 cleanup() {
     local n
-    for n in client router server other; do
+    for n in client router server other pod service; do
         ip netns pids "$id-$n" 2> /dev/null | xargs -r kill -9 2> /dev/null
         ip netns del "$id-$n" 2> /dev/null
     done

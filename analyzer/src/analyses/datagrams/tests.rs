@@ -175,6 +175,9 @@ fn dropped_datagrams_are_no_good_news() {
         confidence: Confidence::Strong,
         owner: Some(owner),
         icmp: None,
+        cut_from: None,
+        sk: 0,
+        to: None,
         repair: None,
     };
     let start = f.capture.start_ns.unwrap();

@@ -16,20 +16,28 @@ mod answered;
 mod forgotten;
 mod fragments;
 mod full;
+mod inside;
 mod meanwhile;
 mod membership;
+mod next_link;
+mod receiver;
 mod repairs;
 mod same_mac;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod unresolved;
 mod whose;
 
 pub use answered::{Answered, Passes};
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
+pub use inside::Inside;
+pub use next_link::NextLink;
+pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
+pub use unresolved::Unresolved;
 pub use whose::{FROM, Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c).
@@ -39,7 +47,7 @@ const QDISC_PLACE: &str = "__dev_queue_xmit";
 const OWNED: usize = 6;
 
 /// Drops that share reason, place and device.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Group {
     /// Reason by the recording's own table; empty when not recorded.
     pub reason: String,
@@ -81,6 +89,14 @@ pub struct Group {
     pub membership: Option<u64>,
     /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port.
     pub meanwhile: Option<String>,
+    /// The tunnel that they, or some of them, were inside of.
+    pub inside: Option<Inside>,
+    /// The neighbour whose answer they waited for, of reasons that say that it did not come.
+    pub unresolved: Option<Unresolved>,
+    /// The link that they were too large for.
+    pub next_link: Option<NextLink>,
+    /// The UDP socket that refused them, where all were for one.
+    pub receiver: Option<Receiver>,
     /// What they cost; only of the first groups of lost packets of programs, where they lost data of TCP sockets of this recording.
     pub repairs: Option<Repairs>,
     /// Other functions, where groups are told as one.
@@ -258,9 +274,13 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         let by_rule = group.reason == forgotten::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
+        group.inside = inside::inside(facts, &rows);
+        group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
+        group.receiver = receiver::receiver(facts, &rows);
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
+            group.next_link = next_link::next_link(facts, whose, &group.reason, &rows);
             group.of = whose::lost(facts, whose, &rows);
         }
     }
@@ -300,19 +320,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             count,
             first_ns,
             last_ns,
-            of: vec![],
-            answered: vec![],
-            refused_by: None,
-            same_mac: None,
-            full: None,
-            forgotten: None,
-            sizes: None,
-            membership: None,
-            meanwhile: None,
-            repairs: None,
-            also_at: vec![],
-            passes: None,
-            times: vec![],
+            ..Group::default()
         });
     }
     let rank = |g: &Group| {

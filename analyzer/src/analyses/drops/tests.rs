@@ -31,6 +31,9 @@ fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropR
         confidence: Confidence::Strong,
         owner: None,
         icmp: None,
+        cut_from: None,
+        sk: 0,
+        to: None,
         repair: None,
     }
 }

@@ -6,7 +6,7 @@ use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone};
-use crate::analyses::drops::{Drops, Group, REFUSED};
+use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::in_words;
 
@@ -21,10 +21,22 @@ const SMALL: u64 = 10;
 /// Groups of drops named one by one.
 const NAMED: usize = 3;
 
+/// `neighbour 10.9.2.9 on rs`
+fn neighbour(n: &Unresolved) -> String {
+    let others = match n.others {
+        0 => String::new(),
+        n => format!(" and {}", counted(n, "other", "others")),
+    };
+    format!("neighbour {} on {}{others}", n.address, n.dev)
+}
+
 /// What a place means, what became of packets whose TTL had run out, what this host answered. No pause in it.
 fn meaning(g: &Group) -> String {
     let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NO_QUEUE);
-    let words = in_words(&g.reason, &g.location, g.why);
+    let words = match (&g.unresolved, in_words(&g.reason, &g.location, g.why)) {
+        (Some(n), words) => words.replacen("neighbour", &neighbour(n), 1),
+        (None, words) => words,
+    };
     let by_route = g
         .refused_by
         .as_ref()
@@ -59,7 +71,11 @@ fn meaning(g: &Group) -> String {
         let more = if g.answered.len() > 1 { " and others" } else { "" };
         format!("its sender was told by ICMP{of}: {}{more}", a.says)
     });
-    let all = [Some(said.to_owned()), size, g.same_mac.clone(), ended, says]
+    let next = g.next_link.as_ref().map(|n| {
+        let mtu = n.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
+        format!("its next link is {}{mtu}", n.dev)
+    });
+    let all = [Some(said.to_owned()), next, size, g.same_mac.clone(), ended, says]
         .into_iter()
         .flatten();
     let all: Vec<String> = all.filter(|s| !s.is_empty()).collect();

@@ -5,10 +5,18 @@ use super::sentences::counted;
 use super::spells::spells;
 use crate::analyses::application::Application;
 
-/// ` of 10.9.2.2:7342`, where all that is known is of that server.
+/// Share of the answers from which the server that gave most is named.
+const MOST: f64 = 0.5;
+
+/// ` of 10.9.2.2:7342`, where all that is known is of that server; `, 31 of 32 of them of 10.9.2.2:7342,`, where most is.
 pub(super) fn of_whom(a: &Application) -> String {
-    match (a.servers.as_slice(), &a.awaited) {
-        ([s], Some(c)) if s.response.n == c.response.n && !s.server.is_empty() => format!(" of {}", s.server),
+    let most = a.servers.iter().max_by_key(|s| s.response.n);
+    let Some((s, c)) = most.filter(|s| !s.server.is_empty()).zip(a.awaited.as_ref()) else {
+        return String::new();
+    };
+    match (s.response.n, c.response.n) {
+        (n, all) if n == all => format!(" of {}", s.server),
+        (n, all) if n as f64 >= MOST * all as f64 => format!(", {n} of {all} of them of {},", s.server),
         _ => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
-use crate::analyses::drops::{Group, Lost};
+use crate::analyses::drops::{Group, Inside, Lost, Unresolved};
 use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
@@ -46,6 +46,22 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     .into_iter()
                     .flatten()
                     .reduce(u64::saturating_add);
+                a.inside = match (a.inside.take(), &g.inside) {
+                    (Some(one), Some(other)) if (&one.dev, &one.kind) == (&other.dev, &other.kind) => {
+                        let count = one.count.saturating_add(other.count);
+                        Some(Inside { count, ..one })
+                    }
+                    (one, other) => one.or_else(|| other.clone()),
+                };
+                a.unresolved = match (a.unresolved.take(), &g.unresolved) {
+                    (Some(one), Some(other)) if (&one.address, &one.dev) == (&other.address, &other.dev) => {
+                        let count = one.count.saturating_add(other.count);
+                        Some(Unresolved { count, ..one })
+                    }
+                    _ => None,
+                };
+                a.next_link = a.next_link.take().filter(|n| Some(n) == g.next_link.as_ref());
+                a.receiver = a.receiver.take().filter(|r| Some(r) == g.receiver.as_ref());
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);
                 a.last_ns = a.last_ns.max(g.last_ns);

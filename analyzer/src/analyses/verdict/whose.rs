@@ -2,7 +2,7 @@
 
 use super::sentences::{counted, duration, rate};
 use super::spells::listed;
-use crate::analyses::drops::{FROM, Group, Lost, Sizes};
+use crate::analyses::drops::{FROM, Group, Inside, Lost, Receiver, Sizes};
 
 /// Reason of a packet that came and has no route.
 const NO_ROUTE_ON: &str = "IP_INNOROUTES";
@@ -109,12 +109,33 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         let which = if n == g.count { "all".to_owned() } else { n.to_string() };
         format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
     });
-    let said: Vec<String> = (!of.is_empty())
-        .then(|| format!("{}{sizes}{forgotten}", of.join(", ")))
-        .into_iter()
-        .chain(igmp)
-        .collect();
+    let of = (!of.is_empty()).then(|| format!("{}{sizes}{forgotten}", of.join(", ")));
+    let to = g.receiver.as_ref().map(receiver);
+    let inside = g.inside.as_ref().map(|i| inside(g, i));
+    let said: Vec<String> = of.into_iter().chain(to).chain(inside).chain(igmp).collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// `for the socket at 10.0.0.2:53 of dnsmasq/411 (receive buffer 8192 bytes)`
+fn receiver(r: &Receiver) -> String {
+    let task = match r.task.as_str() {
+        "" => String::new(),
+        task => format!(" of {task}"),
+    };
+    let size = r
+        .rcvbuf
+        .map_or_else(String::new, |n| format!(" (receive buffer {n} bytes)"));
+    format!("for the socket at {}{task}{size}", r.to)
+}
+
+/// `all inside the vxlan tunnel flannel.1`
+fn inside(g: &Group, i: &Inside) -> String {
+    let which = if i.count == g.count {
+        "all".to_owned()
+    } else {
+        i.count.to_string()
+    };
+    format!("{which} inside the {} tunnel {}", i.kind, i.dev)
 }
 
 /// `, all of 1514 bytes: 2.8 % of the 8429 of that size that came to these sockets, none of the 250 smaller ones`

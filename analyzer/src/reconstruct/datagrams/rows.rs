@@ -304,7 +304,7 @@ fn name(sockets: &mut [SocketRow], looped: &FxHashSet<u32>, lines: &[Line], proc
         if let (Some(s), Some(l)) = (sockets.get_mut(at), lines.get(line)) {
             let only = l.only.as_ref().filter(|_| !looped.contains(&(at as u32)));
             s.local = only.unwrap_or(&l.local).clone();
-            s.remote = l.remote.clone();
+            (s.remote, s.rcvbuf) = (l.remote.clone(), l.rcvbuf);
             (s.holder, s.named_by) = (l.pids.first().copied().unwrap_or(0), by);
             s.holder_task = processes.get(&s.holder).map_or(Name::default(), |p| p.1);
         }
@@ -322,6 +322,7 @@ mod tests {
             only: Some("10.9.3.2:53".into()),
             remote: String::new(),
             grown: 0,
+            rcvbuf: None,
             pids: vec![7],
         };
         let named = |looped: &[u32]| {

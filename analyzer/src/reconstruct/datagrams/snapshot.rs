@@ -20,6 +20,8 @@ pub(super) struct Line {
     pub(super) remote: String,
     /// Bytes of memory that its receive queue held, and by how much that grew since the recording began.
     pub(super) grown: u64,
+    /// Its receive buffer, bytes.
+    pub(super) rcvbuf: Option<u64>,
     /// Processes that hold it.
     pub(super) pids: Vec<i32>,
 }
@@ -75,6 +77,7 @@ pub(super) fn sockets(capture: &Capture) -> Vec<Line> {
                 remote.to_owned()
             },
             grown: queued(l).saturating_sub(was),
+            rcvbuf: number(l, "mem.rcvbuf"),
             pids: (field(l, "pids").unwrap_or("").split(','))
                 .filter_map(|p| p.parse().ok())
                 .collect(),

@@ -51,6 +51,8 @@ pub struct SocketRow {
     pub local: String,
     /// The same of its peer.
     pub remote: String,
+    /// Its receive buffer (SO_RCVBUF as the kernel keeps it), bytes, by the same snapshot.
+    pub rcvbuf: Option<u64>,
     /// Process that holds it, by the same snapshot.
     pub holder: i32,
     /// Its name.
@@ -109,6 +111,7 @@ impl SocketRow {
             copies: 0,
             local: String::new(),
             remote: String::new(),
+            rcvbuf: None,
             holder: 0,
             holder_task: Name::default(),
             named_by: "",
@@ -239,6 +242,13 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             Str,
             "the same of its peer; empty also when it has none",
             |r, _| text(&r.remote)
+        ),
+        col!(
+            "rcvbuf",
+            "bytes",
+            U64,
+            "its receive buffer as the kernel keeps it (twice SO_RCVBUF), by that snapshot",
+            |r, _| r.rcvbuf.into()
         ),
         col!(
             "holder_task",

@@ -17,7 +17,7 @@ mod otherhost;
 mod reasons;
 mod repair;
 mod rules;
-mod segments;
+pub mod segments;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -29,11 +29,11 @@ pub struct Repair {
     pub after_ns: Option<i64>,
 }
 
-/// Fills in `repair`; `cut_from` names the packet that a row without a life was cut from.
-pub fn judge(rows: &mut [DropRow], cut_from: &FxHashMap<usize, SkbId>, known: &Hindsight<'_>) {
+/// Fills in `repair`.
+pub fn judge(rows: &mut [DropRow], known: &Hindsight<'_>) {
     let lost = |(at, row): (usize, &DropRow)| {
         let data = row.owner.is_some_and(|o| o.carries == Carries::Data);
-        let skb = row.skb_id.or_else(|| cut_from.get(&at).copied())?;
+        let skb = row.skb_id.or(row.cut_from)?;
         (row.expected == Some(false) && data).then_some((at, skb))
     };
     let asked: Vec<(usize, SkbId)> = rows.iter().enumerate().filter_map(lost).collect();

@@ -1,5 +1,7 @@
 //! Rows of the view `drops`.
 
+use std::net::{IpAddr, SocketAddr};
+
 use super::repair::Repair;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
@@ -36,6 +38,12 @@ pub struct DropRow {
     pub owner: Option<Owner>,
     /// Type and code of the ICMP message that this host made for its sender just before; IPv4 only.
     pub icmp: Option<(i32, i32)>,
+    /// The packet that a qdisc had cut it from, of a segment that no event saw.
+    pub cut_from: Option<SkbId>,
+    /// `rx_sk`: the `struct sock` that it was for; 0: none, or not recorded (before Linux 6.11).
+    pub sk: u64,
+    /// Where a datagram was for that its socket refused: the address (since Linux 6.10) and the port.
+    pub to: Option<(Option<IpAddr>, u16)>,
     /// What repaired it, where that is known; of lost data of TCP sockets of this recording.
     pub repair: Option<Repair>,
 }
@@ -56,6 +64,11 @@ pub fn icmp_words((kind, code): (i32, i32)) -> &'static str {
         (12, _) => "parameter problem",
         _ => "another message",
     }
+}
+
+/// `10.0.0.2:53`, `*:53`.
+pub fn to_words((address, port): (Option<IpAddr>, u16)) -> String {
+    address.map_or_else(|| format!("*:{port}"), |a| SocketAddr::new(a, port).to_string())
 }
 
 /// The view `drops`.
@@ -137,6 +150,27 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             Str,
             "data (of a TCP socket), syn, datagram (UDP), received (named by the socket that it was for), too_big (the ICMP message that a tunnel made of a TCP segment, whose the others are); empty when nothing tells",
             |r, _| r.owner.map_or(Cell::Null, |o| Cell::str(o.carries.word()))
+        ),
+        col!(
+            "cut_from",
+            "id",
+            U64,
+            "of a segment that a qdisc cut from a packet and dropped before any event saw it: that packet, as in skbs",
+            |r, _| r.cut_from.map(|s| s.0).into()
+        ),
+        col!(
+            "sk",
+            "",
+            Str,
+            "socket that it was for, kernel address; empty: none, or not recorded (before Linux 6.11)",
+            |r, _| if r.sk == 0 { Cell::Null } else { Cell::address(r.sk) }
+        ),
+        col!(
+            "to",
+            "",
+            Str,
+            "where a datagram was for that its socket refused (udp_fail_queue_rcv_skb): address:port, before Linux 6.10 *:port",
+            |r, _| r.to.map_or(Cell::Null, |to| Cell::str(to_words(to)))
         ),
         col!("task", "", Str, "task that sent it, where that is recorded", |r, _| r
             .owner

@@ -10,6 +10,7 @@
 //!                                └ else ────────────────────────────────────────────────────────────┐
 //! who sent it is not recorded, or no TCP segment ───────────────────────────────────────────────────┴> lost
 //! icmp_send ─ [a packet lost on this CPU: the message itself] ─ kfree_skb PKT_TOO_BIG: the message did not leave this host
+//! icmp_send ─ net_dev_queue (the message) ─ kfree_skb PKT_TOO_BIG .. kfree_skb (the message), later: the same, at another device
 //! ```
 //! Source: net/ipv4/ip_forward.c `ip_forward` (icmp_send, then the free, in one softirq), net/ipv4/tcp_ipv4.c `tcp_v4_mtu_reduced`.
 
@@ -26,8 +27,8 @@ use crate::reconstruct::whose::Owner;
 /// What became of the ICMP message that a packet caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// It was made, and no free of it is seen here.
-    Sent,
+    /// It was made, and no free of it is seen in that softirq; its life, where that is known.
+    Sent(Option<SkbId>),
     /// It was freed here: this is its row.
     Dropped(usize),
     /// None was made; known of IPv4 where `icmp_send` is recorded.
@@ -118,11 +119,16 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
     let asked: FxHashSet<SkbId> = places.iter().filter_map(|(at, _)| rows.get(*at)?.skb_id).collect();
     let segments = Segments::of(known, &asked);
     let again = Again::of(known.retransmits);
+    let later = freed_later(rows, places);
     for (at, message) in places {
         let Some(row) = rows.get(*at) else { continue };
-        let told = of_row(row, *message, (&segments, &again), known);
+        let message = match message {
+            Message::Sent(Some(skb)) => later.get(skb).map_or(*message, |place| Message::Dropped(*place)),
+            _ => *message,
+        };
+        let told = of_row(row, message, (&segments, &again), known);
         if let (Message::Dropped(place), true) = (message, told.is_none_or(|(expected, ..)| !expected))
-            && let Some(own) = rows.get_mut(*place)
+            && let Some(own) = rows.get_mut(place)
         {
             own.why = MESSAGE;
         }
@@ -131,6 +137,20 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
             (row.expected, row.why, row.confidence) = (Some(expected), why, sure);
         }
     }
+}
+
+/// Messages that were sent and are dropped on their way in this host: their rows.
+fn freed_later(rows: &[DropRow], places: &[(usize, Message)]) -> FxHashMap<SkbId, usize> {
+    let sent = places.iter().filter_map(|(_, message)| match message {
+        Message::Sent(skb) => *skb,
+        _ => None,
+    });
+    let sent: FxHashSet<SkbId> = sent.collect();
+    let of = |(at, row): (usize, &DropRow)| {
+        let skb = row.skb_id.filter(|skb| sent.contains(skb))?;
+        (row.expected == Some(false)).then_some((skb, at))
+    };
+    rows.iter().enumerate().filter_map(of).collect()
 }
 
 fn of_row(

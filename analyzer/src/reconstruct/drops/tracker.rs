@@ -1,12 +1,16 @@
 //! The machine.
 
+use std::net::IpAddr;
+
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
+use netmortem_formats::sockaddr::SockAddr;
 use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
+use netmortem_formats::tracepoints::udp_fail_queue_rcv_skb::UdpFailQueueRcvSkb;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flooded;
@@ -35,6 +39,9 @@ const IPV4: u16 = 0x0800;
 /// Longest time from an ICMP message to the free of the packet that it is about, ns: it passes the stack in between.
 const ANSWER_NS: i64 = 5_000_000;
 
+/// Longest time from a socket's refusal of a datagram to its free, ns: nothing lies between.
+const REFUSED_NS: i64 = 100_000;
+
 /// Longest time from a timer's expiry to the free of what it sent, ns.
 const TIMER_NS: i64 = 200_000;
 
@@ -48,6 +55,8 @@ struct Made {
     says: (i32, i32),
     /// How many rows there were then.
     from: usize,
+    /// The message's own life: what is queued next on this CPU.
+    message: Option<SkbId>,
 }
 
 struct Drops<'i> {
@@ -66,6 +75,8 @@ struct Drops<'i> {
     messages: FxHashMap<u16, Made>,
     /// Whether such a message would have been seen, of IPv4.
     messages_recorded: bool,
+    /// The datagram that its socket refused last on each CPU: when, where it was for.
+    refused: FxHashMap<u16, (i64, (Option<IpAddr>, u16))>,
     freed: Freed,
 }
 
@@ -83,8 +94,6 @@ pub struct Freed {
     unrouted: Vec<(usize, By)>,
     /// Rows of packets larger than an MTU, with what became of the ICMP message.
     too_big: Vec<(usize, Message)>,
-    /// Rows of segments without a life, with the packet that they were cut from.
-    cut_from: FxHashMap<usize, SkbId>,
     /// Sockets that rows were for, by `rx_sk`.
     meant_for: FxHashMap<usize, ConnectionId>,
     /// What the capture lacks.
@@ -103,7 +112,7 @@ impl Freed {
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
-        repair::judge(&mut self.rows, &self.cut_from, known);
+        repair::judge(&mut self.rows, known);
         self.rows
     }
 }
@@ -130,7 +139,7 @@ impl Freed {
             if row.expected == Some(true) {
                 continue;
             }
-            let skb = row.skb_id.or_else(|| self.cut_from.get(&at).copied());
+            let skb = row.skb_id.or(row.cut_from);
             let meant_for = || {
                 Some(Owner {
                     connection: Some(*self.meant_for.get(&at)?),
@@ -172,7 +181,15 @@ pub fn walk<'f>(
 ) -> impl Walk<Out = Freed> {
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
-        t.queued.insert(e.cpu, (Name::new(p.name), t.identity.of(e.index)));
+        let skb = t.identity.of(e.index);
+        t.queued.insert(e.cpu, (Name::new(p.name), skb));
+        if let Some(made) = t
+            .messages
+            .get_mut(&e.cpu)
+            .filter(|m| m.message.is_none() && m.skbaddr != p.skbaddr)
+        {
+            made.message = skb;
+        }
         let pid = e.in_task().then_some(e.pid);
         t.senders.insert(p.skbaddr, Sender { pid, ns: e.ts });
     });
@@ -189,8 +206,16 @@ pub fn walk<'f>(
             skbaddr: p.skbaddr,
             says: (p.r#type, p.code),
             from: t.freed.rows.len(),
+            message: None,
         };
         t.messages.insert(e.cpu, made);
+    });
+    routes.on::<UdpFailQueueRcvSkb<'static>>(&trace.schema, |t, e, p| {
+        if let Some(port) = p.dport {
+            let address = p.daddr.and_then(|to| SockAddr::read(to, t.capture.endian));
+            let address = address.map(|a| a.canonical().ip);
+            t.refused.insert(e.cpu, (e.ts, (address, port)));
+        }
     });
     // Only a help: their absence is no reason against the answer.
     routes.missing.clear();
@@ -205,6 +230,7 @@ pub fn walk<'f>(
         senders: FxHashMap::default(),
         expired: FxHashMap::default(),
         messages: FxHashMap::default(),
+        refused: FxHashMap::default(),
         messages_recorded: trace.info.recorded("icmp:icmp_send"),
         freed: Freed {
             ports: flooded::ports(capture),
@@ -250,15 +276,12 @@ impl Drops<'_> {
         let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
         let owner = sender(e, (reason, location), skb_id);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
-        let dev = match location {
+        let (dev, cut_from) = match location {
             Some(QDISC_PLACE) if dev.is_empty() => {
                 let (dev, skb) = self.queued.get(&e.cpu).copied().unwrap_or_default();
-                if let (None, Some(skb)) = (skb_id, skb) {
-                    self.freed.cut_from.insert(self.freed.rows.len(), skb);
-                }
-                dev
+                (dev, skb.filter(|_| skb_id.is_none()))
             }
-            _ => dev,
+            _ => (dev, None),
         };
         if let Some(socket) = p
             .rx_sk
@@ -312,6 +335,13 @@ impl Drops<'_> {
             confidence,
             owner,
             icmp: made.map(|m| m.says),
+            cut_from,
+            sk: p.rx_sk.unwrap_or(0),
+            to: self
+                .refused
+                .remove(&e.cpu)
+                .filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS)
+                .map(|r| r.1),
             repair: None,
         });
     }
@@ -322,7 +352,8 @@ impl Drops<'_> {
             Some(made) => {
                 let rows = self.freed.rows.iter().enumerate().skip(made.from);
                 let mut lost = rows.filter(|(_, r)| r.cpu == e.cpu && r.expected == Some(false));
-                lost.next().map_or(Message::Sent, |(at, _)| Message::Dropped(at))
+                lost.next()
+                    .map_or(Message::Sent(made.message), |(at, _)| Message::Dropped(at))
             }
             None if self.messages_recorded && p.protocol == IPV4 => Message::None,
             None => Message::Unknown,

@@ -8,30 +8,9 @@
 use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
 
+use crate::links::TUNNELS;
 use crate::name::Name;
 use crate::snapshots::{field, lines};
-
-/// Kinds of links (IFLA_INFO_KIND) that take packets out of others, and put them in.
-const TUNNELS: [&str; 18] = [
-    "bareudp",
-    "erspan",
-    "geneve",
-    "gre",
-    "gretap",
-    "gtp",
-    "ip6erspan",
-    "ip6gre",
-    "ip6gretap",
-    "ip6tnl",
-    "ipip",
-    "macsec",
-    "sit",
-    "vti",
-    "vti6",
-    "vxlan",
-    "wireguard",
-    "xfrm",
-];
 
 /// Those of them that encrypt in a worker or by a callback: what they were given is queued again later.
 const WORKERS: [&str; 2] = ["macsec", "wireguard"];

@@ -9,26 +9,9 @@ pub(super) fn group(expected: Option<bool>, reason: &str, count: u64) -> Group {
         location: "f".into(),
         dev: "rs".into(),
         expected,
-        background: false,
-        why: "",
-        qdisc: None,
         first_drop: 9,
         count,
-        first_ns: 0,
-        last_ns: 0,
-        of: vec![],
-        answered: vec![],
-        refused_by: None,
-        same_mac: None,
-        full: None,
-        forgotten: None,
-        sizes: None,
-        membership: None,
-        meanwhile: None,
-        repairs: None,
-        also_at: vec![],
-        passes: None,
-        times: vec![],
+        ..Group::default()
     }
 }
 fn drops(groups: Vec<Group>) -> Drops {

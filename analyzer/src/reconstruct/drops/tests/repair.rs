@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use rustc_hash::FxHashMap;
-
 use crate::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::drops::otherhost::Hindsight;
@@ -164,8 +162,9 @@ impl Case {
                 ..crate::testing::drop_at(*ns)
             })
             .collect();
-        let unseen = rows.iter().enumerate().filter(|(_, row)| row.skb_id.is_none());
-        let cut_from: FxHashMap<usize, SkbId> = unseen.map(|(at, _)| (at, SkbId(1))).collect();
+        for row in rows.iter_mut().filter(|row| row.skb_id.is_none()) {
+            row.cut_from = Some(SkbId(1));
+        }
         let known = Hindsight {
             identity: &self.identity,
             lineage: &self.lineage,
@@ -177,7 +176,7 @@ impl Case {
             sendings: true,
             lost: false,
         };
-        judge(&mut rows, &cut_from, &known);
+        judge(&mut rows, &known);
         rows.iter().map(|row| row.repair.map(|r| r.retransmit)).collect()
     }
 }

@@ -60,7 +60,13 @@ fn only_path_mtu_discovery_makes_it_normal() {
     );
     let gone = Message::Dropped(0);
     let rows: [Row<'_>; 11] = [
-        (Message::Sent, true, Some(30), &[(20, Pmtu)], Some((true, REPAIRED))),
+        (
+            Message::Sent(None),
+            true,
+            Some(30),
+            &[(20, Pmtu)],
+            Some((true, REPAIRED)),
+        ),
         (
             Message::Unknown,
             true,
@@ -69,17 +75,17 @@ fn only_path_mtu_discovery_makes_it_normal() {
             Some((true, REPAIRED)),
         ),
         // Sent smaller only after it had come through: that was not the reason.
-        (Message::Sent, true, Some(30), &[(40, Pmtu)], None),
-        (Message::Sent, true, Some(30), &[(20, Rto)], None),
+        (Message::Sent(None), true, Some(30), &[(40, Pmtu)], None),
+        (Message::Sent(None), true, Some(30), &[(20, Rto)], None),
         (gone, true, None, &[], Some((false, FILTERED))),
         (gone, true, None, &[(20, Rto)], Some((false, FILTERED))),
         // Brought through by something else (packetization layer discovery): no black hole, and no repair by ICMP.
         (gone, true, Some(30), &[(20, Rto)], Some((false, STOPPED))),
         (gone, false, None, &[], Some((false, STOPPED))),
         (Message::None, true, None, &[(20, Rto)], Some((false, SILENT))),
-        (Message::Sent, true, None, &[(20, Rto)], Some((false, UNHEARD))),
+        (Message::Sent(None), true, None, &[(20, Rto)], Some((false, UNHEARD))),
         // Still under way at the end.
-        (Message::Sent, true, None, &[(20, Pmtu)], None),
+        (Message::Sent(None), true, None, &[(20, Pmtu)], None),
     ];
     for (message, segment, acked, again, expect) in rows {
         let again: Vec<_> = again

@@ -1,0 +1,96 @@
+//! What lists of links say of devices by their names, which is all that events tell of a device.
+//!
+//! Namespaces give one name to several devices: then it is said only what all of that name are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netmortem_formats::Capture;
+
+use crate::snapshots::{field, lines, number};
+
+/// Kinds of links (IFLA_INFO_KIND) that take packets out of others, and put them in.
+pub(crate) const TUNNELS: [&str; 18] = [
+    "bareudp",
+    "erspan",
+    "geneve",
+    "gre",
+    "gretap",
+    "gtp",
+    "ip6erspan",
+    "ip6gre",
+    "ip6gretap",
+    "ip6tnl",
+    "ipip",
+    "macsec",
+    "sit",
+    "vti",
+    "vti6",
+    "vxlan",
+    "wireguard",
+    "xfrm",
+];
+
+/// Devices of one name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Named {
+    kinds: BTreeSet<String>,
+    mtus: BTreeSet<u64>,
+}
+
+/// What the lists of both times tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links(BTreeMap<String, Named>);
+
+/// The only one.
+fn only<T: Ord>(of: &BTreeSet<T>) -> Option<&T> {
+    of.first().filter(|_| of.len() == 1)
+}
+
+impl Links {
+    pub(crate) fn of(capture: &Capture) -> Links {
+        let mut all = Links::default();
+        for line in lines(capture, "links", |_| true) {
+            if let Some(name) = field(line, "name") {
+                let of = all.0.entry(name.to_owned()).or_default();
+                of.kinds.insert(field(line, "kind").unwrap_or_default().to_owned());
+                of.mtus.extend(number(line, "mtu"));
+            }
+        }
+        all
+    }
+    /// The kind of a tunnel.
+    pub fn tunnel(&self, dev: &str) -> Option<&str> {
+        let kind = only(&self.0.get(dev)?.kinds)?.as_str();
+        TUNNELS.contains(&kind).then_some(kind)
+    }
+    /// The MTU that a device had all the time.
+    pub fn mtu(&self, dev: &str) -> Option<u64> {
+        only(&self.0.get(dev)?.mtus).copied()
+    }
+    /// Whether any device of the lists is a tunnel.
+    pub fn has_tunnels(&self) -> bool {
+        self.0.keys().any(|dev| self.tunnel(dev).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
+    #[test]
+    fn what_one_name_is_in_two_namespaces_is_said_where_both_are() {
+        let links = "netns=1 name=vx0 mtu=1450 kind=vxlan\nnetns=2 name=vx0 mtu=1400 kind=vxlan\nnetns=1 name=eth0 mtu=1500\n\
+            netns=2 name=eth0 mtu=1500 kind=vxlan\n";
+        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+        capture.snapshots = vec![Snapshot {
+            what: "links".into(),
+            when: SnapshotWhen::Start,
+            text: links.as_bytes().to_vec(),
+        }];
+        let links = Links::of(&capture);
+        assert_eq!((links.tunnel("vx0"), links.mtu("vx0")), (Some("vxlan"), None));
+        assert_eq!((links.tunnel("eth0"), links.mtu("eth0")), (None, Some(1500)));
+        assert_eq!((links.tunnel("lo"), links.mtu("lo")), (None, None));
+    }
+}
