@@ -23,6 +23,7 @@ fn life(n: u32, class: SkbClass, birth_kind: BirthKind, death: Option<i64>, conf
         last_dev: Name::new(b"eth0"),
         bytes: Some(1),
         hops: 1,
+        gso_size: 0,
         death_location: 0,
         links: confidence,
         confidence,

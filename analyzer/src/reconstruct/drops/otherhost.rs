@@ -120,7 +120,7 @@ impl<'c> Case<'c> {
         let Some(fate) = self.segments.fate(life.skb_id) else {
             return (None, NO_SEGMENT, Confidence::Unknown);
         };
-        let sure = life.links.min(Confidence::Strong);
+        let sure = life.links.min(Confidence::Strong).min(self.segments.sure(life.skb_id));
         match (fate.last_sent, fate.acked) {
             (Some(sent), _) if sent > row.time_ns => (Some(false), LOST, sure),
             (_, Some(acked)) if acked > row.time_ns => (Some(true), ARRIVED, sure),

@@ -10,13 +10,14 @@
 //! From its own sending on, not from the drop: a frame may be dropped long after its segment was sent again. The event follows its frame
 //! (net/ipv4/tcp_output.c `tcp_retransmit_skb`), and one that the sender's own qdisc refused has none: so they are not counted.
 //! Of a packet that was cut TCP may send only the head again (`tcp_fragment`): a piece was carried by what is as long as the packet, or, where
-//! it is the only one lost of it, as itself.
+//! it is the only one lost of it, as itself. Of one that was dropped whole the first retransmission carried the head.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::otherhost::Hindsight;
 use super::segments::{Segments, is_cut};
 use super::tables::DropRow;
+use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::reconstruct::whose::Carries;
 
@@ -27,6 +28,8 @@ pub struct Repair {
     pub retransmit: u32,
     /// From the drop until all bytes of its segment were acknowledged; `None`: not seen.
     pub after_ns: Option<i64>,
+    /// Of this being its repair: least of the links that lead to it; weak where events were lost.
+    pub confidence: Confidence,
 }
 
 /// Fills in `repair`.
@@ -60,7 +63,15 @@ pub fn judge(rows: &mut [DropRow], known: &Hindsight<'_>) {
         let by = by.filter(|_| pieces.carried(at, bytes));
         let acked = segments.fate(skb).and_then(|fate| fate.acked);
         row.repair = by.and_then(|nth| {
+            let links = known.identity.life(skb).map_or(Confidence::Strong, |life| life.links);
+            let of = known.retransmits.get(*nth)?.confidence;
+            let lost = if known.lost {
+                Confidence::Weak
+            } else {
+                Confidence::Strong
+            };
             Some(Repair {
+                confidence: links.min(segments.sure(skb)).min(of).min(lost),
                 retransmit: u32::try_from(*nth).ok()?,
                 after_ns: acked
                     .map(|acked| acked.saturating_sub(row.time_ns))

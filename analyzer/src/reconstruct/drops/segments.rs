@@ -5,6 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::otherhost::Hindsight;
+use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::lineage::tables::LineageKind;
 
@@ -34,6 +35,8 @@ pub struct Segments {
     /// When what was sent for an original, its companion or a copy, was.
     sendings: FxHashMap<SkbId, i64>,
     fates: FxHashMap<SkbId, Fate>,
+    /// Least of the edges from a life to its original, where that is less than certain.
+    sure: FxHashMap<SkbId, Confidence>,
 }
 
 impl Segments {
@@ -51,6 +54,8 @@ impl Segments {
             _ => None,
         });
         let mut original: FxHashMap<SkbId, SkbId> = original.collect();
+        let weaker = edges().filter(|l| is_cut(l.kind) || l.kind == LineageKind::RetransmitCopy);
+        let sure: FxHashMap<SkbId, Confidence> = weaker.map(|l| (l.child, l.confidence)).collect();
         for skb in asked {
             if let Some(of) = known.identity.original_of(*skb) {
                 original.entry(*skb).or_insert(of);
@@ -81,6 +86,7 @@ impl Segments {
             sent,
             sendings,
             fates,
+            sure,
         }
     }
     /// The original that a life is of, or was made of.
@@ -96,6 +102,10 @@ impl Segments {
         let own = self.sendings.get(&self.packet(skb))?;
         let times = self.sent.get(&self.original(skb)?)?;
         times.iter().find(|at| *at > own).copied()
+    }
+    /// How sure it is that a life is of its original: what was cut is as sure as its edge.
+    pub fn sure(&self, skb: SkbId) -> Confidence {
+        self.sure.get(&skb).copied().unwrap_or(Confidence::Certain)
     }
     /// Whether a life is of a segment.
     pub fn is_one(&self, skb: SkbId) -> bool {

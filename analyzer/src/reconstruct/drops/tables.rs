@@ -190,7 +190,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "repaired_by",
             "id",
             U64,
-            "the retransmission that carried it again, its place in retransmits; empty: none, not known, or no data of a TCP socket of this recording",
+            "the retransmission that carried it again (of a packet of several segments that was dropped whole: the first of it, its head at least), its place in retransmits; empty: none, not known, or no data of a TCP socket of this recording",
             |r, _| r.repair.map(|r| r.retransmit).into()
         ),
         col!(
@@ -199,6 +199,13 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             I64,
             "from the drop until all bytes of its segment were acknowledged; empty: not repaired in the recording, or not known",
             |r, _| r.repair.and_then(|r| r.after_ns).into()
+        ),
+        col!(
+            "repair_confidence",
+            "",
+            Str,
+            "of repaired_by and repaired_after_ns",
+            |r, _| r.repair.map_or(Cell::Null, |r| Cell::str(r.confidence.word()))
         ),
     ],
 };

@@ -166,7 +166,7 @@ fn of_row(
         message,
         segment: fate.is_some(),
         acked: fate.and_then(|f| f.acked).filter(|at| *at > row.time_ns),
-        links: life.map_or(Confidence::Unknown, |l| l.links),
+        links: life.map_or(Confidence::Unknown, |l| l.links.min(segments.sure(l.skb_id))),
         again: &again.after(connection, row.time_ns),
     })
 }
@@ -186,7 +186,7 @@ pub(super) struct Case<'c> {
 
 /// Expected, why, how sure; `None`: nothing more than the reason says.
 pub(super) fn decide(c: &Case<'_>) -> Option<(bool, &'static str, Confidence)> {
-    let lost = |why| Some((false, why, Confidence::Strong));
+    let lost = |why| Some((false, why, c.links.min(Confidence::Strong)));
     let of = |class| c.again.iter().find(|(_, of, _)| *of == class);
     let dropped = matches!(c.message, Message::Dropped(_));
     let smaller = of(RetransmitClass::Pmtu);

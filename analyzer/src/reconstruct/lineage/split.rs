@@ -17,6 +17,8 @@ const CUT: usize = 4096;
 const TCP_HEADERS: [u32; 11] = [32, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60];
 /// UDP's.
 const UDP_HEADER: u32 = 8;
+/// Headers of a segment at most: Ethernet, IPv6, UDP, VXLAN, and within it Ethernet, IPv6, TCP with all its options.
+const MOST_HEADERS: u32 = 184;
 
 /// Where segments come out in order: the CPU that cut them (GSO), or the device whose queueing discipline did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +35,8 @@ struct Cut {
     parent: SkbId,
     /// Bytes with link header.
     len: u32,
+    /// Payload of each segment, as a driver was told before it was cut; 0: none was.
+    gso_size: u16,
     /// Segments that did not fit into the queue.
     dropped: u32,
     /// Edges, by position, the first segment's length and the sum of all.
@@ -50,6 +54,11 @@ enum Verdict {
 }
 
 impl Cut {
+    /// Headers of its segments: what the first has beside its payload, whatever tunnels put around it; else those of the device's last.
+    fn headers(&self, known: Option<u32>) -> Option<u32> {
+        let own = self.first.checked_sub(u32::from(self.gso_size));
+        own.filter(|h| self.gso_size > 0 && *h <= MOST_HEADERS).or(known)
+    }
     /// Headers of its segments such that they make it up.
     fn verdict(&self, known: Option<u32>) -> Verdict {
         let n = self.edges.len() as u64;
@@ -115,7 +124,7 @@ impl Splits {
     }
 
     /// A packet was freed by what cut it. `in_qdisc`: by a queueing discipline.
-    pub fn cut(&mut self, cpu: u16, parent: SkbId, dev: Name, len: u32, in_qdisc: bool) {
+    pub fn cut(&mut self, cpu: u16, parent: SkbId, dev: Name, (len, gso_size): (u32, u16), in_qdisc: bool) {
         let way = Way {
             dev,
             cpu: (!in_qdisc).then_some(cpu),
@@ -124,6 +133,7 @@ impl Splits {
         of.push_back(Cut {
             parent,
             len,
+            gso_size,
             dropped: 0,
             edges: Vec::new(),
             first: 0,
@@ -170,9 +180,15 @@ impl Splits {
             let Some(of) = self.ways.get_mut(&way) else { return };
             let Some(cut) = of.front_mut() else { return };
             let n = cut.edges.len() as u64;
+            if n == 0 {
+                (cut.first, cut.transport) = (s.len, s.transport);
+            }
+            let known = cut.headers(known);
             // All segments but the last are of one length.
             let foreign = n > 0 && s.len > cut.first;
-            let over = known.is_some_and(|h| cut.sum + u64::from(s.len) > u64::from(cut.len) + n * u64::from(h));
+            // Where nothing tells the headers, still with the largest there are.
+            let most = known.unwrap_or(MOST_HEADERS);
+            let over = n > 0 && cut.sum + u64::from(s.len) > u64::from(cut.len) + n * u64::from(most);
             let nothing_left = cut.dropped > 0 && known.is_some_and(|h| cut.all_dropped(s.len, h));
             if foreign || over || nothing_left {
                 if let Some(cut) = of.pop_front() {
@@ -180,9 +196,6 @@ impl Splits {
                 }
                 again = true;
                 continue;
-            }
-            if n == 0 {
-                (cut.first, cut.transport) = (s.len, s.transport);
             }
             cut.edges.push(self.rows.len() as u32);
             cut.sum += u64::from(s.len);
@@ -238,6 +251,7 @@ impl Splits {
     /// What did not fit makes up the rest: a full queue takes none of the segments after the first it refused.
     fn complete_but_dropped(&self, way: Way, known: Option<u32>) -> bool {
         let cut = self.ways.get(&way).and_then(VecDeque::front);
+        let known = cut.and_then(|c| c.headers(known));
         cut.zip(known).is_some_and(|(c, h)| c.dropped > 0 && c.explained(h))
     }
 

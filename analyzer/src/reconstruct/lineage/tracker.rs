@@ -278,7 +278,8 @@ impl Edges<'_> {
             && let Some((dev, len)) = queued
         {
             let in_qdisc = !self.frees.is_gso(location);
-            self.splits.cut(e.cpu, skb, dev, len, in_qdisc);
+            let gso_size = self.identity.life(skb).map_or(0, |l| l.gso_size);
+            self.splits.cut(e.cpu, skb, dev, (len, gso_size), in_qdisc);
         }
     }
 

@@ -179,6 +179,9 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
     r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
         t.start_xmit(e, p.skbaddr, (p.len, p.network_offset), Name::new(p.name));
+        if let Some(l) = t.open.get_mut(&p.skbaddr).filter(|_| p.gso_size > 0) {
+            l.gso_size = p.gso_size;
+        }
     });
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {
         if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {

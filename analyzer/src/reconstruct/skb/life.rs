@@ -63,6 +63,8 @@ pub struct Life {
     pub late: bool,
     /// Device entries.
     pub hops: u32,
+    /// As in `skbs`.
+    pub gso_size: u16,
     /// Least link.
     pub confidence: Confidence,
 }
@@ -93,6 +95,7 @@ impl Life {
             last_dev: self.last_dev,
             bytes: self.bytes,
             hops: self.hops,
+            gso_size: self.gso_size,
             death_location: location,
             links: self.confidence,
             confidence: self.confidence.min(link),

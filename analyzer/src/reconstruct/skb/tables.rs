@@ -134,6 +134,8 @@ pub struct SkbRow {
     pub bytes: Option<u32>,
     /// Times it entered a device or a receive path.
     pub hops: u32,
+    /// Payload of each segment that it is to be cut into, as last handed to a driver; 0: none was stated.
+    pub gso_size: u16,
     /// `location` of the free, a kernel text address; 0 when not recorded.
     pub death_location: u64,
     /// Least of the links between its events, the end left out.
@@ -239,6 +241,13 @@ pub static SKBS: TableDef<SkbRow> = TableDef {
             U64,
             "times it entered a device queue or a receive path",
             |r, _| Cell::U64(r.hops.into())
+        ),
+        col!(
+            "gso_size",
+            "bytes",
+            U64,
+            "payload of each segment that it is to be cut into, as net_dev_start_xmit stated it last; empty: none",
+            |r, _| Some(r.gso_size).filter(|n| *n > 0).map(u64::from).into()
         ),
         col!(
             "death_location",

@@ -132,6 +132,7 @@ impl Skbs<'_> {
                 first: None,
                 late: false,
                 hops: 0,
+                gso_size: 0,
                 // Equal hashes are almost surely equal addresses.
                 confidence: match self.layout.hashed {
                     true => Confidence::Strong,

@@ -44,7 +44,14 @@ impl Xmits<'_> {
         if let Some(b) = self.cpu(e.cpu).bulk.as_mut().filter(|_| bulk.is_some()) {
             b.left -= 1;
         }
-        self.cpu(e.cpu).gso.push(Parent::new(at, addr, len, queued));
+        let gso_size = self.gso_size(at);
+        self.cpu(e.cpu).gso.push(Parent::new(at, addr, (len, gso_size), queued));
+    }
+
+    /// What drivers were told of its segments.
+    fn gso_size(&self, at: u32) -> u16 {
+        let skb = self.work.get(at as usize).and_then(|w| w.skb);
+        skb.and_then(|skb| self.identity.life(skb)).map_or(0, |l| l.gso_size)
     }
 
     /// The tracker of lives says that its segments were built.

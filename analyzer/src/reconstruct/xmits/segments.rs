@@ -19,6 +19,8 @@ pub(super) struct Parent {
     pub addr: u64,
     /// Its bytes with all headers.
     pub len: u32,
+    /// Payload of each segment, as a driver was told before it was cut; 0: none was.
+    pub gso_size: u16,
     /// When it was queued.
     pub queued: i64,
     sum: u64,
@@ -31,11 +33,12 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    pub fn new(pass: u32, addr: u64, len: u32, queued: i64) -> Parent {
+    pub fn new(pass: u32, addr: u64, (len, gso_size): (u32, u16), queued: i64) -> Parent {
         Parent {
             pass,
             addr,
             len,
+            gso_size,
             queued,
             sum: 0,
             count: 0,
@@ -63,6 +66,11 @@ impl Parent {
         // Those dropped were all full, or the last, shorter one is among them.
         missing == full
             || (self.dropped > 0 && !self.short && missing < full && missing + u64::from(self.largest) > full)
+    }
+    /// Headers of its segments, whatever tunnels put around them.
+    fn header(&self) -> Option<u32> {
+        let gso_size = Some(u32::from(self.gso_size)).filter(|n| *n > 0)?;
+        self.largest.checked_sub(gso_size)
     }
     fn add(&mut self, pass: u32, len: u32) {
         self.sum += u64::from(len);
@@ -134,7 +142,7 @@ impl Segmenting {
         let p = self.fifo.front_mut()?;
         p.add(pass, len);
         let of = p.pass;
-        let guess = self.header.unwrap_or(network + HEADERS[0]);
+        let guess = p.header().or(self.header).unwrap_or(network + HEADERS[0]);
         let whole = p.total(guess).is_some_and(|n| p.count + p.dropped >= n) || p.short;
         if !whole {
             return Some((of, None));

@@ -145,7 +145,13 @@ fn costs(group: &Group) -> [Cell; 4] {
         time(of.and_then(|r| r.p99_ns)),
         time(of.and_then(|r| r.max_ns)),
         Cell::known(of, |r| {
-            Cell::Text(Text::from(format!("{} of {}", format::count(r.n), format::count(r.of))))
+            let known = format!("{} of {}", format::count(r.n), format::count(r.of));
+            let unknown = format!("{} not known", format::count(r.unknown));
+            Cell::Text(Text::from(match (r.of, r.unknown) {
+                (_, 0) => known,
+                (0, _) => unknown,
+                _ => format!("{known}, {unknown}"),
+            }))
         }),
     ]
 }

@@ -188,6 +188,7 @@ fn what_drops_cost_has_columns_where_a_segment_was_lost() {
     let repair = Repair {
         retransmit: 3,
         after_ns: Some(25_000_000),
+        confidence: netmortem_analyzer::Confidence::Strong,
     };
     let lost = facts.drops.iter_mut().filter(|row| row.expected == Some(false));
     for (row, repair) in lost.zip([Some(repair), None]) {

@@ -23,6 +23,7 @@ pub(super) fn skb(skb_id: SkbId, bytes: u32) -> SkbRow {
         last_dev: Name::default(),
         bytes: Some(bytes),
         hops: 1,
+        gso_size: 0,
         death_location: 0,
         links: Confidence::Certain,
         confidence: Confidence::Certain,

@@ -48,6 +48,7 @@ impl Planted {
             last_dev: Name::new(dev),
             bytes: Some(bytes + 66),
             hops: 1,
+            gso_size: 0,
             death_location: 0,
             links: crate::Confidence::Certain,
             confidence: crate::Confidence::Certain,

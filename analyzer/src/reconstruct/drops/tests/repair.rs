@@ -195,6 +195,7 @@ fn life(skb_id: SkbId, bytes: Option<u32>) -> SkbRow {
         last_dev: Default::default(),
         bytes,
         hops: 1,
+        gso_size: 0,
         death_location: 0,
         links: Confidence::Certain,
         confidence: Confidence::Certain,
