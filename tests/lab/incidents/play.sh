@@ -90,6 +90,22 @@ overlay() {
         sleep 0.2
     done
 }
+# beside: 10.244.1.3 (other), a pod beside 10.244.1.2
+beside() {
+    namespace other
+    ip link add eth0 netns "$id-other" type veth peer name veth-other netns "$id-client"
+    ip -n "$id-client" link set veth-other master cni0 up mtu 1450
+    address other eth0 10.244.1.3/24
+    ip -n "$id-other" link set eth0 mtu 1450
+    other ip route add default via 10.244.1.1
+}
+# translated PORT: the pod's node translates 10.96.0.10:PORT, in turn, to 10.244.1.3 and 10.244.2.2
+translated() {
+    client sysctl -qw net.bridge.bridge-nf-call-iptables=0 2> /dev/null
+    client nft add table ip services
+    client nft add chain ip services pre '{ type nat hook prerouting priority -100; }'
+    client nft add rule ip services pre ip daddr 10.96.0.10 tcp dport "$1" dnat to numgen inc mod 2 map '{ 0 : 10.244.1.3, 1 : 10.244.2.2 }'
+}
 namespace() {
     ip netns add "$id-$1" && ip -n "$id-$1" link set lo up
     ip netns exec "$id-$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1

@@ -2,6 +2,7 @@
 //! that reads it; against tc's and the kernel's counters and the client's stamps (sample-data/overlay).
 
 use netmortem_analyzer::Facts;
+use netmortem_analyzer::reconstruct::lineage::tables::LineageKind;
 use netmortem_analyzer::reconstruct::whose::Carries;
 use netmortem_analyzer::reconstruct::xmits::PassEnd;
 use netmortem_tests::{csv, facts, nstat, sample};
@@ -103,4 +104,37 @@ fn an_answer_is_one_life_from_pod_to_pod() {
         assert!(ns("before_ns") < pass.queued_ns.unwrap() && pass.started_ns.unwrap() < ns("after_ns"));
         assert!(pass.qdisc_ns.unwrap() <= ns("after_ns") - ns("before_ns"));
     }
+}
+
+/// What the router's queue cut it cut from the packets that it had: no packet has more in its pieces than itself, and both ways to tell a
+/// piece's packet say the same.
+#[test]
+fn pieces_behind_a_tunnel_are_of_their_own_packets() {
+    let f = facts(SAMPLE).unwrap();
+    let cut = f.lineage.iter().filter(|l| l.kind == LineageKind::QdiscSegment);
+    let cut: Vec<_> = cut.collect();
+    let mut pieces = std::collections::BTreeMap::new();
+    for l in &cut {
+        *pieces.entry(l.parent).or_insert(0u64) += u64::from(l.bytes.unwrap());
+    }
+    for (parent, bytes) in pieces {
+        let packet = &f.skbs[parent.0 as usize];
+        assert!(bytes <= u64::from(packet.bytes.unwrap()), "{packet:?}: {bytes}");
+    }
+    let parent_of = |skb| {
+        f.xmits
+            .iter()
+            .find(|x| x.skb_id == Some(skb) && x.dev.text() == "ra")?
+            .parent
+    };
+    let told: Vec<_> = cut
+        .iter()
+        .filter_map(|l| Some((l.parent, parent_of(l.child)?)))
+        .collect();
+    assert_eq!(told.len() as u64, cut.len() as u64);
+    assert!(told.iter().all(|(a, b)| a == b));
+    let outer = "all inside the vxlan tunnel";
+    let answers = netmortem_analyzer::analyses::answer(&f);
+    let line = answers.verdict.iter().find(|l| l.subject == "drops").unwrap();
+    assert!(line.headline.contains(outer), "{}", line.headline);
 }

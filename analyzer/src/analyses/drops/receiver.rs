@@ -22,8 +22,9 @@ pub struct Receiver {
 
 /// The one that all of them were for.
 pub(super) fn receiver(facts: &Facts, rows: &[&DropRow]) -> Option<Receiver> {
-    let to: BTreeSet<_> = rows.iter().map(|r| r.to).collect();
-    let to = to.first().copied().flatten().filter(|_| to.len() == 1)?;
+    // ICMP messages are limited in number, so that not every one of them tells.
+    let to: BTreeSet<_> = rows.iter().filter_map(|r| r.to).collect();
+    let to = to.first().copied().filter(|_| to.len() == 1)?;
     let socks: BTreeSet<u64> = rows.iter().map(|r| r.sk).collect();
     let (first, last) = (rows.first()?.time_ns, rows.last()?.time_ns);
     let here = |s: &&SocketRow| s.first_ns <= last && (first <= s.last_ns || !s.closed);

@@ -1,3 +1,4 @@
+mod around;
 mod forgotten;
 mod meanwhile;
 mod membership;

@@ -19,6 +19,8 @@ pub const FROM: &str = "from ";
 const COMMON: f64 = 0.8;
 /// Ends that are compared: a bit each.
 const ENDS: usize = 8;
+/// Other tasks that are kept.
+const OTHERS: usize = 3;
 /// Fewest drops that show a period.
 const PERIODIC: usize = 3;
 /// Fewest drops, and least time between first and last, between which a rate is told.
@@ -39,11 +41,15 @@ pub struct Lost {
     pub every: Option<u64>,
     /// What of those that came went on between the first drop and the last, bit/s.
     pub passed_bit_s: Option<f64>,
+    /// The same, packets/s.
+    pub passed_packets_s: Option<f64>,
     /// Spells in which none of those that came went on, while some did before the first and after the last: from the first drop to the
     /// last of each, and from the last that went on before it to the next, ns.
     pub stopped_ns: Vec<(i64, i64)>,
     /// They are fragments of datagrams.
     pub fragments: Option<Fragments>,
+    /// Of packets that only their senders' tasks name: the tasks of those that `whose` is not of, and how many each; the most first.
+    pub others: Vec<(String, u64)>,
     /// The tunnel that made them, when they are ICMP messages made of segments too large for it and all are one device's.
     pub made_by: Option<String>,
 }
@@ -62,6 +68,8 @@ enum End {
     Peer(IpAddr, u16),
     Host(IpAddr),
     Thread(String, i32),
+    /// Threads of one name.
+    Task(String),
 }
 
 /// Names of an owner, the most exact first.
@@ -69,7 +77,11 @@ fn ends(facts: &Facts, owner: &Owner) -> Vec<End> {
     let Some(c) = owner.connection else {
         return match (owner.task.is_empty(), owner.pid) {
             (_, 0) => vec![],
-            (_, pid) => vec![End::Thread(owner.task.text().into_owned(), pid)],
+            (true, pid) => vec![End::Thread(String::new(), pid)],
+            (false, pid) => {
+                let task = owner.task.text().into_owned();
+                vec![End::Thread(task.clone(), pid), End::Task(task)]
+            }
         };
     };
     let Some(row) = facts.connections.get(c.0 as usize) else {
@@ -95,6 +107,7 @@ fn words(facts: &Facts, end: &End) -> String {
         End::To(a, port) => format!("to {}", SocketAddr::new(*a, *port)),
         End::From(a, port) | End::Peer(a, port) => format!("{FROM}{}", SocketAddr::new(*a, *port)),
         End::Host(a) => format!("from {a}"),
+        End::Task(task) => format!("of several threads {task}"),
         End::Thread(task, pid) => match task.as_str() {
             "" => format!("of thread {pid}"),
             task => format!("of {task}/{pid}"),
@@ -187,7 +200,9 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
                 came: None,
                 every: None,
                 passed_bit_s: None,
+                passed_packets_s: None,
                 stopped_ns: vec![],
+                others: others(facts, &owners, end),
                 fragments: fragments.clone(),
                 made_by: made_by.clone(),
             };
@@ -204,6 +219,23 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     }
     out.sort_by_key(|l| std::cmp::Reverse(l.count));
     out
+}
+
+/// Tasks of those that have another end.
+fn others(facts: &Facts, owners: &[(&DropRow, Owner)], end: &End) -> Vec<(String, u64)> {
+    let mut by: BTreeMap<String, u64> = BTreeMap::new();
+    if !matches!(end, End::Thread(..) | End::Task(_)) {
+        return vec![];
+    }
+    for (_, owner) in owners.iter().filter(|(_, o)| !ends(facts, o).contains(end)) {
+        if !owner.task.is_empty() {
+            *by.entry(owner.task.text().into_owned()).or_default() += 1;
+        }
+    }
+    let mut all: Vec<(String, u64)> = by.into_iter().collect();
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    all.truncate(OTHERS);
+    all
 }
 
 /// The one tunnel that made all of these.
@@ -284,8 +316,9 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
         _ => 0,
     };
     if places.len() >= RATE.0 && ns >= RATE.1 && !matches!(carries, Carries::Syn | Carries::TooBig) {
-        let passed = between.iter().filter(|h| !is_dropped(h));
-        let bytes: u64 = passed.map(|h| u64::from(h.bytes.unwrap_or(0))).sum();
+        let passed = || between.iter().filter(|h| !is_dropped(h));
+        let bytes: u64 = passed().map(|h| u64::from(h.bytes.unwrap_or(0))).sum();
         lost.passed_bit_s = Some(bytes as f64 * 8.0 / (ns as f64 / 1e9));
+        lost.passed_packets_s = Some(passed().count() as f64 / (ns as f64 / 1e9));
     }
 }

@@ -6,6 +6,7 @@
 //! where it arrives alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::explain::{Id, Kind};
@@ -20,6 +21,7 @@ mod handshakes;
 mod scans;
 #[cfg(test)]
 mod tests;
+mod translated;
 mod turned_away;
 
 pub use fallback::Fallback;
@@ -92,6 +94,9 @@ pub struct Failed {
     pub longest_ns: i64,
     /// Of them, such that came right behind an answer by UDP of the same thread, to port 53: it was cut, most likely.
     pub after_udp: u64,
+    /// Of them, such that another end answered, of which their own host knew nothing: that end, and how many. An address translation
+    /// that was not undone on the way back; inferred.
+    pub answered_by: Option<(String, u64)>,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -117,6 +122,14 @@ pub struct Reset {
     pub sure: bool,
     /// Each was sent by a host of this recording that has the peer's address, too, and no such socket.
     pub twin: bool,
+    /// Each by another server than the one that the connection was with, which sent none: a translation changed; inferred.
+    pub elsewhere: bool,
+    /// When each was, ns since the start of the recording; only of these.
+    #[serde(skip)]
+    pub times: Vec<i64>,
+    /// Length of the recording, ns.
+    #[serde(skip)]
+    pub duration_ns: i64,
     /// Each after a complete exchange, by the program that opened the connection.
     pub complete: bool,
     /// Of these `task/thread`, or the task of several threads; else empty.
@@ -208,30 +221,40 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
 fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
+    let unknown = translated::Unknown::of(facts);
+    let mut answered: BTreeMap<(OpenEnd, bool, String, String), BTreeMap<(IpAddr, u16), u64>> = BTreeMap::new();
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
-        let group = groups
-            .entry((r.end, r.message, to.clone(), r.task.text().into_owned()))
-            .or_insert_with(|| Failed {
-                end: r.end.word(),
-                error: r.error.and_then(errno),
-                message: r.message,
-                to,
-                task,
-                attempts: 0,
-                syns_again: 0,
-                first: Id::at(Kind::Open, at),
-                first_ns: r.start_ns,
-                longest_ns: 0,
-                after_udp: 0,
-                sure: true,
-            });
+        let key = (r.end, r.message, to.clone(), r.task.text().into_owned());
+        if let Some(by) = unknown.answered(r) {
+            *answered.entry(key.clone()).or_default().entry(by).or_default() += 1;
+        }
+        let group = groups.entry(key).or_insert_with(|| Failed {
+            end: r.end.word(),
+            error: r.error.and_then(errno),
+            message: r.message,
+            to,
+            task,
+            attempts: 0,
+            syns_again: 0,
+            first: Id::at(Kind::Open, at),
+            first_ns: r.start_ns,
+            longest_ns: 0,
+            after_udp: 0,
+            answered_by: None,
+            sure: true,
+        });
         // That a call failed before its socket had a state is sure, whatever its protocol.
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());
         group.after_udp += u64::from(answers.before(r));
+    }
+    for (key, by) in &answered {
+        if let Some(group) = groups.get_mut(key) {
+            group.answered_by = translated::most(by);
+        }
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let scans = scans::scans(&mut all);
@@ -240,8 +263,8 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     (all, scans)
 }
 
-/// What RSTs of one group have in common: direction, sender and whether that is a twin, service, reason, who ended a complete exchange.
-type Group = (bool, Sender, bool, String, String, Option<String>);
+/// What RSTs of one group have in common: direction, sender and whether that is a twin or another server, service, reason, who ended a complete exchange.
+type Group = (bool, Sender, (bool, bool), String, String, Option<String>);
 
 /// From a RST to its arrival, at most, ns.
 const ARRIVES_NS: i64 = 1_000_000;
@@ -287,7 +310,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     };
     let mut received = 0;
     let complete = complete::complete(facts);
-    let twin = twins(facts);
+    let (twin, elsewhere) = (twins(facts), translated::elsewhere(facts));
     let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
     let all = facts.resets.iter().enumerate();
     for (at, r) in all.filter(|(_, r)| !of_refused(r) && !told(r)) {
@@ -299,10 +322,18 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
             true => r.sender,
             false => Sender::Unknown,
         };
+        let other = elsewhere(r);
         let (by, pid) = complete(r).unzip();
         let task = pid.map(|pid| format!("{}/{pid}", by.as_deref().unwrap_or_default()));
         let group = groups
-            .entry((r.received, sender, twin(r), service, r.reason.clone(), by.clone()))
+            .entry((
+                r.received,
+                sender,
+                (twin(r), other),
+                service,
+                r.reason.clone(),
+                by.clone(),
+            ))
             .or_insert_with(|| Reset {
                 received: r.received,
                 sender: sender.word(),
@@ -316,11 +347,19 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 first_ns: r.time_ns,
                 sure: true,
                 twin: twin(r),
+                elsewhere: other,
+                times: vec![],
+                duration_ns: facts.capture.duration_ns,
                 complete: by.is_some(),
                 by: task.clone().unwrap_or_default(),
             });
         group.sure &= r.confidence.is_solid();
         group.resets += 1;
+        if other {
+            group
+                .times
+                .push(r.time_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)));
+        }
         if task.is_some_and(|task| task != group.by) {
             group.by = by.unwrap_or_default();
         }

@@ -2,6 +2,7 @@ mod complete;
 mod handshakes;
 mod instead;
 mod scans;
+mod translated;
 
 use crate::analyses::verdict::Tone;
 use crate::testing::tcp::{SOCK, Sock};

@@ -49,7 +49,7 @@ pub(super) fn opens(o: &Opens, a: Option<&Application>) -> (Tone, String) {
     let given = a.map_or(&[][..], |a| a.given_up.as_slice());
     let rsts = given.iter().map(|g| g.rsts).fold(0u64, u64::saturating_add);
     // As many, of which each is one of these: they are the same.
-    let closed = opens::closed_before(o).map_or(0, |c| c.1);
+    let closed = super::resets::closed_before(o).map_or(0, |c| c.1);
     if tone != Tone::Notice || rsts == 0 || closed != rsts {
         return (tone, sentence);
     }

@@ -38,6 +38,7 @@ mod paths;
 mod paused;
 mod questions;
 mod received;
+mod resets;
 mod sent;
 mod sentences;
 mod spells;

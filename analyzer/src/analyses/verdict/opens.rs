@@ -1,12 +1,11 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
 use super::evidence::{from, slowest};
+use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, ended, handshakes, instead};
-use crate::analyses::opens::{Failed, Opens, Reset, Scan};
+use crate::analyses::opens::{Failed, Opens, Scan};
 
-/// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
-const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
 /// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
 const FIRST_SYN_NS: i64 = 1_000_000_000;
 /// Groups that are named.
@@ -77,6 +76,19 @@ fn what(f: &Failed) -> String {
             )
         }
     };
+    let said = match &f.answered_by {
+        None => said,
+        Some((by, n)) => {
+            let of = if *n == f.attempts {
+                "all".to_owned()
+            } else {
+                n.to_string()
+            };
+            format!(
+                "{said}, {of} of them answered from {by}, which no socket here had asked, so that this host itself refused the answer by a RST: an address translation (NAT) that was not undone on the way back (inferred)"
+            )
+        }
+    };
     match f.sure {
         true => said,
         false => format!("{said} (events were lost meanwhile)"),
@@ -95,66 +107,8 @@ fn scan(s: &Scan) -> String {
     )
 }
 
-fn was(n: u64) -> &'static str {
+pub(super) fn was(n: u64) -> &'static str {
     if n == 1 { "was" } else { "were" }
-}
-
-/// Of resets that a program notices.
-fn reset(r: &Reset) -> Option<String> {
-    if r.complete {
-        return None;
-    }
-    let n = counted(r.resets, "connection", "connections");
-    let n = match r.resets {
-        1 => format!("{n} ({})", r.label),
-        _ => format!("{n} (first {})", r.label),
-    };
-    let was = was(r.resets);
-    match (r.received, r.sender) {
-        (true, "between") if r.twin => Some(format!(
-            "{n} {was} reset by a host of this recording that has its peer's address, too, and no such socket: two hosts have that address"
-        )),
-        (true, "between") => Some(format!(
-            "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
-        )),
-        (true, "peer") => Some(format!("{n} {was} reset by the peer")),
-        (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
-        (false, _) => None,
-    }
-}
-
-/// At the head of the page.
-fn between_words(r: &Reset) -> String {
-    let how = match r.twin {
-        true => {
-            "not by its peer but by another host of this recording that has the same address and no such socket: two hosts have it"
-        }
-        false => "not by its peer",
-    };
-    let n = counted(r.resets, "connection", "connections");
-    format!("{n} {} reset ({}), and {how}", was(r.resets), r.label)
-}
-
-/// A RST that a program at the other end notices: what it sent had no reader any more.
-fn unread(r: &Reset) -> bool {
-    !r.received && CLOSED.iter().any(|reason| r.reason.contains(reason))
-}
-
-/// Such RSTs, and how many.
-pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
-    let mut all = o.resets.iter().filter(|r| unread(r));
-    let first = all.next()?;
-    let label = &first.label;
-    let n = first.resets + all.map(|r| r.resets).sum::<u64>();
-    let said = match n {
-        1 => format!(
-            "1 RST was sent by this host for a segment of a connection that it had closed itself before ({label})"
-        ),
-        n => format!(
-            "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {label})"
-        ),
-    };
-    Some((said, n))
 }
 
 fn slow(o: &Opens) -> bool {
@@ -181,7 +135,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         () if o.half_open.is_some()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
-            || o.resets.iter().any(|r| r.received && r.sender == "between") =>
+            || o.resets.iter().any(|r| not_by_peer(r)) =>
         {
             Tone::Bad
         }
@@ -230,8 +184,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             .saturating_sub(o.scans.iter().map(|s| s.attempts).sum()),
         ("failed attempt", "failed attempts"),
     );
-    let by_others = o.resets.iter().any(|r| r.received && r.sender == "between");
-    let told = o.resets.iter().filter(|r| !by_others || r.sender == "between");
+    let by_others = o.resets.iter().any(|r| not_by_peer(r));
+    let told = o.resets.iter().filter(|r| !by_others || not_by_peer(r));
     let sent = closed_before(o).map_or(0, |(_, n)| n);
     let complete = ended::complete(o);
     let quiet = complete.as_ref().map_or(0, |c| c.1);
@@ -287,7 +241,7 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
 /// All that is worth a look is one connection that ended by a RST, as many do.
 pub(super) fn one_reset(o: &Opens) -> bool {
     let resets = o.resets.iter().filter(|r| r.received && !r.complete || unread(r));
-    let between = o.resets.iter().any(|r| r.received && r.sender == "between");
+    let between = o.resets.iter().any(|r| not_by_peer(r));
     !between && o.failed.is_empty() && o.scans.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
@@ -296,7 +250,7 @@ pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
     let worst = others().find(|f| unmeant(f));
     let worst = worst.or(others().find(|f| !f.to.is_empty()));
-    let between = o.resets.iter().find(|r| r.received && r.sender == "between");
+    let between = o.resets.iter().find(|r| not_by_peer(r));
     let received = o.resets.iter().find(|r| r.received && !r.complete);
     let slow = slow(o).then(|| {
         let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
@@ -330,6 +284,7 @@ pub(super) fn headline(o: &Opens) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyses::opens::Reset;
 
     #[test]
     fn one_reset_of_one_connection_is_minor() {
@@ -343,6 +298,9 @@ mod tests {
             first_ns: 0,
             sure: true,
             twin: false,
+            elsewhere: false,
+            times: vec![],
+            duration_ns: 0,
             complete: false,
             by: String::new(),
         };

@@ -91,9 +91,18 @@ pub(super) fn whose(g: &Group) -> Option<String> {
             .passed_bit_s
             .filter(|_| stopped.is_empty())
             .map_or_else(String::new, |bits| {
-                format!(", while {} of them went on", rate(bits / 1e6))
+                let packets = l
+                    .passed_packets_s
+                    .map_or_else(String::new, |n| format!(" ({n:.0} packets/s)"));
+                format!(", while {}{packets} of them went on", rate(bits / 1e6))
             });
-        format!("{what}{}{share}{every}{stopped}{rate}", l.whose)
+        let others = l.others.iter().map(|(task, n)| format!("{n} of {task}"));
+        let others: Vec<String> = others.collect();
+        let others = match others.as_slice() {
+            [] => String::new(),
+            all => format!(", the others {}", listed(all)),
+        };
+        format!("{what}{}{share}{every}{stopped}{rate}{others}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
     let forgotten = g.forgotten.map_or_else(String::new, |f| {
@@ -125,7 +134,12 @@ fn receiver(r: &Receiver) -> String {
     let size = r
         .rcvbuf
         .map_or_else(String::new, |n| format!(" (receive buffer {n} bytes)"));
-    format!("for the socket at {}{task}{size}", r.to)
+    let socket = if task.is_empty() && size.is_empty() {
+        ""
+    } else {
+        "the socket at "
+    };
+    format!("for {socket}{}{task}{size}", r.to)
 }
 
 /// `all inside the vxlan tunnel flannel.1`

@@ -61,6 +61,12 @@ pub fn is_too_big(reason: Option<&str>) -> bool {
     reason.is_some_and(|r| plain(r) == "PKT_TOO_BIG")
 }
 
+/// Of a packet for whose port UDP had no socket (net/ipv4/udp.c `__udp4_lib_rcv`, net/ipv6/udp.c `__udp6_lib_rcv`).
+pub fn is_for_no_udp_socket(reason: Option<&str>, location: Option<&str>) -> bool {
+    let by_udp = |at: &str| at.starts_with("__udp4_lib_rcv") || at.starts_with("__udp6_lib_rcv");
+    reason.is_some_and(|r| plain(r) == "NO_SOCKET") && location.is_some_and(by_udp)
+}
+
 /// Whether these words are of a packet whose TTL had run out.
 pub fn ran_out(why: &str) -> bool {
     why == TTL

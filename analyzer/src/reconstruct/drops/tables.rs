@@ -169,7 +169,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "to",
             "",
             Str,
-            "where a datagram was for that its socket refused (udp_fail_queue_rcv_skb): address:port, before Linux 6.10 *:port",
+            "where a datagram was for that its socket refused (udp_fail_queue_rcv_skb), or that found none (icmp_send): address:port, before Linux 6.10 *:port",
             |r, _| r.to.map_or(Cell::Null, |to| Cell::str(to_words(to)))
         ),
         col!("task", "", Str, "task that sent it, where that is recorded", |r, _| r

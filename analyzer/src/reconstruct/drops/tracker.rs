@@ -1,6 +1,6 @@
 //! The machine.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
@@ -17,7 +17,9 @@ use super::flooded;
 use super::judge;
 use super::otherhost::{self, Hindsight};
 use super::repair;
-use super::rules::{has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_too_big};
+use super::rules::{
+    has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_for_no_udp_socket, is_too_big,
+};
 use super::tables::DropRow;
 use super::too_big::{self, Message};
 use super::unrouted::{self, By, Sender};
@@ -32,6 +34,12 @@ use crate::reconstruct::whose::{Carries, Known, Owner, Whose};
 
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
+
+/// What is said of a TCP segment that UDP had no socket for: it was inside a tunnel.
+const NO_TUNNEL: &str = "a tunnel's packet with a TCP segment in it came to a host that has no such tunnel: no socket for its outer UDP port";
+
+/// ICMP_DEST_UNREACH, ICMP_PORT_UNREACH: TCP answers by a RST.
+const PORT_UNREACHABLE: (i32, i32) = (3, 3);
 
 /// ETH_P_IP.
 const IPV4: u16 = 0x0800;
@@ -53,6 +61,8 @@ struct Made {
     skbaddr: u64,
     /// Type and code.
     says: (i32, i32),
+    /// Where a datagram was for that came to no socket.
+    to: Option<(Option<IpAddr>, u16)>,
     /// How many rows there were then.
     from: usize,
     /// The message's own life: what is queued next on this CPU.
@@ -94,6 +104,8 @@ pub struct Freed {
     unrouted: Vec<(usize, By)>,
     /// Rows of packets larger than an MTU, with what became of the ICMP message.
     too_big: Vec<(usize, Message)>,
+    /// Rows of packets for which UDP had no socket.
+    no_datagram: FxHashSet<usize>,
     /// Sockets that rows were for, by `rx_sk`.
     meant_for: FxHashMap<usize, ConnectionId>,
     /// What the capture lacks.
@@ -150,6 +162,15 @@ impl Freed {
                 })
             };
             row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for).or(row.owner);
+            let segment = row
+                .owner
+                .is_some_and(|o| matches!(o.carries, Carries::Data | Carries::Syn));
+            if segment && self.no_datagram.contains(&at) {
+                (row.expected, row.why) = (Some(false), NO_TUNNEL);
+                row.confidence = row
+                    .owner
+                    .map_or(Confidence::Weak, |o| o.confidence.min(Confidence::Strong));
+            }
             if let Some(owner) = row.owner.as_mut().filter(|o| o.carries == Carries::Sent) {
                 owner.task = tasks.get(&owner.pid).copied().unwrap_or(owner.task);
             }
@@ -205,6 +226,7 @@ pub fn walk<'f>(
             ns: e.ts,
             skbaddr: p.skbaddr,
             says: (p.r#type, p.code),
+            to: address(p.daddr, p.r#type, p.code).map(|a| (Some(a), p.dport)),
             from: t.freed.rows.len(),
             message: None,
         };
@@ -238,6 +260,12 @@ pub fn walk<'f>(
         },
     };
     ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
+}
+
+/// Where a datagram was for about which a message says that its port has no socket (its ports are read where UDP has them).
+fn address(daddr: &[u8], kind: i32, code: i32) -> Option<IpAddr> {
+    let bytes = <[u8; 4]>::try_from(daddr).ok()?;
+    ((kind, code) == PORT_UNREACHABLE).then(|| Ipv4Addr::from(bytes).into())
 }
 
 /// A packet that no event saw before and that has no neighbour was dropped in the call that sent it: its task. A full queue drops the oldest
@@ -308,6 +336,9 @@ impl Drops<'_> {
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
         }
+        if expected.is_none() && is_for_no_udp_socket(reason, location) {
+            self.freed.no_datagram.insert(self.freed.rows.len());
+        }
         if is_for_no_address_here(reason) {
             self.freed.not_mine.push(self.freed.rows.len());
         }
@@ -321,6 +352,8 @@ impl Drops<'_> {
             let message = self.message(e, p, made);
             self.freed.too_big.push((self.freed.rows.len(), message));
         }
+        let refused = self.refused.remove(&e.cpu);
+        let refused = refused.filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS).map(|r| r.1);
         self.freed.rows.push(DropRow {
             time_ns: e.ts,
             cpu: e.cpu,
@@ -337,11 +370,7 @@ impl Drops<'_> {
             icmp: made.map(|m| m.says),
             cut_from,
             sk: p.rx_sk.unwrap_or(0),
-            to: self
-                .refused
-                .remove(&e.cpu)
-                .filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS)
-                .map(|r| r.1),
+            to: made.and_then(|m| m.to).or(refused),
             repair: None,
         });
     }

@@ -156,6 +156,8 @@ fn ttl(looped: u64, missed: bool) -> Group {
             stopped_ns: vec![],
             fragments: None,
             made_by: None,
+            others: vec![],
+            passed_packets_s: None,
         }],
         answered: vec![Answered {
             says: "time exceeded",
@@ -265,6 +267,8 @@ fn messages_that_a_tunnel_made_are_called_so() {
         stopped_ns: vec![],
         fragments: None,
         made_by: Some("vxlan42".into()),
+        others: vec![],
+        passed_packets_s: None,
     };
     let of = |count| Group {
         location: "nft_do_chain".into(),

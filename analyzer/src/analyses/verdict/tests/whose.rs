@@ -2,7 +2,7 @@
 
 use super::super::Tone;
 use super::drops::{group, said};
-use crate::analyses::drops::{Fragments, Group, Lost};
+use crate::analyses::drops::{Fragments, Group, Inside, Lost, NextLink, Receiver, Unresolved};
 
 /// Whose, of how many, in which pattern, and what went on; a pause would cut it off the head of the page.
 #[test]
@@ -17,6 +17,8 @@ fn whose_they_were_is_said() {
         stopped_ns: vec![],
         fragments: None,
         made_by: None,
+        others: vec![],
+        passed_packets_s: None,
     };
     let of = |count, of: Vec<Lost>| {
         let group = Group {
@@ -78,6 +80,8 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         stopped_ns,
         fragments,
         made_by: None,
+        others: vec![],
+        passed_packets_s: None,
     };
     let of = |reason, lost| {
         said(vec![Group {
@@ -110,4 +114,62 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         s.contains("(it has no queue, so the device was down or had no carrier) on rs"),
         "{s}"
     );
+}
+
+/// What is around them: the tunnel, the socket, the neighbour, the next link.
+#[test]
+fn what_was_around_them_is_said() {
+    let group = |reason: &str, change: &dyn Fn(&mut Group)| {
+        let mut g = group(Some(false), reason, 3);
+        change(&mut g);
+        said(vec![g]).1
+    };
+    let inside = |count| {
+        group("A", &|g| {
+            g.inside = Some(Inside {
+                dev: "vx0".into(),
+                kind: "vxlan".into(),
+                count,
+            });
+        })
+    };
+    assert!(
+        inside(3).contains(" for A at f on rs: all inside the vxlan tunnel vx0"),
+        "{}",
+        inside(3)
+    );
+    assert!(
+        inside(2).contains(" for A at f on rs: 2 inside the vxlan tunnel vx0"),
+        "{}",
+        inside(2)
+    );
+    let refused = group("SOCKET_RCVBUFF", &|g| {
+        g.receiver = Some(Receiver {
+            to: "10.0.0.2:53".into(),
+            task: "named/7".into(),
+            rcvbuf: Some(8192),
+        });
+    });
+    let socket = ": for the socket at 10.0.0.2:53 of named/7 (receive buffer 8192 bytes)";
+    assert!(refused.contains(socket), "{refused}");
+    let failed = group("NEIGH_FAILED", &|g| {
+        g.why = "neighbour not resolved";
+        g.unresolved = Some(Unresolved {
+            address: "10.9.2.9".into(),
+            dev: "eth1".into(),
+            count: 3,
+            others: 2,
+        });
+    });
+    assert!(
+        failed.contains("(neighbour 10.9.2.9 on eth1 and 2 others not resolved) on rs"),
+        "{failed}"
+    );
+    let large = group("PKT_TOO_BIG", &|g| {
+        g.next_link = Some(NextLink {
+            dev: "vx0".into(),
+            mtu: Some(1450),
+        });
+    });
+    assert!(large.contains("its next link is vx0, MTU 1450"), "{large}");
 }

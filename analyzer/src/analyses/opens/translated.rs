@@ -1,0 +1,96 @@
+//! What address translation (NAT, as of a service's load balancing) did to connections: an answer that was not translated back, and an
+//! established connection whose segments were sent to another server from some time on.
+//!
+//! Needs `opens`, `resets`, `connections` with their peers. Both are told by the RSTs of hosts that did not know what came to them.
+//!
+//! ```text
+//! open:  a:50001 > v:80, no answer          RST sent meanwhile for want of a socket: a:50001 > p:80      answered by p
+//! RST received: a:50001 > v:80, whose peer p:80 > a:50001 lives and sent none, and
+//! just before it one sent by a listener on p's port, of another host       another server got its segment
+//! ```
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{OpenRow, ResetRow, Sender};
+
+type End = (IpAddr, u16);
+
+/// TCP_CLOSE (include/net/tcp_states.h).
+const TCP_CLOSE: i32 = 7;
+/// From a RST to its arrival, at most, ns.
+const ARRIVES_NS: i64 = 1_000_000;
+
+/// RSTs that this host sent for want of a socket, by their local end, in time order: when, and the remote end.
+pub(super) struct Unknown(FxHashMap<End, Vec<(i64, End)>>);
+
+impl Unknown {
+    pub(super) fn of(facts: &Facts) -> Unknown {
+        let mut by: FxHashMap<End, Vec<(i64, End)>> = FxHashMap::default();
+        for r in facts.resets.iter().filter(|r| !r.received && r.connection.is_none()) {
+            if let (Some(from), Some(to)) = (r.from, r.to) {
+                by.entry(from).or_default().push((r.time_ns, to));
+            }
+        }
+        by.values_mut().for_each(|of| of.sort_unstable());
+        Unknown(by)
+    }
+    /// Who answered an attempt in the name of another, so that its own host knew nothing of it.
+    pub(super) fn answered(&self, open: &OpenRow) -> Option<End> {
+        let (from, to) = open.from.zip(open.to)?;
+        let of = self.0.get(&from)?;
+        let first = of.get(of.partition_point(|(at, _)| *at < open.start_ns))?;
+        let other = first.1 != to && first.1.1 == to.1;
+        (other && first.0 <= open.end_ns).then_some(first.1)
+    }
+}
+
+/// The end that most of so many attempts were answered by, and how many.
+pub(super) fn most(by: &BTreeMap<End, u64>) -> Option<(String, u64)> {
+    let (end, n) = by.iter().max_by_key(|(_, n)| **n)?;
+    Some((super::end(Some(*end)), *n))
+}
+
+/// Whether a RST that came was of another server than the one that the connection was with.
+pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
+    let mut own: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    let mut listeners: FxHashMap<u16, Vec<i64>> = FxHashMap::default();
+    for r in facts.resets.iter().filter(|r| !r.received) {
+        match (r.connection, r.from) {
+            (Some(c), _) => own.entry(c).or_default().push(r.time_ns),
+            (None, Some((_, port))) => listeners.entry(port).or_default().push(r.time_ns),
+            _ => {}
+        }
+    }
+    let closed: FxHashMap<ConnectionId, i64> = (facts.tcp_states.iter())
+        .filter(|s| s.kind == "sock" && s.state == TCP_CLOSE)
+        .map(|s| (s.connection, s.time_ns))
+        .collect();
+    listeners.values_mut().for_each(|of| of.sort_unstable());
+    let behind_nat: FxHashSet<ConnectionId> = (facts.connections.iter())
+        .filter(|c| {
+            let peer = c.peer.and_then(|p| facts.connections.get(p.0 as usize));
+            peer.is_some_and(|p| c.daddr.zip(p.saddr).is_some_and(|(d, s)| d != s))
+        })
+        .map(|c| c.connection)
+        .collect();
+    move |r| {
+        let of = || {
+            let c = r.connection.filter(|c| behind_nat.contains(c))?;
+            let peer = facts
+                .connections
+                .get(facts.connections.get(c.0 as usize)?.peer?.0 as usize)?;
+            let silent = own
+                .get(&peer.connection)
+                .is_none_or(|of| of.iter().all(|at| *at > r.time_ns));
+            let there = closed.get(&peer.connection).is_none_or(|at| *at > r.time_ns);
+            let sent = listeners.get(&peer.sport)?;
+            let at = *sent.get(sent.partition_point(|at| *at <= r.time_ns).checked_sub(1)?)?;
+            Some(silent && there && r.time_ns.saturating_sub(at) <= ARRIVES_NS)
+        };
+        r.received && r.sender != Sender::Peer && of() == Some(true)
+    }
+}

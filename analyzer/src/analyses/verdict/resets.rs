@@ -1,0 +1,84 @@
+//! What the line on connections says of RSTs: who sent them, and of what.
+
+use super::opens::was;
+use super::sentences::counted;
+use super::spells::spells;
+use crate::analyses::opens::{Opens, Reset};
+
+/// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
+const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
+
+/// Of resets that a program notices.
+pub(super) fn reset(r: &Reset) -> Option<String> {
+    if r.complete {
+        return None;
+    }
+    let n = counted(r.resets, "connection", "connections");
+    let n = match r.resets {
+        1 => format!("{n} ({})", r.label),
+        _ => format!("{n} (first {})", r.label),
+    };
+    let was = was(r.resets);
+    match (r.received, r.sender) {
+        (true, _) if r.elsewhere => Some(format!("{n} {was} reset {}", elsewhere(r))),
+        (true, "between") if r.twin => Some(format!(
+            "{n} {was} reset by a host of this recording that has its peer's address, too, and no such socket: two hosts have that address"
+        )),
+        (true, "between") => Some(format!(
+            "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
+        )),
+        (true, "peer") => Some(format!("{n} {was} reset by the peer")),
+        (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
+        (false, _) => None,
+    }
+}
+
+/// It came, and the peer's TCP did not send it.
+pub(super) fn not_by_peer(r: &Reset) -> bool {
+    r.received && (r.sender == "between" || r.elsewhere)
+}
+
+/// By another server than theirs.
+fn elsewhere(r: &Reset) -> String {
+    let when = spells(&r.times, r.duration_ns);
+    format!(
+        "not by the peer, which is in this recording and sent none, but by another listener of its port, that did not know them{when}: what they sent went to another server from then on, so the address translation (NAT, a service's) of established connections changed or was lost (inferred)"
+    )
+}
+
+/// At the head of the page.
+pub(super) fn between_words(r: &Reset) -> String {
+    let n = counted(r.resets, "connection", "connections");
+    if r.elsewhere {
+        return format!("{n} {} reset (first {}), {}", was(r.resets), r.label, elsewhere(r));
+    }
+    let how = match r.twin {
+        true => {
+            "not by its peer but by another host of this recording that has the same address and no such socket: two hosts have it"
+        }
+        false => "not by its peer",
+    };
+    format!("{n} {} reset ({}), and {how}", was(r.resets), r.label)
+}
+
+/// A RST that a program at the other end notices: what it sent had no reader any more.
+pub(super) fn unread(r: &Reset) -> bool {
+    !r.received && CLOSED.iter().any(|reason| r.reason.contains(reason))
+}
+
+/// Such RSTs, and how many.
+pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
+    let mut all = o.resets.iter().filter(|r| unread(r));
+    let first = all.next()?;
+    let label = &first.label;
+    let n = first.resets + all.map(|r| r.resets).sum::<u64>();
+    let said = match n {
+        1 => format!(
+            "1 RST was sent by this host for a segment of a connection that it had closed itself before ({label})"
+        ),
+        n => format!(
+            "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {label})"
+        ),
+    };
+    Some((said, n))
+}
