@@ -69,16 +69,24 @@ fn below_a_vlan(s: &mut Sender, t: u64, addr: u64) {
 /// `vlan_dev_hard_start_xmit` returns what `dev_queue_xmit` of the card said, so `snd_nxt` stands still as on the card itself.
 #[test]
 fn a_segment_that_the_device_below_a_vlan_refused_was_not_sent() {
-    let solid = |ways: &[Way], sent| {
+    let weak = |ways: &[Way], sent| {
         let labels = labels(ways, sent);
         // The last has no later probe.
-        labels[..labels.len() - 1].iter().all(|c| c.is_solid())
+        let weak = labels[..labels.len() - 1].iter().filter(|c| !c.is_solid()).count();
+        (weak, labels)
     };
-    assert!(solid(&[first_device], 0));
-    assert!(solid(&[below_a_vlan], 0));
-    assert!(solid(&[below_a_vlan, first_device], 0));
-    // Where the device above said that all was well (a tunnel does, and whoever has a queue of its own), those below it count as sent.
-    assert!(solid(&[below_a_vlan, first_device], 200));
+    for ways in [
+        &[first_device as Way][..],
+        &[below_a_vlan],
+        &[below_a_vlan, first_device],
+    ] {
+        let (weak, labels) = weak(ways, 0);
+        assert_eq!(weak, 0, "{labels:?}");
+    }
+    // Where the device above said that all was well (a tunnel does, and whoever has a queue of its own), those below it count as sent. A
+    // window that does not sum makes them all weak; one may be so for what held it.
+    let (some, labels) = weak(&[below_a_vlan, first_device], 200);
+    assert!(some < 2, "{labels:?}");
     // Nor is what a router of this recording drops refused.
     let routed: Way = |s, t, addr| {
         ev(s, t, TASK, "net:net_dev_queue", addr, "va");
@@ -95,5 +103,6 @@ fn a_segment_that_the_device_below_a_vlan_refused_was_not_sent() {
             &[("skbaddr", N(addr)), ("protocol", N(0x800))],
         );
     };
-    assert!(!solid(&[routed], 0));
+    let (all, labels) = weak(&[routed], 0);
+    assert!(all > 3, "{labels:?}");
 }
