@@ -52,6 +52,19 @@ fn ids_are_read_as_they_are_written() {
     }
 }
 
+/// Each of many rows has an id; one that is not of the view has none.
+#[test]
+fn ids_of_rows_are_their_places() {
+    let rows: Vec<[u64; 3]> = (0..300_000).map(|n| [n; 3]).collect();
+    let started = std::time::Instant::now();
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(Id::of_row(Kind::Open, &rows, row), Id::at(Kind::Open, at));
+    }
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    assert_eq!(Id::of_row(Kind::Open, &rows, &[7; 3]), None);
+    assert_eq!(Id::of_row(Kind::Open, &rows[1..], &rows[0]), None);
+}
+
 /// Every exemplar of the sample: waits sum, exact ones follow each other, and each event lies where it is said to.
 #[test]
 fn exemplars_are_explained_down_to_their_bytes() {
@@ -198,6 +211,44 @@ fn drops_retransmits_and_runs_lead_to_their_events() {
     let c = explained(&explainer, &facts, "conn:0");
     let of = facts.tcp_samples.iter().filter(|s| s.connection.0 == 0).count();
     assert!(c.events.len() as u64 + c.events_left_out >= of as u64 && of > 0);
+}
+
+/// What repaired a drop and the drop lead to each other; a segment without a life, to the packet that it was cut from.
+#[test]
+fn a_drop_and_what_repaired_it_lead_to_each_other() {
+    let (mut repaired, mut cut) = (0, 0);
+    for path in ["sawtooth/sawtooth.nmb", "kernel-6.1/netem.nmb", "overlay/overlay.nmb"] {
+        let capture = open(path);
+        let facts = crate::analyze(&capture, &Default::default());
+        let explainer = Explainer::new(&capture, &Default::default());
+        for (at, d) in facts.drops.iter().enumerate() {
+            let id = Id::new(Kind::Drop, at as u32).to_string();
+            let of = |x: &Explanation, other: &str| x.related.iter().any(|r| r == other);
+            if let Some(by) = d.repair {
+                let by = Id::new(Kind::Retransmit, by.retransmit).to_string();
+                let again = explained(&explainer, &facts, &by);
+                assert!(of(&explained(&explainer, &facts, &id), &by), "{path} {id} {by}");
+                assert!(of(&again, &id), "{path} {id} {by}");
+                assert!(
+                    again.summary.contains("was lost in this host (drop:"),
+                    "{}",
+                    again.summary
+                );
+                repaired += 1;
+            }
+            if let Some(packet) = d.cut_from.filter(|_| d.skb_id.is_none()) {
+                let (x, packet) = (explained(&explainer, &facts, &id), format!("skb:{}", packet.0));
+                assert!(
+                    of(&x, &packet) && x.notes.iter().any(|n| n.contains(&packet)),
+                    "{path} {id}"
+                );
+                assert!(x.notes.iter().all(|n| !n.contains("is not recorded")), "{path} {id}");
+                assert!(of(&explained(&explainer, &facts, &packet), &id), "{path} {packet}");
+                cut += 1;
+            }
+        }
+    }
+    assert!(repaired > 10 && cut > 10, "{repaired} {cut}");
 }
 
 #[test]

@@ -35,6 +35,10 @@ pub struct Breakdown {
     pub transmit: Vec<Kind>,
     /// Which queue each CPU used, most packets first.
     pub queues: Vec<Queue>,
+    /// Packets handed to drivers, those of queues that are left out too.
+    pub handed_over: u64,
+    /// Work of polls, that of queues that are left out too.
+    pub polled: u64,
     /// From one step of an skb to its next, most packets first.
     pub ways: Vec<Way>,
     /// Steps of skbs from one place to the next, those of ways that are left out too.
@@ -122,16 +126,19 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Breakdown {
     let kinds = || rayon::join(|| kinds::kinds(&ledgers.rx), || kinds::kinds(&ledgers.tx));
     let known = Known::of(facts);
     let places = || rayon::join(|| queues(facts, &known), || ways(facts, &known));
-    let ((receive, transmit), (queues, ways)) = rayon::join(kinds, places);
+    let ((receive, transmit), ((queues, handed_over, polled), ways)) = rayon::join(kinds, places);
     Breakdown {
         receive,
         transmit,
         queues,
+        handed_over,
+        polled,
         ..ways
     }
 }
 
-fn queues(facts: &Facts, known: &Known) -> Vec<Queue> {
+/// Those with most packets; and the packets of all, by direction: sent, received.
+fn queues(facts: &Facts, known: &Known) -> (Vec<Queue>, u64, u64) {
     let mut sent: FxHashMap<(Name, Option<u16>, u16), u64> = FxHashMap::default();
     for pass in facts.xmits.iter().filter(|p| p.started_ns.is_some()) {
         *sent.entry((pass.dev, pass.queue, pass.cpu)).or_insert(0) += 1;
@@ -141,13 +148,14 @@ fn queues(facts: &Facts, known: &Known) -> Vec<Queue> {
         let work = u64::try_from(poll.work.unwrap_or(0)).unwrap_or(0);
         *polled.entry((poll.napi, poll.dev, poll.cpu)).or_insert(0) += work;
     }
+    let packets = (sent.values().sum(), polled.values().sum());
     // Addresses differ from boot to boot; their order is enough of a name.
     let mut instances: Vec<(Name, u64)> = polled.keys().map(|(napi, dev, _)| (*dev, *napi)).collect();
     instances.sort_unstable();
     instances.dedup();
     let nth = |dev: Name, napi: u64| {
-        let before = instances.iter().filter(|(d, n)| *d == dev && *n < napi);
-        before.count() as u32
+        let before = |of: (Name, u64)| instances.partition_point(|instance| *instance < of);
+        (before((dev, napi)) - before((dev, 0))) as u32
     };
     let transmit = sent.into_iter().map(|((dev, queue, cpu), packets)| Queue {
         direction: "transmit",
@@ -173,7 +181,7 @@ fn queues(facts: &Facts, known: &Known) -> Vec<Queue> {
         key(a).cmp(&key(b)).then_with(|| a.dev.cmp(&b.dev))
     });
     all.truncate(WAYS);
-    all
+    (all, packets.0, packets.1)
 }
 
 /// Kind, device and CPU of a step.

@@ -1,6 +1,8 @@
 use super::*;
 use crate::Confidence;
 use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::context::RunBy;
+use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 use crate::reconstruct::skb::tables::HopRow;
 
@@ -22,6 +24,24 @@ fn unit(n: u32, cpu: u16, task: &str, copy_ns: i64) -> RxRow {
     };
     row.stages.set(Stage::Copy, Some(copy_ns));
     row
+}
+
+fn poll(napi: u64, work: i32) -> PollRow {
+    PollRow {
+        cpu: 0,
+        start_ns: None,
+        end_ns: 0,
+        napi,
+        dev: Name::new(b"eth0"),
+        work: Some(work),
+        budget: None,
+        nth: None,
+        context: PollContext::Softirq,
+        run_by: RunBy::Unknown,
+        flush_end_ns: None,
+        threaded: None,
+        confidence: Confidence::Strong,
+    }
 }
 
 fn of<'b>(kinds: &'b [Kind], by: &str) -> &'b Kind {
@@ -126,6 +146,31 @@ fn steps_of_ways_that_are_left_out_are_counted() {
     let b = answer(&f);
     assert_eq!((b.ways.len(), b.steps, b.steps_crossed), (WAYS, 160, 40));
     assert!(b.ways.iter().all(|way| way.from_cpu == way.to_cpu));
+}
+
+/// Of more queues than are kept all packets are counted, by direction.
+#[test]
+fn packets_of_queues_that_are_left_out_are_counted() {
+    let mut f = Facts::empty();
+    f.polls = (0..200).map(|n| poll(n, 7)).collect();
+    let b = answer(&f);
+    assert_eq!((b.queues.len(), b.handed_over, b.polled), (WAYS, 0, 1400));
+}
+
+/// A hostile recording may have an instance in every poll; they are numbered by address, each device's from 0.
+#[test]
+fn many_instances_are_numbered_in_no_time() {
+    let mut f = Facts::empty();
+    let few = |n: u64| PollRow {
+        dev: Name::new(b"zz"),
+        ..poll(n, 9)
+    };
+    f.polls = (0..200_000).map(|n| poll(n, 1)).chain([few(4), few(2)]).collect();
+    let started = std::time::Instant::now();
+    let b = answer(&f);
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    let most: Vec<(&str, Option<u32>)> = b.queues.iter().map(|q| (q.dev.as_str(), q.queue)).take(3).collect();
+    assert_eq!(most, [("zz", Some(0)), ("zz", Some(1)), ("eth0", Some(0))]);
 }
 
 /// cpu.nmb, whose server was pinned to CPU 0 and its client to CPU 1 (truth.csv), as if these were of two nodes and a card at the second.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::counters::Key;
 use crate::counters::tables::CounterRow;
 use crate::ingest::CaptureInfo;
 
@@ -232,4 +233,40 @@ fn joined_readings_are_counted_as_joined() {
         seen.push(few.joined);
     }
     assert!(seen[0] < seen[2], "{seen:?}");
+}
+
+/// A counter of two namespaces rose from the first of the readings before until the last of those after, whichever row they are in.
+#[test]
+fn a_rise_of_several_namespaces_ends_with_the_last_of_them() {
+    use crate::counters::over_time::tables::RiseRow;
+    let row = |netns, from_ns, to_ns| RiseRow {
+        from_ns,
+        to_ns,
+        counter: std::sync::Arc::new(Key {
+            source: "snmp",
+            netns: Some(netns),
+            of: String::new(),
+            name: "TcpRetransSegs".into(),
+        }),
+        rise: Some(1),
+        whole: true,
+    };
+    let told = |rows: Vec<RiseRow>| {
+        let mut facts = Facts::empty();
+        facts.counters_over_time.readings = vec![10, 20, 30, 40];
+        facts.counters_over_time.joined = 4;
+        facts.counters_over_time.rows = rows;
+        let when = when::all(&facts).into_values().next().unwrap();
+        (when.from_ns, when.to_ns, when.parts, when.told)
+    };
+    let (long, short) = (row(1, Some(10), Some(40)), row(2, Some(20), Some(30)));
+    for rows in [[long.clone(), short.clone()], [short.clone(), long]] {
+        assert_eq!(told(rows.into()), (Some(10), Some(40), 1, 2));
+    }
+    // Before and after the recording are the ends of all.
+    let whole = row(1, None, None);
+    for rows in [[whole.clone(), short.clone()], [short, whole]] {
+        let (from, to, _, told) = told(rows.into());
+        assert_eq!((from, to, told), (None, None, 2));
+    }
 }

@@ -42,12 +42,15 @@ pub fn all(facts: &Facts) -> BTreeMap<Which<'_>, When> {
         let key = &*row.counter;
         let first = When {
             from_ns: since(row.from_ns),
+            to_ns: since(row.to_ns),
             of_parts,
             ..When::default()
         };
-        // Rows are in the order of the readings.
         let (when, last) = out.entry((key.source, &key.of, &key.name)).or_insert((first, None));
-        when.to_ns = since(row.to_ns);
+        // In the order in which rows began: where readings were joined, that of one namespace may have grown beyond the next one's.
+        // No moment is the earliest there, the latest here.
+        when.from_ns = when.from_ns.min(since(row.from_ns));
+        when.to_ns = when.to_ns.zip(since(row.to_ns)).map(|(a, b)| a.max(b));
         when.told = when.told.saturating_add(rise);
         // Of several namespaces each may have a row.
         let part = part(row.to_ns);

@@ -113,16 +113,24 @@ impl Story<'_, '_> {
         self.wanted.since = d.time_ns;
         self.wanted.moments.insert(d.time_ns, &DROP);
         self.wanted.moments_are = Some(Why::Row);
-        match d.skb_id {
-            None => self
+        // A segment that no event saw has the packet that it was cut from.
+        match (d.skb_id, d.cut_from) {
+            (None, None) => self
                 .notes
                 .push("no life was open at its address: what it was before is not recorded".into()),
-            Some(skb) => {
-                self.wanted.skbs.push(skb);
-                self.rows.extend(rows(f, "skbs", &[skb.0 as usize]));
-                self.related.push(Id::new(Kind::Skb, skb.0));
-            }
+            (None, Some(packet)) => self.notes.push(format!(
+                "a qdisc cut it from {} and dropped it before any event saw it",
+                Id::new(Kind::Skb, packet.0)
+            )),
+            (Some(_), _) => {}
         }
+        if let Some(skb) = d.skb_id.or(d.cut_from) {
+            self.wanted.skbs.push(skb);
+            self.rows.extend(rows(f, "skbs", &[skb.0 as usize]));
+            self.related.push(Id::new(Kind::Skb, skb.0));
+        }
+        self.related
+            .extend(d.repair.map(|r| Id::new(Kind::Retransmit, r.retransmit)));
         Some(())
     }
 
@@ -135,7 +143,11 @@ impl Story<'_, '_> {
         // The event comes behind what it sends: what that repairs is the sending before.
         let this = sent.partition_point(|(ts, _)| *ts <= r.time_ns);
         let before = this.checked_sub(2).and_then(|i| sent.get(i)).map(|s| s.1);
-        let lost = before.map(|skb| self.freed(&[skb])).unwrap_or_default();
+        let repaired = places(&f.drops, |d| d.repair.is_some_and(|r| r.retransmit as usize == n));
+        let lost = match repaired.is_empty() {
+            true => before.map(|skb| self.freed(&[skb])).unwrap_or_default(),
+            false => repaired.clone(),
+        };
         let lost = match (r.class, lost.first()) {
             (_, Some(at)) => format!(
                 "; what it sends again was lost in this host ({}: {})",
@@ -162,6 +174,8 @@ impl Story<'_, '_> {
         self.wanted.since = r.time_ns;
         self.wanted.positions.push(r.index);
         self.related.extend(r.connection.map(|c| Id::new(Kind::Conn, c.0)));
+        self.related
+            .extend(repaired.into_iter().map(|at| Id::new(Kind::Drop, at as u32)));
         if let Some(original) = original {
             let all: Vec<SkbId> = sent.iter().map(|s| s.1).collect();
             self.related
@@ -193,7 +207,9 @@ impl Story<'_, '_> {
         let edges = f.lineage.iter().filter(|l| sent.contains(&l.parent));
         let cut: FxHashSet<SkbId> = edges.map(|l| l.child).collect();
         let of = |skb: SkbId| sent.contains(&skb) || cut.contains(&skb);
-        places(&f.drops, |d| d.expected == Some(false) && d.skb_id.is_some_and(of))
+        places(&f.drops, |d| {
+            d.expected == Some(false) && d.skb_id.or(d.cut_from).is_some_and(of)
+        })
     }
 
     pub(super) fn softirq(&mut self, n: usize) -> Option<()> {

@@ -47,7 +47,7 @@ impl Story<'_, '_> {
         }
         self.related
             .extend(f.rx.iter().any(|x| x.skb_id == skb).then(|| Id::new(Kind::Rx, skb.0)));
-        let drops = places(&f.drops, |d| d.skb_id == Some(skb));
+        let drops = places(&f.drops, |d| d.skb_id.or(d.cut_from) == Some(skb));
         self.related
             .extend(drops.iter().map(|d| Id::new(Kind::Drop, *d as u32)));
         Some(())

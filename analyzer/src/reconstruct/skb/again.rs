@@ -62,10 +62,12 @@ impl Skbs<'_> {
             0 => {
                 let hands_up = match entry {
                     Entry::Gro => false,
-                    Entry::NetifRx => kind.is_some_and(|k| k.bridge),
-                    Entry::Receive => kind.is_none_or(|k| k.bridge),
+                    Entry::NetifRx => kind.is_some_and(|k| k.bridge.some),
+                    Entry::Receive => kind.is_none_or(|k| k.bridge.some),
                 };
-                match (at_once && hands_up, self.probe_names_skb && kind.is_some()) {
+                // Of a name that is a bridge's in one namespace alone it may be the other device.
+                let bridge = kind.is_some_and(|k| k.bridge.all());
+                match (at_once && hands_up, self.probe_names_skb && bridge) {
                     (false, _) => None,
                     (true, true) => Some(Confidence::Certain),
                     // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
@@ -74,8 +76,8 @@ impl Skbs<'_> {
             }
             // What comes out of a tunnel came in to its host before, in whatever worker or on whatever CPU it was unpacked.
             outer if OUTER.contains(&outer) => match kind {
-                Some(k) if k.tunnel && !k.other && e.ts.saturating_sub(l.last_ns) < HELD_NS => Some(Confidence::Strong),
-                Some(k) if k.tunnel && at_once => Some(Confidence::Strong),
+                Some(k) if k.tunnel.all() && e.ts.saturating_sub(l.last_ns) < HELD_NS => Some(Confidence::Strong),
+                Some(k) if k.tunnel.some && at_once => Some(Confidence::Strong),
                 None if at_once => Some(Confidence::Weak),
                 _ => None,
             },
@@ -93,9 +95,19 @@ impl Skbs<'_> {
         let (kind, held) = (self.devices.kind(l.last_dev)?, e.ts.saturating_sub(l.last_ns));
         let gained = len.checked_sub(l.last_len?)?;
         let wrapped = OUTER.contains(&gained) || gained.checked_sub(ETHERNET).is_some_and(|g| OUTER.contains(&g));
-        let encrypted = kind.worker && wrapped && held < STAGED_NS;
-        let bounced = kind.ifb && gained == 0 && l.last_cpu == e.cpu && held < HELD_NS;
-        (encrypted || bounced).then_some(Confidence::Strong)
+        let encrypted = wrapped && held < STAGED_NS;
+        let bounced = gained == 0 && l.last_cpu == e.cpu && held < HELD_NS;
+        let does = match (kind.worker.some && encrypted, kind.ifb.some && bounced) {
+            (true, _) => kind.worker,
+            (_, true) => kind.ifb,
+            _ => return None,
+        };
+        // A card of that name elsewhere is done with a frame, and its address may be the next one's.
+        Some(if does.all() {
+            Confidence::Strong
+        } else {
+            Confidence::Weak
+        })
     }
 
     /// The CPU's last received packet: between its reception and this event it received no other.

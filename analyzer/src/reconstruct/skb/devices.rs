@@ -1,9 +1,8 @@
 //! What the bundle's lists of links say of devices, as far as lives ask: which of them packets leave out of an outer packet
 //! (tunnels), which hand frames to their own host (bridges), which hand on later what they were given, and whose names several network namespaces have.
 //!
-//! Events name a device by its name alone, and namespaces give one name to devices of several kinds: then all of them count, and
-//! `other` says that a tunnel's name is no tunnel's elsewhere. What a life must show besides (lengths, times, an address that no event
-//! freed) is asked by who asks here.
+//! Events name a device by its name alone, and namespaces give one name to devices of several kinds: then `some` of them do it, not
+//! `all`. What a life must show besides (lengths, times, an address that no event freed) is asked by who asks here.
 
 use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
@@ -17,19 +16,37 @@ const WORKERS: [&str; 2] = ["macsec", "wireguard"];
 /// Kinds that hand a frame as it is to their own host.
 const BRIDGES: [&str; 2] = ["bridge", "openvswitch"];
 
+/// Whether the devices of a name do something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Does {
+    /// One of them does.
+    pub some: bool,
+    /// One of them, of another namespace, does not.
+    not: bool,
+}
+
+impl Does {
+    fn note(&mut self, does: bool) {
+        self.some |= does;
+        self.not |= !does;
+    }
+    /// Every one of them does.
+    pub fn all(self) -> bool {
+        self.some && !self.not
+    }
+}
+
 /// What a device does with packets of others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Kind {
     /// Takes packets out of others.
-    pub tunnel: bool,
-    /// A device of that name, of another namespace, does not.
-    pub other: bool,
+    pub tunnel: Does,
     /// A tunnel that works later than its `ndo_start_xmit`.
-    pub worker: bool,
+    pub worker: Does,
     /// Hands frames as they are to its host.
-    pub bridge: bool,
+    pub bridge: Does,
     /// Intermediate functional block: queues again, later, what it was given.
-    pub ifb: bool,
+    pub ifb: Does,
     /// Devices of several namespaces have the name.
     pub shared: bool,
 }
@@ -50,11 +67,10 @@ impl Devices {
             let kind = field(line, "kind").unwrap_or("");
             let netns = field(line, "netns").unwrap_or("");
             let of = devices.0.entry(name).or_default();
-            of.tunnel |= TUNNELS.contains(&kind);
-            of.other |= !TUNNELS.contains(&kind);
-            of.worker |= WORKERS.contains(&kind);
-            of.bridge |= BRIDGES.contains(&kind);
-            of.ifb |= kind == "ifb";
+            of.tunnel.note(TUNNELS.contains(&kind));
+            of.worker.note(WORKERS.contains(&kind));
+            of.bridge.note(BRIDGES.contains(&kind));
+            of.ifb.note(kind == "ifb");
             of.shared |= *spaces.entry(name).or_insert(netns) != netns;
         }
         devices

@@ -22,6 +22,8 @@ pub(super) const CENSOR_NS: i64 = 1_000_000;
 const HEADERS: std::ops::RangeInclusive<u32> = 40..=140;
 /// Packets of one softirq run at most.
 const DELIVERED: usize = 4096;
+/// Where no softirq event tells where a run ends: what was delivered this long ago is no packet of it (`netdev_budget_usecs`), ns.
+const RUN_NS: i64 = 2_000_000;
 /// `gro_result` values used; the others changed meaning between kernels.
 const GRO_MERGED_FREE: i32 = 1;
 const GRO_MERGED: i32 = 0;
@@ -294,15 +296,20 @@ impl Skbs<'_> {
     /// processed in the order of their delivery.
     pub(super) fn tcp_unnamed(&mut self, e: &Event<'_>, data_len: u16) {
         let open = &self.open;
-        let fits = |(addr, id): &(u64, SkbId)| {
-            open.get(addr).is_some_and(|l| {
-                let headers = l.last_len.map(|len| len.wrapping_sub(data_len.into()) & 0xffff);
-                l.id == *id && l.phase == Phase::Received && headers.is_some_and(|h| HEADERS.contains(&h))
-            })
+        let told = matches!(self.softirq_since.get(usize::from(e.cpu)), Some(since) if *since > i64::MIN);
+        let waits = |(addr, id): &(u64, SkbId)| {
+            let of = open.get(addr).filter(|l| l.id == *id && l.phase == Phase::Received);
+            of.filter(|l| told || e.ts.saturating_sub(l.last_ns) < RUN_NS)
+        };
+        let fits = |delivered: &(u64, SkbId)| {
+            let len = waits(delivered).and_then(|l| l.last_len);
+            len.is_some_and(|len| HEADERS.contains(&(len.wrapping_sub(data_len.into()) & 0xffff)))
         };
         let Some(of) = self.delivered.get_mut(usize::from(e.cpu)).filter(|_| e.in_softirq()) else {
             return;
         };
+        // What is over, is another protocol's by now, or is of an earlier run is not asked again by each probe.
+        of.retain(|delivered| waits(delivered).is_some());
         let Some(at) = of.iter().position(&fits) else { return };
         // Another of that payload may be the one: order tells, no more.
         let (addr, id) = of.remove(at);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::packet::{Cause, Packet};
 use super::sends::Append;
@@ -45,6 +45,15 @@ pub(super) struct Shared<'f> {
     pub(super) header: Option<u32>,
     /// Times in which events were lost.
     pub(super) lost: &'f Lost,
+    /// Lives that were dropped after this host, or a namespace of it, had received them.
+    pub(super) came_in: &'f FxHashSet<SkbId>,
+}
+
+/// Lives that were dropped after they were received: what a router of this recording drops had left its socket.
+pub(super) fn came_in(identity: &Identity) -> FxHashSet<SkbId> {
+    let dropped = |skb: &SkbId| identity.life(*skb).is_some_and(|l| l.death_kind == DeathKind::Dropped);
+    let received = identity.hops.iter().filter(|h| h.kind == "rx").map(|h| h.skb_id);
+    received.filter(dropped).collect()
 }
 
 /// A segment: the first transmission of its bytes.
@@ -224,25 +233,32 @@ impl Builder<'_, '_> {
         self.window = self.flow.segments.len();
     }
 
-    /// Packets of the window that a qdisc refused: `snd_nxt` stood still, and their bytes came again.
+    /// Packets of the window that a device refused in the sender's own call: `snd_nxt` stood still, and their bytes came again. A VLAN, a
+    /// bond or a macvlan returns what the device below it said (`vlan_dev_hard_start_xmit`); a tunnel or a bridge says all is well. Which it
+    /// was the bytes tell.
     fn void_dropped(&mut self, from: u64, excess: u64) {
-        let dropped = |seg: &Segment| {
-            let life = self.shared.packets.get(seg.packet as usize).map(|p| p.skb);
-            let life = life.and_then(|id| self.shared.identity.life(id));
-            // On its first device: what a router of this recording drops had left its socket.
-            life.is_some_and(|l| l.death_kind == DeathKind::Dropped && l.hops <= 1)
-        };
         let window = self.flow.segments.get(self.window..).unwrap_or(&[]);
-        let which: Vec<bool> = window.iter().map(dropped).collect();
-        let sum: u64 = window
-            .iter()
-            .zip(&which)
-            .filter(|(_, d)| **d)
-            .map(|(s, _)| s.end - s.start)
-            .sum();
-        if sum != excess {
+        let refused = |most_hops: u32| -> Vec<bool> {
+            let of = |seg: &Segment| {
+                let life = self.shared.packets.get(seg.packet as usize).map(|p| p.skb);
+                let life = life.and_then(|id| self.shared.identity.life(id));
+                life.is_some_and(|l| {
+                    l.death_kind == DeathKind::Dropped
+                        && l.hops <= most_hops
+                        && !self.shared.came_in.contains(&l.skb_id)
+                })
+            };
+            window.iter().map(of).collect()
+        };
+        let bytes = |which: &[bool]| -> u64 {
+            let of = window.iter().zip(which).filter(|(_, refused)| **refused);
+            of.map(|(s, _)| s.end - s.start).sum()
+        };
+        // On any device of its way down; or on the first alone.
+        let mut each = [u32::MAX, 1].into_iter().map(refused);
+        let Some(which) = each.find(|which| bytes(which) == excess) else {
             return;
-        }
+        };
         let mut at = from;
         for (seg, dropped) in self.flow.segments.iter_mut().skip(self.window).zip(which) {
             let bytes = if dropped { 0 } else { seg.end - seg.start };

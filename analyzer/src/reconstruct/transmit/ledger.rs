@@ -1,13 +1,13 @@
 //! From packets and flows to rows: differences of neighbouring times, and what is in none of them.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adopt::adopt;
 use super::again::segments;
 use super::censor;
 use super::device::Device;
-use super::flow::{Flow, Of, Shared, bare};
+use super::flow::{Flow, Of, Shared, bare, came_in};
 use super::held::Once;
 use super::order::{doubted, in_order};
 use super::packet::Packet;
@@ -18,7 +18,7 @@ use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
 use super::windows::header;
 use crate::confidence::Confidence;
-use crate::facts::ConnectionId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::tables::Censored;
@@ -70,7 +70,8 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
     }
     let mut flows: Vec<(ConnectionId, Of<'_>)> = flows.into_iter().collect();
     flows.sort_unstable_by_key(|f| f.0);
-    let mut before = shared(inputs, &t.packets, lost);
+    let came_in = came_in(inputs.identity);
+    let mut before = shared(inputs, &t.packets, (lost, &came_in));
     let mut headers = calibrated(&flows, &mut before);
     let most = before.header;
     let adopted = adopt(&flows, &headers, &before, &others);
@@ -78,7 +79,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         own(&mut t.packets, &mut flows, &adopted);
         others.retain(|i| adopted.binary_search_by_key(i, |a| a.0).is_err());
     }
-    let mut shared = shared(inputs, &t.packets, lost);
+    let mut shared = shared(inputs, &t.packets, (lost, &came_in));
     shared.header = most;
     if !adopted.is_empty() {
         headers = calibrated(&flows, &mut shared);
@@ -116,12 +117,17 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
     }
 }
 
-fn shared<'s>(inputs: &Inputs<'s>, packets: &'s [Packet], lost: &'s Lost) -> Shared<'s> {
+fn shared<'s>(
+    inputs: &Inputs<'s>,
+    packets: &'s [Packet],
+    (lost, came_in): (&'s Lost, &'s FxHashSet<SkbId>),
+) -> Shared<'s> {
     Shared {
         identity: inputs.identity,
         packets,
         header: None,
         lost,
+        came_in,
     }
 }
 

@@ -11,6 +11,7 @@ mod binding;
 mod censored;
 mod fair_queue;
 mod old_kernels;
+mod refused;
 mod same_host;
 mod udp;
 mod waits;

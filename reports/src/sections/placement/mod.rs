@@ -1,7 +1,7 @@
 //! Where packets went: which queue of which device each CPU used, from which step on which CPU an skb came to its next, and what went to
 //! another NUMA node. In: `Answers::breakdown`.
 
-use netmortem_analyzer::analyses::breakdown::{Queue, WAYS, Way};
+use netmortem_analyzer::analyses::breakdown::{Breakdown, Queue, WAYS, Way};
 
 use super::shared::{name_cell, words};
 use crate::clean::Text;
@@ -33,7 +33,7 @@ pub fn section(input: &Input<'_>) -> Section {
     };
     let mut blocks = nodes::blocks(numa);
     if !queues.is_empty() {
-        blocks.push(Block::Table(queue_table(queues, several)));
+        blocks.push(Block::Table(queue_table(breakdown, several)));
     }
     if !ways.is_empty() {
         blocks.push(Block::Table(way_table(ways, several)));
@@ -60,10 +60,12 @@ fn note(shown: usize, how: &str) -> Option<Text> {
     }))
 }
 
-fn queue_table(queues: &[Queue], nodes: bool) -> Table {
-    let all = |direction: &str| -> u64 {
-        let same = queues.iter().filter(|queue| queue.direction == direction);
-        same.map(|queue| queue.packets).sum()
+fn queue_table(breakdown: &Breakdown, nodes: bool) -> Table {
+    let queues = &breakdown.queues;
+    // Not the sum of the table, which has those with most alone.
+    let all = |direction: &str| match direction {
+        "transmit" => breakdown.handed_over,
+        _ => breakdown.polled,
     };
     let row = |queue: &Queue| {
         let mut cells = vec![

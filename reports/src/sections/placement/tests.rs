@@ -34,6 +34,9 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
             queue("receive", "", 1, 40),
             queue("transmit", "eth0", 1, 10),
         ],
+        // More queues than are kept.
+        handed_over: 80,
+        polled: 40,
         ways: vec![way(1, 30), way(0, 10)],
         // More ways than are kept.
         steps: 50,
@@ -52,7 +55,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
     let share = |row: usize| tables[0].rows[row][5].clone();
     assert_eq!(
         [share(0), share(1), share(2)],
-        [Cell::Fraction(0.75), Cell::Fraction(1.0), Cell::Fraction(0.25)]
+        [Cell::Fraction(0.375), Cell::Fraction(1.0), Cell::Fraction(0.125)]
     );
     assert_eq!(tables[1].rows[0][6], Cell::Unknown);
     let said = |section: &Section| match &section.blocks[0] {

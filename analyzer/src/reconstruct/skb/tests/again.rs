@@ -61,6 +61,16 @@ fn a_bridge_hands_a_frame_to_its_own_host() {
     let f = told(&s, LINKS);
     assert_eq!(ways(&f).len(), 1);
     assert_eq!(ways(&f)[0].0, "rx vethb, rx cni0, queue eth1");
+    assert_eq!(ways(&f)[0].1, Confidence::Certain);
+    // Where another namespace has a device of that name which is no bridge, the name does not say which of them it was.
+    for (kind, label) in [("bridge", Confidence::Certain), ("dummy", Confidence::Strong)] {
+        let f = told(&s, &format!("{LINKS}netns=3 ifindex=9 name=cni0 kind={kind}\n"));
+        assert_eq!(
+            ways(&f),
+            [("rx vethb, rx cni0, queue eth1".to_string(), label)],
+            "{kind}"
+        );
+    }
     // In another softirq run, or with another length, it is another packet.
     for (run, len) in [(true, 223), (false, 200)] {
         let mut s = script();
@@ -172,6 +182,31 @@ fn a_packet_by_port_and_bridge_is_one_candidate() {
     }
 }
 
+/// Without softirq events no run ends: a datagram of ms ago, which no event ended, is not what TCP takes now.
+#[test]
+fn what_was_delivered_long_ago_is_not_what_tcp_takes() {
+    for (before, labels) in [
+        (3_000_000, [Confidence::Certain, Confidence::Strong]),
+        (3_000, [Confidence::Weak, Confidence::Certain]),
+    ] {
+        let mut s = script();
+        s.drop_field("tcp:tcp_probe", "skbaddr");
+        for (ts, addr) in [(T, A), (T + before, A + 0x1000)] {
+            let v = [("skbaddr", N(addr)), ("len", N(223)), ("name", S("eth1"))];
+            s.ev(ts, 0, Ctx::Soft(1), "net:netif_receive_skb", &v);
+        }
+        s.ev(
+            T + before + 10,
+            0,
+            Ctx::Soft(1),
+            "tcp:tcp_probe",
+            &[("data_len", N(171))],
+        );
+        let ways = ways(&told(&s, LINKS));
+        assert_eq!([ways[0].1, ways[1].1], labels, "{before}");
+    }
+}
+
 /// wireguard encrypts in a worker, IFB redirects in a tasklet: queued again when their `ndo_start_xmit` is over. A card is done
 /// with a frame instead, and its address is the next one's.
 #[test]
@@ -199,9 +234,17 @@ fn what_a_device_keeps_a_while_is_queued_again() {
             );
         }
         ev(&mut s, T + 30, "net_dev_queue", "eth0", then);
-        let ways = ways(&told(&s, LINKS));
-        let whole = ways.iter().any(|w| w.0.contains(dev) && w.0.contains("queue eth0"));
-        assert_eq!(whole, one, "{dev} {first} {then}: {ways:?}");
+        let whole = |links: &str| {
+            let ways = ways(&told(&s, links));
+            let mut of = ways.iter().filter(|w| w.0.contains(dev) && w.0.contains("queue eth0"));
+            of.next().map(|w| w.1)
+        };
+        let label = one.then_some(Confidence::Strong);
+        assert_eq!(whole(LINKS), label, "{dev} {first} {then}");
+        // A name that a card has elsewhere says less.
+        let shared = format!("{LINKS}netns=3 ifindex=9 name={dev}\n");
+        let label = one.then_some(Confidence::Weak);
+        assert_eq!(whole(&shared), label, "{dev} {first} {then}");
     }
 }
 
