@@ -56,8 +56,10 @@ pub fn judge(rows: &mut [DropRow], known: &Hindsight<'_>) {
             continue;
         };
         let by = segments.sent_after(skb).and_then(|sent| {
-            let later = |nth: &&usize| known.retransmits.get(**nth).is_some_and(|r| r.time_ns >= sent);
-            again.get(&original)?.iter().find(later)
+            // In time order, as the view is.
+            let of = again.get(&original)?;
+            let earlier = |nth: &usize| known.retransmits.get(*nth).is_some_and(|r| r.time_ns < sent);
+            of.get(of.partition_point(earlier))
         });
         let bytes = by.and_then(|nth| known.retransmits.get(*nth)?.bytes);
         let by = by.filter(|_| pieces.carried(at, bytes));

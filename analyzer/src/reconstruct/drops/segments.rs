@@ -101,7 +101,7 @@ impl Segments {
     pub fn sent_after(&self, skb: SkbId) -> Option<i64> {
         let own = self.sendings.get(&self.packet(skb))?;
         let times = self.sent.get(&self.original(skb)?)?;
-        times.iter().find(|at| *at > own).copied()
+        times.get(times.partition_point(|at| at <= own)).copied()
     }
     /// How sure it is that a life is of its original: what was cut is as sure as its edge.
     pub fn sure(&self, skb: SkbId) -> Confidence {
