@@ -2,7 +2,7 @@
 //!
 //! In: `responses`, `rx` and `tx` of clients' sockets; where a server's client is not in the recording, `turnarounds` of its own. Out: servers of which
 //! the middle answer (or request) has [`FACTOR`] times as much on one side, with all clients or with one: a line, and where the answers take longer too, why. Not
-//! judged: more bytes are no harm by themselves. Left out, as not all of its bytes are known: what lost events touch, the last turn of a
+//! judged: more bytes are no harm by themselves. Left out, as not all of its bytes are known: what lost events touch, what may be another connection's, the last turn of a
 //! connection that was not closed, and what came before the first request that is seen.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{Servers, server};
 use super::options::Recording;
@@ -64,7 +64,7 @@ struct Middle {
 /// (server, requests) -> client -> sizes.
 type Side = BTreeMap<(String, bool), BTreeMap<IpAddr, Vec<i64>>>;
 
-/// Bytes by time; `None`: not known.
+/// Bytes by time; `None`: not known, or not sure whose.
 #[derive(Default)]
 struct Bytes(Vec<(i64, Option<u32>)>);
 
@@ -89,17 +89,27 @@ struct Moved {
 }
 
 impl Moved {
-    fn of(facts: &Facts) -> Moved {
+    fn of(facts: &Facts, sockets: &[Socket<'_>]) -> Moved {
         let mut out = Moved::default();
+        let wanted: FxHashSet<ConnectionId> = sockets.iter().filter(|s| s.in_turns).map(|s| s.connection).collect();
+        let wanted = |c: Option<ConnectionId>| c.filter(|c| wanted.contains(c));
         // What is no data has no bytes that anyone would state.
         for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
-            if let Some(c) = r.connection {
-                out.came.entry(c).or_default().0.push((r.start_ns, r.bytes));
+            if let Some(c) = wanted(r.connection) {
+                out.came
+                    .entry(c)
+                    .or_default()
+                    .0
+                    .push((r.start_ns, r.bytes.filter(|_| r.confidence.is_solid())));
             }
         }
         for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
-            if let Some(c) = t.connection {
-                out.went.entry(c).or_default().0.push((t.start_ns, t.bytes));
+            if let Some(c) = wanted(t.connection) {
+                out.went
+                    .entry(c)
+                    .or_default()
+                    .0
+                    .push((t.start_ns, t.bytes.filter(|_| t.confidence.is_solid())));
             }
         }
         for of in out.came.values_mut().chain(out.went.values_mut()) {
@@ -144,9 +154,10 @@ fn turns(s: &Socket<'_>) -> Vec<Turn> {
 
 fn add(r: &Recording<'_>, out: &mut Side) {
     let (facts, here) = (r.facts, r.connections());
-    let (moved, lost) = (Moved::of(facts), Lost::of(&facts.gaps));
+    let (all, lost) = (sockets(facts), Lost::of(&facts.gaps));
+    let moved = Moved::of(facts, &all);
     let none = Bytes::default();
-    for s in sockets(facts).iter().filter(|s| s.in_turns) {
+    for s in all.iter().filter(|s| s.in_turns) {
         let row = facts.connections.get(s.connection.0 as usize);
         let Some((row, name)) = row.zip(server(facts, s.connection, s.role)) else {
             continue;

@@ -42,7 +42,7 @@ pub struct Silent {
     pub silent_ns: i64,
     /// That is from their opening, and nothing had come before; else from when their thread slept.
     pub since_opened: bool,
-    /// What ended all of that: `closed` (a FIN or RST of the peer), `data`; empty: neither, not one alone, or not known.
+    /// What ended all of that: `closed` (the peer's FIN), `ended` (a RST, or the kernel gave it up), `data`; empty: none of these, not one alone, or not known.
     pub end: &'static str,
     /// Most of these sleeps were over when the requests were read.
     pub unread: bool,
@@ -52,7 +52,7 @@ pub struct Silent {
 #[derive(Default)]
 struct Known {
     opened_ns: Option<i64>,
-    closed_ns: Option<i64>,
+    closed: Option<(i64, &'static str)>,
     /// When data came, ascending.
     data: Vec<i64>,
     opener: Name,
@@ -139,18 +139,15 @@ fn client(facts: &Facts, row: &ConnectionRow, known: &Known) -> Option<String> {
 
 /// What came just before it was woken.
 fn ended(known: Option<&Known>, to: i64) -> &'static str {
-    let near = |at: &i64| (0..=NEAR_NS).contains(&to.saturating_sub(*at));
-    match known {
-        Some(k) if k.closed_ns.as_ref().is_some_and(near) => "closed",
-        Some(k)
-            if k.data
-                .get(..k.data.partition_point(|at| *at <= to))
-                .and_then(<[i64]>::last)
-                .is_some_and(near) =>
-        {
-            "data"
-        }
-        _ => "",
+    let near = |at: i64| (0..=NEAR_NS).contains(&to.saturating_sub(at));
+    let Some(k) = known else { return "" };
+    if let Some((_, how)) = k.closed.filter(|(at, _)| near(*at)) {
+        return how;
+    }
+    let last = k.data.partition_point(|at| *at <= to).checked_sub(1);
+    match last.and_then(|n| k.data.get(n)).is_some_and(|at| near(*at)) {
+        true => "data",
+        false => "",
     }
 }
 
@@ -163,7 +160,8 @@ fn known(facts: &Facts, of: &[ConnectionId]) -> FxHashMap<ConnectionId, Known> {
         };
         match s.state {
             ESTABLISHED => k.opened_ns = k.opened_ns.or(Some(s.time_ns)),
-            CLOSE_WAIT | CLOSE => k.closed_ns = k.closed_ns.or(Some(s.time_ns)),
+            CLOSE_WAIT => k.closed = k.closed.or(Some((s.time_ns, "closed"))),
+            CLOSE => k.closed = k.closed.or(Some((s.time_ns, "ended"))),
             _ => {}
         }
     }

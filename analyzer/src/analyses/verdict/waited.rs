@@ -49,6 +49,7 @@ fn silent_words(s: &Silent) -> String {
     let opened = if s.since_opened { " after it was opened" } else { "" };
     let end = match s.end {
         "closed" => ", until its peer closed it",
+        "ended" => ", until it was closed",
         "data" => ", until something came",
         _ => "",
     };

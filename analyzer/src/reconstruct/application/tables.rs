@@ -6,6 +6,8 @@ use crate::name::Name;
 use crate::reconstruct::thread::Split;
 use crate::table::{Cell, TableDef, col};
 
+pub use super::asleep::AsleepOn;
+
 /// From a request to the send that followed it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnaroundRow {
@@ -53,19 +55,6 @@ pub struct TurnaroundRow {
     pub overlap: bool,
     /// Least of its links.
     pub confidence: Confidence,
-}
-
-/// The socket that a thread slept for in a receive call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AsleepOn {
-    /// Its number.
-    pub connection: ConnectionId,
-    /// Asleep since; may be before the turnaround began.
-    pub from_ns: i64,
-    /// Woken; may be after it ended.
-    pub to_ns: i64,
-    /// The part of it that lies in the turnaround, ns.
-    pub ns: i64,
 }
 
 impl TurnaroundRow {

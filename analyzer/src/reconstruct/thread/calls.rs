@@ -59,6 +59,8 @@ pub struct Sleeps {
     read: Vec<(i64, u64)>,
     /// First mark whose socket a coming event may tell.
     unread: usize,
+    /// The era of the last mark.
+    era: u32,
     by: Vec<Of>,
 }
 
@@ -163,6 +165,9 @@ impl Sleeps {
         if self.at.is_some_and(|a| a.1 != calls.era) {
             (self.at, self.pending) = (None, self.marks.len());
         }
+        if self.era != calls.era {
+            (self.era, self.unread) = (calls.era, self.marks.len());
+        }
         let call = match self.now(calls) {
             NONE if prev_state & DEEP.1 != 0 => DEEP.0,
             call => call,
@@ -176,7 +181,8 @@ impl Sleeps {
     /// The call that it is in received from this socket, or failed to.
     pub fn received(&mut self, sk: u64, calls: &Calls) {
         let marks = self.marks.get(self.pending.max(self.unread)..).unwrap_or_default();
-        if self.now(calls) != NONE {
+        // What was lost since may have been the end of the call, and another's begin.
+        if self.now(calls) != NONE && self.era == calls.era {
             self.read.extend(marks.iter().map(|m| (m.0, sk)));
         }
         self.unread = self.marks.len();

@@ -112,8 +112,13 @@ fn what_came_before_and_what_ended_it_are_told_only_where_known() {
     f.connections[1].bytes_in = 10;
     let now = said(&f, &rows).unwrap();
     assert_eq!((now.silent_ns, now.since_opened, now.end), (698 * MS, false, "closed"));
+    // By a RST: not by what its peer's program meant.
+    for s in f.tcp_states.iter_mut().filter(|s| s.state == 8) {
+        s.state = 7;
+    }
+    assert_eq!(said(&f, &rows).unwrap().end, "ended");
     // One ended otherwise.
-    f.tcp_states.retain(|s| (s.connection, s.state) != (ConnectionId(2), 8));
+    f.tcp_states.retain(|s| (s.connection, s.state) != (ConnectionId(2), 7));
     assert_eq!(said(&f, &rows).unwrap().end, "");
     let came = |ms: i64| RxRow {
         connection: Some(ConnectionId(2)),

@@ -51,6 +51,7 @@ fn the_silent_connection_is_named() {
         many.ends_with(" for p50 700.00 ms (9 times) after it was opened, while these lay unread"),
         "{many}"
     );
+    assert!(said(|s| s.end = "ended").contains(", until it was closed, while these"));
     let one = said(|s| (s.client, s.sleeps, s.connections) = ("10.0.0.5".into(), 1, 1));
     assert!(
         one.starts_with(", reading from 10.0.0.5:46200 > 10.0.0.1:443, on which"),
@@ -63,7 +64,7 @@ fn the_silent_connection_is_named() {
 fn the_received_line_names_what_its_reader_read() {
     let of = |connections, share| {
         let mut r = receive(0);
-        r.stages = vec![super::stage("reader_asleep", &[700_000_000], 0.9)];
+        r.stages = vec![super::stage("reader_asleep", &[27_000], 0.9)];
         r.read_of = Some(ReadOf {
             connections,
             first: "10.0.0.5:46200 > 10.0.0.1:443".into(),
