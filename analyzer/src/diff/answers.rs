@@ -25,6 +25,7 @@ use super::options::Recording;
 use super::parts::Parts;
 use super::paths::Way;
 use super::pauses::Pauses;
+use super::sizes::Sizes;
 use super::streams::Streams;
 use crate::analyses::application::{Role, paused, sockets, tells};
 use crate::facts::{ConnectionId, Facts, SkbId};
@@ -161,6 +162,8 @@ pub(super) struct Servers {
     pub paused: Vec<Pauses>,
     /// Servers that hold back what they stream on one side alone.
     pub streams: Vec<Streams>,
+    /// Servers whose answers, or requests, have more bytes, or fewer.
+    pub sizes: Vec<Sizes>,
     /// Servers that packets reach by another way.
     pub ways: Vec<Way>,
 }

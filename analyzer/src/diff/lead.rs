@@ -43,6 +43,8 @@ pub(super) struct Lead {
     pub worse: bool,
     /// Which of `Servers::asks` were said.
     pub asks: BTreeSet<usize>,
+    /// Which of `Servers::sizes` were said.
+    pub sizes: BTreeSet<usize>,
 }
 
 fn of_users(m: &Metric) -> bool {
@@ -101,7 +103,9 @@ impl Leading<'_> {
         // Of one server what its clients felt, before what it did itself.
         let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
         let order = ["call", "response", "connect", "turnaround", "unread"];
-        all.sort_by_key(|m| (m.outcome, order.iter().position(|s| *s == m.which.stage)));
+        // Others may have waited behind larger ones.
+        let larger = |m: &Metric| self.servers.larger(m.which.service.as_deref());
+        all.sort_by_key(|m| (m.outcome, !larger(m), order.iter().position(|s| *s == m.which.stage)));
         for m in all {
             let Some(s) = m
                 .telling()
@@ -122,6 +126,10 @@ impl Leading<'_> {
                 _ => format!("{} itself takes {how} to answer", server(m)),
             };
             let mut sentence = format!("{first}: {}, {n}", moved(s));
+            for (at, of) in self.servers.sizes_of(m.which.service.as_deref(), longer) {
+                sentence += &format!("; {}", of.words(false));
+                out.sizes.insert(at);
+            }
             if m.which.stage == "call"
                 && let Some((alone, s)) = self.alone(m)
             {
@@ -140,6 +148,7 @@ impl Leading<'_> {
                 if let (Some(s), Some(dev)) = (q.telling(), &q.which.dev) {
                     let (b, a) = (duration(s.before), duration(s.after));
                     sentence += &format!("; their packets waited in the qdisc of {dev} p{} {b} -> {a}", s.percent);
+                    sentence += &self.behind(q);
                 }
                 // Those of this queue first.
                 let own = beside::of_metric(self.settings, &q.which, self.servers);
@@ -184,6 +193,21 @@ impl Leading<'_> {
                 self.say(out, x.sentence(), vec![]);
             }
         }
+    }
+
+    /// Whose larger answers passed the same queue, where those of this one are not larger themselves.
+    fn behind(&self, of: &Metric) -> String {
+        let passed = |m: &&Metric| {
+            (m.which.ledger, m.which.stage, &m.which.dev) == (LEDGER, "qdisc", &of.which.dev)
+                && m.outcome == Outcome::Worse
+                && m.which.service != of.which.service
+                && self.servers.larger(m.which.service.as_deref())
+        };
+        let alone = of.outcome == Outcome::Worse && !self.servers.larger(of.which.service.as_deref());
+        let mut all = self.metrics.iter().filter(|_| alone).filter(passed);
+        all.next().map_or_else(String::new, |m| {
+            format!(", behind the larger answers of {} (inferred)", server(m))
+        })
     }
 
     /// The answers without the opening of their connection.

@@ -52,6 +52,7 @@ mod rtt;
 pub mod rules;
 mod service;
 mod settings;
+mod sizes;
 mod slices;
 mod speed;
 mod streams;

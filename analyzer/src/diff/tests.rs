@@ -13,6 +13,7 @@ mod paths;
 mod rules;
 mod said;
 mod samples;
+mod sizes;
 mod slices;
 mod speed;
 mod streams;

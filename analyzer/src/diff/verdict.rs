@@ -17,7 +17,7 @@ use super::rates::Rate;
 use super::resent::Told;
 use super::speed::Speeds;
 use super::tails;
-use crate::analyses::verdict::{counted, duration};
+use crate::analyses::verdict::{capital, counted, duration};
 
 /// What is said of a metric, or of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -181,6 +181,9 @@ impl Judged<'_> {
             .filter(|(at, x)| x.is_said() && !lead.asks.contains(at))
             .take(NAMED_MOST);
         lines.extend(asks.map(|(_, x)| (Outcome::Changed, x.sentence())));
+        let sizes = self.servers.sizes.iter().enumerate();
+        let sizes = sizes.filter(|(at, _)| !lead.sizes.contains(at)).take(NAMED_MOST);
+        lines.extend(sizes.map(|(_, s)| (Outcome::Changed, capital(&s.words(true)))));
         let told = |w: &&Way| !lead.sentences.iter().any(|s| s.starts_with(&w.sentence));
         let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));

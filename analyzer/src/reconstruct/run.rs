@@ -95,6 +95,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             let asks = receive::Asks {
                 threads: &threads,
                 comms: &comms,
+                sockets: &tcp.sockets,
                 softirqs: Nearby::of(&softirqs),
                 polls: Nearby::of(&polls),
             };

@@ -14,6 +14,7 @@ use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
+mod blocked;
 mod given_up;
 mod half_open;
 mod itself;
@@ -37,6 +38,8 @@ mod waited;
 mod way;
 mod work;
 
+pub use blocked::Silent;
+pub(crate) use blocked::as_opened;
 pub use given_up::GivenUp;
 pub use half_open::HalfOpen;
 pub use itself::ByItself;

@@ -309,7 +309,10 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             (out.parts, out.task) = doing(&theirs);
             out.behind = behind(&theirs);
             out.waited = waits.waited(&theirs);
-            out.kept = kept(facts, &theirs).filter(|_| out.waited.is_none());
+            // Who keeps the connection of its last answer reads from it.
+            let reads = out.waited.as_ref().is_none_or(|w| w.kind == "read");
+            out.kept = kept(facts, &theirs).filter(|_| reads);
+            out.waited = out.waited.filter(|_| out.kept.is_none());
             out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
             out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
         }

@@ -20,7 +20,7 @@ pub(crate) struct Socket<'f> {
     pub(crate) in_turns: bool,
     turns: u64,
     overlaps: u64,
-    turnarounds: &'f [TurnaroundRow],
+    pub(crate) turnarounds: &'f [TurnaroundRow],
     pub(crate) responses: &'f [ResponseRow],
 }
 

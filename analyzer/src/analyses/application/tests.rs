@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod blocked;
 mod given_up;
 mod half_open;
 mod itself;
@@ -47,6 +48,7 @@ fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
         ran_meanwhile: crate::name::Name::default(),
         ran_meanwhile_pid: 0,
         ran_meanwhile_ns: 0,
+        asleep_on: None,
         run_queue_task: Name::default(),
         overlap: false,
         confidence: Confidence::Strong,

@@ -1,4 +1,5 @@
-//! What a server's thread waited for in its turnarounds: another server's answer, or room in the send buffer of another connection.
+//! What a server's thread waited for in its turnarounds: another server's answer, room in the send buffer of another connection, or something to
+//! read on another one.
 //!
 //! Needs the views `responses`, `turnarounds`, `tx`. A thread that sent a request on another connection, and that itself read the answer,
 //! waited for that answer from the one to the other: by threads alone, so a worker that asked in another thread's name is not seen.
@@ -6,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::blocked::{Silent, silent};
 use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
@@ -24,9 +26,10 @@ const MOSTLY: f64 = 0.5;
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waited {
-    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`.
+    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`;
+    /// `read`: for something to read on `of`.
     pub kind: &'static str,
-    /// `address:port` of a server (of `datagrams` its task where that is not known); of `room` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
+    /// `address:port` of a server (of `datagrams` its task where that is not known); of `room` and `read` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
     pub of: String,
     /// ns of it.
     pub ns: i64,
@@ -37,6 +40,8 @@ pub struct Waited {
     pub there: Option<(String, Part)>,
     /// Of `room`: the peer's receive window held that connection more than all else.
     pub window: bool,
+    /// Of `read`: on whose silence.
+    pub silent: Option<Silent>,
 }
 
 /// Times without gaps between them that are counted twice, ascending, with the sum of those before each.
@@ -193,6 +198,7 @@ impl<'f> Waits<'f> {
                 share: share(ns),
                 there: None,
                 window: most.is_some_and(|s| s.0 == Stage::Rwnd.name()),
+                silent: None,
             });
         }
         let answer = answers.into_iter().max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
@@ -204,19 +210,33 @@ impl<'f> Waits<'f> {
                 share: share(ns),
                 there: self.there(to, rows),
                 window: false,
+                silent: None,
             });
         }
         if let Some(w) = self.by_udp(rows, share) {
             return Some(w);
         }
-        let (peer, requests, ns) = self.others.during(rows)?;
-        (share(ns) >= MOSTLY).then(|| Waited {
+        let others = self.others.during(rows).filter(|o| share(o.2) >= MOSTLY);
+        let Some((peer, requests, ns)) = others else {
+            let (ns, silent) = silent(self.facts, rows, (whole as f64 * MOSTLY) as i64)?;
+            return Some(Waited {
+                kind: "read",
+                of: silent.first.clone(),
+                ns,
+                share: share(ns),
+                there: None,
+                window: false,
+                silent: Some(silent),
+            });
+        };
+        Some(Waited {
             kind: "others",
             of: format!("{} of {peer}", counted(requests, "request", "requests")),
             ns,
             share: share(ns),
             there: None,
             window: false,
+            silent: None,
         })
     }
 
@@ -239,6 +259,7 @@ impl<'f> Waits<'f> {
             share: share(ns),
             there: None,
             window: false,
+            silent: None,
         })
     }
 

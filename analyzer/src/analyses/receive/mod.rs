@@ -20,6 +20,7 @@ use crate::stat::Distribution;
 
 mod blamed;
 mod holes;
+mod read_of;
 mod readers;
 mod small_reads;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod tests;
 
 pub use blamed::{BLAMED, Blamed};
 pub use holes::Holes;
+pub use read_of::ReadOf;
 pub use readers::Reader;
 pub use small_reads::SmallReads;
 
@@ -95,6 +97,8 @@ pub struct Receive {
     pub reader: Option<Reader>,
     /// What had the CPU while units waited for it, and the system call their reader slept in, by stage in the order of the path, most time first.
     pub blamed: Vec<Blamed>,
+    /// The other connections that readers slept in a read of, where that is most of their sleep.
+    pub read_of: Option<ReadOf>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
     /// The reader that took a few bytes with most calls, while more lay there.
@@ -140,6 +144,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         by_task: totals(units, |p| p.task),
         reader: readers::reader(facts, units.rows()),
         blamed,
+        read_of: read_of::read_of(facts, units.rows()),
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),
         holes: holes::of_connections(facts),

@@ -335,3 +335,33 @@ fn a_reader_of_one_byte_a_call() {
     assert_eq!(found(&read_by(15, 1_000_000, 1_000, 1)), None);
     assert_eq!(found(&read_by(1448, 1_000_000, 1_000, 17)), None);
 }
+
+/// What the reader's read was of is told by its return; half of the time asleep names it.
+#[test]
+fn the_other_connection_that_a_reader_read_is_named() {
+    let slept = |n: u32, ns: i64, on: Option<u32>| RxRow {
+        asleep_in: Name::new(b"read"),
+        asleep_in_ns: ns,
+        asleep_on: on.map(ConnectionId),
+        asleep_on_ns: if on.is_some() { ns } else { 0 },
+        ..unit(n, RxEnd::Read, &[(Stage::ReaderAsleep, ns)], 0, Certain)
+    };
+    let of = |rows: Vec<RxRow>| {
+        let mut f = Facts::empty();
+        f.connections = (0..4).map(crate::testing::tcp::connection).collect();
+        f.connections[2].born = Some(1);
+        f.rx = rows;
+        let Outcome::Findings(r) = answer(&f) else { panic!() };
+        r.read_of.map(|of| (of.connections, of.first, of.share))
+    };
+    let first = "10.0.0.2:2 > 10.0.0.1:1".to_string();
+    assert_eq!(
+        of(vec![
+            slept(0, 600, Some(3)),
+            slept(1, 300, Some(2)),
+            slept(2, 100, None)
+        ]),
+        Some((2, first, 0.9))
+    );
+    assert_eq!(of(vec![slept(0, 400, Some(3)), slept(1, 600, None)]), None);
+}

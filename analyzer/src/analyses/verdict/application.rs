@@ -8,8 +8,9 @@ use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{
-    acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late, waited_for,
+    acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late,
 };
+use super::waited::waited_for;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Waited};
 use crate::stat::Distribution;

@@ -45,6 +45,7 @@ mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod waited;
 mod whose;
 
 #[cfg(test)]

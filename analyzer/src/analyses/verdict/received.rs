@@ -5,7 +5,7 @@ use super::sentences::{capital, counted, duration, less_certain, or_dash, pick, 
 use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::application::HELD_OFF_NS;
-use crate::analyses::receive::{Blamed, Holes, Receive};
+use crate::analyses::receive::{Blamed, Holes, ReadOf, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
@@ -37,6 +37,9 @@ pub(super) fn top_stage(r: &Receive) -> Option<&'static str> {
 
 /// What a stage means, and who had most of it; of a run queue in which readers stood for long while their CPU idled, that.
 fn meaning(r: &Receive, stage: &StageTimes) -> String {
+    if let Some(of) = r.read_of.as_ref().filter(|_| stage.stage == Stage::ReaderAsleep.name()) {
+        return read_of_words(of);
+    }
     let of = || r.blamed.iter().filter(|b| b.stage == stage.stage);
     let idle = || of().filter(|b| b.part == Part::Idle.word() && stage.stage == Stage::RunQueue.name());
     let (ns, units) = (sum(idle()), idle().map(|b| b.units).sum::<u64>());
@@ -48,6 +51,19 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
         }
         false => format!("{}{}", stage.meaning, who(r, stage)),
     }
+}
+
+/// `readable, but the reader slept in a read of 5 other connections (the first 10.0.0.3:40000 > 10.0.0.1:443)`
+fn read_of_words(of: &ReadOf) -> String {
+    let which = match of.connections {
+        1 => format!("of another connection ({})", of.first),
+        n => format!("of {n} other connections (the first {})", of.first),
+    };
+    let share = match of.share >= 0.9 {
+        true => String::new(),
+        false => format!(" in {:.0} % of it", of.share * 100.0),
+    };
+    format!("readable, but the reader slept{share} in a read {which}")
 }
 
 /// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; of a run queue

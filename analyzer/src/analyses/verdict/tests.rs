@@ -6,6 +6,7 @@ mod full;
 mod paths;
 mod requests;
 mod turns;
+mod waited;
 mod whose;
 
 use super::sentences::{self, duration};
@@ -92,6 +93,7 @@ fn receive(rcvq: i64) -> Receive {
         by_dev: BTreeMap::new(),
         by_task: BTreeMap::new(),
         blamed: vec![],
+        read_of: None,
         small_reads: None,
         holes: vec![],
         worst: vec![],

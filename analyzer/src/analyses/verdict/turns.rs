@@ -377,24 +377,3 @@ pub(super) fn runnable(behind: &str, mean_ns: i64) -> (&'static str, String) {
         who => ("waiting for a CPU", format!(", mostly behind {who}")),
     }
 }
-
-/// What threads waited for, behind the call that they slept in.
-pub(super) fn waited_for(w: &Waited) -> String {
-    match (w.kind, &w.there) {
-        ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
-        ("room", _) => format!(", on {}, whose send buffer was full", w.of),
-        ("others", _) => format!("; while these lay unread it was at work on {}", w.of),
-        ("datagrams", _) if w.of.is_empty() => ", waiting for answers by UDP".to_owned(),
-        ("datagrams", _) => format!(", waiting for the answer by UDP of {}", w.of),
-        (_, None) => format!(", waiting for the answer of {}", w.of),
-        (_, Some((who, did))) => {
-            let who = if who.is_empty() { "whose threads were" } else { who };
-            format!(
-                ", waiting for the answer of {} ({who} {} {:.0} % of that)",
-                w.of,
-                did.words(),
-                did.share * 100.0
-            )
-        }
-    }
-}

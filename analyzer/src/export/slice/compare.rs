@@ -112,6 +112,9 @@ fn rows_of_rx(facts: &Facts, wanted: &Wanted<'_>) -> Vec<RxRow> {
     let without_ids = |r: &RxRow| RxRow {
         skb_id: SkbId::default(),
         connection: None,
+        // Of a socket that may be cut.
+        asleep_on: None,
+        asleep_on_ns: 0,
         observer_ns: None,
         ..r.clone()
     };

@@ -20,6 +20,7 @@
 //!
 //! Not seen: reads by splice and by the kernel (kTLS, NFS), datagrams (see `datagrams`), requests of a multiplexed stream (HTTP/2) one by one.
 
+mod asleep;
 mod meanwhile;
 pub mod tables;
 #[cfg(test)]

@@ -6,6 +6,8 @@ use crate::name::Name;
 use crate::reconstruct::thread::Split;
 use crate::table::{Cell, TableDef, col};
 
+pub use super::asleep::AsleepOn;
+
 /// From a request to the send that followed it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnaroundRow {
@@ -45,6 +47,8 @@ pub struct TurnaroundRow {
     pub ran_meanwhile_pid: i32,
     /// ns that it ran between `start_ns` and the send.
     pub ran_meanwhile_ns: i64,
+    /// The socket that their longest sleep in `asleep_in`, of a ms or more, was a receive call of; `None`: of none, or not known.
+    pub asleep_on: Option<AsleepOn>,
     /// Who ran longest on their CPU in their longest wait for one; `swapper`: the idle task; empty: none, or not known.
     pub run_queue_task: Name,
     /// What was read next was readable before the send began.
@@ -235,6 +239,27 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
             I64,
             "how long; empty as ran_meanwhile",
             |r, _| (r.ran_meanwhile_pid != 0).then_some(r.ran_meanwhile_ns).into()
+        ),
+        col!(
+            "asleep_on",
+            "id",
+            U64,
+            "the socket, as in connections, that the call of asleep_in received from after the longest of its sleeps of a ms or more: what that sleep was for; empty: none, io_uring, or not known (before Linux 6.3 only where data came)",
+            |r, _| r.asleep_on.map(|a| a.connection.0).into()
+        ),
+        col!(
+            "asleep_on_from_ns",
+            "ns",
+            I64,
+            "begin of that sleep; may be before this row",
+            |r, _| r.asleep_on.map(|a| a.from_ns).into()
+        ),
+        col!(
+            "asleep_on_ns",
+            "ns",
+            I64,
+            "the part of asleep_in_ns that it had",
+            |r, _| r.asleep_on.map(|a| a.ns).into()
         ),
         col!(
             "run_queue_task",

@@ -308,3 +308,32 @@ fn the_receive_ledger_names_the_call_too() {
         assert!((to - from - 100_000..=to - from).contains(&r.asleep_in_ns), "{r:?}");
     }
 }
+
+/// A request lies unread while its thread is in a read of another socket, on which nothing comes for 3 ms.
+#[test]
+fn the_other_socket_that_the_thread_read_is_told() {
+    let mut s = Server::new();
+    let other = crate::testing::tcp::Sock {
+        sk: SOCK.sk + 4096,
+        cookie: 78,
+        sport: 40_001,
+        ..SOCK
+    };
+    other.state(&mut s.0, T, 0, SOFT, 3, 1);
+    s.0.ev(T + 10, 1, Ctx::Task(PID), "syscalls:sys_enter_read", &[]);
+    s.switch(20, 7, 1, 3);
+    s.arrive(1000, 0, 100);
+    s.switch(3_000_000, 3, 0, 7);
+    other.recv_length(&mut s.0, T + 3_000_010, 1, PID, 0, 0);
+    s.0.ev(T + 3_000_020, 1, Ctx::Task(PID), "syscalls:sys_exit_read", &[]);
+    s.read(3_000_100, 0, 100);
+    s.send(3_000_500, 1, PID);
+    let f = s.0.facts();
+    let on = f.turnarounds[0].asleep_on.unwrap();
+    let row = &f.connections[on.connection.0 as usize];
+    assert_eq!((row.sport, row.skaddr), (40_001, other.sk));
+    assert_eq!((at(on.from_ns), at(on.to_ns), on.ns), (20, 3_000_000, 3_000_000 - 1020));
+    let unit = f.rx.iter().find(|r| r.bytes == Some(100)).unwrap();
+    assert_eq!((unit.asleep_on, unit.asleep_on_ns), (Some(on.connection), on.ns));
+    assert_ne!(unit.connection, unit.asleep_on);
+}

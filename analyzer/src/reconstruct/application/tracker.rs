@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::tables::{Peer, ResponseRow, TurnaroundRow};
+use super::tables::{AsleepOn, Peer, ResponseRow, TurnaroundRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
@@ -187,6 +187,7 @@ impl Inputs<'_> {
             [Some(a), Some(b)] if a.call == b.call => Slept {
                 ns: a.ns.saturating_add(b.ns),
                 woken_by: [a.woken_by, b.woken_by].into_iter().flatten().max_by_key(|w| w.1),
+                read: [a.read, b.read].into_iter().flatten().max_by_key(|r| r.ns),
                 ..a
             },
             [Some(a), Some(b)] if a.ns > b.ns => a,
@@ -223,6 +224,14 @@ impl Inputs<'_> {
             ran_meanwhile: Name::default(),
             ran_meanwhile_pid: 0,
             ran_meanwhile_ns: 0,
+            asleep_on: slept.read.and_then(|r| {
+                Some(AsleepOn {
+                    connection: self.sockets.at(r.sk, r.to)?,
+                    from_ns: r.from,
+                    to_ns: r.to,
+                    ns: r.ns,
+                })
+            }),
             run_queue_task: instead.map_or_else(Name::default, |(who, _)| self.comms.ran(who, s.at_ns)),
             overlap: false,
             confidence: order.min(s.link),

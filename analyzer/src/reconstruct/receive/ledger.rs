@@ -8,6 +8,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
+use crate::reconstruct::tcp::Sockets;
 use crate::reconstruct::thread::Threads;
 
 /// What the ledger asks of others.
@@ -17,6 +18,8 @@ pub struct Asks<'f> {
     pub threads: &'f Threads,
     /// What they are called.
     pub comms: &'f Comms,
+    /// Whose an address of a socket is.
+    pub sockets: &'f Sockets,
     /// Softirq runs by (start, CPU).
     pub softirqs: Nearby<'f, SoftirqRow>,
     /// Polls by end.
@@ -143,6 +146,9 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         last = u.exit.or(u.read).unwrap_or(taken);
     }
     let slept = slept.unwrap_or_default();
+    let asleep_on = slept.read.and_then(|r| Some((asks.sockets.at(r.sk, r.to)?, r.ns)));
+    // In a read of its own it was not yet woken.
+    let asleep_on = asleep_on.filter(|(c, _)| Some(*c) != u.connection);
     let total_ns = last.wrapping_sub(u.start);
     let named = |pid: i32| match pid {
         0 => Name::default(),
@@ -178,6 +184,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
         asleep_in: slept.call,
         asleep_in_ns: slept.ns,
+        asleep_on: asleep_on.map(|a| a.0),
+        asleep_on_ns: asleep_on.map_or(0, |a| a.1),
         read_cpu: u.clock.filter(|_| end == RxEnd::Read).map(|c| c.cpu()),
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,

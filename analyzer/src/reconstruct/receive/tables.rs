@@ -59,6 +59,10 @@ pub struct RxRow {
     pub asleep_in: Name,
     /// ns of `stage_reader_asleep_ns` in it.
     pub asleep_in_ns: i64,
+    /// The other socket that the reader slept longest for meanwhile, of a ms or more, in a receive call; `None`: for none, or not known.
+    pub asleep_on: Option<ConnectionId>,
+    /// ns of `asleep_in_ns` of that sleep.
+    pub asleep_on_ns: i64,
     /// CPU of the thread that read it; `None`: not read, or softirqs were not recorded.
     pub read_cpu: Option<u16>,
     /// What says that it was read; `None`: not seen read.
@@ -262,6 +266,20 @@ pub static RX: TableDef<RxRow> = TableDef {
             I64,
             "part of stage_reader_asleep_ns in it; empty as asleep_in",
             |r, _| (!r.asleep_in.is_empty()).then_some(r.asleep_in_ns).into()
+        ),
+        col!(
+            "asleep_on",
+            "id",
+            U64,
+            "another socket, as in connections, that the call of asleep_in received from after the longest of its sleeps of a ms or more: what that sleep was for; empty: none, io_uring, or not known (before Linux 6.3 only where data came)",
+            |r, _| r.asleep_on.map(|c| c.0).into()
+        ),
+        col!(
+            "asleep_on_ns",
+            "ns",
+            I64,
+            "the part of asleep_in_ns that this sleep had; empty as asleep_on",
+            |r, _| r.asleep_on.map(|_| r.asleep_on_ns).into()
         ),
         col!(
             "read_cpu",

@@ -9,7 +9,8 @@
 //! ```
 //! A thread that leaves its CPU in TASK_STOPPED or TASK_TRACED does not sleep of its own: a signal or a debugger holds it.
 //! A sleep that another thread ended, in plain task context (a lock let go, a byte in a pipe, SIGCONT), keeps who did; a timer,
-//! an interrupt or a softirq is nobody. A question costs the logarithm of the thread's sleeps, times the calls that it ever slept in.
+//! an interrupt or a softirq is nobody. Before a receive call returns, its socket is told (`sock_recv_length`, `tcp_rcv_space_adjust`): a
+//! sleep of [`LONG_NS`] or more in that call was for this socket. A question costs the logarithm of the thread's sleeps, times the calls that it ever slept in.
 
 use super::waits::{Wait, Waits};
 use crate::name::Name;
@@ -30,6 +31,11 @@ pub const UNINTERRUPTIBLE: &str = "uninterruptible";
 /// In tables, instead of a call: stopped for its tracer (a debugger, strace).
 pub const TRACED: &str = "traced";
 
+/// Sleeps whose socket is kept, ns.
+const LONG_NS: i64 = 1_000_000;
+/// A call that reads any of its sockets: what it read first is not what it waited for.
+const OF_ANY: &str = "io_uring_enter";
+
 /// Names of the recorded system calls.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
@@ -49,6 +55,12 @@ pub struct Sleeps {
     pending: usize,
     /// (when, thread) of wakings by another thread, ascending.
     wakings: Vec<(i64, i32)>,
+    /// (since, address of the socket) of sleeps in a receive call, ascending.
+    read: Vec<(i64, u64)>,
+    /// First mark whose socket a coming event may tell.
+    unread: usize,
+    /// The era of the last mark.
+    era: u32,
     by: Vec<Of>,
 }
 
@@ -58,6 +70,22 @@ struct Of {
     call: u16,
     spans: Vec<Span>,
     ended: Waits,
+    /// Those whose socket is known: `who` is the place in `sks`.
+    read: Waits,
+    sks: Vec<u64>,
+}
+
+/// The socket that a sleep in a receive call was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOf {
+    /// Its address.
+    pub sk: u64,
+    /// Asleep since.
+    pub from: i64,
+    /// Woken.
+    pub to: i64,
+    /// The part of the sleep that lies in the interval asked for, ns.
+    pub ns: i64,
 }
 
 /// An answer: the longest time asleep in one call.
@@ -69,6 +97,8 @@ pub struct Slept {
     pub ns: i64,
     /// Of the longest of these sleeps that another thread ended: the thread, and the ns.
     pub woken_by: Option<(i32, i64)>,
+    /// Of the longest of these sleeps of a ms or more whose socket the call told: that.
+    pub read: Option<ReadOf>,
 }
 
 /// A sleep, and the sum of those of the same call before it.
@@ -135,6 +165,9 @@ impl Sleeps {
         if self.at.is_some_and(|a| a.1 != calls.era) {
             (self.at, self.pending) = (None, self.marks.len());
         }
+        if self.era != calls.era {
+            (self.era, self.unread) = (calls.era, self.marks.len());
+        }
         let call = match self.now(calls) {
             NONE if prev_state & DEEP.1 != 0 => DEEP.0,
             call => call,
@@ -145,6 +178,15 @@ impl Sleeps {
     pub fn woken(&mut self, ts: i64, by: i32) {
         self.wakings.push((ts, by));
     }
+    /// The call that it is in received from this socket, or failed to.
+    pub fn received(&mut self, sk: u64, calls: &Calls) {
+        let marks = self.marks.get(self.pending.max(self.unread)..).unwrap_or_default();
+        // What was lost since may have been the end of the call, and another's begin.
+        if self.now(calls) != NONE && self.era == calls.era {
+            self.read.extend(marks.iter().map(|m| (m.0, sk)));
+        }
+        self.unread = self.marks.len();
+    }
     fn now(&self, calls: &Calls) -> u16 {
         self.at.filter(|a| a.1 == calls.era).map_or(PENDING, |a| a.0)
     }
@@ -152,6 +194,7 @@ impl Sleeps {
     pub fn finish(&mut self, asleep: impl Iterator<Item = (i64, i64)>) {
         let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
         let mut wakings = std::mem::take(&mut self.wakings).into_iter().peekable();
+        let mut read = std::mem::take(&mut self.read).into_iter().peekable();
         for (from, to) in asleep {
             let mut call = PENDING;
             while let Some(m) = marks.next_if(|m| m.0 <= from) {
@@ -167,13 +210,26 @@ impl Sleeps {
                         call,
                         spans: vec![],
                         ended: Waits::default(),
+                        read: Waits::default(),
+                        sks: vec![],
                     });
                     self.by.len() - 1
                 }
             };
             while wakings.next_if(|w| w.0 < to).is_some() {}
             let who = wakings.next_if(|w| w.0 == to).map(|w| w.1);
-            if let Some(Of { spans, ended, .. }) = self.by.get_mut(of) {
+            while read.next_if(|r| r.0 < from).is_some() {}
+            let sk = read.next_if(|r| r.0 == from).map(|r| r.1);
+            // Who is held does not wait for its socket.
+            let sk = sk.filter(|_| to.saturating_sub(from) >= LONG_NS && call < DEEP.0);
+            if let Some(Of {
+                spans,
+                ended,
+                read,
+                sks,
+                ..
+            }) = self.by.get_mut(of)
+            {
                 let before = spans
                     .last()
                     .map_or(0, |s| s.before.saturating_add(s.to.saturating_sub(s.from)));
@@ -181,11 +237,16 @@ impl Sleeps {
                 if let Some(who) = who {
                     ended.push(Wait { from, to, who });
                 }
+                if let Some((sk, who)) = sk.zip(i32::try_from(sks.len()).ok()) {
+                    read.push(Wait { from, to, who });
+                    sks.push(sk);
+                }
             }
         }
         for of in &mut self.by {
             of.spans.shrink_to_fit();
             of.ended.finish();
+            of.read.finish();
         }
     }
     /// The call in which it slept longest in `[from, to)`, and how long; the first by name of equals.
@@ -196,7 +257,21 @@ impl Sleeps {
             .filter_map(|of| Some((calls.name(of.call)?, within(&of.spans, from, to), of)));
         let (call, ns, of) = of.filter(|c| c.1 > 0).max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))?;
         let woken_by = of.ended.longest_in(from, to);
-        Some(Slept { call, ns, woken_by })
+        let read = of.read.longest_wait(from, to).filter(|_| call.text() != OF_ANY);
+        let read = read.and_then(|(w, ns)| {
+            Some(ReadOf {
+                sk: *of.sks.get(usize::try_from(w.who).ok()?)?,
+                from: w.from,
+                to: w.to,
+                ns,
+            })
+        });
+        Some(Slept {
+            call,
+            ns,
+            woken_by,
+            read,
+        })
     }
 }
 

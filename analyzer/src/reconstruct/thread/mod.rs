@@ -1,6 +1,6 @@
 //! What each thread was doing when: running, waiting for a CPU, being woken, asleep.
 //!
-//! In: sched_switch, sched_waking, sched_wakeup(_new), sched_migrate_task, sys_enter_*, sys_exit_*. Out: [`Threads::split`],
+//! In: sched_switch, sched_waking, sched_wakeup(_new), sched_migrate_task, sys_enter_*, sys_exit_*, sock_recv_length, tcp_rcv_space_adjust. Out: [`Threads::split`],
 //! which divides any interval of a thread into those states, exactly, [`Threads::ran_instead`], and [`Threads::slept_in`].
 //! Has no table of its own.
 //!
@@ -28,6 +28,6 @@ mod timeline;
 mod unseen;
 mod waits;
 
-pub use calls::{STOPPED, Slept, TRACED, UNINTERRUPTIBLE, UNRECORDED};
+pub use calls::{ReadOf, STOPPED, Slept, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 pub use states::{IDLE, Threads};
 pub use timeline::Split;

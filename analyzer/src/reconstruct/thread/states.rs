@@ -6,7 +6,9 @@ use netmortem_formats::tracepoints::sched_switch::SchedSwitch;
 use netmortem_formats::tracepoints::sched_wakeup::SchedWakeup;
 use netmortem_formats::tracepoints::sched_wakeup_new::SchedWakeupNew;
 use netmortem_formats::tracepoints::sched_waking::SchedWaking;
+use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
 use netmortem_formats::tracepoints::sys_enter::SysEnter;
+use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use rustc_hash::FxHashMap;
 
 use super::calls::{Calls, Sleeps, Slept};
@@ -17,6 +19,7 @@ use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Schema, Trace};
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 
+const IPPROTO_TCP: u16 = 6;
 /// CPUs above this are a damaged event's.
 const MAX_CPU: usize = 65_536;
 /// In tables: the idle task, as the kernel calls it without its CPU.
@@ -80,6 +83,7 @@ impl Threads {
         if !moves {
             routes.missing.pop();
         }
+        receives(&mut routes, s);
         let calls = system_calls(&mut routes, s);
         threads.calls = calls.clone();
         routes.run(trace, &mut threads);
@@ -261,6 +265,27 @@ impl Threads {
     pub fn ran_instead(&self, pid: i32, from: i64, to: i64) -> Option<(i32, i64)> {
         self.of.get(&pid)?.waits.longest_in(from, to)
     }
+}
+
+/// Receive calls that return, or took data: whose socket theirs is. Kernels before 6.3 tell it of those that took data alone.
+fn receives(routes: &mut Routes<Threads>, schema: &Schema<'_>) {
+    let missing = routes.missing.len();
+    let received = |t: &mut Threads, pid: i32, sk: u64| {
+        if let Some(of) = t.of.get_mut(&pid) {
+            of.sleeps.received(sk, &t.calls);
+        }
+    };
+    routes.on::<SockRecvLength<'static>>(schema, move |t, e, p| {
+        if e.in_task() && p.protocol == IPPROTO_TCP {
+            received(t, e.pid, p.sk);
+        }
+    });
+    routes.on::<TcpRcvSpaceAdjust<'static>>(schema, move |t, e, p| {
+        if e.in_task() {
+            received(t, e.pid, p.skaddr);
+        }
+    });
+    routes.missing.truncate(missing);
 }
 
 /// Begins and ends of system calls; a thread that no scheduler event named yet is nobody's.

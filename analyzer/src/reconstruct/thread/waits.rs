@@ -68,11 +68,15 @@ impl Waits {
     }
     /// Who ran in the longest wait of `[from, to)`, counting of each wait only what lies inside; and that, ns.
     pub fn longest_in(&self, from: i64, to: i64) -> Option<(i32, i64)> {
+        self.longest_wait(from, to).map(|(w, ns)| (w.who, ns))
+    }
+    /// The same wait as a whole, and the part of it that lies inside, ns.
+    pub fn longest_wait(&self, from: i64, to: i64) -> Option<(Wait, i64)> {
         let first = self.of.partition_point(|w| w.to <= from);
         let end = self.of.partition_point(|w| w.from < to);
         let inside = |i: usize| {
             let w = self.of.get(i)?;
-            Some((w.to.min(to).saturating_sub(w.from.max(from)), w.who))
+            Some((w.to.min(to).saturating_sub(w.from.max(from)), *w))
         };
         // Only the outer two may be cut.
         let middle = self
@@ -85,8 +89,6 @@ impl Waits {
             .filter(|i| *i < end)
             .filter_map(inside)
             .chain(middle);
-        all.filter(|(ns, _)| *ns > 0)
-            .max_by_key(|x| x.0)
-            .map(|(ns, who)| (who, ns))
+        all.filter(|(ns, _)| *ns > 0).max_by_key(|x| x.0).map(|(ns, w)| (w, ns))
     }
 }

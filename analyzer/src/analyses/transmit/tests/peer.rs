@@ -57,6 +57,7 @@ fn the_peers_part_is_told_by_its_own_turnarounds() {
         ran_meanwhile: crate::name::Name::default(),
         ran_meanwhile_pid: 0,
         ran_meanwhile_ns: 0,
+        asleep_on: None,
         run_queue_task: Name::default(),
         overlap: false,
         confidence: Certain,

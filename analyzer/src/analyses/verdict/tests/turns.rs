@@ -85,6 +85,7 @@ fn the_larger_part_first() {
             share: 0.99,
             there: Some(("python3/9".into(), part("asleep_in", Some("clock_nanosleep"), 1, 0.98))),
             window: false,
+            silent: None,
         });
         let all = vec![first, slow("there", 2, 210 * MS)];
         both(vec![server("10.9.2.2:7316", mostly_fast(), all, slowest)])
@@ -118,6 +119,7 @@ fn a_full_window_of_another_connection_blocks_a_server() {
                 share: 1.0,
                 there: None,
                 window,
+                silent: None,
             });
         }
         headline(&a)

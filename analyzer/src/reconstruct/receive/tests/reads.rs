@@ -98,6 +98,7 @@ fn coalesced_skbs_are_told() {
     let asks = crate::reconstruct::receive::Asks {
         threads: &threads,
         comms: &comms,
+        sockets: &tcp.sockets,
         softirqs: crate::nearby::Nearby::of(&[]),
         polls: crate::nearby::Nearby::of(&[]),
     };

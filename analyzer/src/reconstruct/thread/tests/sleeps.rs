@@ -158,3 +158,64 @@ fn a_sleep_that_another_thread_ended_keeps_who() {
     assert_eq!(woken(soft, Ctx::Flags(OFF | 8, 8)), (None, None));
     assert_eq!(woken(Ctx::Flags(0, 9), Ctx::Flags(0, 8)), (None, None));
 }
+
+/// The call that a thread slept in tells whose socket it read, whatever came of it: by `sock_recv_length`, before Linux 6.3 by what it took.
+#[test]
+fn a_receive_call_tells_which_socket_its_sleep_was_for() {
+    const MS: u64 = 1_000_000;
+    let of = |call: &str, told: &str, long: u64| {
+        let mut s = Script::new("6.18.44", &[]);
+        for of in ["enter", "exit"] {
+            s.like(
+                &format!("syscalls:sys_{of}_recvfrom"),
+                &format!("sys_{of}_io_uring_enter"),
+            );
+            s.like(&format!("syscalls:sys_{of}_recvfrom"), &format!("sys_{of}_epoll_wait"));
+        }
+        let switch = |s: &mut Script, t: u64, prev: u64, next: u64| {
+            let v = [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
+            s.ev(T + t, 0, Ctx::Task(prev as i32), "sched:sched_switch", &v);
+        };
+        switch(&mut s, 0, 3, 7);
+        s.ev(T + 10, 0, Ctx::Task(7), &format!("syscalls:sys_enter_{call}"), &[]);
+        switch(&mut s, 20, 7, 3);
+        if told == "nothing, behind a loss" {
+            s.lost(0, Some(2));
+        }
+        switch(&mut s, long, 3, 7);
+        let sock = crate::testing::tcp::SOCK;
+        match told {
+            "nothing" | "nothing, behind a loss" => sock.recv_length(&mut s, T + long + 5, 0, 7, 0, 0),
+            "again" => sock.recv_length(&mut s, T + long + 5, 0, 7, -11, 0),
+            "taken" => sock.ev(&mut s, T + long + 5, 0, Ctx::Task(7), "tcp:tcp_rcv_space_adjust", &[]),
+            _ => {}
+        }
+        s.ev(
+            T + long + 10,
+            0,
+            Ctx::Task(7),
+            &format!("syscalls:sys_exit_{call}"),
+            &[],
+        );
+        if told == "later" {
+            sock.recv_length(&mut s, T + long + 15, 0, 7, 5, 0);
+        }
+        let c = s.capture();
+        let t = Trace::read(&c, &Default::default());
+        let from = T as i64 + 100_020;
+        let found = Threads::read(&t).slept_in(7, from, T as i64 + 100 * MS as i64)?.read?;
+        assert_eq!((found.sk, found.from), (sock.sk, T as i64 + 20));
+        assert_eq!(found.ns, found.to - from);
+        Some(found.to - T as i64)
+    };
+    for told in ["nothing", "again", "taken"] {
+        assert_eq!(of("recvfrom", told, 3 * MS), Some(3 * MS as i64), "{told}");
+    }
+    // In no such call, or of another one; a sleep that is none to speak of; any of its sockets.
+    assert_eq!(of("epoll_wait", "later", 3 * MS), None);
+    assert_eq!(of("recvfrom", "", 3 * MS), None);
+    assert_eq!(of("recvfrom", "nothing", MS / 2), None);
+    // What was lost may have been the end of that call.
+    assert_eq!(of("recvfrom", "nothing, behind a loss", 3 * MS), None);
+    assert_eq!(of("io_uring_enter", "nothing", 3 * MS), None);
+}

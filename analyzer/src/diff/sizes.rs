@@ -1,0 +1,357 @@
+//! How much each answer, or each request, has: payload bytes from one request of a connection to the next.
+//!
+//! In: `responses`, `rx` and `tx` of clients' sockets; where a server's client is not in the recording, `turnarounds` of its own. Out: servers of which
+//! the middle answer (or request) has [`FACTOR`] times as much on one side, with all clients or with one: a line, and where the answers take longer too, why. Not
+//! judged: more bytes are no harm by themselves. Left out, as not all of its bytes are known: what lost events touch, what may be another connection's, the last turn of a
+//! connection that was not closed, and what came before the first request that is seen.
+//!
+//! ```text
+//! client   send ......... send            send
+//!           |-- request --|                |       tx that these calls wrote
+//!                    rx rx rx rx           |       answer: all that comes before the next request
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::answers::{Servers, server};
+use super::options::Recording;
+use crate::analyses::application::{Role, Socket, sockets};
+use crate::analyses::verdict::size;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::receive::tables::RxEnd;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// So many times as much.
+const FACTOR: f64 = 1.5;
+/// Answers, or requests, that each side must have.
+const LEAST: usize = 10;
+/// Ranks from the median to the end of its interval (99 %): so many times the root of their number, 2.58 standard deviations of a half.
+const RANKS: f64 = 1.29;
+/// Nine in ten are as close to their median as this part of it where "each" has so much.
+const NEAR: f64 = 0.1;
+
+/// Answers, or requests, that have more, or less.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sizes {
+    /// `address:port`.
+    pub server: String,
+    /// Requests; else answers.
+    pub requests: bool,
+    /// Whose, where not all have more.
+    client: Option<IpAddr>,
+    before: Middle,
+    after: Middle,
+}
+
+/// Of sizes, bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Middle {
+    n: usize,
+    p50: i64,
+    /// Where the median is (99 %).
+    low: i64,
+    high: i64,
+    mean: f64,
+    /// Nine in ten have as much.
+    alike: bool,
+}
+
+/// (server, requests) -> client -> sizes.
+type Side = BTreeMap<(String, bool), BTreeMap<IpAddr, Vec<i64>>>;
+
+/// Bytes by time; `None`: not known, or not sure whose.
+#[derive(Default)]
+struct Bytes(Vec<(i64, Option<u32>)>);
+
+impl Bytes {
+    /// Of `[from, to)`; `None` where something is not known, or there are none.
+    fn within(&self, from: i64, to: i64) -> Option<i64> {
+        let at = |t: i64| self.0.partition_point(|b| b.0 < t);
+        let of = self.0.get(at(from)..at(to.max(from)))?;
+        let sum = of
+            .iter()
+            .try_fold(0i64, |sum, b| Some(sum.saturating_add(b.1?.into())))?;
+        (sum > 0).then_some(sum)
+    }
+}
+
+/// What went over connections, and when they left the established state.
+#[derive(Default)]
+struct Moved {
+    came: FxHashMap<ConnectionId, Bytes>,
+    went: FxHashMap<ConnectionId, Bytes>,
+    closed: FxHashMap<ConnectionId, i64>,
+}
+
+impl Moved {
+    fn of(facts: &Facts, sockets: &[Socket<'_>]) -> Moved {
+        let mut out = Moved::default();
+        let wanted: FxHashSet<ConnectionId> = sockets.iter().filter(|s| s.in_turns).map(|s| s.connection).collect();
+        let wanted = |c: Option<ConnectionId>| c.filter(|c| wanted.contains(c));
+        // What is no data has no bytes that anyone would state.
+        for r in facts.rx.iter().filter(|r| r.end != RxEnd::Protocol) {
+            if let Some(c) = wanted(r.connection) {
+                out.came
+                    .entry(c)
+                    .or_default()
+                    .0
+                    .push((r.start_ns, r.bytes.filter(|_| r.confidence.is_solid())));
+            }
+        }
+        for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+            if let Some(c) = wanted(t.connection) {
+                out.went
+                    .entry(c)
+                    .or_default()
+                    .0
+                    .push((t.start_ns, t.bytes.filter(|_| t.confidence.is_solid())));
+            }
+        }
+        for of in out.came.values_mut().chain(out.went.values_mut()) {
+            of.0.sort_unstable();
+        }
+        let left = |s: i32| s > ESTABLISHED && !matches!(s, SYN_SENT | SYN_RECV);
+        for s in facts.tcp_states.iter().filter(|s| s.kind == "sock" && left(s.state)) {
+            out.closed.entry(s.connection).or_insert(s.time_ns);
+        }
+        out
+    }
+}
+
+/// A request: when its first byte was sent (of a server: came), when its answer began at the latest, and whether it is one.
+struct Turn {
+    from_ns: i64,
+    send_ns: i64,
+    judged: bool,
+}
+
+fn turns(s: &Socket<'_>) -> Vec<Turn> {
+    let turns = match s.role {
+        Role::Client => (s.responses.iter())
+            .map(|r| Turn {
+                from_ns: r.send_ns.saturating_sub(r.sending_ns),
+                send_ns: r.send_ns,
+                judged: !r.overlap && r.confidence.is_solid(),
+            })
+            .collect(),
+        Role::Server => (s.turnarounds.iter())
+            .map(|t| Turn {
+                from_ns: t.send_ns,
+                send_ns: t.send_ns,
+                judged: !t.overlap && t.confidence.is_solid(),
+            })
+            .collect(),
+    };
+    let mut turns: Vec<Turn> = turns;
+    turns.sort_by_key(|t| t.from_ns);
+    turns
+}
+
+fn add(r: &Recording<'_>, out: &mut Side) {
+    let (facts, here) = (r.facts, r.connections());
+    let (all, lost) = (sockets(facts), Lost::of(&facts.gaps));
+    let moved = Moved::of(facts, &all);
+    let none = Bytes::default();
+    for s in all.iter().filter(|s| s.in_turns) {
+        let row = facts.connections.get(s.connection.0 as usize);
+        let Some((row, name)) = row.zip(server(facts, s.connection, s.role)) else {
+            continue;
+        };
+        let (client, twice) = match s.role {
+            Role::Client => (row.saddr, false),
+            // What its client's socket tells is told there.
+            Role::Server => (row.daddr, row.peer.is_some()),
+        };
+        if twice || here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
+            continue;
+        }
+        let Some(client) = client.map(|a| a.to_canonical()) else {
+            continue;
+        };
+        let (came, went) = (
+            moved.came.get(&s.connection).unwrap_or(&none),
+            moved.went.get(&s.connection).unwrap_or(&none),
+        );
+        let turns = turns(s);
+        for (nth, t) in turns.iter().enumerate() {
+            let next = turns.get(nth.saturating_add(1)).map(|t| t.from_ns);
+            let end = next.or_else(|| moved.closed.get(&s.connection).copied().filter(|at| *at > t.send_ns));
+            let Some(end) = end.filter(|end| t.judged && r.has(t.send_ns) && !lost.within(t.from_ns, *end)) else {
+                continue;
+            };
+            // A close of its own does not end what it sends.
+            let to = next.unwrap_or(i64::MAX);
+            let before = nth.checked_sub(1).and_then(|n| turns.get(n)).map(|t| t.from_ns);
+            let (request, answer) = match s.role {
+                Role::Client => (went.within(t.from_ns, to), came.within(t.from_ns, end)),
+                Role::Server => (
+                    before.and_then(|from| came.within(from, t.send_ns)),
+                    went.within(t.from_ns, to),
+                ),
+            };
+            for (requests, bytes) in [(true, request), (false, answer)] {
+                if let Some(bytes) = bytes {
+                    let of = out.entry((name.clone(), requests)).or_default();
+                    of.entry(client).or_default().push(bytes);
+                }
+            }
+        }
+    }
+}
+
+fn side(all: &[Recording<'_>]) -> Side {
+    let mut out = Side::new();
+    for r in all {
+        add(r, &mut out);
+    }
+    out
+}
+
+impl Middle {
+    fn of(mut sizes: Vec<i64>) -> Option<Middle> {
+        let n = sizes.len();
+        if n < LEAST {
+            return None;
+        }
+        sizes.sort_unstable();
+        let (mid, far) = (n / 2, (RANKS * (n as f64).sqrt()).ceil() as usize);
+        let at = |rank: usize| sizes.get(rank.min(n.saturating_sub(1))).copied();
+        let p50 = at(mid)?;
+        let close = |v: i64| (v - p50).abs() as f64 <= NEAR * p50 as f64;
+        Some(Middle {
+            n,
+            p50,
+            low: at(mid.saturating_sub(far))?,
+            high: at(mid.saturating_add(far))?,
+            mean: sizes.iter().map(|v| *v as f64).sum::<f64>() / n as f64,
+            alike: close(at(n / 20)?) && close(at(n - 1 - n / 20)?),
+        })
+    }
+
+    /// Whether it has so many times as much as another, the median and the mean, and the medians' intervals are apart.
+    fn exceeds(&self, less: &Middle) -> bool {
+        let times = self.p50 as f64 >= FACTOR * less.p50 as f64 && self.mean >= FACTOR * less.mean;
+        times && self.low > less.high
+    }
+}
+
+fn differ(b: &Middle, a: &Middle) -> bool {
+    a.exceeds(b) || b.exceeds(a)
+}
+
+/// Those that differ, most bytes first; none where names are pseudonyms.
+pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Sizes> {
+    if hidden {
+        return vec![];
+    }
+    let (b, a) = (side(before), side(after));
+    let mut out: Vec<Sizes> = vec![];
+    for (key, before) in &b {
+        let Some(after) = a.get(key) else { continue };
+        let middle = |of: &BTreeMap<IpAddr, Vec<i64>>, c: Option<IpAddr>| {
+            let of = of.iter().filter(|(who, _)| c.is_none_or(|c| c == **who));
+            Middle::of(of.flat_map(|(_, sizes)| sizes).copied().collect())
+        };
+        let one = |client: Option<IpAddr>| {
+            Some(Sizes {
+                server: key.0.clone(),
+                requests: key.1,
+                client,
+                before: middle(before, client)?,
+                after: middle(after, client)?,
+            })
+        };
+        // Of clients by themselves, where some have more and others not.
+        let both: BTreeSet<IpAddr> = before.keys().filter(|c| after.contains_key(c)).copied().collect();
+        let each: Vec<Sizes> = both.into_iter().filter_map(|c| one(Some(c))).collect();
+        let all = one(None).filter(Sizes::differs);
+        let most = each.iter().filter(|s| s.differs()).max_by_key(|s| s.bytes());
+        match (all, most) {
+            (Some(all), _) if each.iter().all(|s| s.alike(&all)) => out.push(all),
+            (_, Some(most)) => out.push(most.clone()),
+            // Other clients: who has more is not the same.
+            _ => {}
+        }
+    }
+    out.sort_by(|x, y| {
+        y.bytes()
+            .cmp(&x.bytes())
+            .then_with(|| (&x.server, x.requests).cmp(&(&y.server, y.requests)))
+    });
+    out
+}
+
+impl Servers {
+    /// Of one that takes longer what has more bytes, of one that takes less long what has fewer; and their places.
+    pub(super) fn sizes_of(&self, server: Option<&str>, longer: bool) -> impl Iterator<Item = (usize, &Sizes)> {
+        let own = move |s: &&(usize, &Sizes)| Some(s.1.server.as_str()) == server && s.1.grown() == longer;
+        let all: Vec<(usize, &Sizes)> = self.sizes.iter().enumerate().collect();
+        all.into_iter().filter(move |s| own(&s))
+    }
+
+    /// Whether its answers have more bytes.
+    pub(super) fn larger(&self, server: Option<&str>) -> bool {
+        self.sizes_of(server, true).any(|(_, s)| !s.requests)
+    }
+}
+
+impl Sizes {
+    fn differs(&self) -> bool {
+        differ(&self.before, &self.after)
+    }
+
+    /// Whether it has more after.
+    pub(super) fn grown(&self) -> bool {
+        self.after.p50 > self.before.p50
+    }
+
+    fn alike(&self, other: &Sizes) -> bool {
+        self.differs() && self.grown() == other.grown()
+    }
+
+    /// By how much the whole differs, bytes.
+    fn bytes(&self) -> i64 {
+        let whole = |m: &Middle| (m.mean * m.n as f64) as i64;
+        whole(&self.after)
+            .abs_diff(whole(&self.before))
+            .try_into()
+            .unwrap_or(i64::MAX)
+    }
+
+    /// `each answer to 10.0.0.3 has 110.2 kB where it had 25.4 kB (4.3 times as much, n 108 -> 108)`; `of` names the server.
+    pub(super) fn words(&self, of: bool) -> String {
+        let (b, a) = (&self.before, &self.after);
+        let what = if self.requests { "request" } else { "answer" };
+        let server = match (of, self.requests) {
+            (false, _) => String::new(),
+            (true, true) => format!(" to {}", self.server),
+            (true, false) => format!(" of {}", self.server),
+        };
+        let client = self.client.map_or_else(String::new, |c| match self.requests {
+            true => format!(" of {c}"),
+            false => format!(" to {c}"),
+        });
+        let times = match self.grown() {
+            true => format!("{:.1} times as much", a.p50 as f64 / b.p50.max(1) as f64),
+            false => format!("{:.0} % of that", 100.0 * a.p50 as f64 / b.p50.max(1) as f64),
+        };
+        let n = format!("n {} -> {}", b.n, a.n);
+        match b.alike && a.alike {
+            true => format!(
+                "each {what}{server}{client} has {} where it had {} ({times}, {n})",
+                size(a.p50),
+                size(b.p50)
+            ),
+            false => format!(
+                "{what}s{server}{client} have p50 {} where they had {} ({times}, {n})",
+                size(a.p50),
+                size(b.p50)
+            ),
+        }
+    }
+}
