@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use netmortem_formats::event_format::ValueTable;
-
 use crate::classes::tables::{CLASSES, ClassRow};
 use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
@@ -21,7 +19,7 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::tables::{OPENS, OpenRow, RESETS, ResetRow};
+use crate::reconstruct::opens::tables::{NotAccepted, OPENS, OpenRow, RESETS, ResetRow};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
@@ -37,7 +35,9 @@ use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
-use crate::table::{Cell, FactTable, Typed};
+use crate::table::{FactTable, Typed};
+
+pub use crate::names::Names;
 
 /// Number of one life of an skb address, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
@@ -46,35 +46,6 @@ pub struct SkbId(pub u32);
 /// Number of one TCP socket, in order of first sight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct ConnectionId(pub u32);
-
-/// What numbers in the rows are called, from the recording alone.
-#[derive(Debug, Default)]
-pub struct Names {
-    /// Function names of kernel text addresses that occur in the tables.
-    pub locations: FxHashMap<u64, String>,
-    /// The recording's own drop-reason table.
-    pub drop_reasons: Option<ValueTable>,
-}
-
-impl Names {
-    /// A location as its function name; as an address when the recording has no symbols; empty when 0.
-    pub fn location(&self, address: u64) -> Cell<'_> {
-        match (address, self.locations.get(&address)) {
-            (0, _) => Cell::Null,
-            (_, Some(name)) => Cell::str(name.as_str()),
-            (a, None) => Cell::address(a),
-        }
-    }
-    /// A drop reason by name; as a number when the recording's table lacks it; empty when not recorded.
-    pub fn drop_reason(&self, reason: Option<u32>) -> Cell<'_> {
-        let Some(r) = reason else { return Cell::Null };
-        let known = self
-            .drop_reasons
-            .as_ref()
-            .and_then(|t| t.entries.iter().find(|(v, _)| *v == u64::from(r)));
-        known.map_or_else(|| Cell::str(format!("reason {r}")), |(_, n)| Cell::str(n.as_str()))
-    }
-}
 
 /// Why a question has no answer, or only part of one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -132,6 +103,8 @@ pub struct Facts {
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
     pub listeners: BTreeMap<u16, u64>,
+    /// Calls of `accept` that failed for want of descriptors or memory.
+    pub not_accepted: Vec<NotAccepted>,
     /// How TCP sockets were read, where events tell.
     pub reads: FxHashMap<ConnectionId, Reads>,
     /// View `turnarounds`.
@@ -378,6 +351,7 @@ impl Facts {
             full_segments: FxHashMap::default(),
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
+            not_accepted: vec![],
             reads: FxHashMap::default(),
             turnarounds: vec![],
             responses: vec![],

@@ -16,6 +16,7 @@ pub mod fleet;
 pub mod ingest;
 pub mod links;
 pub mod name;
+pub mod names;
 mod nearby;
 pub mod reconstruct;
 pub mod routes;

@@ -52,7 +52,9 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
         },
         || {
             let timers = Timers::read(trace, &capture.kallsyms, &tcp.sockets.addresses());
-            (timers, opens::walk(trace, &tcp.sockets, &comms))
+            let mut opens = opens::walk(trace, &tcp.sockets, &comms);
+            opens::at_ports(&mut opens.not_accepted, capture);
+            (timers, opens)
         },
     );
     Before {
@@ -325,6 +327,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         neighbours,
         opens: opens.opens,
         resets: opens.resets,
+        not_accepted: opens.not_accepted,
         udp_turns: datagrams.turns,
         udp_sockets: datagrams.sockets,
         udp_copies: datagrams.copies,

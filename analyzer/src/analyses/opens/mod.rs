@@ -18,6 +18,7 @@ mod after_udp;
 mod complete;
 mod fallback;
 mod handshakes;
+mod refusals;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ mod turned_away;
 
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
+pub use refusals::Refusal;
 pub use scans::Scan;
 pub use turned_away::TurnedAway;
 
@@ -67,6 +69,8 @@ pub struct Opens {
     pub turned_away: Vec<TurnedAway>,
     /// Attempts to an address after which another was taken; most first.
     pub fallbacks: Vec<Fallback>,
+    /// Calls of `accept` that failed for want of descriptors or memory; most first.
+    pub not_accepted: Vec<Refusal>,
 }
 
 /// Attempts that came to the same end.
@@ -215,6 +219,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         paws_timewait: handshakes::paws_timewait(facts).filter(|n| *n >= delayed),
         turned_away,
         fallbacks: fallback::fallbacks(facts),
+        not_accepted: refusals::refusals(facts),
     })
 }
 

@@ -25,6 +25,7 @@ mod acks;
 mod backoff;
 mod blocked;
 mod classes;
+mod corked;
 mod initial;
 mod marked;
 mod paced;
@@ -42,6 +43,7 @@ pub use acks::LateAcks;
 pub use backoff::Backoff;
 pub use blocked::Blocked;
 pub use classes::{Class, Starved};
+pub use corked::Corked;
 pub use initial::{Initial, Rounds};
 pub use marked::Marked;
 pub use paced::Paced;
@@ -95,6 +97,8 @@ pub struct Transmit {
     pub queues: Vec<DeviceQueue>,
     /// The connection whose ACKs waited longest behind other packets in a queue of this host, while its data did not.
     pub late_acks: Option<LateAcks>,
+    /// The service, or connection, most of whose segments lay in their own socket with nothing in flight until a timer sent them; inferred.
+    pub corked: Option<Corked>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -154,6 +158,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         blocked: blocked::blocked(facts),
         tiny: tiny::tiny(facts),
         late_acks: acks::late(facts),
+        corked: corked::corked(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -17,6 +17,7 @@ use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
 use crate::ingest::CaptureInfo;
 
+mod accepts;
 mod always;
 mod application;
 mod counted;

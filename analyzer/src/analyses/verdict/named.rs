@@ -216,6 +216,24 @@ fn paced(s: &Sender) -> Option<String> {
     ))
 }
 
+/// `174 segments of 10.0.0.1:8081 (statementd) lay p50 205.90 ms in their own socket with nothing in flight ...`
+fn corked(t: &Transmit) -> Option<String> {
+    let c = t.corked.as_ref()?;
+    let task = if c.task.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", c.task)
+    };
+    Some(format!(
+        "{} of {} segments of {}{task} lay p50 {}, max {}, in their own socket with nothing in flight and no window full, until the kernel's timer of 200 ms sent them: TCP_CORK, or MSG_MORE, that is not taken off when an answer is complete (inferred); neither the network nor the peer is in that time",
+        c.wait.n,
+        c.of,
+        c.by,
+        or_dash(c.wait.p50_ns),
+        or_dash(c.wait.max_ns),
+    ))
+}
+
 fn late_acks(t: &Transmit) -> Option<String> {
     let a = t.late_acks.as_ref()?;
     let kind = match a.qdisc.as_str() {
@@ -319,7 +337,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
     let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
     let of_queues = t.blocked.as_ref().map(blocked).into_iter();
-    let of_queues = of_queues.chain(starved(t)).chain(late_acks(t));
+    let of_queues = of_queues.chain(corked(t)).chain(starved(t)).chain(late_acks(t));
     of_queues
         .chain(of_window)
         .chain(of_idle)

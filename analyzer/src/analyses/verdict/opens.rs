@@ -3,7 +3,7 @@
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, ended, handshakes, instead};
+use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead};
 use crate::analyses::opens::{Failed, Opens, Scan};
 
 /// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
@@ -133,6 +133,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let causes = causes(o);
     let tone = match () {
         () if o.half_open.is_some()
+            || !o.not_accepted.is_empty()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
             || o.resets.iter().any(|r| not_by_peer(r)) =>
@@ -218,8 +219,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
 
 /// What has a name.
 fn causes(o: &Opens) -> Vec<String> {
-    let own = handshakes::causes(o);
-    instead::causes(o).into_iter().chain(own).collect()
+    let accepts = accepts::causes(o).into_iter();
+    accepts.chain(instead::causes(o)).chain(handshakes::causes(o)).collect()
 }
 
 /// What is said of it first has a name.

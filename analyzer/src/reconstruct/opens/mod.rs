@@ -13,10 +13,12 @@
 //! SYN_SENT is set before a local port is chosen, so an attempt that finds none begins and ends inside its call. One that finds no
 //! route does not even begin: its call alone tells. Source: net/ipv4/tcp_ipv4.c `tcp_v4_connect`, net/ipv4/tcp_input.c `tcp_reset`.
 
+mod accepts;
 mod senders;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
 
+pub use accepts::at_ports;
 pub use tracker::{Opens, walk};

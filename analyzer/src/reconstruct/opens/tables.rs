@@ -126,6 +126,25 @@ impl Sender {
     }
 }
 
+/// Calls of `accept` of one thread that failed alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NotAccepted {
+    /// Thread.
+    pub pid: i32,
+    /// Its name.
+    pub task: Name,
+    /// Positive errno.
+    pub error: i32,
+    /// Calls.
+    pub times: u64,
+    /// The first.
+    pub first_ns: i64,
+    /// The last.
+    pub last_ns: i64,
+    /// Port at which its process listens, where that is one only; by the snapshots.
+    pub port: Option<u16>,
+}
+
 /// The errno that an ICMP message means to a socket (net/ipv4/tcp_ipv4.c `tcp_v4_err`, net/ipv4/icmp.c `icmp_err_convert`): type, code.
 pub fn errno_of_message((kind, code): (i32, i32)) -> Option<i32> {
     Some(match (kind, code) {

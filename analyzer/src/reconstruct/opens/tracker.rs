@@ -15,8 +15,9 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::accepts::Accepts;
 use super::senders::senders;
-use super::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno_of_message};
+use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, errno_of_message};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -50,6 +51,8 @@ pub struct Opens {
     pub opens: Vec<OpenRow>,
     /// View `resets`.
     pub resets: Vec<ResetRow>,
+    /// Calls of `accept` that failed.
+    pub not_accepted: Vec<NotAccepted>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -62,6 +65,7 @@ struct Machine<'s> {
     tells_again: bool,
     opens: Vec<OpenRow>,
     resets: Vec<ResetRow>,
+    accepts: Accepts,
     /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
     calls: FxHashMap<i32, (i64, Option<usize>)>,
     /// Attempts that wait for an answer, by sock; whether a RST came.
@@ -325,6 +329,14 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
                     }
                 });
             }
+            "sys_exit_accept" | "sys_exit_accept4" => {
+                let Ok(b) = SysExit::bind(f, s.endian) else { continue };
+                r.raw(f.id, move |t, e| {
+                    if let Some(x) = SysExit::read(&b, e.payload) {
+                        t.accepts.returned(e, x.ret);
+                    }
+                });
+            }
             _ => {}
         }
     }
@@ -344,6 +356,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         tells_again: trace.info.recorded("tcp:tcp_retransmit_skb"),
         opens: vec![],
         resets: vec![],
+        accepts: Accepts::default(),
         calls: FxHashMap::default(),
         waiting: FxHashMap::default(),
         closing: FxHashSet::default(),
@@ -373,6 +386,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
     Opens {
         opens: t.opens,
         resets: t.resets,
+        not_accepted: t.accepts.rows(comms),
         missing: r.missing,
     }
 }

@@ -267,8 +267,12 @@ impl Walk<'_, '_> {
                 // The state since the last probe is what the next one shows.
                 let next = self.of.probes.get(self.probe).map(|(_, s)| *s);
                 let stage = next.and_then(|s| if s.snd_wnd == 0 { Some(Stage::Rwnd) } else { None });
-                if let Some(stage) = stage.or(named) {
-                    push(last.0, last.1, stage, false);
+                let gate = self.gate(k, p);
+                // A pacing timer that has fired holds nothing any more.
+                let named = named.filter(|s| !matches!(s, Stage::Pacing | Stage::PacingSlip) && !gate.idle);
+                match stage.or(named) {
+                    Some(stage) => push(last.0, last.1, stage, false),
+                    None => open.push((last.0, last.1, gate)),
                 }
             }
             // Bytes of an earlier call, sent by this one: corked, or too few alone.
@@ -286,6 +290,8 @@ impl Walk<'_, '_> {
                 Cause::Ack(_) if gate.small => (Stage::Nagle, queued || gate.guess),
                 // With nothing in flight only a cork holds what the windows let through.
                 Cause::Call => (Stage::Nagle, same_call || !gate.idle),
+                // The timer for zero windows sends what a cork holds when nothing is in flight (`tcp_check_probe_timer`), 200 ms later.
+                Cause::WriteTimer if gate.idle => (Stage::Nagle, false),
                 // A full segment is none that Nagle holds: after close() no probe tells what an ACK released.
                 Cause::Other if gate.idle || (gate.small && payload < self.mss) => (Stage::Nagle, !gate.idle),
                 _ => continue,

@@ -1,0 +1,77 @@
+//! Who could not accept connections, in words.
+
+use super::sentences::counted;
+use crate::analyses::opens::{Opens, Refusal};
+
+/// Sockets that wait for a close from which it looks like a leak of descriptors.
+const LEAK: u64 = 10;
+
+/// `brokerd/7 could not accept: accept failed 128 times with EMFILE, too many open files, from 0.010 s to 7.980 s; 62 connections ...`
+fn words(r: &Refusal) -> String {
+    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
+    let when = match r.times {
+        1 => format!(", at {}", seconds(r.within_ns.0)),
+        _ => format!(", from {} to {}", seconds(r.within_ns.0), seconds(r.within_ns.1)),
+    };
+    let stood = r.port.filter(|_| r.stood > 0).map(|port| {
+        let closed = match r.closed_unread {
+            0 => String::new(),
+            n => format!(", {n} of them were closed by their clients unread"),
+        };
+        format!(
+            "; {} to port {port} stood meanwhile, which the kernel had completed, and nobody read them{closed}",
+            counted(r.stood, "connection", "connections")
+        )
+    });
+    let leak = (r.close_wait >= LEAK).then(|| {
+        format!(
+            "; {} more of that port were closed by their clients and not by the process when the recording ended (CLOSE_WAIT), as where it leaks descriptors (inferred)",
+            counted(r.close_wait, "socket", "sockets")
+        )
+    });
+    format!(
+        "{} could not accept connections: accept failed {} with {}{when}{}{}",
+        r.by,
+        counted(r.times, "time", "times"),
+        r.error,
+        stood.unwrap_or_default(),
+        leak.unwrap_or_default()
+    )
+}
+
+pub(super) fn causes(o: &Opens) -> Vec<String> {
+    o.not_accepted.first().map(words).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stood_meanwhile_is_told() {
+        let refusal = Refusal {
+            by: "brokerd/7".into(),
+            error: "EMFILE, too many open files",
+            times: 128,
+            within_ns: (10_000_000, 7_980_000_000),
+            port: Some(1883),
+            stood: 62,
+            closed_unread: 60,
+            close_wait: 90,
+        };
+        let said = "brokerd/7 could not accept connections: accept failed 128 times with EMFILE, too many open files, from 0.010 s to 7.980 s; 62 \
+                    connections to port 1883 stood meanwhile, which the kernel had completed, and nobody read them, 60 of them were closed by their \
+                    clients unread; 90 sockets more of that port were closed by their clients and not by the process when the recording ended \
+                    (CLOSE_WAIT), as where it leaks descriptors (inferred)";
+        assert_eq!(words(&refusal), said);
+        let alone = Refusal {
+            times: 1,
+            port: None,
+            close_wait: 9,
+            ..refusal
+        };
+        let said =
+            "brokerd/7 could not accept connections: accept failed 1 time with EMFILE, too many open files, at 0.010 s";
+        assert_eq!(words(&alone), said);
+    }
+}

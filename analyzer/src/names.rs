@@ -1,0 +1,35 @@
+//! What numbers in the rows are called.
+
+use netmortem_formats::event_format::ValueTable;
+use rustc_hash::FxHashMap;
+
+use crate::table::Cell;
+
+/// What numbers in the rows are called, from the recording alone.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Function names of kernel text addresses that occur in the tables.
+    pub locations: FxHashMap<u64, String>,
+    /// The recording's own drop-reason table.
+    pub drop_reasons: Option<ValueTable>,
+}
+
+impl Names {
+    /// A location as its function name; as an address when the recording has no symbols; empty when 0.
+    pub fn location(&self, address: u64) -> Cell<'_> {
+        match (address, self.locations.get(&address)) {
+            (0, _) => Cell::Null,
+            (_, Some(name)) => Cell::str(name.as_str()),
+            (a, None) => Cell::address(a),
+        }
+    }
+    /// A drop reason by name; as a number when the recording's table lacks it; empty when not recorded.
+    pub fn drop_reason(&self, reason: Option<u32>) -> Cell<'_> {
+        let Some(r) = reason else { return Cell::Null };
+        let known = self
+            .drop_reasons
+            .as_ref()
+            .and_then(|t| t.entries.iter().find(|(v, _)| *v == u64::from(r)));
+        known.map_or_else(|| Cell::str(format!("reason {r}")), |(_, n)| Cell::str(n.as_str()))
+    }
+}
