@@ -76,6 +76,10 @@ pub(super) fn durations(f: &mut Filling<'_, '_>) {
         let Some(server) = server(facts, s.connection, s.role) else {
             continue;
         };
+        let server = match (s.role, f.of.apart) {
+            (Role::Client, Some(apart)) => apart.name(facts, s.connection, &server),
+            _ => server,
+        };
         let of = |stage| [Which::new(LEDGER, stage), Which::new(LEDGER, stage).of_service(&server)];
         let mut put = |which: &[Which; 2], time_ns, value: Option<i64>| {
             for w in which {

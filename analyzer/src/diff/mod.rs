@@ -28,6 +28,7 @@ mod behind;
 mod beside;
 mod breakdown;
 mod causes;
+mod clients;
 mod common;
 mod compare;
 mod counted;
@@ -154,6 +155,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     for (nth, r) in sides.1.iter_mut().enumerate() {
         r.left_out = left_of(1, nth);
+    }
+    let apart = clients::Apart::of(&sides.0, &sides.1);
+    for r in sides.0.iter_mut().chain(&mut sides.1) {
+        r.apart = Some(&apart);
     }
     let (b, a) = (&sides.0[..], &sides.1[..]);
     let mut withheld = vec![];

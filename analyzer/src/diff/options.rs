@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Side;
+use super::clients::Apart;
 use super::common::LeftOut;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -157,6 +158,8 @@ pub(super) struct Recording<'f> {
     pub to_ns: i64,
     /// Units of these count in no duration.
     pub left_out: Option<&'f LeftOut>,
+    /// Servers whose clients are compared one by one.
+    pub apart: Option<&'f Apart>,
 }
 
 impl<'f> Recording<'f> {
@@ -173,6 +176,7 @@ impl<'f> Recording<'f> {
                 from_ns: part.0,
                 to_ns: part.1.max(part.0),
                 left_out: None,
+                apart: None,
             }
         };
         side.iter().map(of).collect()
