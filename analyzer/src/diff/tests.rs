@@ -5,6 +5,7 @@ mod answers;
 mod asks;
 mod behind;
 mod causes;
+mod clients;
 mod common;
 mod few;
 mod fewer;

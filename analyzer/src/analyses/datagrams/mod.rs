@@ -19,12 +19,14 @@ use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
+use untaken::Untaken;
 
 mod copies;
 mod questions;
 mod silent;
 #[cfg(test)]
 mod tests;
+mod untaken;
 
 pub use copies::Copied;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
@@ -96,6 +98,8 @@ pub struct InVain {
     pub landed: u64,
     /// Of them, those not read when it ended.
     pub unread: u64,
+    /// Turns that were answered by who read them, while they waited, by a datagram that no socket took; inferred.
+    pub untaken: u64,
     /// Turns after which it asked again at once, and of these such that were answered.
     pub again: u64,
     /// As said.
@@ -206,11 +210,12 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         }
     }
     let sent = |key| all.get(key).copied().unwrap_or(0);
+    let untaken = Untaken::of(facts);
     let mut found: Vec<InVain> = groups
         .iter()
         .map(|(key, of)| InVain {
             less_certain: less.get(key).copied().unwrap_or(0),
-            ..group(facts, key.1, of, sent(key))
+            ..group(facts, &untaken, (key.1, of), sent(key))
         })
         .collect();
     found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
@@ -247,7 +252,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     })
 }
 
-fn group(facts: &Facts, there: Option<u32>, turns: &[&TurnRow], all: u64) -> InVain {
+fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&TurnRow]), all: u64) -> InVain {
     let socket = |n: u32| facts.udp_sockets.get(n as usize);
     let at = there.and_then(socket);
     let counted = each_is_told(facts);
@@ -282,6 +287,7 @@ fn group(facts: &Facts, there: Option<u32>, turns: &[&TurnRow], all: u64) -> InV
         open: turns.iter().filter(|t| t.end == TurnEnd::RecordingEnd).count() as u64,
         landed: sum(|t| t.landed),
         unread: sum(|t| t.unread),
+        untaken: untaken.answers(facts, turns),
         again: again.len() as u64,
         again_answered: answers.len() as u64,
         again_in_vain: (again.iter())

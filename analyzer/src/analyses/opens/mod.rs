@@ -14,6 +14,7 @@ use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
+mod aborted;
 mod after_udp;
 mod complete;
 mod fallback;
@@ -25,6 +26,7 @@ mod tests;
 mod translated;
 mod turned_away;
 
+pub use aborted::Aborted;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use refusals::Refusal;
@@ -134,6 +136,8 @@ pub struct Reset {
     /// Length of the recording, ns.
     #[serde(skip)]
     pub duration_ns: i64,
+    /// Closed by the peer's program with data unread: how many, and what it had sent and not read.
+    pub aborted: Option<Aborted>,
     /// Each after a complete exchange, by the program that opened the connection.
     pub complete: bool,
     /// Of these `task/thread`, or the task of several threads; else empty.
@@ -315,6 +319,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     };
     let mut received = 0;
     let complete = complete::complete(facts);
+    let (closes, mut aborted) = (aborted::Closes::of(facts), BTreeMap::<Option<Id>, Vec<_>>::new());
     let (twin, elsewhere) = (twins(facts), translated::elsewhere(facts));
     let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
     let all = facts.resets.iter().enumerate();
@@ -354,12 +359,16 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 twin: twin(r),
                 elsewhere: other,
                 times: vec![],
+                aborted: None,
                 duration_ns: facts.capture.duration_ns,
                 complete: by.is_some(),
                 by: task.clone().unwrap_or_default(),
             });
         group.sure &= r.confidence.is_solid();
         group.resets += 1;
+        if let Some(peer) = closes.peer(r) {
+            aborted.entry(group.first).or_default().push(peer);
+        }
         if other {
             group
                 .times
@@ -370,6 +379,9 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
         }
     }
     let mut all: Vec<Reset> = groups.into_values().collect();
+    for r in &mut all {
+        r.aborted = aborted.get(&r.first).and_then(|peers| aborted::told(facts, peers));
+    }
     // Those of complete exchanges push none out.
     all.sort_by_key(|r| (r.complete, std::cmp::Reverse(r.resets), r.first_ns));
     all.truncate(GROUPS);

@@ -2,6 +2,7 @@ mod acks;
 mod blocked;
 mod by_hand;
 mod classes;
+mod corked;
 mod named;
 mod opened;
 mod peer;

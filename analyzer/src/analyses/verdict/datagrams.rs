@@ -48,6 +48,16 @@ fn there(v: &InVain) -> Option<String> {
         "queue" => " (by a snapshot: the one socket whose queue grew)",
         _ => "",
     };
+    if v.untaken > 0 {
+        let which = if v.untaken == v.turns {
+            "all".to_owned()
+        } else {
+            format!("{} of them", v.untaken)
+        };
+        return Some(format!(
+            "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): they came from another address or port than was asked, as of a server bound to any address whose answers leave by another of its host's (inferred)"
+        ));
+    }
     Some(match (v.unread, v.landed == v.sends) {
         (0, _) => format!(
             "{} came to {holder}{by} and {} read",

@@ -301,6 +301,7 @@ mod tests {
             twin: false,
             elsewhere: false,
             times: vec![],
+            aborted: None,
             duration_ns: 0,
             complete: false,
             by: String::new(),

@@ -1,6 +1,7 @@
 //! What the line on connections says of RSTs: who sent them, and of what.
 
 use super::opens::was;
+use super::sent::size;
 use super::sentences::counted;
 use super::spells::spells;
 use crate::analyses::opens::{Opens, Reset};
@@ -27,10 +28,36 @@ pub(super) fn reset(r: &Reset) -> Option<String> {
         (true, "between") => Some(format!(
             "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
         )),
-        (true, "peer") => Some(format!("{n} {was} reset by the peer")),
+        (true, "peer") => Some(format!("{n} {was} reset by the peer{}", aborted(r))),
         (true, _) => Some(format!("{n} {was} reset by a RST from the peer's address")),
         (false, _) => None,
     }
+}
+
+/// `, nginx closed them with 64 kB unread (p50, TCP_ABORT_ON_CLOSE) ...`. No pause in it.
+fn aborted(r: &Reset) -> String {
+    let Some(a) = &r.aborted else { return String::new() };
+    let by = if a.by.is_empty() {
+        "whose program"
+    } else {
+        a.by.as_str()
+    };
+    let which = match (a.count == r.resets, a.count) {
+        (true, 1) => "it".to_owned(),
+        (true, _) => "them".to_owned(),
+        (false, n) => format!("{n} of them"),
+    };
+    let early = match a.answered_bytes {
+        0 => String::new(),
+        n => format!(
+            ", after it had sent {} on each (p50), as a server that answers and closes before it has the whole request, such as one that is too large, so that who still sends gets the RST in place of the answer (inferred)",
+            size(n)
+        ),
+    };
+    format!(
+        ", {by} closed {which} with {} unread (p50, TCP_ABORT_ON_CLOSE){early}",
+        size(a.unread_bytes)
+    )
 }
 
 /// It came, and the peer's TCP did not send it.

@@ -32,6 +32,7 @@ fn each_group_is_a_row() {
             open: 0,
             landed: 4,
             unread: 4,
+            untaken: 0,
             again: 4,
             again_answered: 4,
             again_in_vain: 0,

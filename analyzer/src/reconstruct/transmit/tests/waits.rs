@@ -254,6 +254,27 @@ fn what_a_cork_held_is_its_sockets_by_the_bytes() {
     assert_eq!(r.confidence, Confidence::Strong);
 }
 
+/// Nothing is in flight, no window is full: the timer that looks for zero windows sends what a cork held.
+#[test]
+fn what_the_timer_sends_with_nothing_in_flight_a_cork_held() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.leave(t + 2000, 201);
+    s.s.ev(t + 205_000, 0, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
+    s.segment(t + 205_500, SOFT, 201);
+    s.s.ev(t + 206_000, 0, SOFT, "irq:softirq_exit", &[("vec", N(1))]);
+    s.probe(t + 290_000, 201, &[]);
+    s.softirq_exit(t + 290_200);
+    requests(&mut s, 1_300_000, 2);
+    let f = s.facts();
+    let r = segments(&f)[3];
+    assert_eq!((r.bytes, r.start_ns), (Some(201), t as i64));
+    assert_eq!(r.stage(Stage::Nagle), Some(205_500 - 2000), "{r:?}");
+    assert_eq!((r.stage(Stage::Pacing), r.stage(Stage::PacingSlip)), (None, None));
+}
+
 /// Of two segments of one size that nothing names, none is the socket's.
 #[test]
 fn a_doubtful_segment_is_nobodys() {

@@ -1,0 +1,66 @@
+//! RSTs by which a peer's kernel says that its program closed a connection with data unread.
+//!
+//! Needs `resets` with the kernel's own reasons (since Linux 6.10), `connections` of both ends. net/ipv4/tcp.c `__tcp_close`: what was received and not read makes
+//! the close a RST, and who sends still gets ECONNRESET, whatever answer lies before it.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{ResetRow, Sender};
+use crate::stat::nearest_rank;
+
+/// The kernel's word for it.
+const REASON: &str = "TCP_ABORT_ON_CLOSE";
+/// From the close to the arrival of its RST, at most, ns.
+const ARRIVES_NS: i64 = 1_000_000_000;
+
+/// Of the RSTs of a group.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Aborted {
+    /// Task that closed them; of several the first.
+    pub by: String,
+    /// How many.
+    pub count: u64,
+    /// What it had sent on each, median, bytes.
+    pub answered_bytes: i64,
+    /// What it had got and not read, median, bytes.
+    pub unread_bytes: i64,
+}
+
+/// The peers' closes.
+pub(super) struct Closes(FxHashMap<((std::net::IpAddr, u16), (std::net::IpAddr, u16)), (i64, ConnectionId)>);
+
+impl Closes {
+    pub(super) fn of(facts: &Facts) -> Closes {
+        let closes = facts
+            .resets
+            .iter()
+            .filter(|r| !r.received && r.reason.ends_with(REASON));
+        let of = closes.filter_map(|r| Some(((r.to?, r.from?), (r.time_ns, r.connection?))));
+        Closes(of.collect())
+    }
+    /// The peer's socket, where the RST that came is of its close.
+    pub(super) fn peer(&self, r: &ResetRow) -> Option<ConnectionId> {
+        let (at, peer) = self.0.get(&(r.from?, r.to?))?;
+        let soon = (0..=ARRIVES_NS).contains(&r.time_ns.saturating_sub(*at));
+        (r.received && r.sender == Sender::Peer && soon).then_some(*peer)
+    }
+}
+
+/// What is said of these peers' sockets.
+pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
+    let rows = || peers.iter().filter_map(|c| facts.connections.get(c.0 as usize));
+    let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let mut answered: Vec<i64> = rows().map(|c| signed(c.bytes_out)).collect();
+    let mut unread: Vec<i64> = rows()
+        .map(|c| signed(c.bytes_in.saturating_sub(c.bytes_read.unwrap_or(0))))
+        .collect();
+    Some(Aborted {
+        by: rows()
+            .find(|c| !c.task.is_empty())
+            .map_or_else(String::new, |c| c.task.text().into_owned()),
+        count: peers.len() as u64,
+        answered_bytes: nearest_rank(&mut answered, 50)?,
+        unread_bytes: nearest_rank(&mut unread, 50)?,
+    })
+}
