@@ -51,7 +51,9 @@ pub(super) fn corked(facts: &Facts) -> Option<Corked> {
     let of_data = || facts.tx.iter().filter(data);
     let mut held: FxHashMap<ConnectionId, Vec<&TxRow>> = FxHashMap::default();
     for t in of_data().filter(|t| lay(t).is_some()) {
-        held.entry(t.connection?).or_default();
+        if let Some(c) = t.connection {
+            held.entry(c).or_default();
+        }
     }
     if held.is_empty() {
         return None;

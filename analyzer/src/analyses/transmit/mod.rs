@@ -28,6 +28,7 @@ mod classes;
 mod corked;
 mod initial;
 mod marked;
+mod own_line;
 mod paced;
 mod peer;
 mod queues;
@@ -44,6 +45,8 @@ pub use backoff::Backoff;
 pub use blocked::Blocked;
 pub use classes::{Class, Starved};
 pub use corked::Corked;
+pub use own_line::OwnLine;
+
 pub use initial::{Initial, Rounds};
 pub use marked::Marked;
 pub use paced::Paced;
@@ -99,6 +102,8 @@ pub struct Transmit {
     pub late_acks: Option<LateAcks>,
     /// The service, or connection, most of whose segments lay in their own socket with nothing in flight until a timer sent them; inferred.
     pub corked: Option<Corked>,
+    /// The connection most of whose small messages lay long behind a large one that had been written before.
+    pub own_line: Option<OwnLine>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -159,6 +164,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         tiny: tiny::tiny(facts),
         late_acks: acks::late(facts),
         corked: corked::corked(facts),
+        own_line: own_line::own_line(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

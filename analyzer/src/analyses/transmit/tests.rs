@@ -5,6 +5,7 @@ mod classes;
 mod corked;
 mod named;
 mod opened;
+mod own_line;
 mod peer;
 
 use super::Transmit;

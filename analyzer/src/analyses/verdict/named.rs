@@ -216,6 +216,26 @@ fn paced(s: &Sender) -> Option<String> {
     ))
 }
 
+/// `24 small messages of 10.0.0.1:9100 > 10.0.0.2:40000 (feedd) lay p50 240.00 ms, max 390.00 ms in their own socket behind 4 large ones ...`
+fn own_line(t: &Transmit) -> Option<String> {
+    let o = t.own_line.as_ref()?;
+    let task = if o.task.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", o.task)
+    };
+    Some(format!(
+        "{} small messages of {}{task} lay p50 {}, max {}, in their own socket behind {} that had been written to the same connection before ({} p50, which took {} to leave): head-of-line blocking in the send buffer, not in any queue of a device",
+        o.wait.n,
+        o.label,
+        or_dash(o.wait.p50_ns),
+        or_dash(o.wait.max_ns),
+        counted(o.large, "large one", "large ones"),
+        size(o.large_bytes),
+        duration(o.large_ns),
+    ))
+}
+
 /// `174 segments of 10.0.0.1:8081 (statementd) lay p50 205.90 ms in their own socket with nothing in flight ...`
 fn corked(t: &Transmit) -> Option<String> {
     let c = t.corked.as_ref()?;
@@ -337,7 +357,11 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
     let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
     let of_queues = t.blocked.as_ref().map(blocked).into_iter();
-    let of_queues = of_queues.chain(corked(t)).chain(starved(t)).chain(late_acks(t));
+    let of_queues = of_queues
+        .chain(corked(t))
+        .chain(own_line(t))
+        .chain(starved(t))
+        .chain(late_acks(t));
     of_queues
         .chain(of_window)
         .chain(of_idle)
