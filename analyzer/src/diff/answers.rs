@@ -19,6 +19,7 @@ use super::Withheld;
 use super::asks::Asks;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::divided::Divided;
+use super::exchanges::Exchanges;
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
@@ -168,6 +169,8 @@ pub(super) struct Servers {
     pub streams: Vec<Streams>,
     /// Servers whose answers, or requests, have more bytes, or fewer.
     pub sizes: Vec<Sizes>,
+    /// Servers whose connections have more exchanges, or fewer.
+    pub exchanges: Vec<Exchanges>,
     /// Servers that packets reach by another way.
     pub ways: Vec<Way>,
 }

@@ -75,6 +75,11 @@ fn apart(before: &Clients, after: &Clients) -> bool {
     both.len() > 1 && moved && (times(before) || times(after))
 }
 
+/// The server of such a name.
+pub(super) fn server_of(name: &str) -> &str {
+    name.split_once(" from ").map_or(name, |(server, _)| server)
+}
+
 impl Apart {
     pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Apart {
         let (b, a) = (side(before), side(after));

@@ -9,7 +9,9 @@ use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, asks, divided, few, parity, parts, paths, pauses, rtt, sizes, slices, streams};
+use super::{
+    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, streams,
+};
 use crate::stat::{
     At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
     t_quantile_two_sided,
@@ -242,6 +244,7 @@ pub(super) fn metrics(
     servers.paused = pauses::of(before, after, unmatched.is_some());
     servers.streams = streams::of(before, after, unmatched.is_some());
     servers.sizes = sizes::of(before, after, unmatched.is_some());
+    servers.exchanges = exchanges::of(before, after, unmatched.is_some());
     servers.ways = paths::of(before, after, unmatched.is_some());
     (out, servers)
 }

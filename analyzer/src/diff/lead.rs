@@ -45,6 +45,8 @@ pub(super) struct Lead {
     pub asks: BTreeSet<usize>,
     /// Which of `Servers::sizes` were said.
     pub sizes: BTreeSet<usize>,
+    /// Which of `Servers::exchanges` were said.
+    pub exchanges: BTreeSet<usize>,
 }
 
 fn of_users(m: &Metric) -> bool {
@@ -129,6 +131,10 @@ impl Leading<'_> {
             for (at, of) in self.servers.sizes_of(m.which.service.as_deref(), longer) {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
+            }
+            for (at, of) in self.servers.exchanges_of(m.which.service.as_deref(), longer) {
+                sentence += &format!("; {}", of.words());
+                out.exchanges.insert(at);
             }
             if m.which.stage == "call"
                 && let Some((alone, s)) = self.alone(m)

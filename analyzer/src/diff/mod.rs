@@ -33,6 +33,7 @@ mod common;
 mod compare;
 mod counted;
 mod divided;
+mod exchanges;
 mod few;
 mod fewer;
 mod kernel;

@@ -17,6 +17,8 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{Servers, server};
+use super::clients::server_of;
+use super::exchanges::Exchanges;
 use super::options::Recording;
 use crate::analyses::application::{Role, Socket, sockets};
 use crate::analyses::verdict::size;
@@ -289,9 +291,18 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
 impl Servers {
     /// Of one that takes longer what has more bytes, of one that takes less long what has fewer; and their places.
     pub(super) fn sizes_of(&self, server: Option<&str>, longer: bool) -> impl Iterator<Item = (usize, &Sizes)> {
+        let server = server.map(server_of);
         let own = move |s: &&(usize, &Sizes)| Some(s.1.server.as_str()) == server && s.1.grown() == longer;
         let all: Vec<(usize, &Sizes)> = self.sizes.iter().enumerate().collect();
         all.into_iter().filter(move |s| own(&s))
+    }
+
+    /// The same of how many exchanges its connections have.
+    pub(super) fn exchanges_of(&self, server: Option<&str>, longer: bool) -> impl Iterator<Item = (usize, &Exchanges)> {
+        let server = server.map(server_of);
+        let all: Vec<(usize, &Exchanges)> = self.exchanges.iter().enumerate().collect();
+        all.into_iter()
+            .filter(move |(_, e)| Some(e.server.as_str()) == server && e.grown() == longer)
     }
 
     /// Whether its answers have more bytes.

@@ -7,6 +7,7 @@ mod behind;
 mod causes;
 mod clients;
 mod common;
+mod exchanges;
 mod few;
 mod fewer;
 mod kernel;

@@ -184,6 +184,11 @@ impl Judged<'_> {
         let sizes = self.servers.sizes.iter().enumerate();
         let sizes = sizes.filter(|(at, _)| !lead.sizes.contains(at)).take(NAMED_MOST);
         lines.extend(sizes.map(|(_, s)| (Outcome::Changed, capital(&s.words(true)))));
+        let exchanges = self.servers.exchanges.iter().enumerate();
+        let exchanges = exchanges
+            .filter(|(at, _)| !lead.exchanges.contains(at))
+            .take(NAMED_MOST);
+        lines.extend(exchanges.map(|(_, e)| (Outcome::Changed, capital(&e.words()))));
         let told = |w: &&Way| !lead.sentences.iter().any(|s| s.starts_with(&w.sentence));
         let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));

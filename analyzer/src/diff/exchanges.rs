@@ -1,0 +1,122 @@
+//! How many exchanges, of a request and its answer, connections have: one more of each is a round trip more, whatever each of them takes.
+//!
+//! In: responses of sockets that speak in turns, their openings and closes. Out: servers of whose connections the median number differs, and words.
+//! Only connections that were opened and ended in the recording, as of clients that open one for each task, and no longer ones.
+//! Not judged: the times of the answers are.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::answers::server;
+use super::options::Recording;
+use crate::analyses::application::{Role, sockets};
+use crate::facts::ConnectionId;
+use crate::reconstruct::opens::tables::OpenEnd;
+use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED};
+use crate::stat::nearest_rank;
+
+/// Connections that a server must have on each side.
+const LEAST: usize = 20;
+/// Exchanges of a connection at most, to be one of these.
+const FEW: i64 = 8;
+/// Share of its connections that have the median number.
+const MOSTLY: f64 = 0.75;
+/// Ports at which TLS is spoken.
+const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
+
+/// Of one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Exchanges {
+    pub server: String,
+    /// Exchanges of most connections.
+    pub before: i64,
+    pub after: i64,
+    /// Connections.
+    pub n: (usize, usize),
+}
+
+fn side(all: &[Recording<'_>]) -> BTreeMap<String, Vec<i64>> {
+    let mut out: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for r in all {
+        let stood = r
+            .facts
+            .opens
+            .iter()
+            .filter(|o| o.end == OpenEnd::Established && r.has(o.start_ns));
+        let opened: FxHashSet<ConnectionId> = stood.filter_map(|o| o.connection).collect();
+        let mut last: FxHashMap<ConnectionId, (i32, i64)> = FxHashMap::default();
+        for s in r.facts.tcp_states.iter().filter(|s| s.kind == "sock") {
+            last.insert(s.connection, (s.state, s.time_ns));
+        }
+        // One that its program closes is in the states behind ESTABLISHED.
+        let ended = |c: &ConnectionId| {
+            last.get(c)
+                .is_some_and(|(state, at)| (*state == CLOSE || *state > ESTABLISHED) && r.has(*at))
+        };
+        let here = r.connections();
+        for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
+            let counts = opened.contains(&s.connection)
+                && ended(&s.connection)
+                && here.as_ref().is_none_or(|h| h.contains(&s.connection));
+            if let (true, Some(server)) = (counts, server(r.facts, s.connection, s.role)) {
+                out.entry(server).or_default().push(s.responses.len() as i64);
+            }
+        }
+    }
+    out
+}
+
+/// The number that most of them have.
+fn most(of: &[i64]) -> Option<i64> {
+    let n = nearest_rank(&mut of.to_vec(), 50).filter(|n| (1..=FEW).contains(n))?;
+    let same = of.iter().filter(|v| **v == n).count();
+    (of.len() >= LEAST && same as f64 >= MOSTLY * of.len() as f64).then_some(n)
+}
+
+/// Servers whose connections have more, or fewer; most connections first.
+pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Exchanges> {
+    if hidden {
+        return vec![];
+    }
+    let (b, a) = (side(before), side(after));
+    let both = b.into_iter().filter_map(|(server, x)| {
+        let y = a.get(&server)?;
+        let (before, after) = (most(&x)?, most(y)?);
+        (before != after).then_some(Exchanges {
+            server,
+            before,
+            after,
+            n: (x.len(), y.len()),
+        })
+    });
+    let mut all: Vec<Exchanges> = both.collect();
+    all.sort_by_key(|e| std::cmp::Reverse(e.n.0 + e.n.1));
+    all
+}
+
+impl Exchanges {
+    pub(super) fn grown(&self) -> bool {
+        self.after > self.before
+    }
+    /// `most connections to 10.0.0.1:443 have 3 exchanges where they had 2: a round trip more each (n 327 -> 327) ...`
+    pub(super) fn words(&self) -> String {
+        let by = (self.after - self.before).abs();
+        let trips = match (by, self.grown()) {
+            (1, true) => "a round trip more each".to_owned(),
+            (1, false) => "a round trip less each".to_owned(),
+            (n, true) => format!("{n} round trips more each"),
+            (n, false) => format!("{n} round trips less each"),
+        };
+        let tls = TLS.iter().any(|port| self.server.ends_with(port)) && by == 1;
+        let why = match (tls, self.grown()) {
+            (false, _) => "",
+            (true, true) => ", as where TLS sessions are no longer resumed and each handshake is a full one (inferred)",
+            (true, false) => ", as where TLS sessions are resumed (inferred)",
+        };
+        format!(
+            "most connections to {} have {} exchanges where they had {}: {trips}{why} (n {} -> {})",
+            self.server, self.after, self.before, self.n.0, self.n.1
+        )
+    }
+}

@@ -1,0 +1,85 @@
+//! Connections with an exchange more each.
+
+use super::samples::facts;
+use crate::diff::exchanges;
+use crate::diff::options::Recording;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::tcp::tables::StateRow;
+
+const MS: i64 = 1_000_000;
+
+/// Connections to 10.0.0.9 with so many exchanges each, all opened in the recording, and ended but for the last `open` ones.
+fn asked(port: u16, connections: &[usize], open: usize) -> Facts {
+    let like = facts("rpc/rpc.nmb").responses.remove(0);
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(100_000 * MS));
+    for (c, exchanges) in connections.iter().enumerate() {
+        let mut row = crate::testing::tcp::connection(c as u32);
+        (row.saddr, row.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 9].into()));
+        (row.sport, row.dport) = (40_000 + c as u16, port);
+        let connection = row.connection;
+        let (from, to) = (row.saddr.map(|a| (a, row.sport)), row.daddr.map(|a| (a, row.dport)));
+        crate::testing::tcp::born(&mut f, row, 2);
+        let at = 100 * c as i64 * MS;
+        f.opens.push(OpenRow {
+            connection: Some(connection),
+            from,
+            to,
+            pid: 7,
+            task: Default::default(),
+            start_ns: at,
+            end_ns: at + MS,
+            end: OpenEnd::Established,
+            error: None,
+            message: false,
+            syns_again: Some(0),
+            confidence: crate::Confidence::Certain,
+        });
+        for n in 0..*exchanges as i64 {
+            f.responses.push(ResponseRow {
+                connection,
+                send_ns: at + (2 + 2 * n) * MS,
+                ready_ns: Some(at + (3 + 2 * n) * MS),
+                read_ns: at + (3 + 2 * n) * MS,
+                complete_ns: Some(at + (3 + 2 * n) * MS),
+                overlap: false,
+                confidence: crate::Confidence::Strong,
+                ..like.clone()
+            });
+        }
+        let state = if c + open < connections.len() { 7 } else { 1 };
+        f.tcp_states.push(StateRow {
+            time_ns: at + 50 * MS,
+            connection: ConnectionId(c as u32),
+            kind: "sock",
+            state,
+            name: "",
+            cpu: 0,
+        });
+    }
+    f
+}
+
+fn words(before: &Facts, after: &Facts) -> Vec<String> {
+    let side = |f| Recording::all(&[f], &[], None);
+    let all = exchanges::of(&side(before), &side(after), false);
+    all.iter().map(exchanges::Exchanges::words).collect()
+}
+
+#[test]
+fn one_more_of_each_is_a_round_trip() {
+    let said = "most connections to 10.0.0.9:443 have 3 exchanges where they had 2: a round trip more each, as where TLS sessions are no longer \
+                resumed and each handshake is a full one (inferred) (n 30 -> 24)";
+    assert_eq!(words(&asked(443, &[2; 30], 0), &asked(443, &[3; 24], 0)), [said]);
+    let said =
+        "most connections to 10.0.0.9:8080 have 2 exchanges where they had 4: 2 round trips less each (n 20 -> 20)";
+    assert_eq!(words(&asked(8080, &[4; 20], 0), &asked(8080, &[2; 20], 0)), [said]);
+    // As many; too few; kept open; a number of exchanges that differs from one to the next.
+    let none = |a: &Facts| assert_eq!(words(&asked(443, &[2; 30], 0), a), [""; 0]);
+    none(&asked(443, &[2; 30], 0));
+    none(&asked(443, &[3; 19], 0));
+    none(&asked(443, &[3; 30], 11));
+    none(&asked(443, &[[2; 10], [3; 10], [4; 10]].concat(), 0));
+}
