@@ -16,6 +16,7 @@ fn each_group_is_a_row() {
         failed: vec![Failed {
             first: Some(Id::new(Kind::Open, 7)),
             after_udp: 0,
+            answered_by: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),
             to: "10.0.0.2:443".into(),
@@ -37,6 +38,10 @@ fn each_group_is_a_row() {
             first_ns: fixture::START + 2_000,
             sure: true,
             twin: false,
+            elsewhere: false,
+            times: vec![],
+            duration_ns: 0,
+            aborted: None,
             complete: false,
             by: String::new(),
         }],
