@@ -154,7 +154,7 @@ impl Leading<'_> {
                 if let (Some(s), Some(dev)) = (q.telling(), &q.which.dev) {
                     let (b, a) = (duration(s.before), duration(s.after));
                     sentence += &format!("; their packets waited in the qdisc of {dev} p{} {b} -> {a}", s.percent);
-                    sentence += &self.behind(q);
+                    sentence += &self.servers.behind(self.metrics, q);
                 }
                 // Those of this queue first.
                 let own = beside::of_metric(self.settings, &q.which, self.servers);
@@ -199,21 +199,6 @@ impl Leading<'_> {
                 self.say(out, x.sentence(), vec![]);
             }
         }
-    }
-
-    /// Whose larger answers passed the same queue, where those of this one are not larger themselves.
-    fn behind(&self, of: &Metric) -> String {
-        let passed = |m: &&Metric| {
-            (m.which.ledger, m.which.stage, &m.which.dev) == (LEDGER, "qdisc", &of.which.dev)
-                && m.outcome == Outcome::Worse
-                && m.which.service != of.which.service
-                && self.servers.larger(m.which.service.as_deref())
-        };
-        let alone = of.outcome == Outcome::Worse && !self.servers.larger(of.which.service.as_deref());
-        let mut all = self.metrics.iter().filter(|_| alone).filter(passed);
-        all.next().map_or_else(String::new, |m| {
-            format!(", behind the larger answers of {} (inferred)", server(m))
-        })
     }
 
     /// The answers without the opening of their connection.

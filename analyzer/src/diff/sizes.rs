@@ -16,10 +16,12 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answers::{Servers, server};
+use super::answers::{LEDGER, QUEUE, Servers, server};
 use super::clients::server_of;
+use super::compare::Metric;
 use super::exchanges::Exchanges;
 use super::options::Recording;
+use super::verdict::Outcome;
 use crate::analyses::application::{Role, Socket, sockets};
 use crate::analyses::verdict::size;
 use crate::facts::{ConnectionId, Facts};
@@ -295,6 +297,23 @@ impl Servers {
         let own = move |s: &&(usize, &Sizes)| Some(s.1.server.as_str()) == server && s.1.grown() == longer;
         let all: Vec<(usize, &Sizes)> = self.sizes.iter().enumerate().collect();
         all.into_iter().filter(move |s| own(&s))
+    }
+
+    /// Whose larger answers passed the same queue, where those of this one are not larger themselves.
+    pub(super) fn behind(&self, metrics: &[Metric], of: &Metric) -> String {
+        let larger = |m: &Metric| self.larger(m.which.service.as_deref());
+        let passed = |m: &&Metric| {
+            (m.which.ledger, m.which.stage, &m.which.dev) == (LEDGER, QUEUE, &of.which.dev)
+                && m.outcome == Outcome::Worse
+                && m.which.service != of.which.service
+                && larger(m)
+        };
+        let alone = of.outcome == Outcome::Worse && !larger(of);
+        let first = metrics.iter().filter(|_| alone).find(passed);
+        let server = first.and_then(|m| m.which.service.as_deref());
+        server.map_or_else(String::new, |s| {
+            format!(", behind the larger answers of {s} (inferred)")
+        })
     }
 
     /// The same of how many exchanges its connections have.

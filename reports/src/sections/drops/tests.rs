@@ -200,7 +200,12 @@ fn what_drops_cost_has_columns_where_a_segment_was_lost() {
     let after = Cell::Ns(25_000_000);
     assert_eq!(
         costs,
-        [after.clone(), after.clone(), after.clone(), Cell::Text("1 of 2".into())]
+        [
+            after.clone(),
+            after.clone(),
+            after.clone(),
+            Cell::Text("1 of 1, 1 not known".into())
+        ]
     );
     assert!(table.note.as_ref().unwrap().as_str().starts_with("Repaired: "));
     let each = section.blocks.iter().find_map(|block| match block {
