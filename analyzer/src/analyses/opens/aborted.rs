@@ -27,8 +27,10 @@ pub struct Aborted {
     pub unread_bytes: i64,
 }
 
-/// The peers' closes.
-pub(super) struct Closes(FxHashMap<((std::net::IpAddr, u16), (std::net::IpAddr, u16)), (i64, ConnectionId)>);
+type End = (std::net::IpAddr, u16);
+
+/// The peers' closes, by the ends of the one that gets the RST: when, and the peer's socket.
+pub(super) struct Closes(FxHashMap<(End, End), (i64, ConnectionId)>);
 
 impl Closes {
     pub(super) fn of(facts: &Facts) -> Closes {

@@ -231,7 +231,7 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
-    let mut answered: BTreeMap<(OpenEnd, bool, String, String), BTreeMap<(IpAddr, u16), u64>> = BTreeMap::new();
+    let mut answered: BTreeMap<_, BTreeMap<(IpAddr, u16), u64>> = BTreeMap::new();
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
         let key = (r.end, r.message, to.clone(), r.task.text().into_owned());

@@ -136,7 +136,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || !o.not_accepted.is_empty()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
-            || o.resets.iter().any(|r| not_by_peer(r)) =>
+            || o.resets.iter().any(not_by_peer) =>
         {
             Tone::Bad
         }
@@ -185,7 +185,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             .saturating_sub(o.scans.iter().map(|s| s.attempts).sum()),
         ("failed attempt", "failed attempts"),
     );
-    let by_others = o.resets.iter().any(|r| not_by_peer(r));
+    let by_others = o.resets.iter().any(not_by_peer);
     let told = o.resets.iter().filter(|r| !by_others || not_by_peer(r));
     let sent = closed_before(o).map_or(0, |(_, n)| n);
     let complete = ended::complete(o);
@@ -242,7 +242,7 @@ fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, 
 /// All that is worth a look is one connection that ended by a RST, as many do.
 pub(super) fn one_reset(o: &Opens) -> bool {
     let resets = o.resets.iter().filter(|r| r.received && !r.complete || unread(r));
-    let between = o.resets.iter().any(|r| not_by_peer(r));
+    let between = o.resets.iter().any(not_by_peer);
     !between && o.failed.is_empty() && o.scans.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
