@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{ResetRow, Sender};
+use crate::reconstruct::tcp::role::{Role, role};
 use crate::stat::nearest_rank;
 
 /// The kernel's word for it.
@@ -21,6 +22,8 @@ pub struct Aborted {
     pub by: String,
     /// How many.
     pub count: u64,
+    /// All of them had accepted these connections.
+    pub server: bool,
     /// What it had sent on each, median, bytes.
     pub answered_bytes: i64,
     /// What it had got and not read, median, bytes.
@@ -61,6 +64,7 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
         by: rows()
             .find(|c| !c.task.is_empty())
             .map_or_else(String::new, |c| c.task.text().into_owned()),
+        server: rows().all(|c| role(c.born, c.sport, c.dport).0 == Role::Server),
         count: peers.len() as u64,
         answered_bytes: nearest_rank(&mut answered, 50)?,
         unread_bytes: nearest_rank(&mut unread, 50)?,

@@ -47,8 +47,9 @@ fn aborted(r: &Reset) -> String {
         (true, _) => "them".to_owned(),
         (false, n) => format!("{n} of them"),
     };
+    // A client that has read enough of a download does the same.
     let early = match a.answered_bytes {
-        0 => String::new(),
+        n if n == 0 || !a.server => String::new(),
         n => format!(
             ", after it had sent {} on each (p50), as a server that answers and closes before it has the whole request, such as one that is too large, so that who still sends gets the RST in place of the answer (inferred)",
             size(n)
@@ -108,4 +109,47 @@ pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
         ),
     };
     Some((said, n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyses::opens::Aborted;
+
+    #[test]
+    fn only_a_server_answers_before_the_end() {
+        let said = |server, answered_bytes| {
+            let r = Reset {
+                received: true,
+                sender: "peer",
+                label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
+                reason: String::new(),
+                resets: 2,
+                first: None,
+                first_ns: 0,
+                sure: true,
+                twin: false,
+                elsewhere: false,
+                times: vec![],
+                duration_ns: 0,
+                aborted: Some(Aborted {
+                    by: "nginx".into(),
+                    server,
+                    count: 2,
+                    answered_bytes,
+                    unread_bytes: 2_900,
+                }),
+                complete: false,
+                by: String::new(),
+            };
+            reset(&r).unwrap()
+        };
+        let closed = "2 connections (first 10.0.0.1:40000 > 10.0.0.2:80) were reset by the peer, nginx closed them with 2.9 kB unread (p50, \
+                      TCP_ABORT_ON_CLOSE)";
+        assert_eq!(said(false, 348), closed);
+        assert_eq!(said(true, 0), closed);
+        assert!(said(true, 348).starts_with(&format!(
+            "{closed}, after it had sent 348 bytes on each (p50), as a server that"
+        )));
+    }
 }
