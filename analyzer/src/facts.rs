@@ -30,7 +30,7 @@ use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{FullSegment, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -99,6 +99,8 @@ pub struct Facts {
     pub spent: FxHashMap<ConnectionId, Spent>,
     /// The largest segments that each TCP socket sent, where events tell their size.
     pub full_segments: FxHashMap<ConnectionId, FullSegment>,
+    /// Small messages that were written behind large ones of the same TCP socket.
+    pub behind: Vec<BehindRow>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
@@ -349,6 +351,7 @@ impl Facts {
             limiters: vec![],
             spent: FxHashMap::default(),
             full_segments: FxHashMap::default(),
+            behind: vec![],
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
             not_accepted: vec![],

@@ -38,7 +38,8 @@ pub(super) struct Exchanges {
 
 fn side(all: &[Recording<'_>]) -> BTreeMap<String, Vec<i64>> {
     let mut out: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for r in all {
+    // With events lost, an exchange may be among them.
+    for r in all.iter().filter(|r| r.facts.gaps.is_empty()) {
         let stood = r
             .facts
             .opens

@@ -107,6 +107,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             let mut sent = datagrams::walk(&trace, capture, &threads, &comms);
             together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage, &mut sent]);
             let (mut rx, drops, lineage) = (rx.finish(), (drops.finish(), sent.finish()), lineage.finish());
+            receive::closed(&mut rx.rows, &tcp.states);
             let cost = observer::Observer::new(&trace);
             let of_rx = observer::receive(&cost, &mut rx.rows);
             (rx, drops, lineage, cost, of_rx)
@@ -318,6 +319,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         limiters,
         spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
         full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
+        behind: tx.behind,
         negotiated,
         listeners: listeners::listeners(capture),
         reads,

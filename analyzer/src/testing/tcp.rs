@@ -143,16 +143,21 @@ pub fn sample(connection: u32, time_ns: i64) -> crate::reconstruct::tcp::tables:
     }
 }
 
-/// A connection of which this was the first state seen, at once.
-pub fn born(f: &mut crate::Facts, mut row: crate::reconstruct::tcp::tables::ConnectionRow, state: i32) {
-    row.born = Some(state);
-    f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
-        time_ns: 0,
-        connection: row.connection,
+/// A socket's change of state.
+pub fn state(connection: u32, state: i32, time_ns: i64) -> crate::reconstruct::tcp::tables::StateRow {
+    crate::reconstruct::tcp::tables::StateRow {
+        time_ns,
+        connection: crate::facts::ConnectionId(connection),
         kind: "sock",
         state,
         name: "",
         cpu: 0,
-    });
+    }
+}
+
+/// A connection of which this was the first state seen, at once.
+pub fn born(f: &mut crate::Facts, mut row: crate::reconstruct::tcp::tables::ConnectionRow, state: i32) {
+    row.born = Some(state);
+    f.tcp_states.push(self::state(row.connection.0, state, 0));
     f.connections.push(row);
 }

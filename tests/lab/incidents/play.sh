@@ -90,6 +90,12 @@ overlay() {
         sleep 0.2
     done
 }
+# tunnel_to ADDRESS: the client's VXLAN sends what is for the other node to that address
+tunnel_to() {
+    client bridge fdb del 00:00:00:00:00:00 dev flannel.1 dst 10.9.2.2
+    client bridge fdb add 00:00:00:00:00:00 dev flannel.1 dst "$1"
+    client bridge fdb replace "$(server cat /sys/class/net/flannel.1/address)" dev flannel.1 dst "$1"
+}
 # beside: 10.244.1.3 (other), a pod beside 10.244.1.2
 beside() {
     namespace other
@@ -99,9 +105,9 @@ beside() {
     ip -n "$id-other" link set eth0 mtu 1450
     other ip route add default via 10.244.1.1
 }
-# translated PORT: the pod's node translates 10.96.0.10:PORT, in turn, to 10.244.1.3 and 10.244.2.2
+# translated PORT [BRIDGED]: the pod's node translates 10.96.0.10:PORT, in turn, to 10.244.1.3 and 10.244.2.2; BRIDGED 1: also what its bridge hands on
 translated() {
-    client sysctl -qw net.bridge.bridge-nf-call-iptables=0 2> /dev/null
+    client sysctl -qw "net.bridge.bridge-nf-call-iptables=${2:-0}" 2> /dev/null
     client nft add table ip services
     client nft add chain ip services pre '{ type nat hook prerouting priority -100; }'
     client nft add rule ip services pre ip daddr 10.96.0.10 tcp dport "$1" dnat to numgen inc mod 2 map '{ 0 : 10.244.1.3, 1 : 10.244.2.2 }'

@@ -9,6 +9,7 @@ that the functions below take.
 """
 import collections
 import os
+import resource
 import select
 import socket
 import struct
@@ -49,21 +50,28 @@ def burn(seconds):
 # Servers
 
 
-def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128, defer=0, greet=0, once=0):
+def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128, defer=0, greet=0, once=0, cork=0,
+               limit=0, files=0):
     """Answers requests. idle: closes a connection that was silent for so long. pause: sleeps before each `every`th answer; with lock,
     while it holds a lock that all answers take. cpu: computes before each answer. halves: an answer in two writes, with Nagle. workers: so
     many threads, each serves a connection to its end. accept: sleeps before each accept. defer: TCP_DEFER_ACCEPT, seconds. greet: sends so many
-    bytes before it reads. once: closes after its first answer."""
+    bytes before it reads. once: closes after its first answer. cork: TCP_CORK, never taken off. limit: to a request of more bytes it answers at once
+    that it is too long, and closes. files: so many descriptors it may have."""
     held = threading.Lock()
     calls = [0]
 
     def answer(c):
         try:
             no_delay(c, 0 if halves else 1)
+            if cork:
+                c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
             c.settimeout(idle or None)
             c.sendall(b"g" * greet)
             while True:
                 up, down = header(c)
+                if limit and up > limit:
+                    c.sendall(b"t" * 200)
+                    raise EOFError("too long")
                 receive(c, up)
                 calls[0] += 1
                 if cpu:
@@ -96,9 +104,16 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         for _ in range(workers):
             threading.Thread(target=work, daemon=True).start()
         time.sleep(60)
+    if files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     while True:
         time.sleep(accept)
-        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+        try:
+            c = listener.accept()[0]
+        except OSError:
+            time.sleep(0.05)
+            continue
+        threading.Thread(target=answer, args=(c,), daemon=True).start()
 
 
 def serve_jobs(port):
@@ -194,6 +209,28 @@ def serve_source(port):
 
     while True:
         threading.Thread(target=send, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_feed(port, large=1000000, every=1.0, tick=0.05, send_buffer=2000000):
+    """Sends on each connection: a small message each `tick`, with the time, and a large one each `every` seconds."""
+
+    def feed(c):
+        no_delay(c)
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        started = large_at = time.time()
+        try:
+            for n in range(100000):
+                time.sleep(max(0.0, started + n * tick - time.time()))
+                if time.time() > large_at:
+                    large_at += every
+                    c.sendall(b"%08d%08d" % (large, 0) + b"l" * large)
+                c.sendall(b"%08d%08d" % (64, time.time() * 1000 % 1e8) + b"t" * 64)
+        except OSError:
+            c.close()
+
+    listener = socket.create_server(("", port), backlog=16)
+    while True:
+        threading.Thread(target=feed, args=(listener.accept()[0],), daemon=True).start()
 
 
 def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
@@ -683,6 +720,20 @@ def reports(watch, host, port, down=3000000, gap=1.5, receive_buffer=16384, paus
             time.sleep(pause)
         watch.done("report", at)
         time.sleep(gap / 2)
+
+
+def feeds(watch, host, port, connections=1):
+    """Reads what a feed sends; how late each small message is."""
+
+    def work(_):
+        s = connect(host, port)
+        while watch.runs():
+            n, sent = header(s)
+            receive(s, n)
+            if sent:
+                watch.times["tick"].append((time.time() * 1000 % 1e8 - sent) / 1000)
+
+    together(connections, work)
 
 
 def herd(watch, host, port, clients=60, at=1.5):

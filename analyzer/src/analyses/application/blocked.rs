@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analyses::tcp::{label, label_from_peer};
+use crate::analyses::tcp::as_opened;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{AsleepOn, TurnaroundRow};
@@ -113,14 +113,6 @@ pub(super) fn silent(facts: &Facts, rows: &[&TurnaroundRow], least_ns: i64) -> O
             unread: unread.saturating_mul(2) > of.len(),
         },
     ))
-}
-
-/// `10.0.0.3:40000 > 10.0.0.1:443`, whichever end it is.
-pub(crate) fn as_opened(row: &ConnectionRow) -> String {
-    match role(row.born, row.sport, row.dport).0 {
-        Role::Server => label_from_peer(row),
-        Role::Client => label(row),
-    }
 }
 
 /// Who opened one that this host accepted.

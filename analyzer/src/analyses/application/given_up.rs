@@ -15,13 +15,14 @@
 //! Source: net/ipv4/tcp.c `__tcp_close`, net/ipv4/tcp_input.c `tcp_rcv_state_process` (an orphan leaves FIN_WAIT2 at once for a timewait socket).
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::server;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::receive::tables::RxEnd;
 use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, SYN_RECV, SYN_SENT};
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
@@ -117,8 +118,6 @@ impl One {
         (own && silent && waited && !self.read_on && !self.reset).then_some((sent, left))
     }
 }
-
-type End = (IpAddr, u16);
 
 /// Sockets of clients: those opened here, and others to the addresses of these.
 fn clients(facts: &Facts) -> FxHashMap<ConnectionId, One> {

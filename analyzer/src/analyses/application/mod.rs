@@ -39,7 +39,6 @@ mod way;
 mod work;
 
 pub use blocked::Silent;
-pub(crate) use blocked::as_opened;
 pub use given_up::GivenUp;
 pub use half_open::HalfOpen;
 pub use itself::ByItself;

@@ -6,14 +6,15 @@
 use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::opens::tables::{ResetRow, Sender};
+use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
 use crate::reconstruct::tcp::role::{Role, role};
 use crate::stat::nearest_rank;
 
 /// The kernel's word for it.
 const REASON: &str = "TCP_ABORT_ON_CLOSE";
-/// From the close to the arrival of its RST, at most, ns.
-const ARRIVES_NS: i64 = 1_000_000_000;
+/// From the event of the close to the arrival of its RST, at least and at most, ns. The kernel writes the event when the RST has been sent
+/// (net/ipv4/tcp_output.c `tcp_send_active_reset`), so on a veth or the loopback it has come before.
+const ARRIVES_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
 
 /// Of the RSTs of a group.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -26,11 +27,9 @@ pub struct Aborted {
     pub server: bool,
     /// What it had sent on each, median, bytes.
     pub answered_bytes: i64,
-    /// What it had got and not read, median, bytes.
-    pub unread_bytes: i64,
+    /// What it had got and not read, median of those of which both are known, bytes.
+    pub unread_bytes: Option<i64>,
 }
-
-type End = (std::net::IpAddr, u16);
 
 /// The peers' closes, by the ends of the one that gets the RST: when, and the peer's socket.
 pub(super) struct Closes(FxHashMap<(End, End), (i64, ConnectionId)>);
@@ -47,7 +46,7 @@ impl Closes {
     /// The peer's socket, where the RST that came is of its close.
     pub(super) fn peer(&self, r: &ResetRow) -> Option<ConnectionId> {
         let (at, peer) = self.0.get(&(r.from?, r.to?))?;
-        let soon = (0..=ARRIVES_NS).contains(&r.time_ns.saturating_sub(*at));
+        let soon = ARRIVES_NS.contains(&r.time_ns.saturating_sub(*at));
         (r.received && r.sender == Sender::Peer && soon).then_some(*peer)
     }
 }
@@ -58,7 +57,7 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let mut answered: Vec<i64> = rows().map(|c| signed(c.bytes_out)).collect();
     let mut unread: Vec<i64> = rows()
-        .map(|c| signed(c.bytes_in.saturating_sub(c.bytes_read.unwrap_or(0))))
+        .filter_map(|c| Some(signed(c.bytes_in.saturating_sub(c.bytes_read?))))
         .collect();
     Some(Aborted {
         by: rows()
@@ -67,6 +66,6 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
         server: rows().all(|c| role(c.born, c.sport, c.dport).0 == Role::Server),
         count: peers.len() as u64,
         answered_bytes: nearest_rank(&mut answered, 50)?,
-        unread_bytes: nearest_rank(&mut unread, 50)?,
+        unread_bytes: nearest_rank(&mut unread, 50),
     })
 }

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use crate::facts::Facts;
-use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::stat::Distribution;
 
 /// Shortest wait before the other address that is told, ns.
@@ -98,9 +98,7 @@ pub(super) fn fallbacks(facts: &Facts) -> Vec<Fallback> {
             0,
         ),
         stood: Distribution::of(of.iter().map(|(_, o)| o.total_ns()).collect(), 0),
-        unresolved_on: to
-            .and_then(|(a, _): (IpAddr, u16)| unresolved(facts, a))
-            .unwrap_or_default(),
+        unresolved_on: to.and_then(|(a, _): End| unresolved(facts, a)).unwrap_or_default(),
     };
     let mut found: Vec<Fallback> = by.into_iter().map(of).collect();
     found.sort_by_key(|f| std::cmp::Reverse(f.attempts));

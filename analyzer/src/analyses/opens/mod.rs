@@ -6,20 +6,19 @@
 //! where it arrives alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
-use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::stat::Distribution;
 
 mod aborted;
+mod accepts;
 mod after_udp;
 mod complete;
 mod fallback;
 mod handshakes;
-mod refusals;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -27,9 +26,9 @@ mod translated;
 mod turned_away;
 
 pub use aborted::Aborted;
+pub use accepts::FailedAccepts;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
-pub use refusals::Refusal;
 pub use scans::Scan;
 pub use turned_away::TurnedAway;
 
@@ -72,7 +71,7 @@ pub struct Opens {
     /// Attempts to an address after which another was taken; most first.
     pub fallbacks: Vec<Fallback>,
     /// Calls of `accept` that failed for want of descriptors or memory; most first.
-    pub not_accepted: Vec<Refusal>,
+    pub not_accepted: Vec<FailedAccepts>,
 }
 
 /// Attempts that came to the same end.
@@ -165,7 +164,7 @@ pub struct SlowOpen {
     pub syns_again: Option<u32>,
 }
 
-fn end(of: Option<(std::net::IpAddr, u16)>) -> String {
+fn end(of: Option<End>) -> String {
     of.map_or_else(String::new, |(a, p)| std::net::SocketAddr::new(a, p).to_string())
 }
 
@@ -223,7 +222,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         paws_timewait: handshakes::paws_timewait(facts).filter(|n| *n >= delayed),
         turned_away,
         fallbacks: fallback::fallbacks(facts),
-        not_accepted: refusals::refusals(facts),
+        not_accepted: accepts::failed(facts),
     })
 }
 
@@ -231,7 +230,7 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
-    let mut answered: BTreeMap<_, BTreeMap<(IpAddr, u16), u64>> = BTreeMap::new();
+    let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| r.end != OpenEnd::Established) {
         let (to, task) = (end(r.to), task(r));
         let key = (r.end, r.message, to.clone(), r.task.text().into_owned());

@@ -10,17 +10,13 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::opens::tables::{OpenRow, ResetRow, Sender};
+use crate::reconstruct::opens::tables::{End, OpenRow, ResetRow, Sender};
+use crate::reconstruct::tcp::states::CLOSE;
 
-type End = (IpAddr, u16);
-
-/// TCP_CLOSE (include/net/tcp_states.h).
-const TCP_CLOSE: i32 = 7;
 /// From a RST to its arrival, at most, ns.
 const ARRIVES_NS: i64 = 1_000_000;
 
@@ -66,7 +62,7 @@ pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
         }
     }
     let closed: FxHashMap<ConnectionId, i64> = (facts.tcp_states.iter())
-        .filter(|s| s.kind == "sock" && s.state == TCP_CLOSE)
+        .filter(|s| s.kind == "sock" && s.state == CLOSE)
         .map(|s| (s.connection, s.time_ns))
         .collect();
     listeners.values_mut().for_each(|of| of.sort_unstable());
@@ -77,6 +73,7 @@ pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
         })
         .map(|c| c.connection)
         .collect();
+    let whole = facts.gaps.is_empty();
     move |r| {
         let of = || {
             let c = r.connection.filter(|c| behind_nat.contains(c))?;
@@ -91,6 +88,7 @@ pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
             let at = *sent.get(sent.partition_point(|at| *at <= r.time_ns).checked_sub(1)?)?;
             Some(silent && there && r.time_ns.saturating_sub(at) <= ARRIVES_NS)
         };
-        r.received && r.sender != Sender::Peer && of() == Some(true)
+        // With events lost, the RST of the peer may be among them.
+        whole && r.received && r.sender != Sender::Peer && of() == Some(true)
     }
 }

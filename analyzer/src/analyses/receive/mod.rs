@@ -74,9 +74,11 @@ pub struct Receive {
     pub protocol_only: u64,
     /// Units put in a receive queue and not seen read; of a slice by flow or device those of sockets that were read, as reads of others are cut.
     pub queued: u64,
+    /// Those that were not seen read until their socket was closed; not among `queued`.
+    pub closed: u64,
     /// The longest that one of these is known to have waited when the recording ended, ns.
     pub unread_at_least_ns: Option<i64>,
-    /// Units in no percentile, by why: `censored_start`, `censored_end`, `loss`; and `not_solid`, those in the percentiles
+    /// Units in no percentile, by why: `censored_start`, `censored_end`, `closed`, `loss`; and `not_solid`, those in the percentiles
     /// of all but not in the solid ones. Causes that excluded nothing are not there.
     pub excluded: BTreeMap<&'static str, u64>,
     /// Units by confidence word.
@@ -133,6 +135,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         read: units.rows().len() as u64,
         protocol_only: counts.protocol,
         queued: counts.queued,
+        closed: counts.closed,
         unread_at_least_ns: counts.unread_at_least_ns,
         excluded: counts.excluded,
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
@@ -157,6 +160,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
 struct Counts {
     protocol: u64,
     queued: u64,
+    closed: u64,
     unread_at_least_ns: Option<i64>,
     excluded: BTreeMap<&'static str, u64>,
     by_confidence: BTreeMap<Confidence, u64>,
@@ -172,10 +176,12 @@ impl Counts {
         let read = rows.iter().filter(|r| r.end == RxEnd::Read).map(|r| r.connection);
         let read: Option<FxHashSet<_>> = cut.then(|| read.collect());
         for r in rows {
-            let queued = r.end == RxEnd::Queued && read.as_ref().is_none_or(|of| of.contains(&r.connection));
+            let seen = read.as_ref().is_none_or(|of| of.contains(&r.connection));
+            let queued = r.end == RxEnd::Queued && seen;
             *counts.by_confidence.entry(r.confidence).or_insert(0) += 1;
             counts.protocol += u64::from(r.end == RxEnd::Protocol);
             counts.queued += u64::from(queued);
+            counts.closed += u64::from(r.end == RxEnd::Closed && seen);
             if queued && r.censored == Some(Censored::End) {
                 counts.unread_at_least_ns = counts.unread_at_least_ns.max(r.at_least_ns);
             }
@@ -185,6 +191,7 @@ impl Counts {
                 Some(Censored::Loss) => "loss",
                 Some(Censored::End) => "censored_end",
                 None if r.end == RxEnd::Queued => "censored_end",
+                None if r.end == RxEnd::Closed => "closed",
                 None if !r.confidence.is_solid() => "not_solid",
                 None => continue,
             };

@@ -3,7 +3,7 @@
 //! Needs read units of `rx` (`asleep_on`), `connections`. Told by the return of that read, not inferred. One thread that reads of one connection
 //! after the other leaves the others' packets unread for as long as the one is silent.
 
-use crate::analyses::application::as_opened;
+use crate::analyses::tcp::as_opened;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::{RxRow, Stage};
 

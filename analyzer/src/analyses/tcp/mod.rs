@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::reconstruct::tcp::role::{Role, role};
 use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
 
 use crate::analyses::verdict::counted;
@@ -253,6 +254,14 @@ pub(crate) fn label(c: &ConnectionRow) -> String {
 /// The same of what the peer sends: `daddr:dport > saddr:sport`.
 pub(crate) fn label_from_peer(c: &ConnectionRow) -> String {
     format!("{} > {}", end(c.daddr, c.dport), end(c.saddr, c.sport))
+}
+
+/// `10.0.0.3:40000 > 10.0.0.1:443`, client first, whichever end it is.
+pub(crate) fn as_opened(c: &ConnectionRow) -> String {
+    match role(c.born, c.sport, c.dport).0 {
+        Role::Server => label_from_peer(c),
+        Role::Client => label(c),
+    }
 }
 
 fn end(a: Option<IpAddr>, p: u16) -> String {

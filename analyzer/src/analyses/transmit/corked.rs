@@ -33,6 +33,8 @@ pub struct Corked {
     pub wait: Distribution,
     /// Connections.
     pub connections: u64,
+    /// Of the waits, those whose bytes are less certain to be of their call.
+    pub unsure: u64,
     /// Its segments with payload in all.
     pub of: u64,
 }
@@ -44,8 +46,21 @@ fn sender(row: &ConnectionRow) -> String {
     }
 }
 
+/// Of a sender.
+struct Sum<'a> {
+    waits: Vec<i64>,
+    unsure: u64,
+    connections: u64,
+    of: u64,
+    first: &'a TxRow,
+}
+
 /// The one with most of them.
 pub(super) fn corked(facts: &Facts) -> Option<Corked> {
+    // A send that was lost is in no row, and what was in flight then is not known.
+    if !facts.gaps.is_empty() {
+        return None;
+    }
     let lay = |t: &TxRow| t.stage(Stage::Nagle).filter(|ns| TIMER_NS.contains(ns));
     let data = |t: &&TxRow| t.kind == TxKind::Tcp && t.bytes.is_some_and(|n| n > 0);
     let of_data = || facts.tx.iter().filter(data);
@@ -63,35 +78,44 @@ pub(super) fn corked(facts: &Facts) -> Option<Corked> {
             of.push(t);
         }
     }
-    let mut by: BTreeMap<String, (Vec<i64>, u64, u64, &TxRow)> = BTreeMap::new();
+    let mut by: BTreeMap<String, Sum<'_>> = BTreeMap::new();
     for (c, mut of) in held {
         of.sort_by_key(|t| t.t_sched_ns);
-        let (mut waits, mut acked) = (vec![], Some(i64::MIN));
+        let (mut waits, mut unsure, mut acked) = (vec![], 0, Some(i64::MIN));
         let mut first = None;
         for t in &of {
             // All that was sent before had been acknowledged when it was to lie for most of that time yet.
             let idle = |ns: i64| acked.is_some_and(|at| at < t.t_sched_ns.saturating_sub(ns / 2));
             if let Some(ns) = lay(t).filter(|ns| idle(*ns)) {
                 waits.push(ns);
+                unsure += u64::from(!t.confidence.is_solid());
                 first = first.or(Some(*t));
             }
             acked = acked.zip(t.t_ack_ns).map(|(a, b)| a.max(b));
         }
         let row = facts.connections.get(c.0 as usize);
         if let (Some(first), Some(row)) = (first, row) {
-            let sum = by.entry(sender(row)).or_insert((vec![], 0, 0, first));
-            sum.0.append(&mut waits);
-            sum.1 += 1;
-            sum.2 += of.len() as u64;
+            let sum = by.entry(sender(row)).or_insert_with(|| Sum {
+                waits: vec![],
+                unsure: 0,
+                connections: 0,
+                of: 0,
+                first,
+            });
+            sum.waits.append(&mut waits);
+            sum.unsure += unsure;
+            sum.connections += 1;
+            sum.of += of.len() as u64;
         }
     }
-    let (by, (waits, connections, of, first)) = by.into_iter().max_by_key(|(_, of)| of.0.len())?;
-    let n = waits.len() as u64;
+    let (by, sum) = by.into_iter().max_by_key(|(_, of)| of.waits.len())?;
+    let n = sum.waits.len() as u64;
     (n >= FEWEST).then(|| Corked {
         by,
-        task: first.task.text().into_owned(),
-        wait: Distribution::of(waits, 0),
-        connections,
-        of,
+        task: sum.first.task.text().into_owned(),
+        wait: Distribution::of(sum.waits, 0),
+        unsure: sum.unsure,
+        connections: sum.connections,
+        of: sum.of,
     })
 }

@@ -1,7 +1,7 @@
 //! Small messages that lay in their own socket behind a large one: head-of-line blocking in the send buffer.
 //!
-//! Needs `tx`, whose segments carry the begin of the send call that wrote their first byte. A stream leaves in the order in which it was written, so what is written while a large
-//! message has not left waits for all of it, however idle the line is for others.
+//! Needs `behind`, of the transmit side. A stream leaves in the order in which it was written, so what is written while a large message has not left
+//! waits for all of it, however idle the line is for others.
 //!
 //! ```text
 //! send(1.2 MB) ──> segments leave as the window, pacing and the line let them ───────────────┐
@@ -14,12 +14,9 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
-use crate::stat::Distribution;
+use crate::reconstruct::transmit::BehindRow;
+use crate::stat::{Distribution, nearest_rank};
 
-/// Payload of a call from which it is a large message, and up to which it is a small one.
-const LARGE: u64 = 65_536;
-const SMALL: u64 = 1_448;
 /// Wait from which a small one is late, ns, and the fewest of them.
 const LATE_NS: i64 = 100_000_000;
 const FEWEST: u64 = 5;
@@ -33,6 +30,8 @@ pub struct OwnLine {
     pub task: String,
     /// From the send call of each late one until it left.
     pub wait: Distribution,
+    /// Of these, those of which it is less certain when they left.
+    pub unsure: u64,
     /// Large messages that they lay behind.
     pub large: u64,
     /// Payload of these, median, bytes.
@@ -41,65 +40,26 @@ pub struct OwnLine {
     pub large_ns: i64,
 }
 
-/// A send call.
-#[derive(Debug, Clone, Copy, Default)]
-struct Call {
-    bytes: u64,
-    /// When its last segment left.
-    left_ns: i64,
-}
-
-fn of_connection(rows: &[&TxRow]) -> (Vec<i64>, Vec<(i64, Call)>) {
-    let mut calls: BTreeMap<i64, Call> = BTreeMap::new();
-    for r in rows {
-        let of = calls.entry(r.start_ns).or_default();
-        of.bytes = of.bytes.saturating_add(r.bytes.unwrap_or(0).into());
-        of.left_ns = of.left_ns.max(r.t_sched_ns);
-    }
-    let (mut waits, mut behind): (Vec<i64>, BTreeMap<i64, Call>) = (vec![], BTreeMap::new());
-    let mut large: Option<(i64, Call)> = None;
-    for (at, call) in &calls {
-        if call.bytes >= LARGE {
-            large = Some((*at, *call));
-            continue;
-        }
-        let wait = call.left_ns.saturating_sub(*at);
-        // It was written while the large one had not left.
-        let of = large.filter(|(_, l)| l.left_ns > *at && call.bytes <= SMALL && wait >= LATE_NS);
-        if let Some((from, of)) = of {
-            waits.push(wait);
-            behind.insert(from, of);
-        }
-    }
-    (waits, behind.into_iter().collect())
-}
-
 /// The connection most of whose small messages were late so.
 pub(super) fn own_line(facts: &Facts) -> Option<OwnLine> {
-    let data = |t: &&TxRow| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg && t.confidence.is_solid();
-    let mut by: FxHashMap<ConnectionId, Vec<&TxRow>> = FxHashMap::default();
-    for t in facts.tx.iter().filter(data) {
-        if let Some(c) = t.connection {
-            by.entry(c).or_default().push(t);
-        }
+    let wait = |r: &BehindRow| r.left_ns.saturating_sub(r.at_ns);
+    let mut by: FxHashMap<ConnectionId, Vec<&BehindRow>> = FxHashMap::default();
+    for r in facts.behind.iter().filter(|r| wait(r) >= LATE_NS) {
+        by.entry(r.connection).or_default().push(r);
     }
-    let found = by.into_iter().map(|(c, rows)| {
-        let (waits, behind) = of_connection(&rows);
-        (waits.len(), c, waits, behind, rows)
-    });
-    let (n, c, waits, behind, rows) = found.max_by_key(|f| (f.0, std::cmp::Reverse(f.1)))?;
-    let middle = |mut of: Vec<i64>| crate::stat::nearest_rank(&mut of, 50).unwrap_or(0);
-    (n as u64 >= FEWEST).then(|| OwnLine {
+    let (c, rows) = by.into_iter().max_by_key(|(c, of)| (of.len(), std::cmp::Reverse(*c)))?;
+    let large: BTreeMap<i64, &BehindRow> = rows.iter().map(|r| (r.large_at_ns, *r)).collect();
+    let of_large = |value: fn(&BehindRow) -> i64| {
+        let mut all: Vec<i64> = large.values().map(|r| value(r)).collect();
+        nearest_rank(&mut all, 50).unwrap_or(0)
+    };
+    (rows.len() as u64 >= FEWEST).then(|| OwnLine {
         label: facts.connections.get(c.0 as usize).map_or_else(String::new, label),
-        task: rows.first().map_or_else(String::new, |t| t.task.text().into_owned()),
-        wait: Distribution::of(waits, 0),
-        large: behind.len() as u64,
-        large_bytes: middle(
-            behind
-                .iter()
-                .map(|(_, l)| i64::try_from(l.bytes).unwrap_or(i64::MAX))
-                .collect(),
-        ),
-        large_ns: middle(behind.iter().map(|(at, l)| l.left_ns.saturating_sub(*at)).collect()),
+        task: rows.first().map_or_else(String::new, |r| r.task.text().into_owned()),
+        wait: Distribution::of(rows.iter().map(|r| wait(r)).collect(), 0),
+        unsure: rows.iter().filter(|r| !r.confidence.is_solid()).count() as u64,
+        large: large.len() as u64,
+        large_bytes: of_large(|r| i64::try_from(r.large_bytes).unwrap_or(i64::MAX)),
+        large_ns: of_large(|r| r.large_left_ns.saturating_sub(r.large_at_ns)),
     })
 }

@@ -1,13 +1,21 @@
 //! Who could not accept connections, in words.
 
 use super::sentences::counted;
-use crate::analyses::opens::{Opens, Refusal};
+use crate::analyses::opens::{FailedAccepts, Opens};
 
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
 const LEAK: u64 = 10;
 
+fn meaning(errno: &str) -> &'static str {
+    match errno {
+        "EMFILE" => ", too many open files",
+        "ENFILE" => ", the host's table of open files is full",
+        _ => "",
+    }
+}
+
 /// `brokerd/7 could not accept: accept failed 128 times with EMFILE, too many open files, from 0.010 s to 7.980 s; 62 connections ...`
-fn words(r: &Refusal) -> String {
+fn words(r: &FailedAccepts) -> String {
     let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     let when = match r.times {
         1 => format!(", at {}", seconds(r.within_ns.0)),
@@ -16,10 +24,15 @@ fn words(r: &Refusal) -> String {
     let stood = r.port.filter(|_| r.stood > 0).map(|port| {
         let closed = match r.closed_unread {
             0 => String::new(),
-            n => format!(", {n} of them were closed by their clients unread"),
+            n => format!(", and their clients closed {n} of them"),
+        };
+        let unread = match r.unread {
+            None | Some(0) => String::new(),
+            Some(n) if n == r.stood => format!("; nothing was read from them until then{closed}"),
+            Some(n) => format!("; nothing was read from {n} of them until then{closed}"),
         };
         format!(
-            "; {} to port {port} stood meanwhile, which the kernel had completed, and nobody read them{closed}",
+            "; {} to port {port} stood meanwhile, which the kernel had completed{unread}",
             counted(r.stood, "connection", "connections")
         )
     });
@@ -30,10 +43,11 @@ fn words(r: &Refusal) -> String {
         )
     });
     format!(
-        "{} could not accept connections: accept failed {} with {}{when}{}{}",
+        "{} could not accept connections: accept failed {} with {}{}{when}{}{}",
         r.by,
         counted(r.times, "time", "times"),
         r.error,
+        meaning(r.error),
         stood.unwrap_or_default(),
         leak.unwrap_or_default()
     )
@@ -49,26 +63,27 @@ mod tests {
 
     #[test]
     fn what_stood_meanwhile_is_told() {
-        let refusal = Refusal {
+        let failed = FailedAccepts {
             by: "brokerd/7".into(),
-            error: "EMFILE, too many open files",
+            error: "EMFILE",
             times: 128,
             within_ns: (10_000_000, 7_980_000_000),
             port: Some(1883),
             stood: 62,
+            unread: Some(61),
             closed_unread: 60,
             close_wait: 90,
         };
         let said = "brokerd/7 could not accept connections: accept failed 128 times with EMFILE, too many open files, from 0.010 s to 7.980 s; 62 \
-                    connections to port 1883 stood meanwhile, which the kernel had completed, and nobody read them, 60 of them were closed by their \
-                    clients unread; 90 sockets more of that port were closed by their clients and not by the process when the recording ended \
+                    connections to port 1883 stood meanwhile, which the kernel had completed; nothing was read from 61 of them until then, and their \
+                    clients closed 60 of them; 90 sockets more of that port were closed by their clients and not by the process when the recording ended \
                     (CLOSE_WAIT), as where it leaks descriptors (inferred)";
-        assert_eq!(words(&refusal), said);
-        let alone = Refusal {
+        assert_eq!(words(&failed), said);
+        let alone = FailedAccepts {
             times: 1,
             port: None,
             close_wait: 9,
-            ..refusal
+            ..failed
         };
         let said =
             "brokerd/7 could not accept connections: accept failed 1 time with EMFILE, too many open files, at 0.010 s";

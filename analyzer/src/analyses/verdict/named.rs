@@ -216,20 +216,33 @@ fn paced(s: &Sender) -> Option<String> {
     ))
 }
 
+/// ` (feedd)`, where it is known.
+fn of(task: &str) -> String {
+    match task {
+        "" => String::new(),
+        _ => format!(" ({task})"),
+    }
+}
+
+/// How many of them may be another call's bytes.
+fn unsure(n: u64) -> String {
+    match n {
+        0 => String::new(),
+        n => format!(" (of {n} it is less certain whose bytes they are)"),
+    }
+}
+
 /// `24 small messages of 10.0.0.1:9100 > 10.0.0.2:40000 (feedd) lay p50 240.00 ms, max 390.00 ms in their own socket behind 4 large ones ...`
 fn own_line(t: &Transmit) -> Option<String> {
     let o = t.own_line.as_ref()?;
-    let task = if o.task.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", o.task)
-    };
     Some(format!(
-        "{} small messages of {}{task} lay p50 {}, max {}, in their own socket behind {} that had been written to the same connection before ({} p50, which took {} to leave): head-of-line blocking in the send buffer, not in any queue of a device",
+        "{} small messages of {}{} lay p50 {}, max {}{}, in their own socket behind {} that had been written to the same connection before ({} p50, which took {} to leave): head-of-line blocking in the send buffer, not in any queue of a device",
         o.wait.n,
         o.label,
+        of(&o.task),
         or_dash(o.wait.p50_ns),
         or_dash(o.wait.max_ns),
+        unsure(o.unsure),
         counted(o.large, "large one", "large ones"),
         size(o.large_bytes),
         duration(o.large_ns),
@@ -239,18 +252,15 @@ fn own_line(t: &Transmit) -> Option<String> {
 /// `174 segments of 10.0.0.1:8081 (statementd) lay p50 205.90 ms in their own socket with nothing in flight ...`
 fn corked(t: &Transmit) -> Option<String> {
     let c = t.corked.as_ref()?;
-    let task = if c.task.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", c.task)
-    };
     Some(format!(
-        "{} of {} segments of {}{task} lay p50 {}, max {}, in their own socket with nothing in flight and no window full, until the kernel's timer of 200 ms sent them: TCP_CORK, or MSG_MORE, that is not taken off when an answer is complete (inferred); neither the network nor the peer is in that time",
+        "{} of {} segments of {}{} lay p50 {}, max {}, in their own socket{} with nothing in flight and no window full, until the kernel's timer of 200 ms sent them: TCP_CORK, or MSG_MORE, that is not taken off when an answer is complete (inferred); neither the network nor the peer is in that time",
         c.wait.n,
         c.of,
         c.by,
+        of(&c.task),
         or_dash(c.wait.p50_ns),
         or_dash(c.wait.max_ns),
+        unsure(c.unsure),
     ))
 }
 

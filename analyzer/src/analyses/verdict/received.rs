@@ -243,7 +243,7 @@ fn top_of(r: &Receive) -> String {
             or_dash(r.unread_at_least_ns)
         ),
         // That nobody here reads is no news for the head of a page.
-        (0, _) if r.lacks.is_empty() && r.queued == 0 => String::new(),
+        (0, _) if r.lacks.is_empty() && r.queued + r.closed == 0 => String::new(),
         // That no stage has most of a short time is no news for the head of a page.
         (1.., _) if sure => String::new(),
         _ => super::sentences::first_words(&receive(r).1),
@@ -268,6 +268,11 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         (n, Some(ns)) => format!("; {n} not seen read at the end, one for at least {}", duration(ns)),
         (n, None) => format!("; {n} not seen read at the end"),
     };
+    let closed = match r.closed {
+        0 => String::new(),
+        n => format!("; {n} not seen read until their socket was closed"),
+    };
+    let waits = waits + &closed;
     let stuck = stuck(r);
     if r.read == 0 {
         if !r.lacks.is_empty() {

@@ -56,8 +56,9 @@ fn aborted(r: &Reset) -> String {
         ),
     };
     format!(
-        ", {by} closed {which} with {} unread (p50, TCP_ABORT_ON_CLOSE){early}",
-        size(a.unread_bytes)
+        ", {by} closed {which} with {} (TCP_ABORT_ON_CLOSE){early}",
+        a.unread_bytes
+            .map_or_else(|| "data unread".into(), |n| format!("{} unread (p50)", size(n)))
     )
 }
 
@@ -137,15 +138,15 @@ mod tests {
                     server,
                     count: 2,
                     answered_bytes,
-                    unread_bytes: 2_900,
+                    unread_bytes: Some(2_900),
                 }),
                 complete: false,
                 by: String::new(),
             };
             reset(&r).unwrap()
         };
-        let closed = "2 connections (first 10.0.0.1:40000 > 10.0.0.2:80) were reset by the peer, nginx closed them with 2.9 kB unread (p50, \
-                      TCP_ABORT_ON_CLOSE)";
+        let closed = "2 connections (first 10.0.0.1:40000 > 10.0.0.2:80) were reset by the peer, nginx closed them with 2.9 kB unread (p50) \
+                      (TCP_ABORT_ON_CLOSE)";
         assert_eq!(said(false, 348), closed);
         assert_eq!(said(true, 0), closed);
         assert!(said(true, 348).starts_with(&format!(

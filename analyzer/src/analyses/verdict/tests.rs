@@ -84,6 +84,7 @@ fn receive(rcvq: i64) -> Receive {
         protocol_only: 1,
         excluded: BTreeMap::new(),
         queued: 0,
+        closed: 0,
         unread_at_least_ns: None,
         by_confidence: BTreeMap::new(),
         total: stage("total", &[10_000, 20_000], 1.0),
@@ -127,6 +128,7 @@ fn the_receive_line_names_the_largest_share() {
     // A reader that never comes back is no read, and news all the same.
     let stuck = Receive {
         queued: 3,
+        closed: 0,
         unread_at_least_ns: Some(20_000_000),
         ..receive(0)
     };

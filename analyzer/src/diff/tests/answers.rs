@@ -5,7 +5,6 @@ use super::samples::{facts, of};
 use crate::diff::{Diff, Level, Outcome};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
-use crate::reconstruct::tcp::tables::StateRow;
 use crate::stat::nearest_rank;
 
 const SERVER: &str = "10.78.1.2:7000";
@@ -108,15 +107,8 @@ fn reconnected(f: &mut Facts, open_ns: i64) {
         row.connection = ConnectionId(new);
         f.connections.push(row);
         r.connection = ConnectionId(new);
-        for (time_ns, state, name) in [(r.send_ns, 2, "SYN_SENT"), (r.send_ns + open_ns, 1, "ESTABLISHED")] {
-            states.push(StateRow {
-                time_ns,
-                connection: ConnectionId(new),
-                kind: "sock",
-                state,
-                name,
-                cpu: 0,
-            });
+        for (time_ns, state) in [(r.send_ns, 2), (r.send_ns + open_ns, 1)] {
+            states.push(crate::testing::tcp::state(new, state, time_ns));
         }
         f.opens.push(OpenRow {
             connection: Some(ConnectionId(new)),

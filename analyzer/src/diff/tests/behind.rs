@@ -6,7 +6,6 @@ use crate::analyses::verdict::duration;
 use crate::diff::behind::Behind;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::thread::Split;
 
 fn of_server(f: &Facts) -> impl Iterator<Item = &TurnaroundRow> {
@@ -177,14 +176,7 @@ fn a_request_that_is_left_open_is_no_work() {
         let mut f = Facts::empty();
         for n in 0..3 {
             f.connections.push(crate::testing::tcp::connection(n));
-            f.tcp_states.push(StateRow {
-                time_ns: 0,
-                connection: ConnectionId(n),
-                kind: "sock",
-                state: 3,
-                name: "",
-                cpu: 0,
-            });
+            f.tcp_states.push(crate::testing::tcp::state(n, 3, 0));
         }
         let like = super::samples::facts("rpc/rpc.nmb").turnarounds.remove(0);
         f.turnarounds

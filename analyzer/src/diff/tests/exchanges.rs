@@ -3,10 +3,9 @@
 use super::samples::facts;
 use crate::diff::exchanges;
 use crate::diff::options::Recording;
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::Facts;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
-use crate::reconstruct::tcp::tables::StateRow;
 
 const MS: i64 = 1_000_000;
 
@@ -50,14 +49,8 @@ fn asked(port: u16, connections: &[usize], open: usize) -> Facts {
             });
         }
         let state = if c + open < connections.len() { 7 } else { 1 };
-        f.tcp_states.push(StateRow {
-            time_ns: at + 50 * MS,
-            connection: ConnectionId(c as u32),
-            kind: "sock",
-            state,
-            name: "",
-            cpu: 0,
-        });
+        f.tcp_states
+            .push(crate::testing::tcp::state(c as u32, state, at + 50 * MS));
     }
     f
 }

@@ -8,7 +8,6 @@ use crate::facts::{ConnectionId, Facts};
 use crate::ingest::GapRow;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
-use crate::reconstruct::tcp::tables::StateRow;
 
 const MS: i64 = 1_000_000;
 const SERVER: &str = "10.78.1.2:7000";
@@ -57,14 +56,7 @@ fn asked(like: &ResponseRow, clients: &[&[u32]]) -> Facts {
 }
 
 fn closed(f: &mut Facts, c: u32, ms: i64) {
-    f.tcp_states.push(StateRow {
-        time_ns: ms * MS,
-        connection: ConnectionId(c),
-        kind: "sock",
-        state: 8,
-        name: "",
-        cpu: 0,
-    });
+    f.tcp_states.push(crate::testing::tcp::state(c, 8, ms * MS));
 }
 
 fn found(before: &Facts, after: &Facts) -> Vec<Sizes> {

@@ -7,6 +7,9 @@ use crate::facts::ConnectionId;
 use crate::name::Name;
 use crate::table::{Cell, TableDef, col};
 
+/// An end of a connection: address and port.
+pub type End = (IpAddr, u16);
+
 /// What came of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpenEnd {
@@ -50,9 +53,9 @@ pub struct OpenRow {
     /// The socket; `None`: the attempt failed before it had a state.
     pub connection: Option<ConnectionId>,
     /// Local end; the port is 0 when none was chosen.
-    pub from: Option<(IpAddr, u16)>,
+    pub from: Option<End>,
     /// Remote end.
-    pub to: Option<(IpAddr, u16)>,
+    pub to: Option<End>,
     /// Thread that called `connect`.
     pub pid: i32,
     /// Its name.
@@ -90,9 +93,9 @@ pub struct ResetRow {
     /// The socket; `None`: there was none, or it is not known.
     pub connection: Option<ConnectionId>,
     /// Local end.
-    pub from: Option<(IpAddr, u16)>,
+    pub from: Option<End>,
     /// Remote end.
-    pub to: Option<(IpAddr, u16)>,
+    pub to: Option<End>,
     /// Why it was sent, by the kernel's own word; empty before Linux 6.10 and of those received.
     pub reason: String,
     /// Which of this recording's sockets or hosts sent the one that came.
@@ -160,14 +163,17 @@ pub fn errno_of_message((kind, code): (i32, i32)) -> Option<i32> {
     })
 }
 
-/// Name of an errno (include/uapi/asm-generic/errno.h) that `connect` gives.
+/// Name of an errno (include/uapi/asm-generic/errno.h) that `connect` and `accept` give.
 pub fn errno(of: i32) -> Option<&'static str> {
     Some(match of {
         1 => "EPERM",
         4 => "EINTR",
         11 => "EAGAIN",
+        12 => "ENOMEM",
         13 => "EACCES",
         22 => "EINVAL",
+        23 => "ENFILE",
+        24 => "EMFILE",
         64 => "ENONET",
         71 => "EPROTO",
         92 => "ENOPROTOOPT",
@@ -191,7 +197,7 @@ pub fn errno(of: i32) -> Option<&'static str> {
     })
 }
 
-fn port(of: Option<(IpAddr, u16)>) -> Cell<'static> {
+fn port(of: Option<End>) -> Cell<'static> {
     of.filter(|o| o.1 != 0).map_or(Cell::Null, |(_, p)| Cell::U64(p.into()))
 }
 

@@ -31,6 +31,7 @@ mod acks;
 mod arrivals;
 mod aside;
 mod claims;
+mod closed;
 mod cpu;
 mod fifo;
 mod first;
@@ -51,6 +52,7 @@ mod unit;
 mod units;
 mod words;
 
+pub use closed::closed;
 pub use fifo::StreamBytes;
 pub use ledger::Asks;
 pub use routes::walk;

@@ -129,7 +129,7 @@ pub static RX: TableDef<RxRow> = TableDef {
             "end",
             "",
             Str,
-            "read (last byte copied), protocol (no payload: done in TCP), queued (not seen read)",
+            "read (last byte copied), protocol (no payload: done in TCP), queued (not seen read), closed (not seen read until its socket was closed)",
             |r, _| Cell::str(r.end.word())
         ),
         col!("total_ns", "ns", I64, "end minus start", |r, _| Cell::I64(r.total_ns)),

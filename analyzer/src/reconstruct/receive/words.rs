@@ -10,6 +10,8 @@ pub enum RxEnd {
     /// Put in a receive queue; no read of it was seen.
     #[default]
     Queued,
+    /// As that, and its socket was closed: it was thrown away, or nothing more can tell.
+    Closed,
 }
 
 impl RxEnd {
@@ -19,6 +21,7 @@ impl RxEnd {
             RxEnd::Read => "read",
             RxEnd::Protocol => "protocol",
             RxEnd::Queued => "queued",
+            RxEnd::Closed => "closed",
         }
     }
 }

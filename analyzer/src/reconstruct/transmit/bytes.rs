@@ -62,6 +62,22 @@ impl<'a> Bytes<'a> {
         }
         bytes
     }
+    /// Calls `with` for each append whose last byte left, in order: when it did, and how sure that is.
+    pub(super) fn left(&self, flow: &Flow, packets: &[Packet], mut with: impl FnMut(&Append, i64, Confidence)) {
+        let mut at = 0;
+        for seg in flow.segments.iter().filter(|s| !s.void) {
+            let (shift, sure) = self.shift(seg.epoch);
+            let (Some(p), sent) = (packets.get(seg.packet as usize), (seg.end as i64).saturating_sub(shift)) else {
+                continue;
+            };
+            while self.ends.get(at).is_some_and(|end| *end as i64 <= sent) {
+                if let Some(append) = self.appends.get(at) {
+                    with(append, p.ts, sure.min(seg.link));
+                }
+                at += 1;
+            }
+        }
+    }
     fn shift(&self, epoch: u32) -> (i64, Confidence) {
         self.shifts
             .get(epoch as usize)

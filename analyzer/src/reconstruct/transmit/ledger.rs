@@ -8,12 +8,12 @@ use super::again::segments;
 use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Shared, bare, came_in};
-use super::held::Once;
 use super::order::{doubted, in_order};
 use super::packet::Packet;
 use super::routes::{Inputs, Transmit};
 use super::sends::{Call, sends};
 use super::stages::{Stage, StageTimes};
+use super::stream::OfSocket;
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::tracker::{TCP_PROTOCOLS, Transmits};
 use super::windows::header;
@@ -91,13 +91,21 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         told,
         lost,
     };
-    let of_flows: Vec<(Vec<Vec<TxRow>>, Once)> = flows
+    let of_flows: Vec<OfSocket> = flows
         .par_iter()
         .zip(headers)
-        .map(|((_, of), h)| ledger.flow(of, &shared, h.map(|h| h.0)))
+        .map(|((c, of), h)| ledger.flow(*c, of, &shared, h.map(|h| h.0)))
         .collect();
-    let once = flows.iter().zip(&of_flows).map(|(flow, of)| (flow.0, of.1)).collect();
-    let mut parts: Vec<Vec<TxRow>> = of_flows.into_iter().flat_map(|of| of.0).collect();
+    let once = flows
+        .iter()
+        .zip(&of_flows)
+        .map(|(flow, of)| (flow.0, of.once))
+        .collect();
+    let (mut parts, mut behind) = (vec![], vec![]);
+    for mut of in of_flows {
+        parts.append(&mut of.parts);
+        behind.append(&mut of.behind);
+    }
     let others = others.par_iter().filter_map(|i| t.packets.get(*i as usize));
     parts.push(
         others
@@ -113,6 +121,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         sends: sent,
         once,
         again,
+        behind,
         ..Transmit::default()
     }
 }

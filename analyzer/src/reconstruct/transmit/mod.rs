@@ -17,6 +17,7 @@
 
 mod adopt;
 mod again;
+mod behind;
 mod bytes;
 mod censor;
 mod descriptors;
@@ -45,6 +46,7 @@ mod tracker;
 mod unanswered;
 mod windows;
 
+pub use behind::BehindRow;
 pub use held::Once;
 pub use largest::FullSegment;
 pub use routes::{Inputs, Walked, walk};

@@ -27,6 +27,7 @@ use netmortem_formats::tracepoints::workqueue_execute_end::WorkqueueExecuteEnd;
 use netmortem_formats::tracepoints::workqueue_execute_start::WorkqueueExecuteStart;
 use rustc_hash::FxHashMap;
 
+use super::behind::BehindRow;
 use super::descriptors::{Descriptors, Use};
 use super::held::Once;
 use super::ledger;
@@ -84,6 +85,8 @@ pub struct Transmit {
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.
     pub again: Vec<(u32, u32)>,
+    /// Small messages behind large ones, by socket, in the order in which they were written.
+    pub behind: Vec<BehindRow>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }

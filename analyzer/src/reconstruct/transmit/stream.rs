@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::behind::{BehindRow, behind};
 use super::bytes::Bytes;
 use super::censor;
 use super::device::Device;
@@ -16,6 +17,7 @@ use super::stages::Stage;
 use super::tables::{TxEnd, TxKind, TxRow, TxStart};
 use super::unanswered::full;
 use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
 use crate::reconstruct::receive::tables::Censored;
 
 /// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
@@ -33,9 +35,17 @@ struct SendSide<'s> {
     measured: bool,
 }
 
+/// What is made of a socket.
+pub(super) struct OfSocket {
+    /// Its rows, in several parts.
+    pub(super) parts: Vec<Vec<TxRow>>,
+    pub(super) once: Once,
+    pub(super) behind: Vec<BehindRow>,
+}
+
 impl Ledger<'_> {
-    /// The rows of a socket, in several parts.
-    pub(super) fn flow(&self, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> (Vec<Vec<TxRow>>, Once) {
+    /// The rows of a socket, and what held it.
+    pub(super) fn flow(&self, c: ConnectionId, of: &Of<'_>, shared: &Shared<'_>, header: Option<u32>) -> OfSocket {
         let flow = build(of, shared, header.or(shared.header));
         let bytes = Bytes::align(of, &flow, shared.packets);
         let passes = self.inputs.passes;
@@ -65,10 +75,11 @@ impl Ledger<'_> {
         // What carries payload, in order.
         let spent = spent(&limits.pieces, &of.rooms, parts.iter().flatten());
         parts.push(control.collect());
-        (
+        OfSocket {
             parts,
-            limits.once(&of.rooms, spent, largest(&flow, shared.packets, passes)),
-        )
+            once: limits.once(&of.rooms, spent, largest(&flow, shared.packets, passes)),
+            behind: behind(c, &bytes, &flow, shared.packets, (self.calls, self.inputs.comms)),
+        }
     }
 
     /// The row of a segment. `near`: where the last one's bytes and waits were.

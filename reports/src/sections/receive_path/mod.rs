@@ -63,6 +63,7 @@ fn excluded(receive: &Receive) -> String {
         ("loss", "shadowed by lost events"),
         ("censored_start", "under way when recording began"),
         ("censored_end", "not read by its end"),
+        ("closed", "not seen read until their socket was closed"),
     ]
     .into_iter()
     .filter(|(why, _)| of(why) > 0)
@@ -71,7 +72,7 @@ fn excluded(receive: &Receive) -> String {
     let none = match cut.is_empty() {
         true => "No unit is left out of the percentiles".to_string(),
         false => format!(
-            "Left out of every percentile, because their time is only known to be at least something: {}",
+            "Left out of every percentile, because their whole time is not known: {}",
             cut.join(", ")
         ),
     };

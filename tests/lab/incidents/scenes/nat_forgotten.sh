@@ -7,9 +7,7 @@ plant() {
     command -v conntrack > /dev/null || cannot "no conntrack"
     overlay
     beside
-    client sysctl -qw net.bridge.bridge-nf-call-iptables=1 2> /dev/null
-    translated 7310
-    client sysctl -qw net.bridge.bridge-nf-call-iptables=1 2> /dev/null
+    translated 7310 1
     serve other echo 7310
     serve service echo 7310
 }

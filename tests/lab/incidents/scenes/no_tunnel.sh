@@ -7,9 +7,7 @@ plant() {
     overlay
     third
     serve service echo 7307
-    client bridge fdb del 00:00:00:00:00:00 dev flannel.1 dst 10.9.2.2
-    client bridge fdb add 00:00:00:00:00:00 dev flannel.1 dst 10.9.3.2
-    client bridge fdb replace "$(server cat /sys/class/net/flannel.1/address)" dev flannel.1 dst 10.9.3.2
+    tunnel_to 10.9.3.2
 }
 traffic() {
     serve server echo 7305

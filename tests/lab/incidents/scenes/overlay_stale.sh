@@ -5,9 +5,7 @@
 plant() {
     overlay
     serve service echo 7304
-    client bridge fdb del 00:00:00:00:00:00 dev flannel.1 dst 10.9.2.2
-    client bridge fdb add 00:00:00:00:00:00 dev flannel.1 dst 10.9.2.9
-    client bridge fdb replace "$(server cat /sys/class/net/flannel.1/address)" dev flannel.1 dst 10.9.2.9
+    tunnel_to 10.9.2.9
 }
 traffic() {
     serve server echo 7305

@@ -8,17 +8,9 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::{AsleepOn, TurnaroundRow};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::receive::tables::RxRow;
-use crate::reconstruct::tcp::tables::StateRow;
 
 fn state(f: &mut Facts, c: u32, ms: i64, state: i32) {
-    f.tcp_states.push(StateRow {
-        time_ns: ms * MS,
-        connection: ConnectionId(c),
-        kind: "sock",
-        state,
-        name: "",
-        cpu: 0,
-    });
+    f.tcp_states.push(crate::testing::tcp::state(c, state, ms * MS));
 }
 
 /// A request on connection 9, readable at 100 ms more each, whose thread reads of `on` from `from` to `to`, ms.

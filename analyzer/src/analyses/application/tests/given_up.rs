@@ -17,14 +17,7 @@ use crate::reconstruct::transmit::tables::TxRow;
 const CALLS: u32 = 60;
 
 fn state(c: u32, ns: i64, state: i32) -> StateRow {
-    StateRow {
-        time_ns: ns,
-        connection: ConnectionId(c),
-        kind: "sock",
-        state,
-        name: "",
-        cpu: 0,
-    }
+    crate::testing::tcp::state(c, state, ns)
 }
 
 fn reset(c: u32, ns: i64, received: bool, reason: &str) -> ResetRow {

@@ -128,14 +128,11 @@ fn a_pool_that_is_used_later_was_not_opened_anew() {
 fn a_request_that_was_given_up_is_no_try_unless_a_rst_came() {
     let mut f = facts(|_| 1_990);
     for c in [3, 4] {
-        f.tcp_states.push(crate::reconstruct::tcp::tables::StateRow {
-            time_ns: 3_000 * MS,
-            connection: ConnectionId(c),
-            kind: "sock",
-            state: crate::reconstruct::tcp::states::FIN_WAIT1,
-            name: "",
-            cpu: 0,
-        });
+        f.tcp_states.push(crate::testing::tcp::state(
+            c,
+            crate::reconstruct::tcp::states::FIN_WAIT1,
+            3_000 * MS,
+        ));
     }
     assert_eq!(found(&f), None);
     let mut rst = crate::reconstruct::opens::tables::ResetRow {

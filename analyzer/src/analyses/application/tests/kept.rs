@@ -6,7 +6,6 @@ use crate::analyses::application::kept::kept;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::tcp::tables::StateRow;
 
 /// By thread `pid` on connection `c`, ms: readable, read, answered.
 fn row(c: u32, pid: i32, ready: i64, read: i64, sent: i64) -> TurnaroundRow {
@@ -30,14 +29,8 @@ fn found(idle: impl Fn(i64) -> i64, state: i32, gap: i64) -> Option<Kept> {
     for n in 0..4i64 {
         let (pid, closed) = (20 + n as i32, 10 + idle(n));
         f.turnarounds.push(row(n as u32, pid, 8, 9, 10));
-        f.tcp_states.push(StateRow {
-            time_ns: closed * MS,
-            connection: ConnectionId(n as u32),
-            kind: "sock",
-            state,
-            name: "",
-            cpu: 0,
-        });
+        f.tcp_states
+            .push(crate::testing::tcp::state(n as u32, state, closed * MS));
         late.push(row(4 + n as u32, pid, 100, closed + gap, closed + gap + 1));
     }
     f.turnarounds.extend(late.clone());

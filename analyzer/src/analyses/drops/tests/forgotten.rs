@@ -6,7 +6,6 @@ use crate::analyses::drops::{Forgotten, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::tcp::states::ESTABLISHED;
-use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow, TxStart};
 use crate::reconstruct::whose::{Carries, Owner};
 
@@ -91,14 +90,8 @@ fn of_one_that_sent_nothing_before_its_silence_begins_where_it_is_known_to() {
     assert_eq!(found(&f).map(|f| f.silent_least_ns), Some(2_100 * MS));
     // Opened just before what was dropped: all that they send is dropped, and none was silent.
     let mut f = silent_before(facts(|_| 2_000));
-    f.tcp_states.extend((4..8).map(|c| StateRow {
-        time_ns: 2_099 * MS,
-        connection: ConnectionId(c),
-        kind: "sock",
-        state: ESTABLISHED,
-        name: "",
-        cpu: 0,
-    }));
+    f.tcp_states
+        .extend((4..8).map(|c| crate::testing::tcp::state(c, ESTABLISHED, 2_099 * MS)));
     assert_eq!(found(&f), None);
     // Opened early, silent since then.
     f.tcp_states.iter_mut().for_each(|s| s.time_ns = 50 * MS);

@@ -6,7 +6,7 @@ use crate::analyses::verdict::{Line, Tone};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender};
-use crate::reconstruct::tcp::tables::{ConnectionRow, StateRow};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 
 const MS: i64 = 1_000_000;
 
@@ -135,14 +135,8 @@ fn segments_that_went_to_another_server_are_told() {
         }
     });
     other(&|f| {
-        f.tcp_states.extend((0..3).map(|n| StateRow {
-            time_ns: MS,
-            connection: ConnectionId(2 * n + 1),
-            kind: "sock",
-            state: 7,
-            name: "CLOSE",
-            cpu: 0,
-        }));
+        f.tcp_states
+            .extend((0..3).map(|n| crate::testing::tcp::state(2 * n + 1, 7, MS)));
     });
     other(&|f| {
         f.resets
