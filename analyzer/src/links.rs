@@ -9,7 +9,8 @@ use netmortem_formats::Capture;
 use crate::snapshots::{field, lines, number};
 
 /// Kinds of links (IFLA_INFO_KIND) that take packets out of others, and put them in.
-pub(crate) const TUNNELS: [&str; 18] = [
+pub(crate) const TUNNELS: [&str; 20] = [
+    "amt",
     "bareudp",
     "erspan",
     "geneve",
@@ -22,6 +23,7 @@ pub(crate) const TUNNELS: [&str; 18] = [
     "ip6tnl",
     "ipip",
     "macsec",
+    "ovpn",
     "sit",
     "vti",
     "vti6",
@@ -33,6 +35,7 @@ pub(crate) const TUNNELS: [&str; 18] = [
 /// Devices of one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Named {
+    netns: BTreeSet<u64>,
     kinds: BTreeSet<String>,
     mtus: BTreeSet<u64>,
 }
@@ -53,6 +56,7 @@ impl Links {
             if let Some(name) = field(line, "name") {
                 let of = all.0.entry(name.to_owned()).or_default();
                 of.kinds.insert(field(line, "kind").unwrap_or_default().to_owned());
+                of.netns.extend(number(line, "netns"));
                 of.mtus.extend(number(line, "mtu"));
             }
         }
@@ -62,6 +66,17 @@ impl Links {
     pub fn tunnel(&self, dev: &str) -> Option<&str> {
         let kind = only(&self.0.get(dev)?.kinds)?.as_str();
         TUNNELS.contains(&kind).then_some(kind)
+    }
+    /// Whether devices of that name are tunnels; `None`: some are.
+    pub(crate) fn is_tunnel(&self, dev: &str) -> Option<bool> {
+        let mut is =
+            (self.0.get(dev).into_iter()).flat_map(|of| of.kinds.iter().map(|k| TUNNELS.contains(&k.as_str())));
+        let first = is.next().unwrap_or(false);
+        is.all(|k| k == first).then_some(first)
+    }
+    /// Whether a namespace has a device of that name.
+    pub(crate) fn has(&self, netns: u64, dev: &str) -> bool {
+        self.0.get(dev).is_some_and(|of| of.netns.contains(&netns))
     }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {
@@ -92,5 +107,9 @@ mod tests {
         assert_eq!((links.tunnel("vx0"), links.mtu("vx0")), (Some("vxlan"), None));
         assert_eq!((links.tunnel("eth0"), links.mtu("eth0")), (None, Some(1500)));
         assert_eq!((links.tunnel("lo"), links.mtu("lo")), (None, None));
+        assert_eq!(
+            ["vx0", "eth0", "lo"].map(|dev| links.is_tunnel(dev)),
+            [Some(true), None, Some(false)]
+        );
     }
 }

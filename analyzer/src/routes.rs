@@ -190,9 +190,13 @@ impl Routes {
     pub fn macs(&self) -> impl Iterator<Item = (IpAddr, &str)> {
         self.macs.iter().map(|(a, mac)| (*a, mac.as_str()))
     }
-    /// Addresses that were taken away in the recording.
-    pub fn gone(&self) -> Vec<IpAddr> {
-        self.gone.iter().map(|(_, a)| *a).collect()
+    /// Namespaces and addresses that were taken from them in the recording.
+    pub fn gone(&self) -> &[(u64, IpAddr)] {
+        &self.gone
+    }
+    /// Whether a namespace is the only one of which addresses are known.
+    pub fn alone(&self, netns: u64) -> bool {
+        self.addresses.iter().all(|(n, _)| *n == netns)
     }
     /// The namespace that has an address; `None`: none, or several.
     pub fn namespace(&self, address: IpAddr) -> Option<u64> {

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::Withheld;
 use super::asks::Asks;
+use super::clients::server_of;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::divided::Divided;
 use super::exchanges::Exchanges;
@@ -207,10 +208,17 @@ impl Servers {
 fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> BTreeSet<String> {
     let count = |side: &[Table]| {
         let mut out: BTreeMap<String, usize> = BTreeMap::new();
-        for (which, values) in side.iter().flatten() {
-            if let ("response" | "turnaround", Some(server)) = (which.stage, &which.service) {
-                let n = out.entry(server.clone()).or_default();
-                *n = (*n).max(values.at.len());
+        for table in side {
+            // Of one recording whichever its clients or it itself tell more of.
+            let mut here: BTreeMap<&String, usize> = BTreeMap::new();
+            for (which, values) in table {
+                if let ("response" | "turnaround", Some(server)) = (which.stage, &which.service) {
+                    let n = here.entry(server).or_default();
+                    *n = (*n).max(values.at.len());
+                }
+            }
+            for (server, n) in here {
+                *out.entry(server.clone()).or_default() += n;
             }
         }
         out
@@ -232,10 +240,24 @@ fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> 
         }
     }
     both.sort_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(y.1)));
-    both.into_iter()
-        .take(SERVERS)
-        .map(|(_, server)| server.clone())
-        .collect()
+    let mut most: Vec<&str> = vec![];
+    let mut out = BTreeSet::new();
+    for (_, name) in both {
+        let server = server_of(name);
+        match most.contains(&server) {
+            false if most.len() >= SERVERS => withheld.push(Withheld {
+                metric: format!("{LEDGER}[{name}]"),
+                because: format!("of the {SERVERS} servers with most answers only"),
+            }),
+            known => {
+                if !known {
+                    most.push(server);
+                }
+                out.insert(name.clone());
+            }
+        }
+    }
+    out
 }
 
 /// Which names of the ledger are compared: servers that both sides have, or, without one, all together; nothing twice.

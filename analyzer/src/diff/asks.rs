@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{LEAST, LEDGER, server};
+use super::clients::server_of;
 use super::metrics::Which;
 use super::options::{DiffOptions, Recording};
 use crate::analyses::application::{Role, Spans, sockets};
@@ -301,7 +302,7 @@ impl Asks {
     /// What a metric's units have of it: the requests to a server are others.
     pub(super) fn why(all: &[Asks], which: &Which) -> Option<String> {
         let service = which.service.as_ref().filter(|_| which.ledger == LEDGER)?;
-        let own = |x: &&Asks| x.is_said() && x.most && x.asked == *service;
+        let own = |x: &&Asks| x.is_said() && x.most && x.asked == server_of(service);
         let x = all.iter().find(own)?;
         Some(format!(
             "its requests are others: per answer of {} there were {} of them ({} -> {})",

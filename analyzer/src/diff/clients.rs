@@ -5,18 +5,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::server;
+use super::answers::{LEAST, server};
 use super::options::Recording;
 use crate::analyses::application::{Role, sockets};
 use crate::facts::{ConnectionId, Facts};
 use crate::stat::nearest_rank;
 
-/// Answers that a client must have on each side to be compared with others.
-const LEAST: usize = 10;
+/// Part of a server's answers that clients which are compared must have on each side: of the others nothing would be said.
+const MOST: f64 = 0.9;
 /// Times by which medians of two clients differ.
 const DIFFER: i64 = 3;
 /// By so much the share of a client's answers must have changed.
 const SHARE: f64 = 0.05;
+
+/// Between the server and the client in a name.
+const FROM: &str = " from ";
 
 /// Times by client address.
 type Clients = BTreeMap<String, Vec<i64>>;
@@ -69,15 +72,28 @@ fn apart(before: &Clients, after: &Clients) -> bool {
         .map(|(c, _)| c)
         .collect();
     let of = |side: &Clients| -> f64 { side.values().map(Vec::len).sum::<usize>().max(1) as f64 };
-    let share = |side: &Clients, c: &String| side.get(c).map_or(0, Vec::len) as f64 / of(side);
-    let moved = both.iter().any(|c| (share(before, c) - share(after, c)).abs() >= SHARE);
+    let whole = (of(before), of(after));
+    let share = |side: &Clients, c: &String, of: f64| side.get(c).map_or(0, Vec::len) as f64 / of;
+    let shares = both
+        .iter()
+        .map(|c| (share(before, c, whole.0), share(after, c, whole.1)));
+    let (b, a) = shares.clone().fold((0.0, 0.0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
+    if b < MOST || a < MOST {
+        return false;
+    }
+    let moved = shares.clone().any(|(b, a)| (b - a).abs() >= SHARE);
     let times = |side: &Clients| differ(&both.iter().filter_map(|c| side.get(*c)).collect::<Vec<_>>());
     both.len() > 1 && moved && (times(before) || times(after))
 }
 
 /// The server of such a name.
 pub(super) fn server_of(name: &str) -> &str {
-    name.split_once(" from ").map_or(name, |(server, _)| server)
+    name.split_once(FROM).map_or(name, |(server, _)| server)
+}
+
+/// The client of such a name, where it has one.
+pub(super) fn client_of(name: &str) -> Option<&str> {
+    name.split_once(FROM).map(|(_, client)| client)
 }
 
 impl Apart {
@@ -91,6 +107,6 @@ impl Apart {
     /// What a client's socket is compared as: its server, or that and its own address.
     pub(super) fn name(&self, facts: &Facts, connection: ConnectionId, server: &str) -> String {
         let of = client(facts, connection).filter(|_| self.0.contains(server));
-        of.map_or_else(|| server.to_owned(), |c| format!("{server} from {c}"))
+        of.map_or_else(|| server.to_owned(), |c| format!("{server}{FROM}{c}"))
     }
 }

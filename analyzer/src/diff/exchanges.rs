@@ -22,6 +22,8 @@ const LEAST: usize = 20;
 const FEW: i64 = 8;
 /// Share of its connections that have the median number.
 const MOSTLY: f64 = 0.75;
+/// By so much the exchanges of all connections may differ where as much is asked.
+const KEPT: f64 = 0.2;
 /// Ports at which TLS is spoken.
 const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
 
@@ -100,7 +102,7 @@ impl Exchanges {
     pub(super) fn grown(&self) -> bool {
         self.after > self.before
     }
-    /// `most connections to 10.0.0.1:443 have 3 exchanges where they had 2: a round trip more each (n 327 -> 327) ...`
+    /// `most connections that speak in turns with 10.0.0.1:443 have 3 exchanges where they had 2: a round trip more each (n 327 -> 327) ...`
     pub(super) fn words(&self) -> String {
         let by = (self.after - self.before).abs();
         let trips = match (by, self.grown()) {
@@ -110,13 +112,23 @@ impl Exchanges {
             (n, false) => format!("{n} round trips less each"),
         };
         let tls = TLS.iter().any(|port| self.server.ends_with(port)) && by == 1;
-        let why = match (tls, self.grown()) {
-            (false, _) => "",
-            (true, true) => ", as where TLS sessions are no longer resumed and each handshake is a full one (inferred)",
-            (true, false) => ", as where TLS sessions are resumed (inferred)",
+        let all = |n: usize, each: i64| n as f64 * each as f64;
+        let (b, a) = (all(self.n.0, self.before), all(self.n.1, self.after));
+        // As much is asked on fewer connections, or on more.
+        let kept = self.n.0 != self.n.1 && (a - b).abs() <= KEPT * b;
+        let why = match (kept, tls, self.grown()) {
+            (true, _, true) => ", as where connections are kept for more requests (inferred)",
+            (true, _, false) => ", as where connections are kept for fewer requests (inferred)",
+            (false, false, _) => "",
+            (false, true, true) => {
+                ", as where TLS sessions are no longer resumed and each handshake is a full one (up to TLS 1.2), or each asks once more (inferred)"
+            }
+            (false, true, false) => {
+                ", as where TLS sessions are resumed (up to TLS 1.2), or each asks once less (inferred)"
+            }
         };
         format!(
-            "most connections to {} have {} exchanges where they had {}: {trips}{why} (n {} -> {})",
+            "most connections that speak in turns with {} have {} exchanges where they had {}: {trips}{why} (n {} -> {})",
             self.server, self.after, self.before, self.n.0, self.n.1
         )
     }

@@ -6,10 +6,12 @@
 
 use super::answers::LEDGER;
 use super::asks::Asks;
+use super::clients::server_of;
 use super::compare::Metric;
 use super::options::Recording;
 use super::rates::Rate;
 use super::verdict::Outcome;
+use crate::analyses::not_recorded;
 use crate::reconstruct::datagrams::tables::TurnEnd;
 use crate::reconstruct::opens::tables::OpenEnd;
 
@@ -19,6 +21,12 @@ const LESS: f64 = 0.5;
 const PACKETS: [&str; 2] = ["rx", "tx"];
 /// Datagrams and segments for ports that nobody has: who sends them asks nobody here, as long as no more of those that ask are refused.
 const CLOSED_PORTS: &str = "drops.NO_SOCKET";
+/// What tells of who was refused.
+const EVENTS: [&str; 3] = [
+    "sock:inet_sock_set_state",
+    "tcp:tcp_send_reset",
+    "sock:sock_send_length",
+];
 
 /// What lies in no stage, alone, is no harm to anyone.
 pub(super) fn in_no_stage(metrics: &mut [Metric], rates: &[Rate]) {
@@ -43,24 +51,30 @@ fn changed(metrics: &mut [Metric]) {
     }
 }
 
-/// Refused attempts to connect and requests by UDP of a side, and its length, ns.
-fn refused(all: &[Recording<'_>]) -> (u128, u128) {
+/// Refused attempts to connect and requests by UDP of a side, RSTs sent for want of a socket, and its length, ns; `None`: that was not recorded, or not all of it.
+fn refused(all: &[Recording<'_>]) -> Option<(u128, u128)> {
     let of = |r: &Recording<'_>| {
+        if not_recorded(r.facts, &EVENTS).is_some() || !r.facts.gaps.is_empty() {
+            return None;
+        }
         let opens = r.facts.opens.iter();
         let opens = opens.filter(|o| o.end == OpenEnd::Refused && r.has(o.end_ns)).count();
         let turns = r.facts.udp_turns.iter();
         let turns = turns.filter(|t| t.end == TurnEnd::Refused && r.has(t.end_ns)).count();
         let long = u128::try_from(r.duration_ns()).unwrap_or(0);
-        ((opens.saturating_add(turns)) as u128, long)
+        // Who asked may be no host of the recording.
+        let resets = r.facts.resets.iter().filter(|x| !x.received && x.connection.is_none());
+        let resets = resets.filter(|x| x.to.is_some() && r.has(x.time_ns)).count();
+        Some((opens.saturating_add(turns).saturating_add(resets) as u128, long))
     };
     let add = |a: (u128, u128), b: (u128, u128)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
-    all.iter().map(of).fold((0, 0), add)
+    all.iter().map(of).try_fold((0, 0), |sum, of| Some(add(sum, of?)))
 }
 
-/// Whether more was refused in the same time after: then somebody asked where nobody is any more.
+/// Whether more was refused in the same time after, or may have been: then somebody asked where nobody is any more.
 pub(super) fn refused_more(before: &[Recording<'_>], after: &[Recording<'_>]) -> bool {
-    let ((b, b_ns), (a, a_ns)) = (refused(before), refused(after));
-    a.saturating_mul(b_ns) > b.saturating_mul(a_ns)
+    let more = refused(before).zip(refused(after));
+    more.is_none_or(|((b, b_ns), (a, a_ns))| a.saturating_mul(b_ns) > b.saturating_mul(a_ns))
 }
 
 /// Whether it is worse, and harms someone.
@@ -71,7 +85,7 @@ pub(super) fn harms(r: &Rate, refused_more: bool) -> bool {
 /// Requests that are others.
 pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks], refused_more: bool) {
     let better = |server: &str| {
-        let of = |m: &&Metric| m.which.ledger == LEDGER && m.which.service.as_deref() == Some(server);
+        let of = |m: &&Metric| m.which.ledger == LEDGER && m.which.service.as_deref().map(server_of) == Some(server);
         let mut answers = metrics
             .iter()
             .filter(of)
@@ -89,7 +103,13 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
     let mixed = |ledger: &str| metrics.iter().any(|m| m.which.ledger == ledger && m.mix.is_some());
     let packets = PACKETS.iter().any(|l| mixed(l));
     let explained = |m: &Metric| match m.which.ledger {
-        LEDGER => m.mix.is_some() && m.which.service.as_ref().is_some_and(|s| fewer.contains(s)),
+        LEDGER => {
+            m.mix.is_some()
+                && m.which
+                    .service
+                    .as_deref()
+                    .is_some_and(|s| fewer.iter().any(|f| f == server_of(s)))
+        }
         "rx" | "tx" => m.mix.is_some(),
         "lifetime" => packets,
         _ => false,

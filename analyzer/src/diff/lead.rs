@@ -8,6 +8,7 @@ use super::again::RETRANSMITS;
 use super::answers::{LEDGER, OPENED_RATE, Servers};
 use super::asks::Asks;
 use super::beside;
+use super::clients::server_of;
 use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
 use super::parts;
@@ -128,11 +129,14 @@ impl Leading<'_> {
                 _ => format!("{} itself takes {how} to answer", server(m)),
             };
             let mut sentence = format!("{first}: {}, {n}", moved(s));
-            for (at, of) in self.servers.sizes_of(m.which.service.as_deref(), longer) {
+            // What an opening takes is not by what is asked behind it.
+            let answers = matches!(m.which.stage, "call" | "response");
+            let service = m.which.service.as_deref().filter(|_| answers);
+            for (at, of) in self.servers.sizes_of(service, longer) {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
             }
-            for (at, of) in self.servers.exchanges_of(m.which.service.as_deref(), longer) {
+            for (at, of) in self.servers.exchanges_of(service, longer) {
                 sentence += &format!("; {}", of.words());
                 out.exchanges.insert(at);
             }
@@ -192,7 +196,7 @@ impl Leading<'_> {
 
     /// How often the program of this server asks others.
     fn asks(&self, out: &mut Lead, server: Option<&str>) {
-        let of = |x: &&(usize, &Asks)| x.1.is_said() && Some(x.1.server.as_str()) == server;
+        let of = |x: &&(usize, &Asks)| x.1.is_said() && Some(x.1.server.as_str()) == server.map(server_of);
         let all: Vec<(usize, &Asks)> = self.servers.asks.iter().enumerate().collect();
         for (at, x) in all.iter().filter(of).take(MOST) {
             if out.asks.insert(*at) {
@@ -221,7 +225,11 @@ impl Leading<'_> {
             "call" | "response" => {
                 let response = self.beside(m, "response").filter(|r| alike(r))?;
                 let service = m.which.service.as_deref().unwrap_or_default();
-                let [b, a] = self.servers.parts.get(service)?;
+                let [b, a] = self
+                    .servers
+                    .parts
+                    .get(service)
+                    .or_else(|| self.servers.parts.get(server_of(service)))?;
                 let longer = m.telling().is_some_and(|s| s.shift > 0);
                 parts::said((b, response.before.n), (a, response.after.n), longer)
             }
@@ -292,10 +300,17 @@ impl Leading<'_> {
     /// Ways to servers whose answers changed.
     fn ways(&self, out: &mut Lead) {
         let changed = |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
-        let of: BTreeSet<&String> = (self.metrics.iter().filter(changed))
-            .filter_map(|m| m.which.service.as_ref())
+        let of: BTreeSet<&str> = (self.metrics.iter().filter(changed))
+            .filter_map(|m| m.which.service.as_deref())
+            .map(server_of)
             .collect();
-        for w in self.servers.ways.iter().filter(|w| of.contains(&w.server)).take(MOST) {
+        for w in self
+            .servers
+            .ways
+            .iter()
+            .filter(|w| of.contains(w.server.as_str()))
+            .take(MOST)
+        {
             self.say(out, w.sentence.clone(), vec![]);
         }
     }

@@ -168,7 +168,8 @@ fn named(metric: &str, rule: &str) -> bool {
 
 fn is_worse(m: &Metric, percent: Option<u64>, least: Option<Least>) -> bool {
     let asked = m.shifts.iter().filter(|s| percent.is_none_or(|p| s.percent == p));
-    let mut asked = asked.filter(|s| s.significant && s.shift > 0);
+    // What is changed, and nobody's harm, is so by any measure.
+    let mut asked = asked.filter(|s| s.significant && s.shift > 0 && s.outcome != Outcome::Changed);
     asked.any(|s| match least {
         None => s.outcome == Outcome::Worse,
         Some(Least::Ns(ns)) => s.shift > ns,
@@ -185,7 +186,7 @@ fn rate_is_worse(r: &Rate, least: Option<Least>) -> bool {
                 _ if r.is_worse_when_more() => r.difference,
                 _ => return false,
             };
-            r.significant && more > by * r.before.value
+            r.significant && r.outcome != Outcome::Changed && more > by * r.before.value
         }
         Some(Least::Ns(_)) => false,
     }

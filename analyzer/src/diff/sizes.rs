@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{LEDGER, QUEUE, Servers, server};
-use super::clients::server_of;
+use super::clients::{client_of, server_of};
 use super::compare::Metric;
 use super::exchanges::Exchanges;
 use super::options::Recording;
@@ -36,6 +36,8 @@ const FACTOR: f64 = 1.5;
 const LEAST: usize = 10;
 /// Ranks from the median to the end of its interval (99 %): so many times the root of their number, 2.58 standard deviations of a half.
 const RANKS: f64 = 1.29;
+/// Part of the sizes that clients which both sides have must hold for all to be told together.
+const MOST: f64 = 0.9;
 /// Nine in ten are as close to their median as this part of it where "each" has so much.
 const NEAR: f64 = 0.1;
 
@@ -257,9 +259,9 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
     let mut out: Vec<Sizes> = vec![];
     for (key, before) in &b {
         let Some(after) = a.get(key) else { continue };
-        let middle = |of: &BTreeMap<IpAddr, Vec<i64>>, c: Option<IpAddr>| {
-            let of = of.iter().filter(|(who, _)| c.is_none_or(|c| c == **who));
-            Middle::of(of.flat_map(|(_, sizes)| sizes).copied().collect())
+        let middle = |of: &BTreeMap<IpAddr, Vec<i64>>, c: Option<IpAddr>| match c {
+            Some(c) => Middle::of(of.get(&c)?.clone()),
+            None => Middle::of(of.values().flatten().copied().collect()),
         };
         let one = |client: Option<IpAddr>| {
             Some(Sizes {
@@ -273,10 +275,16 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         // Of clients by themselves, where some have more and others not.
         let both: BTreeSet<IpAddr> = before.keys().filter(|c| after.contains_key(c)).copied().collect();
         let each: Vec<Sizes> = both.into_iter().filter_map(|c| one(Some(c))).collect();
+        // Of all together only where these are nearly all.
+        let whole = |of: &BTreeMap<IpAddr, Vec<i64>>, own: usize| {
+            own as f64 >= MOST * of.values().map(Vec::len).sum::<usize>() as f64
+        };
+        let nearly =
+            whole(before, each.iter().map(|s| s.before.n).sum()) && whole(after, each.iter().map(|s| s.after.n).sum());
         let all = one(None).filter(Sizes::differs);
         let most = each.iter().filter(|s| s.differs()).max_by_key(|s| s.bytes());
         match (all, most) {
-            (Some(all), _) if each.iter().all(|s| s.alike(&all)) => out.push(all),
+            (Some(all), _) if nearly && each.iter().all(|s| s.alike(&all)) => out.push(all),
             (_, Some(most)) => out.push(most.clone()),
             // Other clients: who has more is not the same.
             _ => {}
@@ -291,10 +299,13 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
 }
 
 impl Servers {
-    /// Of one that takes longer what has more bytes, of one that takes less long what has fewer; and their places.
+    /// Of one that takes longer what has more bytes, of one that takes less long what has fewer; and their places. Of a client by itself its own.
     pub(super) fn sizes_of(&self, server: Option<&str>, longer: bool) -> impl Iterator<Item = (usize, &Sizes)> {
+        let client: Option<IpAddr> = server.and_then(client_of).and_then(|c| c.parse().ok());
         let server = server.map(server_of);
-        let own = move |s: &&(usize, &Sizes)| Some(s.1.server.as_str()) == server && s.1.grown() == longer;
+        let theirs = move |s: &Sizes| client.is_none() || s.client.is_none() || s.client == client;
+        let own =
+            move |s: &&(usize, &Sizes)| Some(s.1.server.as_str()) == server && s.1.grown() == longer && theirs(s.1);
         let all: Vec<(usize, &Sizes)> = self.sizes.iter().enumerate().collect();
         all.into_iter().filter(move |s| own(&s))
     }

@@ -70,7 +70,8 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         let Some(row) = facts.connections.get(s.connection.0 as usize) else {
             continue;
         };
-        if let Some(to) = row.daddr {
+        // One whose peer is here is no half-open one.
+        if let Some(to) = row.daddr.filter(|_| row.peer.is_none()) {
             servers
                 .entry(SocketAddr::new(to.to_canonical(), row.dport))
                 .or_default()

@@ -198,12 +198,13 @@ impl<'f> Streams<'f> {
 
     /// Another process' socket that gets the same, and got it meanwhile: how much, and until when.
     fn beside(&self, gap: &Gap, s: &'f SocketRow) -> Option<(String, u64, i64)> {
-        let (local, borrowed) = *self.at.get(gap.socket)?;
+        let (local, _) = *self.at.get(gap.socket)?;
         let usual = distance(s)?;
         let same = |n: usize, o: &SocketRow| {
-            let (theirs, lent) = self.at.get(n).copied().unwrap_or_default();
+            let (theirs, _) = self.at.get(n).copied().unwrap_or_default();
             match multicast(local) {
-                true => theirs == local && (!borrowed && !lent || alike(o, s)),
+                // Isolated networks may have the same group.
+                true => theirs == local && alike(o, s),
                 // What is for one host comes to one: two are sent the same by who sends to both. Sockets that share an address divide what comes.
                 false => {
                     let on_net = |at: &str| !is(at, std::net::IpAddr::is_loopback);

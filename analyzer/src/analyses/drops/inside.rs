@@ -28,28 +28,24 @@ pub(super) fn inside(facts: &Facts, rows: &[&DropRow]) -> Option<Inside> {
         return None;
     }
     let packet = |r: &DropRow| r.skb_id.or(r.cut_from);
-    let mut until: FxHashMap<SkbId, i64> = FxHashMap::default();
-    for (skb, row) in rows.iter().filter_map(|r| Some((packet(r)?, r))) {
-        let at = until.entry(skb).or_insert(row.time_ns);
-        *at = (*at).max(row.time_ns);
-    }
+    let dropped: FxHashSet<SkbId> = rows.iter().filter_map(|r| packet(r)).collect();
     // A segment that was cut inside has the way of its packet before.
     let cut = facts.lineage.iter().filter(|l| is_cut(l.kind));
     let parents: FxHashMap<SkbId, SkbId> = cut
-        .filter(|l| until.contains_key(&l.child))
+        .filter(|l| dropped.contains(&l.child))
         .map(|l| (l.child, l.parent))
         .collect();
-    let asked: FxHashSet<SkbId> = until.keys().chain(parents.values()).copied().collect();
-    let mut tunnels: FxHashMap<Name, bool> = FxHashMap::default();
+    let asked: FxHashSet<SkbId> = dropped.iter().chain(parents.values()).copied().collect();
+    // What is a tunnel in one namespace and none in another takes packets out, or does not: what they are inside of then is not known.
+    let mut tunnels: FxHashMap<Name, Option<bool>> = FxHashMap::default();
     let mut last: FxHashMap<SkbId, Vec<(i64, Name, bool)>> = FxHashMap::default();
     for h in facts.hops.iter().filter(|h| asked.contains(&h.skb_id)) {
         let is = *tunnels
             .entry(h.dev)
-            .or_insert_with(|| facts.routes.links.tunnel(&h.dev.text()).is_some());
-        if is {
-            last.entry(h.skb_id)
-                .or_default()
-                .push((h.time_ns, h.dev, h.kind != "rx"));
+            .or_insert_with(|| facts.routes.links.is_tunnel(&h.dev.text()));
+        if is != Some(false) {
+            let into = is == Some(true) && h.kind != "rx" && h.confidence.is_solid();
+            last.entry(h.skb_id).or_default().push((h.time_ns, h.dev, into));
         }
     }
     let mut by: BTreeMap<String, u64> = BTreeMap::new();

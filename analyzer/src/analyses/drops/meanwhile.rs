@@ -90,14 +90,22 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         .flatten()
         .map(|a| a.to_canonical())
         .collect();
-    let theirs = |a: &&IpAddr| of.contains(a);
-    let global = |a: &&IpAddr| !matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
+    let theirs = |(_, a): &&(u64, IpAddr)| of.contains(a);
+    let global = |(_, a): &&(u64, IpAddr)| !matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
+    // Another namespace's address is not why.
+    let here = |netns: u64| {
+        let has = |d: &&DropRow| match d.dev.is_empty() {
+            true => facts.routes.alone(netns),
+            false => facts.routes.links.has(netns, &d.dev.text()),
+        };
+        rows.iter().all(|d| has(&d))
+    };
     let family = |a: &IpAddr| rows.iter().all(|d| v6(facts, d).is_none_or(|v6| v6 == a.is_ipv6()));
     let only = || match gone.iter().filter(global).collect::<Vec<_>>().as_slice() {
-        [one] if of.is_empty() && family(one) => Some(*one),
+        [one] if of.is_empty() && family(&one.1) && here(one.0) => Some(*one),
         _ => None,
     };
-    let address = gone.iter().find(theirs).or_else(only)?;
+    let (_, address) = gone.iter().find(theirs).or_else(only)?;
     Some(format!(
         "{address} was taken from its host in the recording, as when a DHCP lease ends, which may be why (inferred)"
     ))

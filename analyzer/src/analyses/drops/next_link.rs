@@ -19,7 +19,8 @@ const TOO_BIG: &str = "PKT_TOO_BIG";
 pub struct NextLink {
     /// Its device.
     pub dev: String,
-    /// Its MTU, bytes; empty: the bundle does not tell, or several devices of that name have several.
+    /// Its MTU, bytes, where it is smaller than one of them; empty: it is not (a route has a limit of its own), the bundle does not tell, or several devices of
+    /// that name have several.
     pub mtu: Option<u64>,
 }
 
@@ -31,8 +32,11 @@ pub(super) fn next_link(facts: &Facts, whose: &Whose<'_>, reason: &str, rows: &[
     let dropped: FxHashSet<SkbId> = rows.iter().filter_map(|r| r.skb_id).collect();
     let mut came: FxHashMap<SkbId, bool> = FxHashMap::default();
     let mut next: BTreeSet<Name> = BTreeSet::new();
-    for h in facts.hops.iter().filter(|h| !dropped.contains(&h.skb_id)) {
-        if h.kind == "rx" && h.dev == first.dev {
+    let mut longest = None;
+    for h in &facts.hops {
+        if dropped.contains(&h.skb_id) {
+            longest = longest.max(h.bytes.filter(|_| h.kind == "rx"));
+        } else if h.kind == "rx" && h.dev == first.dev {
             let owner = || whose.packet(h.skb_id).filter(|o| theirs(o.carries))?.connection;
             came.entry(h.skb_id)
                 .or_insert_with(|| owner().is_some_and(|c| connections.contains(&c)));
@@ -41,6 +45,6 @@ pub(super) fn next_link(facts: &Facts, whose: &Whose<'_>, reason: &str, rows: &[
         }
     }
     let dev = next.first().filter(|_| next.len() == 1)?.text().into_owned();
-    let mtu = facts.routes.links.mtu(&dev);
+    let mtu = (facts.routes.links.mtu(&dev)).filter(|mtu| longest.is_some_and(|n| u64::from(n) > *mtu));
     Some(NextLink { dev, mtu })
 }

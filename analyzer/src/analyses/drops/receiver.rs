@@ -16,13 +16,14 @@ pub struct Receiver {
     pub to: String,
     /// `task/thread` of who reads it, or holds it; empty: not known.
     pub task: String,
+    /// Drops whose event tells it; ICMP messages are limited in number, so that not every one does.
+    pub count: u64,
     /// Its receive buffer as the kernel keeps it, bytes.
     pub rcvbuf: Option<u64>,
 }
 
-/// The one that all of them were for.
+/// The one that they were for, all of which it is told.
 pub(super) fn receiver(facts: &Facts, rows: &[&DropRow]) -> Option<Receiver> {
-    // ICMP messages are limited in number, so that not every one of them tells.
     let to: BTreeSet<_> = rows.iter().filter_map(|r| r.to).collect();
     let to = to.first().copied().filter(|_| to.len() == 1)?;
     let socks: BTreeSet<u64> = rows.iter().map(|r| r.sk).collect();
@@ -38,7 +39,8 @@ pub(super) fn receiver(facts: &Facts, rows: &[&DropRow]) -> Option<Receiver> {
     let sockets = facts.udp_sockets.iter().filter(here);
     let mut of: Vec<&SocketRow> = match socks.first() {
         Some(sk) if *sk != 0 && socks.len() == 1 => sockets.filter(|s| s.sk == *sk).collect(),
-        Some(0) if socks.len() == 1 => sockets.filter(named).collect(),
+        // One whose address no list has may be it.
+        Some(0) if socks.len() == 1 && sockets.clone().all(|s| !s.local.is_empty()) => sockets.filter(named).collect(),
         _ => vec![],
     };
     let socket = of.pop().filter(|_| of.is_empty());
@@ -49,6 +51,7 @@ pub(super) fn receiver(facts: &Facts, rows: &[&DropRow]) -> Option<Receiver> {
     });
     Some(Receiver {
         to: words,
+        count: rows.iter().filter(|r| r.to.is_some()).count() as u64,
         task: task.unwrap_or_default(),
         rcvbuf: socket.and_then(|s| s.rcvbuf),
     })

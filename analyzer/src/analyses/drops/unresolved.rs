@@ -12,10 +12,13 @@ use crate::reconstruct::drops::tables::DropRow;
 
 /// Longest time from a packet's free to the event of its neighbour, ns.
 const NEXT_NS: i64 = 1_000_000;
-/// Reasons of such frees.
-const REASONS: [&str; 2] = ["NEIGH_FAILED", "NEIGH_QUEUEFULL"];
-/// Events that follow them.
-const EVENTS: [&str; 2] = ["timer_handler", "event_send_done"];
+/// Reasons of such frees, and the event that follows.
+const FOLLOWS: [(&str, &str); 2] = [
+    ("NEIGH_FAILED", "timer_handler"),
+    ("NEIGH_QUEUEFULL", "event_send_done"),
+];
+/// Where a packet is freed at once, for an entry that is not to be asked for, and no event follows.
+const AT_ONCE: &str = "__neigh_event_send";
 
 /// The neighbour of most of a group's packets.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -31,14 +34,14 @@ pub struct Unresolved {
 }
 
 pub(super) fn unresolved(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Option<Unresolved> {
-    if !REASONS.contains(&reason) || facts.neighbours.is_empty() {
-        return None;
-    }
-    let of = facts.neighbours.iter().filter(|n| EVENTS.contains(&n.event));
+    let event = FOLLOWS.iter().find(|f| f.0 == reason)?.1;
+    let of = facts.neighbours.iter().filter(|n| n.event == event);
     let mut events: Vec<(u16, i64, Name, IpAddr)> = of.map(|n| (n.cpu, n.time_ns, n.dev, n.address)).collect();
     events.sort_unstable_by_key(|e| (e.0, e.1));
     let mut by: BTreeMap<(IpAddr, Name), u64> = BTreeMap::new();
-    for row in rows {
+    let place = |row: &DropRow| facts.names.locations.get(&row.location).map(String::as_str);
+    let followed = |row: &&&DropRow| event != "timer_handler" || place(row) != Some(AT_ONCE);
+    for row in rows.iter().filter(followed) {
         let at = events.partition_point(|e| (e.0, e.1) < (row.cpu, row.time_ns));
         let next = events.get(at).filter(|e| e.0 == row.cpu);
         if let Some(e) = next.filter(|e| e.1.saturating_sub(row.time_ns) <= NEXT_NS) {

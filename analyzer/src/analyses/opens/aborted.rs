@@ -1,11 +1,14 @@
 //! RSTs by which a peer's kernel says that its program closed a connection with data unread.
 //!
-//! Needs `resets` with the kernel's own reasons (since Linux 6.10), `connections` of both ends. net/ipv4/tcp.c `__tcp_close`: what was received and not read makes
+//! Needs `resets` with the kernel's own reasons (since Linux 6.12), `connections` of both ends. net/ipv4/tcp.c `__tcp_close`: what was received and not read makes
 //! the close a RST, and who sends still gets ECONNRESET, whatever answer lies before it.
+
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
 use crate::reconstruct::tcp::role::{Role, role};
 use crate::stat::nearest_rank;
@@ -19,7 +22,7 @@ const ARRIVES_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
 /// Of the RSTs of a group.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Aborted {
-    /// Task that closed them; of several the first.
+    /// Task that closed them; empty: several, or not known.
     pub by: String,
     /// How many.
     pub count: u64,
@@ -59,10 +62,12 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
     let mut unread: Vec<i64> = rows()
         .filter_map(|c| Some(signed(c.bytes_in.saturating_sub(c.bytes_read?))))
         .collect();
+    let by: BTreeSet<Name> = rows().map(|c| c.task).filter(|t| !t.is_empty()).collect();
     Some(Aborted {
-        by: rows()
-            .find(|c| !c.task.is_empty())
-            .map_or_else(String::new, |c| c.task.text().into_owned()),
+        by: by
+            .first()
+            .filter(|_| by.len() == 1)
+            .map_or_else(String::new, |t| t.text().into_owned()),
         server: rows().all(|c| role(c.born, c.sport, c.dport).0 == Role::Server),
         count: peers.len() as u64,
         answered_bytes: nearest_rank(&mut answered, 50)?,

@@ -62,7 +62,11 @@ fn data(facts: &Facts, of: &FxHashSet<ConnectionId>, until: i64) -> (FxHashSet<C
 }
 
 fn at_port(facts: &Facts, row: &NotAccepted) -> AtPort {
-    let Some(port) = row.port else { return AtPort::default() };
+    // Sockets of other namespaces may listen at it, too: then whose its connections are is not known.
+    let port = row
+        .port
+        .filter(|port| facts.listeners.get(port).is_none_or(|n| *n == 1));
+    let Some(port) = port else { return AtPort::default() };
     let servers =
         (facts.connections.iter()).filter(|c| c.sport == port && role(c.born, c.sport, c.dport).0 == Role::Server);
     let servers: FxHashSet<ConnectionId> = servers.map(|c| c.connection).collect();

@@ -26,8 +26,17 @@ pub(super) struct Unknown(FxHashMap<End, Vec<(i64, End)>>);
 impl Unknown {
     pub(super) fn of(facts: &Facts) -> Unknown {
         let mut by: FxHashMap<End, Vec<(i64, End)>> = FxHashMap::default();
-        for r in facts.resets.iter().filter(|r| !r.received && r.connection.is_none()) {
-            if let (Some(from), Some(to)) = (r.from, r.to) {
+        // A port that was used again for another address: its old segments are refused, too.
+        let known: FxHashSet<(End, End)> = (facts.connections.iter())
+            .filter_map(|c| Some(((c.saddr?, c.sport), (c.daddr?, c.dport))))
+            .chain(facts.opens.iter().filter_map(|o| o.from.zip(o.to)))
+            .collect();
+        let without = |r: &&ResetRow| !r.received && r.connection.is_none();
+        let reason = |r: &&ResetRow| r.reason.is_empty() || r.reason.ends_with("NO_SOCKET");
+        for r in facts.resets.iter().filter(without).filter(reason) {
+            if let (Some(from), Some(to)) = (r.from, r.to)
+                && !known.contains(&(from, to))
+            {
                 by.entry(from).or_default().push((r.time_ns, to));
             }
         }
@@ -57,7 +66,8 @@ pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
     for r in facts.resets.iter().filter(|r| !r.received) {
         match (r.connection, r.from) {
             (Some(c), _) => own.entry(c).or_default().push(r.time_ns),
-            (None, Some((_, port))) => listeners.entry(port).or_default().push(r.time_ns),
+            // Of a listener itself the event has no remote end; where nobody listens it has.
+            (None, Some((_, port))) if r.to.is_none() => listeners.entry(port).or_default().push(r.time_ns),
             _ => {}
         }
     }
@@ -85,8 +95,10 @@ pub(super) fn elsewhere(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
                 .is_none_or(|of| of.iter().all(|at| *at > r.time_ns));
             let there = closed.get(&peer.connection).is_none_or(|at| *at > r.time_ns);
             let sent = listeners.get(&peer.sport)?;
-            let at = *sent.get(sent.partition_point(|at| *at <= r.time_ns).checked_sub(1)?)?;
-            Some(silent && there && r.time_ns.saturating_sub(at) <= ARRIVES_NS)
+            let last = sent.partition_point(|at| *at <= r.time_ns);
+            let soon = |at: &&i64| r.time_ns.saturating_sub(**at) <= ARRIVES_NS;
+            let before = sent.get(..last)?.iter().rev().take(2).filter(soon).count();
+            Some(silent && there && before == 1)
         };
         // With events lost, the RST of the peer may be among them.
         whole && r.received && r.sender != Sender::Peer && of() == Some(true)

@@ -28,7 +28,7 @@ pub struct OwnLine {
     pub label: String,
     /// Task that wrote the small ones.
     pub task: String,
-    /// From the send call of each late one until it left.
+    /// From the send call of each late one until the large one had left.
     pub wait: Distribution,
     /// Of these, those of which it is less certain when they left.
     pub unsure: u64,
@@ -42,7 +42,8 @@ pub struct OwnLine {
 
 /// The connection most of whose small messages were late so.
 pub(super) fn own_line(facts: &Facts) -> Option<OwnLine> {
-    let wait = |r: &BehindRow| r.left_ns.saturating_sub(r.at_ns);
+    // What it waits for when the large one has left is not that one.
+    let wait = |r: &BehindRow| r.left_ns.min(r.large_left_ns).saturating_sub(r.at_ns);
     let mut by: FxHashMap<ConnectionId, Vec<&BehindRow>> = FxHashMap::default();
     for r in facts.behind.iter().filter(|r| wait(r) >= LATE_NS) {
         by.entry(r.connection).or_default().push(r);

@@ -1,6 +1,6 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
-use crate::analyses::drops::{Group, Inside, Lost, Unresolved};
+use crate::analyses::drops::{Group, Inside, Lost, Receiver, Unresolved};
 use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
@@ -61,7 +61,13 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     _ => None,
                 };
                 a.next_link = a.next_link.take().filter(|n| Some(n) == g.next_link.as_ref());
-                a.receiver = a.receiver.take().filter(|r| Some(r) == g.receiver.as_ref());
+                a.receiver = match (a.receiver.take(), &g.receiver) {
+                    (Some(one), Some(other)) if (&one.to, &one.task) == (&other.to, &other.task) => {
+                        let count = one.count.saturating_add(other.count);
+                        Some(Receiver { count, ..one })
+                    }
+                    _ => None,
+                };
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);
                 a.last_ns = a.last_ns.max(g.last_ns);

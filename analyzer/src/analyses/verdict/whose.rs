@@ -119,14 +119,14 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
     });
     let of = (!of.is_empty()).then(|| format!("{}{sizes}{forgotten}", of.join(", ")));
-    let to = g.receiver.as_ref().map(receiver);
+    let to = g.receiver.as_ref().map(|r| receiver(g, r));
     let inside = g.inside.as_ref().map(|i| inside(g, i));
     let said: Vec<String> = of.into_iter().chain(to).chain(inside).chain(igmp).collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// `for the socket at 10.0.0.2:53 of dnsmasq/411 (receive buffer 8192 bytes)`
-fn receiver(r: &Receiver) -> String {
+fn receiver(g: &Group, r: &Receiver) -> String {
     let task = match r.task.as_str() {
         "" => String::new(),
         task => format!(" of {task}"),
@@ -139,7 +139,11 @@ fn receiver(r: &Receiver) -> String {
     } else {
         "the socket at "
     };
-    format!("for {socket}{}{task}{size}", r.to)
+    let which = match r.count == g.count {
+        true => String::new(),
+        false => format!("{} of them known to be ", r.count),
+    };
+    format!("{which}for {socket}{}{task}{size}", r.to)
 }
 
 /// `all inside the vxlan tunnel flannel.1`

@@ -58,4 +58,9 @@ fn whose_share_changed_is_compared_apart() {
         "10.0.0.9:80"
     );
     assert_eq!(name(&before, &asked(&[(9, 1), (120, 20)])), "10.0.0.9:80");
+    // Of those that one side alone has nothing would be said.
+    assert_eq!(
+        name(&asked(&[(60, 1), (40, 150), (40, 5)]), &asked(&[(60, 1), (120, 20)])),
+        "10.0.0.9:80"
+    );
 }

@@ -52,6 +52,13 @@ fn closed_ports_are_harm_where_more_is_refused() {
 
     let with = |n: i64, end: OpenEnd| {
         let mut f = facts("rpc/rpc.nmb");
+        for key in [
+            "sock:inet_sock_set_state",
+            "tcp:tcp_send_reset",
+            "sock:sock_send_length",
+        ] {
+            f.capture.events.insert(key.into(), 1);
+        }
         let start = f.capture.start_ns.unwrap();
         f.opens = (0..n)
             .map(|n| OpenRow {
@@ -75,4 +82,8 @@ fn closed_ports_are_harm_where_more_is_refused() {
     let (two, three) = (with(2, OpenEnd::Refused), with(3, OpenEnd::Refused));
     assert!(more(&two, &three) && !more(&three, &two) && !more(&two, &two));
     assert!(!more(&two, &with(3, OpenEnd::Established)));
+    // Events that were lost may have been more.
+    let mut lost = with(2, OpenEnd::Refused);
+    lost.gaps.push(crate::testing::gap(1, 2));
+    assert!(more(&two, &lost));
 }

@@ -106,6 +106,11 @@ fn of_several_clients_the_one_whose_answers_are_larger_is_named() {
     // All of them.
     let all = words(&before, &f(&[&[110_000; 12], &[3_200; 40]]));
     assert!(all[0].starts_with("answers of 10.0.0.9:80 have p50 3.2 kB"), "{all:?}");
+    // Few of the client that both have: what another one gets is another's.
+    assert_eq!(
+        words(&f(&[&[25_300; 12]]), &f(&[&[25_300; 4], &[110_000; 90]])),
+        [""; 0]
+    );
     // Each as before, and more of the one with larger ones.
     assert_eq!(words(&before, &f(&[&[25_300; 90], &[800; 40]])), [""; 0]);
 }

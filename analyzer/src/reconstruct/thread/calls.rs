@@ -59,6 +59,8 @@ pub struct Sleeps {
     read: Vec<(i64, u64)>,
     /// First mark whose socket a coming event may tell.
     unread: usize,
+    /// Since when it slept uninterruptibly in a call, ascending: for a page or a lock, and not for what it receives.
+    deep: Vec<i64>,
     /// The era of the last mark.
     era: u32,
     by: Vec<Of>,
@@ -172,6 +174,9 @@ impl Sleeps {
             NONE if prev_state & DEEP.1 != 0 => DEEP.0,
             call => call,
         };
+        if prev_state & DEEP.1 != 0 {
+            self.deep.push(ts);
+        }
         self.marks.push((ts, call));
     }
     /// Another thread wakes it.
@@ -183,8 +188,10 @@ impl Sleeps {
         let marks = self.marks.get(self.pending.max(self.unread)..).unwrap_or_default();
         // What was lost since may have been the end of the call, and another's begin.
         if self.now(calls) != NONE && self.era == calls.era {
-            self.read.extend(marks.iter().map(|m| (m.0, sk)));
+            let asleep = marks.iter().filter(|m| self.deep.binary_search(&m.0).is_err());
+            self.read.extend(asleep.map(|m| (m.0, sk)));
         }
+        self.deep.clear();
         self.unread = self.marks.len();
     }
     fn now(&self, calls: &Calls) -> u16 {

@@ -253,6 +253,7 @@ impl Walk<'_, '_> {
         for (a, b, stage) in paced.split((since, p.ts)).parts {
             push(a, b, stage, false);
         }
+        let payload = self.flow.segments.get(k).map_or(0, |s| (s.end - s.start) as i64);
         match p.cause {
             Cause::Pace => push(last.0, last.1, Stage::PacingSlip, false),
             Cause::Tsq => push(last.0, last.1, Stage::Tsq, false),
@@ -266,12 +267,19 @@ impl Walk<'_, '_> {
             Cause::WriteTimer => {
                 // The state since the last probe is what the next one shows.
                 let next = self.of.probes.get(self.probe).map(|(_, s)| *s);
-                let stage = next.and_then(|s| if s.snd_wnd == 0 { Some(Stage::Rwnd) } else { None });
+                // A window smaller than a segment holds one, too: the timer sends as much as fits it (`tcp_write_wakeup`).
+                let fills = |wnd: u32| wnd == 0 || (payload < self.mss && i64::from(wnd) <= payload);
+                let stage = next.and_then(|s| fills(s.snd_wnd).then_some(Stage::Rwnd));
                 let gate = self.gate(k, p);
-                // A pacing timer that has fired holds nothing any more.
-                let named = named.filter(|s| !matches!(s, Stage::Pacing | Stage::PacingSlip) && !gate.idle);
+                let named = named.filter(|s| match s {
+                    // A pacing timer that has fired holds nothing any more.
+                    Stage::Pacing | Stage::PacingSlip => false,
+                    // Whether the window is full yet no probe tells.
+                    Stage::Rwnd => next.is_none() || !gate.idle,
+                    _ => !gate.idle,
+                });
                 match stage.or(named) {
-                    Some(stage) => push(last.0, last.1, stage, false),
+                    Some(stage) => push(last.0, last.1, stage, next.is_none() && gate.idle),
                     None => open.push((last.0, last.1, gate)),
                 }
             }
@@ -282,7 +290,6 @@ impl Walk<'_, '_> {
             Cause::Call => {}
         }
         let queued = self.queued(k, p);
-        let payload = self.flow.segments.get(k).map_or(0, |s| (s.end - s.start) as i64);
         for (from, to, gate) in open {
             let (stage, weak) = match p.cause {
                 Cause::Tsq => (Stage::Tsq, false),

@@ -24,7 +24,8 @@ fn facts(reason: &str) -> Facts {
     });
     f.routes = crate::routes::of_lines(&[(
         "links",
-        "netns=1 name=vx0 mtu=1450 kind=vxlan\nnetns=2 name=vx0 mtu=1450 kind=vxlan\nnetns=1 name=eth0 mtu=1500\n",
+        "netns=1 name=vx0 mtu=1450 kind=vxlan\nnetns=2 name=vx0 mtu=1450 kind=vxlan\nnetns=1 name=eth0 mtu=1500\nnetns=1 name=both mtu=1500\n\
+         netns=2 name=both mtu=1450 kind=vxlan\n",
     )]);
     f
 }
@@ -84,6 +85,14 @@ fn what_a_tunnel_put_in_and_did_not_take_out_is_inside() {
     assert_eq!(inside(&way(0), b"vx0", None), None);
     let out = [&way(0)[..], &[hop(0, 50, "rx", "vx0")]].concat();
     assert_eq!(inside(&out, b"eth0", None), None);
+    // Taken out by a device of a name that is a tunnel's in one namespace alone, or put in as is not certain.
+    let renamed = [&way(0)[..], &[hop(0, 50, "rx", "both")]].concat();
+    assert_eq!(inside(&renamed, b"eth0", None), None);
+    let weak = way(0).map(|h| HopRow {
+        confidence: Confidence::Weak,
+        ..h
+    });
+    assert_eq!(inside(&weak, b"eth0", None), None);
     let later = [hop(0, 110, "queue", "vx0")];
     assert_eq!(inside(&later, b"eth0", None), None);
 }
@@ -145,6 +154,7 @@ fn the_socket_that_refused_is_named_by_its_address_or_the_event() {
         Some(Receiver {
             to: to.into(),
             task: "named/7".into(),
+            count: 1,
             rcvbuf: Some(8192),
         })
     };
@@ -160,8 +170,12 @@ fn the_socket_that_refused_is_named_by_its_address_or_the_event() {
 /// Small packets of the connection go on from br0 to vx0: that is the link that the large ones were too large for.
 #[test]
 fn the_next_link_is_where_smaller_ones_went() {
-    let of = |then: &[&str]| {
+    let of = |bytes: Option<u32>, then: &[&str]| {
         let mut f = facts("PKT_TOO_BIG");
+        f.hops.push(HopRow {
+            bytes,
+            ..hop(9, 90, "rx", "br0")
+        });
         f.connections.push(crate::testing::tcp::connection(0));
         let mut row = drop_row(100, 10, 1, Some(false));
         (row.dev, row.skb_id) = (Name::new(b"br0"), Some(SkbId(9)));
@@ -185,13 +199,13 @@ fn the_next_link_is_where_smaller_ones_went() {
         }
         group(&f).next_link
     };
-    let next = Some(NextLink {
-        dev: "vx0".into(),
-        mtu: Some(1450),
-    });
-    assert_eq!(of(&["vx0", "vx0"]), next);
-    assert_eq!(of(&["vx0", "eth0"]), None);
-    assert_eq!(of(&[]), None);
+    let next = |mtu| Some(NextLink { dev: "vx0".into(), mtu });
+    assert_eq!(of(Some(1500), &["vx0", "vx0"]), next(Some(1450)));
+    // The device would take it: a route has a limit of its own.
+    assert_eq!(of(Some(1448), &["vx0", "vx0"]), next(None));
+    assert_eq!(of(None, &["vx0", "vx0"]), next(None));
+    assert_eq!(of(Some(1500), &["vx0", "eth0"]), None);
+    assert_eq!(of(Some(1500), &[]), None);
 }
 
 /// Three threads of one name and one of another, whose packets were dropped.

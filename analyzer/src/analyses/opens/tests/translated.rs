@@ -45,7 +45,7 @@ fn recorded() -> Facts {
 }
 
 /// Four attempts at the service 10.0.0.9:80, three of which 10.0.0.5:80 answers in its own name.
-fn answered_by(port: u16, at: i64) -> Line {
+fn answered_by(port: u16, at: i64, used_again: bool) -> Line {
     let mut f = recorded();
     for n in 0..4u16 {
         let start = i64::from(n) * 2_000 * MS;
@@ -68,19 +68,32 @@ fn answered_by(port: u16, at: i64) -> Line {
                 .push(rst(start + at, false, None, end(1, 40_000 + n), end(5, port)));
         }
     }
+    if used_again {
+        f.connections.extend((0..4u16).map(|n| ConnectionRow {
+            saddr: end(1, 40_000).map(|e| e.0),
+            sport: 40_000 + n,
+            daddr: end(5, port).map(|e| e.0),
+            dport: port,
+            ..crate::testing::tcp::connection(n.into())
+        }));
+    }
     line(&f)
 }
 
 #[test]
 fn an_answer_that_was_not_translated_back_is_told() {
-    let l = answered_by(80, MS);
+    let l = answered_by(80, MS, false);
     assert_eq!(l.tone, Tone::Bad);
     let said = "4 attempts to connect to 10.0.0.9:80 by front/7 had no answer and were given up, after 1.500 s the longest, 3 of them answered \
                 from 10.0.0.5:80, which no socket here had asked, so that this host itself refused the answer by a RST: an address translation \
                 (NAT) that was not undone on the way back (inferred)";
     assert_eq!(l.headline, said);
-    // Of another port, or behind the attempt's end, it is another's.
-    for other in [answered_by(81, MS), answered_by(80, 1_600 * MS)] {
+    // Of another port, or behind the attempt's end, it is another's; of a connection of its own with that server, too.
+    for other in [
+        answered_by(81, MS, false),
+        answered_by(80, 1_600 * MS, false),
+        answered_by(80, MS, true),
+    ] {
         assert!(!other.sentence.contains("NAT"), "{}", other.sentence);
     }
 }
@@ -143,6 +156,13 @@ fn segments_that_went_to_another_server_are_told() {
             .iter_mut()
             .filter(|r| !r.received)
             .for_each(|r| r.time_ns -= 2 * MS)
+    });
+    // A closed port's, which tells who it is for; several, so that which one is not known.
+    other(&|f| (f.resets.iter_mut().filter(|r| !r.received)).for_each(|r| r.to = end(3, 50_000)));
+    other(&|f| {
+        let mut more: Vec<ResetRow> = f.resets.iter().filter(|r| !r.received).cloned().collect();
+        more.iter_mut().for_each(|r| r.time_ns -= 1_000);
+        f.resets.extend(more);
     });
     other(&|f| {
         for c in &mut f.connections {

@@ -147,6 +147,7 @@ fn what_was_around_them_is_said() {
         g.receiver = Some(Receiver {
             to: "10.0.0.2:53".into(),
             task: "named/7".into(),
+            count: g.count,
             rcvbuf: Some(8192),
         });
     });
