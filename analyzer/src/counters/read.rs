@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netmortem_formats::Capture;
 
-use crate::snapshots::{field, number, words};
+use crate::snapshots::{field, number, of_netns, words};
 
 /// Names longer than this are cut: the kernel's have at most 32 characters, a driver's own 32.
 const LONGEST_NAME: usize = 64;
@@ -61,10 +61,8 @@ fn short(name: &str) -> String {
 
 /// Reads the text of a snapshot, if it has counters.
 pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)) {
-    let (netns, what) = match what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {
-        Some((inode, rest)) => (inode.parse().ok(), rest),
-        None => (names.own, what),
-    };
+    let (netns, what) = of_netns(what);
+    let netns = netns.map_or(names.own, |inode| inode.parse().ok());
     let mut of = |source, netns, of: &str, name: &str, value| {
         let key = Key {
             source,

@@ -18,6 +18,14 @@ pub(crate) fn lines<'c>(
         .filter_map(|l| std::str::from_utf8(l).ok())
 }
 
+/// Namespace and file of a snapshot's name: `netns/4026531840/net/snmp` is of another one than the recorder's own.
+pub(crate) fn of_netns(what: &str) -> (Option<&str>, &str) {
+    match what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {
+        Some((netns, rest)) => (Some(netns), rest),
+        None => (None, what),
+    }
+}
+
 /// Names and values of a line.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.split_ascii_whitespace().filter_map(|w| w.split_once('='))

@@ -6,6 +6,7 @@ use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
 use super::number;
+use super::of_netns;
 use crate::table::{Cell, TableDef, col};
 
 /// Most lines kept.
@@ -44,10 +45,8 @@ pub(crate) fn rows(capture: &Capture) -> (Vec<SnapshotRow>, usize) {
     let mut left_out = 0usize;
     let mut known: FxHashMap<(&str, &[u8]), usize> = FxHashMap::default();
     for s in &capture.snapshots {
-        let (netns, what) = match s.what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {
-            Some((inode, rest)) => (inode.parse().ok(), rest),
-            None => (None, s.what.as_str()),
-        };
+        let (netns, what) = of_netns(&s.what);
+        let netns = netns.and_then(|inode| inode.parse().ok());
         for line in s.text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
             let at = match known.get(&(s.what.as_str(), line)) {
                 Some(at) => *at,

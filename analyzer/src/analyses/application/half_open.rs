@@ -70,8 +70,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         let Some(row) = facts.connections.get(s.connection.0 as usize) else {
             continue;
         };
-        // One whose peer is here is no half-open one.
-        if let Some(to) = row.daddr.filter(|_| row.peer.is_none()) {
+        if let Some(to) = row.daddr {
             servers
                 .entry(SocketAddr::new(to.to_canonical(), row.dport))
                 .or_default()

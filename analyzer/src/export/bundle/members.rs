@@ -13,6 +13,7 @@ use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 use super::names::Names;
 use super::{Change, Done, RewriteError, notes, texts};
 use crate::export::slice::{Compared, Cut, Drops};
+use crate::snapshots::of_netns;
 use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, NOT_KNOWN, REDACTED, from_notes, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
@@ -79,10 +80,7 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
         };
     };
     if change.window.is_some() {
-        let whole = what
-            .strip_prefix("netns/")
-            .and_then(|r| r.split_once('/'))
-            .map_or(what, |r| r.1);
+        let (_, whole) = of_netns(what);
         let stays = match when {
             SnapshotWhen::End => NAMES_AT_END.contains(&whole),
             SnapshotWhen::Start => ![&STATES[..], &COUNTERS, &PROC_COUNTERS].concat().contains(&whole),
@@ -93,10 +91,7 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     }
     // They count the events of all flows: what was cut would be missed.
     let counts = |what: &str| COUNTERS.contains(&what) || PROC_COUNTERS.contains(&what);
-    let of = what
-        .strip_prefix("netns/")
-        .and_then(|r| r.split_once('/'))
-        .map_or(what, |r| r.1);
+    let (_, of) = of_netns(what);
     if change.cut.is_some() && counts(of) {
         return None;
     }

@@ -6,6 +6,7 @@ use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
 use super::names::Names;
+use crate::snapshots::of_netns;
 
 /// Texts that hold numbers and the kernel's own words only.
 const HARMLESS: [&str; 15] = [
@@ -51,11 +52,7 @@ const LINK_KEYS: [&str; 20] = [
 
 /// A snapshot's text redacted; `None`: it is left out.
 pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
-    // Of another namespace: `netns/<inode>/net/snmp`.
-    let what = what
-        .strip_prefix("netns/")
-        .and_then(|r| r.split_once('/'))
-        .map_or(what, |r| r.1);
+    let (_, what) = of_netns(what);
     if HARMLESS.contains(&what) || what.starts_with("sys/net/") {
         return Some(text.to_vec());
     }
