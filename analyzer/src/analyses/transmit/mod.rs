@@ -39,6 +39,7 @@ mod small;
 mod tests;
 mod tiny;
 mod unscaled;
+mod vanished;
 
 pub use acks::LateAcks;
 pub use backoff::Backoff;
@@ -46,6 +47,7 @@ pub use blocked::Blocked;
 pub use classes::{Class, Starved};
 pub use corked::Corked;
 pub use own_line::OwnLine;
+pub use vanished::Vanished;
 
 pub use initial::{Initial, Rounds};
 pub use marked::Marked;
@@ -104,6 +106,8 @@ pub struct Transmit {
     pub corked: Option<Corked>,
     /// The connection most of whose small messages lay long behind a large one that had been written before.
     pub own_line: Option<OwnLine>,
+    /// The device behind which most of what was sent again was not seen again.
+    pub vanished: Option<Vanished>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -165,6 +169,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         late_acks: acks::late(facts),
         corked: corked::corked(facts),
         own_line: own_line::own_line(facts),
+        vanished: vanished::vanished(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -259,7 +259,15 @@ pub(super) fn place_words(p: Option<&Place>) -> String {
             });
             format!(", {share:.0} % of it in the queue of {}{kind}{filled}", p.dev)
         }
-        to => format!(", {share:.0} % of it between {} and {to}", p.dev),
+        to => {
+            let timer = p.timer_ns.map_or_else(String::new, |ns| {
+                format!(
+                    ", whose polls its own timer begins (napi_watchdog), {} apart (p50), and not the packets that come: gro_flush_timeout with napi_defer_hard_irqs",
+                    duration(ns)
+                )
+            });
+            format!(", {share:.0} % of it between {} and {to}{timer}", p.dev)
+        }
     }
 }
 
