@@ -13,13 +13,14 @@ use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
 use crate::reconstruct::datagrams::tables::{TurnRow, UDP_TURNS};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
+use crate::reconstruct::herds::HerdRow;
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::tables::{Accepting, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
+use crate::reconstruct::opens::tables::{NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
@@ -107,8 +108,8 @@ pub struct Facts {
     pub listeners: BTreeMap<u16, u64>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
-    /// Calls of `accept` by name of their threads.
-    pub accepting: Vec<Accepting>,
+    /// Sockets that wake many threads at once, those with most wakings first.
+    pub herds: Vec<HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.
     pub poll_timers: Vec<(u16, i64)>,
     /// Time-outs (ETIMEDOUT) that sockets were told of.
@@ -361,7 +362,7 @@ impl Facts {
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
             not_accepted: vec![],
-            accepting: vec![],
+            herds: vec![],
             timed_out: vec![],
             poll_timers: vec![],
             reads: FxHashMap::default(),

@@ -194,10 +194,6 @@ impl Routes {
     pub fn gone(&self) -> &[(u64, IpAddr)] {
         &self.gone
     }
-    /// Whether a namespace is the only one of which addresses are known.
-    pub fn alone(&self, netns: u64) -> bool {
-        self.addresses.iter().all(|(n, _)| *n == netns)
-    }
     /// The namespace that has an address; `None`: none, or several.
     pub fn namespace(&self, address: IpAddr) -> Option<u64> {
         let address = address.to_canonical();

@@ -24,6 +24,7 @@ pub mod context;
 pub mod datagrams;
 pub mod dispatch;
 pub mod drops;
+pub mod herds;
 pub mod limiters;
 pub mod lineage;
 pub mod listeners;

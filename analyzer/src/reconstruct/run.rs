@@ -11,8 +11,8 @@ use super::noticed::Noticed;
 use super::thread::Threads;
 use super::timers::Timers;
 use super::{
-    application, balances, datagrams, drops, limiters, lineage, listeners, napi, negotiated, neighbours, observer,
-    opens, peers, receive, skb, skew, softirq, tcp, transmit, xmits,
+    application, balances, datagrams, drops, herds, limiters, lineage, listeners, napi, negotiated, neighbours,
+    observer, opens, peers, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
@@ -28,6 +28,7 @@ struct Before {
     softirqs: (Vec<softirq::tables::SoftirqRow>, Vec<String>),
     polls: (Vec<napi::tables::PollRow>, Vec<String>),
     neighbours: Vec<neighbours::tables::NeighbourRow>,
+    herds: Vec<herds::HerdRow>,
     timers: Timers,
     opens: opens::Opens,
 }
@@ -43,11 +44,12 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
     });
     let (of_runs, of_polls): (Vec<_>, Vec<_>) = of_cpu.unzip();
     let softirqs = runs.rows(of_runs, &comms);
-    let ((polls, neighbours), (timers, opens)) = rayon::join(
+    let ((polls, neighbours, herds), (timers, opens)) = rayon::join(
         || {
             (
                 polls.rows(of_polls, &softirqs.0, (&comms, &threads)),
                 neighbours::walk(trace, &comms),
+                herds::walk(trace, &comms),
             )
         },
         || {
@@ -64,6 +66,7 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
         softirqs,
         polls,
         neighbours,
+        herds,
         timers,
         opens,
     }
@@ -79,6 +82,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         softirqs: (softirqs, no_softirq),
         polls: (polls, no_polls),
         neighbours,
+        herds,
         timers,
         opens,
     } = before;
@@ -330,7 +334,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         opens: opens.opens,
         resets: opens.resets,
         not_accepted: opens.not_accepted,
-        accepting: opens.accepting,
+        herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),
         udp_turns: datagrams.turns,

@@ -92,10 +92,10 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         .collect();
     let theirs = |(_, a): &&(u64, IpAddr)| of.contains(a);
     let global = |(_, a): &&(u64, IpAddr)| !matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
-    // Another namespace's address is not why.
+    // Another namespace's address is not why. What a host sends without a route has no device: of that it is not known.
     let here = |netns: u64| {
         let has = |d: &DropRow| facts.routes.links.has(netns, &d.dev.text());
-        rows.iter().all(|d| has(d).unwrap_or_else(|| facts.routes.alone(netns)))
+        rows.iter().all(|d| has(d) != Some(false))
     };
     let family = |a: &IpAddr| rows.iter().all(|d| v6(facts, d).is_none_or(|v6| v6 == a.is_ipv6()));
     let only = || match gone.iter().filter(global).collect::<Vec<_>>().as_slice() {

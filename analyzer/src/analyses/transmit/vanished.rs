@@ -114,7 +114,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     let (dev, count) = by.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)))?;
     let dropped = facts.drops.iter().filter(|d| {
         let theirs = |o: &crate::reconstruct::whose::Owner| matches!(o.carries, Carries::Data | Carries::Syn);
-        d.expected == Some(false) && !d.background && d.owner.as_ref().is_none_or(theirs)
+        d.expected == Some(false) && !d.background && d.owner.as_ref().is_some_and(theirs)
     });
     if count < FEWEST || (count as f64) < MOST * of.len() as f64 || 2 * dropped.take(count).count() >= count {
         return None;

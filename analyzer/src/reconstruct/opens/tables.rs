@@ -157,19 +157,6 @@ pub struct NotAccepted {
     pub port: Option<u16>,
 }
 
-/// Calls of `accept` by all threads of one name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepting {
-    /// Their name.
-    pub task: Name,
-    /// Threads.
-    pub threads: u64,
-    /// Calls that took a connection.
-    pub taken: u64,
-    /// Calls that found none (EAGAIN).
-    pub none: u64,
-}
-
 /// An established connection that its own TCP gave up (ETIMEDOUT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedOut {

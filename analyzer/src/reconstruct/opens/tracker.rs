@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
 use super::senders::senders;
-use super::tables::{Accepting, NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, TimedOut, errno_of_message};
+use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -55,8 +55,6 @@ pub struct Opens {
     pub resets: Vec<ResetRow>,
     /// Calls of `accept` that failed.
     pub not_accepted: Vec<NotAccepted>,
-    /// Who accepts, by name.
-    pub accepting: Vec<Accepting>,
     /// What sockets were told of time-outs, attempts to open one among them.
     pub timed_out: Vec<TimedOut>,
     /// What the capture lacks.
@@ -387,12 +385,10 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
     }
     t.opens.sort_by_key(|r| r.start_ns);
     senders(&mut t.resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
-    let (not_accepted, accepting) = t.accepts.rows(comms);
     Opens {
         opens: t.opens,
         resets: t.resets,
-        not_accepted,
-        accepting,
+        not_accepted: t.accepts.rows(comms),
         timed_out: t.timed_out,
         missing: r.missing,
     }

@@ -54,6 +54,10 @@ fn an_address_that_was_taken_away_is_told() {
     assert_eq!(found(&f).as_deref(), Some(says));
     let said = line(&f).headline;
     assert!(said.starts_with(says), "{said}");
+    // Dropped on a device of another namespace.
+    let links = "netns=1 name=eth0\nnetns=2 name=eth1\n";
+    assert!(found(&facts("IP_INNOROUTES", "eth0", [BEFORE, AFTER, links, ""])).is_some());
+    assert_eq!(found(&facts("IP_INNOROUTES", "eth1", [BEFORE, AFTER, links, ""])), None);
     // It is there; another reason; two are gone, and nothing tells which it was.
     assert_eq!(found(&facts("IP_OUTNOROUTES", "", [BEFORE, BEFORE, "", ""])), None);
     assert_eq!(found(&facts("NETFILTER_DROP", "", [BEFORE, AFTER, "", ""])), None);

@@ -1,0 +1,160 @@
+//! Sockets whose readiness wakes many threads at once, of which one takes what came: a thundering herd.
+//!
+//! In: sk_data_ready, sched_waking. Out: a row per such socket. `sk_data_ready` calls all who wait on the socket, in one loop: their wakings follow it on its
+//! CPU at once. Most of those threads look, find nothing and sleep again inside their system call, so that no other event tells of it.
+
+use netmortem_formats::tracepoints::sched_waking::SchedWaking;
+use netmortem_formats::tracepoints::sk_data_ready::SkDataReady;
+use rustc_hash::FxHashMap;
+
+use crate::ingest::{Event, GapRow, Trace};
+use crate::name::Name;
+use crate::reconstruct::comms::Comms;
+use crate::reconstruct::dispatch::{Routes, Tracker};
+
+/// Threads woken at once from which it is a herd.
+pub const HERD: u32 = 8;
+/// Between two wakings of one loop, at most, ns.
+const NEXT_NS: i64 = 50_000;
+/// Sockets that are kept.
+const SOCKETS: usize = 4096;
+
+/// A socket, and whom it woke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HerdRow {
+    /// Its address.
+    pub sk: u64,
+    /// Name of those it woke last.
+    pub task: Name,
+    /// Times that it woke so many at once.
+    pub times: u64,
+    /// Wakings at these.
+    pub woken: u64,
+    /// Most of one time.
+    pub most: u32,
+}
+
+/// The loop that may be under way on a CPU.
+#[derive(Debug, Clone, Copy, Default)]
+struct Loop {
+    sk: u64,
+    last_ns: i64,
+    woken: u32,
+    pid: i32,
+}
+
+struct Herds<'c> {
+    comms: &'c Comms,
+    cpus: FxHashMap<u16, Loop>,
+    rows: FxHashMap<u64, HerdRow>,
+}
+
+impl Tracker for Herds<'_> {
+    fn gap(&mut self, gap: &GapRow) {
+        self.cpus.retain(|cpu, _| u32::from(*cpu) != gap.cpu);
+    }
+}
+
+impl Herds<'_> {
+    fn ready(&mut self, e: &Event<'_>, sk: u64) {
+        self.end(e.cpu);
+        let (sk, last_ns) = (sk, e.ts);
+        self.cpus.insert(
+            e.cpu,
+            Loop {
+                sk,
+                last_ns,
+                ..Loop::default()
+            },
+        );
+    }
+    fn waking(&mut self, e: &Event<'_>, pid: i32) {
+        let Some(l) = self.cpus.get_mut(&e.cpu) else { return };
+        if e.ts.saturating_sub(l.last_ns) > NEXT_NS {
+            return self.end(e.cpu);
+        }
+        (l.last_ns, l.woken, l.pid) = (e.ts, l.woken.saturating_add(1), pid);
+    }
+    fn end(&mut self, cpu: u16) {
+        let Some(l) = self.cpus.remove(&cpu).filter(|l| l.woken >= HERD) else {
+            return;
+        };
+        if self.rows.len() >= SOCKETS && !self.rows.contains_key(&l.sk) {
+            return;
+        }
+        let row = self.rows.entry(l.sk).or_insert(HerdRow {
+            sk: l.sk,
+            task: Name::default(),
+            times: 0,
+            woken: 0,
+            most: 0,
+        });
+        row.task = self.comms.at(l.pid, l.last_ns);
+        row.times = row.times.saturating_add(1);
+        row.woken = row.woken.saturating_add(l.woken.into());
+        row.most = row.most.max(l.woken);
+    }
+}
+
+/// Reads the trace; those that woke most first.
+pub fn walk(trace: &Trace<'_>, comms: &Comms) -> Vec<HerdRow> {
+    let mut routes = Routes::<Herds<'_>>::new("herds");
+    let s = &trace.schema;
+    if !routes.on::<SkDataReady<'static>>(s, |t, e, p| t.ready(e, p.skaddr)) {
+        return vec![];
+    }
+    routes.on::<SchedWaking<'static>>(s, |t, e, p| t.waking(e, p.pid));
+    let mut herds = Herds {
+        comms,
+        cpus: FxHashMap::default(),
+        rows: FxHashMap::default(),
+    };
+    routes.run(trace, &mut herds);
+    let open: Vec<u16> = herds.cpus.keys().copied().collect();
+    open.into_iter().for_each(|cpu| herds.end(cpu));
+    let mut rows: Vec<HerdRow> = herds.rows.into_values().collect();
+    rows.sort_by_key(|r| (std::cmp::Reverse(r.woken), r.sk));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Ctx, Script, V};
+
+    /// Ten times a socket is ready, and wakes so many threads, the last of them so long behind the one before.
+    fn herd(woken: u64, late_ns: u64) -> Vec<HerdRow> {
+        let mut s = Script::new("6.18.44", &[]);
+        for n in 0..10 {
+            let mut at = 1_000_000 * (n + 1);
+            s.ev(
+                at,
+                0,
+                Ctx::Soft(0),
+                "sock:sk_data_ready",
+                &[("skaddr", V::N(0xff00)), ("family", V::N(2)), ("protocol", V::N(6))],
+            );
+            for pid in 0..woken {
+                at += if pid + 1 == woken { late_ns } else { 1_000 };
+                s.ev(
+                    at,
+                    0,
+                    Ctx::Soft(0),
+                    "sched:sched_waking",
+                    &[("comm", V::S("gunicorn")), ("pid", V::N(100 + pid))],
+                );
+            }
+        }
+        s.facts().herds
+    }
+
+    #[test]
+    fn who_is_woken_at_once_is_a_herd() {
+        let rows = herd(12, 1_000);
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
+        assert_eq!((row.sk, row.times, row.woken, row.most), (0xff00, 10, 120, 12));
+        // Seven; the eighth much later, by another cause.
+        assert_eq!(herd(7, 1_000), []);
+        assert_eq!(herd(8, 200_000), []);
+    }
+}
