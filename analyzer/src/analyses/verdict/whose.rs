@@ -89,7 +89,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         let stopped = stopped(g, l);
         let rate = l
             .passed_bit_s
-            .filter(|_| stopped.is_empty())
+            .filter(|bits| stopped.is_empty() && *bits > 0.0)
             .map_or_else(String::new, |bits| {
                 let packets = l
                     .passed_packets_s
