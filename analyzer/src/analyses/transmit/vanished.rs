@@ -27,9 +27,9 @@ pub struct Vanished {
     pub dev: String,
     /// Segments and SYNs that were seen last when they left by it.
     pub count: u64,
-    /// Of so many that were sent again and whose way is known.
+    /// Of so many that were sent again by the same first device and whose way is known.
     pub of: u64,
-    /// Others of the same connections: that left by it, too, and all whose way is known.
+    /// Others of the same connections by that first device: that left by it, too, and all whose way is known.
     pub others: (u64, u64),
     /// Device on which most of these others were seen last; empty: none, or the same.
     pub usual: String,
@@ -68,7 +68,9 @@ fn syns(facts: &Facts) -> Vec<&TxRow> {
         .filter_map(|o| Some((o.connection?, o.start_ns)))
         .collect();
     let mut first: FxHashMap<ConnectionId, &TxRow> = FxHashMap::default();
-    for t in facts.tx.iter().filter(|t| t.kind == TxKind::TcpControl) {
+    // A socket that was never answered does not tell how long its headers are.
+    let control = |t: &&TxRow| matches!(t.kind, TxKind::TcpControl | TxKind::TcpUnknown);
+    for t in facts.tx.iter().filter(control) {
         let Some(c) = t
             .connection
             .filter(|c| again.get(c).is_some_and(|at| *at <= t.t_sched_ns))
@@ -106,22 +108,26 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     let lost: Vec<SkbId> = again.iter().map(|t| t.skb_id).filter(known).collect();
     let all: FxHashSet<SkbId> = lost.iter().chain(beside.iter()).copied().collect();
     let ways = ways(facts, &all);
-    let mut by: BTreeMap<Name, usize> = BTreeMap::new();
+    // By the device that they were sent by: the two ends of connections lose in different places.
+    let mut by: BTreeMap<(Name, Name), usize> = BTreeMap::new();
     let of: Vec<&Way> = lost.iter().filter_map(|s| ways.get(s)).collect();
     for way in of.iter().filter(|w| w.out && w.last != w.first) {
-        *by.entry(way.last).or_default() += 1;
+        *by.entry((way.first, way.last)).or_default() += 1;
     }
-    let (dev, count) = by.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)))?;
+    let ((first, dev), count) = by.into_iter().max_by_key(|(devs, n)| (*n, std::cmp::Reverse(*devs)))?;
+    let of = of.into_iter().filter(|w| w.first == first).count();
     let dropped = facts.drops.iter().filter(|d| {
         let theirs = |o: &crate::reconstruct::whose::Owner| matches!(o.carries, Carries::Data | Carries::Syn);
         d.expected == Some(false) && !d.background && d.owner.as_ref().is_some_and(theirs)
     });
-    if count < FEWEST || (count as f64) < MOST * of.len() as f64 || 2 * dropped.take(count).count() >= count {
+    if count < FEWEST || (count as f64) < MOST * of as f64 || 2 * dropped.take(count).count() >= count {
         return None;
     }
     let mut usual: BTreeMap<Name, u64> = BTreeMap::new();
     for way in beside.iter().filter(|s| known(s)).filter_map(|s| ways.get(s)) {
-        *usual.entry(way.last).or_default() += 1;
+        if way.first == first {
+            *usual.entry(way.last).or_default() += 1;
+        }
     }
     let there = usual.get(&dev).copied().unwrap_or(0);
     let whole: u64 = usual.values().sum();
@@ -129,7 +135,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     Some(Vanished {
         dev: dev.text().into_owned(),
         count: count as u64,
-        of: of.len() as u64,
+        of: of as u64,
         others: (there, whole),
         usual: most
             .filter(|(of, _)| *of != dev && there == 0)

@@ -4,7 +4,7 @@
 # first: reassembly
 # first: ipfrag_high_thresh
 plant() {
-    server sysctl -qw net.ipv4.ipfrag_high_thresh=300000 net.ipv4.ipfrag_low_thresh=200000
+    server sysctl -qw net.ipv4.ipfrag_low_thresh=200000 net.ipv4.ipfrag_high_thresh=300000
     serve server datagrams 7414 answer=60
 }
 traffic() {
