@@ -7,6 +7,7 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::reconstruct::whose::{Carries, Owner};
 
 /// Segments by eth0 and then by `way`, the first four of which were sent again.
 fn sent(again: &str, others: &str) -> Facts {
@@ -74,6 +75,13 @@ fn the_device_behind_which_nothing_was_seen_is_named() {
     for n in 0..2 {
         let mut d = crate::testing::drop_at(n);
         d.expected = Some(false);
+        d.owner = Some(Owner {
+            connection: Some(ConnectionId(0)),
+            carries: Carries::Data,
+            task: Name::default(),
+            pid: 0,
+            confidence: crate::Confidence::Strong,
+        });
         dropped.drops.push(d);
     }
     assert_eq!(vanished(&dropped), None);
