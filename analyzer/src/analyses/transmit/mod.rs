@@ -27,6 +27,7 @@ mod blocked;
 mod classes;
 mod corked;
 mod initial;
+mod inside_tcp;
 mod marked;
 mod own_line;
 mod paced;
@@ -48,6 +49,7 @@ pub use corked::Corked;
 pub use own_line::OwnLine;
 
 pub use initial::{Initial, Rounds};
+pub use inside_tcp::{Inside, InsideTcp};
 pub use marked::Marked;
 pub use paced::Paced;
 pub use peer::PeerPart;
@@ -104,6 +106,8 @@ pub struct Transmit {
     pub corked: Option<Corked>,
     /// The connection most of whose small messages lay long behind a large one that had been written before.
     pub own_line: Option<OwnLine>,
+    /// The tunnel of a program that goes through one TCP connection, of which segments were sent again.
+    pub inside_tcp: Option<InsideTcp>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -165,6 +169,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         late_acks: acks::late(facts),
         corked: corked::corked(facts),
         own_line: own_line::own_line(facts),
+        inside_tcp: inside_tcp::inside_tcp(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

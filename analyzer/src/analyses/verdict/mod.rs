@@ -29,6 +29,7 @@ mod evidence;
 mod given_up;
 mod handshakes;
 mod incomplete;
+mod inside_tcp;
 mod instead;
 mod itself;
 mod named;
@@ -47,6 +48,7 @@ mod spells;
 mod tests;
 mod turns;
 mod waited;
+mod waker;
 mod whose;
 
 #[cfg(test)]
