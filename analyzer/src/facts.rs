@@ -20,7 +20,7 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::tables::{NotAccepted, OPENS, OpenRow, RESETS, ResetRow};
+use crate::reconstruct::opens::tables::{Accepting, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::ByProgram;
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
@@ -115,6 +115,12 @@ pub struct Facts {
     pub listeners: BTreeMap<u16, u64>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
+    /// Calls of `accept` by name of their threads.
+    pub accepting: Vec<Accepting>,
+    /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.
+    pub poll_timers: Vec<(u16, i64)>,
+    /// Time-outs (ETIMEDOUT) that sockets were told of.
+    pub timed_out: Vec<TimedOut>,
     /// How TCP sockets were read, where events tell.
     pub reads: FxHashMap<ConnectionId, Reads>,
     /// View `turnarounds`.
@@ -366,6 +372,9 @@ impl Facts {
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
             not_accepted: vec![],
+            accepting: vec![],
+            timed_out: vec![],
+            poll_timers: vec![],
             reads: FxHashMap::default(),
             turnarounds: vec![],
             responses: vec![],

@@ -74,9 +74,10 @@ impl Links {
         let first = is.next().unwrap_or(false);
         is.all(|k| k == first).then_some(first)
     }
-    /// Whether a namespace has a device of that name.
-    pub(crate) fn has(&self, netns: u64, dev: &str) -> bool {
-        self.0.get(dev).is_some_and(|of| of.netns.contains(&netns))
+    /// Whether a namespace has a device of that name; `None`: no list has one.
+    pub(crate) fn has(&self, netns: u64, dev: &str) -> Option<bool> {
+        let of = self.0.get(dev)?;
+        (!of.netns.is_empty()).then(|| of.netns.contains(&netns))
     }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {

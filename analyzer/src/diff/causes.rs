@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use super::options::Recording;
 use super::pools;
 use super::service::{Service, service, whose};
+use crate::analyses::opens::Herd;
+use crate::analyses::opens::herd::{herd, of_task};
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
-use crate::analyses::verdict::duration;
+use crate::analyses::verdict::{capital, duration};
 use crate::facts::{ConnectionId, Facts};
 
 /// Segments so many times as large are others.
 const TIMES: u32 = 2;
+/// So many times as many threads are woken in vain.
+const HERD_TIMES: u64 = 4;
 /// Fewest full frames that tell their size.
 const FRAMES: u64 = 10;
 
@@ -128,7 +132,34 @@ pub(super) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Str
             .flatten()
             .collect::<Vec<_>>()
     };
-    both.flat_map(of).chain(pools::said(before, after)).take(MOST).collect()
+    let pools = pools::said(before, after).into_iter();
+    let herds = herds(before, after).into_iter();
+    both.flat_map(of).chain(herds).chain(pools).take(MOST).collect()
+}
+
+/// Threads that wake each other in vain for each connection on one side, and on the other many times less.
+fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
+    let most = |side: &[Recording<'_>]| side.iter().filter_map(|r| herd(r.facts)).max_by_key(Herd::each);
+    let on = |side: &[Recording<'_>], task: &str| {
+        let all = side.iter().filter_map(|r| of_task(r.facts, task));
+        all.max_by_key(Herd::each)
+    };
+    let only = |with: &[Recording<'_>], without: &[Recording<'_>]| {
+        let herd = most(with)?;
+        let other = on(without, &herd.task)?;
+        (other.each().saturating_mul(HERD_TIMES) <= herd.each()).then_some((herd, other))
+    };
+    let ((h, other), when) = match (only(after, before), only(before, after)) {
+        (Some(of), _) => (of, "after"),
+        (_, Some(of)) => (of, "before"),
+        _ => return None,
+    };
+    Some(format!(
+        "{} {when}; on the other side about {}, of {} threads.",
+        capital(&h.words()),
+        other.each(),
+        other.threads
+    ))
 }
 
 /// Sentences at most.

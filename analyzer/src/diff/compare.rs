@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
+use super::above::above;
 use super::answers::Servers;
 use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
@@ -12,10 +13,7 @@ use super::verdict::Outcome;
 use super::{
     Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, streams,
 };
-use crate::stat::{
-    At, Blocked, Cluster, Compared, Distribution, Floor, Ratio, SplitMix64, block_of, cliffs_delta,
-    t_quantile_two_sided,
-};
+use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 
 /// Percentiles compared, and how many values a side must have for each.
 const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
@@ -155,6 +153,13 @@ impl Metric {
     pub(super) fn follows(&self) -> bool {
         let inner = self.which.ledger == "lifetime" || self.which.stage == "unattributed";
         inner || self.mix.is_some() && self.which.ledger != answers::LEDGER
+    }
+    /// Calls changed what was called worse, or better.
+    pub(super) fn becomes_changed(&mut self, from: Outcome) {
+        self.outcome = Outcome::Changed;
+        for s in self.shifts.iter_mut().filter(|s| s.outcome == from) {
+            s.outcome = Outcome::Changed;
+        }
     }
     /// The shift that is worth telling: of those with the metric's outcome the largest relative to its threshold.
     pub fn telling(&self) -> Option<&Shift> {
@@ -371,30 +376,4 @@ fn spread(values: &[i64]) -> f64 {
     let n = values.len().max(2) as f64;
     let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n;
     (values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
-}
-
-/// Compares the shares of values above a limit (a quantile test: the limit is the percentile of both sides together), by
-/// clusters; the least certain answer of all cuts.
-fn above(before: &[Vec<At>], after: &[Vec<At>], limit: i64, groups: bool) -> Option<Compared> {
-    let cuts: &[usize] = if groups { &[1] } else { &BLOCKS };
-    let one = |cut: &usize| {
-        let clusters =
-            |side: &[Vec<At>]| -> Vec<Cluster> { side.iter().flat_map(|v| shares(v, limit, *cut)).collect() };
-        let (b, a) = (Ratio::of(&clusters(before))?, Ratio::of(&clusters(after))?);
-        Some(crate::stat::compare(&b, &a, Floor::Share))
-    };
-    cuts.iter().filter_map(one).max_by(|x, y| x.p.total_cmp(&y.p))
-}
-
-fn shares(values: &[At], limit: i64, blocks: usize) -> Vec<Cluster> {
-    let from = values.iter().map(|v| v.time_ns).min().unwrap_or(0);
-    let to = values.iter().map(|v| v.time_ns).max().unwrap_or(0);
-    let mut out = vec![Cluster::default(); blocks];
-    for v in values {
-        if let Some(c) = out.get_mut(block_of(v.time_ns, from, to, blocks)) {
-            c.n += 1.0;
-            c.y += f64::from(u8::from(v.value > limit));
-        }
-    }
-    out
 }

@@ -1,5 +1,5 @@
 //! A service that asks another one far less often per answer, and answers sooner: then what is left of those requests are others, as are the packets that carry them, and their
-//! longer times are nobody's harm. And what lies in no stage, where nothing else changed.
+//! longer times are nobody's harm. What lies in no stage, where nothing else changed. And parts of answers that are shorter where the answers are not.
 //!
 //! In: judged metrics and rates, with what their units differ in; attempts to connect and requests by UDP that were refused. Out: the same, with what is worse called changed, where *all* that is worse is of this kind; else
 //! nothing is touched, so that no harm of another kind hides behind it.
@@ -41,13 +41,28 @@ pub(super) fn in_no_stage(metrics: &mut [Metric], rates: &[Rate]) {
     changed(metrics);
 }
 
+/// Requests that lie unread less long, or a server that itself takes less long, alone: nobody is answered sooner.
+pub(super) fn in_part(metrics: &mut [Metric]) {
+    let of = |m: &Metric| m.which.ledger == LEDGER && m.which.dev.is_none();
+    let answers = metrics.iter().filter(|m| of(m) && m.which.stage == "response");
+    let answers: Vec<(Option<String>, Outcome)> = answers.map(|m| (m.which.service.clone(), m.outcome)).collect();
+    let same = |m: &Metric| {
+        let own = answers.iter().find(|a| a.0 == m.which.service);
+        own.is_some_and(|a| matches!(a.1, Outcome::Same | Outcome::Worse))
+    };
+    let part = |m: &&mut Metric| {
+        m.outcome == Outcome::Better && of(m) && matches!(m.which.stage, "unread" | "turnaround") && same(m)
+    };
+    metrics
+        .iter_mut()
+        .filter(part)
+        .for_each(|m| m.becomes_changed(Outcome::Better));
+}
+
 /// Calls changed what is worse.
 fn changed(metrics: &mut [Metric]) {
     for m in metrics.iter_mut().filter(|m| m.outcome == Outcome::Worse) {
-        m.outcome = Outcome::Changed;
-        for s in m.shifts.iter_mut().filter(|s| s.outcome == Outcome::Worse) {
-            s.outcome = Outcome::Changed;
-        }
+        m.becomes_changed(Outcome::Worse);
     }
 }
 

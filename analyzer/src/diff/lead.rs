@@ -359,7 +359,7 @@ impl Leading<'_> {
         // Devices that passed on the same frames together.
         let mut told: Vec<(Vec<String>, String)> = vec![];
         for (r, _) in &all {
-            let amounts = amounts(r).unwrap_or_default();
+            let amounts = r.amounts().unwrap_or_default();
             match told.iter_mut().find(|(_, t)| *t == amounts) {
                 Some((devices, _)) => devices.push(dev(r)),
                 None => told.push((vec![dev(r)], amounts)),
@@ -380,27 +380,5 @@ impl Leading<'_> {
         let text: Vec<String> = text.collect();
         let beside = all.into_iter().take(1).flat_map(|(_, at)| at).collect();
         self.say(out, format!("Frames {}{more}", text.join("; ")), beside);
-    }
-}
-
-/// What a mean size or a count is made of: `300 of 30105 bytes -> 6346 of 1486 bytes, in all 9.03 MB -> 9.43 MB`.
-pub(super) fn amounts(r: &Rate) -> Option<String> {
-    let (b, a) = (&r.before, &r.after);
-    let mb = |v: f64| match v >= 1e5 {
-        true => format!("{:.2} MB", v / 1e6),
-        false => format!("{v:.0} bytes"),
-    };
-    match r.kind {
-        Kind::Size if r.metric.starts_with("device.frame_bytes") => Some(format!(
-            "{} of {:.0} bytes -> {} of {:.0} bytes, in all {} -> {}",
-            b.out_of,
-            b.value,
-            a.out_of,
-            a.value,
-            mb(b.of),
-            mb(a.of)
-        )),
-        Kind::Count => Some(format!("{} of {} -> {} of {}", b.of, b.out_of, a.of, a.out_of)),
-        _ => None,
     }
 }

@@ -7,7 +7,6 @@ use super::answers::LEDGER;
 use super::beside;
 use super::breakdown::Breakdown;
 use super::compare::{Metric, Shift};
-use super::lead::amounts;
 use super::rates::{Kind, Rate};
 use super::rtt;
 use super::verdict::{Judged, NAMED_MOST, Outcome, signed};
@@ -178,6 +177,6 @@ pub(super) fn amount(kind: Kind, v: f64) -> String {
 
 pub(super) fn rate_line(r: &Rate) -> String {
     let text = |v: f64| amount(r.kind, v);
-    let of = amounts(r).map_or_else(String::new, |t| format!(" ({t})"));
+    let of = r.amounts().map_or_else(String::new, |t| format!(" ({t})"));
     format!("{} {} -> {}{of}", r.metric, text(r.before.value), text(r.after.value))
 }

@@ -20,6 +20,7 @@
 //! a recording shows how things vary. What varies only between recordings, one recording a side cannot tell: give groups.
 //! Method and measured figures: docs/diff.md.
 
+mod above;
 mod again;
 mod alike;
 mod answers;
@@ -201,6 +202,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }
     }
     fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
+    fewer::in_part(&mut metrics);
     fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));

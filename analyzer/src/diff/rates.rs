@@ -66,6 +66,27 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// What a mean size or a count is made of: `300 of 30105 bytes -> 6346 of 1486 bytes, in all 9.03 MB -> 9.43 MB`.
+    pub(super) fn amounts(&self) -> Option<String> {
+        let (b, a) = (&self.before, &self.after);
+        let mb = |v: f64| match v >= 1e5 {
+            true => format!("{:.2} MB", v / 1e6),
+            false => format!("{v:.0} bytes"),
+        };
+        match self.kind {
+            Kind::Size if self.metric.starts_with("device.frame_bytes") => Some(format!(
+                "{} of {:.0} bytes -> {} of {:.0} bytes, in all {} -> {}",
+                b.out_of,
+                b.value,
+                a.out_of,
+                a.value,
+                mb(b.of),
+                mb(a.of)
+            )),
+            Kind::Count => Some(format!("{} of {} -> {} of {}", b.of, b.out_of, a.of, a.out_of)),
+            _ => None,
+        }
+    }
     /// Takes what the stage of `rx.met_...` adds to the mean unit.
     pub(super) fn adds(&mut self, of: &[Breakdown]) {
         self.adds = of.iter().find_map(|ledger| {

@@ -12,6 +12,8 @@ const LEAST: u64 = 100;
 /// So many times as long, and so much longer, ns, is the p99 after.
 const TIMES: i64 = 10;
 const LONGER_NS: i64 = 10_000_000;
+/// So many times as long is the p90 after, where a tenth of the answers took longer than any before.
+const TENTH_TIMES: i64 = 2;
 /// Servers told.
 const TOLD: usize = 2;
 
@@ -24,14 +26,37 @@ fn longer(before: &Distribution, after: &Distribution) -> bool {
     enough && a > most && a >= b.saturating_mul(TIMES) && a.saturating_sub(b) >= LONGER_NS
 }
 
+/// A tenth after took longer than any before, and that is much.
+fn a_tenth(before: &Distribution, after: &Distribution) -> bool {
+    let Some(((b, a), most)) = before.p90_ns.zip(after.p90_ns).zip(before.max_ns) else {
+        return false;
+    };
+    let enough = before.n.min(after.n) >= LEAST;
+    enough && a > most && a >= b.saturating_mul(TENTH_TIMES)
+}
+
 /// A sentence for each server.
 pub(super) fn said(metrics: &[Metric]) -> Vec<String> {
     let of = |m: &&Metric| (m.which.ledger, m.which.stage, m.outcome) == (LEDGER, "response", Outcome::Same);
-    let all = metrics.iter().filter(of).filter(|m| longer(&m.before, &m.after));
+    let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
     let words = |m: &Metric| {
         let server = m.which.service.as_deref().unwrap_or("all servers");
-        let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
-        format!(
+        if a_tenth(&m.before, &m.after) {
+            return Some(format!(
+                "A tenth of the answers of {server} took longer than any before: p50 {} -> {}, p90 {} -> {}, p99 {} -> {}, max {} -> {}, n {} -> {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
+                ns(m.before.p50_ns),
+                ns(m.after.p50_ns),
+                ns(m.before.p90_ns),
+                ns(m.after.p90_ns),
+                ns(m.before.p99_ns),
+                ns(m.after.p99_ns),
+                ns(m.before.max_ns),
+                ns(m.after.max_ns),
+                m.before.n,
+                m.after.n
+            ));
+        }
+        longer(&m.before, &m.after).then(|| format!(
             "The slowest answers of {server} take far longer: p99 {} -> {}, max {} -> {}, n {} -> {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
             ns(m.before.p99_ns),
             ns(m.after.p99_ns),
@@ -39,9 +64,9 @@ pub(super) fn said(metrics: &[Metric]) -> Vec<String> {
             ns(m.after.max_ns),
             m.before.n,
             m.after.n
-        )
+        ))
     };
-    all.take(TOLD).map(words).collect()
+    metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
 }
 
 #[cfg(test)]
@@ -64,5 +89,15 @@ mod tests {
         assert!(!longer(&answers(238, 14, 88), &usual));
         assert!(!longer(&usual, &answers(90, 14, 88)));
         assert!(!longer(&usual, &answers(238, 14, 9)));
+    }
+
+    #[test]
+    fn a_tenth_beyond_all_before_is_told() {
+        let usual = answers(230, 3, 1);
+        assert!(a_tenth(&usual, &answers(238, 30, 3)));
+        // Fewer than a tenth; no longer than the longest before; too few.
+        assert!(!a_tenth(&usual, &answers(238, 20, 3)));
+        assert!(!a_tenth(&answers(230, 1, 4), &answers(238, 30, 3)));
+        assert!(!a_tenth(&usual, &answers(90, 30, 3)));
     }
 }

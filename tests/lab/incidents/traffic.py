@@ -376,6 +376,29 @@ def serve_log(port, path=""):
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
+def serve_herd(port, workers=40):
+    """So many processes that wait for one listening socket, as pre-forking servers do; each serves a connection to its end."""
+    listener = socket.create_server(("", port), backlog=64)
+    listener.setblocking(False)
+    for _ in range(workers - 1):
+        if os.fork() == 0:
+            break
+    while True:
+        select.select([listener], [], [])
+        try:
+            c = listener.accept()[0]
+        except BlockingIOError:
+            continue
+        try:
+            c.setblocking(True)
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+
 def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
     """One event loop. pause: sleeps before each answer. send_buffer: of answers, which it writes in one blocking call. processes: so many, each
     with a listener of its own, but the kernel gives each connection to the one that the client's address chooses."""
@@ -513,9 +536,9 @@ def together(n, work):
 
 
 def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, source="", congestion="", timeout=6.0, nagle=0, cpu=0.0,
-             greet=0, last=0):
+             greet=0, last=0, user_timeout=0):
     """One request after the other. new: a connection for each. cpu: computes after each answer. greet: the server speaks first, so many
-    bytes. last: the server closes."""
+    bytes. last: the server closes. user_timeout: TCP_USER_TIMEOUT, ms."""
 
     def work(_):
         s = None
@@ -525,6 +548,8 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
                 if s is None:
                     s = connect(host, port, source, congestion, timeout)
                     no_delay(s, 0 if nagle else 1)
+                    if user_timeout:
+                        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, user_timeout)
                     watch.done("connect", at)
                     if greet:
                         receive(s, greet)
@@ -922,15 +947,15 @@ def questions(watch, host, port, gap=0.01, timeout=1.0):
         time.sleep(gap)
 
 
-def names(watch, host, port, gap=0.03, timeout=0.8):
-    """Asks by a datagram from a new socket each time, of 40 bytes."""
+def names(watch, host, port, gap=0.03, timeout=0.8, size=40):
+    """Asks by a datagram from a new socket each time, of so many bytes."""
     n = 0
     while watch.runs():
         n += 1
         at, u = time.time(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         u.connect((host, port))
         u.settimeout(timeout)
-        u.send(b"%08d" % n + b"q" * 32)
+        u.send(b"%08d" % n + b"q" * (size - 8))
         try:
             u.recv(4000)
         except OSError as e:
@@ -961,6 +986,18 @@ def checks(watch, host, port, gap=0.1):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.close()
         time.sleep(gap)
+
+
+def half_datagrams(watch, host, port, gap=0.005, size=1400):
+    """First fragments of datagrams whose others never come."""
+    raw, n = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW), 0
+    while watch.runs():
+        n += 1
+        payload = struct.pack(">HHHH", 5000, port, 60000, 0) + b"p" * (size - 8)
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + size, n & 0xFFFF, 0x2000, 64, 17, 0)
+        raw.sendto(head + socket.inet_aton("0.0.0.0") + socket.inet_aton(host) + payload, (host, 0))
+        time.sleep(gap)
+    print(n, "halves")
 
 
 def flood(watch, host, port, rate=400, net="10.9.4.", sources=250):

@@ -8,9 +8,12 @@ use super::label;
 use super::sockets::{Role, Socket};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::states::{CLOSE_WAIT, ESTABLISHED};
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
+/// Longest time between a socket's close and its being told why, ns.
+const TOLD_NS: i64 = 1_000_000;
 /// Kept, at most.
 pub const KEPT: usize = 1000;
 
@@ -27,7 +30,7 @@ pub struct Unanswered {
     pub send_ns: i64,
     /// Until that ended, ns.
     pub waited_ns: i64,
-    /// What ended it: `closed` here, `peer_closed`, `recording`.
+    /// What ended it: `closed` here, `timed_out` (its own TCP gave it up), `peer_closed`, `recording`.
     pub until: &'static str,
     /// Times that its segments were sent again.
     pub retransmits: u64,
@@ -66,6 +69,17 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
             left.entry(s.connection).or_insert((s.time_ns, s.state));
         }
     }
+    let mut given_up: FxHashMap<(End, End), Vec<i64>> = FxHashMap::default();
+    for t in &facts.timed_out {
+        given_up.entry((t.from, t.to)).or_default().push(t.time_ns);
+    }
+    let timed_out = |c: ConnectionId, at: i64| {
+        let row = facts.connections.get(c.0 as usize)?;
+        let of = given_up.get(&((row.saddr?, row.sport), (row.daddr?, row.dport)))?;
+        // The error is told right before the state, or behind it.
+        let first = of.partition_point(|t| *t < at.saturating_sub(TOLD_NS));
+        of.get(first).filter(|t| **t <= at.saturating_add(TOLD_NS)).copied()
+    };
     let lost = Lost::of(&facts.gaps);
     let end = facts.capture.end_ns.unwrap_or(i64::MIN);
     let mut all: Vec<Unanswered> = of
@@ -86,6 +100,7 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
                 until: match closed {
                     None => "recording",
                     Some((_, CLOSE_WAIT)) => "peer_closed",
+                    Some((at, _)) if timed_out(c, at).is_some() => "timed_out",
                     Some(_) => "closed",
                 },
                 retransmits,

@@ -14,9 +14,12 @@ use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::tables::Pass;
+use crate::stat::nearest_rank;
 
 /// Share of the way that a place must have to be named.
 const MOSTLY: f64 = 0.5;
+/// From the expiry of a device's timer to its poll, at most, ns.
+const BEGAN_NS: i64 = 1_000_000;
 /// Share of what a queue sent meanwhile that one connection must have to be named.
 const FILLED: f64 = 0.5;
 
@@ -34,6 +37,8 @@ pub struct Place {
     pub to: String,
     /// Share of all these ways' time.
     pub share: f64,
+    /// Most of these packets came by polls of `to` that its own timer began (`napi_watchdog`): median distance of such polls, ns.
+    pub timer_ns: Option<i64>,
     /// Connection with most of what the queue sent meanwhile, and its share of these bytes; `None`: in no queue, or not known.
     pub filled_by: Option<(String, f64)>,
 }
@@ -99,6 +104,7 @@ pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
             qdisc: qdisc.text().into_owned(),
             to: String::new(),
             share,
+            timer_ns: None,
             filled_by: filled_by(facts, dev, &spans),
         },
         At::Between(dev, to) => Place {
@@ -106,9 +112,43 @@ pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
             qdisc: String::new(),
             to: to.text().into_owned(),
             share,
+            timer_ns: by_timer(facts, to, &spans),
             filled_by: None,
         },
     })
+}
+
+/// Whether polls of a device in which these waits ended were begun by its own timer, and how far apart such polls are.
+fn by_timer(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<i64> {
+    if facts.poll_timers.is_empty() {
+        return None;
+    }
+    // Begin, end, and whether the timer of its CPU ran out just before.
+    let mut polls: Vec<(i64, i64, bool)> = (facts.polls.iter().filter(|p| p.dev == dev))
+        .filter_map(|p| {
+            let start = p.start_ns?;
+            let at = facts.poll_timers.partition_point(|t| *t <= (p.cpu, start));
+            let last = at.checked_sub(1).and_then(|at| facts.poll_timers.get(at));
+            let soon = last.is_some_and(|t| t.0 == p.cpu && start.saturating_sub(t.1) <= BEGAN_NS);
+            Some((start, p.flush_end_ns.unwrap_or(p.end_ns).max(p.end_ns), soon))
+        })
+        .collect();
+    polls.sort_unstable();
+    let begun = |(_, came): &&(i64, i64)| {
+        let at = polls.partition_point(|p| p.0 <= *came).checked_sub(1);
+        at.and_then(|at| polls.get(at)).is_some_and(|p| p.1 >= *came && p.2)
+    };
+    let n = spans.iter().filter(begun).count();
+    if 2 * n <= spans.len() {
+        return None;
+    }
+    let starts: Vec<i64> = polls.iter().filter(|p| p.2).map(|p| p.0).collect();
+    let mut apart: Vec<i64> = starts
+        .iter()
+        .zip(starts.iter().skip(1))
+        .map(|(a, b)| b.saturating_sub(*a))
+        .collect();
+    nearest_rank(&mut apart, 50)
 }
 
 /// The packet that ended each way: of the socket's units the last that began in it.

@@ -94,11 +94,8 @@ fn address(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
     let global = |(_, a): &&(u64, IpAddr)| !matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
     // Another namespace's address is not why.
     let here = |netns: u64| {
-        let has = |d: &&DropRow| match d.dev.is_empty() {
-            true => facts.routes.alone(netns),
-            false => facts.routes.links.has(netns, &d.dev.text()),
-        };
-        rows.iter().all(|d| has(&d))
+        let has = |d: &DropRow| facts.routes.links.has(netns, &d.dev.text());
+        rows.iter().all(|d| has(d).unwrap_or_else(|| facts.routes.alone(netns)))
     };
     let family = |a: &IpAddr| rows.iter().all(|d| v6(facts, d).is_none_or(|v6| v6 == a.is_ipv6()));
     let only = || match gone.iter().filter(global).collect::<Vec<_>>().as_slice() {

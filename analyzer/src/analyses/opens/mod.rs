@@ -19,6 +19,7 @@ mod after_udp;
 mod complete;
 mod fallback;
 mod handshakes;
+pub(crate) mod herd;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
+pub use herd::Herd;
 pub use scans::Scan;
 pub use turned_away::TurnedAway;
 
@@ -72,6 +74,8 @@ pub struct Opens {
     pub fallbacks: Vec<Fallback>,
     /// Calls of `accept` that failed for want of descriptors or memory; most first.
     pub not_accepted: Vec<FailedAccepts>,
+    /// The threads of one name that wake each other in vain for each connection.
+    pub herd: Option<Herd>,
 }
 
 /// Attempts that came to the same end.
@@ -223,6 +227,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         turned_away,
         fallbacks: fallback::fallbacks(facts),
         not_accepted: accepts::failed(facts),
+        herd: herd::herd(facts),
     })
 }
 

@@ -40,6 +40,7 @@ mod small;
 mod tests;
 mod tiny;
 mod unscaled;
+mod vanished;
 
 pub use acks::LateAcks;
 pub use backoff::Backoff;
@@ -47,6 +48,7 @@ pub use blocked::Blocked;
 pub use classes::{Class, Starved};
 pub use corked::Corked;
 pub use own_line::OwnLine;
+pub use vanished::Vanished;
 
 pub use initial::{Initial, Rounds};
 pub use inside_tcp::{Inside, InsideTcp};
@@ -108,6 +110,8 @@ pub struct Transmit {
     pub own_line: Option<OwnLine>,
     /// The tunnel of a program that goes through one TCP connection, of which segments were sent again.
     pub inside_tcp: Option<InsideTcp>,
+    /// The device behind which most of what was sent again was not seen again.
+    pub vanished: Option<Vanished>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -170,6 +174,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         corked: corked::corked(facts),
         own_line: own_line::own_line(facts),
         inside_tcp: inside_tcp::inside_tcp(facts),
+        vanished: vanished::vanished(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -8,6 +8,7 @@ mod named;
 mod opened;
 mod own_line;
 mod peer;
+mod vanished;
 
 use super::Transmit;
 use crate::Confidence::{self, Certain, Weak};

@@ -1,7 +1,7 @@
 //! Who could not accept connections, in words.
 
 use super::sentences::counted;
-use crate::analyses::opens::{FailedAccepts, Opens};
+use crate::analyses::opens::{FailedAccepts, Herd, Opens};
 
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
 const LEAK: u64 = 10;
@@ -54,7 +54,8 @@ fn words(r: &FailedAccepts) -> String {
 }
 
 pub(super) fn causes(o: &Opens) -> Vec<String> {
-    o.not_accepted.first().map(words).into_iter().collect()
+    let herd = o.herd.as_ref().map(Herd::words);
+    o.not_accepted.first().map(words).into_iter().chain(herd).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::given_up::{given_up, most_given_up};
 use super::incomplete::{both_ways, in_parts, silence, slow_parts, unanswered};
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
+use super::place::place_words;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{
     acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late,
@@ -13,7 +14,7 @@ use super::turns::{
 use super::waited::waited_for;
 use super::waker::woken;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited, Part, Place, Waited};
+use crate::analyses::application::{Answered, Application, Awaited, Part, Waited};
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
@@ -243,25 +244,6 @@ fn held_before(c: &Awaited, way: i64) -> Option<String> {
     let (stage, ns) = c.slowest_held?;
     let most = ns <= c.slowest_there_ns && ns as f64 >= MOSTLY * way as f64;
     most.then(|| stage.replace('_', " "))
-}
-
-/// Where a way was, in words.
-pub(super) fn place_words(p: Option<&Place>) -> String {
-    let Some(p) = p else { return String::new() };
-    let share = p.share * 100.0;
-    match p.to.as_str() {
-        "" => {
-            let kind = match p.qdisc.as_str() {
-                "" => String::new(),
-                kind => format!(" ({kind})"),
-            };
-            let filled = p.filled_by.as_ref().map_or_else(String::new, |(who, part)| {
-                format!(", of whose bytes {:.0} % were {who}", part * 100.0)
-            });
-            format!(", {share:.0} % of it in the queue of {}{kind}{filled}", p.dev)
-        }
-        to => format!(", {share:.0} % of it between {} and {to}", p.dev),
-    }
 }
 
 /// What is worth a look, for the head of the page: whose time it was, where both ends tell.

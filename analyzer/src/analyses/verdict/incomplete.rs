@@ -6,6 +6,8 @@ use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unan
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
+/// So long TCP tries by itself at least (net.ipv4.tcp_retries2 of 8, the least that RFC 1122 allows, 100 s; by default 15, 924 s), ns.
+const BY_ITSELF_NS: i64 = 90_000_000_000;
 /// Time until an answer in parts is complete (p50) worth a look: a quarter of a delayed ACK, ns.
 const PARTS_NOTICE_NS: i64 = 10_000_000;
 
@@ -57,6 +59,7 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
     };
     let until = match first.until {
         "closed" => "its socket was closed",
+        "timed_out" => "its own TCP gave the connection up (ETIMEDOUT)",
         "peer_closed" => "the peer closed the connection",
         _ => "the recording ended",
     };
@@ -70,11 +73,36 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
         Some((task, n)) if n == all.len() => format!(" of {task}"),
         Some((task, n)) => format!(" ({n} of {task})"),
     };
+    let early = given_up_early(&all);
     let gone = a.half_open.as_ref().map_or_else(String::new, half_open);
     Some(match all.len() {
-        1 => format!("1 request{whose} had no answer {which}{gone}"),
-        n => format!("{n} requests{whose} had no answer, one {which}{gone}"),
+        1 => format!("1 request{whose} had no answer {which}{early}{gone}"),
+        n => format!("{n} requests{whose} had no answer, one {which}{early}{gone}"),
     })
+}
+
+/// Those that their own TCP gave up long before it does by itself.
+fn given_up_early(all: &[&Unanswered]) -> String {
+    let early = |u: &&&Unanswered| u.until == "timed_out" && u.waited_ns < BY_ITSELF_NS;
+    let of: Vec<&&Unanswered> = all.iter().filter(early).collect();
+    let longest = of.iter().map(|u| u.waited_ns).max().unwrap_or(0);
+    match of.len() {
+        0 => String::new(),
+        n => format!(
+            "; {} given up by TCP itself (ETIMEDOUT) {} after the request at the latest, where it tries for minutes unless it is told otherwise: a limit that the program has set (TCP_USER_TIMEOUT, or keepalive), or net.ipv4.tcp_retries2 (inferred)",
+            match n {
+                _ if n == all.len() =>
+                    if n == 1 {
+                        "it was".to_owned()
+                    } else {
+                        "all were".to_owned()
+                    },
+                1 => "1 was".to_owned(),
+                n => format!("{n} were"),
+            },
+            duration(longest)
+        ),
+    }
 }
 
 /// Those that wait for what is gone.

@@ -38,6 +38,7 @@ mod one;
 mod opens;
 mod paths;
 mod paused;
+mod place;
 mod questions;
 mod received;
 mod resets;

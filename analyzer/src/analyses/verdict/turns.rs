@@ -2,9 +2,10 @@
 //! behind whom, and what those that ask did themselves.
 
 use super::always::{all_at_once, all_late, always, consumers, standstills};
-use super::application::{doing, place_words, tone_of};
+use super::application::{doing, tone_of};
 use super::itself::itself;
 use super::paused::paused;
+use super::place::place_words;
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};

@@ -73,6 +73,12 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "NOT_SPECIFIED",
+        "ip_defrag",
+        Some(false),
+        "a fragment for which no reassembly could be begun: its memory was full of incomplete datagrams (net.ipv4.ipfrag_high_thresh)",
+    ),
+    rule(
+        "NOT_SPECIFIED",
         "skb_rbtree_purge",
         Some(true),
         "left in the out-of-order queue when the socket closed",

@@ -1,10 +1,11 @@
-//! Calls of `accept` that failed for want of descriptors or memory: the connections that they were to take stay in the accept queue, unread.
+//! Calls of `accept`: those that failed for want of descriptors or memory (the connections that they were to take stay in the accept queue, unread), and by
+//! name of their threads how many took a connection and how many found none.
 
 use std::collections::BTreeMap;
 
 use netmortem_formats::Capture;
 
-use super::tables::NotAccepted;
+use super::tables::{Accepting, NotAccepted};
 use crate::ingest::Event;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
@@ -12,22 +13,34 @@ use crate::snapshots::tasks::{listening, processes};
 
 /// Errors by which `accept` says so: EMFILE, ENFILE, ENOMEM, ENOBUFS.
 const NO_ROOM: [i32; 4] = [24, 23, 12, 105];
-/// Threads and errors that are kept.
-const CALLERS: usize = 1024;
+/// Threads, and threads and errors, that are kept.
+const CALLERS: usize = 4096;
 
-/// By thread and errno.
+/// EAGAIN: there was none to take.
+const NONE: i32 = 11;
+
 #[derive(Debug, Default)]
-pub(super) struct Accepts(BTreeMap<(i32, i32), NotAccepted>);
+pub(super) struct Accepts {
+    /// By thread and errno.
+    failed: BTreeMap<(i32, i32), NotAccepted>,
+    /// By thread: its first call, connections taken, calls that found none.
+    calls: BTreeMap<i32, (i64, u64, u64)>,
+}
 
 impl Accepts {
     /// A call returned.
     pub(super) fn returned(&mut self, e: &Event<'_>, ret: i64) {
         let error = i32::try_from(ret.wrapping_neg()).unwrap_or(0);
+        if (ret >= 0 || error == NONE) && (self.calls.len() < CALLERS || self.calls.contains_key(&e.pid)) {
+            let (_, taken, none) = self.calls.entry(e.pid).or_insert((e.ts, 0, 0));
+            let n = if ret >= 0 { taken } else { none };
+            *n = n.saturating_add(1);
+        }
         let key = (e.pid, error);
-        if !NO_ROOM.contains(&error) || self.0.len() >= CALLERS && !self.0.contains_key(&key) {
+        if !NO_ROOM.contains(&error) || self.failed.len() >= CALLERS && !self.failed.contains_key(&key) {
             return;
         }
-        let of = self.0.entry(key).or_insert(NotAccepted {
+        let of = self.failed.entry(key).or_insert(NotAccepted {
             pid: e.pid,
             task: Name::default(),
             error,
@@ -39,13 +52,26 @@ impl Accepts {
         (of.times, of.last_ns) = (of.times.saturating_add(1), e.ts);
     }
     /// The rows, those with most calls first.
-    pub(super) fn rows(self, comms: &Comms) -> Vec<NotAccepted> {
-        let mut rows: Vec<NotAccepted> = self.0.into_values().collect();
+    pub(super) fn rows(self, comms: &Comms) -> (Vec<NotAccepted>, Vec<Accepting>) {
+        let mut by: BTreeMap<Name, Accepting> = BTreeMap::new();
+        for (pid, (at, taken, none)) in &self.calls {
+            let task = comms.at(*pid, *at);
+            let of = by.entry(task).or_insert(Accepting {
+                task,
+                threads: 0,
+                taken: 0,
+                none: 0,
+            });
+            of.threads = of.threads.saturating_add(1);
+            of.taken = of.taken.saturating_add(*taken);
+            of.none = of.none.saturating_add(*none);
+        }
+        let mut rows: Vec<NotAccepted> = self.failed.into_values().collect();
         for row in &mut rows {
             row.task = comms.at(row.pid, row.first_ns);
         }
         rows.sort_by_key(|r| std::cmp::Reverse(r.times));
-        rows
+        (rows, by.into_values().collect())
     }
 }
 

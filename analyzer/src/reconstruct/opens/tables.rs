@@ -32,6 +32,15 @@ pub enum OpenEnd {
 }
 
 impl OpenEnd {
+    /// By what the call or the socket was told.
+    pub(super) fn of(errno: i32) -> OpenEnd {
+        match errno {
+            100 | 101 | 113 => OpenEnd::Unreachable,
+            110 => OpenEnd::TimedOut,
+            111 => OpenEnd::Refused,
+            _ => OpenEnd::Failed,
+        }
+    }
     /// As in tables.
     pub fn word(self) -> &'static str {
         match self {
@@ -146,6 +155,30 @@ pub struct NotAccepted {
     pub last_ns: i64,
     /// Port at which its process listens, where that is one only; by the snapshots.
     pub port: Option<u16>,
+}
+
+/// Calls of `accept` by all threads of one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepting {
+    /// Their name.
+    pub task: Name,
+    /// Threads.
+    pub threads: u64,
+    /// Calls that took a connection.
+    pub taken: u64,
+    /// Calls that found none (EAGAIN).
+    pub none: u64,
+}
+
+/// An established connection that its own TCP gave up (ETIMEDOUT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedOut {
+    /// When its socket was told.
+    pub time_ns: i64,
+    /// Local end.
+    pub from: End,
+    /// Remote end.
+    pub to: End,
 }
 
 /// The errno that an ICMP message means to a socket (net/ipv4/tcp_ipv4.c `tcp_v4_err`, net/ipv4/icmp.c `icmp_err_convert`): type, code.

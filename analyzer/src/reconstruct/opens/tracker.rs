@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
 use super::senders::senders;
-use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, errno_of_message};
+use super::tables::{Accepting, NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
@@ -37,6 +37,8 @@ const ENDING: [i32; 5] = [FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING];
 const NOT_DECIDED: [i32; 5] = [115, 114, 106, 4, 512];
 /// Errors by which `connect` fails before a socket has a state: no route, not allowed, no address.
 const BEFORE: [i32; 5] = [101, 113, 13, 1, 99];
+/// ETIMEDOUT.
+const TIMED_OUT: i32 = 110;
 /// Longest time between a socket's end and what it is told of it, either first; and from the arrival of a RST that a socket sends by
 /// itself, which is traced behind its transmit, to its event.
 pub(super) const TOLD_NS: i64 = 1_000_000;
@@ -53,6 +55,10 @@ pub struct Opens {
     pub resets: Vec<ResetRow>,
     /// Calls of `accept` that failed.
     pub not_accepted: Vec<NotAccepted>,
+    /// Who accepts, by name.
+    pub accepting: Vec<Accepting>,
+    /// What sockets were told of time-outs, attempts to open one among them.
+    pub timed_out: Vec<TimedOut>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -66,6 +72,7 @@ struct Machine<'s> {
     opens: Vec<OpenRow>,
     resets: Vec<ResetRow>,
     accepts: Accepts,
+    timed_out: Vec<TimedOut>,
     /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
     calls: FxHashMap<i32, (i64, Option<usize>)>,
     /// Attempts that wait for an answer, by sock; whether a RST came.
@@ -85,15 +92,6 @@ struct Machine<'s> {
 impl Tracker for Machine<'_> {
     fn gap(&mut self, _: &GapRow) {
         self.calls.clear();
-    }
-}
-
-fn end_of(error: i32) -> OpenEnd {
-    match error {
-        100 | 101 | 113 => OpenEnd::Unreachable,
-        110 => OpenEnd::TimedOut,
-        111 => OpenEnd::Refused,
-        _ => OpenEnd::Failed,
     }
 }
 
@@ -124,7 +122,7 @@ impl Machine<'_> {
             Some(row) if row.end != OpenEnd::Established => {
                 row.error = Some(error);
                 if row.end != OpenEnd::NoPort {
-                    (row.end, row.confidence) = (end_of(error), Confidence::Certain);
+                    (row.end, row.confidence) = (OpenEnd::of(error), Confidence::Certain);
                 }
                 row.end_ns = row.end_ns.min(e.ts);
             }
@@ -137,7 +135,7 @@ impl Machine<'_> {
                 task: Name::default(),
                 start_ns: begin,
                 end_ns: e.ts,
-                end: end_of(error),
+                end: OpenEnd::of(error),
                 error: Some(error),
                 message: false,
                 syns_again: None,
@@ -184,7 +182,7 @@ impl Machine<'_> {
         let by_program = e.in_task() && e.flags & BH_OFF == 0;
         (row.end, row.error) = match (state, told) {
             (ESTABLISHED, _) => (OpenEnd::Established, None),
-            (_, Some((_, _, error))) => (end_of(error), Some(error)),
+            (_, Some((_, _, error))) => (OpenEnd::of(error), Some(error)),
             (CLOSE, _) if reset => (OpenEnd::Refused, None),
             (CLOSE, _) if by_program && tuple.is_some_and(|t| t.sport == 0) => (OpenEnd::NoPort, None),
             (CLOSE, _) if by_program => (OpenEnd::GivenUp, None),
@@ -205,7 +203,7 @@ impl Machine<'_> {
                 .filter(|(ns, _)| (row.start_ns..=at).contains(ns));
             let error = says.and_then(|(_, says)| errno_of_message(*says));
             if let (true, OpenEnd::GivenUp, Some(error)) = (row.message, row.end, error) {
-                (row.end, row.error) = (end_of(error), Some(error));
+                (row.end, row.error) = (OpenEnd::of(error), Some(error));
                 row.confidence = row.confidence.min(Confidence::Strong);
             }
         }
@@ -221,6 +219,11 @@ impl Machine<'_> {
         if error > 0 {
             self.errors.insert(e.cpu, (e.ts, tuple, error));
         }
+        if error == TIMED_OUT {
+            let (from, to) = ((tuple.saddr, tuple.sport), (tuple.daddr, tuple.dport));
+            let time_ns = e.ts;
+            self.timed_out.push(TimedOut { time_ns, from, to });
+        }
         let at = self.ended.get(&(tuple.daddr, tuple.dport, tuple.sport));
         let Some(row) = at.and_then(|at| self.opens.get_mut(*at)) else {
             return;
@@ -229,7 +232,7 @@ impl Machine<'_> {
         if at_once && error > 0 && row.error.is_none() && row.end != OpenEnd::Established {
             row.error = Some(error);
             if row.end != OpenEnd::NoPort {
-                (row.end, row.confidence) = (end_of(error), Confidence::Certain);
+                (row.end, row.confidence) = (OpenEnd::of(error), Confidence::Certain);
             }
         }
     }
@@ -357,6 +360,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         opens: vec![],
         resets: vec![],
         accepts: Accepts::default(),
+        timed_out: vec![],
         calls: FxHashMap::default(),
         waiting: FxHashMap::default(),
         closing: FxHashSet::default(),
@@ -383,10 +387,13 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
     }
     t.opens.sort_by_key(|r| r.start_ns);
     senders(&mut t.resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
+    let (not_accepted, accepting) = t.accepts.rows(comms);
     Opens {
         opens: t.opens,
         resets: t.resets,
-        not_accepted: t.accepts.rows(comms),
+        not_accepted,
+        accepting,
+        timed_out: t.timed_out,
         missing: r.missing,
     }
 }

@@ -26,16 +26,23 @@ pub enum Kind {
     CompressedAck,
     /// `qdisc_watchdog`: a qdisc that holds packets until a time (fq, tbf, netem).
     Qdisc,
+    /// `napi_watchdog`: a device's next poll, where `napi_defer_hard_irqs` and `gro_flush_timeout` put it off.
+    Napi,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Kind); 6] = [
+    /// Whether it is a field of a `struct sock`.
+    pub fn of_socket(self) -> bool {
+        !matches!(self, Kind::Qdisc | Kind::Napi)
+    }
+    const ALL: [(&'static str, Kind); 7] = [
         ("tcp_write_timer", Kind::Write),
         ("tcp_delack_timer", Kind::DelayedAck),
         ("tcp_keepalive_timer", Kind::Keepalive),
         ("tcp_pace_kick", Kind::Pace),
         ("tcp_compressed_ack_kick", Kind::CompressedAck),
         ("qdisc_watchdog", Kind::Qdisc),
+        ("napi_watchdog", Kind::Napi),
     ];
     fn of(symbol: &str) -> Option<Kind> {
         // Compilers append .isra.0 and the like.
@@ -70,7 +77,7 @@ pub struct TimerEvent {
     pub cpu: u16,
     /// What for.
     pub kind: Kind,
-    /// Address of the `struct sock`; of the timer itself for [`Kind::Qdisc`].
+    /// Address of the `struct sock`; of the timer itself for [`Kind::Qdisc`] and [`Kind::Napi`].
     pub owner: u64,
     /// What happened.
     pub what: What,
@@ -139,6 +146,13 @@ impl Machine<'_> {
 }
 
 impl Timers {
+    /// CPU and time of each expiry that began a device's poll.
+    pub fn polls(&self) -> Vec<(u16, i64)> {
+        let of = |e: &&TimerEvent| e.kind == Kind::Napi && matches!(e.what, What::Expired { .. });
+        let mut all: Vec<(u16, i64)> = self.events.iter().filter(of).map(|e| (e.cpu, e.ts)).collect();
+        all.sort_unstable();
+        all
+    }
     /// Reads the trace. `sockets`: addresses of all sockets that events name.
     pub fn read(trace: &Trace<'_>, symbols: &Kallsyms, sockets: &FxHashSet<u64>) -> Timers {
         let s = &trace.schema;
@@ -171,7 +185,7 @@ impl Timers {
         let mut addresses: Vec<u64> = sockets.iter().copied().collect();
         addresses.sort_unstable();
         let mut timers: FxHashMap<Kind, FxHashSet<u64>> = FxHashMap::default();
-        for e in self.events.iter().filter(|e| e.kind != Kind::Qdisc) {
+        for e in self.events.iter().filter(|e| e.kind.of_socket()) {
             timers.entry(e.kind).or_default().insert(e.owner);
         }
         for (_, kind) in Kind::ALL {
@@ -185,7 +199,7 @@ impl Timers {
         let distances = &self.distances;
         let of = |kind: Kind| distances.iter().find(|(k, _)| *k == kind).map(|(_, d)| d.bytes);
         self.events.retain_mut(|e| {
-            if e.kind == Kind::Qdisc {
+            if !e.kind.of_socket() {
                 return true;
             }
             let Some(sk) = of(e.kind).map(|d| e.owner.wrapping_sub(d)) else {

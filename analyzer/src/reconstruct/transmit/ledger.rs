@@ -24,7 +24,6 @@ use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::thread::Split;
-use crate::reconstruct::timers::Kind;
 
 /// IPPROTO_UDP, IPPROTO_UDPLITE.
 const UDP_PROTOCOLS: [u16; 2] = [17, 136];
@@ -57,7 +56,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
             of.probes.push((probe.0, sample));
         }
     }
-    for e in inputs.timers.events.iter().filter(|e| e.kind != Kind::Qdisc) {
+    for e in inputs.timers.events.iter().filter(|e| e.kind.of_socket()) {
         let of = inputs.tcp.sockets.at(e.owner, e.ts);
         if let Some(of) = of.and_then(|c| flows.get_mut(&c)) {
             of.timers.push(*e);

@@ -138,7 +138,7 @@ impl<'f> Transmits<'f> {
     pub(super) fn catch_up(&mut self, e: &Event<'_>) {
         while let Some(t) = self.timers.events.get(self.timer_at).filter(|t| t.index < e.index) {
             self.timer_at += 1;
-            if !matches!(t.what, What::Expired { .. }) || t.kind == Kind::Qdisc {
+            if !matches!(t.what, What::Expired { .. }) || !t.kind.of_socket() {
                 continue;
             }
             let cause = match t.kind {

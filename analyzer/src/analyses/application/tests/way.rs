@@ -4,6 +4,8 @@ use crate::Confidence;
 use crate::analyses::application::way::{Place, place};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::context::RunBy;
+use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::xmits::Pass;
@@ -70,6 +72,37 @@ fn a_request_waited_between_two_devices() {
     let place = told(&recorded(2 * MS, 59 * MS), 60 * MS).unwrap();
     assert_eq!((place.dev.as_str(), place.to.as_str()), ("rs", "s0"));
     assert!((place.share - 57.0 / 60.0).abs() < 1e-9, "{place:?}");
+}
+
+/// The poll in which it came was begun by the device's timer.
+#[test]
+fn a_device_that_is_polled_by_its_timer_is_told() {
+    let of = |expired: i64, cpu: u16| {
+        let mut f = recorded(2 * MS, 59 * MS);
+        f.polls = [39, 59]
+            .map(|ms| PollRow {
+                cpu: 0,
+                start_ns: Some(ms * MS - 1_000),
+                end_ns: ms * MS + 5_000,
+                napi: 1,
+                dev: Name::new(b"s0"),
+                work: Some(1),
+                budget: Some(64),
+                nth: Some(0),
+                context: PollContext::Softirq,
+                run_by: RunBy::IrqTail,
+                flush_end_ns: None,
+                threaded: None,
+                confidence: Confidence::Strong,
+            })
+            .to_vec();
+        f.poll_timers = [39, 59].map(|ms| (cpu, ms * MS - expired)).to_vec();
+        told(&f, 60 * MS).unwrap().timer_ns
+    };
+    assert_eq!(of(5_000, 0), Some(20 * MS));
+    // Another CPU's; long before.
+    assert_eq!(of(5_000, 1), None);
+    assert_eq!(of(3 * MS, 0), None);
 }
 
 /// Most of the time before anything was seen of it, or a unit that began before the request was sent: no place.

@@ -92,7 +92,7 @@ fn a_stream_that_stops_for_all_or_ends_is_no_loss() {
     let other = || receiver(12, b"risk", GROUP, (5_000, 5_010));
     assert_eq!(found(vec![receiver(11, b"quoter", GROUP, (8_000, 8_900)), other()]), []);
     let mut ended = receiver(11, b"quoter", GROUP, (5_000, 5_010));
-    (ended.last_arrived_ns, ended.named_by) = (Some(9_000 * MS), "");
+    (ended.last_arrived_ns, ended.named_by, ended.arrived) = (Some(9_000 * MS), "", 900);
     assert_eq!(found(vec![ended.clone(), other()]), []);
     ended.named_by = "task";
     assert_eq!(found(vec![ended, other()]).len(), 1);

@@ -323,6 +323,7 @@ fn the_place_of_the_way_is_said() {
             qdisc: if to.is_empty() { "tbf".into() } else { String::new() },
             to: to.into(),
             share: 0.97,
+            timer_ns: None,
             filled_by,
         });
         let (tone, said) = application(&Application {

@@ -1,0 +1,83 @@
+//! Where what was sent again was seen last.
+
+use super::answer;
+use crate::analyses::Outcome;
+use crate::analyses::transmit::Vanished;
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+
+/// Segments by eth0 and then by `way`, the first four of which were sent again.
+fn sent(again: &str, others: &str) -> Facts {
+    let mut f = Facts::empty();
+    f.connections.push(crate::testing::tcp::connection(0));
+    for n in 0..12u32 {
+        let lost = n < 4;
+        let at = i64::from(n) * 1_000;
+        f.tx.push(TxRow {
+            skb_id: SkbId(n),
+            connection: Some(ConnectionId(0)),
+            start_ns: at,
+            t_sched_ns: at,
+            retransmits: u16::from(lost),
+            end: TxEnd::Acked,
+            ..crate::testing::sent()
+        });
+        let mut step = |ns: i64, kind: &'static str, dev: &str| {
+            f.hops.push(HopRow {
+                skb_id: SkbId(n),
+                time_ns: at + ns,
+                cpu: 0,
+                kind,
+                dev: Name::new(dev.as_bytes()),
+                bytes: Some(100),
+                confidence: crate::Confidence::Certain,
+            });
+        };
+        step(1, "xmit", "eth0");
+        let way = if lost { again } else { others };
+        match way {
+            "s0" => step(2, "rx", "s0"),
+            way => step(2, "xmit", way),
+        }
+    }
+    f
+}
+
+fn vanished(f: &Facts) -> Option<Vanished> {
+    let Outcome::Findings(t) = answer(f) else { panic!() };
+    t.vanished
+}
+
+#[test]
+fn the_device_behind_which_nothing_was_seen_is_named() {
+    let v = vanished(&sent("vpn0", "s0")).unwrap();
+    assert_eq!((v.dev.as_str(), v.count, v.of, v.others), ("vpn0", 4, 4, (0, 8)));
+    assert_eq!(v.usual, "s0");
+    assert!(
+        v.words().contains("none of 8 others of these connections left"),
+        "{}",
+        v.words()
+    );
+    // Others went there, too, and came back acknowledged: lost beyond it.
+    let v = vanished(&sent("line0", "line0")).unwrap();
+    assert_eq!((v.others, v.usual.as_str()), ((8, 8), ""));
+    assert!(v.words().ends_with(
+        "were seen last when they left by line0: they, or what answers them, were lost or late beyond it (inferred)"
+    ));
+    // They came to a host of the recording; they were seen on their first device alone.
+    assert_eq!(vanished(&sent("s0", "s0")), None);
+    assert_eq!(vanished(&sent("eth0", "eth0")), None);
+    // This host dropped some; events were lost.
+    let mut dropped = sent("vpn0", "s0");
+    for n in 0..2 {
+        let mut d = crate::testing::drop_at(n);
+        d.expected = Some(false);
+        dropped.drops.push(d);
+    }
+    assert_eq!(vanished(&dropped), None);
+    let mut lost = sent("vpn0", "s0");
+    lost.gaps.push(crate::testing::gap(1, 2));
+    assert_eq!(vanished(&lost), None);
+}

@@ -1,0 +1,166 @@
+//! Where segments that were sent again, and SYNs, were seen last: the device that they left by, where this host saw more of their way than its first step.
+//!
+//! Needs `tx`, `opens`, `hops`, `lineage`, `drops`. A host that forwards, bridges or holds containers sees a packet on each of its devices: what was lost behind all of them was
+//! lost beyond the last. Where none of the same connections' other segments left by that device, they went another way. Not said beside packets that this host is known to have
+//! dropped, nor of packets that were cut on their way; that those were lost, and not only late, is inferred.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use crate::reconstruct::whose::Carries;
+
+/// Fewest of them, and how many of those whose way is known must have gone there.
+const FEWEST: usize = 3;
+const MOST: f64 = 2.0 / 3.0;
+/// Others of the same connections whose way must be known to say that none went there.
+const OTHERS: u64 = 5;
+
+/// A device behind which they were not seen again.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Vanished {
+    /// The device.
+    pub dev: String,
+    /// Segments and SYNs that were seen last when they left by it.
+    pub count: u64,
+    /// Of so many that were sent again and whose way is known.
+    pub of: u64,
+    /// Others of the same connections: that left by it, too, and all whose way is known.
+    pub others: (u64, u64),
+    /// Device on which most of these others were seen last; empty: none, or the same.
+    pub usual: String,
+}
+
+/// First and last device of a way, and whether the last step was out of it.
+#[derive(Clone, Copy)]
+struct Way {
+    first: Name,
+    last: Name,
+    at: i64,
+    out: bool,
+}
+
+fn ways(facts: &Facts, of: &FxHashSet<SkbId>) -> FxHashMap<SkbId, Way> {
+    let mut out: FxHashMap<SkbId, Way> = FxHashMap::default();
+    for h in facts.hops.iter().filter(|h| of.contains(&h.skb_id)) {
+        let step = |h: &HopRow| h.kind != "rx";
+        let way = out.entry(h.skb_id).or_insert(Way {
+            first: h.dev,
+            last: h.dev,
+            at: h.time_ns,
+            out: step(h),
+        });
+        if h.time_ns >= way.at {
+            (way.last, way.at, way.out) = (h.dev, h.time_ns, step(h));
+        }
+    }
+    out
+}
+
+/// The first SYN of each attempt whose SYN was sent again.
+fn syns(facts: &Facts) -> Vec<&TxRow> {
+    let again: FxHashMap<ConnectionId, i64> = (facts.opens.iter())
+        .filter(|o| o.syns_again.is_some_and(|n| n > 0))
+        .filter_map(|o| Some((o.connection?, o.start_ns)))
+        .collect();
+    let mut first: FxHashMap<ConnectionId, &TxRow> = FxHashMap::default();
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::TcpControl) {
+        let Some(c) = t
+            .connection
+            .filter(|c| again.get(c).is_some_and(|at| *at <= t.t_sched_ns))
+        else {
+            continue;
+        };
+        let of = first.entry(c).or_insert(t);
+        if t.t_sched_ns < of.t_sched_ns {
+            *of = t;
+        }
+    }
+    first.into_values().collect()
+}
+
+pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
+    let data = || {
+        facts
+            .tx
+            .iter()
+            .filter(|t| t.kind == TxKind::Tcp && t.confidence.is_solid())
+    };
+    let again: Vec<&TxRow> = data().filter(|t| t.retransmits > 0).chain(syns(facts)).collect();
+    if again.len() < FEWEST || !facts.gaps.is_empty() {
+        return None;
+    }
+    let whose: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
+    let beside = data().filter(|t| t.retransmits == 0 && t.end == TxEnd::Acked);
+    let beside: Vec<SkbId> = beside
+        .filter(|t| t.connection.is_some_and(|c| whose.contains(&c)))
+        .map(|t| t.skb_id)
+        .collect();
+    // Of what was cut each piece has a way of its own.
+    let cut: FxHashSet<SkbId> = facts.lineage.iter().map(|l| l.parent).collect();
+    let known = |of: &SkbId| !cut.contains(of);
+    let lost: Vec<SkbId> = again.iter().map(|t| t.skb_id).filter(known).collect();
+    let all: FxHashSet<SkbId> = lost.iter().chain(beside.iter()).copied().collect();
+    let ways = ways(facts, &all);
+    let mut by: BTreeMap<Name, usize> = BTreeMap::new();
+    let of: Vec<&Way> = lost.iter().filter_map(|s| ways.get(s)).collect();
+    for way in of.iter().filter(|w| w.out && w.last != w.first) {
+        *by.entry(way.last).or_default() += 1;
+    }
+    let (dev, count) = by.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)))?;
+    let dropped = facts.drops.iter().filter(|d| {
+        let theirs = |o: &crate::reconstruct::whose::Owner| matches!(o.carries, Carries::Data | Carries::Syn);
+        d.expected == Some(false) && !d.background && d.owner.as_ref().is_none_or(theirs)
+    });
+    if count < FEWEST || (count as f64) < MOST * of.len() as f64 || 2 * dropped.take(count).count() >= count {
+        return None;
+    }
+    let mut usual: BTreeMap<Name, u64> = BTreeMap::new();
+    for way in beside.iter().filter(|s| known(s)).filter_map(|s| ways.get(s)) {
+        *usual.entry(way.last).or_default() += 1;
+    }
+    let there = usual.get(&dev).copied().unwrap_or(0);
+    let whole: u64 = usual.values().sum();
+    let most = usual.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)));
+    Some(Vanished {
+        dev: dev.text().into_owned(),
+        count: count as u64,
+        of: of.len() as u64,
+        others: (there, whole),
+        usual: most
+            .filter(|(of, _)| *of != dev && there == 0)
+            .map_or_else(String::new, |(of, _)| of.text().into_owned()),
+    })
+}
+
+impl Vanished {
+    /// Whether the others went another way.
+    fn another_way(&self) -> bool {
+        self.others.0 == 0 && self.others.1 >= OTHERS
+    }
+    /// `5 of 6 segments that were sent again, SYNs among them, were seen last when they left by vpn0, ...`
+    pub(crate) fn words(&self) -> String {
+        let of = match self.count == self.of {
+            true => format!(
+                "all {} segments and SYNs that were sent again and whose way is known",
+                self.of
+            ),
+            false => format!(
+                "{} of {} segments and SYNs that were sent again and whose way is known",
+                self.count, self.of
+            ),
+        };
+        let but = match self.another_way() {
+            true => format!(
+                ", by which none of {} others of these connections left (most of those were seen last on {}): meanwhile they went another way (a route, a router that announced itself, a bridge's table), on which they, or what answers them, were lost (inferred)",
+                self.others.1, self.usual
+            ),
+            false => ": they, or what answers them, were lost or late beyond it (inferred)".to_owned(),
+        };
+        format!("{of} were seen last when they left by {}{but}", self.dev)
+    }
+}
