@@ -8,6 +8,7 @@ use crate::classes::tables::{CLASSES, ClassRow};
 use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
+use crate::name::Name;
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
@@ -22,6 +23,7 @@ use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::tables::{NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::receive::tables::{RX, RxRow};
+use crate::reconstruct::skb::ByProgram;
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::Counted;
@@ -31,7 +33,7 @@ use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{BehindRow, FullSegment, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -102,6 +104,12 @@ pub struct Facts {
     pub full_segments: FxHashMap<ConnectionId, FullSegment>,
     /// Small messages that were written behind large ones of the same TCP socket.
     pub behind: Vec<BehindRow>,
+    /// When TCP sockets could not send on, by the peer's window, losses or a full send buffer, where that was long.
+    pub halts: FxHashMap<ConnectionId, Vec<Halt>>,
+    /// What threads of programs gave to and took from their devices (tun).
+    pub by_program: Vec<ByProgram>,
+    /// Process and name of each thread, where a list of tasks tells.
+    pub processes: FxHashMap<i32, (i32, Name)>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
@@ -359,6 +367,9 @@ impl Facts {
             spent: FxHashMap::default(),
             full_segments: FxHashMap::default(),
             behind: vec![],
+            halts: FxHashMap::default(),
+            by_program: vec![],
+            processes: FxHashMap::default(),
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
             not_accepted: vec![],

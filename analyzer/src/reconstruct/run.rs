@@ -324,6 +324,12 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         spent: tx.once.iter().map(|(c, once)| (*c, once.spent)).collect(),
         full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
         behind: tx.behind,
+        halts: tx.halts,
+        by_program: identity.programs,
+        processes: match counted {
+            true => processes,
+            false => FxHashMap::default(),
+        },
         negotiated,
         listeners: listeners::listeners(capture),
         reads,

@@ -1,7 +1,7 @@
 //! Is it the network or the application? On every TCP socket that speaks in turns: how long requests waited for their answer,
 //! and how much of that the application took.
 //!
-//! Needs the views `turnarounds`, `responses`, `connections`, `tcp_states`, `tcp_samples`, `tx`. A socket whose reads were readable before
+//! Needs the views `turnarounds`, `responses`, `connections`, `tcp_states`, `tcp_samples`, `tx`, `halts`. A socket whose reads were readable before
 //! the send in front of them in more than [`OVERLAP_SHARE`] of its turns sends and receives at once (pipelining, two streams):
 //! its turns are counted and no more. What a client does between an answer and its next request is nobody's wait: it is kept by thread (`askers`).
 //! The server is who did not open the connection; where that was not seen, who has the lower port.
@@ -35,6 +35,7 @@ mod tests;
 mod threads;
 mod unanswered;
 mod waited;
+mod waker;
 mod way;
 mod work;
 
@@ -61,6 +62,7 @@ pub use unanswered::Unanswered;
 pub(crate) use unanswered::most_asked;
 pub use waited::Waited;
 pub(crate) use waited::{Spans, by_thread, server};
+pub use waker::WakerHeld;
 pub use way::Place;
 pub(crate) use way::filled_by;
 pub use work::ForWork;

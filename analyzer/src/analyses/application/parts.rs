@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::task;
+use super::waker::WakerHeld;
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
@@ -34,6 +35,8 @@ pub struct Part {
     pub woken_by: Option<String>,
     /// Of `asleep_in` in no recorded call: `task/thread` of the same process that ran half of that time or more, and the share of it (0 to 1).
     pub ran_meanwhile: Option<(String, f64)>,
+    /// Of those that `woken_by` woke, when answers are late: what held its process meanwhile.
+    pub waker_held: Option<WakerHeld>,
     /// ns.
     pub ns: i64,
     /// Share of the whole, 0 to 1.
@@ -125,6 +128,7 @@ impl Parts {
             call,
             woken_by: None,
             ran_meanwhile: None,
+            waker_held: None,
             ns,
             share: ns as f64 / self.total.max(1) as f64,
         };

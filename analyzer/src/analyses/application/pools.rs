@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::parts::Part;
 use super::sockets::{Role, Socket};
-use super::waited::{Waited, Waits, doing};
+use super::waited::{Waited, Waits};
 use super::way::{Place, place};
 use crate::Name;
 use crate::confidence::speak_for_all;
@@ -101,7 +101,7 @@ pub(super) fn answered(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>)
     }
     rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.send_ns));
     let slowest = rows.get(..slow(rows.len())).unwrap_or_default();
-    let (slowest_parts, slowest_task) = doing(slowest);
+    let (slowest_parts, slowest_task) = waits.doing(slowest);
     Some(Answered {
         connections: servers().filter(|s| s.judged_turnarounds().next().is_some()).count() as u64,
         turnaround: Distribution::of(rows.iter().map(|r| r.total_ns()).collect(), 0),

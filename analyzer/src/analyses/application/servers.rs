@@ -14,7 +14,7 @@ use super::pools::{behind, held, slow, solid};
 use super::released::{Released, released};
 use super::sockets::{Role, Socket};
 use super::stood::{Came, Stood, stood};
-use super::waited::{Spans, Waited, Waits, doing, server};
+use super::waited::{Spans, Waited, Waits, server};
 use super::way::{Place, place};
 use super::work::{ForWork, for_work};
 use crate::explain::{Id, Kind};
@@ -306,7 +306,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
     match at {
         "server" => {
             let theirs: Vec<_> = rows.iter().filter_map(|(_, r)| waits.turnaround(r)).collect();
-            (out.parts, out.task) = doing(&theirs);
+            (out.parts, out.task) = waits.doing(&theirs);
             out.behind = behind(&theirs);
             out.waited = waits.waited(&theirs);
             // Who keeps the connection of its last answer reads from it.

@@ -11,7 +11,7 @@ use super::parts::Part;
 use super::pools::{behind, solid};
 use super::servers::{least_of_slow, with_most};
 use super::sockets::{Role, Socket};
-use super::waited::{Waited, Waits, doing};
+use super::waited::{Waited, Waits};
 use crate::analyses::tcp::label;
 use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
@@ -114,7 +114,7 @@ fn slow_turns(facts: &Facts, waits: &Waits<'_>, rows: &[&TurnaroundRow]) -> Opti
     let start = facts.capture.start_ns.unwrap_or(0);
     let mut times: Vec<i64> = rows.iter().map(|r| r.start_ns().saturating_sub(start)).collect();
     times.sort_unstable();
-    let (parts, task) = doing(rows);
+    let (parts, task) = waits.doing(rows);
     Some(SlowTurns {
         n: rows.len() as u64,
         p50_ns: nearest_rank(&mut all, 50)?,

@@ -17,6 +17,7 @@ mod released;
 mod servers;
 mod silence;
 mod turns;
+mod waker;
 mod way;
 mod work;
 

@@ -12,6 +12,7 @@ use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
+use super::waker::Wakers;
 use crate::analyses::datagrams::{questions, whom};
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::counted;
@@ -65,6 +66,10 @@ impl Spans {
         }
         Spans { of }
     }
+    /// All of them, ascending.
+    pub(super) fn each(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.of.iter().map(|s| (s.0, s.1))
+    }
     /// ns of it up to a time.
     fn until(&self, at: i64) -> i64 {
         let last = self.of.partition_point(|s| s.0 < at).checked_sub(1);
@@ -90,6 +95,8 @@ pub(super) struct Waits<'f> {
     room: FxHashMap<i32, Vec<(ConnectionId, Spans)>>,
     /// What its threads were at work on.
     others: Others,
+    /// What held those who woke them.
+    wakers: Wakers<'f>,
     /// By socket and send.
     turnarounds: FxHashMap<(ConnectionId, i64), &'f TurnaroundRow>,
 }
@@ -159,8 +166,16 @@ impl<'f> Waits<'f> {
             by_udp,
             room,
             others: Others::of(facts, sockets),
+            wakers: Wakers::of(facts),
             turnarounds: turnarounds.collect(),
         }
+    }
+
+    /// As [`doing`], with what held who woke them.
+    pub(super) fn doing(&self, rows: &[&TurnaroundRow]) -> (Vec<Part>, (String, f64)) {
+        let (mut parts, who) = doing(rows);
+        self.wakers.name(&mut parts, rows);
+        (parts, who)
     }
 
     /// The peer's turnaround of a response.

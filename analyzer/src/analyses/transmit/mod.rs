@@ -27,6 +27,7 @@ mod blocked;
 mod classes;
 mod corked;
 mod initial;
+mod inside_tcp;
 mod marked;
 mod own_line;
 mod paced;
@@ -50,6 +51,7 @@ pub use own_line::OwnLine;
 pub use vanished::Vanished;
 
 pub use initial::{Initial, Rounds};
+pub use inside_tcp::{Inside, InsideTcp};
 pub use marked::Marked;
 pub use paced::Paced;
 pub use peer::PeerPart;
@@ -106,6 +108,8 @@ pub struct Transmit {
     pub corked: Option<Corked>,
     /// The connection most of whose small messages lay long behind a large one that had been written before.
     pub own_line: Option<OwnLine>,
+    /// The tunnel of a program that goes through one TCP connection, of which segments were sent again.
+    pub inside_tcp: Option<InsideTcp>,
     /// The device behind which most of what was sent again was not seen again.
     pub vanished: Option<Vanished>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
@@ -169,6 +173,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         late_acks: acks::late(facts),
         corked: corked::corked(facts),
         own_line: own_line::own_line(facts),
+        inside_tcp: inside_tcp::inside_tcp(facts),
         vanished: vanished::vanished(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),

@@ -3,6 +3,7 @@ mod blocked;
 mod by_hand;
 mod classes;
 mod corked;
+mod inside_tcp;
 mod named;
 mod opened;
 mod own_line;

@@ -12,6 +12,7 @@ use super::turns::{
     acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late,
 };
 use super::waited::waited_for;
+use super::waker::woken;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, Part, Waited};
 use crate::stat::Distribution;
@@ -177,13 +178,13 @@ pub(super) fn doing(
         let share = p.share * 100.0;
         match p.woken_by.as_deref() == Some(who) {
             true => format!("; others {} {share:.0} %, woken by that one", p.words()),
-            false => format!(", {} {share:.0} %{}", p.words(), p.woken()),
+            false => format!(", {} {share:.0} %{}", p.words(), woken(p)),
         }
     });
     format!(
         "{who} {did} {:.0} % of it{waited}{}{behind}{others}{at_work}",
         most.share * 100.0,
-        most.woken()
+        woken(most)
     )
 }
 

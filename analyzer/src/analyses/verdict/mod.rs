@@ -29,6 +29,7 @@ mod evidence;
 mod given_up;
 mod handshakes;
 mod incomplete;
+mod inside_tcp;
 mod instead;
 mod itself;
 mod named;
@@ -48,6 +49,7 @@ mod spells;
 mod tests;
 mod turns;
 mod waited;
+mod waker;
 mod whose;
 
 #[cfg(test)]

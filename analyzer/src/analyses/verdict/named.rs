@@ -366,7 +366,8 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);
     let of_timer = most(&|s| s.backoff.map(|b| b.end_ns.saturating_sub(b.start_ns))).and_then(backoff);
     let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
-    let of_queues = t.blocked.as_ref().map(blocked).into_iter();
+    let of_tunnel = super::inside_tcp::inside_tcp(t);
+    let of_queues = of_tunnel.into_iter().chain(t.blocked.as_ref().map(blocked));
     let of_queues = of_queues
         .chain(corked(t))
         .chain(own_line(t))

@@ -157,6 +157,10 @@ impl Skbs<'_> {
         if let Some(life) = self.open.remove(&addr) {
             let id = life.id;
             self.mark(e, id);
+            let sent = life.phase == Phase::TxStarted && kind == DeathKind::Consumed;
+            if sent && self.devices.of_a_program(life.last_dev) {
+                self.programs.took(e, life.last_dev, life.last_len.unwrap_or(0));
+            }
             let link = if after_loss { link.min(Confidence::Weak) } else { link };
             self.put(life.row(kind, Some(e.ts), location, link));
         }
@@ -199,6 +203,7 @@ impl Skbs<'_> {
             reborn: self.reborn,
             missing: vec![],
             stats: vec![untracked],
+            programs: self.programs.finish(),
         }
     }
 }

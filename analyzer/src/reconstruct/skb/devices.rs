@@ -47,6 +47,8 @@ pub(super) struct Kind {
     pub bridge: Does,
     /// Intermediate functional block: queues again, later, what it was given.
     pub ifb: Does,
+    /// A program gives and takes its packets (tun, tap).
+    pub user: Does,
     /// Devices of several namespaces have the name.
     pub shared: bool,
 }
@@ -71,9 +73,14 @@ impl Devices {
             of.worker.note(WORKERS.contains(&kind));
             of.bridge.note(BRIDGES.contains(&kind));
             of.ifb.note(kind == "ifb");
+            of.user.note(kind == "tun");
             of.shared |= *spaces.entry(name).or_insert(netns) != netns;
         }
         devices
+    }
+    /// Whether a program gives and takes the packets of all devices of that name.
+    pub fn of_a_program(&self, dev: Name) -> bool {
+        self.0.get(&dev).is_some_and(|k| k.user.all())
     }
     /// What a device is; `None`: no list names it.
     pub fn kind(&self, dev: Name) -> Option<Kind> {

@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::again::Entry;
 use super::frees::Frees;
+use super::programs::ByProgram;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
@@ -62,6 +63,8 @@ pub struct Identity {
     pub clones: Vec<Sent>,
     /// When the address of an original that ended silently began its next life.
     pub(super) reborn: FxHashMap<SkbId, i64>,
+    /// What programs gave to and took from their devices.
+    pub programs: Vec<ByProgram>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     /// Counters.
@@ -147,6 +150,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         softirq_since: Vec::new(),
         bare: FxHashMap::default(),
         devices: super::devices::Devices::read(capture),
+        programs: super::programs::Programs::default(),
         received: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
         delivered: Vec::new(),

@@ -26,6 +26,7 @@ mod fclone;
 mod frees;
 mod identity;
 mod life;
+mod programs;
 mod stack;
 pub mod tables;
 #[cfg(test)]
@@ -35,3 +36,4 @@ mod transmit;
 
 pub use frees::{FreePlace, Frees};
 pub use identity::{Identity, Sent, identify};
+pub use programs::{ByProgram, Traffic};

@@ -1,4 +1,5 @@
 mod again;
+mod programs;
 mod resent;
 
 use super::tables::{BirthKind, DeathKind, SkbClass};

@@ -8,6 +8,7 @@ use super::fclone::Layout;
 use super::frees::Frees;
 use super::identity::Sent;
 use super::life::{Life, Phase};
+use super::programs::Programs;
 use super::stack::Stacks;
 use super::tables::{BirthKind, DeathKind, HopRow, SkbClass, SkbRow};
 use crate::confidence::Confidence;
@@ -49,6 +50,8 @@ pub(super) struct Skbs<'k> {
     /// Devices that sent: whether none of their frames had a link-layer header.
     pub(super) bare: FxHashMap<Name, bool>,
     pub(super) devices: Devices,
+    /// What programs gave to and took from their devices.
+    pub(super) programs: Programs,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
     /// consume_skb and kfree_skb are recorded.
@@ -164,6 +167,9 @@ impl Skbs<'_> {
     }
 
     pub(super) fn hop(&mut self, e: &Event<'_>, addr: u64, kind: &'static str, dev: Name, len: u32, link: Confidence) {
+        if kind == "rx" && self.devices.of_a_program(dev) {
+            self.programs.gave(e, dev, len);
+        }
         if let Some(life) = self.open.get_mut(&addr) {
             life.hops += 1;
             life.last_dev = dev;

@@ -100,8 +100,11 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         .zip(&of_flows)
         .map(|(flow, of)| (flow.0, of.once))
         .collect();
-    let (mut parts, mut behind) = (vec![], vec![]);
-    for mut of in of_flows {
+    let (mut parts, mut behind, mut halts) = (vec![], vec![], FxHashMap::default());
+    for (flow, mut of) in flows.iter().zip(of_flows) {
+        if !of.halts.is_empty() {
+            halts.insert(flow.0, of.halts);
+        }
         parts.append(&mut of.parts);
         behind.append(&mut of.behind);
     }
@@ -121,6 +124,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         once,
         again,
         behind,
+        halts,
         ..Transmit::default()
     }
 }

@@ -25,6 +25,7 @@ mod device;
 mod ends;
 mod fair_queue;
 mod flow;
+mod halts;
 mod headers;
 mod held;
 mod largest;
@@ -47,6 +48,7 @@ mod unanswered;
 mod windows;
 
 pub use behind::BehindRow;
+pub use halts::Halt;
 pub use held::Once;
 pub use largest::FullSegment;
 pub use routes::{Inputs, Walked, walk};

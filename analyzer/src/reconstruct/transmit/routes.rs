@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use super::behind::BehindRow;
 use super::descriptors::{Descriptors, Use};
+use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
 use super::room::WAIT_CALLS;
@@ -87,6 +88,8 @@ pub struct Transmit {
     pub again: Vec<(u32, u32)>,
     /// Small messages behind large ones, by socket, in the order in which they were written.
     pub behind: Vec<BehindRow>,
+    /// When each socket could not send on, where that was long.
+    pub halts: FxHashMap<ConnectionId, Vec<Halt>>,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }

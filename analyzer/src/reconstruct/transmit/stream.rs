@@ -7,6 +7,7 @@ use super::bytes::Bytes;
 use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Segment, Shared, build};
+use super::halts::{Halt, halts};
 use super::held::{HELD, Limits, Once};
 use super::largest::largest;
 use super::ledger::{Ledger, finish, in_call};
@@ -41,6 +42,7 @@ pub(super) struct OfSocket {
     pub(super) parts: Vec<Vec<TxRow>>,
     pub(super) once: Once,
     pub(super) behind: Vec<BehindRow>,
+    pub(super) halts: Vec<Halt>,
 }
 
 impl Ledger<'_> {
@@ -74,9 +76,11 @@ impl Ledger<'_> {
         });
         // What carries payload, in order.
         let spent = spent(&limits.pieces, &of.rooms, parts.iter().flatten());
+        let halts = halts(&limits.pieces, &of.rooms, parts.iter().flatten());
         parts.push(control.collect());
         OfSocket {
             parts,
+            halts,
             once: limits.once(&of.rooms, spent, largest(&flow, shared.packets, passes)),
             behind: behind(c, &bytes, &flow, shared.packets, (self.calls, self.inputs.comms)),
         }

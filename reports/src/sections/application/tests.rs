@@ -26,6 +26,7 @@ fn connection(role: Role, in_turns: bool) -> Connection {
             call: Some("clock_nanosleep".to_owned()),
             woken_by: None,
             ran_meanwhile: None,
+            waker_held: None,
             ns: 149_000_000,
             share: 0.993,
         }],

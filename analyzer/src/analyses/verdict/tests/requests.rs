@@ -20,6 +20,7 @@ pub(super) fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>
             call: call.map(str::to_owned),
             woken_by: None,
             ran_meanwhile: None,
+            waker_held: None,
             ns: 299 * MS,
             share: 0.998,
         }],

@@ -16,6 +16,7 @@ pub(super) fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64)
         call: call.map(str::to_owned),
         woken_by: None,
         ran_meanwhile: None,
+        waker_held: None,
         ns,
         share,
     }

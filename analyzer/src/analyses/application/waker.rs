@@ -1,0 +1,192 @@
+//! Who woke late answers had itself to wait: its process could not send on one TCP connection meanwhile.
+//!
+//! Needs `turnarounds` (`woken_by`), `processes`, `halts`, `connections`, `rx`. Of answers whose threads slept until threads of one process woke them: the
+//! connection of that process that was held, by its peer's window, by losses or by a full send buffer, in two thirds or more of the time in
+//! which they stood, and in a third or less of as long a time behind it. That its program waited for it is inferred from these times; that it
+//! could not send is not. Where events were lost meanwhile, or a second connection was held as well, nothing is told. Must not take for one: a slow
+//! client of the waker, which is held before and after as much.
+//!
+//! ```text
+//! its process' connection   | ........ held by the peer's window ........ |
+//! these answers                  readable | ...... asleep, until woken ... | answer
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use super::parts::Part;
+use super::task;
+use super::waited::{Spans, server};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::reconstruct::dispatch::Lost;
+use crate::reconstruct::transmit::Stage;
+
+/// Shortest answers that are looked at, ns.
+const LEAST_NS: i64 = 50_000_000;
+/// Part of a sleep's time that threads of one process must have ended.
+const MOSTLY: f64 = 0.5;
+/// Part of the answers' time in which the connection must be held, and at most so much of the time behind it.
+const HELD: f64 = 2.0 / 3.0;
+const AFTER: f64 = 1.0 / 3.0;
+/// Least time behind them that is known, as part of theirs.
+const KNOWN: f64 = 0.1;
+/// Parts of answers that are looked at: those that are said.
+const PARTS: usize = 2;
+/// Causes.
+const CAUSES: [Stage; 3] = [Stage::Rwnd, Stage::Recovery, Stage::Sndbuf];
+
+/// The connection on which a waker's process could not send.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct WakerHeld {
+    /// `address:port` that it sends to.
+    pub to: String,
+    /// `rwnd`: by the peer's receive window; `recovery`: segments were lost and sent again; `sndbuf`: by a full send buffer.
+    pub by: &'static str,
+    /// Share of the answers' time, 0 to 1.
+    pub share: f64,
+    /// Of `rwnd`: `task/thread` that read what came late at the other end, and the call it slept in most of that time; `None`: it did not, or is
+    /// not in the recording.
+    pub reader: Option<(String, String)>,
+}
+
+/// Connections that were held, by process.
+pub(super) struct Wakers<'f> {
+    facts: &'f Facts,
+    by_process: FxHashMap<i32, Vec<ConnectionId>>,
+    lost: Lost,
+}
+
+impl<'f> Wakers<'f> {
+    pub(super) fn of(facts: &'f Facts) -> Wakers<'f> {
+        let mut wakers = Wakers {
+            facts,
+            by_process: FxHashMap::default(),
+            lost: Lost::of(&facts.gaps),
+        };
+        for c in facts.connections.iter().filter(|c| c.pid > 0) {
+            if facts.halts.contains_key(&c.connection) {
+                let of = wakers.by_process.entry(wakers.process(c.pid)).or_default();
+                of.push(c.connection);
+            }
+        }
+        wakers
+    }
+
+    fn process(&self, pid: i32) -> i32 {
+        self.facts.processes.get(&pid).map_or(pid, |p| p.0)
+    }
+
+    /// Names, in the parts of these that another thread ended, what held its process.
+    pub(super) fn name(&self, parts: &mut [Part], rows: &[&TurnaroundRow]) {
+        if self.by_process.is_empty() {
+            return;
+        }
+        for part in parts.iter_mut().take(PARTS) {
+            // Who ran meanwhile did not wait.
+            if part.woken_by.is_some() && part.ran_meanwhile.is_none() {
+                part.waker_held = self.held(part, rows);
+            }
+        }
+    }
+
+    fn held(&self, part: &Part, rows: &[&TurnaroundRow]) -> Option<WakerHeld> {
+        let call = part.call.as_deref()?;
+        let woken = |r: &&TurnaroundRow| r.woken_by_pid != 0 && r.total_ns() >= LEAST_NS && r.asleep_in.text() == call;
+        let mut by: FxHashMap<i32, (i64, Vec<(i64, i64)>)> = FxHashMap::default();
+        for r in rows.iter().copied().filter(woken) {
+            let of = by.entry(self.process(r.woken_by_pid)).or_default();
+            of.0 = of.0.saturating_add(r.woken_by_ns);
+            of.1.push((r.start_ns(), r.send_ns));
+        }
+        let (process, (ns, stood)) = by.into_iter().max_by_key(|(p, of)| (of.0, std::cmp::Reverse(*p)))?;
+        if (ns as f64) < MOSTLY * part.ns as f64 {
+            return None;
+        }
+        let stood = Stood::of(Spans::of(stood), self.facts.capture.end_ns?)?;
+        if stood.spans.iter().any(|(from, to)| self.lost.within(*from, *to)) {
+            return None;
+        }
+        let each = self.by_process.get(&process)?.iter();
+        let mut held: Vec<(f64, bool, ConnectionId, Stage)> = each.filter_map(|c| self.most(*c, &stood)).collect();
+        held.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
+        let (share, over, connection, by) = held.first().copied()?;
+        let second = held.get(1).map_or(0.0, |h| h.0);
+        if share < HELD || !over || second > share / 2.0 {
+            return None;
+        }
+        let reader = (by == Stage::Rwnd).then(|| self.reader(connection, &stood));
+        Some(WakerHeld {
+            to: server(self.facts, connection),
+            by: by.name(),
+            share,
+            reader: reader.flatten(),
+        })
+    }
+
+    /// The cause that held a connection longest then: its share, and whether it was over behind it.
+    fn most(&self, c: ConnectionId, stood: &Stood) -> Option<(f64, bool, ConnectionId, Stage)> {
+        let halts = self.facts.halts.get(&c)?;
+        let of = CAUSES.map(|by| {
+            let of = halts.iter().filter(|h| h.by == by).map(|h| (h.from, h.to));
+            let spans = Spans::of(of.collect());
+            let share = |of: &[(i64, i64)], whole: i64| {
+                let ns = of
+                    .iter()
+                    .fold(0i64, |ns, (a, b)| ns.saturating_add(spans.within(*a, *b)));
+                ns as f64 / whole.max(1) as f64
+            };
+            let over = share(&stood.after, stood.after_ns) <= AFTER;
+            (share(&stood.spans, stood.ns), over, c, by)
+        });
+        // The first of equals: a full window fills the buffer.
+        of.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// Who read at the other end what was late then, and what it slept in.
+    fn reader(&self, c: ConnectionId, stood: &Stood) -> Option<(String, String)> {
+        let peer = self.facts.connections.get(c.0 as usize)?.peer?;
+        let (first, last) = (stood.spans.first()?.0, stood.spans.last()?.1);
+        let mut by: FxHashMap<(Name, i32, Name), i64> = FxHashMap::default();
+        let mut whole = 0i64;
+        for r in self.facts.rx.iter().filter(|r| r.connection == Some(peer)) {
+            if r.start_ns < last && r.start_ns.saturating_add(r.total_ns) > first && r.pid > 0 {
+                whole = whole.saturating_add(r.total_ns);
+                let ns = by.entry((r.task, r.pid, r.asleep_in)).or_default();
+                *ns = ns.saturating_add(r.asleep_in_ns);
+            }
+        }
+        let (who, ns) = by.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)))?;
+        let mostly = !who.2.is_empty() && ns as f64 >= MOSTLY * whole as f64;
+        mostly.then(|| (task(&who.0, who.1), who.2.text().into_owned()))
+    }
+}
+
+/// When answers stood, and as long behind each of these times, until the next or the end.
+struct Stood {
+    spans: Vec<(i64, i64)>,
+    ns: i64,
+    after: Vec<(i64, i64)>,
+    after_ns: i64,
+}
+
+impl Stood {
+    /// `None`: too little is known of the time behind them.
+    fn of(spans: Spans, end_ns: i64) -> Option<Stood> {
+        let spans: Vec<(i64, i64)> = spans.each().collect();
+        let next = spans.iter().skip(1).map(|s| s.0).chain([end_ns]);
+        let behind = |((from, to), next): (&(i64, i64), i64)| {
+            let until = to.saturating_add(to.saturating_sub(*from));
+            (*to, until.min(next).max(*to))
+        };
+        let after: Vec<(i64, i64)> = spans.iter().zip(next).map(behind).collect();
+        let sum = |of: &[(i64, i64)]| of.iter().fold(0i64, |ns, s| ns.saturating_add(s.1.saturating_sub(s.0)));
+        let (ns, after_ns) = (sum(&spans), sum(&after));
+        (ns > 0 && after_ns as f64 >= KNOWN * ns as f64).then_some(Stood {
+            spans,
+            ns,
+            after,
+            after_ns,
+        })
+    }
+}
