@@ -12,7 +12,7 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
-use crate::reconstruct::whose::Carries;
+use crate::reconstruct::whose::{Carries, Owner, Whose};
 
 /// Fewest of them, and how many of those whose way is known must have gone there.
 const FEWEST: usize = 3;
@@ -67,19 +67,24 @@ fn syns(facts: &Facts) -> Vec<&TxRow> {
         .filter(|o| o.syns_again.is_some_and(|n| n > 0))
         .filter_map(|o| Some((o.connection?, o.start_ns)))
         .collect();
+    if again.is_empty() {
+        return vec![];
+    }
+    let whose = Whose::of(facts.into());
+    let of = |t: &TxRow| {
+        let syn = || whose.packet(t.skb_id).filter(|o| o.carries == Carries::Syn)?.connection;
+        t.connection.or_else(syn)
+    };
     let mut first: FxHashMap<ConnectionId, &TxRow> = FxHashMap::default();
     // A socket that was never answered does not tell how long its headers are.
     let control = |t: &&TxRow| matches!(t.kind, TxKind::TcpControl | TxKind::TcpUnknown);
     for t in facts.tx.iter().filter(control) {
-        let Some(c) = t
-            .connection
-            .filter(|c| again.get(c).is_some_and(|at| *at <= t.t_sched_ns))
-        else {
+        let Some(c) = of(t).filter(|c| again.get(c).is_some_and(|at| *at <= t.t_sched_ns)) else {
             continue;
         };
-        let of = first.entry(c).or_insert(t);
-        if t.t_sched_ns < of.t_sched_ns {
-            *of = t;
+        let own = first.entry(c).or_insert(t);
+        if t.t_sched_ns < own.t_sched_ns {
+            *own = t;
         }
     }
     first.into_values().collect()
@@ -117,7 +122,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     let ((first, dev), count) = by.into_iter().max_by_key(|(devs, n)| (*n, std::cmp::Reverse(*devs)))?;
     let of = of.into_iter().filter(|w| w.first == first).count();
     let dropped = facts.drops.iter().filter(|d| {
-        let theirs = |o: &crate::reconstruct::whose::Owner| matches!(o.carries, Carries::Data | Carries::Syn);
+        let theirs = |o: &Owner| matches!(o.carries, Carries::Data | Carries::Syn);
         d.expected == Some(false) && !d.background && d.owner.as_ref().is_some_and(theirs)
     });
     if count < FEWEST || (count as f64) < MOST * of as f64 || 2 * dropped.take(count).count() >= count {
