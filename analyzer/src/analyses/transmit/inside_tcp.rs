@@ -71,6 +71,9 @@ fn again(c: &ConnectionRow) -> Option<u64> {
     c.retransmit_segments.or(c.retransmits)
 }
 
+/// Sockets that carry a device's packets, and these.
+type Found<'f> = BTreeMap<(Name, Option<ConnectionId>), (Option<&'f ConnectionRow>, u64)>;
+
 /// The connection of a process that carries these packets.
 fn carrier<'f>(of: &[&'f ConnectionRow], gave: Traffic, took: Traffic) -> Option<&'f ConnectionRow> {
     let both = |c: &ConnectionRow| moved(c).0.saturating_add(moved(c).1);
@@ -97,7 +100,7 @@ pub(super) fn inside_tcp(facts: &Facts) -> Option<InsideTcp> {
         sockets.entry(process(c.pid)).or_default().push(c);
     }
     // By device and connection: the socket, its packets. Of devices that no such connection carries: none.
-    let mut found: BTreeMap<(Name, Option<ConnectionId>), (Option<&ConnectionRow>, u64)> = BTreeMap::new();
+    let mut found: Found<'_> = BTreeMap::new();
     for ((dev, process), (gave, took)) in by {
         let enough = gave.packets.min(took.packets) >= FEWEST;
         let of = sockets.get(&process).filter(|_| enough);
