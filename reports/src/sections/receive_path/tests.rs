@@ -208,6 +208,6 @@ fn who_is_left_out_of_the_percentiles_is_said() {
             _ => None,
         })
         .collect();
-    let expected = "Left out of every percentile, because their time is only known to be at least something: 8 not read by its end. 40 more have weak or unknown links: only in what is said “of all”.";
+    let expected = "Left out of every percentile, because their whole time is not known: 8 not read by its end. 40 more have weak or unknown links: only in what is said “of all”.";
     assert_eq!(said[1], expected);
 }
