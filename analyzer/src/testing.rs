@@ -357,6 +357,25 @@ pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
     }
 }
 
+/// A poll of a device on CPU 0 that took one packet, in a softirq at the end of an interrupt.
+pub fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64) -> crate::reconstruct::napi::tables::PollRow {
+    crate::reconstruct::napi::tables::PollRow {
+        cpu: 0,
+        start_ns,
+        end_ns,
+        napi: 1,
+        dev: crate::name::Name::new(dev),
+        work: Some(1),
+        budget: Some(64),
+        nth: Some(0),
+        context: crate::reconstruct::napi::tables::PollContext::Softirq,
+        run_by: crate::reconstruct::context::RunBy::IrqTail,
+        flush_end_ns: None,
+        threaded: None,
+        confidence: crate::Confidence::Strong,
+    }
+}
+
 /// Events of CPU 0 were lost between these times.
 pub fn gap(start_ns: i64, end_ns: i64) -> crate::ingest::GapRow {
     crate::ingest::GapRow {

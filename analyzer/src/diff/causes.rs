@@ -10,7 +10,7 @@ use super::pools;
 use super::service::{Service, service, whose};
 use crate::analyses::opens::herd::herd;
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
-use crate::analyses::verdict::duration;
+use crate::analyses::verdict::{duration, herd as words_of_herd};
 use crate::facts::{ConnectionId, Facts};
 
 /// Segments so many times as large are others.
@@ -142,7 +142,7 @@ fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
         (Some(h), None) => (h, "Before"),
         _ => return None,
     };
-    Some(format!("{when}, and not on the other side, {}.", h.words()))
+    Some(format!("{when}, and not on the other side, {}.", words_of_herd(&h)))
 }
 
 /// Sentences at most.

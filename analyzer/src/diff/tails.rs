@@ -35,37 +35,42 @@ fn a_tenth(before: &Distribution, after: &Distribution) -> bool {
     enough && a > most && a >= b.saturating_mul(TENTH_TIMES)
 }
 
+/// `p90 610.9 us -> 1.68 ms, max 1.36 ms -> 9.86 ms, n 654 -> 654`
+fn figures(m: &Metric, of: &[(&str, fn(&Distribution) -> Option<i64>)]) -> String {
+    let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
+    let each = of
+        .iter()
+        .map(|(name, value)| format!("{name} {} -> {}, ", ns(value(&m.before)), ns(value(&m.after))));
+    format!("{}n {} -> {}", each.collect::<String>(), m.before.n, m.after.n)
+}
+
+fn words(m: &Metric) -> Option<String> {
+    let server = m.which.service.as_deref().unwrap_or("all servers");
+    if a_tenth(&m.before, &m.after) {
+        return Some(format!(
+            "A tenth of the answers of {server} took longer than any before: {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
+            figures(
+                m,
+                &[
+                    ("p50", |d| d.p50_ns),
+                    ("p90", |d| d.p90_ns),
+                    ("p99", |d| d.p99_ns),
+                    ("max", |d| d.max_ns)
+                ]
+            )
+        ));
+    }
+    longer(&m.before, &m.after).then(|| {
+        format!(
+            "The slowest answers of {server} take far longer: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
+            figures(m, &[("p99", |d| d.p99_ns), ("max", |d| d.max_ns)])
+        )
+    })
+}
+
 /// A sentence for each server.
 pub(super) fn said(metrics: &[Metric]) -> Vec<String> {
     let of = |m: &&Metric| (m.which.ledger, m.which.stage, m.outcome) == (LEDGER, "response", Outcome::Same);
-    let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
-    let words = |m: &Metric| {
-        let server = m.which.service.as_deref().unwrap_or("all servers");
-        if a_tenth(&m.before, &m.after) {
-            return Some(format!(
-                "A tenth of the answers of {server} took longer than any before: p50 {} -> {}, p90 {} -> {}, p99 {} -> {}, max {} -> {}, n {} -> {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
-                ns(m.before.p50_ns),
-                ns(m.after.p50_ns),
-                ns(m.before.p90_ns),
-                ns(m.after.p90_ns),
-                ns(m.before.p99_ns),
-                ns(m.after.p99_ns),
-                ns(m.before.max_ns),
-                ns(m.after.max_ns),
-                m.before.n,
-                m.after.n
-            ));
-        }
-        longer(&m.before, &m.after).then(|| format!(
-            "The slowest answers of {server} take far longer: p99 {} -> {}, max {} -> {}, n {} -> {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
-            ns(m.before.p99_ns),
-            ns(m.after.p99_ns),
-            ns(m.before.max_ns),
-            ns(m.after.max_ns),
-            m.before.n,
-            m.after.n
-        ))
-    };
     metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Sockets whose readiness wakes many threads at once, of which one takes what came: a thundering herd.
 //!
-//! In: sk_data_ready, sched_waking. Out: a row per such socket. `sk_data_ready` calls all who wait on the socket, in one loop: their wakings follow it on its
-//! CPU at once. Most of those threads look, find nothing and sleep again inside their system call, so that no other event tells of it.
+//! In: sk_data_ready, sched_waking. Out: a row per such socket. `sk_data_ready` calls all who wait on the socket, in one loop: their wakings follow it at once, in the
+//! same softirq of its CPU. What a woken thread, an interrupt or a timer wakes then is not theirs. Most of those threads look, find nothing and sleep again inside their system call, so that no other event tells of it.
 
 use netmortem_formats::tracepoints::sched_waking::SchedWaking;
 use netmortem_formats::tracepoints::sk_data_ready::SkDataReady;
@@ -35,12 +35,15 @@ pub struct HerdRow {
 }
 
 /// The loop that may be under way on a CPU.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Loop {
     sk: u64,
     last_ns: i64,
     woken: u32,
+    /// Whom it woke last.
     pid: i32,
+    /// The thread that its softirq interrupted, or that runs it.
+    within: i32,
 }
 
 struct Herds<'c> {
@@ -58,19 +61,22 @@ impl Tracker for Herds<'_> {
 impl Herds<'_> {
     fn ready(&mut self, e: &Event<'_>, sk: u64) {
         self.end(e.cpu);
-        let (sk, last_ns) = (sk, e.ts);
-        self.cpus.insert(
-            e.cpu,
-            Loop {
+        // A listener, and a socket of UDP, become ready by what comes.
+        if e.in_softirq() {
+            let of = Loop {
                 sk,
-                last_ns,
-                ..Loop::default()
-            },
-        );
+                last_ns: e.ts,
+                woken: 0,
+                pid: 0,
+                within: e.pid,
+            };
+            self.cpus.insert(e.cpu, of);
+        }
     }
     fn waking(&mut self, e: &Event<'_>, pid: i32) {
         let Some(l) = self.cpus.get_mut(&e.cpu) else { return };
-        if e.ts.saturating_sub(l.last_ns) > NEXT_NS {
+        let own = e.in_softirq() && e.pid == l.within && e.ts.saturating_sub(l.last_ns) <= NEXT_NS;
+        if !own {
             return self.end(e.cpu);
         }
         (l.last_ns, l.woken, l.pid) = (e.ts, l.woken.saturating_add(1), pid);
@@ -122,24 +128,25 @@ mod tests {
     use super::*;
     use crate::testing::{Ctx, Script, V};
 
-    /// Ten times a socket is ready, and wakes so many threads, the last of them so long behind the one before.
-    fn herd(woken: u64, late_ns: u64) -> Vec<HerdRow> {
+    /// Ten times a socket is ready, in the first context, and so many threads are woken, the last of them so long behind the one before and in the second.
+    fn herd(woken: u64, late_ns: u64, (ready, last): (Ctx, Ctx)) -> Vec<HerdRow> {
         let mut s = Script::new("6.18.44", &[]);
         for n in 0..10 {
             let mut at = 1_000_000 * (n + 1);
             s.ev(
                 at,
                 0,
-                Ctx::Soft(0),
+                ready,
                 "sock:sk_data_ready",
                 &[("skaddr", V::N(0xff00)), ("family", V::N(2)), ("protocol", V::N(6))],
             );
             for pid in 0..woken {
-                at += if pid + 1 == woken { late_ns } else { 1_000 };
+                let is_last = pid + 1 == woken;
+                at += if is_last { late_ns } else { 1_000 };
                 s.ev(
                     at,
                     0,
-                    Ctx::Soft(0),
+                    if is_last { last } else { ready },
                     "sched:sched_waking",
                     &[("comm", V::S("gunicorn")), ("pid", V::N(100 + pid))],
                 );
@@ -150,11 +157,17 @@ mod tests {
 
     #[test]
     fn who_is_woken_at_once_is_a_herd() {
-        let rows = herd(12, 1_000);
+        let (idle, other) = (Ctx::Soft(0), Ctx::Soft(7));
+        let rows = herd(12, 1_000, (idle, idle));
         let [row] = rows.as_slice() else { panic!("{rows:?}") };
         assert_eq!((row.sk, row.times, row.woken, row.most), (0xff00, 10, 120, 12));
         // Seven; the eighth much later, by another cause.
-        assert_eq!(herd(7, 1_000), []);
-        assert_eq!(herd(8, 200_000), []);
+        assert_eq!(herd(7, 1_000, (idle, idle)), []);
+        assert_eq!(herd(8, 200_000, (idle, idle)), []);
+        // The eighth by a thread that was woken, by another softirq, by an interrupt; all of them by a thread's own call.
+        for last in [Ctx::Task(0), other, Ctx::Hard(0)] {
+            assert_eq!(herd(8, 1_000, (idle, last)), []);
+        }
+        assert_eq!(herd(12, 1_000, (Ctx::Task(7), Ctx::Task(7))), []);
     }
 }

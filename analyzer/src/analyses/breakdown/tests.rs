@@ -2,7 +2,7 @@ use super::*;
 use crate::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::context::RunBy;
-use crate::reconstruct::napi::tables::{PollContext, PollRow};
+use crate::reconstruct::napi::tables::PollRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 use crate::reconstruct::skb::tables::HopRow;
 
@@ -28,19 +28,12 @@ fn unit(n: u32, cpu: u16, task: &str, copy_ns: i64) -> RxRow {
 
 fn poll(napi: u64, work: i32) -> PollRow {
     PollRow {
-        cpu: 0,
-        start_ns: None,
-        end_ns: 0,
         napi,
-        dev: Name::new(b"eth0"),
         work: Some(work),
         budget: None,
         nth: None,
-        context: PollContext::Softirq,
         run_by: RunBy::Unknown,
-        flush_end_ns: None,
-        threaded: None,
-        confidence: Confidence::Strong,
+        ..crate::testing::poll(b"eth0", None, 0)
     }
 }
 

@@ -4,24 +4,14 @@ use crate::analyses::Outcome;
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::context::RunBy;
-use crate::reconstruct::napi::tables::{PollContext, PollRow};
+use crate::reconstruct::napi::tables::PollRow;
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
 fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64, work: Option<i32>) -> PollRow {
     PollRow {
-        cpu: 0,
-        start_ns,
-        end_ns,
-        napi: 1,
-        dev: Name::new(dev),
         work,
         budget: work.map(|_| 64),
-        nth: Some(0),
-        context: PollContext::Softirq,
-        run_by: RunBy::IrqTail,
-        flush_end_ns: None,
-        threaded: None,
-        confidence: Confidence::Strong,
+        ..crate::testing::poll(dev, start_ns, end_ns)
     }
 }
 fn run(cpu: u16, vec: u32, raise_ns: Option<i64>, start_ns: i64, end_ns: Option<i64>) -> SoftirqRow {

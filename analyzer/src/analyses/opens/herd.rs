@@ -21,16 +21,6 @@ pub struct Herd {
     pub woken: u64,
 }
 
-impl Herd {
-    /// `one socket wakes about 160 threads (python3) each time ...`
-    pub(crate) fn words(&self) -> String {
-        format!(
-            "one socket wakes about {} threads ({}) each time that something comes, {} wakings for {} times, of which one can take it: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
-            self.each, self.task, self.woken, self.times
-        )
-    }
-}
-
 /// The socket with most wakings.
 pub(crate) fn herd(facts: &Facts) -> Option<Herd> {
     let row = facts.herds.iter().find(|r| r.times >= TIMES)?;

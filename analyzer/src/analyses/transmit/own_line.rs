@@ -42,6 +42,10 @@ pub struct OwnLine {
 
 /// The connection most of whose small messages were late so.
 pub(super) fn own_line(facts: &Facts) -> Option<OwnLine> {
+    // A send that was lost would be a message of another length.
+    if !facts.gaps.is_empty() {
+        return None;
+    }
     // What it waits for when the large one has left is not that one.
     let wait = |r: &BehindRow| r.left_ns.min(r.large_left_ns).saturating_sub(r.at_ns);
     let mut by: FxHashMap<ConnectionId, Vec<&BehindRow>> = FxHashMap::default();

@@ -150,28 +150,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
 
 impl Vanished {
     /// Whether the others went another way.
-    fn another_way(&self) -> bool {
+    pub(crate) fn another_way(&self) -> bool {
         self.others.0 == 0 && self.others.1 >= OTHERS
-    }
-    /// `5 of 6 segments that were sent again, SYNs among them, were seen last when they left by vpn0, ...`
-    pub(crate) fn words(&self) -> String {
-        let of = match self.count == self.of {
-            true => format!(
-                "all {} segments and SYNs that were sent again and whose way is known",
-                self.of
-            ),
-            false => format!(
-                "{} of {} segments and SYNs that were sent again and whose way is known",
-                self.count, self.of
-            ),
-        };
-        let but = match self.another_way() {
-            true => format!(
-                ", by which none of {} others of these connections left (most of those were seen last on {}): meanwhile they went another way (a route, a router that announced itself, a bridge's table), on which they, or what answers them, were lost (inferred)",
-                self.others.1, self.usual
-            ),
-            false => ": they, or what answers them, were lost or late beyond it (inferred)".to_owned(),
-        };
-        format!("{of} were seen last when they left by {}{but}", self.dev)
     }
 }

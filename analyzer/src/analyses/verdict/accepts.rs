@@ -53,9 +53,17 @@ fn words(r: &FailedAccepts) -> String {
     )
 }
 
+/// `one socket wakes about 160 threads (python3) each time ...`
+pub(crate) fn herd(h: &Herd) -> String {
+    format!(
+        "one socket wakes about {} threads ({}) each time that something comes, {} wakings for {} times, of which one can take it: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
+        h.each, h.task, h.woken, h.times
+    )
+}
+
 pub(super) fn causes(o: &Opens) -> Vec<String> {
-    let herd = o.herd.as_ref().map(Herd::words);
-    o.not_accepted.first().map(words).into_iter().chain(herd).collect()
+    let herds = o.herd.as_ref().map(herd);
+    o.not_accepted.first().map(words).into_iter().chain(herds).collect()
 }
 
 #[cfg(test)]

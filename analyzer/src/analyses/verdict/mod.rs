@@ -48,15 +48,19 @@ mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod vanished;
 mod waited;
 mod waker;
 mod whose;
 
+pub(crate) use accepts::herd;
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};
+#[cfg(test)]
+pub(in crate::analyses) use vanished::vanished;
 
 /// How a line is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

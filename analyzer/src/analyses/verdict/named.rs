@@ -2,7 +2,8 @@
 
 use super::sent::size;
 use super::sentences::{counted, duration, or_dash, rate};
-use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit, Vanished};
+use super::vanished::vanished;
+use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
 
 /// Classes of a queue said one by one.
 const CLASSES: usize = 4;
@@ -378,7 +379,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
         .chain(of_idle)
         .chain(of_size)
         .chain(initial(t))
-        .chain(t.vanished.as_ref().map(Vanished::words))
+        .chain(t.vanished.as_ref().map(vanished))
         .chain(of_marks)
         .chain(of_timer)
         .chain(of_rate)

@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         "NOT_SPECIFIED",
         "ip_defrag",
         Some(false),
-        "a fragment for which no reassembly could be begun: its memory was full of incomplete datagrams (net.ipv4.ipfrag_high_thresh)",
+        "a fragment that reassembly did not take: mostly for want of memory, full of incomplete datagrams (net.ipv4.ipfrag_high_thresh), else a malformed one",
     ),
     rule(
         "NOT_SPECIFIED",

@@ -107,3 +107,14 @@ fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
         }
     }
 }
+
+/// A piece that is certain.
+#[cfg(test)]
+pub(super) fn piece(from: i64, to: i64, stage: Stage) -> Piece {
+    Piece {
+        from,
+        to,
+        stage,
+        weak: false,
+    }
+}

@@ -4,8 +4,6 @@ use crate::Confidence;
 use crate::analyses::application::way::{Place, place};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::context::RunBy;
-use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::xmits::Pass;
@@ -80,21 +78,7 @@ fn a_device_that_is_polled_by_its_timer_is_told() {
     let of = |expired: i64, cpu: u16| {
         let mut f = recorded(2 * MS, 59 * MS);
         f.polls = [39, 59]
-            .map(|ms| PollRow {
-                cpu: 0,
-                start_ns: Some(ms * MS - 1_000),
-                end_ns: ms * MS + 5_000,
-                napi: 1,
-                dev: Name::new(b"s0"),
-                work: Some(1),
-                budget: Some(64),
-                nth: Some(0),
-                context: PollContext::Softirq,
-                run_by: RunBy::IrqTail,
-                flush_end_ns: None,
-                threaded: None,
-                confidence: Confidence::Strong,
-            })
+            .map(|ms| crate::testing::poll(b"s0", Some(ms * MS - 1_000), ms * MS + 5_000))
             .to_vec();
         f.poll_timers = [39, 59].map(|ms| (cpu, ms * MS - expired)).to_vec();
         told(&f, 60 * MS).unwrap().timer_ns

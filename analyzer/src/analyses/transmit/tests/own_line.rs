@@ -11,7 +11,7 @@ use crate::reconstruct::transmit::BehindRow;
 const MS: i64 = 1_000_000;
 
 /// A message of 144,800 bytes that leaves within so many ms, each second, and a small one each 50 ms, which leaves behind it.
-fn feed(drain_ms: i64, confidence: Confidence) -> Option<OwnLine> {
+fn feed(drain_ms: i64, confidence: Confidence) -> Facts {
     let mut f = Facts::empty();
     f.connections.push(crate::testing::tcp::connection(0));
     f.tx.push(crate::testing::sent());
@@ -32,13 +32,16 @@ fn feed(drain_ms: i64, confidence: Confidence) -> Option<OwnLine> {
             confidence,
         }));
     }
-    let Outcome::Findings(t) = answer(&f) else { panic!() };
+    f
+}
+fn found(f: &Facts) -> Option<OwnLine> {
+    let Outcome::Findings(t) = answer(f) else { panic!() };
     t.own_line
 }
 
 #[test]
 fn what_is_written_meanwhile_waits_for_all_of_it() {
-    let line = feed(440, Confidence::Strong).unwrap();
+    let line = found(&feed(440, Confidence::Strong)).unwrap();
     // Of each second's the ticks at 50 to 300 ms waited 100 ms or more.
     assert_eq!((line.wait.n, line.large, line.large_bytes), (24, 4, 144_800));
     assert_eq!(
@@ -49,7 +52,10 @@ fn what_is_written_meanwhile_waits_for_all_of_it() {
         (line.label.as_str(), line.task.as_str()),
         ("10.0.0.1:1 > 10.0.0.2:2", "feedd")
     );
-    assert_eq!(feed(440, Confidence::Weak).unwrap().unsure, 24);
+    assert_eq!(found(&feed(440, Confidence::Weak)).unwrap().unsure, 24);
+    let mut lost = feed(440, Confidence::Strong);
+    lost.gaps.push(crate::testing::gap(1, 2));
+    assert_eq!(found(&lost), None);
     // It left soon.
-    assert_eq!(feed(90, Confidence::Strong), None);
+    assert_eq!(found(&feed(90, Confidence::Strong)), None);
 }

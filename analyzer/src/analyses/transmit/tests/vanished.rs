@@ -3,6 +3,7 @@
 use super::answer;
 use crate::analyses::Outcome;
 use crate::analyses::transmit::Vanished;
+use crate::analyses::verdict::vanished as vanished_words;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
@@ -57,14 +58,14 @@ fn the_device_behind_which_nothing_was_seen_is_named() {
     assert_eq!((v.dev.as_str(), v.count, v.of, v.others), ("vpn0", 4, 4, (0, 8)));
     assert_eq!(v.usual, "s0");
     assert!(
-        v.words().contains("none of 8 others of these connections left"),
+        vanished_words(&v).contains("none of 8 others of these connections left"),
         "{}",
-        v.words()
+        vanished_words(&v)
     );
     // Others went there, too, and came back acknowledged: lost beyond it.
     let v = vanished(&sent("line0", "line0")).unwrap();
     assert_eq!((v.others, v.usual.as_str()), ((8, 8), ""));
-    assert!(v.words().ends_with(
+    assert!(vanished_words(&v).ends_with(
         "were seen last when they left by line0: they, or what answers them, were lost or late beyond it (inferred)"
     ));
     // They came to a host of the recording; they were seen on their first device alone.

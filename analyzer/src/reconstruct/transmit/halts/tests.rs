@@ -1,4 +1,5 @@
 use super::*;
+use crate::reconstruct::transmit::held::piece;
 
 const MS: i64 = 1_000_000;
 
@@ -11,12 +12,6 @@ fn row(start_ns: i64, sched: i64, stage: Stage, ns: i64) -> TxRow {
 
 #[test]
 fn each_cause_is_merged_apart() {
-    let piece = |from, to, stage| Piece {
-        from,
-        to,
-        stage,
-        weak: false,
-    };
     let pieces = [
         piece(0, 40 * MS, Stage::Rwnd),
         piece(40 * MS, 60 * MS, Stage::Rwnd),

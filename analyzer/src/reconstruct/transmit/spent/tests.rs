@@ -1,6 +1,7 @@
 use super::*;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
+use crate::reconstruct::transmit::held::piece;
 use crate::reconstruct::transmit::stages::StageTimes;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxStart};
 
@@ -40,12 +41,6 @@ fn row(start_ns: i64, sched: i64, ack: i64, stages: &[(Stage, i64)]) -> TxRow {
 /// Every nanosecond asked for the first wait of the order that holds it, against the sums.
 #[test]
 fn each_moment_is_counted_once() {
-    let piece = |from, to, stage| Piece {
-        from,
-        to,
-        stage,
-        weak: false,
-    };
     let pieces = [
         piece(0, 10, Stage::Pacing),
         piece(10, 40, Stage::Cwnd),

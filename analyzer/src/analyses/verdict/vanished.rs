@@ -1,0 +1,22 @@
+//! Where what was sent again was seen last, in words.
+
+use crate::analyses::transmit::Vanished;
+
+/// `all 5 segments and SYNs that were sent again and whose way is known were seen last when they left by vpn0, ...`
+pub(in crate::analyses) fn vanished(v: &Vanished) -> String {
+    let of = match v.count == v.of {
+        true => format!("all {}", v.of),
+        false => format!("{} of {}", v.count, v.of),
+    };
+    let but = match v.another_way() {
+        true => format!(
+            ", by which none of {} others of these connections left (most of those were seen last on {}): meanwhile they went another way (a route, a router that announced itself, a bridge's table), on which they, or what answers them, were lost (inferred)",
+            v.others.1, v.usual
+        ),
+        false => ": they, or what answers them, were lost or late beyond it (inferred)".to_owned(),
+    };
+    format!(
+        "{of} segments and SYNs that were sent again and whose way is known were seen last when they left by {}{but}",
+        v.dev
+    )
+}
