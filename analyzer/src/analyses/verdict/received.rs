@@ -1,7 +1,7 @@
 //! The verdict's line on received packets.
 
 use super::sent::size;
-use super::sentences::{capital, counted, duration, less_certain, or_dash, pick, speak, stands_out};
+use super::sentences::{capital, certainty, counted, duration, less_certain, or_dash, pick, speak, stands_out};
 use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::application::HELD_OFF_NS;
@@ -230,8 +230,9 @@ fn top_of(r: &Receive) -> String {
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
         (1.., Some((stage, share))) if slow(r) => format!(
-            "received packets took up to {} to their reader{}, {:.0} % of all that time: {}",
+            "received packets took up to {}{} to their reader{}, {:.0} % of all that time: {}",
             or_dash(total.max_ns),
+            certainty(sure),
             reader(r),
             share * 100.0,
             meaning(r, stage)
@@ -270,7 +271,8 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     };
     let closed = match r.closed {
         0 => String::new(),
-        n => format!("; {n} not seen read until their socket was closed"),
+        1 => "; 1 not seen read until its socket was closed".into(),
+        n => format!("; {n} not seen read until their sockets were closed"),
     };
     let waits = waits + &closed;
     let stuck = stuck(r);

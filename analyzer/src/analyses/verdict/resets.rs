@@ -34,6 +34,11 @@ pub(super) fn reset(r: &Reset) -> Option<String> {
     }
 }
 
+/// What is said behind a median, where it is of more than one.
+fn middle(n: u64) -> &'static str {
+    if n == 1 { "" } else { " (p50)" }
+}
+
 /// `, nginx closed them with 64 kB unread (p50, TCP_ABORT_ON_CLOSE) ...`. No pause in it.
 fn aborted(r: &Reset) -> String {
     let Some(a) = &r.aborted else { return String::new() };
@@ -51,14 +56,17 @@ fn aborted(r: &Reset) -> String {
     let early = match a.answered_bytes {
         n if n == 0 || !a.server => String::new(),
         n => format!(
-            ", after it had sent {} on each (p50), as a server that answers and closes before it has the whole request, such as one that is too large, so that who still sends gets the RST in place of the answer (inferred)",
-            size(n)
+            ", after it had sent {} on each{}, as a server that answers and closes before it has the whole request, such as one that is too large, so that who still sends gets the RST in place of the answer (inferred)",
+            size(n),
+            middle(a.count)
         ),
     };
     format!(
         ", {by} closed {which} with {} (TCP_ABORT_ON_CLOSE){early}",
-        a.unread_bytes
-            .map_or_else(|| "data unread".into(), |n| format!("{} unread (p50)", size(n)))
+        a.unread_bytes.map_or_else(
+            || "data unread".into(),
+            |n| format!("{} unread{}", size(n), middle(a.count))
+        )
     )
 }
 

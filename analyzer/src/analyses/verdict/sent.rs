@@ -1,6 +1,8 @@
 //! The verdict's line on sent segments: how long until their ACK, and what held them, of which connection.
 
-use super::sentences::{capital, counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out};
+use super::sentences::{
+    capital, certainty, counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out,
+};
 use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
 };
@@ -231,7 +233,8 @@ pub(super) fn headline(t: &Transmit) -> String {
     if let Some(tiny) = tiny(t).filter(|_| !held && !stuck && !late) {
         return tiny;
     }
-    let total = pick(&t.total, speak(&t.total));
+    let sure = speak(&t.total);
+    let total = pick(&t.total, sure);
     let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
     // Not twice.
     let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0 && super::named::window(t).is_none());
@@ -257,8 +260,9 @@ pub(super) fn headline(t: &Transmit) -> String {
         .map(|c| format!("{c}; "))
         .collect::<String>();
     format!(
-        "{causes}sent segments took up to {} to their ACK{held}{stuck}{queue}",
-        or_dash(total.max_ns)
+        "{causes}sent segments took up to {}{} to their ACK{held}{stuck}{queue}",
+        or_dash(total.max_ns),
+        certainty(sure)
     )
 }
 

@@ -67,6 +67,11 @@ pub(super) fn less_certain(total: &StageTimes, sure: bool) -> String {
     }
 }
 
+/// What the head of a page says of a figure that is of less certain units, too.
+pub(super) fn certainty(sure: bool) -> &'static str {
+    if sure { "" } else { " (less certain)" }
+}
+
 /// Whether the longest stands out of the others: `least` or more, and many times the median.
 pub(super) fn stands_out(of: &Distribution, least: i64) -> bool {
     let median = of.p50_ns.unwrap_or(0).max(1);

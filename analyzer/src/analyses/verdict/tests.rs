@@ -138,6 +138,33 @@ fn the_receive_line_names_the_largest_share() {
         s.ends_with("; 3 not seen read at the end, one for at least 20.00 ms."),
         "{s}"
     );
+    // Of a socket that was closed no reader will come.
+    let closed = |closed| Receive { closed, ..receive(0) };
+    let (one, two) = (received::receive(&closed(1)).1, received::receive(&closed(2)).1);
+    assert!(one.contains("; 1 not seen read until its socket was closed"), "{one}");
+    assert!(
+        two.contains("; 2 not seen read until their sockets were closed"),
+        "{two}"
+    );
+    // The head says how sure its figure is.
+    let head = |solid: &[i64]| {
+        let mut slow = receive(0);
+        slow.total.all = dist(&[10_000; 20]);
+        slow.total.all.max_ns = Some(20_000_000);
+        slow.total.all.p99_ns = Some(20_000_000);
+        slow.total.solid = dist(solid);
+        (slow.total.solid.p99_ns, slow.total.solid.max_ns) = match solid.is_empty() {
+            true => (None, None),
+            false => (Some(20_000_000), Some(20_000_000)),
+        };
+        received::headline(&slow)
+    };
+    let (sure, unsure) = (head(&[10_000; 20]), head(&[]));
+    assert!(sure.contains("took up to 20.00 ms to their reader"), "{sure}");
+    assert!(
+        unsure.contains("took up to 20.00 ms (less certain) to their reader"),
+        "{unsure}"
+    );
     // What tells of arrivals or reads was not recorded: then what is there is not all.
     let lacks = vec!["there is no tcp_probe".to_string()];
     let some = Receive {
