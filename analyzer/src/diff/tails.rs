@@ -35,8 +35,11 @@ fn a_tenth(before: &Distribution, after: &Distribution) -> bool {
     enough && a > most && a >= b.saturating_mul(TENTH_TIMES)
 }
 
+/// A figure of a distribution by the name that is printed.
+type Figure = (&'static str, fn(&Distribution) -> Option<i64>);
+
 /// `p90 610.9 us -> 1.68 ms, max 1.36 ms -> 9.86 ms, n 654 -> 654`
-fn figures(m: &Metric, of: &[(&str, fn(&Distribution) -> Option<i64>)]) -> String {
+fn figures(m: &Metric, of: &[Figure]) -> String {
     let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
     let each = of
         .iter()
