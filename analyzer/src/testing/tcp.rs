@@ -152,6 +152,7 @@ pub fn state(connection: u32, state: i32, time_ns: i64) -> crate::reconstruct::t
         state,
         name: "",
         cpu: 0,
+        in_task: true,
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Needs `turnarounds` (`woken_by`), `processes`, `halts`, `connections`, `rx`. Of answers whose threads slept until threads of one process woke them: the
 //! connection of that process that was held, by its peer's window, by losses or by a full send buffer, in two thirds or more of the time in
-//! which they stood, and in a third or less of as long a time behind it. That its program waited for it is inferred from these times; that it
-//! could not send is not. Where events were lost meanwhile, or a second connection was held as well, nothing is told. Must not take for one: a slow
-//! client of the waker, which is held before and after as much.
+//! which they stood, and in a third or less of as long a time behind that and before it began to be held (buffers fill first). That its program waited for it is inferred from these
+//! times; that it could not send is not. Where events were lost meanwhile, or a second connection was held as well, nothing is told. Must not take for one: a slow
+//! client of the waker, which is held before and after as much, nor one short time alone.
 //!
 //! ```text
 //! its process' connection   | ........ held by the peer's window ........ |
@@ -26,11 +26,14 @@ use crate::reconstruct::transmit::Stage;
 const LEAST_NS: i64 = 50_000_000;
 /// Part of a sleep's time that threads of one process must have ended.
 const MOSTLY: f64 = 0.5;
-/// Part of the answers' time in which the connection must be held, and at most so much of the time behind it.
+/// Part of the answers' time in which the connection must be held, and at most so much of the time before and behind.
 const HELD: f64 = 2.0 / 3.0;
-const AFTER: f64 = 1.0 / 3.0;
-/// Least time behind them that is known, as part of theirs.
+const BESIDE: f64 = 1.0 / 3.0;
+/// Least time before and behind them that is known, as part of theirs.
 const KNOWN: f64 = 0.1;
+/// Times apart from each other, or so long in all, ns.
+const TIMES: usize = 2;
+const ALONE_NS: i64 = 500_000_000;
 /// Parts of answers that are looked at: those that are said.
 const PARTS: usize = 2;
 /// Causes.
@@ -103,8 +106,11 @@ impl<'f> Wakers<'f> {
         if (ns as f64) < MOSTLY * part.ns as f64 {
             return None;
         }
-        let stood = Stood::of(Spans::of(stood), self.facts.capture.end_ns?)?;
-        if stood.spans.iter().any(|(from, to)| self.lost.within(*from, *to)) {
+        let whole = (self.facts.capture.start_ns?, self.facts.capture.end_ns?);
+        let stood = Stood::of(Spans::of(stood), whole)?;
+        let mut looked_at = stood.spans.iter().chain(&stood.after);
+        let chance = stood.spans.len() < TIMES && stood.ns < ALONE_NS;
+        if chance || looked_at.any(|(from, to)| self.lost.within(*from, *to)) {
             return None;
         }
         let each = self.by_process.get(&process)?.iter();
@@ -124,7 +130,7 @@ impl<'f> Wakers<'f> {
         })
     }
 
-    /// The cause that held a connection longest then: its share, and whether it was over behind it.
+    /// The cause that held a connection longest then: its share, and whether it did not before and behind.
     fn most(&self, c: ConnectionId, stood: &Stood) -> Option<(f64, bool, ConnectionId, Stage)> {
         let halts = self.facts.halts.get(&c)?;
         let of = CAUSES.map(|by| {
@@ -136,7 +142,12 @@ impl<'f> Wakers<'f> {
                     .fold(0i64, |ns, (a, b)| ns.saturating_add(spans.within(*a, *b)));
                 ns as f64 / whole.max(1) as f64
             };
-            let over = share(&stood.after, stood.after_ns) <= AFTER;
+            let before = stood.before(&spans);
+            let before_ns = sum(&before);
+            let known = before_ns as f64 >= KNOWN * stood.ns as f64;
+            let lost = before.iter().any(|(from, to)| self.lost.within(*from, *to));
+            let begun = known && !lost && share(&before, before_ns) <= BESIDE;
+            let over = begun && share(&stood.after, stood.after_ns) <= BESIDE;
             (share(&stood.spans, stood.ns), over, c, by)
         });
         // The first of equals: a full window fills the buffer.
@@ -162,8 +173,13 @@ impl<'f> Wakers<'f> {
     }
 }
 
+fn sum(of: &[(i64, i64)]) -> i64 {
+    of.iter().fold(0i64, |ns, s| ns.saturating_add(s.1.saturating_sub(s.0)))
+}
+
 /// When answers stood, and as long behind each of these times, until the next or the end.
 struct Stood {
+    start_ns: i64,
     spans: Vec<(i64, i64)>,
     ns: i64,
     after: Vec<(i64, i64)>,
@@ -172,7 +188,7 @@ struct Stood {
 
 impl Stood {
     /// `None`: too little is known of the time behind them.
-    fn of(spans: Spans, end_ns: i64) -> Option<Stood> {
+    fn of(spans: Spans, (start_ns, end_ns): (i64, i64)) -> Option<Stood> {
         let spans: Vec<(i64, i64)> = spans.each().collect();
         let next = spans.iter().skip(1).map(|s| s.0).chain([end_ns]);
         let behind = |((from, to), next): (&(i64, i64), i64)| {
@@ -180,13 +196,27 @@ impl Stood {
             (*to, until.min(next).max(*to))
         };
         let after: Vec<(i64, i64)> = spans.iter().zip(next).map(behind).collect();
-        let sum = |of: &[(i64, i64)]| of.iter().fold(0i64, |ns, s| ns.saturating_add(s.1.saturating_sub(s.0)));
         let (ns, after_ns) = (sum(&spans), sum(&after));
         (ns > 0 && after_ns as f64 >= KNOWN * ns as f64).then_some(Stood {
+            start_ns,
             spans,
             ns,
             after,
             after_ns,
         })
+    }
+
+    /// As long before each of these times, or before the hold began that lasted into it.
+    fn before(&self, held: &Spans) -> Vec<(i64, i64)> {
+        let mut last = self.start_ns;
+        let mut out = vec![];
+        for (from, to) in &self.spans {
+            let into = held.each().find(|h| h.0 < *to && h.1 > *from);
+            let until = into.map_or(*from, |h| h.0.min(*from)).max(last);
+            let since = until.saturating_sub(to.saturating_sub(*from)).max(last);
+            out.push((since, until));
+            last = *to;
+        }
+        out
     }
 }

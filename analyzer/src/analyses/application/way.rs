@@ -51,7 +51,8 @@ enum At {
 
 /// Follows the packets.
 pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
-    let whole: i64 = ways.iter().map(|w| w.2.saturating_sub(w.1)).sum();
+    let each = ways.iter().map(|w| w.2.saturating_sub(w.1));
+    let whole = each.fold(0i64, i64::saturating_add);
     let packets = packets(facts, ways);
     if packets.is_empty() || whole <= 0 {
         return None;
@@ -105,7 +106,7 @@ pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
             to: String::new(),
             share,
             timer_ns: None,
-            filled_by: filled_by(facts, dev, &spans),
+            filled_by: filled_by(facts, (dev, qdisc), &spans),
         },
         At::Between(dev, to) => Place {
             dev: dev.text().into_owned(),
@@ -123,16 +124,30 @@ fn by_timer(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<i64> {
     if facts.poll_timers.is_empty() {
         return None;
     }
-    // Begin, end, and whether the timer of its CPU ran out just before.
-    let mut polls: Vec<(i64, i64, bool)> = (facts.polls.iter().filter(|p| p.dev == dev))
-        .filter_map(|p| {
-            let start = p.start_ns?;
-            let at = facts.poll_timers.partition_point(|t| *t <= (p.cpu, start));
-            let last = at.checked_sub(1).and_then(|at| facts.poll_timers.get(at));
-            let soon = last.is_some_and(|t| t.0 == p.cpu && start.saturating_sub(t.1) <= BEGAN_NS);
-            Some((start, p.flush_end_ns.unwrap_or(p.end_ns).max(p.end_ns), soon))
-        })
+    let mut starts: Vec<((u16, i64), usize)> = (facts.polls.iter().enumerate())
+        .filter_map(|(at, p)| Some(((p.cpu, p.start_ns?), at)))
         .collect();
+    starts.sort_unstable();
+    // Of each expiry the poll that its CPU began next: another device's poll was not begun by this one's timer.
+    let next = |t: &(u16, i64)| {
+        let (of, at) = starts.get(starts.partition_point(|s| s.0 < *t))?;
+        let soon = of.0 == t.0 && of.1.saturating_sub(t.1) <= BEGAN_NS;
+        soon.then_some(*at)
+    };
+    let by_timer: FxHashSet<usize> = facts.poll_timers.iter().filter_map(next).collect();
+    // Begin, end, and whether a timer began it.
+    let mut polls: Vec<(i64, i64, bool)> = vec![];
+    let mut began: FxHashMap<(u16, u64), Vec<i64>> = FxHashMap::default();
+    for ((cpu, start), at) in &starts {
+        let Some(p) = facts.polls.get(*at).filter(|p| p.dev == dev) else {
+            continue;
+        };
+        let timer = by_timer.contains(at);
+        polls.push((*start, p.flush_end_ns.unwrap_or(p.end_ns).max(p.end_ns), timer));
+        if timer {
+            began.entry((*cpu, p.napi)).or_default().push(*start);
+        }
+    }
     polls.sort_unstable();
     let begun = |(_, came): &&(i64, i64)| {
         let at = polls.partition_point(|p| p.0 <= *came).checked_sub(1);
@@ -142,12 +157,8 @@ fn by_timer(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<i64> {
     if 2 * n <= spans.len() {
         return None;
     }
-    let starts: Vec<i64> = polls.iter().filter(|p| p.2).map(|p| p.0).collect();
-    let mut apart: Vec<i64> = starts
-        .iter()
-        .zip(starts.iter().skip(1))
-        .map(|(a, b)| b.saturating_sub(*a))
-        .collect();
+    let pairs = began.values().flat_map(|of| of.iter().zip(of.iter().skip(1)));
+    let mut apart: Vec<i64> = pairs.map(|(a, b)| b.saturating_sub(*a)).collect();
     nearest_rank(&mut apart, 50)
 }
 
@@ -172,8 +183,8 @@ fn packets(facts: &Facts, ways: &[Way]) -> Vec<(SkbId, Way)> {
     ways.iter().filter_map(last).collect()
 }
 
-/// Whose packets left a queue in these times.
-pub(crate) fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Option<(String, f64)> {
+/// Whose packets left a queue in these times: of the device of that name with that kind of queue, where there is one only.
+pub(crate) fn filled_by(facts: &Facts, (dev, qdisc): (Name, Name), spans: &[(i64, i64)]) -> Option<(String, f64)> {
     let mut spans = spans.to_vec();
     spans.sort_unstable();
     // Spans overlap: joined, only the last that began before a time can hold it.
@@ -191,14 +202,20 @@ pub(crate) fn filled_by(facts: &Facts, dev: Name, spans: &[(i64, i64)]) -> Optio
     let whose = Whose::of(facts.into());
     let (mut of, mut whole) = (FxHashMap::<ConnectionId, u64>::default(), 0u64);
     // A packet that the queue cut has no start of its own: its segments have.
-    let left = facts.xmits.iter().filter(|p| p.dev == dev);
-    for p in left.filter(|p| p.started_ns.is_some_and(inside)) {
+    let left = facts.xmits.iter().filter(|p| p.dev == dev && p.qdisc == qdisc);
+    let mut devices: FxHashSet<i32> = FxHashSet::default();
+    // What no queue held filled none: devices of other namespaces, without a queue, have the same name.
+    for p in left.filter(|p| p.bypass != Some(true) && p.started_ns.is_some_and(inside)) {
+        devices.extend(p.ifindex);
         let bytes = u64::from(p.bytes.unwrap_or(0));
-        whole += bytes;
+        whole = whole.saturating_add(bytes);
         let owner = p.parent.or(p.skb_id).and_then(|s| whose.packet(s));
         if let Some(c) = owner.filter(|o| o.carries == Carries::Data).and_then(|o| o.connection) {
             *of.entry(c).or_default() += bytes;
         }
+    }
+    if devices.len() > 1 {
+        return None;
     }
     let (c, bytes) = of.into_iter().max_by_key(|(c, n)| (*n, std::cmp::Reverse(*c)))?;
     let share = bytes as f64 / whole.max(1) as f64;

@@ -1,7 +1,8 @@
 //! Who could not accept connections for want of descriptors or memory, and what came of those that stood meanwhile.
 //!
 //! Needs the failed calls, `connections`, `tcp_states`, `rx`. A connection stands once its handshake is done, whether or not anybody accepts it: its client waits
-//! for an answer to a request that nobody reads.
+//! for an answer to a request that nobody reads. What a client closes and nobody accepted is in CLOSE_WAIT, too, and has no descriptor: a leak is told by sockets that a
+//! program used.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,6 +11,7 @@ use crate::reconstruct::opens::tables::{NotAccepted, errno};
 use crate::reconstruct::receive::tables::RxEnd;
 use crate::reconstruct::tcp::role::{Role, role};
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED};
+use crate::reconstruct::transmit::tables::TxKind;
 
 /// A thread whose calls failed alike.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -24,15 +26,18 @@ pub struct FailedAccepts {
     pub within_ns: (i64, i64),
     /// Port at which its process listens, where that is one only.
     pub port: Option<u16>,
-    /// Connections to that port that stood between the first and the last of them.
+    /// Connections to that port that were established between the first and the last of them, and of which nothing was read and to which nothing was written until the last.
     pub stood: u64,
     /// Of these, those to which data came and of which nothing was read until the last of them; `None`: events were lost, a read may be among them.
     pub unread: Option<u64>,
     /// Of the unread, those that their clients had closed until then.
     pub closed_unread: u64,
-    /// Sockets of that port that a client had closed and the process had not, when the recording ended, these not among them.
+    /// Sockets of that port that the process had used, that a client had closed and the process had not for a second when the recording ended, these not among them.
     pub close_wait: u64,
 }
+
+/// Least time in CLOSE_WAIT, ns: any busy server has some for a moment.
+const LEFT_OPEN_NS: i64 = 1_000_000_000;
 
 /// Of connections at the port of one that failed.
 #[derive(Default)]
@@ -61,17 +66,22 @@ fn data(facts: &Facts, of: &FxHashSet<ConnectionId>, until: i64) -> (FxHashSet<C
     (came, read)
 }
 
+/// Whether a program had the socket.
+fn used(facts: &Facts, c: ConnectionId) -> bool {
+    let row = facts.connections.get(c.0 as usize);
+    row.is_some_and(|r| r.bytes_read.unwrap_or(0) > 0 || r.bytes_written.unwrap_or(0) > 0)
+}
+
 fn at_port(facts: &Facts, row: &NotAccepted) -> AtPort {
     // Sockets of other namespaces may listen at it, too: then whose its connections are is not known.
-    let port = row
-        .port
-        .filter(|port| facts.listeners.get(port).is_none_or(|n| *n == 1));
+    let one = |port: &u16| facts.listeners.is_empty() || facts.listeners.get(port) == Some(&1);
+    let port = row.port.filter(one);
     let Some(port) = port else { return AtPort::default() };
     let servers =
         (facts.connections.iter()).filter(|c| c.sport == port && role(c.born, c.sport, c.dport).0 == Role::Server);
     let servers: FxHashSet<ConnectionId> = servers.map(|c| c.connection).collect();
     let (mut stood, mut closed): (FxHashSet<ConnectionId>, FxHashSet<ConnectionId>) = Default::default();
-    let mut last: FxHashMap<ConnectionId, i32> = FxHashMap::default();
+    let mut last: FxHashMap<ConnectionId, (i32, i64)> = FxHashMap::default();
     let states = (facts.tcp_states.iter()).filter(|s| s.kind == "sock" && servers.contains(&s.connection));
     for s in states {
         match s.state {
@@ -79,16 +89,26 @@ fn at_port(facts: &Facts, row: &NotAccepted) -> AtPort {
             CLOSE_WAIT | CLOSE if s.time_ns <= row.last_ns => _ = closed.insert(s.connection),
             _ => {}
         }
-        last.insert(s.connection, s.state);
+        last.insert(s.connection, (s.state, s.time_ns));
     }
     let (came, read) = data(facts, &stood, row.last_ns);
-    let unread = || came.difference(&read);
-    let waits = last.iter().filter(|(c, s)| **s == CLOSE_WAIT && !stood.contains(*c));
+    // Those were accepted between two failures.
+    let written = (facts.tx.iter()).filter(|t| t.kind == TxKind::Tcp && t.t_sched_ns <= row.last_ns);
+    let mut served = read.clone();
+    served.extend(written.filter_map(|t| t.connection));
+    let waits = last.iter().filter(|(c, _)| !stood.contains(*c));
+    let end_ns = facts.capture.end_ns.unwrap_or(i64::MIN);
+    let left_open = |(c, (state, at)): &(&ConnectionId, &(i32, i64))| {
+        *state == CLOSE_WAIT && end_ns.saturating_sub(*at) >= LEFT_OPEN_NS && used(facts, **c)
+    };
+    let close_wait = waits.filter(left_open).count() as u64;
+    stood.retain(|c| !served.contains(c));
+    let unread = || came.difference(&served);
     AtPort {
         stood: stood.len() as u64,
         unread: facts.gaps.is_empty().then(|| unread().count() as u64),
         closed_unread: unread().filter(|c| closed.contains(*c)).count() as u64,
-        close_wait: waits.count() as u64,
+        close_wait,
     }
 }
 

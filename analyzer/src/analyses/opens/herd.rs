@@ -4,9 +4,11 @@
 //! SO_REUSEPORT keeps them apart.
 
 use crate::facts::Facts;
+use crate::reconstruct::herds::HerdRow;
 
-/// Fewest times.
+/// Fewest times, and the part of all times.
 const TIMES: u64 = 20;
+const MOSTLY: f64 = 0.5;
 
 /// A socket that many wait for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -15,6 +17,8 @@ pub struct Herd {
     pub task: String,
     /// Times that it became ready and woke eight or more at once.
     pub times: u64,
+    /// Of so many times that it became ready, since the first of them.
+    pub of: u64,
     /// Threads woken each time, mean.
     pub each: u64,
     /// Wakings in all.
@@ -23,10 +27,12 @@ pub struct Herd {
 
 /// The socket with most wakings.
 pub(crate) fn herd(facts: &Facts) -> Option<Herd> {
-    let row = facts.herds.iter().find(|r| r.times >= TIMES)?;
+    let often = |r: &&HerdRow| r.times >= TIMES && r.times as f64 >= MOSTLY * r.ready as f64;
+    let row = facts.herds.iter().find(often)?;
     Some(Herd {
         task: row.task.text().into_owned(),
         times: row.times,
+        of: row.ready,
         each: row.woken / row.times.max(1),
         woken: row.woken,
     })
@@ -36,22 +42,24 @@ pub(crate) fn herd(facts: &Facts) -> Option<Herd> {
 mod tests {
     use super::*;
     use crate::name::Name;
-    use crate::reconstruct::herds::HerdRow;
 
     #[test]
     fn a_few_times_are_no_herd() {
-        let of = |times, woken| {
+        let of = |(times, ready), woken| {
             let mut f = Facts::empty();
             f.herds.push(HerdRow {
                 sk: 1,
                 task: Name::new(b"gunicorn"),
                 times,
+                ready,
                 woken,
                 most: 160,
             });
             herd(&f).map(|h| h.each)
         };
-        assert_eq!(of(654, 104_000), Some(159));
-        assert_eq!(of(19, 3_000), None);
+        assert_eq!(of((654, 700), 104_000), Some(159));
+        assert_eq!(of((19, 19), 3_000), None);
+        // One idle worker in most cases.
+        assert_eq!(of((20, 10_000), 160), None);
     }
 }

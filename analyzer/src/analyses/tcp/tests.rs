@@ -56,6 +56,7 @@ fn state(time_ns: i64, state: i32, name: &'static str) -> StateRow {
         state,
         name,
         cpu: 0,
+        in_task: true,
     }
 }
 fn tcp(samples: Vec<SampleRow>, change: impl FnOnce(&mut Facts)) -> Tcp {

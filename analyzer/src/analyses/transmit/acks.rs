@@ -127,7 +127,7 @@ fn of_connection(facts: &Facts, c: ConnectionId, acks: &[Ack<'_>]) -> Option<Lat
         qdisc: qdisc.text().into_owned(),
         wait,
         within_ns: (from.saturating_sub(start), to.saturating_sub(start)),
-        filled_by: filled_by(facts, dev, &spans),
+        filled_by: filled_by(facts, (dev, qdisc), &spans),
         data_wait_ns,
         mbit_per_s: rates(&rows, (from, to)),
     })

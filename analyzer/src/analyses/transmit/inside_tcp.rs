@@ -1,9 +1,9 @@
 //! A tunnel of a program (tun) whose packets all go through one TCP connection: what is lost of that one holds up all connections inside.
 //!
-//! Needs `by_program` (who gave packets to a device and took them from it), `processes`, `connections`, `tx` (who sent on the device). A process is
-//! such a tunnel when it moved packets both ways, and one TCP connection has most of its bytes and, each way, at least those of the packets: these are
-//! then most likely inside (inferred). Where events were lost nothing is told. Must not take for one: a tunnel over UDP, a program that
-//! emulates a line between two devices, a VPN's server with several clients, of which none has most.
+//! Needs `by_program` (who gave packets to a device and took them from it), `processes`, `connections`, `tx` (who sent on the device), `halts`. A process is
+//! such a tunnel when it moved packets both ways, and one TCP connection has most of its bytes and, each way, at least those of the packets and not many more: these are
+//! then most likely inside (inferred). Told where losses held that connection up. Where events were lost nothing is told. Must not take for one: a tunnel over UDP, a program that
+//! emulates a line between two devices, a virtual machine's with a disk on the network, a VPN's server with several clients, of which none has most.
 //!
 //! ```text
 //! connections inside ─> tun0 ─> read() program send() ─> one TCP connection ─> its peer's recv() write() ─> tun0 ─> connections inside
@@ -18,11 +18,16 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::skb::Traffic;
 use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::transmit::Stage;
 
 /// Fewest packets each way.
 const FEWEST: u64 = 10;
 /// Part of the process' bytes that the one connection must have.
 const MOSTLY: f64 = 2.0 / 3.0;
+/// What it may have besides: a part of the packets' bytes, of each packet, and in all (handshakes, keepalives).
+const FRAMED_PART: u64 = 2;
+const FRAMED_EACH: u64 = 150;
+const FRAMED_ALL: u64 = 65_536;
 
 /// Such a tunnel.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -81,7 +86,12 @@ fn carrier<'f>(of: &[&'f ConnectionRow], gave: Traffic, took: Traffic) -> Option
     let most = of.iter().max_by_key(|c| (both(c), std::cmp::Reverse(c.connection)))?;
     let (written, read) = moved(most);
     let most_of_it = both(most) as f64 >= MOSTLY * all as f64;
-    (most_of_it && written >= took.bytes && read >= gave.bytes).then_some(*most)
+    let framed = |bytes: u64, of: Traffic| {
+        let each = of.packets.saturating_mul(FRAMED_EACH).saturating_add(FRAMED_ALL);
+        let most = of.bytes.saturating_add(of.bytes / FRAMED_PART).saturating_add(each);
+        (of.bytes..=most).contains(&bytes)
+    };
+    (most_of_it && framed(written, took) && framed(read, gave)).then_some(*most)
 }
 
 /// The one whose connection sent most again.
@@ -113,6 +123,16 @@ pub(super) fn inside_tcp(facts: &Facts) -> Option<InsideTcp> {
     let tunnels = found.iter().filter_map(|((dev, _), (row, packets))| {
         let row = (*row)?;
         let peer = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
+        // A probe of a tail that had arrived holds up nobody.
+        let lost = |c: ConnectionId| {
+            facts
+                .halts
+                .get(&c)
+                .is_some_and(|of| of.iter().any(|h| h.by == Stage::Recovery))
+        };
+        if !(lost(row.connection) || row.peer.is_some_and(lost)) {
+            return None;
+        }
         let again = again(row)?.saturating_add(peer.and_then(again).unwrap_or(0));
         Some((*dev, row, *packets, again))
     });

@@ -40,7 +40,7 @@ pub struct OwnLine {
     pub large_ns: i64,
 }
 
-/// The connection most of whose small messages were late so.
+/// The connection with most small messages that were late so.
 pub(super) fn own_line(facts: &Facts) -> Option<OwnLine> {
     // A send that was lost would be a message of another length.
     if !facts.gaps.is_empty() {

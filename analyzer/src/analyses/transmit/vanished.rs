@@ -1,8 +1,8 @@
 //! Where segments that were sent again, and SYNs, were seen last: the device that they left by, where this host saw more of their way than its first step.
 //!
 //! Needs `tx`, `opens`, `hops`, `lineage`, `drops`. A host that forwards, bridges or holds containers sees a packet on each of its devices: what was lost behind all of them was
-//! lost beyond the last. Where none of the same connections' other segments left by that device, they went another way. Not said beside packets that this host is known to have
-//! dropped, nor of packets that were cut on their way; that those were lost, and not only late, is inferred.
+//! lost beyond the last. Where none of the other segments of those connections left by that device, they went another way. Not said beside packets that this host is known to have
+//! dropped, where drops were not recorded, of packets that were cut on their way, nor of such a small part of all as any network loses; that those were lost, and not only late, is inferred.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ use crate::reconstruct::whose::{Carries, Owner, Whose};
 /// Fewest of them, and how many of those whose way is known must have gone there.
 const FEWEST: usize = 3;
 const MOST: f64 = 2.0 / 3.0;
+/// Least part of all data segments that are sent again.
+const PART: f64 = 0.001;
 /// Others of the same connections whose way must be known to say that none went there.
 const OTHERS: u64 = 5;
 
@@ -42,6 +44,8 @@ struct Way {
     last: Name,
     at: i64,
     out: bool,
+    /// It only reached the queue of the last.
+    queued: bool,
 }
 
 fn ways(facts: &Facts, of: &FxHashSet<SkbId>) -> FxHashMap<SkbId, Way> {
@@ -53,9 +57,11 @@ fn ways(facts: &Facts, of: &FxHashSet<SkbId>) -> FxHashMap<SkbId, Way> {
             last: h.dev,
             at: h.time_ns,
             out: step(h),
+            queued: h.kind == "queue",
         });
         if h.time_ns >= way.at {
             (way.last, way.at, way.out) = (h.dev, h.time_ns, step(h));
+            way.queued = h.kind == "queue";
         }
     }
     out
@@ -98,38 +104,60 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
             .filter(|t| t.kind == TxKind::Tcp && t.confidence.is_solid())
     };
     let again: Vec<&TxRow> = data().filter(|t| t.retransmits > 0).chain(syns(facts)).collect();
-    if again.len() < FEWEST || !facts.gaps.is_empty() {
+    let drops_recorded = facts.capture.recorded("skb:kfree_skb");
+    let few = again.len() < FEWEST || (again.len() as f64) < PART * data().count() as f64;
+    if few || !facts.gaps.is_empty() || !drops_recorded {
         return None;
     }
-    let whose: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
-    let beside = data().filter(|t| t.retransmits == 0 && t.end == TxEnd::Acked);
-    let beside: Vec<SkbId> = beside
-        .filter(|t| t.connection.is_some_and(|c| whose.contains(&c)))
-        .map(|t| t.skb_id)
-        .collect();
     // Of what was cut each piece has a way of its own.
     let cut: FxHashSet<SkbId> = facts.lineage.iter().map(|l| l.parent).collect();
     let known = |of: &SkbId| !cut.contains(of);
-    let lost: Vec<SkbId> = again.iter().map(|t| t.skb_id).filter(known).collect();
-    let all: FxHashSet<SkbId> = lost.iter().chain(beside.iter()).copied().collect();
+    let sent_again: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
+    let beside: Vec<&TxRow> = data()
+        .filter(|t| t.retransmits == 0 && t.end == TxEnd::Acked && known(&t.skb_id))
+        .filter(|t| t.connection.is_some_and(|c| sent_again.contains(&c)))
+        .collect();
+    let amiss = facts
+        .drops
+        .iter()
+        .filter(|d| d.expected == Some(false) && !d.background);
+    let dropped_here: FxHashSet<SkbId> = amiss.clone().filter_map(|d| d.skb_id).collect();
+    let lost = again
+        .iter()
+        .filter(|t| known(&t.skb_id) && !dropped_here.contains(&t.skb_id));
+    let lost: Vec<&TxRow> = lost.copied().collect();
+    let all: FxHashSet<SkbId> = lost.iter().chain(&beside).map(|t| t.skb_id).collect();
     let ways = ways(facts, &all);
+    let started = facts.capture.recorded("net:net_dev_start_xmit");
     // By the device that they were sent by: the two ends of connections lose in different places.
-    let mut by: BTreeMap<(Name, Name), usize> = BTreeMap::new();
-    let of: Vec<&Way> = lost.iter().filter_map(|s| ways.get(s)).collect();
-    for way in of.iter().filter(|w| w.out && w.last != w.first) {
-        *by.entry((way.first, way.last)).or_default() += 1;
+    let mut by: BTreeMap<(Name, Name), Vec<&TxRow>> = BTreeMap::new();
+    let of: Vec<(&TxRow, &Way)> = (lost.iter().copied())
+        .filter_map(|t| Some((t, ways.get(&t.skb_id)?)))
+        .collect();
+    let left = |w: &Way| w.out && w.last != w.first && !(started && w.queued);
+    for (row, way) in of.iter().filter(|(_, w)| left(w)) {
+        by.entry((way.first, way.last)).or_default().push(row);
     }
-    let ((first, dev), count) = by.into_iter().max_by_key(|(devs, n)| (*n, std::cmp::Reverse(*devs)))?;
-    let of = of.into_iter().filter(|w| w.first == first).count();
-    let dropped = facts.drops.iter().filter(|d| {
+    let most = by
+        .into_iter()
+        .max_by_key(|(devs, rows)| (rows.len(), std::cmp::Reverse(*devs)));
+    let ((first, dev), rows) = most?;
+    let count = rows.len();
+    let of = of.iter().filter(|(_, w)| w.first == first).count();
+    let dropped = amiss.filter(|d| {
         let theirs = |o: &Owner| matches!(o.carries, Carries::Data | Carries::Syn);
-        d.expected == Some(false) && !d.background && d.owner.as_ref().is_some_and(theirs)
+        d.owner.as_ref().is_some_and(theirs)
     });
     if count < FEWEST || (count as f64) < MOST * of as f64 || 2 * dropped.take(count).count() >= count {
         return None;
     }
+    // Others of those connections: a container's device has the same name as its neighbours'.
+    let theirs: FxHashSet<ConnectionId> = rows.iter().filter_map(|t| t.connection).collect();
+    let beside = beside
+        .iter()
+        .filter(|t| t.connection.is_some_and(|c| theirs.contains(&c)));
     let mut usual: BTreeMap<Name, u64> = BTreeMap::new();
-    for way in beside.iter().filter(|s| known(s)).filter_map(|s| ways.get(s)) {
+    for way in beside.filter_map(|t| ways.get(&t.skb_id)) {
         if way.first == first {
             *usual.entry(way.last).or_default() += 1;
         }

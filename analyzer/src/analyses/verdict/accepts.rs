@@ -56,8 +56,15 @@ fn words(r: &FailedAccepts) -> String {
 /// `one socket wakes about 160 threads (python3) each time ...`
 pub(crate) fn herd(h: &Herd) -> String {
     format!(
-        "one socket wakes about {} threads ({}) each time that something comes, {} wakings for {} times, of which one can take it: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
-        h.each, h.task, h.woken, h.times
+        "one socket wakes about {} threads ({}) {} that something comes, {} wakings for {} times, of which one can take it: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
+        h.each,
+        h.task,
+        match h.times == h.of {
+            true => "each time".to_owned(),
+            false => format!("in {} of the {} times", h.times, h.of),
+        },
+        h.woken,
+        h.times
     )
 }
 

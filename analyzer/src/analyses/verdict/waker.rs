@@ -24,7 +24,7 @@ fn words(h: &WakerHeld) -> String {
         _ => ("could not send", "its send buffer was full"),
     };
     format!(
-        ", whose process itself {did} to {} meanwhile ({why}, {share}{reader})",
+        ", whose process itself {did} to {} meanwhile ({why}, {share}{reader}; that it waited for this is inferred)",
         h.to
     )
 }

@@ -1,6 +1,7 @@
-//! What lay unread in TCP sockets that were closed: no reader will come, and the end of the recording cuts nothing off.
+//! What lay unread in TCP sockets that their program closed: no reader will come, and the end of the recording cuts nothing off.
 //!
-//! In: rows that were queued at the end, states of sockets. net/ipv4/tcp.c `__tcp_close` frees what the receive queue holds.
+//! In: rows that were queued at the end, states of sockets. net/ipv4/tcp.c `__tcp_close` frees what the receive queue holds, and sets the state to CLOSE at once where that was
+//! unread. Must not take for one: a socket that the peer's RST or a timer brought to CLOSE, whose queue its program may read yet.
 
 use rustc_hash::FxHashMap;
 
@@ -11,14 +12,14 @@ use crate::reconstruct::tcp::tables::StateRow;
 
 /// Ends those rows.
 pub fn closed(rows: &mut [RxRow], states: &[StateRow]) {
-    let mut last: FxHashMap<ConnectionId, (i32, i64)> = FxHashMap::default();
+    let mut last: FxHashMap<ConnectionId, &StateRow> = FxHashMap::default();
     for s in states.iter().filter(|s| s.kind == "sock") {
-        last.insert(s.connection, (s.state, s.time_ns));
+        last.insert(s.connection, s);
     }
     let queued = |r: &&mut RxRow| r.end == RxEnd::Queued && r.censored == Some(Censored::End);
     for row in rows.iter_mut().filter(queued) {
         let of = row.connection.and_then(|c| last.get(&c));
-        if of.is_some_and(|(state, at)| *state == CLOSE && *at >= row.start_ns) {
+        if of.is_some_and(|s| s.state == CLOSE && s.in_task && s.time_ns >= row.start_ns) {
             row.end = RxEnd::Closed;
             (row.censored, row.at_least_ns) = (None, None);
         }
@@ -47,13 +48,18 @@ mod tests {
             row(1, RxEnd::Queued, Some(Censored::End)),
             row(2, RxEnd::Queued, Some(Censored::Loss)),
             row(3, RxEnd::Read, None),
+            row(4, RxEnd::Queued, Some(Censored::End)),
         ];
-        // The second is open yet; what was lost of the third may have been a read of it.
+        // The second is open yet; what was lost of the third may have been a read of it; to the fifth came a RST.
         let states = [
             state(0, 1, 50),
             state(0, CLOSE, 500),
             state(1, 8, 500),
             state(2, CLOSE, 500),
+            StateRow {
+                in_task: false,
+                ..state(4, CLOSE, 500)
+            },
         ];
         closed(&mut rows, &states);
         let ends: Vec<_> = rows.iter().map(|r| (r.end, r.censored, r.at_least_ns)).collect();
@@ -64,6 +70,7 @@ mod tests {
                 (RxEnd::Queued, Some(Censored::End), Some(900)),
                 (RxEnd::Queued, Some(Censored::Loss), Some(900)),
                 (RxEnd::Read, None, Some(900)),
+                (RxEnd::Queued, Some(Censored::End), Some(900)),
             ]
         );
     }

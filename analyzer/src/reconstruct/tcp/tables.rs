@@ -272,6 +272,8 @@ pub struct StateRow {
     pub name: &'static str,
     /// CPU.
     pub cpu: u16,
+    /// In a thread's call, not in a softirq that processes a segment or a timer.
+    pub in_task: bool,
 }
 
 /// The view `tcp_states`.

@@ -337,6 +337,7 @@ impl Tcp {
             state,
             name,
             cpu: e.cpu,
+            in_task: e.in_task(),
         });
     }
 

@@ -256,6 +256,15 @@ impl Sleeps {
             of.read.finish();
         }
     }
+    /// ns of `[from, to)` in which it waited for no event: uninterruptible, stopped, or held by its tracer.
+    pub fn held(&self, calls: &Calls, from: i64, to: i64) -> i64 {
+        let held = |call: &Name| [UNINTERRUPTIBLE, STOPPED, TRACED].contains(&&*call.text());
+        let of = self
+            .by
+            .iter()
+            .filter(|of| calls.name(of.call).is_some_and(|c| held(&c)));
+        of.fold(0i64, |ns, of| ns.saturating_add(within(&of.spans, from, to)))
+    }
     /// The call in which it slept longest in `[from, to)`, and how long; the first by name of equals.
     pub fn longest(&self, calls: &Calls, from: i64, to: i64) -> Option<Slept> {
         let of = self

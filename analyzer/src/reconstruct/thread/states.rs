@@ -254,6 +254,12 @@ impl Threads {
         }
     }
 
+    /// Time of `[from, to)` in which a thread was uninterruptible, stopped, or held by its tracer.
+    pub fn held_in(&self, pid: i32, from: i64, to: i64) -> i64 {
+        let of = self.of.get(&pid);
+        of.map_or(0, |t| t.sleeps.held(&self.calls, from, to))
+    }
+
     /// The system call in which a thread slept longest in `[from, to)`, and how long; [`super::UNRECORDED`]: in none that was
     /// recorded; [`super::STOPPED`], [`super::TRACED`]: not asleep but held. `None`: it did not sleep, or nothing tells.
     pub fn slept_in(&self, pid: i32, from: i64, to: i64) -> Option<Slept> {

@@ -1,7 +1,8 @@
 //! Small messages written while a large one of the same socket had not left.
 //!
 //! A stream leaves in the order in which it was written: what is written behind a large message waits for all of it, often in the large one's last segment.
-//! So this asks for the last byte of each send call, where a row of `tx` is by the first byte of a segment.
+//! So this asks for the last byte of each send call, where a row of `tx` is by the first byte of a segment. Must not take for a message what its thread writes at once before or behind a
+//! large one: a length, a header, the end of a chunk, the last piece of a file.
 
 use super::bytes::Bytes;
 use super::flow::Flow;
@@ -15,6 +16,8 @@ use crate::reconstruct::comms::Comms;
 /// Payload of a call from which it is a large message, and up to which it is a small one.
 const LARGE: u64 = 65_536;
 const SMALL: u64 = 1_448;
+/// Between two calls of a thread that write one message, at most, ns.
+const AT_ONCE_NS: i64 = 1_000_000;
 
 /// A small message that was written behind a large one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,8 @@ struct Sent {
     call: u32,
     at: i64,
     bytes: u64,
+    /// When its last bytes were taken.
+    taken: i64,
     left: i64,
     sure: Confidence,
 }
@@ -60,11 +65,18 @@ pub(super) fn behind(
     let pid = |call: u32| calls.get(call as usize).map_or(0, |c| c.pid);
     let mut rows = vec![];
     let mut large: Option<Sent> = None;
-    let mut found = |s: Sent| {
+    // A call and the next one write one message.
+    let one = |a: &Sent, b: &Sent| {
+        let large = a.bytes >= LARGE || b.bytes >= LARGE;
+        large && pid(a.call) == pid(b.call) && b.at.saturating_sub(a.taken) <= AT_ONCE_NS
+    };
+    let mut before: Option<Sent> = None;
+    let mut found = |s: Sent, next: Option<&Sent>| {
+        let piece = before.is_some_and(|b| one(&b, &s)) || next.is_some_and(|n| one(&s, n));
         if s.bytes >= LARGE {
             large = Some(s);
         }
-        let of = large.filter(|l| s.bytes <= SMALL && l.left > s.at);
+        let of = large.filter(|l| s.bytes <= SMALL && l.left > s.at && !piece);
         if let Some(l) = of {
             rows.push(BehindRow {
                 connection,
@@ -78,6 +90,7 @@ pub(super) fn behind(
                 confidence: s.sure.min(l.sure),
             });
         }
+        before = Some(s);
     };
     let mut last: Option<Sent> = None;
     bytes.left(flow, packets, |append, left, sure| {
@@ -86,7 +99,7 @@ pub(super) fn behind(
             // A call whose bytes were taken in several steps.
             Some(s) if s.call == append.call => {
                 s.bytes = s.bytes.saturating_add(append.bytes.into());
-                s.left = s.left.max(left);
+                (s.taken, s.left) = (s.taken.max(append.by), s.left.max(left));
                 s.sure = s.sure.min(sure);
             }
             _ => {
@@ -94,17 +107,18 @@ pub(super) fn behind(
                     call: append.call,
                     at: enter.unwrap_or(append.from),
                     bytes: append.bytes.into(),
+                    taken: append.by,
                     left,
                     sure: sure.min(calls.get(append.call as usize).map_or(Confidence::Unknown, |c| c.link)),
                 };
                 if let Some(s) = last.replace(next) {
-                    found(s);
+                    found(s, Some(&next));
                 }
             }
         }
     });
     if let Some(s) = last {
-        found(s);
+        found(s, None);
     }
     rows
 }

@@ -23,7 +23,7 @@ use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::skb::tables::SkbClass;
-use crate::reconstruct::thread::Split;
+use crate::reconstruct::thread::Threads;
 
 /// IPPROTO_UDP, IPPROTO_UDPLITE.
 const UDP_PROTOCOLS: [u16; 2] = [17, 136];
@@ -249,7 +249,7 @@ impl Ledger<'_> {
             (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
             if let Some(enter) = call.enter.filter(|t| *t <= handed) {
                 (row.start_ns, row.start) = (enter, TxStart::Sendmsg);
-                in_call(&mut row.stages, &self.inputs.threads.split(call.pid, enter, handed));
+                in_call(&mut row.stages, self.inputs.threads, call.pid, (enter, handed));
             }
         }
         if p.parked.is_some() {
@@ -288,12 +288,19 @@ impl Flow {
     }
 }
 
-/// Time in the send call: asleep is a full send buffer, else the call's own work. What is not known of the thread stays
-/// unattributed.
-pub(super) fn in_call(stages: &mut StageTimes, s: &Split) {
-    let slept = s.asleep_ns.wrapping_add(s.waking_ns).wrapping_add(s.idle_exit_ns);
-    let ran = s.running_ns.wrapping_add(s.run_queue_ns);
-    stages.set(Stage::Sndbuf, (slept > 0).then_some(slept));
+/// Time in the send call: asleep is a full send buffer, else the call's own work, to which waits for memory, for the socket's lock and a stopped
+/// thread count. What is not known of the thread stays unattributed.
+pub(super) fn in_call(stages: &mut StageTimes, threads: &Threads, pid: i32, (from, to): (i64, i64)) {
+    let s = threads.split(pid, from, to);
+    let held = match s.asleep_ns {
+        0 => 0,
+        asleep => threads.held_in(pid, from, to).min(asleep),
+    };
+    let slept = s.asleep_ns.wrapping_sub(held);
+    let room = slept.wrapping_add(s.waking_ns).wrapping_add(s.idle_exit_ns);
+    let (room, woken) = if slept > 0 { (room, 0) } else { (0, room) };
+    let ran = (s.running_ns.wrapping_add(s.run_queue_ns)).wrapping_add(held.wrapping_add(woken));
+    stages.set(Stage::Sndbuf, (room > 0).then_some(room));
     stages.set(Stage::Send, (ran > 0 || s.unknown_ns == 0).then_some(ran));
 }
 

@@ -116,10 +116,7 @@ impl Ledger<'_> {
                 row.censored = call.cut.then_some(Censored::Start);
                 row.confidence = row.confidence.min(call.link);
                 (row.pid, row.task) = (call.pid, self.inputs.comms.at(call.pid, handed));
-                in_call(
-                    &mut row.stages,
-                    &self.inputs.threads.split(call.pid, row.start_ns, handed),
-                );
+                in_call(&mut row.stages, self.inputs.threads, call.pid, (row.start_ns, handed));
             }
             let held = sent.limits.over(handed, p.ts, &mut near.1);
             for (stage, ns) in HELD.iter().zip(held) {

@@ -29,7 +29,7 @@ fn late() -> Vec<TurnaroundRow> {
 /// same process, and was never held.
 fn facts() -> Facts {
     let mut f = Facts::empty();
-    f.capture.end_ns = Some(12_000 * MS);
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(12_000 * MS));
     for n in 0..3u32 {
         let mut c = crate::testing::tcp::connection(n);
         (c.dport, c.pid) = (514 + n as u16, [22, 30, 22][n as usize]);
@@ -106,6 +106,9 @@ fn what_does_not_stand_out_is_not_named() {
         held(f, 0, Stage::Rwnd, (1_500, 6_000));
     });
     none(&|f| held(f, 0, Stage::Rwnd, (7_690, 12_000)));
+    // As much before; since the recording began.
+    none(&|f| held(f, 0, Stage::Rwnd, (100, 1_490)));
+    none(&|f| f.capture.start_ns = Some(1_500 * MS));
     none(&|f| held(f, 2, Stage::Sndbuf, (1_500, 7_690)));
     // Of another process, or it is not known of which.
     none(&|f| f.connections[0].pid = 40);

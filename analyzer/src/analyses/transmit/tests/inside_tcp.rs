@@ -7,6 +7,7 @@ use crate::analyses::verdict::causes_of_sent;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::skb::{ByProgram, Traffic};
+use crate::reconstruct::transmit::{Halt, Stage};
 
 /// openvpn/7 gave 20 packets to tun0 and took 30 from it; its connection 0 carries them, and had 5 segments sent again. Inside are 1, which sent 2
 /// again, and 2. Connection 3 is another program's.
@@ -29,6 +30,12 @@ fn facts() -> Facts {
     (outer.bytes_written, outer.bytes_read) = (Some(3_500), Some(2_400));
     outer.retransmit_segments = Some(5);
     f.connections[1].retransmit_segments = Some(2);
+    let lost = Halt {
+        by: Stage::Recovery,
+        from: 1_000_000,
+        to: 201_000_000,
+    };
+    f.halts.insert(ConnectionId(0), vec![lost]);
     f.by_program.push(ByProgram {
         dev: Name::new(b"tun0"),
         pid: 7,

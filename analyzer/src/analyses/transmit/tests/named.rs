@@ -91,6 +91,7 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
         state: 3,
         name: "Recovery",
         cpu: 0,
+        in_task: true,
     });
     assert_eq!(sender(&f).restarts, None);
     // bbr sets its window itself.

@@ -39,6 +39,7 @@ fn state(ms: i64, kind: &'static str, state: i32) -> StateRow {
         state,
         name: "",
         cpu: 0,
+        in_task: true,
     }
 }
 fn again(ms: i64, class: RetransmitClass) -> RetransmitRow {

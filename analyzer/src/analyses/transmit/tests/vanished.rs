@@ -14,6 +14,7 @@ use crate::reconstruct::whose::{Carries, Owner};
 fn sent(again: &str, others: &str) -> Facts {
     let mut f = Facts::empty();
     f.connections.push(crate::testing::tcp::connection(0));
+    f.capture.events.insert("skb:kfree_skb".into(), 0);
     for n in 0..12u32 {
         let lost = n < 4;
         let at = i64::from(n) * 1_000;
@@ -86,6 +87,34 @@ fn the_device_behind_which_nothing_was_seen_is_named() {
         dropped.drops.push(d);
     }
     assert_eq!(vanished(&dropped), None);
+    // Each of them; or drops were not recorded.
+    let mut dropped = sent("vpn0", "s0");
+    for n in 0..2 {
+        let mut d = crate::testing::drop_at(n);
+        (d.expected, d.skb_id) = (Some(false), Some(SkbId(n as u32)));
+        dropped.drops.push(d);
+    }
+    assert_eq!(vanished(&dropped), None);
+    let mut unrecorded = sent("vpn0", "s0");
+    unrecorded.capture.events.clear();
+    assert_eq!(vanished(&unrecorded), None);
+    // Such a part as any network loses.
+    let mut healthy = sent("vpn0", "s0");
+    for n in 100..5_000 {
+        let row = TxRow {
+            skb_id: SkbId(n),
+            ..healthy.tx[11].clone()
+        };
+        healthy.tx.push(row);
+    }
+    assert_eq!(vanished(&healthy), None);
+    // The others are of another container, whose device has the same name.
+    let mut others = sent("vpn0", "s0");
+    others.connections.push(crate::testing::tcp::connection(1));
+    for t in others.tx.iter_mut().skip(4) {
+        t.connection = Some(ConnectionId(1));
+    }
+    assert_eq!(vanished(&others).unwrap().others, (0, 0));
     let mut lost = sent("vpn0", "s0");
     lost.gaps.push(crate::testing::gap(1, 2));
     assert_eq!(vanished(&lost), None);
