@@ -1,3 +1,4 @@
+mod accepts;
 mod complete;
 mod handshakes;
 mod instead;

@@ -54,6 +54,11 @@ struct Sent {
     sure: Confidence,
 }
 
+/// Whether a call of a thread and its next one write one message.
+fn one_message(a: &Sent, b: &Sent) -> bool {
+    a.bytes.max(b.bytes) >= LARGE && b.at.saturating_sub(a.taken) <= AT_ONCE_NS
+}
+
 /// Those of one socket, in the order in which they were written.
 pub(super) fn behind(
     connection: ConnectionId,
@@ -65,11 +70,7 @@ pub(super) fn behind(
     let pid = |call: u32| calls.get(call as usize).map_or(0, |c| c.pid);
     let mut rows = vec![];
     let mut large: Option<Sent> = None;
-    // A call and the next one write one message.
-    let one = |a: &Sent, b: &Sent| {
-        let large = a.bytes >= LARGE || b.bytes >= LARGE;
-        large && pid(a.call) == pid(b.call) && b.at.saturating_sub(a.taken) <= AT_ONCE_NS
-    };
+    let one = |a: &Sent, b: &Sent| pid(a.call) == pid(b.call) && one_message(a, b);
     let mut before: Option<Sent> = None;
     let mut found = |s: Sent, next: Option<&Sent>| {
         let piece = before.is_some_and(|b| one(&b, &s)) || next.is_some_and(|n| one(&s, n));
@@ -121,4 +122,28 @@ pub(super) fn behind(
         found(s, None);
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_before_its_body_is_no_message() {
+        let call = |at: i64, bytes: u64, taken: i64| Sent {
+            call: 0,
+            at,
+            bytes,
+            taken,
+            left: 900_000_000,
+            sure: Confidence::Strong,
+        };
+        let (length, body) = (call(0, 4, 10_000), call(20_000, 1_000_000, 400_000_000));
+        assert!(one_message(&length, &body));
+        // What ends it is written when the call for the body, which slept, returns.
+        assert!(one_message(&body, &call(400_500_000, 5, 400_510_000)));
+        // A tick while the body is in the buffer; two small ones.
+        assert!(!one_message(&body, &call(450_000_000, 90, 450_010_000)));
+        assert!(!one_message(&length, &call(20_000, 90, 30_000)));
+    }
 }

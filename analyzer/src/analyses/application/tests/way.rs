@@ -1,11 +1,12 @@
 //! Where requests were on their way.
 
 use crate::Confidence;
-use crate::analyses::application::way::{Place, place};
+use crate::analyses::application::way::{Place, filled_by, place};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::transmit::tables::TxRow;
 use crate::reconstruct::xmits::Pass;
 
 const MS: i64 = 1_000_000;
@@ -87,6 +88,55 @@ fn a_device_that_is_polled_by_its_timer_is_told() {
     // Another CPU's; long before.
     assert_eq!(of(5_000, 1), None);
     assert_eq!(of(3 * MS, 0), None);
+}
+
+/// Polls of the device that follow those which the timer of another one began.
+#[test]
+fn a_timer_of_another_device_is_not_this_ones() {
+    let of = |other: &[u8]| {
+        let mut f = recorded(2 * MS, 59 * MS);
+        f.poll_timers = [39, 59].map(|ms| (0, ms * MS - 5_000)).to_vec();
+        for ms in [39, 59] {
+            let ns = ms * MS;
+            f.polls.push(crate::testing::poll(other, Some(ns - 4_000), ns - 2_000));
+            f.polls.push(crate::testing::poll(b"s0", Some(ns - 2_000), ns + 5_000));
+        }
+        told(&f, 60 * MS).unwrap().timer_ns
+    };
+    assert_eq!(of(b"ens5"), None);
+}
+
+/// Of a queue's bytes; not of what went by a device of that name without a queue, nor where two devices of the name have one.
+#[test]
+fn only_what_the_queue_held_filled_it() {
+    let sent = |n: u32, bypass: Option<bool>, ifindex: i32| {
+        let row = TxRow {
+            skb_id: SkbId(n),
+            connection: Some(ConnectionId(n)),
+            ..crate::testing::sent()
+        };
+        let pass = Pass {
+            skb_id: Some(SkbId(n)),
+            dev: Name::new(b"rs"),
+            qdisc: Name::new(b"tbf"),
+            bytes: Some(1_000),
+            started_ns: Some(10 * MS),
+            ifindex: Some(ifindex),
+            bypass,
+            ..crate::testing::pass()
+        };
+        (row, pass)
+    };
+    let of = |all: &[(TxRow, Pass)]| {
+        let mut f = Facts::empty();
+        f.connections = (0..3).map(crate::testing::tcp::connection).collect();
+        f.tx = all.iter().map(|a| a.0.clone()).collect();
+        f.xmits = all.iter().map(|a| a.1.clone()).collect();
+        filled_by(&f, (Name::new(b"rs"), Name::new(b"tbf")), &[(0, 60 * MS)]).map(|(_, share)| share)
+    };
+    let (own, bypass, other) = (sent(0, Some(false), 3), sent(1, Some(true), 3), sent(2, Some(false), 4));
+    assert_eq!(of(&[own.clone(), bypass]), Some(1.0));
+    assert_eq!(of(&[own, other]), None);
 }
 
 /// Most of the time before anything was seen of it, or a unit that began before the request was sent: no place.

@@ -123,4 +123,9 @@ fn what_is_not_in_one_connection_is_none() {
         (f.connections[3].pid, f.connections[3].bytes_read) = (7, Some(6_000));
     });
     none(&|f| f.gaps.push(crate::testing::gap(0, 1)));
+    // A disk on the network: far more bytes than those of the packets.
+    none(&|f| f.connections[0].bytes_read = Some(10_000_000));
+    // Probes of a tail that had arrived, or losses of another connection.
+    none(&|f| f.halts.clear());
+    none(&|f| f.halts.values_mut().flatten().for_each(|h| h.by = Stage::Rwnd));
 }
