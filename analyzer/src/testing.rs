@@ -303,6 +303,29 @@ pub fn pass() -> crate::reconstruct::xmits::Pass {
     }
 }
 
+/// A packet that was sent on eth0 and of whose end nothing tells.
+pub fn life(n: u32) -> crate::reconstruct::skb::tables::SkbRow {
+    use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+    SkbRow {
+        skb_id: crate::facts::SkbId(n),
+        skbaddr: 0,
+        class: SkbClass::TxClone,
+        birth_ns: 0,
+        birth_kind: BirthKind::Seen,
+        death_ns: None,
+        death_kind: DeathKind::Unseen,
+        last_ns: 0,
+        dev: crate::name::Name::new(b"eth0"),
+        last_dev: crate::name::Name::new(b"eth0"),
+        bytes: Some(1),
+        hops: 1,
+        gso_size: 0,
+        death_location: 0,
+        links: crate::Confidence::Certain,
+        confidence: crate::Confidence::Certain,
+    }
+}
+
 /// A TCP segment of 100 bytes that was given to eth0, of nobody.
 pub fn sent() -> crate::reconstruct::transmit::tables::TxRow {
     use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};

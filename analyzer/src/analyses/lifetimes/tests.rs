@@ -1,13 +1,11 @@
 use super::answer;
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;
-use crate::facts::{Facts, SkbId};
-use crate::name::Name;
+use crate::facts::Facts;
 use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
 
 fn life(n: u32, class: SkbClass, birth_kind: BirthKind, death: Option<i64>, confidence: Confidence) -> SkbRow {
     SkbRow {
-        skb_id: SkbId(n),
         skbaddr: u64::from(n / 2),
         class,
         birth_ns: 100,
@@ -19,14 +17,9 @@ fn life(n: u32, class: SkbClass, birth_kind: BirthKind, death: Option<i64>, conf
             DeathKind::Unseen
         },
         last_ns: 100,
-        dev: Name::new(b"eth0"),
-        last_dev: Name::new(b"eth0"),
-        bytes: Some(1),
-        hops: 1,
-        gso_size: 0,
-        death_location: 0,
         links: confidence,
         confidence,
+        ..crate::testing::life(n)
     }
 }
 

@@ -130,6 +130,7 @@ fn only_what_the_queue_held_filled_it() {
     let of = |all: &[(TxRow, Pass)]| {
         let mut f = Facts::empty();
         f.connections = (0..3).map(crate::testing::tcp::connection).collect();
+        f.skbs = (0..3).map(crate::testing::life).collect();
         f.tx = all.iter().map(|a| a.0.clone()).collect();
         f.xmits = all.iter().map(|a| a.1.clone()).collect();
         filled_by(&f, (Name::new(b"rs"), Name::new(b"tbf")), &[(0, 60 * MS)]).map(|(_, share)| share)

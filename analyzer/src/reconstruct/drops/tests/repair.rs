@@ -8,7 +8,7 @@ use crate::reconstruct::drops::otherhost::Hindsight;
 use crate::reconstruct::drops::repair::judge;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
-use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
+use crate::reconstruct::skb::tables::{DeathKind, SkbRow};
 use crate::reconstruct::skb::{Identity, Sent};
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::whose::{Carries, Owner};
@@ -183,22 +183,9 @@ impl Case {
 
 fn life(skb_id: SkbId, bytes: Option<u32>) -> SkbRow {
     SkbRow {
-        skb_id,
-        skbaddr: 0,
-        class: SkbClass::TxClone,
-        birth_ns: 0,
-        birth_kind: BirthKind::Seen,
-        death_ns: None,
         death_kind: DeathKind::Dropped,
-        last_ns: 0,
-        dev: Default::default(),
-        last_dev: Default::default(),
         bytes,
-        hops: 1,
-        gso_size: 0,
-        death_location: 0,
-        links: Confidence::Certain,
-        confidence: Confidence::Certain,
+        ..crate::testing::life(skb_id.0)
     }
 }
 
