@@ -1,6 +1,6 @@
 //! What the analysis knows at the end: every fact table, and what ids in them are called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -60,7 +60,7 @@ pub struct Reason {
 }
 
 /// All fact tables of one input.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Facts {
     /// The capture and how well it was read.
     pub capture: CaptureInfo,
@@ -140,6 +140,8 @@ pub struct Facts {
     pub opens: Vec<OpenRow>,
     /// View `resets`.
     pub resets: Vec<ResetRow>,
+    /// TCP sockets that a RST came to when their program had closed them.
+    pub reset_when_closed: BTreeSet<ConnectionId>,
     /// View `udp_turns`.
     pub udp_turns: Vec<TurnRow>,
     /// View `udp_sockets`.
@@ -339,60 +341,6 @@ impl Facts {
     }
     /// The facts of an empty capture: what `show --list` describes without an input.
     pub fn empty() -> Facts {
-        Facts {
-            capture: CaptureInfo::default(),
-            gaps: vec![],
-            stats: vec![],
-            skbs: vec![],
-            hops: vec![],
-            lineage: vec![],
-            balances: vec![],
-            rx: vec![],
-            xmits: vec![],
-            txq_stops: vec![],
-            tx: vec![],
-            softirqs: vec![],
-            polls: vec![],
-            softnet: Counted::default(),
-            snapshots: vec![],
-            routes: Routes::default(),
-            memory: vec![],
-            counters: vec![],
-            counters_over_time: OverTime::default(),
-            classes: vec![],
-            clock_skew: vec![],
-            observer: vec![],
-            event_cost_ns: None,
-            limiters: vec![],
-            spent: FxHashMap::default(),
-            full_segments: FxHashMap::default(),
-            behind: vec![],
-            halts: FxHashMap::default(),
-            by_program: vec![],
-            processes: FxHashMap::default(),
-            negotiated: FxHashMap::default(),
-            listeners: BTreeMap::new(),
-            not_accepted: vec![],
-            herds: vec![],
-            timed_out: vec![],
-            poll_timers: vec![],
-            reads: FxHashMap::default(),
-            turnarounds: vec![],
-            responses: vec![],
-            connections: vec![],
-            tcp_samples: vec![],
-            tcp_states: vec![],
-            retransmits: vec![],
-            opens: vec![],
-            resets: vec![],
-            udp_turns: vec![],
-            udp_sockets: vec![],
-            udp_copies: vec![],
-            neighbours: vec![],
-            drops: vec![],
-            unknown: vec![],
-            names: Names::default(),
-            settings: Settings::default(),
-        }
+        Facts::default()
     }
 }

@@ -11,7 +11,10 @@ use netmortem_formats::{Bytes, Capture, Chunk, Coding, Endian, EventFormat, Fiel
 use crate::facts::Facts;
 
 pub mod rewrite;
+pub mod rows;
 pub mod tcp;
+
+pub use rows::{drop_at, gap, life, pass, poll, sent};
 
 /// A field's value.
 #[derive(Debug, Clone)]
@@ -268,144 +271,5 @@ pub fn one_chunk_per_page(c: &mut Capture) {
             r.clone().step_by(PAGE as usize).map(piece).collect::<Vec<_>>()
         };
         s.chunks = s.chunks.iter().flat_map(cut).collect();
-    }
-}
-
-/// A packet that a qdisc of device `va` held for 40 us.
-pub fn pass() -> crate::reconstruct::xmits::Pass {
-    crate::reconstruct::xmits::Pass {
-        skb_id: None,
-        parent: None,
-        dev: crate::name::Name::new(b"va"),
-        ifindex: None,
-        queue: None,
-        qdisc: crate::name::Name::default(),
-        bypass: Some(false),
-        bytes: Some(266),
-        queued_ns: Some(1000),
-        started_ns: Some(41_000),
-        ended_ns: Some(41_002),
-        completed_ns: None,
-        qdisc_ns: Some(40_000),
-        bql_ns: None,
-        ring_ns: None,
-        driver_ns: Some(2),
-        nested_ns: None,
-        completion_ns: None,
-        inside: Default::default(),
-        total_ns: 40_002,
-        unattributed_ns: 0,
-        requeues: 0,
-        rc: Some(0),
-        end: crate::reconstruct::xmits::PassEnd::Sent,
-        cpu: 0,
-        confidence: crate::Confidence::Strong,
-    }
-}
-
-/// A packet that was sent on eth0 and of whose end nothing tells.
-pub fn life(n: u32) -> crate::reconstruct::skb::tables::SkbRow {
-    use crate::reconstruct::skb::tables::{BirthKind, DeathKind, SkbClass, SkbRow};
-    SkbRow {
-        skb_id: crate::facts::SkbId(n),
-        skbaddr: 0,
-        class: SkbClass::TxClone,
-        birth_ns: 0,
-        birth_kind: BirthKind::Seen,
-        death_ns: None,
-        death_kind: DeathKind::Unseen,
-        last_ns: 0,
-        dev: crate::name::Name::new(b"eth0"),
-        last_dev: crate::name::Name::new(b"eth0"),
-        bytes: Some(1),
-        hops: 1,
-        gso_size: 0,
-        death_location: 0,
-        links: crate::Confidence::Certain,
-        confidence: crate::Confidence::Certain,
-    }
-}
-
-/// A TCP segment of 100 bytes that was given to eth0, of nobody.
-pub fn sent() -> crate::reconstruct::transmit::tables::TxRow {
-    use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow, TxStart};
-    TxRow {
-        skb_id: crate::facts::SkbId(0),
-        original: None,
-        connection: None,
-        kind: TxKind::Tcp,
-        task: crate::name::Name::default(),
-        pid: 0,
-        dev: crate::name::Name::new(b"eth0"),
-        cpu: 0,
-        bytes: Some(100),
-        start_ns: 0,
-        start: TxStart::Sendmsg,
-        total_ns: 1,
-        end: TxEnd::Sent,
-        censored: None,
-        at_least_ns: None,
-        retransmits: 0,
-        recovery_by: None,
-        t_sched_ns: 0,
-        t_snd_ns: None,
-        t_ack_ns: None,
-        unattributed_ns: 1,
-        stages: Default::default(),
-        observer_ns: None,
-        confidence: crate::Confidence::Strong,
-    }
-}
-
-/// A packet that this host dropped then, of which nothing tells whose it was.
-pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
-    crate::reconstruct::drops::tables::DropRow {
-        time_ns,
-        cpu: 0,
-        icmp: None,
-        cut_from: None,
-        sk: 0,
-        to: None,
-        repair: None,
-        reason: None,
-        location: 0,
-        dev: crate::name::Name::default(),
-        skb_id: None,
-        protocol: 0x800,
-        expected: Some(false),
-        background: false,
-        why: "",
-        confidence: crate::Confidence::Certain,
-        owner: None,
-    }
-}
-
-/// A poll of a device on CPU 0 that took one packet, in a softirq at the end of an interrupt.
-pub fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64) -> crate::reconstruct::napi::tables::PollRow {
-    crate::reconstruct::napi::tables::PollRow {
-        cpu: 0,
-        start_ns,
-        end_ns,
-        napi: 1,
-        dev: crate::name::Name::new(dev),
-        work: Some(1),
-        budget: Some(64),
-        nth: Some(0),
-        context: crate::reconstruct::napi::tables::PollContext::Softirq,
-        run_by: crate::reconstruct::context::RunBy::IrqTail,
-        flush_end_ns: None,
-        threaded: None,
-        confidence: crate::Confidence::Strong,
-    }
-}
-
-/// Events of CPU 0 were lost between these times.
-pub fn gap(start_ns: i64, end_ns: i64) -> crate::ingest::GapRow {
-    crate::ingest::GapRow {
-        cpu: 0,
-        start_ns: Some(start_ns),
-        end_ns: Some(end_ns),
-        lost_events: None,
-        cause: "overrun",
     }
 }

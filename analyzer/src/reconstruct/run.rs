@@ -339,6 +339,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         neighbours,
         opens: opens.opens,
         resets: opens.resets,
+        reset_when_closed: opens.reset_when_closed,
         not_accepted: opens.not_accepted,
         herds,
         timed_out: opens.timed_out,

@@ -85,7 +85,9 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     // Sent again and again, and never answered, or by a RST: one that is lost, or a FIN, is no sign, and what its client gave up before anyone was
     // answered again tells nothing of who answered then.
     let reset = facts.resets.iter().filter(|r| r.received);
-    let reset: FxHashSet<u32> = reset.filter_map(|r| Some(r.connection?.0)).collect();
+    // Its client may have closed it when the RST came.
+    let late = facts.reset_when_closed.iter().copied();
+    let reset: FxHashSet<u32> = reset.filter_map(|r| r.connection).chain(late).map(|c| c.0).collect();
     let refused = |u: &&Unanswered| u.until == "recording" || reset.contains(&u.connection);
     let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN).filter(refused);
     let tried: FxHashSet<u32> = tried.map(|u| u.connection).collect();

@@ -33,7 +33,7 @@ pub(crate) fn herd(facts: &Facts) -> Option<Herd> {
         task: row.task.text().into_owned(),
         times: row.times,
         of: row.ready,
-        each: row.woken / row.times.max(1),
+        each: row.woken.saturating_add(row.times / 2) / row.times.max(1),
         woken: row.woken,
     })
 }
@@ -57,7 +57,7 @@ mod tests {
             });
             herd(&f).map(|h| h.each)
         };
-        assert_eq!(of((654, 700), 104_000), Some(159));
+        assert_eq!(of((654, 700), 104_400), Some(160));
         assert_eq!(of((19, 19), 3_000), None);
         // One idle worker in most cases.
         assert_eq!(of((20, 10_000), 160), None);

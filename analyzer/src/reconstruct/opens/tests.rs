@@ -239,10 +239,38 @@ fn the_sender_of_a_reset() {
     assert_eq!(resets(true, Some(0)), (3, "between"));
     assert_eq!(resets(false, Some(0)), (3, "peer"));
     assert_eq!(resets(false, None), (2, ""));
-    // Data for a socket that its program had closed: no RST came.
-    let mut s = script();
-    SOCK.state(&mut s, 10, 0, SOFT, 2, 1);
-    SOCK.state(&mut s, 20, 0, TASK, 1, 4);
-    SOCK.ev(&mut s, 100, 0, SOFT, "tcp:tcp_receive_reset", &[]);
-    assert_eq!(s.facts().resets, []);
+}
+
+/// What comes to a socket that its program has closed: data, which is answered by a RST at once; or a RST.
+#[test]
+fn a_reset_of_a_closed_socket_is_told_from_late_data() {
+    let of = |answered_ns: Option<u64>, cpu: usize, recorded: bool| {
+        let mut s = script();
+        if recorded {
+            let other = [("saddr", end(9, 1)), ("daddr", end(9, 2))];
+            s.ev(5, 0, SOFT, "tcp:tcp_send_reset", &other);
+        }
+        SOCK.state(&mut s, 10, 0, SOFT, 2, 1);
+        SOCK.state(&mut s, 20, 0, TASK, 1, 4);
+        SOCK.ev(&mut s, 100, 0, SOFT, "tcp:tcp_receive_reset", &[]);
+        SOCK.state(&mut s, 101, 0, SOFT, 4, 7);
+        if let Some(ns) = answered_ns {
+            let v = [
+                ("skaddr", N(SOCK.sk)),
+                ("saddr", end(1, SOCK.sport)),
+                ("daddr", end(2, SOCK.dport)),
+            ];
+            s.ev(100 + ns, cpu, SOFT, "tcp:tcp_send_reset", &v);
+        }
+        let f = s.facts();
+        assert!(f.resets.iter().all(|r| !r.received));
+        f.reset_when_closed.len()
+    };
+    assert_eq!(of(Some(5), 0, true), 0);
+    assert_eq!(of(None, 0, true), 1);
+    // That answered something else: much later, on another CPU.
+    assert_eq!(of(Some(2_000_000), 0, true), 1);
+    assert_eq!(of(Some(5), 1, true), 1);
+    // RSTs that are sent are not recorded.
+    assert_eq!(of(None, 0, false), 0);
 }

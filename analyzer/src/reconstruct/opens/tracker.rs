@@ -1,5 +1,6 @@
 //! The machine.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use netmortem_formats::Endian;
@@ -16,9 +17,11 @@ use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
+use super::resets::Resets;
 use super::senders::senders;
-use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, Sender, TimedOut, errno_of_message};
+use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
@@ -31,7 +34,7 @@ use crate::reconstruct::tcp::{Sockets, Tuple, ends};
 
 /// IPPROTO_TCP: of MPTCP the subflow, which sends the SYN, and not the socket above it.
 const TCP: u16 = 6;
-/// Closed by one end: `tcp_reset` is then called for data that comes too late as well, and no RST came.
+/// Closed by one end.
 const ENDING: [i32; 5] = [FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING];
 /// Errors by which `connect` says that an answer is awaited, that it was called before, or that a signal came.
 const NOT_DECIDED: [i32; 5] = [115, 114, 106, 4, 512];
@@ -53,6 +56,8 @@ pub struct Opens {
     pub opens: Vec<OpenRow>,
     /// View `resets`.
     pub resets: Vec<ResetRow>,
+    /// Sockets that a RST came to when their program had closed them.
+    pub reset_when_closed: BTreeSet<ConnectionId>,
     /// Calls of `accept` that failed.
     pub not_accepted: Vec<NotAccepted>,
     /// What sockets were told of time-outs, attempts to open one among them.
@@ -61,14 +66,14 @@ pub struct Opens {
     pub missing: Vec<String>,
 }
 
-struct Machine<'s> {
-    sockets: &'s Sockets,
-    endian: Endian,
-    reasons: Option<ValueTable>,
+pub(super) struct Machine<'s> {
+    pub(super) sockets: &'s Sockets,
+    pub(super) endian: Endian,
+    pub(super) reasons: Option<ValueTable>,
     /// SYNs sent again were recorded.
     tells_again: bool,
     opens: Vec<OpenRow>,
-    resets: Vec<ResetRow>,
+    pub(super) resets: Resets,
     accepts: Accepts,
     timed_out: Vec<TimedOut>,
     /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
@@ -88,8 +93,9 @@ struct Machine<'s> {
 }
 
 impl Tracker for Machine<'_> {
-    fn gap(&mut self, _: &GapRow) {
+    fn gap(&mut self, gap: &GapRow) {
         self.calls.clear();
+        self.resets.gap(gap);
     }
 }
 
@@ -234,37 +240,6 @@ impl Machine<'_> {
             }
         }
     }
-    fn reset(&mut self, e: &Event<'_>, sk: u64, tuple: Option<Tuple>, sent: Option<u32>) {
-        let names = self.reasons.as_ref();
-        let reason = sent.and_then(|r| names.and_then(|n| n.name(r.into())));
-        self.resets.push(ResetRow {
-            time_ns: e.ts,
-            received: false,
-            connection: if sk == 0 { None } else { self.sockets.at(sk, e.ts) },
-            from: tuple.map(|t| (t.saddr, t.sport)),
-            // A listener's own ends are not those of the segment that it answers.
-            to: tuple.filter(|t| t.dport != 0).map(|t| (t.daddr, t.dport)),
-            reason: reason.unwrap_or_default(),
-            sender: Sender::Here,
-            confidence: Confidence::Certain,
-        });
-    }
-    fn sent(&mut self, e: &Event<'_>, p: &TcpSendReset<'_>) {
-        let of_fields = || {
-            let (sport, dport) = (p.sport?, p.dport?);
-            let from = SockAddr::from_fields(p.family, sport, p.saddr, p.saddr_v6?)?;
-            Some(ends(
-                from,
-                SockAddr::from_fields(p.family, dport, p.daddr, p.daddr_v6?)?,
-            ))
-        };
-        let read = |bytes| SockAddr::read(bytes, self.endian);
-        let tuple = match p.sport {
-            Some(_) => of_fields(),
-            None => read(p.saddr).zip(read(p.daddr)).map(|(s, d)| ends(s, d)),
-        };
-        self.reset(e, p.skaddr, tuple, p.reason);
-    }
 }
 
 /// Reads the trace.
@@ -296,17 +271,14 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         }
     });
     r.on::<TcpReceiveReset<'static>>(s, |t, e, p| {
-        // Data for a socket that its program had closed is dealt with like a RST, and none came.
         if t.closing.contains(&p.skaddr) {
-            return;
+            let of = t.sockets.at(p.skaddr, e.ts);
+            return t.resets.came_late(e, p.skaddr, of);
         }
         if let Some(w) = t.waiting.get_mut(&p.skaddr) {
             w.1 = true;
         }
-        t.reset(e, p.skaddr, tuple!(p, p.family), None);
-        if let Some(row) = t.resets.last_mut() {
-            (row.received, row.sender) = (true, Sender::Unknown);
-        }
+        t.received(e, p.skaddr, tuple!(p, p.family));
     });
     r.on::<TcpSendReset<'static>>(s, |t, e, p| t.sent(e, &p));
     r.on::<InetSkErrorReport<'static>>(s, |t, e, p| {
@@ -356,7 +328,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
             .and_then(|f| ValueTable::of(f, "reason")),
         tells_again: trace.info.recorded("tcp:tcp_retransmit_skb"),
         opens: vec![],
-        resets: vec![],
+        resets: Resets::new(trace.info.recorded("tcp:tcp_send_reset")),
         accepts: Accepts::default(),
         timed_out: vec![],
         calls: FxHashMap::default(),
@@ -384,10 +356,13 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         }
     }
     t.opens.sort_by_key(|r| r.start_ns);
-    senders(&mut t.resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
+    let reset_when_closed = t.resets.to_closed();
+    let mut resets = t.resets.rows;
+    senders(&mut resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
     Opens {
         opens: t.opens,
-        resets: t.resets,
+        resets,
+        reset_when_closed,
         not_accepted: t.accepts.rows(comms),
         timed_out: t.timed_out,
         missing: r.missing,
