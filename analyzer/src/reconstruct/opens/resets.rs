@@ -60,7 +60,7 @@ impl Resets {
         self.doubtful.retain(|cpu, _| u32::from(*cpu) != gap.cpu);
     }
     /// Sockets that a RST came to when their program had closed them.
-    pub(super) fn to_closed(&mut self) -> BTreeSet<ConnectionId> {
+    pub(super) fn take_closed(&mut self) -> BTreeSet<ConnectionId> {
         let rest = std::mem::take(&mut self.doubtful);
         self.to_closed.extend(rest.into_values().map(|d| d.2));
         std::mem::take(&mut self.to_closed)

@@ -356,7 +356,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         }
     }
     t.opens.sort_by_key(|r| r.start_ns);
-    let reset_when_closed = t.resets.to_closed();
+    let reset_when_closed = t.resets.take_closed();
     let mut resets = t.resets.rows;
     senders(&mut resets, sockets, trace.info.recorded("tcp:tcp_send_reset"), &lost);
     Opens {
