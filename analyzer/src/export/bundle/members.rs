@@ -188,6 +188,11 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             done.cut_before,
             done.cut_after
         ));
+        let missing = capture.cpu_stats.iter().map(|s| s.dropped_events);
+        match missing.fold(0, u64::saturating_add) {
+            0 => {}
+            n => m.notes.push(notes::missing(n)),
+        }
         if let Some(f) = &mut m.flight {
             f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
         }

@@ -82,6 +82,13 @@ fn cut(note: &str) -> String {
     )
 }
 
+/// Of a cut in time: events that are missing somewhere in the original.
+pub fn missing(n: u64) -> String {
+    format!(
+        "The kernel counted {n} events that the original does not have, and nothing tells when they were: some may be of this time."
+    )
+}
+
 /// How the note on comparing the rows of the subject begins, and the counts in the note of a cut by flow or device.
 pub const ROWS: &str = "of the ";
 /// Counts of lives in the note of a cut by flow or device.

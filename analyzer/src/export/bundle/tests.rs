@@ -211,7 +211,13 @@ fn losses_that_only_the_kernel_counted_stay() {
             window: Some((start, to)),
             ..Change::default()
         };
-        let after = crate::ingest::check(&changed(&capture, &change).0, &Default::default());
+        let new = changed(&capture, &change).0;
+        let notes = &crate::Told::sentences(&new).notes;
+        assert!(
+            notes.iter().any(|n| n.starts_with("The kernel counted 1 events that")),
+            "{notes:?}"
+        );
+        let after = crate::ingest::check(&new, &Default::default());
         assert_eq!(after.lost_events, lost);
         assert_eq!(after.gaps == before.gaps, lost > 0, "{:?}", after.gaps);
     }
