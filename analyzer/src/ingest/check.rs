@@ -154,10 +154,11 @@ fn sum_stream(
                 c.loss_start.get(at).copied().flatten(),
                 c.loss_end.get(at).copied().flatten(),
             );
+            let start = start.max(s.last_ns);
             gaps.push(GapRow {
                 cpu: s.cpu,
-                start_ns: start.max(s.last_ns),
-                end_ns: end,
+                start_ns: start,
+                end_ns: end.map(|e| start.map_or(e, |s| e.max(s))),
                 lost_events: l.count,
                 cause: l.cause,
             });
@@ -166,7 +167,7 @@ fn sum_stream(
         if let Some((first, _)) = c.ends {
             for i in open.drain(..) {
                 if let Some(g) = gaps.get_mut(i) {
-                    g.end_ns = Some(first);
+                    g.end_ns = Some(g.start_ns.map_or(first, |s| first.max(s)));
                 }
             }
         }

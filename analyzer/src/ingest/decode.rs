@@ -350,7 +350,8 @@ impl Walk<'_, '_> {
                         Some((first, ts))
                     }
                 };
-                if self.after_loss {
+                // Not one of perf that an interrupt overtook: it is older than the loss.
+                if self.after_loss && self.out.loss_start.last().copied().flatten() <= Some(ts) {
                     self.after_loss = false;
                     for end in self.out.loss_end.iter_mut().rev().take_while(|e| e.is_none()) {
                         *end = Some(ts);

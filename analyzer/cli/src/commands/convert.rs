@@ -267,10 +267,6 @@ fn told(e: RewriteError) -> anyhow::Error {
         | RewriteError::NoEvents(_)
         | RewriteError::Cycles
         | RewriteError::Instances) => failure(e.to_string(), "record with `netmortem record`"),
-        RewriteError::OfPerf => failure(
-            e.to_string(),
-            "record into a tracing instance (--backend ftrace) what is to be cut or passed on",
-        ),
     }
 }
 

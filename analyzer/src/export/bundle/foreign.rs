@@ -17,10 +17,9 @@ use netmortem_formats::bundle::{
     PagesName, Plan, PlannedEvent, RecorderEnd, RecorderInfo, SAVED_CMDLINES, event_format_name,
 };
 use netmortem_formats::capture::ClockConversion;
-use netmortem_formats::sub_buffer::PageLayout;
 use netmortem_formats::{Capture, CpuStats, Stream};
 
-use super::pages::PageWriter;
+use super::pages::{self, PageWriter};
 use super::source::{Source, What};
 use super::{MEMBER_BYTES, RewriteError};
 use crate::ingest::{CaptureInfo, Options, StreamInfo, TraceClock, allowed, check};
@@ -35,9 +34,6 @@ pub struct Imported {
     /// Bytes of the bundle.
     pub bytes: u64,
 }
-
-/// Bytes of a sub-buffer.
-const PAGE: u32 = 4096;
 
 /// Writes the bundle.
 pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), RewriteError> {
@@ -59,17 +55,9 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
     if info.start_ns.is_none_or(|t| t < 0) {
         return Err(RewriteError::NoneRead);
     }
-    let layout = PageLayout {
-        endian: capture.endian,
-        timestamp_offset: 0,
-        commit_offset: 8,
-        commit_size: 8,
-        data_offset: 16,
-        size: PAGE,
-    };
     let mut done = Imported::default();
     let mut writer = BundleWriter::new(out, &manifest(capture, &info, &used, instance))?;
-    writer.append(HEADER_PAGE, header_page().as_bytes())?;
+    writer.append(HEADER_PAGE, pages::header_page().as_bytes())?;
     for f in &capture.event_formats {
         let name = event_format_name(&f.system, &f.name);
         writer.append(&name, f.text().as_bytes())?;
@@ -88,7 +76,7 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
     cpus.dedup();
     for cpu in cpus {
         let mut sequence = 0;
-        let mut pages = PageWriter::new(layout);
+        let mut pages = PageWriter::new(pages::layout(capture.endian));
         let mut member = |bytes: Vec<u8>| -> Result<(), RewriteError> {
             if !bytes.is_empty() {
                 sequence += 1;
@@ -197,14 +185,6 @@ fn manifest(capture: &Capture, info: &CaptureInfo, used: &[&Stream], instance: &
     }
 }
 
-/// What tracefs says of sub-buffers on a 64-bit kernel with pages of 4096 bytes.
-fn header_page() -> String {
-    let data = PAGE - 16;
-    format!(
-        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:{data};\tsigned:1;\n"
-    )
-}
-
 /// What the kernel counted, of the instances that are read, as one instance.
 fn stats(capture: &Capture, used: &[&Stream], instance: &str) -> Vec<CpuStats> {
     let mut of: BTreeMap<u32, CpuStats> = BTreeMap::new();
@@ -237,7 +217,7 @@ fn merged(
             return Ok(());
         };
         match source.pop() {
-            Some(What::Record { block, offset, len }) => take(Ok((ts, source.payload(block, offset, len))))?,
+            Some(What::Record { chunk, offset, len }) => take(Ok((ts, source.payload(chunk, offset, len))))?,
             Some(What::Lost(count)) => take(Err(count))?,
             None => {}
         }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use netmortem_formats::bundle::{
-    BundleWriter, End, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder, PlannedPerf,
+    BundleWriter, End, HEADER_PAGE, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder,
     SAVED_CMDLINES, SYMBOLS, Slice, Whose,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::names::Names;
-use super::{Change, Done, RewriteError, notes, texts};
+use super::{Change, Done, RewriteError, cpu, notes, pages, texts};
 use crate::export::slice::{Compared, Cut, Drops};
 use crate::snapshots::of_netns;
 use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, NOT_KNOWN, REDACTED, from_notes, says_redacted};
@@ -33,13 +33,19 @@ const COUNTERS: [&str; 1] = ["nics"];
 /// What becomes of all members but the manifest, the events and the end.
 pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut Done) -> Texts {
     let mut out = Texts::default();
+    let of_perf = cpu::of_perf(capture);
+    if of_perf {
+        out.before
+            .push((HEADER_PAGE.to_owned(), pages::header_page().into_bytes()));
+    }
     for m in &capture.members {
         let range = usize::try_from(m.range.start)
             .ok()
             .zip(usize::try_from(m.range.end).ok());
         let data = range.and_then(|(a, b)| capture.bytes.get(a..b)).unwrap_or_default();
         let name = m.name.as_str();
-        if name == MANIFEST || name == "end.json" || name.starts_with("trace/") {
+        let written = name == MANIFEST || name == "end.json" || (of_perf && name == HEADER_PAGE);
+        if written || name.starts_with("trace/") || name.starts_with("perf/") {
             continue;
         }
         let at_end = name == SAVED_CMDLINES || name.ends_with("/end") || name.ends_with("/end.zst");
@@ -58,7 +64,7 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
 
 fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option<(String, Vec<u8>)> {
     let as_is = || Some((name.to_owned(), data.to_vec()));
-    let describes = [SYMBOLS, KALLSYMS, PRINTK_FORMATS, "header_page", "header_event"].contains(&name);
+    let describes = [SYMBOLS, KALLSYMS, PRINTK_FORMATS, HEADER_PAGE, "header_event"].contains(&name);
     if describes || name.starts_with("events/") || name.starts_with("clocks/") {
         return as_is();
     }
@@ -129,6 +135,11 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     let said = || m.notes.iter().map(String::as_str);
     let earlier = m.slice.clone().or_else(|| from_notes(said()));
     m.redacted |= change.redact || says_redacted(said());
+    if let Some(perf) = m.plan.perf.take() {
+        // A plan of perf says that there are no sub-buffers.
+        m.plan.sub_buffer_bytes = 0;
+        m.notes.push(notes::of_perf(&perf));
+    }
     if change.redact {
         m.recorder.command_line = vec!["(redacted)".into()];
         m.recorder.command = m.recorder.command.iter().take(1).map(|_| "(redacted)".into()).collect();
@@ -145,9 +156,6 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
         }
         for a in m.plan.absent.iter_mut() {
             a.because = "(redacted)".into();
-        }
-        if let Some(p) = &mut m.plan.perf {
-            redact_perf(p);
         }
         // What was waited for is kept; what was seen then may name tasks and addresses.
         if let Some(f) = &mut m.flight {
@@ -180,6 +188,11 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             done.cut_before,
             done.cut_after
         ));
+        let missing = capture.cpu_stats.iter().map(|s| s.dropped_events);
+        match missing.fold(0, u64::saturating_add) {
+            0 => {}
+            n => m.notes.push(notes::missing(n)),
+        }
         if let Some(f) = &mut m.flight {
             f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
         }
@@ -312,16 +325,6 @@ fn compared(same: Compared, in_time: bool) -> String {
         0 => format!("{before}{rows} all are the same as in the original, but for ids and observer_ns."),
         n => format!("{before}{rows} {n} are not the same as in the original: do not conclude from them."),
     }
-}
-
-/// That there was a limit stays, whose it was does not: an empty limit would say that there was none.
-pub(super) fn redact_perf(p: &mut PlannedPerf) {
-    for text in [&mut p.cgroup, &mut p.because] {
-        if !text.is_empty() {
-            *text = "(redacted)".into();
-        }
-    }
-    p.pids.fill(0);
 }
 
 fn by_name(of: &BTreeMap<String, u64>) -> String {

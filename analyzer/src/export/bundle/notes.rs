@@ -5,13 +5,46 @@
 //! writers, which have no field, only numbers are taken from its text.
 
 use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, drops, drops_sentence, is_of_slice, number, sentences};
-use netmortem_formats::bundle::Slice;
+use netmortem_formats::bundle::{PlannedPerf, Slice};
+
+/// How the note on what was recorded with perf events begins.
+const OF_PERF: &str = "The original was recorded with perf events (--backend perf): its records are written as sub-buffers here, those of a CPU by time.";
+/// What it says where only some tasks were recorded, and where it may not say which.
+const OF_TASKS: &str = " It has only what happened while the tasks of ";
+const OF_SOME: &str = "some processes or a cgroup";
+
+/// What a plan of perf said: it is not in the new manifest.
+pub fn of_perf(p: &PlannedPerf) -> String {
+    let pids: Vec<String> = p.pids.iter().map(u32::to_string).collect();
+    let tasks = match (p.cgroup.as_str(), pids.as_slice()) {
+        ("", []) => return OF_PERF.to_owned(),
+        ("", pids) => format!("processes {}", pids.join(", ")),
+        (cgroup, _) => format!("cgroup {cgroup}"),
+    };
+    with_tasks(&tasks)
+}
+
+fn with_tasks(tasks: &str) -> String {
+    format!("{OF_PERF}{OF_TASKS}{tasks} ran, so that packets' paths have holes.")
+}
+
+/// The same without names.
+fn of_perf_redacted(note: &str) -> String {
+    match note.contains(OF_TASKS) {
+        true => with_tasks(OF_SOME),
+        false => OF_PERF.to_owned(),
+    }
+}
 
 /// Notes without names. `field`: what the manifest says of a slice beside them.
 pub fn redacted(notes: &[String], field: Option<&Slice>) -> Vec<String> {
     let mut out = field.map(sentences).unwrap_or_default();
     let mut others = 0usize;
     for note in notes {
+        if note.contains(OF_PERF) {
+            out.push(of_perf_redacted(note));
+            continue;
+        }
         match (is_of_slice(note), field) {
             (true, Some(_)) => {}
             (true, None) => out.push(of_slice(note)),
@@ -46,6 +79,13 @@ fn cut(note: &str) -> String {
     };
     format!(
         "{CUT}another recording: {part}; by what it was cut was left out of this redacted bundle. Nothing is to be concluded of what was cut."
+    )
+}
+
+/// Of a cut in time: events that are missing somewhere in the original.
+pub fn missing(n: u64) -> String {
+    format!(
+        "The kernel counted {n} events that the original does not have, and nothing tells when they were: some may be of this time."
     )
 }
 

@@ -1,5 +1,5 @@
 //! Records to sub-buffers: the writing half of `formats::sub_buffer`. Only what is given is written, so what a kernel left
-//! behind in unused parts of its pages is not.
+//! behind in unused parts of its pages is not. What was recorded otherwise (perf) becomes sub-buffers of a layout of ours.
 
 use netmortem_formats::Endian;
 use netmortem_formats::sub_buffer::PageLayout;
@@ -10,6 +10,29 @@ const TIME_STAMP: u32 = 31;
 const SHORT_WORDS: usize = 28;
 const MISSED_EVENTS: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
+
+/// Bytes of a sub-buffer of what was recorded otherwise.
+const PAGE: u32 = 4096;
+
+/// Sub-buffers of a 64-bit kernel with pages of 4096 bytes.
+pub fn layout(endian: Endian) -> PageLayout {
+    PageLayout {
+        endian,
+        timestamp_offset: 0,
+        commit_offset: 8,
+        commit_size: 8,
+        data_offset: 16,
+        size: PAGE,
+    }
+}
+
+/// What tracefs says of them.
+pub fn header_page() -> String {
+    let data = PAGE - 16;
+    format!(
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:{data};\tsigned:1;\n"
+    )
+}
 
 /// Builds sub-buffers of one CPU.
 pub struct PageWriter {

@@ -20,9 +20,9 @@ pub struct Item {
 pub enum What {
     /// A record, whose payload lies there.
     Record {
-        /// Place among `Source::blocks`.
-        block: u32,
-        /// Bytes from the block's begin.
+        /// Number of its chunk in the stream.
+        chunk: u32,
+        /// Bytes from the begin of the decoded chunk.
         offset: u32,
         /// Bytes.
         len: u32,
@@ -38,7 +38,7 @@ pub struct Source<'c> {
     /// The next chunk, and the first that may not be decoded.
     next: usize,
     allowed: usize,
-    /// Decoded chunks: one, or all where the items are sorted.
+    /// Decoded chunks: one, or all where the items are sorted; without bytes where that failed.
     blocks: Vec<Cow<'c, [u8]>>,
     /// Bytes of the last block that were read.
     read: usize,
@@ -85,8 +85,10 @@ impl<'c> Source<'c> {
     }
 
     /// A record's bytes, until the next item is asked for.
-    pub fn payload(&self, block: u32, offset: u32, len: u32) -> &[u8] {
-        let block = self.blocks.get(block as usize).map_or(&[][..], |b| b);
+    pub fn payload(&self, chunk: u32, offset: u32, len: u32) -> &[u8] {
+        let first = self.next.saturating_sub(self.blocks.len());
+        let at = (chunk as usize).checked_sub(first);
+        let block = at.and_then(|at| self.blocks.get(at)).map_or(&[][..], |b| b);
         let from = offset as usize;
         block.get(from..from.saturating_add(len as usize)).unwrap_or_default()
     }
@@ -106,7 +108,7 @@ impl<'c> Source<'c> {
         match may.then(|| self.capture.chunk_bytes(chunk)) {
             Some(Ok(bytes)) => self.blocks.push(bytes),
             None | Some(Err(_)) => {
-                self.read = usize::MAX;
+                self.blocks.push(Cow::Borrowed(&[]));
                 let what = What::Lost(None);
                 self.items.push(Item { ts: self.latest, what });
             }
@@ -136,10 +138,8 @@ impl<'c> Source<'c> {
             return false;
         }
         while self.chunk() {
-            if self.read == 0 {
-                let len = self.blocks.last().map_or(0, |b| b.len());
-                self.items_of(0, len);
-            }
+            let len = self.blocks.last().map_or(0, |b| b.len());
+            self.items_of(0, len);
         }
         self.items.sort_by_key(|i| i.ts);
         !self.items.is_empty()
@@ -148,14 +148,14 @@ impl<'c> Source<'c> {
     /// Items of these bytes of the last block.
     fn items_of(&mut self, from: usize, to: usize) {
         let (items, latest) = (&mut self.items, &mut self.latest);
-        let block = self.blocks.len().saturating_sub(1) as u32;
+        let chunk = self.next.saturating_sub(1) as u32;
         let bytes = self.blocks.last().and_then(|b| b.get(from..to)).unwrap_or_default();
         self.stream.for_each(bytes, Locus::default(), |item| {
             let what = match item {
                 Ok(StreamItem::Record(r)) => {
                     *latest = (*latest).max(r.ts);
                     let what = What::Record {
-                        block,
+                        chunk,
                         offset: (from as u32).saturating_add(r.offset),
                         len: r.payload.len() as u32,
                     };

@@ -3,16 +3,15 @@ mod foreign;
 mod holes;
 mod limit;
 mod lists;
+mod perf;
 
 use std::collections::BTreeMap;
 
-use netmortem_formats::bundle::PlannedPerf;
 use netmortem_formats::capture::Coding;
 use netmortem_formats::sub_buffer::{PageLayout, sub_buffers};
 use netmortem_formats::{Bytes, Capture, Endian, Locus, StreamItem, open_bytes};
 
 use self::answers::difference;
-use super::members::redact_perf;
 use super::names::Names;
 use super::pages::PageWriter;
 use super::{Change, Done, rewrite};
@@ -55,19 +54,20 @@ fn facts(c: &Capture) -> Facts {
     crate::analyze(c, &Default::default())
 }
 
-/// Time and payload of every record of every CPU, without padding.
+/// Time and payload of every record of every CPU, without padding; those of perf by time.
 fn records(c: &Capture) -> Vec<Vec<(u64, Vec<u8>)>> {
     let of = |s: &netmortem_formats::Stream| {
         let mut out = vec![];
         for chunk in &s.chunks {
             let bytes = c.chunk_bytes(chunk).unwrap();
-            for sub in sub_buffers(s.page, &bytes, Locus::default()) {
-                for item in sub.unwrap().records(s.page, Locus::default()) {
-                    if let StreamItem::Record(r) = item.unwrap() {
-                        out.push((r.ts, r.payload.to_vec()));
-                    }
+            s.for_each(&bytes, Locus::default(), |item| {
+                if let StreamItem::Record(r) = item.unwrap() {
+                    out.push((r.ts, r.payload.to_vec()));
                 }
-            }
+            });
+        }
+        if s.perf.is_some() {
+            out.sort_by_key(|r| r.0);
         }
         out
     };
@@ -196,11 +196,43 @@ fn a_cut_holds_its_window() {
     );
 }
 
+/// A loss that no sub-buffer marks is at the end of its CPU, in a cut that reaches there, too, and counted once.
+#[test]
+fn losses_that_only_the_kernel_counted_stay() {
+    let mut capture = open("rpc/rpc.nmb");
+    assert!(!capture.streams[0].instance.is_empty());
+    capture.cpu_stats[0].overrun = 8;
+    capture.cpu_stats[0].dropped_events = 1;
+    let before = crate::ingest::check(&capture, &Default::default());
+    assert_eq!((before.lost_events, before.gaps.len()), (9, 1));
+    let (start, end) = (before.start_ns.unwrap() as u64, before.end_ns.unwrap() as u64);
+    for (to, lost) in [(end, 9), (start.midpoint(end), 0)] {
+        let change = Change {
+            window: Some((start, to)),
+            ..Change::default()
+        };
+        let new = changed(&capture, &change).0;
+        let notes = &crate::Told::sentences(&new).notes;
+        assert!(
+            notes.iter().any(|n| n.starts_with("The kernel counted 1 events that")),
+            "{notes:?}"
+        );
+        let after = crate::ingest::check(&new, &Default::default());
+        assert_eq!(after.lost_events, lost);
+        assert_eq!(after.gaps == before.gaps, lost > 0, "{:?}", after.gaps);
+    }
+}
+
 /// Pseudonyms: all tables equal but for a one-to-one change of names, and no name or address of the original in the file.
 #[test]
 fn a_redacted_bundle_says_the_same_of_others() {
-    for path in ["rpc/rpc.nmb", "kernel-6.1/netem.nmb"] {
-        let capture = open(path);
+    for path in [
+        "rpc/rpc.nmb",
+        "kernel-6.1/netem.nmb",
+        "perf-rings/flows.nmb.zst",
+        "perf-rings/lossy.nmb.zst",
+    ] {
+        let capture = crate::tests::sample(path);
         let change = Change {
             window: None,
             cut: None,
@@ -212,11 +244,11 @@ fn a_redacted_bundle_says_the_same_of_others() {
         assert_eq!(difference(&before, &after), Ok(()), "{path}");
         // All decoded bytes of the new bundle.
         let mut all = bytes;
-        for s in &new.streams {
-            for c in &s.chunks {
-                all.extend(new.chunk_bytes(c).unwrap().iter());
-            }
+        let mut events = vec![];
+        for c in new.streams.iter().flat_map(|s| &s.chunks) {
+            events.extend(new.chunk_bytes(c).unwrap().iter());
         }
+        all.extend(&events);
         new.snapshots.iter().for_each(|s| all.extend(&s.text));
         let mut secrets: Vec<Vec<u8>> = vec![];
         for c in &before.connections {
@@ -249,14 +281,22 @@ fn a_redacted_bundle_says_the_same_of_others() {
         secrets.dedup();
         let secrets: Vec<Vec<u8>> = secrets.into_iter().filter(|s| s.len() > 3).collect();
         assert!(secrets.len() > 3, "{path}");
-        // Function names of the kernel are not a host's.
-        let public = found(capture.kallsyms.text(), &secrets);
+        // Words of the kernel are not a host's: names of its functions, texts of its formats.
+        let mut public = found(capture.kallsyms.text(), &secrets);
+        public.extend(found(&capture.printk_formats, &secrets));
+        public.extend(
+            capture
+                .event_formats
+                .iter()
+                .flat_map(|f| found(f.text().as_bytes(), &secrets)),
+        );
         let left: Vec<_> = found(&all, &secrets)
             .into_iter()
             .filter(|s| !public.contains(s))
             .collect();
         let left: Vec<_> = left.iter().map(|s| String::from_utf8_lossy(s)).collect();
         assert!(left.is_empty(), "{path}: {left:?}");
+        assert_eq!(found(&events, &secrets), [] as [Vec<u8>; 0], "{path}");
         // The search finds what is there.
         let mut original = vec![];
         for c in capture.streams.iter().flat_map(|s| &s.chunks) {
@@ -281,51 +321,6 @@ fn found(all: &[u8], secrets: &[Vec<u8>]) -> Vec<Vec<u8>> {
         }
     }
     out
-}
-
-/// Records of perf are no sub-buffers: refused in words, whatever was asked.
-#[test]
-fn bundles_of_perf_are_refused() {
-    let mut capture = open("rpc/rpc.nmb");
-    capture.manifest.as_mut().unwrap()["plan"]["perf"] = serde_json::json!({ "sample_type": 1 });
-    let redact = Change {
-        window: None,
-        cut: None,
-        redact: true,
-    };
-    let cut = Change {
-        window: Some((0, 1)),
-        cut: None,
-        redact: false,
-    };
-    for change in [redact, cut, Change::default()] {
-        let error = rewrite(&capture, &change, vec![]).unwrap_err().to_string();
-        assert!(
-            error.contains("perf events") && error.contains("cannot be cut or redacted yet"),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn plans_of_perf_name_no_one() {
-    let mut p = PlannedPerf {
-        sample_type: 7,
-        cgroup: "/sys/fs/cgroup/shop.slice".into(),
-        pids: vec![4711, 4712],
-        because: "tracefs of shop cannot be written".into(),
-    };
-    redact_perf(&mut p);
-    let redacted = PlannedPerf {
-        sample_type: 7,
-        cgroup: "(redacted)".into(),
-        pids: vec![0, 0],
-        because: "(redacted)".into(),
-    };
-    assert_eq!(p, redacted);
-    let mut none = PlannedPerf::default();
-    redact_perf(&mut none);
-    assert_eq!(none, PlannedPerf::default());
 }
 
 /// ff02::1:ffXX:XXXX: the end is a pseudonym, one for each; other multicast addresses stay.

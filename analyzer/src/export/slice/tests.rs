@@ -2,7 +2,6 @@ mod drops;
 
 use std::collections::BTreeMap;
 
-use netmortem_formats::sub_buffer::sub_buffers;
 use netmortem_formats::{Bytes, Capture, Locus, StreamItem, open_bytes};
 
 use super::compare::different;
@@ -13,6 +12,9 @@ use crate::facts::Facts;
 use crate::ingest::GapRow;
 
 fn open(path: &str) -> Capture {
+    if path.ends_with(".zst") {
+        return crate::tests::sample(path);
+    }
     let file = match path.starts_with('/') {
         true => path.to_owned(),
         false => format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR")),
@@ -31,19 +33,20 @@ fn subject(flows: &[&str], devs: &[&str]) -> Subject {
     }
 }
 
-/// Event id, time and payload of every record of every CPU.
+/// Event id, time and payload of every record of every CPU; those of perf by time.
 fn records(c: &Capture) -> Vec<Vec<(u16, u64, Vec<u8>)>> {
     let of = |s: &netmortem_formats::Stream| {
         let mut out = vec![];
         for chunk in &s.chunks {
             let bytes = c.chunk_bytes(chunk).unwrap();
-            for sub in sub_buffers(s.page, &bytes, Locus::default()) {
-                for item in sub.unwrap().records(s.page, Locus::default()) {
-                    if let StreamItem::Record(r) = item.unwrap() {
-                        out.push((c.endian.u16(r.payload, 0).unwrap(), r.ts, r.payload.to_vec()));
-                    }
+            s.for_each(&bytes, Locus::default(), |item| {
+                if let StreamItem::Record(r) = item.unwrap() {
+                    out.push((c.endian.u16(r.payload, 0).unwrap(), r.ts, r.payload.to_vec()));
                 }
-            }
+            });
+        }
+        if s.perf.is_some() {
+            out.sort_by_key(|r| r.1);
         }
         out
     };
@@ -82,6 +85,14 @@ fn rows_of_the_subject_stay() {
         ("kernel-6.1/netem.nmb", subject(&[":51830"], &[]), (3_472, 3_041), 1),
         ("kernel-6.1/netem.nmb", subject(&["conn:1"], &["va"]), (0, 0), 1_500),
         ("rpc/rpc.nmb", subject(&["7000"], &[]), (0, 0), 0),
+        ("perf-rings/flows.nmb.zst", subject(&["7000"], &[]), (0, 0), 500),
+        (
+            "perf-rings/flows.nmb.zst",
+            subject(&["7001"], &["warehouse"]),
+            (0, 0),
+            500,
+        ),
+        ("perf-rings/lossy.nmb.zst", subject(&["7001"], &[]), (0, 0), 0),
     ];
     for (path, subject, rows, at_least) in of {
         let what = format!("{path}, {subject}");

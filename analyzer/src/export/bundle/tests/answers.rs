@@ -6,7 +6,7 @@ use super::*;
 use crate::analyses;
 use crate::analyses::breakdown::WAYS;
 
-const SAMPLES: [&str; 15] = [
+const SAMPLES: [&str; 17] = [
     "rpc/rpc.nmb",
     "kernel-6.1/netem.nmb",
     "sawtooth/sawtooth.nmb",
@@ -21,6 +21,8 @@ const SAMPLES: [&str; 15] = [
     "one-side/delay.nmb.zst",
     "one-side/loss.nmb.zst",
     "containers/same-mac.nmb.zst",
+    "perf-rings/flows.nmb.zst",
+    "perf-rings/lossy.nmb.zst",
     "tracedat-loopback/trace.dat",
 ];
 
