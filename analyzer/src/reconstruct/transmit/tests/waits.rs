@@ -143,11 +143,11 @@ fn pacing_is_the_timer_and_its_slip() {
     assert_eq!(rows[9].stage(Stage::PacingSlip), Some(27_500));
 }
 
-#[test]
-fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
+/// A send call in which its thread leaves the CPU in a state, for 49 us.
+fn slept(state: u64) -> Sender {
+    let t = BASE + 1_000_000;
     let mut s = Sender::new(&[]);
     requests(&mut s, 100_000, 3);
-    let t = BASE + 1_000_000;
     let switch = |s: &mut Sender, t: u64, prev: i32, state: u64, next: i32| {
         let v = [
             ("prev_pid", N(prev as u64)),
@@ -161,7 +161,7 @@ fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
     s.round(t + 100, 2 * MSS);
     s.segment(t + 1000, TASK, MSS);
     s.round(t + 1500, MSS);
-    switch(&mut s, t + 2000, PID, 1, 0);
+    switch(&mut s, t + 2000, PID, state, 0);
     s.probe(t + 50_000, MSS, &[]);
     s.s.ev(t + 50_100, 0, SOFT, "sched:sched_waking", &[("pid", N(PID as u64))]);
     s.s.ev(t + 50_200, 0, SOFT, "sched:sched_wakeup", &[("pid", N(PID as u64))]);
@@ -171,6 +171,13 @@ fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
     s.leave(t + 53_000, 2 * MSS);
     s.probe(t + 90_000, MSS, &[]);
     s.probe(t + 91_000, 0, &[]);
+    s
+}
+
+#[test]
+fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
+    let t = BASE + 1_000_000;
+    let s = slept(1);
     let f = s.facts();
     let r = segments(&f)[4];
     assert_eq!(r.start_ns, t as i64);
@@ -178,6 +185,13 @@ fn a_sleep_in_the_send_call_is_a_full_send_buffer() {
     // 2000 before the sleep, 1000 after it; the CPU's way out of idle is part of the sleep.
     assert_eq!(r.stage(Stage::Send), Some(3000));
     assert_eq!((r.stage(Stage::Cwnd), r.unattributed_ns), (None, 0));
+    // Uninterruptible, as for memory or the socket's lock; stopped.
+    for state in [2, 4] {
+        let f = slept(state).facts();
+        let r = segments(&f)[4];
+        assert_eq!((r.stage(Stage::Sndbuf), r.unattributed_ns), (None, 0));
+        assert_eq!(r.stage(Stage::Send), Some(3000 + 51_000 - 2000));
+    }
 }
 
 #[test]
