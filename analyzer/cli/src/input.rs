@@ -27,7 +27,9 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
             ErrorKind::PermissionDenied => {
                 "a recording made as root belongs to root: sudo chown it, or read it with sudo"
             }
-            ErrorKind::IsADirectory => "name a file: a bundle (.nmb) or a trace.dat",
+            ErrorKind::IsADirectory => {
+                "name a file: a bundle (.nmb) or a trace.dat; all recordings of a folder: netmortem batch FOLDER -o OUT"
+            }
             _ => "see whether the file can be read at all, for example with `cat FILE >/dev/null`",
         };
         failure(format!("cannot read {shown}: {e}"), next)

@@ -157,6 +157,8 @@ impl FromStr for Id {
         let (word, number) = s
             .split_once(':')
             .ok_or_else(|| format!("`{s}` is no id: {}", known()))?;
+        // As columns call it.
+        let word = if word == "connection" { "conn" } else { word };
         let kind = Kind::ALL.into_iter().find(|k| k.word() == word);
         let kind = kind.ok_or_else(|| format!("`{word}` is no kind of id: {}", known()))?;
         let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());

@@ -68,9 +68,19 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         serde_json::to_writer_pretty(&mut out, &json).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
     } else {
+        writeln!(
+            out,
+            "{}",
+            bold(&clean(&info.source), global.color.on(&std::io::stdout()))
+        )?;
+        write_fit(&info, global.color.on(&std::io::stdout()), &mut out)?;
         write(&info, clocks.as_ref(), global.color.on(&std::io::stdout()), &mut out)?;
         write_taps(&taps, global.color.on(&std::io::stdout()), &mut out)?;
         write_told(&told, global.color.on(&std::io::stdout()), &mut out)?;
+        if info.total_events > 0 {
+            let inputs: Vec<String> = args.input.iter().map(|p| output::quoted(p)).collect();
+            writeln!(out, "next      netmortem report {}", inputs.join(" "))?;
+        }
     }
     out.flush()?;
     let packets_fit = |t: &Tap| t.dropped.unwrap_or(0) == 0 && t.problems.is_empty();
@@ -119,6 +129,26 @@ fn losses(info: &CaptureInfo) -> Option<String> {
     }
 }
 
+/// Whether it is fit to judge, in a line.
+fn write_fit(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let fit = match (info.total_events, losses(info), info.complete) {
+        (0, _, false) => yellow(
+            "no: the file is cut or damaged before its first event; copy it again",
+            color,
+        ),
+        (0, _, true) => yellow("no: there is no event in it", color),
+        _ if !info.clock_is_ns => yellow("in part: its clock does not count ns, so no latency can be told", color),
+        (_, None, true) => green("yes: nothing was lost, and all of it was read", color),
+        (_, Some(lost), true) => yellow(
+            &format!("in part: {lost}; a report says what that leaves unknown"),
+            color,
+        ),
+        (_, None, false) => yellow("in part: the file is cut or damaged; what is there was read", color),
+        (_, Some(lost), false) => yellow(&format!("in part: the file is cut or damaged, and {lost}"), color),
+    };
+    writeln!(out, "fit       {fit}")
+}
+
 fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let known = |s: &str| {
         if s.is_empty() {
@@ -127,7 +157,6 @@ fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut
             clean(s).into_owned()
         }
     };
-    writeln!(out, "{}", bold(&clean(&info.source), color))?;
     writeln!(out, "format    {} {}", info.format, clean(&info.format_version))?;
     writeln!(
         out,

@@ -9,7 +9,7 @@ use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Wind
 use netmortem_reports::{Colors, diff, html, text, write_pngs};
 
 use crate::args::Global;
-use crate::failure::failure;
+use crate::failure::{failure, usage};
 use crate::terminal::stderr_width;
 use crate::{Outcome, input, output};
 
@@ -33,7 +33,7 @@ Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be rea
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The recording before and the one after
-    #[arg(value_name = "INPUT", num_args = 2, value_names = ["BEFORE", "AFTER"], required_unless_present = "before")]
+    #[arg(value_name = "INPUT", num_args = 1..=2, value_names = ["BEFORE", "AFTER"], required_unless_present = "before")]
     inputs: Vec<PathBuf>,
     /// Recordings before; the recording is the unit when there are two or more a side
     #[arg(long, value_name = "INPUT", num_args = 1.., requires = "after", conflicts_with = "inputs")]
@@ -111,6 +111,12 @@ fn window(text: &str) -> Result<Window, String> {
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let (before, after) = match args.inputs.as_slice() {
         [b, a] => (vec![b.clone()], vec![a.clone()]),
+        [_] => {
+            return Err(usage(
+                "one recording is no comparison",
+                "name two, the one before and the one after; of one alone: netmortem report FILE, or its parts: netmortem diff FILE FILE --before-time ..5s --after-time 5s..",
+            ));
+        }
         _ => (args.before.clone(), args.after.clone()),
     };
     let outputs: Vec<&Path> = [Some(&args.output), args.json.as_ref()]

@@ -15,12 +15,14 @@ mod tests;
 mod text;
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::Context;
 use clap::ValueEnum;
+
+use crate::failure::failure;
 
 pub use sheet::Sheet;
 pub use targets::{distinct, distinct_from};
@@ -44,10 +46,22 @@ pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     match path.filter(|p| p.as_os_str() != "-") {
         None => Ok(Box::new(BufWriter::with_capacity(1 << 16, std::io::stdout().lock()))),
         Some(p) => {
-            let file = File::create(p).with_context(|| format!("cannot write {}", p.display()))?;
+            let file = File::create(p).map_err(|e| cannot_write(p, &e))?;
             Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
         }
     }
+}
+
+/// Why a file cannot be written, and what to do.
+fn cannot_write(p: &Path, e: &std::io::Error) -> anyhow::Error {
+    let folder = p.parent().filter(|f| !f.as_os_str().is_empty());
+    let next = match (e.kind(), folder) {
+        (ErrorKind::NotFound, Some(folder)) => format!("make its folder first: mkdir -p {}", folder.display()),
+        (ErrorKind::PermissionDenied, _) => "name a place that you may write: -o /tmp/FILE".to_owned(),
+        (ErrorKind::IsADirectory, _) => "name a file in it".to_owned(),
+        _ => "name another place with -o".to_owned(),
+    };
+    failure(format!("cannot write {}: {e}", p.display()), next)
 }
 
 /// A path as a shell takes it, as the page writes it; `INPUT` where it cannot be typed in plain sight.

@@ -100,6 +100,12 @@ fn failures_say_what_where_and_what_next() {
         (1, vec!["check", "/nonexistent.nmb"], "/nonexistent.nmb"),
         (1, vec!["check", manifest], "Cargo.toml is not a recording"),
         (1, vec!["report", "/", "-o", "/dev/null"], "cannot read /"),
+        (
+            1,
+            vec!["report", &rpc(), "-o", "/nonexistent/x.html"],
+            "mkdir -p /nonexistent",
+        ),
+        (2, vec!["diff", &rpc()], "one recording is no comparison"),
         (1, vec!["inspect", &rpc(), "--cpu", "9"], "no CPU 9"),
         (1, vec!["explain", &rpc(), "conn:99"], "conn:0 to conn:1"),
         // What no recording could answer.
@@ -132,6 +138,8 @@ fn failures_say_what_where_and_what_next() {
         );
         assert!(told.contains("\n  next: "), "{args:?} gives no advice: {told}");
     }
+    let typed = |args: &[&str]| String::from_utf8(run(args).stderr).unwrap();
+    assert!(typed(&["chekc"]).contains("'check'") && typed(&["report", "--out", "x"]).contains("'--output'"));
     for args in [
         &["chekc"][..],
         &[],
@@ -233,6 +241,13 @@ fn no_output_destroys_the_recording_or_another_output() {
         assert!(told.contains(what), "{told}");
         assert_eq!(std::fs::read_to_string(&new).unwrap(), "yesterday's");
     }
+    // Cut before its first event: no page of nothing.
+    std::fs::write(&empty, std::fs::read(rpc()).unwrap().get(..200_000).unwrap()).unwrap();
+    let (code, told) = failed(&["report", &empty, "-o", &new]);
+    assert!(code == 1 && told.contains("there is no event in it"), "{told}");
+    assert_eq!(std::fs::read_to_string(&new).unwrap(), "yesterday's");
+    let checked = stdout(&["check", &empty]);
+    assert!(checked.contains("\nfit       no: the file is cut"), "{checked}");
     // A ticket system may have packed it.
     std::fs::write(&empty, b"\x28\xb5\x2f\xfd\x04\x00").unwrap();
     let (_, told) = failed(&["check", &empty]);
@@ -247,6 +262,16 @@ fn strict_exits_with_3_when_something_is_missing() {
     let lossy = sample("tracedat-loopback/trace.dat");
     assert_eq!(code(&["check", "--strict", &lossy]), Some(3));
     assert_eq!(code(&["check", &lossy]), Some(0));
+    let fit = |file: &str| {
+        let told = stdout(&["check", file]);
+        assert!(
+            told.trim_end().ends_with(&format!("next      netmortem report {file}")),
+            "{told}"
+        );
+        told.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(fit(&rpc()), "fit       yes: nothing was lost, and all of it was read");
+    assert!(fit(&lossy).starts_with("fit       in part: ") && fit(&lossy).contains(" LOST"));
     let dir = tempdir("strict");
     let bytes = std::fs::read(rpc()).unwrap();
     let cut = dir.join("cut.nmb");

@@ -61,9 +61,12 @@ impl Filter {
         let Some(column) = columns.iter().position(|c| c.name == name) else {
             return Err(format!("the filter {text:?} names a column that is not there"));
         };
-        let kind = columns.get(column).map_or(CellKind::Str, |c| c.kind);
-        let value = Value::parse(value, operator, kind)
-            .ok_or_else(|| format!("the filter {text:?} has no value that fits the column {name}"))?;
+        let (kind, unit) = columns.get(column).map_or((CellKind::Str, ""), |c| (c.kind, c.unit));
+        let value = Value::parse(value, operator, (kind, unit)).ok_or_else(|| match unit {
+            "" | "id" => format!("the filter {text:?} has no value that fits the column {name}"),
+            "ns" | "us" => format!("the filter {text:?} has no value that fits the column {name}: a time, such as 20000 ({unit}), 20us or 1.5ms"),
+            unit => format!("the filter {text:?} has no value that fits the column {name}: a number ({unit})"),
+        })?;
         Ok(Filter {
             column,
             operator,
@@ -100,7 +103,7 @@ impl Filter {
 }
 
 impl Value {
-    fn parse(text: &str, operator: Operator, kind: CellKind) -> Option<Value> {
+    fn parse(text: &str, operator: Operator, (kind, unit): (CellKind, &str)) -> Option<Value> {
         if operator == Operator::Contains {
             return Some(Value::Text(text.to_owned()));
         }
@@ -109,8 +112,8 @@ impl Value {
         }
         let integer = text.replace('_', "").parse().ok().map(Value::Integer);
         match kind {
-            CellKind::I64 | CellKind::U64 => integer.or_else(|| text.parse().ok().map(Value::Real)),
-            CellKind::F64 => text.parse().ok().map(Value::Real),
+            CellKind::I64 | CellKind::U64 => integer.or_else(|| number(text, unit).map(Value::Real)),
+            CellKind::F64 => number(text, unit).map(Value::Real),
             CellKind::Bool => match text {
                 "yes" | "true" => Some(Value::Bool(true)),
                 "no" | "false" => Some(Value::Bool(false)),
@@ -119,6 +122,25 @@ impl Value {
             CellKind::Str => Some(Value::Text(text.to_owned())),
         }
     }
+}
+
+/// A number; of a column of times also one with its unit, as `1.5ms`.
+fn number(text: &str, unit: &str) -> Option<f64> {
+    let ns = |unit: &str| match unit {
+        "ns" => Some(1.0),
+        "us" | "\u{b5}s" => Some(1e3),
+        "ms" => Some(1e6),
+        "s" => Some(1e9),
+        _ => None,
+    };
+    let plain = || text.parse().ok();
+    let Some(of_column) = ns(unit) else { return plain() };
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
+    let with_unit = || {
+        let given = ns(text.get(digits.len()..)?)?;
+        Some(digits.trim_end().parse::<f64>().ok()? * given / of_column)
+    };
+    plain().or_else(with_unit)
 }
 
 fn text(cell: &Cell<'_>) -> String {

@@ -43,6 +43,8 @@ fn numbers_compare_as_numbers() {
     assert!(keeps("life_ns=18446744073709551615", Cell::U64(u64::MAX)));
     assert!(keeps("life_ns!=-1", Cell::I64(1)) && keeps("life_ns>-2", Cell::I64(-1)));
     assert!(keeps("life_ns>1e6", Cell::I64(1_000_001)) && !keeps("life_ns>1e6", Cell::I64(1_000_000)));
+    assert!(keeps("life_ns>1ms", Cell::I64(1_000_001)) && !keeps("life_ns>1ms", Cell::I64(1_000_000)));
+    assert!(keeps("life_ns<=1.5us", Cell::I64(1_500)) && !keeps("life_ns<1.5 us", Cell::I64(1_500)));
     assert!(keeps("share<=0.5", Cell::F64(0.5)) && !keeps("share<0.5", Cell::F64(f64::NAN)));
 }
 
@@ -71,5 +73,7 @@ fn mistakes_are_sentences() {
     assert!(told("speed=1").contains("not there"));
     assert!(told("life_ns=soon").contains("no value that fits"));
     assert!(told("life_ns<").contains("no value that fits"));
+    assert!(told("life_ns>1kg").contains("1.5ms"));
+    assert!(told("share<1ms").contains("no value that fits"));
     assert!(told("expected=maybe").contains("no value that fits"));
 }
