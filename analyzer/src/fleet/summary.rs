@@ -61,6 +61,15 @@ pub struct Line {
     pub tone: Tone,
     /// The sentence.
     pub sentence: String,
+    /// What the head of its page says of it; empty: nothing, or another line says it there.
+    #[serde(default)]
+    pub headline: String,
+    /// The headline begins with a cause that has a name.
+    #[serde(default)]
+    pub names_cause: bool,
+    /// Nobody waited for it, or not for long.
+    #[serde(default)]
+    pub minor: bool,
 }
 
 /// A distribution that can be added to others: (lower edge, upper edge, count), ns, ascending.
@@ -101,9 +110,19 @@ pub struct DropGroup {
 }
 
 impl Summary {
-    /// Lines of the verdict with this tone.
+    /// Lines of the verdict with this tone that the head of its page says.
     pub fn count(&self, tone: Tone) -> usize {
-        self.verdict.iter().filter(|l| l.tone == tone).count()
+        self.said(tone).count()
+    }
+    fn said(&self, tone: Tone) -> impl Iterator<Item = &Line> {
+        self.verdict
+            .iter()
+            .filter(move |l| l.tone == tone && !l.headline.is_empty())
+    }
+    /// What the head of its page begins with, and how bad that is; `None`: nothing wrong was found.
+    pub fn worst(&self) -> Option<&Line> {
+        let of = |tone| self.said(tone).min_by_key(|l| (!l.names_cause, l.minor));
+        of(Tone::Bad).or_else(|| of(Tone::Notice))
     }
     /// Packets dropped that should not have been.
     pub fn lost_packets(&self) -> Option<u64> {
@@ -156,6 +175,9 @@ fn line(l: &crate::analyses::verdict::Line) -> Line {
         subject: l.subject.to_owned(),
         tone: l.tone,
         sentence: l.sentence.clone(),
+        headline: l.headline.clone(),
+        names_cause: l.names_cause,
+        minor: l.minor,
     }
 }
 

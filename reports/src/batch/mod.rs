@@ -107,16 +107,17 @@ fn recordings(fleet: &Fleet, link: &dyn Fn(&str) -> Option<String>) -> Section {
 }
 
 fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
-    let rank = |tone: &Tone| {
-        [Tone::Bad, Tone::Notice, Tone::Unknown, Tone::Ok]
-            .iter()
-            .position(|t| t == tone)
+    let unknown = s.verdict.iter().all(|l| l.tone == Tone::Unknown);
+    let worst = s.worst();
+    let tone = match worst {
+        Some(l) => severity(l.tone),
+        None if unknown => Severity::Unknown,
+        None => severity(Tone::Ok),
     };
-    let worst = s.verdict.iter().min_by_key(|l| rank(&l.tone));
-    let tone = worst.map_or(Severity::Unknown, |l| severity(l.tone));
     let what = match worst {
-        Some(l) if l.tone != Tone::Ok => Text::from(l.sentence.clone()),
-        _ => "nothing wrong was found".into(),
+        Some(l) => Text::from(l.headline.clone()),
+        None if unknown => "nothing is known of it".into(),
+        None => "nothing wrong was found".into(),
     };
     let name = Text::name(&s.name);
     let host: Vec<&str> = [s.hostname.as_str(), s.kernel.as_str()]

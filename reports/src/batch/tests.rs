@@ -23,6 +23,12 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
             subject: "receive".to_owned(),
             tone,
             sentence: format!("{name} is slow"),
+            headline: match tone {
+                Tone::Bad | Tone::Notice => format!("{name} is slow"),
+                Tone::Ok | Tone::Unknown => String::new(),
+            },
+            names_cause: false,
+            minor: false,
         }],
         rx: vec![Stage {
             name: "total".to_owned(),

@@ -58,7 +58,7 @@ fn worse_is_exit_code_3_and_rules_choose() {
 #[test]
 fn wrong_use_is_explained() {
     for (args, says) in [
-        (vec!["diff", "a"], "BEFORE"),
+        (vec!["diff", "a"], "before"),
         (vec!["diff", "--before", "a"], "--after"),
         (vec!["diff", "a", "b", "--before-time", "3s..1s"], "before it begins"),
         (vec!["diff", "a", "b", "--level", "2"], "between 0 and 1"),

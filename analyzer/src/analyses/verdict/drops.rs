@@ -8,10 +8,9 @@ use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
-use crate::reconstruct::drops::in_words;
+use crate::reconstruct::drops::{OBEYED, in_words};
 
-/// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
-const NO_ROUTE: &str = "IP_OUTNOROUTES";
+/// So many are nothing that is wrong by itself.
 const FEW: u64 = 2;
 /// Reason of a packet whose neighbour did not answer; so many are more than somebody's try.
 const NOBODY: &str = "NEIGH_FAILED";
@@ -243,6 +242,12 @@ fn unclear(d: &Drops) -> String {
     })
 }
 
+/// Nothing was lost but the kernel's own traffic, and what is unclear was mostly obeyed and freed.
+fn obeyed(d: &Drops) -> bool {
+    let mut unclear = d.groups.iter().filter(|g| g.expected.is_none());
+    unclear.all(|g| in_words(&g.reason, &g.location, g.why).ends_with(OBEYED))
+}
+
 /// What changed meanwhile that may be why at least half of them were dropped.
 fn changed(d: &Drops) -> Option<&String> {
     let mut by: BTreeMap<&String, u64> = BTreeMap::new();
@@ -286,7 +291,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
     };
     match lost.first() {
         None if d.unclear > 0 || d.background > 0 => (
-            Tone::Notice,
+            if obeyed(d) { Tone::Ok } else { Tone::Notice },
             format!("No packet of a program is known to be lost in this host; {rest}."),
         ),
         None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
@@ -317,12 +322,9 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 None => s,
             };
             let probes = lost.iter().all(asked_for);
-            // One or two segments of sockets whose route went: what tears a network down does that.
-            let torn_down = d.lost <= FEW
-                && lost
-                    .iter()
-                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
-            (if torn_down || probes { Tone::Notice } else { Tone::Bad }, s)
+            // One or two are nothing that is wrong by itself: what tears a network down does that, and TCP repairs it.
+            let few = d.lost <= FEW;
+            (if few || probes { Tone::Notice } else { Tone::Bad }, s)
         }
     }
 }

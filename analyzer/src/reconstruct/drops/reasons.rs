@@ -26,6 +26,10 @@ const fn rule(reason: &'static str, location: &'static str, expected: Option<boo
 /// A packet that had passed as many routers as its sender allowed.
 pub(super) const TTL: &str = "its TTL had run out";
 
+/// Of a free by which most probably nothing was lost.
+pub const OBEYED: &str =
+    "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed";
+
 /// Of what came: offload leaves checksums open on the way to a device only.
 const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
@@ -59,18 +63,8 @@ pub(super) const RULES: &[Rule] = &[
         Some(true),
         "IPv6 multicast that nobody here joined",
     ),
-    rule(
-        "NOT_SPECIFIED",
-        "tcp_v4_rcv",
-        None,
-        "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed",
-    ),
-    rule(
-        "NOT_SPECIFIED",
-        "tcp_v6_rcv",
-        None,
-        "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed",
-    ),
+    rule("NOT_SPECIFIED", "tcp_v4_rcv", None, OBEYED),
+    rule("NOT_SPECIFIED", "tcp_v6_rcv", None, OBEYED),
     rule(
         "NOT_SPECIFIED",
         "ip_defrag",

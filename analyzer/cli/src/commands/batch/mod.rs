@@ -198,9 +198,7 @@ fn tell(args: &Args, found: &Found, tally: &Tally, index: &store::Index, took: D
         writeln!(err, "  cannot be read: {}: {}", clean(&bad.name), clean(&bad.because))?;
     }
     for s in index.fleet.ranked.iter().take(3) {
-        let of = |tone| s.verdict.iter().find(|l| l.tone == tone);
-        let worst = of(Tone::Bad).or_else(|| of(Tone::Notice));
-        let what = worst.map_or("nothing wrong was found", |l| &l.sentence);
+        let what = s.worst().map_or("nothing wrong was found", |l| &l.headline);
         writeln!(err, "  {}: {}", clean(&s.name), clean(what))?;
     }
     writeln!(err, "{}", args.output.join("index.html").display())
