@@ -1,6 +1,6 @@
 //! What the analysis knows at the end: every fact table, and what ids in them are called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -114,6 +114,8 @@ pub struct Facts {
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
     pub listeners: BTreeMap<u16, u64>,
+    /// Ports at which any TCP socket listened, where a list of sockets tells.
+    pub listening: BTreeSet<u16>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
     /// Sockets that wake many threads at once, those with most wakings first.
@@ -372,6 +374,7 @@ impl Facts {
             processes: FxHashMap::default(),
             negotiated: FxHashMap::default(),
             listeners: BTreeMap::new(),
+            listening: BTreeSet::new(),
             not_accepted: vec![],
             herds: vec![],
             timed_out: vec![],

@@ -20,6 +20,7 @@ use super::asks::Asks;
 use super::clients::server_of;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::divided::Divided;
+use super::ends::known;
 use super::exchanges::Exchanges;
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
@@ -45,9 +46,10 @@ const SERVERS: usize = 6;
 /// Part of the answers that must have waited for a connection to open for these times to be told beside the answers'.
 const OPENED: f64 = 0.05;
 
-/// Address and port of the server that a socket belongs to, or speaks to.
+/// Address and port of the server that a socket belongs to, or speaks to; `None`: which end it is, is not known.
 pub(super) fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
     let row = facts.connections.get(connection.0 as usize)?;
+    known(facts, connection).filter(|of| *of == role)?;
     let (address, port) = match role {
         Role::Client => (row.daddr?, row.dport),
         Role::Server => (row.saddr?, row.sport),

@@ -8,18 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
+use super::ends::server_port;
 use super::options::Recording;
 use super::parity::{Check, Level, check};
 use super::slices::redacted;
 use crate::facts::{ConnectionId, SkbId};
-use crate::reconstruct::tcp::role::{Role, RoleBy, role};
 
 /// Fewest units of a service that one side alone has.
 const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
-/// First port that clients are given where nobody chose others (net.ipv4.ip_local_port_range).
-const EPHEMERAL: u16 = 32_768;
 /// Services that are named.
 const NAMED: usize = 4;
 
@@ -33,18 +31,6 @@ pub(super) struct LeftOut {
 /// Units by service, and all of them.
 type Side = (BTreeMap<u16, u64>, u64);
 
-fn port(r: &Recording<'_>, c: ConnectionId) -> Option<u16> {
-    let row = r.facts.connections.get(c.0 as usize)?;
-    let (role, by) = role(row.born, row.sport, row.dport);
-    let (server, client) = match role {
-        Role::Client => (row.dport, row.sport),
-        Role::Server => (row.sport, row.dport),
-    };
-    // By ports alone the client's may pass for the service.
-    let known = by == RoleBy::Handshake || server < EPHEMERAL && client >= EPHEMERAL;
-    known.then_some(server)
-}
-
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::default();
     for r in all {
@@ -52,7 +38,7 @@ fn side(all: &[Recording<'_>]) -> Side {
         let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev));
         for c in rx.map(|x| x.connection).chain(tx.map(|x| x.connection)) {
             out.1 += 1;
-            if let Some(port) = c.and_then(|c| port(r, c)) {
+            if let Some(port) = c.and_then(|c| server_port(r.facts, c)) {
                 *out.0.entry(port).or_default() += 1;
             }
         }
@@ -73,7 +59,7 @@ fn of_one(r: &Recording<'_>, ports: &BTreeSet<u16>) -> LeftOut {
     let mut out = LeftOut::default();
     let ids = (0..r.facts.connections.len() as u32).map(ConnectionId);
     out.connections
-        .extend(ids.filter(|c| port(r, *c).is_some_and(|p| ports.contains(&p))));
+        .extend(ids.filter(|c| server_port(r.facts, *c).is_some_and(|p| ports.contains(&p))));
     let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| out.connections.contains(&c));
     let rx = r.facts.rx.iter().filter(|x| theirs(x.connection)).map(|x| x.skb_id);
     let tx = r.facts.tx.iter().filter(|x| theirs(x.connection));

@@ -34,6 +34,7 @@ mod common;
 mod compare;
 mod counted;
 mod divided;
+mod ends;
 mod exchanges;
 mod few;
 mod fewer;
