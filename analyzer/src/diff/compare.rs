@@ -11,7 +11,7 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, streams,
+    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 
@@ -243,6 +243,7 @@ pub(super) fn metrics(
     });
     let mut servers = Servers::of(&b, &a);
     servers.parts = parts::of(before, after);
+    servers.stopped = stopped::of(before, after, unmatched.is_some() || lacks_others.is_some());
     servers.few = few::of(&b, &a, &out, unmatched.is_some());
     servers.asks = asks::of(before, after, unmatched.is_some(), options);
     servers.divided = divided::of(&mut servers.asks);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::again::{self, Again};
-use super::answers;
+use super::{answers, attempts};
 use super::compare::BLOCKS;
 use super::metrics::{rx_counts, tx_counts};
 use super::options::Recording;
@@ -112,6 +112,8 @@ pub(super) enum Exposure {
     Frames(Name),
     /// Answers of a server; of all, where it is empty.
     Answers(String),
+    /// Attempts of clients to open a connection to a server; of all, where it is empty.
+    Attempts(String),
     /// Seconds in which data of a service (the rate's metric) was under way.
     Busy(String),
 }
@@ -142,6 +144,13 @@ impl Counted {
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.exposures.keys().filter_map(|e| match e {
             Exposure::Answers(server) if !server.is_empty() => Some(server.as_str()),
+            _ => None,
+        })
+    }
+    /// Servers to which attempts to open a connection are counted.
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.exposures.keys().filter_map(|e| match e {
+            Exposure::Attempts(server) if !server.is_empty() => Some(server.as_str()),
             _ => None,
         })
     }
@@ -193,6 +202,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     again::again(r, &mut out, block);
     sizes(r, &mut out, block);
     answers::opened(r, &mut out, block);
+    attempts::failed(r, &mut out, block);
     speed::speeds(r, &mut out, block);
     let key = || {
         Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])

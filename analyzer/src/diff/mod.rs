@@ -25,6 +25,7 @@ mod again;
 mod alike;
 mod answers;
 mod asks;
+mod attempts;
 mod behind;
 mod beside;
 mod breakdown;
@@ -42,6 +43,7 @@ mod kernel;
 mod lead;
 mod lines;
 mod load;
+mod manifold;
 mod metrics;
 mod mix;
 mod options;
@@ -52,6 +54,7 @@ mod pauses;
 mod pools;
 mod rates;
 mod resent;
+mod reserve;
 mod rtt;
 pub mod rules;
 mod service;
@@ -59,6 +62,7 @@ mod settings;
 mod sizes;
 mod slices;
 mod speed;
+mod stopped;
 mod streams;
 mod tails;
 #[cfg(test)]
@@ -76,6 +80,7 @@ pub use parity::{Check, Level};
 pub use rates::{Kind, Measured, Rate};
 pub use rules::Rules;
 pub use settings::SettingChange;
+pub use stopped::{Asking, Stopped};
 pub use verdict::{ENOUGH, Outcome, Verdict};
 
 use crate::facts::Facts;
@@ -131,6 +136,8 @@ pub struct Diff {
     pub breakdowns: Vec<Breakdown>,
     /// What was not compared.
     pub withheld: Vec<Withheld>,
+    /// Servers that answer on one side alone.
+    pub stopped: Vec<Stopped>,
     /// Answers of servers that were too few to be compared, and are not judged.
     pub few: Vec<Few>,
     /// What programs that serve ask of other servers, per answer of their own; not judged.
@@ -240,6 +247,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         rates,
         breakdowns,
         withheld,
+        stopped: servers.stopped,
         few: servers.few,
         asks: servers.asks,
         counters,

@@ -10,7 +10,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, parity, slices};
+use super::{Withheld, answers, attempts, parity, slices};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
@@ -176,6 +176,11 @@ pub(super) fn rates(
         }
         if let Exposure::Answers(server) = &per
             && !answers::counts(server, &b, &a, unmatched.is_some())
+        {
+            continue;
+        }
+        if let Exposure::Attempts(server) = &per
+            && !attempts::counts(server, &b, &a, unmatched.is_some())
         {
             continue;
         }

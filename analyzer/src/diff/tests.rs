@@ -18,4 +18,5 @@ mod samples;
 mod sizes;
 mod slices;
 mod speed;
+mod stopped;
 mod streams;
