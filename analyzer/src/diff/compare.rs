@@ -349,6 +349,10 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             df: tail.df,
         });
     }
+    // How it varies between the recordings of a side, one of them does not tell.
+    if shifts.is_empty() {
+        return Err("only one recording of a side has values of it".into());
+    }
     let clusters = match groups {
         true => (vb.len(), va.len()),
         false => (blocked_b.blocks(), blocked_a.blocks()),

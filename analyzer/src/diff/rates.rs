@@ -20,7 +20,7 @@ pub struct Measured {
     pub of: f64,
     /// Out of so many units, or ns.
     pub out_of: f64,
-    /// The quotient.
+    /// The quotient; of groups the mean of the recordings'.
     pub value: f64,
     /// 95 % interval of it.
     pub interval: (f64, f64),
@@ -218,16 +218,33 @@ pub(super) fn rates(
             });
             continue;
         }
-        if let Some(mut rate) = rate(&key, &per, &b, &a, options) {
-            if let Some(segments) = resent.segments(&rate.metric) {
-                rate.meaning = format!("{} ({segments})", rate.meaning);
+        match rate(&key, &per, &b, &a, options) {
+            Some(mut rate) => {
+                if let Some(segments) = resent.segments(&rate.metric) {
+                    rate.meaning = format!("{} ({segments})", rate.meaning);
+                }
+                out.push(rate);
             }
-            out.push(rate);
+            None => withheld.push(Withheld {
+                because: vanishes(&per, &b, &a).to_owned(),
+                metric: key.metric,
+            }),
         }
     }
     // What no unit of either side met is no news, and not a test.
     out.retain(|r| r.before.of > 0.0 || r.after.of > 0.0);
     (out, resent)
+}
+
+/// Why there is no rate.
+fn vanishes(per: &Exposure, before: &[Counted], after: &[Counted]) -> &'static str {
+    let any = |side: &[Counted]| side.iter().filter(|c| c.exposed(per) > 0.0).count();
+    match (any(before), any(after)) {
+        (0, _) => "before there is nothing that it is counted of",
+        (_, 0) => "after there is nothing that it is counted of",
+        (b, a) if before.len().min(after.len()) > 1 && b.min(a) == 1 => "only one recording of a side has values of it",
+        _ => "its values lie in too few moments to know how they vary",
+    }
 }
 
 fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &DiffOptions) -> Option<Rate> {
@@ -242,7 +259,8 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         let clusters =
             |side: &[Counted]| -> Vec<Cluster> { side.iter().flat_map(|c| c.clusters(key, per, cut)).collect() };
         let (before, after) = (clusters(before), clusters(after));
-        let (b, a) = (Ratio::of(&before)?, Ratio::of(&after)?);
+        let of = if groups { Ratio::of_means } else { Ratio::of };
+        let (b, a) = (of(&before)?, of(&after)?);
         let mut compared = compare(&b, &a, floor);
         // A t with the few degrees of freedom of the coarsest cut sees no burst more than this does, and much less else.
         if floor == Floor::Events
@@ -281,14 +299,14 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
 
 fn measured(r: &Ratio, floor: Floor) -> Measured {
     let independent = match floor {
-        Floor::Share => r.value * (1.0 - r.value).max(0.0) / r.n,
-        Floor::Events => r.value / r.n,
+        Floor::Share => r.value * (1.0 - r.value).max(0.0) / r.units,
+        Floor::Events => r.value / r.units,
         Floor::None => 0.0,
     };
     let half = t_quantile_two_sided(0.05, r.clusters as f64 - 1.0) * r.variance.max(independent).sqrt();
     // None seen in n: up to 3 / n may be (the rule of three).
     let most = if r.y == 0.0 && floor != Floor::None {
-        3.0 / r.n
+        3.0 / r.units
     } else {
         r.value + half
     };
