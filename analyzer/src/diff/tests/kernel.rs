@@ -58,6 +58,15 @@ fn counters_that_rose_on_one_side_only_are_named_and_not_judged() {
     assert_eq!(d.verdict.outcome, Outcome::Same);
     assert_eq!(d.counters.len(), 2);
     assert_eq!(line(&of(&b, &b)), None);
+    // Of a recording five times as long, 24 are no more than the other may have missed: five are expected at least.
+    let mut long = counted(&[("TCPRenoRecovery", 24)]);
+    let start = long.capture.start_ns.unwrap();
+    let length = long.capture.end_ns.unwrap() - start;
+    long.capture.end_ns = Some(start + 5 * length);
+    assert_eq!(of(&counted(&[]), &long).counters, []);
+    long.capture.end_ns = Some(start + 4 * length);
+    assert_eq!(of(&counted(&[]), &long).counters.len(), 1);
+    assert_eq!(of(&counted(&[("TCPRenoRecovery", 4)]), &counted(&[])).counters, []);
     // Known of neither side, where one has no counters or the rise is not known.
     assert_eq!(line(&of(&b, &facts("kernel-6.1/netem.nmb"))), None);
     // Nothing of a namespace was read at the end: it may have counted anything.
