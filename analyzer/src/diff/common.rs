@@ -28,8 +28,16 @@ pub(super) struct LeftOut {
     pub skbs: FxHashSet<SkbId>,
 }
 
-/// Units by service, and all of them.
-type Side = (BTreeMap<u16, u64>, u64);
+/// Units of a side.
+#[derive(Default)]
+struct Side {
+    /// By service.
+    services: BTreeMap<u16, u64>,
+    /// All of them.
+    all: u64,
+    /// Ports at either end: which of them is the service's is not known of every connection.
+    ports: BTreeSet<u16>,
+}
 
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::default();
@@ -37,9 +45,12 @@ fn side(all: &[Recording<'_>]) -> Side {
         let rx = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev));
         let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev));
         for c in rx.map(|x| x.connection).chain(tx.map(|x| x.connection)) {
-            out.1 += 1;
+            out.all += 1;
+            if let Some(row) = c.and_then(|c| r.facts.connections.get(c.0 as usize)) {
+                out.ports.extend([row.sport, row.dport]);
+            }
             if let Some(port) = c.and_then(|c| server_port(r.facts, c)) {
-                *out.0.entry(port).or_default() += 1;
+                *out.services.entry(port).or_default() += 1;
             }
         }
     }
@@ -48,8 +59,8 @@ fn side(all: &[Recording<'_>]) -> Side {
 
 /// Services of `here` that `there` has not.
 fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
-    let of = here.0.iter();
-    of.filter(|(port, n)| **n >= LEAST && !there.0.contains_key(port))
+    let of = here.services.iter();
+    of.filter(|(port, n)| **n >= LEAST && !there.ports.contains(port))
         .map(|(port, _)| *port)
         .collect()
 }
@@ -77,8 +88,8 @@ pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec
     let sides = [side(b), side(a)];
     let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
     let part = |side: &Side, ports: &BTreeSet<u16>| {
-        let n: u64 = ports.iter().filter_map(|p| side.0.get(p)).sum();
-        n as f64 / side.1.max(1) as f64
+        let n: u64 = ports.iter().filter_map(|p| side.services.get(p)).sum();
+        n as f64 / side.all.max(1) as f64
     };
     let parts = [part(&sides[0], &ports[0]), part(&sides[1], &ports[1])];
     if ports.iter().all(BTreeSet::is_empty) || parts.iter().any(|p| *p > MOST) {

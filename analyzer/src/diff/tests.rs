@@ -11,6 +11,7 @@ mod exchanges;
 mod few;
 mod fewer;
 mod kernel;
+mod parity;
 mod paths;
 mod rules;
 mod said;

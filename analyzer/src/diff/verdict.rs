@@ -194,6 +194,11 @@ impl Judged<'_> {
         let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
+        // Pauses, streams and servers that stop are called without a test.
+        let tested = match outcome {
+            Outcome::Worse => all.contains(&Outcome::Worse),
+            _ => all.iter().any(|o| *o != Outcome::Same),
+        };
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
         let rest = match outcome {
@@ -213,7 +218,7 @@ impl Judged<'_> {
                 only,
                 self.mind(),
                 settings,
-                self.false_alarm(),
+                if tested { self.false_alarm() } else { String::new() },
             ],
         };
         // What did not move heads nothing.

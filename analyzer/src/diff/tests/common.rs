@@ -65,3 +65,15 @@ fn a_backup_that_came_makes_the_others_no_slower() {
     let d = of(&alone, &most);
     assert!(d.parity.iter().all(|c| c.what != "services of one side"));
 }
+
+/// A service whose port is known on one side, by its handshake, and not on the other, is on both.
+#[test]
+fn a_service_that_one_side_alone_knows_is_compared() {
+    let known = |born: Option<i32>| {
+        let mut f = with_a_backup(50_051, 4);
+        f.connections.last_mut().unwrap().born = born;
+        f
+    };
+    let d = of(&known(Some(2)), &known(None));
+    assert!(d.parity.iter().all(|c| c.what != "services of one side"));
+}
