@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::again::{self, Again};
 use super::{answers, attempts};
 use super::compare::BLOCKS;
-use super::metrics::{rx_counts, tx_counts};
+use super::metrics::{Which, rx_counts, tx_counts};
 use super::options::Recording;
 use super::service::Service;
 use super::speed;
@@ -235,7 +235,8 @@ fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<u
                 "received units that met this stage",
                 Kind::Units,
                 worse,
-            );
+            )
+            .needs(Which::new("rx", s.name()).needs());
             out.count(key, Exposure::RxUnits, b, f64::from(u8::from(met)));
         }
     }
@@ -258,12 +259,14 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
                 "segments that met this stage",
                 Kind::Units,
                 true,
-            );
+            )
+            .needs(Which::new("tx", s.name()).needs());
             out.count(key, Exposure::Segments, b, f64::from(u8::from(met)));
         }
         for s in LIMITS {
             let meaning = "part of the time of sent segments, send call to ACK";
-            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false);
+            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false)
+                .needs(Which::new("tx", s.name()).needs());
             out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
         }
     }

@@ -28,7 +28,7 @@ const KEPT: f64 = 0.2;
 const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
 
 /// Of one server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Exchanges {
     pub server: String,
     /// Exchanges of most connections.

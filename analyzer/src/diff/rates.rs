@@ -201,13 +201,22 @@ pub(super) fn rates(
             });
             continue;
         }
-        // A share of the totals' time says nothing where the totals cannot be compared.
-        if per == Exposure::SegmentTime
-            && let Some(total) = super::compare::withheld_total("tx", withheld)
+        // A share of the totals' time, and units that met a stage, say nothing where the totals cannot be compared.
+        if let Some(ledger) = of_total(&key, &per)
+            && let Some(total) = super::compare::withheld_total(ledger, withheld)
         {
             withheld.push(Withheld {
                 metric: key.metric,
                 because: format!("{total} is not compared"),
+            });
+            continue;
+        }
+        if key.metric.starts_with("drops.")
+            && let Some(because) = parity::other_skbs(before, after)
+        {
+            withheld.push(Withheld {
+                metric: key.metric,
+                because,
             });
             continue;
         }
@@ -234,6 +243,17 @@ pub(super) fn rates(
     // What no unit of either side met is no news, and not a test.
     out.retain(|r| r.before.of > 0.0 || r.after.of > 0.0);
     (out, resent)
+}
+
+/// The ledger whose total a rate is a part of.
+fn of_total(key: &Key, per: &Exposure) -> Option<&'static str> {
+    let met = key.metric.contains(".met_");
+    match per {
+        Exposure::SegmentTime => Some("tx"),
+        Exposure::Segments if met => Some("tx"),
+        Exposure::RxUnits if met => Some("rx"),
+        _ => None,
+    }
 }
 
 /// Why there is no rate.

@@ -163,3 +163,48 @@ fn retransmissions_are_of_data_and_not_of_acks_or_how_it_was_cut() {
     }
     assert_eq!(rate(&of(&f, &cut), "tcp.retransmits").2, value);
 }
+
+/// Without an event, as if it had not been recorded.
+fn without(f: &mut Facts, key: &str) {
+    f.capture.events.remove(key);
+    f.capture.enabled_events.iter_mut().for_each(|e| e.retain(|n| n != key));
+}
+
+#[test]
+fn a_rate_needs_its_events_on_both_sides_and_its_total() {
+    let (f, mut less) = (facts("sawtooth/sawtooth.nmb"), facts("sawtooth/sawtooth.nmb"));
+    let has = |d: &Diff, metric: &str| d.rates.iter().any(|r| r.metric == metric);
+    let why = |d: &Diff, metric: &str| {
+        let of = d.withheld.iter().find(|w| w.metric == metric);
+        of.map(|w| w.because.clone())
+    };
+    let both = of(&f, &f);
+    for metric in ["tx.limited_by_cwnd", "tx.met_recovery"] {
+        assert!(has(&both, metric), "{metric}: {:?}", both.rates);
+    }
+    // Without its events a stage is 0 of every unit.
+    without(&mut less, "tcp:tcp_probe");
+    without(&mut less, "tcp:tcp_retransmit_skb");
+    let d = of(&f, &less);
+    assert!(!has(&d, "tx.limited_by_cwnd") && !has(&d, "tx.met_recovery"));
+    let probe = why(&d, "tx.limited_by_cwnd").unwrap();
+    assert_eq!(probe, "tcp:tcp_probe was not recorded after");
+    // Where the total is withheld nothing tells what the stage adds to it.
+    let mut other = facts("sawtooth/sawtooth.nmb");
+    other.tx.iter_mut().for_each(|t| t.start = crate::reconstruct::transmit::tables::TxStart::Queue);
+    let d = of(&f, &other);
+    assert!(why(&d, "tx.total").is_some());
+    assert_eq!(why(&d, "tx.met_recovery").as_deref(), Some("tx.total is not compared"));
+}
+
+#[test]
+fn drops_are_not_counted_per_other_skbs() {
+    let (f, mut less) = (facts("kernel-6.1/netem.nmb"), facts("kernel-6.1/netem.nmb"));
+    let drops = |d: &Diff| d.rates.iter().filter(|r| r.metric.starts_with("drops.")).count();
+    assert!(drops(&of(&f, &f)) > 0);
+    without(&mut less, "skb:consume_skb");
+    let d = of(&f, &less);
+    assert_eq!(drops(&d), 0);
+    let w = d.withheld.iter().find(|w| w.metric.starts_with("drops.")).unwrap();
+    assert!(w.because.starts_with("skb:consume_skb was not recorded after: other skbs"), "{}", w.because);
+}

@@ -41,7 +41,7 @@ fn asked(connections: &[(i64, i64)]) -> Facts {
         (row.sport, row.dport) = (40_000 + c as u16, 80);
         let connection = row.connection;
         crate::testing::tcp::born(&mut f, row, 2);
-        let mut send = |f: &mut Facts, at: i64| {
+        let send = |f: &mut Facts, at: i64| {
             let mut t = tx.clone();
             (t.connection, t.start_ns, t.bytes) = (Some(connection), at, Some(100));
             f.tx.push(t);
