@@ -93,6 +93,8 @@ pub(super) struct Counted {
     of: BTreeMap<Key, Vec<f64>>,
     pub out_of: BTreeMap<Key, Exposure>,
     exposures: BTreeMap<Exposure, Vec<f64>>,
+    /// Of each speed: time in which data of a connection was under way, of all of them together, and time in which any was, ns.
+    pub at_once: BTreeMap<String, (f64, f64)>,
     /// What was sent again, by service and of all: said beside the rates, and not judged, as the segments of one call are one chance.
     pub again: BTreeMap<Option<Service>, Again>,
 }

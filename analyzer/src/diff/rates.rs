@@ -10,7 +10,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, attempts, parity, slices};
+use super::{Withheld, answers, attempts, parity, slices, speed};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
@@ -63,6 +63,9 @@ pub struct Rate {
     /// Of units that meet a stage: the ledger's mean before, and what the stage adds to it, ns.
     #[serde(skip)]
     adds: Option<(f64, f64)>,
+    /// Of a speed: mean connections at once, before and after.
+    #[serde(skip)]
+    pub(super) at_once: Option<(f64, f64)>,
 }
 
 impl Rate {
@@ -135,7 +138,11 @@ impl Rate {
             .adds
             .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
         let changed = self.significant && self.difference.abs() >= self.threshold && matters;
-        let judged = self.more_is_worse || self.kind == Kind::Speed;
+        // More connections at once carry more, and fewer less: what each carries is another question.
+        let other = self.at_once.is_some_and(|(b, a)| {
+            (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0)
+        });
+        let judged = self.more_is_worse || self.kind == Kind::Speed && !other;
         let worse = (self.difference > 0.0) == self.more_is_worse;
         self.outcome = match (changed, judged, worse) {
             (false, _, _) => Outcome::Same,
@@ -232,6 +239,7 @@ pub(super) fn rates(
                 if let Some(segments) = resent.segments(&rate.metric) {
                     rate.meaning = format!("{} ({segments})", rate.meaning);
                 }
+                rate.at_once = speed::connections(&rate.metric, &b, &a);
                 out.push(rate);
             }
             None => withheld.push(Withheld {
@@ -314,6 +322,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         error: least.error,
         df: least.df,
         adds: None,
+        at_once: None,
     })
 }
 
