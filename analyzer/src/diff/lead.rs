@@ -226,11 +226,7 @@ impl Leading<'_> {
             "call" | "response" => {
                 let response = self.beside(m, "response").filter(|r| alike(r))?;
                 let service = m.which.service.as_deref().unwrap_or_default();
-                let [b, a] = self
-                    .servers
-                    .parts
-                    .get(service)
-                    .or_else(|| self.servers.parts.get(server_of(service)))?;
+                let [b, a] = self.servers.parts.get(service)?;
                 let longer = m.telling().is_some_and(|s| s.shift > 0);
                 parts::said((b, response.before.n), (a, response.after.n), longer)
             }
