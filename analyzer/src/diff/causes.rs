@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::options::Recording;
 use super::service::{Service, service, whose};
-use super::{parity, pools};
+use super::{pools, recorded};
 use crate::analyses::opens::herd::{Herd, herd};
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
 use crate::analyses::verdict::{duration, herd as words_of_herd};
@@ -137,7 +137,7 @@ pub(super) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Str
 /// A socket that wakes many threads at once on one side alone.
 fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
     // Where it was not recorded, nobody knows.
-    if parity::not_recorded(before, after, &HERD_NEEDS).is_some() {
+    if recorded::not_recorded(before, after, &HERD_NEEDS).is_some() {
         return None;
     }
     let most = |side: &[Recording<'_>]| {

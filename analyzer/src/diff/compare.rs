@@ -11,12 +11,12 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, stopped, streams,
+    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, recorded, rtt, sizes, slices, stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 
 /// Percentiles compared, and how many values a side must have for each.
-const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
+pub(super) const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
 /// Blocks of time that a recording is cut into. All of these are tried, and the least certain answer counts: correlation over
 /// longer times shows only in longer blocks (blocking: Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989).
 pub const BLOCKS: [usize; 3] = [40, 20, 10];
@@ -89,7 +89,8 @@ pub struct Metric {
     pub shifts: Vec<Shift>,
     /// The worst of these.
     pub outcome: Outcome,
-    /// How its units differ at least twofold from those of the other side; then fewer or shorter ones are no improvement.
+    /// How its units differ at least twofold from those of the other side, then fewer or shorter ones are no improvement; or that they are of other services, then
+    /// longer ones are no harm by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
 }
@@ -200,7 +201,7 @@ pub(super) fn metrics(
             metric: which.name(),
             because,
         };
-        if let Some(why) = parity::not_recorded(before, after, which.needs()) {
+        if let Some(why) = recorded::not_recorded(before, after, which.needs()) {
             return Err(because(why));
         }
         // Of all packets of the host, or of the device.

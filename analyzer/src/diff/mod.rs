@@ -24,6 +24,7 @@ mod above;
 mod again;
 mod alike;
 mod answers;
+mod asking;
 mod asks;
 mod attempts;
 mod behind;
@@ -46,6 +47,7 @@ mod load;
 mod manifold;
 mod metrics;
 mod mix;
+mod mixture;
 mod options;
 mod parity;
 mod parts;
@@ -53,6 +55,7 @@ mod paths;
 mod pauses;
 mod pools;
 mod rates;
+mod recorded;
 mod resent;
 mod reserve;
 mod rtt;
@@ -210,6 +213,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }
     }
     fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
+    mixture::moderate(&mut metrics, b, a, options);
     fewer::in_part(&mut metrics);
     fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));

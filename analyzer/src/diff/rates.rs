@@ -10,7 +10,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, attempts, parity, slices, speed};
+use super::{Withheld, answers, attempts, recorded, slices, speed};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
@@ -219,7 +219,7 @@ pub(super) fn rates(
             continue;
         }
         if key.metric.starts_with("drops.")
-            && let Some(because) = parity::other_skbs(before, after)
+            && let Some(because) = recorded::other_skbs(before, after)
         {
             withheld.push(Withheld {
                 metric: key.metric,
@@ -227,7 +227,7 @@ pub(super) fn rates(
             });
             continue;
         }
-        if let Some(because) = parity::not_recorded(before, after, key.needs) {
+        if let Some(because) = recorded::not_recorded(before, after, key.needs) {
             withheld.push(Withheld {
                 metric: key.metric,
                 because,

@@ -194,3 +194,20 @@ fn where_the_only_server_hangs_that_is_no_good_news() {
     assert!(!v.sentence.contains("No difference found. "), "{}", v.sentence);
     assert_eq!(d.stopped.len(), 1);
 }
+
+/// One that is asked by another address answers, and is no server that is gone.
+#[test]
+fn a_service_that_moved_is_said_as_one() {
+    let before = asked(&[(100, 0); 5]);
+    let mut after = asked(&[(100, 0); 5]);
+    for c in &mut after.connections {
+        c.daddr = Some("2001:db8::9".parse().unwrap());
+    }
+    let moved = "10.0.0.9:80 answered before (500) and [2001:db8::9]:80 after (500), each on that side alone.";
+    assert_eq!(stopped::said(&all(&before, &after)), (vec![], vec![moved.to_owned()]));
+    // At another port it is another.
+    for c in &mut after.connections {
+        c.dport = 81;
+    }
+    assert_eq!(stopped::said(&all(&before, &after)).1.len(), 2);
+}
