@@ -90,9 +90,17 @@ struct End {
 
 fn talks(r: &Recording<'_>, names: &FxHashMap<ConnectionId, (String, Role)>) -> FxHashMap<ConnectionId, Talk> {
     let mut out: FxHashMap<ConnectionId, Talk> = FxHashMap::default();
-    let rx = r.facts.rx.iter().filter(|x| x.end != RxEnd::Protocol && x.bytes != Some(0));
+    let rx = r
+        .facts
+        .rx
+        .iter()
+        .filter(|x| x.end != RxEnd::Protocol && x.bytes != Some(0));
     let rx = rx.filter_map(|x| Some((x.connection?, x.start_ns, false)));
-    let tx = r.facts.tx.iter().filter(|t| t.kind == TxKind::Tcp && t.bytes != Some(0));
+    let tx = r
+        .facts
+        .tx
+        .iter()
+        .filter(|t| t.kind == TxKind::Tcp && t.bytes != Some(0));
     let tx = tx.filter_map(|t| Some((t.connection?, t.start_ns, true)));
     for (c, at, sent) in rx.chain(tx) {
         let Some((_, role)) = names.get(&c) else { continue };
@@ -112,7 +120,11 @@ fn talks(r: &Recording<'_>, names: &FxHashMap<ConnectionId, (String, Role)>) -> 
 fn ended(r: &Recording<'_>, talks: &FxHashMap<ConnectionId, Talk>) -> FxHashMap<ConnectionId, (i64, bool)> {
     let mut out: FxHashMap<ConnectionId, (i64, bool)> = FxHashMap::default();
     let behind = |c: &ConnectionId, at: i64| talks.get(c).and_then(|t| t.asked).is_some_and(|asked| at >= asked);
-    let states = r.facts.tcp_states.iter().filter(|s| s.kind == "sock" && s.state != ESTABLISHED);
+    let states = r
+        .facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && s.state != ESTABLISHED);
     let states = states.map(|s| (s.connection, s.time_ns, s.state == CLOSE_WAIT));
     let resets = r.facts.resets.iter().filter(|x| x.received);
     let resets = resets.filter_map(|x| Some((x.connection?, x.time_ns, true)));
@@ -130,17 +142,27 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     let mut names: FxHashMap<ConnectionId, (String, Role)> = FxHashMap::default();
     for c in (0..facts.connections.len() as u32).map(ConnectionId) {
         let on = here.as_ref().is_none_or(|h| h.contains(&c));
-        if let Some((role, name)) = known(facts, c).filter(|_| on).and_then(|x| Some((x, server(facts, c, x)?))) {
+        if let Some((role, name)) = known(facts, c)
+            .filter(|_| on)
+            .and_then(|x| Some((x, server(facts, c, x)?)))
+        {
             names.insert(c, (name, role));
         }
     }
     let mut ends: BTreeMap<&str, [End; 2]> = BTreeMap::new();
     let at = |role: Role| usize::from(role == Role::Server);
     for s in sockets(facts).iter().filter(|s| s.in_turns) {
-        let Some((name, role)) = names.get(&s.connection) else { continue };
-        let Some(end) = ends.entry(name).or_default().get_mut(at(*role)) else { continue };
+        let Some((name, role)) = names.get(&s.connection) else {
+            continue;
+        };
+        let Some(end) = ends.entry(name).or_default().get_mut(at(*role)) else {
+            continue;
+        };
         let responses = s.judged_responses().filter(|(_, x)| r.has(x.send_ns)).map(|(ns, _)| ns);
-        let turnarounds = s.judged_turnarounds().filter(|t| r.has(t.start_ns())).map(|t| t.total_ns());
+        let turnarounds = s
+            .judged_turnarounds()
+            .filter(|t| r.has(t.start_ns()))
+            .map(|t| t.total_ns());
         match role {
             Role::Client => end.took.extend(responses),
             Role::Server => end.took.extend(turnarounds),
@@ -150,7 +172,9 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     let ended = ended(r, &talks);
     for (c, talk) in &talks {
         let Some((name, role)) = names.get(c) else { continue };
-        let Some(end) = ends.entry(name).or_default().get_mut(at(*role)) else { continue };
+        let Some(end) = ends.entry(name).or_default().get_mut(at(*role)) else {
+            continue;
+        };
         end.heard += talk.units;
         let last = talk.asked.filter(|t| r.has(*t));
         end.asked += u64::from(last.is_some());
@@ -169,7 +193,8 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         of.heard += client.heard.max(own.heard);
         of.asking.asked += client.asked.max(own.asked);
         of.waits.extend(if client.asked > 0 { client.waits } else { own.waits });
-        of.took.extend(if client.took.is_empty() { own.took } else { client.took });
+        of.took
+            .extend(if client.took.is_empty() { own.took } else { client.took });
     }
     for a in attempts(r) {
         let of = &mut out.entry(a.server).or_default().asking;
@@ -182,7 +207,10 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         };
         *slot += 1;
     }
-    let sent = facts.resets.iter().filter(|x| !x.received && x.connection.is_none() && r.has(x.time_ns));
+    let sent = facts
+        .resets
+        .iter()
+        .filter(|x| !x.received && x.connection.is_none() && r.has(x.time_ns));
     for (address, port) in sent.filter_map(|x| x.from) {
         let name = SocketAddr::new(address.to_canonical(), port).to_string();
         out.entry(name).or_default().asking.resets += 1;
@@ -230,7 +258,10 @@ impl Asking {
             let how = how.iter().filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}"));
             let how: Vec<String> = how.collect();
             let opens = counted(self.opens, "opening", "openings");
-            all.push(format!("{failed} of {opens} of connections to it failed ({})", how.join(", ")));
+            all.push(format!(
+                "{failed} of {opens} of connections to it failed ({})",
+                how.join(", ")
+            ));
         }
         if self.resets > 0 {
             let rsts = counted(self.resets, "segment", "segments");

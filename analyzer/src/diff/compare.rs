@@ -11,7 +11,8 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, recorded, rtt, sizes, slices, stopped, streams,
+    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, recorded, rtt, sizes, slices,
+    stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::again::{self, Again};
-use super::{answers, attempts};
 use super::compare::BLOCKS;
 use super::metrics::{Which, rx_counts, tx_counts};
 use super::options::Recording;
 use super::service::Service;
 use super::speed;
+use super::{answers, attempts};
 use crate::analyses::drops;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;

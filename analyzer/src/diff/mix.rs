@@ -209,6 +209,9 @@ mod tests {
         assert_eq!(differ("a unit", &units(100, 20), &units(300, 20)), None);
         assert_eq!(differ("a unit", &units(100, 20), &units(300, 60)), None);
         let told = "its 100 units were of 20 sockets before, 100 of 40 after";
-        assert_eq!(differ("a unit", &units(100, 20), &units(100, 40)).as_deref(), Some(told));
+        assert_eq!(
+            differ("a unit", &units(100, 20), &units(100, 40)).as_deref(),
+            Some(told)
+        );
     }
 }

@@ -43,7 +43,12 @@ fn side(all: &[Recording<'_>], ledger: &str, known: &BTreeSet<u16>) -> Side {
         let service = |c: Option<ConnectionId>| c.and_then(|c| server_port(r.facts, c).or_else(|| either(c)));
         let counts = |start, dev, c| r.has(start) && r.takes(dev, c);
         if ledger == "rx" {
-            for x in r.facts.rx.iter().filter(|x| rx_counts(x) && counts(x.start_ns, x.dev, x.connection)) {
+            for x in r
+                .facts
+                .rx
+                .iter()
+                .filter(|x| rx_counts(x) && counts(x.start_ns, x.dev, x.connection))
+            {
                 out.entry(service(x.connection)).or_default().push((x.dev, x.total_ns));
             }
         } else {
@@ -79,7 +84,9 @@ impl Shares {
         }
         let share = |side: &Side, p: &Option<u16>, whole: usize| side.get(p).map_or(0, Vec::len) as f64 / whole as f64;
         let all: BTreeSet<&Option<u16>> = self.before.keys().chain(self.after.keys()).collect();
-        let each = all.into_iter().map(|p| (*p, share(&self.before, p, b), share(&self.after, p, a)));
+        let each = all
+            .into_iter()
+            .map(|p| (*p, share(&self.before, p, b), share(&self.after, p, a)));
         let mut each: Vec<(Option<u16>, f64, f64)> = each.collect();
         each.sort_by(|x, y| (y.2 - y.1).abs().total_cmp(&(x.2 - x.1).abs()).then(x.0.cmp(&y.0)));
         each
@@ -93,7 +100,12 @@ impl Shares {
             format!("{whose} {:.0} -> {:.0} %", b * 100.0, a * 100.0)
         };
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
-        (moved > OTHERS).then(|| format!("its units are of other services ({}), and of none they are longer", told.join(", ")))
+        (moved > OTHERS).then(|| {
+            format!(
+                "its units are of other services ({}), and of none they are longer",
+                told.join(", ")
+            )
+        })
     }
     /// Whether a service's own units are longer, as far as one must be to be called.
     fn longer(&self, m: &Metric, o: &DiffOptions) -> bool {
@@ -109,7 +121,9 @@ impl Shares {
             let (mut b, mut a) = (of(&self.before, p), of(&self.after, p));
             percents.iter().any(|percent| {
                 // Of few the median.
-                let enough = PERCENTS.iter().find(|(p, need)| p == percent && b.len().min(a.len()) >= *need);
+                let enough = PERCENTS
+                    .iter()
+                    .find(|(p, need)| p == percent && b.len().min(a.len()) >= *need);
                 let percent = enough.map_or(50, |(p, _)| *p);
                 let (relative, absolute) = match percent {
                     50 => (o.median_relative, o.median_ns),
@@ -131,13 +145,19 @@ pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: 
     let total = |m: &Metric| m.outcome == Outcome::Worse && m.which.stage == "total";
     let mut explained: Vec<(&'static str, String)> = vec![];
     for ledger in ["rx", "tx"] {
-        let theirs = |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
-        if !metrics.iter().any(|m| theirs(m) && (total(m) || m.outcome == Outcome::Worse && m.which.ledger == "lifetime")) {
+        let theirs =
+            |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
+        if !metrics
+            .iter()
+            .any(|m| theirs(m) && (total(m) || m.outcome == Outcome::Worse && m.which.ledger == "lifetime"))
+        {
             continue;
         }
         let shares = Shares::of(before, after, ledger);
         let Some(why) = shares.why() else { continue };
-        let longer = metrics.iter().any(|m| m.which.ledger == ledger && total(m) && shares.longer(m, o));
+        let longer = metrics
+            .iter()
+            .any(|m| m.which.ledger == ledger && total(m) && shares.longer(m, o));
         if !longer {
             explained.push((ledger, why));
         }

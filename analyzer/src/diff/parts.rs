@@ -139,7 +139,10 @@ fn add(r: &Recording<'_>, at: usize, out: &mut BTreeMap<String, [Parts; 2]>) {
             };
             let (unread, whole) = (t.read_ns.wrapping_sub(t.start_ns()), t.total_ns());
             let others = behind.during(t);
-            for server in [Some(server.as_str()), Some(""), client.as_deref()].into_iter().flatten() {
+            for server in [Some(server.as_str()), Some(""), client.as_deref()]
+                .into_iter()
+                .flatten()
+            {
                 if let Some(p) = out.entry(server.to_owned()).or_default().get_mut(at) {
                     p.n += 1;
                     p.unread_ns = p.unread_ns.saturating_add(unread);

@@ -139,9 +139,9 @@ impl Rate {
             .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
         let changed = self.significant && self.difference.abs() >= self.threshold && matters;
         // More connections at once carry more, and fewer less: what each carries is another question.
-        let other = self.at_once.is_some_and(|(b, a)| {
-            (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0)
-        });
+        let other = self
+            .at_once
+            .is_some_and(|(b, a)| (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0));
         let judged = self.more_is_worse || self.kind == Kind::Speed && !other;
         let worse = (self.difference > 0.0) == self.more_is_worse;
         self.outcome = match (changed, judged, worse) {

@@ -59,7 +59,10 @@ mod tests {
         assert_eq!(of(Some(2), "10.0.0.1", 40_000, "10.0.0.2", 50_051), to);
         let from = Some("from 10.0.0.1:50051".to_owned());
         assert_eq!(of(Some(3), "10.0.0.1", 50_051, "10.0.0.2", 40_000), from);
-        assert_eq!(of(None, "10.0.0.1", 40_000, "10.0.0.2", 80), Some("to 10.0.0.2:80".into()));
+        assert_eq!(
+            of(None, "10.0.0.1", 40_000, "10.0.0.2", 80),
+            Some("to 10.0.0.2:80".into())
+        );
         // One service of both ways to write its address.
         let [a, b] = ["10.0.0.2", "::ffff:10.0.0.2"].map(|to| {
             let mut f = Facts::empty();

@@ -95,7 +95,9 @@ impl Speeds {
         };
         let at_once = r.at_once.filter(|_| r.outcome == Outcome::Changed);
         let at_once = at_once.map_or_else(String::new, |(b, a)| {
-            format!(", on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse")
+            format!(
+                ", on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse"
+            )
         });
         Some(format!(
             "{whose} goes through {slower}: {} -> {} while there is some{at_once}{held}",

@@ -69,7 +69,10 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
     let nothing = [none(seconds(before)), none(seconds(after))];
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
     let one = |server: &String| {
-        let sides = [b.get(server).unwrap_or(&nothing[0]), a.get(server).unwrap_or(&nothing[1])];
+        let sides = [
+            b.get(server).unwrap_or(&nothing[0]),
+            a.get(server).unwrap_or(&nothing[1]),
+        ];
         let [x, y] = sides;
         let (high, low) = match x.asking.per_second() >= y.asking.per_second() {
             true => (x, y),

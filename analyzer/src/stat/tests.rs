@@ -335,7 +335,10 @@ fn one_long_recording_makes_no_difference_of_groups() {
         [longest, 1.0, 1.0]
             .map(|times| {
                 let (n, share) = (1000.0 * times, level + 0.02 * normal(&mut random));
-                Cluster { y: n * share.max(0.0), n }
+                Cluster {
+                    y: n * share.max(0.0),
+                    n,
+                }
             })
             .to_vec()
     };

@@ -2,8 +2,8 @@
 
 use super::samples::facts;
 use crate::diff::clients::Apart;
-use crate::diff::parts;
 use crate::diff::options::Recording;
+use crate::diff::parts;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 
@@ -88,14 +88,15 @@ fn served(clients: &[(i64, i64)]) -> Facts {
             back_ns: whole / 4,
         });
         let ready = r.send_ns + whole / 4;
-        f.turnarounds.push(crate::reconstruct::application::tables::TurnaroundRow {
-            connection,
-            ready_ns: Some(ready),
-            read_ns: ready,
-            send_ns: ready + whole / 2,
-            overlap: false,
-            ..like.clone()
-        });
+        f.turnarounds
+            .push(crate::reconstruct::application::tables::TurnaroundRow {
+                connection,
+                ready_ns: Some(ready),
+                read_ns: ready,
+                send_ns: ready + whole / 2,
+                overlap: false,
+                ..like.clone()
+            });
     }
     f
 }

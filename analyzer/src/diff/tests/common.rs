@@ -81,7 +81,11 @@ fn a_service_that_one_side_alone_knows_is_compared() {
 /// Beside the real units so many of two services, each unit so long.
 fn of_two((fast, slow): (usize, usize), fast_ns: i64, slow_ns: i64) -> Facts {
     let mut f = facts("rpc/rpc.nmb");
-    let like = f.rx.iter().find(|r| crate::diff::metrics::rx_counts(r)).unwrap().clone();
+    let like =
+        f.rx.iter()
+            .find(|r| crate::diff::metrics::rx_counts(r))
+            .unwrap()
+            .clone();
     let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
     for (port, n, ns) in [(81, fast, fast_ns), (82, slow, slow_ns)] {
         let mut row = f.connections[0].clone();
@@ -102,7 +106,10 @@ fn of_two((fast, slow): (usize, usize), fast_ns: i64, slow_ns: i64) -> Facts {
 
 #[test]
 fn more_units_of_a_slow_service_are_no_slower_units() {
-    let (few, many) = (of_two((8_000, 2_000), 20_000, 9_000_000), of_two((2_000, 8_000), 20_000, 9_000_000));
+    let (few, many) = (
+        of_two((8_000, 2_000), 20_000, 9_000_000),
+        of_two((2_000, 8_000), 20_000, 9_000_000),
+    );
     let total = |d: &crate::diff::Diff| d.metrics.iter().find(|m| m.metric == "rx.total").unwrap().clone();
     let d = of(&few, &many);
     let m = total(&d);

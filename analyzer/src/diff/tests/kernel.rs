@@ -191,7 +191,10 @@ fn a_rate_needs_its_events_on_both_sides_and_its_total() {
     assert_eq!(probe, "tcp:tcp_probe was not recorded after");
     // Where the total is withheld nothing tells what the stage adds to it.
     let mut other = facts("sawtooth/sawtooth.nmb");
-    other.tx.iter_mut().for_each(|t| t.start = crate::reconstruct::transmit::tables::TxStart::Queue);
+    other
+        .tx
+        .iter_mut()
+        .for_each(|t| t.start = crate::reconstruct::transmit::tables::TxStart::Queue);
     let d = of(&f, &other);
     assert!(why(&d, "tx.total").is_some());
     assert_eq!(why(&d, "tx.met_recovery").as_deref(), Some("tx.total is not compared"));
@@ -206,5 +209,10 @@ fn drops_are_not_counted_per_other_skbs() {
     let d = of(&f, &less);
     assert_eq!(drops(&d), 0);
     let w = d.withheld.iter().find(|w| w.metric.starts_with("drops.")).unwrap();
-    assert!(w.because.starts_with("skb:consume_skb was not recorded after: other skbs"), "{}", w.because);
+    assert!(
+        w.because
+            .starts_with("skb:consume_skb was not recorded after: other skbs"),
+        "{}",
+        w.because
+    );
 }

@@ -34,7 +34,10 @@ fn a_longer_recording_is_no_other_load() {
     let (short, long) = (recorded(10, 0, 0), recorded(30, 0, 0));
     assert_eq!(time(&[&short], &[&short]).level, Level::Same);
     let told = time(&[&short], &[&long]);
-    assert!(told.level == Level::Differs && told.sentence.contains("more than twice as long"), "{told:?}");
+    assert!(
+        told.level == Level::Differs && told.sentence.contains("more than twice as long"),
+        "{told:?}"
+    );
     // Of groups each recording's.
     assert_eq!(time(&[&short], &[&short, &short, &short]).level, Level::Same);
 }
@@ -45,6 +48,9 @@ fn a_recording_that_lost_much_is_not_made_up_for_by_others() {
     lost.capture.lost_events = 50;
     large.capture.total_events = 1_000_000;
     let c = check("events lost", &[&lost, &large], &[&large]);
-    assert_eq!((c.level, c.before.as_str()), (Level::Prevents, "50 lost (at most 4.762 % of a recording)"));
+    assert_eq!(
+        (c.level, c.before.as_str()),
+        (Level::Prevents, "50 lost (at most 4.762 % of a recording)")
+    );
     assert_eq!(check("events lost", &[&large], &[&large]).before, "0 lost (0.000 %)");
 }

@@ -73,7 +73,9 @@ fn what_is_little_is_not_said() {
 
 /// The transfer on so many connections, one segment of the others' after the other, each of them under way all the time.
 fn spread(mut f: Facts, connections: u32) -> Facts {
-    let rows = f.tx.iter().filter(|t| t.t_ack_ns.is_some() && t.bytes.is_some_and(|n| n > 0));
+    let rows =
+        f.tx.iter()
+            .filter(|t| t.t_ack_ns.is_some() && t.bytes.is_some_and(|n| n > 0));
     let bulk = rows.max_by_key(|t| t.total_ns).unwrap().connection.unwrap();
     let first = f.connections.len() as u32;
     for c in first..first + connections {
@@ -97,7 +99,9 @@ fn more_connections_at_once_that_carry_more_are_no_improvement() {
     let (b, a) = r.at_once.unwrap();
     assert!((b - 1.0).abs() < 0.01 && a > 1.5, "{b} {a}");
     assert_eq!((r.outcome, d.verdict.outcome), (Outcome::Changed, Outcome::Changed));
-    let says = format!(" on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse; held");
+    let says = format!(
+        " on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse; held"
+    );
     assert!(d.verdict.sentence.contains(&says), "{}", d.verdict.sentence);
     assert_eq!(speed(&of(&four, &one)).outcome, Outcome::Changed);
     // More of them that carry less are worse all the more.

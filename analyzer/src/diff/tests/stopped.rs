@@ -6,6 +6,7 @@ use crate::diff::{Outcome, Stopped, stopped};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::transmit::tables::TxKind;
 
 const MS: i64 = 1_000_000;
 /// Length of a recording.
@@ -31,7 +32,8 @@ fn open(connection: u32, at: i64, end: OpenEnd, syns_again: u32) -> OpenRow {
 /// Connections to 10.0.0.9:80 with so many answers each, of 10 ms, and then a request so long before the end (0: none) that gets none.
 fn asked(connections: &[(i64, i64)]) -> Facts {
     let mut like = facts("rpc/rpc.nmb");
-    let (response, tx) = (like.responses.remove(0), like.tx.remove(0));
+    let response = like.responses.remove(0);
+    let tx = like.tx.iter().find(|t| t.kind == TxKind::Tcp).unwrap();
     let data = like.rx.iter().find(|r| r.bytes.is_some_and(|n| n > 0)).unwrap();
     let mut f = Facts::empty();
     (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(END - 1));
@@ -128,11 +130,19 @@ fn before_without_answers() -> Facts {
 fn a_server_that_refuses_is_said_and_so_are_openings_that_failed() {
     let mut before = asked(&[(100, 0); 5]);
     let mut refuses = asked(&[(0, 0); 40]);
-    before.opens.extend((0..5).map(|c| open(c, MS, OpenEnd::Established, 0)));
+    before
+        .opens
+        .extend((0..5).map(|c| open(c, MS, OpenEnd::Established, 0)));
     // Of one that was given up at once, or is under way, nothing is known.
-    refuses.opens.extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
-    refuses.opens.extend((20..30).map(|c| open(c, MS * i64::from(c), OpenEnd::Waiting, 1)));
-    refuses.opens.extend((30..40).map(|c| open(c, MS * i64::from(c), OpenEnd::GivenUp, 0)));
+    refuses
+        .opens
+        .extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
+    refuses
+        .opens
+        .extend((20..30).map(|c| open(c, MS * i64::from(c), OpenEnd::Waiting, 1)));
+    refuses
+        .opens
+        .extend((30..40).map(|c| open(c, MS * i64::from(c), OpenEnd::GivenUp, 0)));
     let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 30 of 30 openings of connections to it failed (20 refused, 10 without an answer)";
     assert_eq!(words(&before, &refuses), [(said.to_owned(), Some(true))]);
 }
@@ -156,7 +166,11 @@ fn opening(n: u32, nth: u32) -> Facts {
 #[test]
 fn openings_that_fail_are_a_rate() {
     let d = of(&opening(200, 0), &opening(200, 2));
-    let r = d.rates.iter().find(|r| r.metric == "app.failed_opens[10.0.0.9:80]").unwrap();
+    let r = d
+        .rates
+        .iter()
+        .find(|r| r.metric == "app.failed_opens[10.0.0.9:80]")
+        .unwrap();
     assert_eq!((r.before.of, r.after.of, r.outcome), (0.0, 100.0, Outcome::Worse));
     assert_eq!(d.verdict.outcome, Outcome::Worse);
     let said = "Openings of connections to 10.0.0.9:80 that failed: 0 of 200 -> 100 of 200.";
@@ -171,7 +185,13 @@ fn hung() -> Facts {
     let mut f = facts("rpc/rpc.nmb");
     let ports: Vec<u16> = f.connections.iter().map(|c| c.dport).collect();
     let client = |c: Option<ConnectionId>| c.is_some_and(|c| ports[c.0 as usize] == 7000);
-    let last = f.responses.iter().filter(|r| client(Some(r.connection))).nth(9).unwrap().read_ns;
+    let last = f
+        .responses
+        .iter()
+        .filter(|r| client(Some(r.connection)))
+        .nth(9)
+        .unwrap()
+        .read_ns;
     f.responses.retain(|r| r.send_ns < last);
     f.turnarounds.retain(|t| t.send_ns < last);
     f.rx.retain(|r| r.start_ns < last || !client(r.connection));
@@ -190,7 +210,10 @@ fn where_the_only_server_hangs_that_is_no_good_news() {
     let v = &d.verdict;
     let said = "After, 10.78.1.2:7000 answered hardly anything: 400 answers before, 10 after; 1 request to it got no answer (the longest waited ";
     assert!(v.sentence.contains(said), "{}", v.sentence);
-    assert!(v.outcome != Outcome::Better && (v.outcome != Outcome::Same || v.reserved), "{v:?}");
+    assert!(
+        v.outcome != Outcome::Better && (v.outcome != Outcome::Same || v.reserved),
+        "{v:?}"
+    );
     assert!(!v.sentence.contains("No difference found. "), "{}", v.sentence);
     assert_eq!(d.stopped.len(), 1);
 }
