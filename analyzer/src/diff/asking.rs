@@ -71,7 +71,7 @@ pub(super) struct Of {
 
 pub(super) type Side = BTreeMap<String, Of>;
 
-/// One end of a connection: the last request, and the last of what the server sent.
+/// One end of a connection: the last request of the part compared, and the last of what the server sent, whenever that was.
 #[derive(Default, Clone, Copy)]
 struct Talk {
     asked: Option<i64>,
@@ -106,7 +106,7 @@ fn talks(r: &Recording<'_>, names: &FxHashMap<ConnectionId, (String, Role)>) -> 
         let Some((_, role)) = names.get(&c) else { continue };
         let of = out.entry(c).or_default();
         match (*role == Role::Client) == sent {
-            true => of.asked = of.asked.max(Some(at)),
+            true => of.asked = of.asked.max(Some(at).filter(|at| r.has(*at))),
             false => {
                 of.heard = of.heard.max(Some(at));
                 of.units += u64::from(r.has(at));
@@ -176,9 +176,8 @@ fn add(r: &Recording<'_>, out: &mut Side) {
             continue;
         };
         end.heard += talk.units;
-        let last = talk.asked.filter(|t| r.has(*t));
-        end.asked += u64::from(last.is_some());
-        if let Some(asked) = last.filter(|t| talk.heard.is_none_or(|h| h < *t)) {
+        end.asked += u64::from(talk.asked.is_some());
+        if let Some(asked) = talk.asked.filter(|t| talk.heard.is_none_or(|h| h < *t)) {
             let (until, by_peer) = ended.get(c).copied().unwrap_or((r.to_ns, false));
             let until = until.min(r.to_ns);
             if !lost.within(asked, until) {

@@ -43,12 +43,12 @@ pub(super) fn other_skbs(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Str
         let all: u64 = side.iter().map(|r| r.facts.capture.total_events).sum();
         n as f64 >= SKBS_SHARE * all as f64 && n > 0
     };
-    let differs = |e: &&str| match (lacks(b, e), lacks(a, e)) {
+    let differs = |e: &str| match (lacks(b, e), lacks(a, e)) {
         (true, false) => much(a, e).then_some("before"),
         (false, true) => much(b, e).then_some("after"),
         _ => None,
     };
-    let (event, when) = SKBS.iter().find_map(|e| Some((e, differs(&e)?)))?;
+    let (event, when) = SKBS.iter().find_map(|e| Some((e, differs(e)?)))?;
     Some(format!(
         "{event} was not recorded {when}: other skbs are seen, of which the drops are a part"
     ))
