@@ -122,7 +122,7 @@ impl Stopped {
         let n = low.in_vain();
         (n >= MANY && high.in_vain() as f64 <= FEW * n as f64).then_some(!self.starts())
     }
-    /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.20 s)`.
+    /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
     pub(super) fn sentence(&self) -> String {
         let (_, low) = self.sides();
         let when = if self.starts() { "Before" } else { "After" };

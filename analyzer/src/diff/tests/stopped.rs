@@ -85,13 +85,13 @@ fn words(before: &Facts, after: &Facts) -> Vec<(String, Option<bool>)> {
 fn a_server_that_hangs_is_said_and_worse_where_many_ask_in_vain() {
     let before = asked(&[(100, 0); 5]);
     let hangs = asked(&[(0, 4_000 * MS); 12]);
-    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.00 s)";
+    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.000 s)";
     assert_eq!(words(&before, &hangs), [(said.to_owned(), Some(true))]);
-    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 requests to it got no answer (the longest waited 4.00 s)";
+    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 requests to it got no answer (the longest waited 4.000 s)";
     assert_eq!(words(&hangs, &before), [(back.to_owned(), Some(false))]);
     // One of them is no verdict.
     let one = words(&before, &asked(&[(20, 4_000 * MS)]));
-    let said = "After, 10.0.0.9:80 answered hardly anything: 500 answers before, 20 after; 1 request to it got no answer (the longest waited 4.00 s)";
+    let said = "After, 10.0.0.9:80 answered hardly anything: 500 answers before, 20 after; 1 request to it got no answer (the longest waited 4.000 s)";
     assert_eq!(one, [(said.to_owned(), None)]);
 }
 
