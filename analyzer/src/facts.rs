@@ -9,6 +9,7 @@ use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::name::Name;
+pub use crate::names::Names;
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
@@ -39,8 +40,6 @@ use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
 use crate::table::{FactTable, Typed};
-
-pub use crate::names::Names;
 
 /// Number of one life of an skb address, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]

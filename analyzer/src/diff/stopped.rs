@@ -170,10 +170,13 @@ pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
     let moved = moved(&others);
     others.retain(|s| !moved.iter().any(|(gone, new)| gone == s || new == s));
     let pair = |(gone, new): &(&Stopped, &Stopped)| {
-        format!(
-            "{} answered before ({}) and {} after ({}), each on that side alone.",
-            gone.server, gone.before.answers, new.server, new.after.answers
-        )
+        let n = |s: &Stopped| {
+            format!(
+                "{} ({} answers before, {} after)",
+                s.server, s.before.answers, s.after.answers
+            )
+        };
+        format!("In place of {} answers {}.", n(gone), n(new))
     };
     let sentences = |of: Vec<&Stopped>, how: &str| -> Vec<String> {
         let left = of.len().saturating_sub(TOLD);

@@ -226,7 +226,8 @@ fn a_service_that_moved_is_said_as_one() {
     for c in &mut after.connections {
         c.daddr = Some("2001:db8::9".parse().unwrap());
     }
-    let moved = "10.0.0.9:80 answered before (500) and [2001:db8::9]:80 after (500), each on that side alone.";
+    let moved =
+        "In place of 10.0.0.9:80 (500 answers before, 0 after) answers [2001:db8::9]:80 (0 answers before, 500 after).";
     assert_eq!(stopped::said(&all(&before, &after)), (vec![], vec![moved.to_owned()]));
     // At another port it is another.
     for c in &mut after.connections {
