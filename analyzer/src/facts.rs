@@ -9,6 +9,7 @@ use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::name::Name;
+pub use crate::names::Names;
 use crate::reconstruct::application::tables::{RESPONSES, ResponseRow, TURNAROUNDS, TurnaroundRow};
 use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
@@ -39,8 +40,6 @@ use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
 use crate::table::{FactTable, Typed};
-
-pub use crate::names::Names;
 
 /// Number of one life of an skb address, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
@@ -114,6 +113,8 @@ pub struct Facts {
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
     pub listeners: BTreeMap<u16, u64>,
+    /// Ports at which any TCP socket listened, where a list of sockets tells.
+    pub listening: BTreeSet<u16>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
     /// Sockets that wake many threads at once, those with most wakings first.

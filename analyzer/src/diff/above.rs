@@ -10,7 +10,8 @@ pub(super) fn above(before: &[Vec<At>], after: &[Vec<At>], limit: i64, groups: b
     let one = |cut: &usize| {
         let clusters =
             |side: &[Vec<At>]| -> Vec<Cluster> { side.iter().flat_map(|v| shares(v, limit, *cut)).collect() };
-        let (b, a) = (Ratio::of(&clusters(before))?, Ratio::of(&clusters(after))?);
+        let of = if groups { Ratio::of_means } else { Ratio::of };
+        let (b, a) = (of(&clusters(before))?, of(&clusters(after))?);
         Some(crate::stat::compare(&b, &a, Floor::Share))
     };
     cuts.iter().filter_map(one).max_by(|x, y| x.p.total_cmp(&y.p))

@@ -59,7 +59,8 @@ fn metric(of: &Service) -> String {
     format!("{RETRANSMITS}[{}]", service::name(of))
 }
 
-fn length(mut spans: Vec<(i64, i64)>) -> i64 {
+/// How long any of these spans lasts.
+pub(super) fn length(mut spans: Vec<(i64, i64)>) -> i64 {
     spans.sort_unstable();
     let (mut until, mut sum) = (i64::MIN, 0i64);
     for (from, to) in spans {

@@ -20,6 +20,7 @@ use super::asks::Asks;
 use super::clients::server_of;
 use super::counted::{Counted, Exposure, Key, Kind};
 use super::divided::Divided;
+use super::ends::known;
 use super::exchanges::Exchanges;
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
@@ -28,6 +29,7 @@ use super::parts::Parts;
 use super::paths::Way;
 use super::pauses::Pauses;
 use super::sizes::Sizes;
+use super::stopped::Stopped;
 use super::streams::Streams;
 use crate::analyses::application::{Role, paused, sockets, tells};
 use crate::facts::{ConnectionId, Facts, SkbId};
@@ -45,9 +47,10 @@ const SERVERS: usize = 6;
 /// Part of the answers that must have waited for a connection to open for these times to be told beside the answers'.
 const OPENED: f64 = 0.05;
 
-/// Address and port of the server that a socket belongs to, or speaks to.
+/// Address and port of the server that a socket belongs to, or speaks to; `None`: which end it is, is not known.
 pub(super) fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
     let row = facts.connections.get(connection.0 as usize)?;
+    known(facts, connection).filter(|of| *of == role)?;
     let (address, port) = match role {
         Role::Client => (row.daddr?, row.dport),
         Role::Server => (row.saddr?, row.sport),
@@ -158,6 +161,8 @@ pub(super) struct Servers {
     pub opened: BTreeMap<String, [(usize, i64); 2]>,
     /// Mean parts of their answers on each side.
     pub parts: BTreeMap<String, [Parts; 2]>,
+    /// Those that answer on one side alone.
+    pub stopped: Vec<Stopped>,
     /// Those whose answers are not compared.
     pub few: Vec<Few>,
     /// Those whose programs ask others.
@@ -204,8 +209,8 @@ impl Servers {
     }
 }
 
-/// The servers that are compared one by one.
-fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> BTreeSet<String> {
+/// The servers that are compared one by one; and whether all together may be, where there is none: both sides have the same, or none has enough by itself.
+fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> (BTreeSet<String>, bool) {
     let count = |side: &[Table]| {
         let mut out: BTreeMap<String, usize> = BTreeMap::new();
         for table in side {
@@ -257,7 +262,15 @@ fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> 
             }
         }
     }
-    out
+    let many = |side: &BTreeMap<String, usize>| side.values().any(|n| *n >= LEAST);
+    let together = b.keys().eq(a.keys()) || !(many(&b) || many(&a));
+    if out.is_empty() && !together {
+        withheld.push(Withheld {
+            metric: LEDGER.into(),
+            because: "the sides have not the same servers".into(),
+        });
+    }
+    (out, together)
 }
 
 /// Which names of the ledger are compared: servers that both sides have, or, without one, all together; nothing twice.
@@ -268,8 +281,8 @@ pub(super) fn chosen(
     hidden: bool,
     withheld: &mut Vec<Withheld>,
 ) {
-    let servers = match hidden {
-        true => BTreeSet::new(),
+    let (servers, together) = match hidden {
+        true => (BTreeSet::new(), true),
         false => compared(before, after, withheld),
     };
     let values = |side: &[Table], w: &Which| -> Vec<i64> {
@@ -282,7 +295,7 @@ pub(super) fn chosen(
         }
         let asked = match &w.service {
             Some(server) => servers.contains(server),
-            None => servers.is_empty(),
+            None => servers.is_empty() && together,
         };
         // Nothing waited in any queue; no answer waited for its connection.
         let says = |side: &[Table]| match w.stage {
@@ -359,9 +372,16 @@ pub(super) fn counts(server: &str, before: &[Counted], after: &[Counted], hidden
         let least = answers(before, server).min(answers(after, server));
         least >= LEAST as f64
     };
-    let named = before.iter().flat_map(Counted::servers).any(enough);
+    let servers = |side: &[Counted]| -> BTreeSet<String> {
+        let all = side.iter().flat_map(Counted::servers);
+        all.map(str::to_owned).collect()
+    };
+    let (b, a) = (servers(before), servers(after));
+    let many = |side: &[Counted], of: &BTreeSet<String>| of.iter().any(|s| answers(side, s) >= LEAST as f64);
+    let together = b == a || !(many(before, &b) || many(after, &a));
+    let named = b.iter().any(|s| enough(s));
     match server.is_empty() {
-        true => (hidden || !named) && enough(""),
+        true => (hidden || !named && together) && enough(""),
         false => !hidden && enough(server),
     }
 }

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::options::Recording;
-use super::pools;
 use super::service::{Service, service, whose};
-use crate::analyses::opens::herd::herd;
+use super::{pools, recorded};
+use crate::analyses::opens::herd::{Herd, herd};
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
 use crate::analyses::verdict::{duration, herd as words_of_herd};
 use crate::facts::{ConnectionId, Facts};
@@ -136,10 +136,25 @@ pub(super) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Str
 
 /// A socket that wakes many threads at once on one side alone.
 fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
-    let most = |side: &[Recording<'_>]| side.iter().filter_map(|r| herd(r.facts)).max_by_key(|h| h.woken);
+    // Where it was not recorded, nobody knows.
+    if recorded::not_recorded(before, after, &HERD_NEEDS).is_some() {
+        return None;
+    }
+    let most = |side: &[Recording<'_>]| {
+        let all = side.iter().filter_map(|r| Some((herd(r.facts)?, r.duration_ns())));
+        all.max_by_key(|(h, _)| h.woken)
+    };
+    // As often on the other side it would have been seen there; it is none there with fewer times, and yet one.
+    let alone = |(h, ns): &(Herd, i64), other: &[Recording<'_>]| {
+        let time: i64 = other.iter().map(Recording::duration_ns).sum();
+        let expected = h.times as f64 * time as f64 / (*ns).max(1) as f64;
+        let rows = other.iter().flat_map(|r| &r.facts.herds);
+        let had = rows.map(|r| r.times).max().unwrap_or(0) as f64;
+        expected >= HERD_EXPECTED && had * HERD_TIMES <= expected
+    };
     let (h, when) = match (most(before), most(after)) {
-        (None, Some(h)) => (h, "After"),
-        (Some(h), None) => (h, "Before"),
+        (None, Some(h)) if alone(&h, before) => (h.0, "After"),
+        (Some(h), None) if alone(&h, after) => (h.0, "Before"),
         _ => return None,
     };
     Some(format!("{when}, and not on the other side, {}.", words_of_herd(&h)))
@@ -147,3 +162,9 @@ fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
 
 /// Sentences at most.
 const MOST: usize = 3;
+/// Events that tell of herds.
+const HERD_NEEDS: [&str; 2] = ["sock:sk_data_ready", "sched:sched_waking"];
+/// Times that the side without a herd would have had it, were it as often there.
+const HERD_EXPECTED: f64 = 10.0;
+/// It has so many times fewer.
+const HERD_TIMES: f64 = 4.0;

@@ -8,18 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
+use super::ends::server_port;
 use super::options::Recording;
 use super::parity::{Check, Level, check};
 use super::slices::redacted;
 use crate::facts::{ConnectionId, SkbId};
-use crate::reconstruct::tcp::role::{Role, RoleBy, role};
 
 /// Fewest units of a service that one side alone has.
 const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
-/// First port that clients are given where nobody chose others (net.ipv4.ip_local_port_range).
-const EPHEMERAL: u16 = 32_768;
 /// Services that are named.
 const NAMED: usize = 4;
 
@@ -30,19 +28,15 @@ pub(super) struct LeftOut {
     pub skbs: FxHashSet<SkbId>,
 }
 
-/// Units by service, and all of them.
-type Side = (BTreeMap<u16, u64>, u64);
-
-fn port(r: &Recording<'_>, c: ConnectionId) -> Option<u16> {
-    let row = r.facts.connections.get(c.0 as usize)?;
-    let (role, by) = role(row.born, row.sport, row.dport);
-    let (server, client) = match role {
-        Role::Client => (row.dport, row.sport),
-        Role::Server => (row.sport, row.dport),
-    };
-    // By ports alone the client's may pass for the service.
-    let known = by == RoleBy::Handshake || server < EPHEMERAL && client >= EPHEMERAL;
-    known.then_some(server)
+/// Units of a side.
+#[derive(Default)]
+struct Side {
+    /// By service.
+    services: BTreeMap<u16, u64>,
+    /// All of them.
+    all: u64,
+    /// Ports at either end: which of them is the service's is not known of every connection.
+    ports: BTreeSet<u16>,
 }
 
 fn side(all: &[Recording<'_>]) -> Side {
@@ -51,9 +45,12 @@ fn side(all: &[Recording<'_>]) -> Side {
         let rx = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev));
         let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev));
         for c in rx.map(|x| x.connection).chain(tx.map(|x| x.connection)) {
-            out.1 += 1;
-            if let Some(port) = c.and_then(|c| port(r, c)) {
-                *out.0.entry(port).or_default() += 1;
+            out.all += 1;
+            if let Some(row) = c.and_then(|c| r.facts.connections.get(c.0 as usize)) {
+                out.ports.extend([row.sport, row.dport]);
+            }
+            if let Some(port) = c.and_then(|c| server_port(r.facts, c)) {
+                *out.services.entry(port).or_default() += 1;
             }
         }
     }
@@ -62,8 +59,8 @@ fn side(all: &[Recording<'_>]) -> Side {
 
 /// Services of `here` that `there` has not.
 fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
-    let of = here.0.iter();
-    of.filter(|(port, n)| **n >= LEAST && !there.0.contains_key(port))
+    let of = here.services.iter();
+    of.filter(|(port, n)| **n >= LEAST && !there.ports.contains(port))
         .map(|(port, _)| *port)
         .collect()
 }
@@ -73,7 +70,7 @@ fn of_one(r: &Recording<'_>, ports: &BTreeSet<u16>) -> LeftOut {
     let mut out = LeftOut::default();
     let ids = (0..r.facts.connections.len() as u32).map(ConnectionId);
     out.connections
-        .extend(ids.filter(|c| port(r, *c).is_some_and(|p| ports.contains(&p))));
+        .extend(ids.filter(|c| server_port(r.facts, *c).is_some_and(|p| ports.contains(&p))));
     let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| out.connections.contains(&c));
     let rx = r.facts.rx.iter().filter(|x| theirs(x.connection)).map(|x| x.skb_id);
     let tx = r.facts.tx.iter().filter(|x| theirs(x.connection));
@@ -91,8 +88,8 @@ pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec
     let sides = [side(b), side(a)];
     let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
     let part = |side: &Side, ports: &BTreeSet<u16>| {
-        let n: u64 = ports.iter().filter_map(|p| side.0.get(p)).sum();
-        n as f64 / side.1.max(1) as f64
+        let n: u64 = ports.iter().filter_map(|p| side.services.get(p)).sum();
+        n as f64 / side.all.max(1) as f64
     };
     let parts = [part(&sides[0], &ports[0]), part(&sides[1], &ports[1])];
     if ports.iter().all(BTreeSet::is_empty) || parts.iter().any(|p| *p > MOST) {

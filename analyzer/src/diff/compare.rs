@@ -11,12 +11,13 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, rtt, sizes, slices, streams,
+    Withheld, answers, asks, divided, exchanges, few, parity, parts, paths, pauses, recorded, rtt, sizes, slices,
+    stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 
 /// Percentiles compared, and how many values a side must have for each.
-const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
+pub(super) const PERCENTS: [(u64, usize); 3] = [(50, 30), (90, 100), (99, 500)];
 /// Blocks of time that a recording is cut into. All of these are tried, and the least certain answer counts: correlation over
 /// longer times shows only in longer blocks (blocking: Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989).
 pub const BLOCKS: [usize; 3] = [40, 20, 10];
@@ -89,7 +90,8 @@ pub struct Metric {
     pub shifts: Vec<Shift>,
     /// The worst of these.
     pub outcome: Outcome,
-    /// How its units differ at least twofold from those of the other side; then fewer or shorter ones are no improvement.
+    /// How its units differ at least twofold from those of the other side, then fewer or shorter ones are no improvement; or that they are of other services, then
+    /// longer ones are no harm by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
 }
@@ -200,7 +202,7 @@ pub(super) fn metrics(
             metric: which.name(),
             because,
         };
-        if let Some(why) = parity::not_recorded(before, after, which.needs()) {
+        if let Some(why) = recorded::not_recorded(before, after, which.needs()) {
             return Err(because(why));
         }
         // Of all packets of the host, or of the device.
@@ -243,6 +245,7 @@ pub(super) fn metrics(
     });
     let mut servers = Servers::of(&b, &a);
     servers.parts = parts::of(before, after);
+    servers.stopped = stopped::of(before, after, unmatched.is_some() || lacks_others.is_some());
     servers.few = few::of(&b, &a, &out, unmatched.is_some());
     servers.asks = asks::of(before, after, unmatched.is_some(), options);
     servers.divided = divided::of(&mut servers.asks);
@@ -347,6 +350,10 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             error: spread(&moved),
             df: tail.df,
         });
+    }
+    // How it varies between the recordings of a side, one of them does not tell.
+    if shifts.is_empty() {
+        return Err("only one recording of a side has values of it".into());
     }
     let clusters = match groups {
         true => (vb.len(), va.len()),

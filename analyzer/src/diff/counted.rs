@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::again::{self, Again};
-use super::answers;
 use super::compare::BLOCKS;
-use super::metrics::{rx_counts, tx_counts};
+use super::metrics::{Which, rx_counts, tx_counts};
 use super::options::Recording;
 use super::service::Service;
 use super::speed;
+use super::{answers, attempts};
 use crate::analyses::drops;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
@@ -93,6 +93,8 @@ pub(super) struct Counted {
     of: BTreeMap<Key, Vec<f64>>,
     pub out_of: BTreeMap<Key, Exposure>,
     exposures: BTreeMap<Exposure, Vec<f64>>,
+    /// Of each speed: time in which data of a connection was under way, of all of them together, and time in which any was, ns.
+    pub at_once: BTreeMap<String, (f64, f64)>,
     /// What was sent again, by service and of all: said beside the rates, and not judged, as the segments of one call are one chance.
     pub again: BTreeMap<Option<Service>, Again>,
 }
@@ -112,6 +114,8 @@ pub(super) enum Exposure {
     Frames(Name),
     /// Answers of a server; of all, where it is empty.
     Answers(String),
+    /// Attempts of clients to open a connection to a server; of all, where it is empty.
+    Attempts(String),
     /// Seconds in which data of a service (the rate's metric) was under way.
     Busy(String),
 }
@@ -142,6 +146,13 @@ impl Counted {
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.exposures.keys().filter_map(|e| match e {
             Exposure::Answers(server) if !server.is_empty() => Some(server.as_str()),
+            _ => None,
+        })
+    }
+    /// Servers to which attempts to open a connection are counted.
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.exposures.keys().filter_map(|e| match e {
+            Exposure::Attempts(server) if !server.is_empty() => Some(server.as_str()),
             _ => None,
         })
     }
@@ -193,6 +204,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     again::again(r, &mut out, block);
     sizes(r, &mut out, block);
     answers::opened(r, &mut out, block);
+    attempts::failed(r, &mut out, block);
     speed::speeds(r, &mut out, block);
     let key = || {
         Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])
@@ -225,7 +237,8 @@ fn receive(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<u
                 "received units that met this stage",
                 Kind::Units,
                 worse,
-            );
+            )
+            .needs(Which::new("rx", s.name()).needs());
             out.count(key, Exposure::RxUnits, b, f64::from(u8::from(met)));
         }
     }
@@ -248,12 +261,14 @@ fn transmit(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<
                 "segments that met this stage",
                 Kind::Units,
                 true,
-            );
+            )
+            .needs(Which::new("tx", s.name()).needs());
             out.count(key, Exposure::Segments, b, f64::from(u8::from(met)));
         }
         for s in LIMITS {
             let meaning = "part of the time of sent segments, send call to ACK";
-            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false);
+            let key = Key::new(format!("tx.limited_by_{}", s.name()), meaning, Kind::Time, false)
+                .needs(Which::new("tx", s.name()).needs());
             out.count(key, Exposure::SegmentTime, b, row.stage(s).unwrap_or(0) as f64);
         }
     }

@@ -28,7 +28,7 @@ const KEPT: f64 = 0.2;
 const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
 
 /// Of one server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Exchanges {
     pub server: String,
     /// Exchanges of most connections.
@@ -36,6 +36,8 @@ pub(super) struct Exchanges {
     pub after: i64,
     /// Connections.
     pub n: (usize, usize),
+    /// The same per second.
+    per_second: (f64, f64),
 }
 
 fn side(all: &[Recording<'_>]) -> BTreeMap<String, Vec<i64>> {
@@ -83,6 +85,8 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         return vec![];
     }
     let (b, a) = (side(before), side(after));
+    let seconds = |of: &[Recording<'_>]| (of.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9).max(1e-9);
+    let seconds = (seconds(before), seconds(after));
     let both = b.into_iter().filter_map(|(server, x)| {
         let y = a.get(&server)?;
         let (before, after) = (most(&x)?, most(y)?);
@@ -91,6 +95,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             before,
             after,
             n: (x.len(), y.len()),
+            per_second: (x.len() as f64 / seconds.0, y.len() as f64 / seconds.1),
         })
     });
     let mut all: Vec<Exchanges> = both.collect();
@@ -112,10 +117,13 @@ impl Exchanges {
             (n, false) => format!("{n} round trips less each"),
         };
         let tls = TLS.iter().any(|port| self.server.ends_with(port)) && by == 1;
-        let all = |n: usize, each: i64| n as f64 * each as f64;
-        let (b, a) = (all(self.n.0, self.before), all(self.n.1, self.after));
-        // As much is asked on fewer connections, or on more.
-        let kept = self.n.0 != self.n.1 && (a - b).abs() <= KEPT * b;
+        let (b, a) = (
+            self.per_second.0 * self.before as f64,
+            self.per_second.1 * self.after as f64,
+        );
+        // As much is asked on fewer connections, or on more: in the same time.
+        let fewer = self.per_second.1 < self.per_second.0;
+        let kept = self.per_second.0 != self.per_second.1 && fewer == self.grown() && (a - b).abs() <= KEPT * b;
         let why = match (kept, tls, self.grown()) {
             (true, _, true) => ", as where connections are kept for more requests (inferred)",
             (true, _, false) => ", as where connections are kept for fewer requests (inferred)",

@@ -13,6 +13,8 @@ use crate::counters::tables::read_everywhere;
 const MOST: usize = 5;
 /// A rise below this on the one side is chance as much as none on the other.
 const LEAST: u64 = 3;
+/// The side without a rise would have so much at least, in its time and as often.
+const EXPECTED: f64 = 5.0;
 
 /// Counters of TCP's recovery, options and refusals (net/ipv4/proc.c), as nstat names them without `TcpExt`. What only says how
 /// such a thing was done (SackMerged, AckCompressed) is not here: it would hide the thing.
@@ -92,9 +94,15 @@ pub(super) fn differ(before: &[Recording<'_>], after: &[Recording<'_>], options:
     let names: BTreeSet<&str> = b.keys().chain(a.keys()).copied().collect();
     // Counted and 0 on both snapshots is no row; a row without a rise is not known.
     let of = |side: &BTreeMap<&str, Option<u64>>, name: &str| side.get(name).copied().unwrap_or(Some(0));
+    let time = |side: &[Recording<'_>]| side.iter().map(Recording::duration_ns).sum::<i64>() as f64;
+    let times = time(after) / time(before).max(1.0);
     let change = |name: &str| {
         let (before, after) = of(&b, name).zip(of(&a, name))?;
-        let differs = before.min(after) == 0 && before.max(after) >= LEAST;
+        let expected = match before > after {
+            true => before as f64 * times,
+            false => after as f64 / times.max(1e-9),
+        };
+        let differs = before.min(after) == 0 && before.max(after) >= LEAST && expected >= EXPECTED;
         differs.then(|| CounterChange {
             name: name.to_owned(),
             before,

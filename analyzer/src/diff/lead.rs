@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::SettingChange;
 use super::again::RETRANSMITS;
-use super::answers::{LEDGER, OPENED_RATE, Servers};
+use super::answers::{LEDGER, Servers};
 use super::asks::Asks;
 use super::beside;
 use super::clients::server_of;
@@ -20,7 +20,7 @@ use super::verdict::Outcome;
 use crate::analyses::verdict::duration;
 
 /// Sentences of each kind at most.
-const MOST: usize = 2;
+pub(super) const MOST: usize = 2;
 
 /// What there is to begin with.
 pub(super) struct Leading<'d> {
@@ -84,13 +84,14 @@ impl Leading<'_> {
         }
         self.speeds(&mut out);
         self.sent_again(&mut out);
+        self.failed(&mut out);
         self.opened(&mut out);
         self.frames(&mut out);
         out
     }
 
     /// Adds a sentence and the settings beside it that were not named yet.
-    fn say(&self, out: &mut Lead, sentence: String, beside: Vec<usize>) {
+    pub(super) fn say(&self, out: &mut Lead, sentence: String, beside: Vec<usize>) {
         let new: Vec<usize> = beside.into_iter().filter(|at| out.settings.insert(*at)).collect();
         let words = beside::words(self.settings, &new);
         let differ = match words.is_empty() {
@@ -225,11 +226,7 @@ impl Leading<'_> {
             "call" | "response" => {
                 let response = self.beside(m, "response").filter(|r| alike(r))?;
                 let service = m.which.service.as_deref().unwrap_or_default();
-                let [b, a] = self
-                    .servers
-                    .parts
-                    .get(service)
-                    .or_else(|| self.servers.parts.get(server_of(service)))?;
+                let [b, a] = self.servers.parts.get(service)?;
                 let longer = m.telling().is_some_and(|s| s.shift > 0);
                 parts::said((b, response.before.n), (a, response.after.n), longer)
             }
@@ -313,72 +310,5 @@ impl Leading<'_> {
         {
             self.say(out, w.sentence.clone(), vec![]);
         }
-    }
-
-    fn opened(&self, out: &mut Lead) {
-        let of = |r: &&Rate| {
-            let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
-            name.is_some_and(|m| m.starts_with(OPENED_RATE)) && r.is_manifold(self.options)
-        };
-        for r in self.rates.iter().filter(of).take(MOST) {
-            let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
-            let mut sentence = format!(
-                "Connections opened by clients{}: {} for {} answers -> {} for {}",
-                server.map_or_else(String::new, |s| format!(" of {s}")),
-                r.before.of,
-                r.before.out_of,
-                r.after.of,
-                r.after.out_of
-            );
-            let took = server.and_then(|s| self.servers.opened.get(s));
-            if let Some([_, (n @ 1.., ns)]) = took {
-                sentence += &format!("; opening one took p50 {} after (n {n})", duration(*ns));
-            }
-            self.say(out, sentence, vec![]);
-        }
-    }
-
-    fn frames(&self, out: &mut Lead) {
-        let of = |r: &&Rate| r.metric.starts_with("device.frame_bytes[") && r.is_manifold(self.options);
-        let mut all: Vec<(&Rate, Vec<usize>)> = self
-            .rates
-            .iter()
-            .filter(of)
-            .map(|r| (r, beside::of_rate(self.settings, r)))
-            .collect();
-        let dev = |r: &Rate| {
-            let name = r.metric.split_once('[').map_or("", |(_, d)| d);
-            name.trim_end_matches(']').to_owned()
-        };
-        // First the device whose own settings differ.
-        let own = |r: &Rate, at: &[usize]| {
-            let first = at.first().and_then(|at| self.settings.get(*at));
-            first.is_some_and(|s| s.name.starts_with(&format!("{} ", dev(r))))
-        };
-        all.sort_by_key(|(r, at)| (!own(r, at), r.metric.clone()));
-        // Devices that passed on the same frames together.
-        let mut told: Vec<(Vec<String>, String)> = vec![];
-        for (r, _) in &all {
-            let amounts = r.amounts().unwrap_or_default();
-            match told.iter_mut().find(|(_, t)| *t == amounts) {
-                Some((devices, _)) => devices.push(dev(r)),
-                None => told.push((vec![dev(r)], amounts)),
-            }
-        }
-        if told.is_empty() {
-            return;
-        }
-        let left: usize = told.iter().skip(MOST).map(|(devices, _)| devices.len()).sum();
-        let more = match left {
-            0 => String::new(),
-            n => format!("; and of {n} more devices"),
-        };
-        let text = told
-            .iter()
-            .take(MOST)
-            .map(|(devices, t)| format!("of {}: {t}", devices.join(" and ")));
-        let text: Vec<String> = text.collect();
-        let beside = all.into_iter().take(1).flat_map(|(_, at)| at).collect();
-        self.say(out, format!("Frames {}{more}", text.join("; ")), beside);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::options::Recording;
 use super::parity::{Check, LOADS, Level, check};
 use super::slices;
+use crate::reconstruct::tcp::role::{RoleBy, role};
 
 /// Units or frames that the side with more of them must have for their number to be compared.
 const LEAST: f64 = 100.0;
@@ -33,12 +34,15 @@ fn differ(b: f64, a: f64) -> bool {
 struct Load {
     bytes: f64,
     units: f64,
-    sockets: f64,
+    /// Opened or accepted meanwhile.
+    opened: f64,
+    /// Older ones.
+    stood: f64,
     seconds: f64,
 }
 
 fn measured(side: &[Recording<'_>]) -> Load {
-    let (mut bytes, mut units, mut sockets) = (0u64, 0u64, 0u64);
+    let (mut bytes, mut units, mut opened, mut stood) = (0u64, 0u64, 0u64, 0u64);
     for r in side {
         let here = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
         let tx = r.facts.tx.iter().filter(|x| r.sees(x.start_ns, x.dev)).map(|x| x.bytes);
@@ -50,12 +54,19 @@ fn measured(side: &[Recording<'_>]) -> Load {
         let lived = r.facts.connections.iter().filter(|c| {
             c.last_ns >= r.from_ns && c.first_ns < r.to_ns && on.as_ref().is_none_or(|on| on.contains(&c.connection))
         });
-        sockets = sockets.saturating_add(lived.count() as u64);
+        for c in lived {
+            let seen = role(c.born, c.sport, c.dport).1 == RoleBy::Handshake;
+            match seen && r.has(c.first_ns) {
+                true => opened += 1,
+                false => stood += 1,
+            }
+        }
     }
     Load {
         bytes: bytes as f64,
         units: units as f64,
-        sockets: sockets as f64,
+        opened: opened as f64,
+        stood: stood as f64,
         seconds: seconds(side),
     }
 }
@@ -64,22 +75,25 @@ fn load(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
     let (x, y) = (measured(b), measured(a));
     let text = |l: &Load| {
         format!(
-            "{:.3} MB/s, {:.0} units/s, {} sockets",
+            "{:.3} MB/s, {:.0} units/s, {} sockets, {:.1} a second of them opened",
             l.bytes / l.seconds / 1e6,
             l.units / l.seconds,
-            l.sockets
+            l.opened + l.stood,
+            l.opened / l.seconds
         )
     };
+    let opened = x.opened.max(y.opened) >= LEAST_SOCKETS && differ(x.opened / x.seconds, y.opened / y.seconds);
+    // Of older ones that speak now and then a longer recording sees more: twice as many in the time, too.
+    let stood = x.stood.max(y.stood) >= LEAST_SOCKETS
+        && differ(x.stood / b.len() as f64, y.stood / a.len() as f64)
+        && differ(x.stood / x.seconds, y.stood / y.seconds);
     let twofold = [
         ("bytes", differ(x.bytes / x.seconds, y.bytes / y.seconds)),
         (
             "units",
             x.units.max(y.units) >= LEAST && differ(x.units / x.seconds, y.units / y.seconds),
         ),
-        (
-            "sockets",
-            x.sockets.max(y.sockets) >= LEAST_SOCKETS && differ(x.sockets / b.len() as f64, y.sockets / a.len() as f64),
-        ),
+        ("sockets", opened || stood),
     ];
     let names: Vec<&str> = twofold.iter().filter(|t| t.1).map(|t| t.0).collect();
     let sentence = match twofold[0].1 {

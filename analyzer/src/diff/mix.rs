@@ -64,7 +64,8 @@ fn differ(what: &str, b: &Units, a: &Units) -> Option<String> {
     }
     let (x, y) = (b.sockets.len(), a.sockets.len());
     let (per_b, per_a) = (x as f64 / b.n as f64, y as f64 / a.n as f64);
-    if x.max(y) >= LEAST_SOCKETS && twofold(per_b, per_a) {
+    // In a recording twice as long, as many sockets have twice the units.
+    if x.max(y) >= LEAST_SOCKETS && twofold(x as f64, y as f64) && twofold(per_b, per_a) {
         return Some(format!(
             "its {} units were of {x} sockets before, {} of {y} after",
             b.n, a.n
@@ -187,5 +188,30 @@ impl Mixes {
             _ => None,
         };
         of.map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many units on so many sockets.
+    fn units(n: u32, sockets: u32) -> Units {
+        let mut out = Units::default();
+        for at in 0..n {
+            out.add(Some(1_000), Some((0, ConnectionId(at % sockets))));
+        }
+        out
+    }
+
+    #[test]
+    fn sockets_are_others_in_number_and_per_unit() {
+        assert_eq!(differ("a unit", &units(100, 20), &units(300, 20)), None);
+        assert_eq!(differ("a unit", &units(100, 20), &units(300, 60)), None);
+        let told = "its 100 units were of 20 sockets before, 100 of 40 after";
+        assert_eq!(
+            differ("a unit", &units(100, 20), &units(100, 40)).as_deref(),
+            Some(told)
+        );
     }
 }

@@ -24,7 +24,9 @@ mod above;
 mod again;
 mod alike;
 mod answers;
+mod asking;
 mod asks;
+mod attempts;
 mod behind;
 mod beside;
 mod breakdown;
@@ -34,6 +36,7 @@ mod common;
 mod compare;
 mod counted;
 mod divided;
+mod ends;
 mod exchanges;
 mod few;
 mod fewer;
@@ -41,8 +44,10 @@ mod kernel;
 mod lead;
 mod lines;
 mod load;
+mod manifold;
 mod metrics;
 mod mix;
+mod mixture;
 mod options;
 mod parity;
 mod parts;
@@ -50,7 +55,9 @@ mod paths;
 mod pauses;
 mod pools;
 mod rates;
+mod recorded;
 mod resent;
+mod reserve;
 mod rtt;
 pub mod rules;
 mod service;
@@ -58,6 +65,7 @@ mod settings;
 mod sizes;
 mod slices;
 mod speed;
+mod stopped;
 mod streams;
 mod tails;
 #[cfg(test)]
@@ -75,6 +83,7 @@ pub use parity::{Check, Level};
 pub use rates::{Kind, Measured, Rate};
 pub use rules::Rules;
 pub use settings::SettingChange;
+pub use stopped::{Asking, Stopped};
 pub use verdict::{ENOUGH, Outcome, Verdict};
 
 use crate::facts::Facts;
@@ -130,6 +139,8 @@ pub struct Diff {
     pub breakdowns: Vec<Breakdown>,
     /// What was not compared.
     pub withheld: Vec<Withheld>,
+    /// Servers that answer on one side alone.
+    pub stopped: Vec<Stopped>,
     /// Answers of servers that were too few to be compared, and are not judged.
     pub few: Vec<Few>,
     /// What programs that serve ask of other servers, per answer of their own; not judged.
@@ -202,6 +213,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }
     }
     fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
+    mixture::moderate(&mut metrics, b, a, options);
     fewer::in_part(&mut metrics);
     fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
@@ -239,6 +251,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         rates,
         breakdowns,
         withheld,
+        stopped: servers.stopped,
         few: servers.few,
         asks: servers.asks,
         counters,

@@ -96,7 +96,7 @@ fn mean(n: u64, ns: i64) -> i64 {
     ns / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
 }
 
-/// Of each server (the empty name: of all), before and after.
+/// Of each server (the empty name: of all), and of each of its clients where these are compared by themselves, before and after.
 pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> BTreeMap<String, [Parts; 2]> {
     let mut out: BTreeMap<String, [Parts; 2]> = BTreeMap::new();
     for (at, side) in [before, after].into_iter().enumerate() {
@@ -126,6 +126,9 @@ fn add(r: &Recording<'_>, at: usize, out: &mut BTreeMap<String, [Parts; 2]>) {
         let Some(server) = server(r.facts, s.connection, s.role) else {
             continue;
         };
+        // What is compared by client has its own.
+        let name = r.apart.map(|a| a.name(r.facts, s.connection, &server));
+        let client = name.filter(|name| *name != server);
         for (ns, row) in s.judged_responses() {
             let Some(peer) = row.peer.filter(|_| row.confidence.is_solid() && r.has(row.send_ns)) else {
                 continue;
@@ -136,7 +139,10 @@ fn add(r: &Recording<'_>, at: usize, out: &mut BTreeMap<String, [Parts; 2]>) {
             };
             let (unread, whole) = (t.read_ns.wrapping_sub(t.start_ns()), t.total_ns());
             let others = behind.during(t);
-            for server in [server.as_str(), ""] {
+            for server in [Some(server.as_str()), Some(""), client.as_deref()]
+                .into_iter()
+                .flatten()
+            {
                 if let Some(p) = out.entry(server.to_owned()).or_default().get_mut(at) {
                     p.n += 1;
                     p.unread_ns = p.unread_ns.saturating_add(unread);

@@ -10,7 +10,7 @@ pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, parity, slices};
+use super::{Withheld, answers, attempts, recorded, slices, speed};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
@@ -20,7 +20,7 @@ pub struct Measured {
     pub of: f64,
     /// Out of so many units, or ns.
     pub out_of: f64,
-    /// The quotient.
+    /// The quotient; of groups the mean of the recordings'.
     pub value: f64,
     /// 95 % interval of it.
     pub interval: (f64, f64),
@@ -63,6 +63,9 @@ pub struct Rate {
     /// Of units that meet a stage: the ledger's mean before, and what the stage adds to it, ns.
     #[serde(skip)]
     adds: Option<(f64, f64)>,
+    /// Of a speed: mean connections at once, before and after.
+    #[serde(skip)]
+    pub(super) at_once: Option<(f64, f64)>,
 }
 
 impl Rate {
@@ -135,7 +138,11 @@ impl Rate {
             .adds
             .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
         let changed = self.significant && self.difference.abs() >= self.threshold && matters;
-        let judged = self.more_is_worse || self.kind == Kind::Speed;
+        // More connections at once carry more, and fewer less: what each carries is another question.
+        let other = self
+            .at_once
+            .is_some_and(|(b, a)| (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0));
+        let judged = self.more_is_worse || self.kind == Kind::Speed && !other;
         let worse = (self.difference > 0.0) == self.more_is_worse;
         self.outcome = match (changed, judged, worse) {
             (false, _, _) => Outcome::Same,
@@ -179,6 +186,11 @@ pub(super) fn rates(
         {
             continue;
         }
+        if let Exposure::Attempts(server) = &per
+            && !attempts::counts(server, &b, &a, unmatched.is_some())
+        {
+            continue;
+        }
         // Of which service a frame is, is not known of all.
         let others = (before.iter().chain(after).any(|r| r.left_out.is_some()))
             .then(|| "one side has frames of services that the other has not".to_owned());
@@ -196,9 +208,9 @@ pub(super) fn rates(
             });
             continue;
         }
-        // A share of the totals' time says nothing where the totals cannot be compared.
-        if per == Exposure::SegmentTime
-            && let Some(total) = super::compare::withheld_total("tx", withheld)
+        // A share of the totals' time, and units that met a stage, say nothing where the totals cannot be compared.
+        if let Some(ledger) = of_total(&key, &per)
+            && let Some(total) = super::compare::withheld_total(ledger, withheld)
         {
             withheld.push(Withheld {
                 metric: key.metric,
@@ -206,23 +218,61 @@ pub(super) fn rates(
             });
             continue;
         }
-        if let Some(because) = parity::not_recorded(before, after, key.needs) {
+        if key.metric.starts_with("drops.")
+            && let Some(because) = recorded::other_skbs(before, after)
+        {
             withheld.push(Withheld {
                 metric: key.metric,
                 because,
             });
             continue;
         }
-        if let Some(mut rate) = rate(&key, &per, &b, &a, options) {
-            if let Some(segments) = resent.segments(&rate.metric) {
-                rate.meaning = format!("{} ({segments})", rate.meaning);
+        if let Some(because) = recorded::not_recorded(before, after, key.needs) {
+            withheld.push(Withheld {
+                metric: key.metric,
+                because,
+            });
+            continue;
+        }
+        match rate(&key, &per, &b, &a, options) {
+            Some(mut rate) => {
+                if let Some(segments) = resent.segments(&rate.metric) {
+                    rate.meaning = format!("{} ({segments})", rate.meaning);
+                }
+                rate.at_once = speed::connections(&rate.metric, &b, &a);
+                out.push(rate);
             }
-            out.push(rate);
+            None => withheld.push(Withheld {
+                because: vanishes(&per, &b, &a).to_owned(),
+                metric: key.metric,
+            }),
         }
     }
     // What no unit of either side met is no news, and not a test.
     out.retain(|r| r.before.of > 0.0 || r.after.of > 0.0);
     (out, resent)
+}
+
+/// The ledger whose total a rate is a part of.
+fn of_total(key: &Key, per: &Exposure) -> Option<&'static str> {
+    let met = key.metric.contains(".met_");
+    match per {
+        Exposure::SegmentTime => Some("tx"),
+        Exposure::Segments if met => Some("tx"),
+        Exposure::RxUnits if met => Some("rx"),
+        _ => None,
+    }
+}
+
+/// Why there is no rate.
+fn vanishes(per: &Exposure, before: &[Counted], after: &[Counted]) -> &'static str {
+    let any = |side: &[Counted]| side.iter().filter(|c| c.exposed(per) > 0.0).count();
+    match (any(before), any(after)) {
+        (0, _) => "before there is nothing that it is counted of",
+        (_, 0) => "after there is nothing that it is counted of",
+        (b, a) if before.len().min(after.len()) > 1 && b.min(a) == 1 => "only one recording of a side has values of it",
+        _ => "its values lie in too few moments to know how they vary",
+    }
 }
 
 fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &DiffOptions) -> Option<Rate> {
@@ -237,7 +287,8 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         let clusters =
             |side: &[Counted]| -> Vec<Cluster> { side.iter().flat_map(|c| c.clusters(key, per, cut)).collect() };
         let (before, after) = (clusters(before), clusters(after));
-        let (b, a) = (Ratio::of(&before)?, Ratio::of(&after)?);
+        let of = if groups { Ratio::of_means } else { Ratio::of };
+        let (b, a) = (of(&before)?, of(&after)?);
         let mut compared = compare(&b, &a, floor);
         // A t with the few degrees of freedom of the coarsest cut sees no burst more than this does, and much less else.
         if floor == Floor::Events
@@ -271,19 +322,20 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
         error: least.error,
         df: least.df,
         adds: None,
+        at_once: None,
     })
 }
 
 fn measured(r: &Ratio, floor: Floor) -> Measured {
     let independent = match floor {
-        Floor::Share => r.value * (1.0 - r.value).max(0.0) / r.n,
-        Floor::Events => r.value / r.n,
+        Floor::Share => r.value * (1.0 - r.value).max(0.0) / r.units,
+        Floor::Events => r.value / r.units,
         Floor::None => 0.0,
     };
     let half = t_quantile_two_sided(0.05, r.clusters as f64 - 1.0) * r.variance.max(independent).sqrt();
     // None seen in n: up to 3 / n may be (the rule of three).
     let most = if r.y == 0.0 && floor != Floor::None {
-        3.0 / r.n
+        3.0 / r.units
     } else {
         r.value + half
     };

@@ -30,7 +30,9 @@ pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange>
         }
         all
     };
-    let (b, a) = (of(before), of(after));
+    let (mut b, mut a) = (of(before), of(after));
+    // The order of recordings is no difference.
+    b.values_mut().chain(a.values_mut()).for_each(|values| values.sort());
     // Without snapshots nothing is known of any setting.
     if b.is_empty() || a.is_empty() {
         return vec![];
@@ -126,5 +128,12 @@ mod tests {
             r#"y: "" -> "there""#,
         ];
         assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn the_order_of_recordings_is_no_difference() {
+        let [x, y, z] = ["1", "2", "3"].map(|v| facts(&[("net.a", v)]));
+        assert_eq!(changes(&[&x, &y], &[&y, &x]), []);
+        assert_eq!(changes(&[&x, &y], &[&y, &z])[0].before, "1 | 2");
     }
 }

@@ -8,10 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use super::again::length;
 use super::counted::{Counted, Exposure, FINEST, Key, Kind};
 use super::options::Recording;
 use super::rates::Rate;
 use super::service::{self, Service};
+use super::verdict::Outcome;
 use crate::analyses::application::sockets;
 use crate::analyses::verdict::{capital, limiter, rate};
 use crate::facts::{ConnectionId, Facts};
@@ -91,8 +93,14 @@ impl Speeds {
             (None, Some(a)) => format!("; held {a} after"),
             _ => String::new(),
         };
+        let at_once = r.at_once.filter(|_| r.outcome == Outcome::Changed);
+        let at_once = at_once.map_or_else(String::new, |(b, a)| {
+            format!(
+                ", on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse"
+            )
+        });
         Some(format!(
-            "{whose} goes through {slower}: {} -> {} while there is some{held}",
+            "{whose} goes through {slower}: {} -> {} while there is some{at_once}{held}",
             of(r.before.value),
             of(r.after.value)
         ))
@@ -155,15 +163,13 @@ pub(super) fn speeds(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -
             "payload acknowledged per second in which some was sent and not acknowledged",
         );
         let key = Key::new(name, meaning, Kind::Speed, false).needs(&["tcp:tcp_probe"]);
+        out.at_once.insert(key.metric.clone(), at_once(r, &rows));
         for row in &rows {
             if let (Some(b), Some(bytes)) = (row.t_ack_ns.and_then(&block), row.bytes) {
                 out.count(key.clone(), busy.clone(), b, f64::from(bytes));
             }
         }
-        let mut spans: Vec<(i64, i64)> = rows
-            .iter()
-            .filter_map(|x| Some((x.start_ns.max(r.from_ns), x.t_ack_ns?.min(r.to_ns))))
-            .collect();
+        let mut spans: Vec<(i64, i64)> = rows.iter().filter_map(|x| span(r, x)).collect();
         spans.sort_unstable();
         let mut until = i64::MIN;
         for (from, to) in spans {
@@ -172,6 +178,32 @@ pub(super) fn speeds(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -
             until = until.max(to);
         }
     }
+}
+
+/// When a segment was under way.
+fn span(r: &Recording<'_>, x: &TxRow) -> Option<(i64, i64)> {
+    Some((x.start_ns.max(r.from_ns), x.t_ack_ns?.min(r.to_ns)))
+}
+
+/// Time in which data was under way: of each connection, all together, and of any.
+fn at_once(r: &Recording<'_>, rows: &[&TxRow]) -> (f64, f64) {
+    let mut each: BTreeMap<Option<u32>, Vec<(i64, i64)>> = BTreeMap::new();
+    for x in rows {
+        each.entry(x.connection.map(|c| c.0)).or_default().extend(span(r, x));
+    }
+    let any = length(each.values().flatten().copied().collect());
+    let each = each.into_values().map(length).fold(0i64, i64::saturating_add);
+    (each as f64, any as f64)
+}
+
+/// Mean connections at once on each side.
+pub(super) fn connections(metric: &str, before: &[Counted], after: &[Counted]) -> Option<(f64, f64)> {
+    let mean = |side: &[Counted]| {
+        let of = side.iter().filter_map(|c| c.at_once.get(metric));
+        let (each, any) = of.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        (any > 0.0).then_some(each / any)
+    };
+    mean(before).zip(mean(after))
 }
 
 /// Adds a stretch of time to the blocks that it is in.

@@ -9,20 +9,30 @@ use crate::stat::Distribution;
 
 /// Fewest answers on each side.
 const LEAST: u64 = 100;
+/// Fewest answers after that took longer than any before: of a hundred answers the slowest hundredth are two, and which side these are on is a toss.
+const BEYOND: u64 = 6;
 /// So many times as long, and so much longer, ns, is the p99 after.
 const TIMES: i64 = 10;
 const LONGER_NS: i64 = 10_000_000;
 /// So many times as long is the p90 after, where a tenth of the answers took longer than any before.
 const TENTH_TIMES: i64 = 2;
+/// And so much longer, ns.
+const TENTH_LONGER_NS: i64 = 500_000;
 /// Servers told.
 const TOLD: usize = 2;
+
+/// Answers after that surely took longer than any before.
+fn beyond(most: i64, after: &Distribution) -> u64 {
+    let bins = after.histogram.iter().filter(|b| b.lo_ns > most);
+    bins.map(|b| b.count).sum()
+}
 
 /// The slowest hundredth after took longer than any before, many times as long as its slowest hundredth.
 fn longer(before: &Distribution, after: &Distribution) -> bool {
     let Some(((b, a), most)) = before.p99_ns.zip(after.p99_ns).zip(before.max_ns) else {
         return false;
     };
-    let enough = before.n.min(after.n) >= LEAST;
+    let enough = before.n.min(after.n) >= LEAST && beyond(most, after) >= BEYOND;
     enough && a > most && a >= b.saturating_mul(TIMES) && a.saturating_sub(b) >= LONGER_NS
 }
 
@@ -32,7 +42,7 @@ fn a_tenth(before: &Distribution, after: &Distribution) -> bool {
         return false;
     };
     let enough = before.n.min(after.n) >= LEAST;
-    enough && a > most && a >= b.saturating_mul(TENTH_TIMES)
+    enough && a > most && a >= b.saturating_mul(TENTH_TIMES) && a.saturating_sub(b) >= TENTH_LONGER_NS
 }
 
 /// A figure of a distribution by the name that is printed.
@@ -49,7 +59,9 @@ fn figures(m: &Metric, of: &[Figure]) -> String {
 
 fn words(m: &Metric) -> Option<String> {
     let server = m.which.service.as_deref().unwrap_or("all servers");
-    if a_tenth(&m.before, &m.after) {
+    // What is no chance, and below its threshold, is no stall.
+    let surely = m.shifts.iter().any(|s| s.percent == 90 && s.significant);
+    if !surely && a_tenth(&m.before, &m.after) {
         return Some(format!(
             "A tenth of the answers of {server} took longer than any before: {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
             figures(
@@ -97,6 +109,10 @@ mod tests {
         assert!(!longer(&answers(238, 14, 88), &usual));
         assert!(!longer(&usual, &answers(90, 14, 88)));
         assert!(!longer(&usual, &answers(238, 14, 9)));
+        // Two of a hundred, and five, are chance as much; six are not, nor the slowest hundredth of 500.
+        assert!(!longer(&answers(100, 1, 1), &answers(100, 2, 88)));
+        assert!(!longer(&usual, &answers(238, 5, 88)));
+        assert!(longer(&usual, &answers(238, 6, 88)) && longer(&answers(500, 3, 1), &answers(500, 6, 88)));
     }
 
     #[test]
@@ -107,5 +123,23 @@ mod tests {
         assert!(!a_tenth(&usual, &answers(238, 20, 3)));
         assert!(!a_tenth(&answers(230, 1, 4), &answers(238, 30, 3)));
         assert!(!a_tenth(&usual, &answers(90, 30, 3)));
+        // Longer than any, and by nothing that anyone minds.
+        let short = |n: u64, slow: u64, ns: i64| {
+            Distribution::of((0..n).map(|i| if i < slow { ns } else { 20_000 }).collect(), 0)
+        };
+        assert!(!a_tenth(&short(230, 3, 30_000), &short(238, 30, 50_000)));
+    }
+
+    #[test]
+    fn what_is_no_chance_is_not_said_to_be_one() {
+        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let d = crate::diff::compare(&[&f], &[&f], &Default::default());
+        let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
+        (m.before, m.after) = (answers(230, 3, 1), answers(238, 30, 3));
+        assert!(words(&m).is_some_and(|w| w.contains("by the test of chance")));
+        for s in m.shifts.iter_mut().filter(|s| s.percent == 90) {
+            s.significant = true;
+        }
+        assert_eq!(words(&m), None);
     }
 }

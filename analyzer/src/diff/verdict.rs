@@ -1,14 +1,13 @@
 //! The answer in a sentence from a fixed list, and what it rests on.
 
 use super::SettingChange;
-use super::alike::{answers_alike, is_answer, is_total, seen};
+use super::alike::{answers_alike, is_total, seen};
 use super::answers::{LEDGER, PAUSED_RATE, Servers};
 use super::breakdown::Breakdown;
 use super::compare::Metric;
 use super::few;
 use super::kernel::{self, CounterChange};
 use super::lead::{Lead, Leading};
-use super::lines::rate_line;
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::paths::Way;
@@ -16,6 +15,7 @@ use super::pauses::Pauses;
 use super::rates::Rate;
 use super::resent::Told;
 use super::speed::Speeds;
+use super::stopped;
 use super::tails;
 use crate::analyses::verdict::{capital, counted, duration};
 
@@ -74,9 +74,6 @@ pub struct Verdict {
 pub const ENOUGH: usize = 6;
 /// Rates that a verdict of no difference names.
 pub(super) const NAMED: [&str; 2] = ["tcp.retransmits", "drops."];
-/// A rate is named as not judged from so many events and so many times the frequency on.
-const UNJUDGED_EVENTS: f64 = 20.0;
-const UNJUDGED_TIMES: f64 = 2.0;
 /// Of these at most.
 pub(super) const NAMED_MOST: usize = 4;
 
@@ -103,10 +100,14 @@ impl Judged<'_> {
         if let Some(c) = self.parity.iter().find(|c| c.level == Level::Prevents) {
             return incomparable(&c.sentence);
         }
-        if self.metrics.is_empty() && self.rates.is_empty() {
+        let (in_vain, asked_no_more) = stopped::said(&self.servers.stopped);
+        let stopped = |worse: bool| self.servers.stopped.iter().filter(|s| s.worse() == Some(worse)).count();
+        let stops = stopped(true) + stopped(false) > 0;
+        if self.metrics.is_empty() && self.rates.is_empty() && !stops {
             let (moved, others) = few::said(&self.servers.few, self.options);
-            let few = [moved, others].concat().join(" ");
-            return incomparable(format!("No metric has enough values on both sides. {few}").trim_end());
+            let why = ["No metric has enough values on both sides.".to_owned()];
+            let why = [why.to_vec(), in_vain, asked_no_more, moved, others].concat().join(" ");
+            return incomparable(&why);
         }
         let of_rates = self.rates.iter().map(|r| r.outcome);
         let all: Vec<Outcome> = of_rates.chain(self.metrics.iter().map(|m| m.outcome)).collect();
@@ -118,8 +119,8 @@ impl Judged<'_> {
             ),
             _ => String::new(),
         };
-        if !changed && self.metrics.is_empty() {
-            return incomparable(&only);
+        if !changed && self.metrics.is_empty() && !stops {
+            return incomparable(&[vec![only], in_vain, asked_no_more].concat().join(" "));
         }
         let count = |o: Outcome| all.iter().filter(|of| **of == o).count();
         let (mut worse, mut better, mut changed) =
@@ -136,8 +137,8 @@ impl Judged<'_> {
         };
         let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
         (worse, better) = (
-            worse + paused(true) + streams(true),
-            better + paused(false) + streams(false),
+            worse + paused(true) + streams(true) + stopped(true),
+            better + paused(false) + streams(false) + stopped(false),
         );
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
@@ -146,7 +147,7 @@ impl Judged<'_> {
             (better, changed) = (0, changed + inner);
         }
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
-        let answers_compared = self.servers.few.is_empty();
+        let answers_compared = self.servers.few.is_empty() && self.servers.stopped.is_empty();
         let (outcome, first) = match (worse, better, changed) {
             (0, 0, 0) => (Outcome::Same, self.none(answers_compared)),
             (0, 0, n) => (
@@ -193,6 +194,11 @@ impl Judged<'_> {
         let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
+        // Pauses, streams and servers that stop are called without a test.
+        let tested = match outcome {
+            Outcome::Worse => all.contains(&Outcome::Worse),
+            _ => all.iter().any(|o| *o != Outcome::Same),
+        };
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
         let rest = match outcome {
@@ -212,7 +218,7 @@ impl Judged<'_> {
                 only,
                 self.mind(),
                 settings,
-                self.false_alarm(),
+                if tested { self.false_alarm() } else { String::new() },
             ],
         };
         // What did not move heads nothing.
@@ -223,7 +229,8 @@ impl Judged<'_> {
             true => (vec![], tails),
             false => (tails, vec![]),
         };
-        let said = causes
+        let said = (in_vain.into_iter())
+            .chain(causes)
             .chain(tails_first)
             .chain(lead.sentences)
             .chain(tails_behind)
@@ -231,6 +238,7 @@ impl Judged<'_> {
             .chain([first])
             .chain(lead.unmoved)
             .chain(unmoved)
+            .chain(asked_no_more)
             .chain(rest);
         let sentence = said.filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ");
         Verdict {
@@ -277,54 +285,8 @@ impl Judged<'_> {
         }
     }
 
-    fn groups(&self) -> bool {
+    pub(super) fn groups(&self) -> bool {
         self.recordings.0 > 1 && self.recordings.1 > 1
-    }
-
-    /// What small groups cannot show.
-    fn few(&self) -> String {
-        let side = match self.recordings {
-            (b, a) if !self.groups() || b.min(a) >= ENOUGH => return String::new(),
-            (b, a) if b == a => b.to_string(),
-            (b, a) => format!("{b} and {a}"),
-        };
-        format!(
-            "{side} a side show only large changes; what is not found here may show in pairs or in {ENOUGH} a side."
-        )
-    }
-
-    /// What became several times as frequent, and comes in such bursts that chance may have done it.
-    fn unjudged(&self) -> String {
-        let more = |r: &&Rate| {
-            r.outcome == Outcome::Same
-                && !r.significant
-                && r.is_worse_when_more()
-                && NAMED.iter().any(|n| r.metric.starts_with(n))
-                && r.after.of >= UNJUDGED_EVENTS
-                && r.after.value >= UNJUDGED_TIMES * r.before.value
-        };
-        let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => format!(
-                "Not judged, though much more frequent: {}; these come in bursts, and one recording a side cannot tell that from chance.",
-                all.join(", ")
-            ),
-        }
-    }
-
-    /// Totals that moved by more than chance seemed to allow, and yet not certainly.
-    fn uncertain(&self) -> String {
-        let totals = self.metrics.iter().filter(|m| is_answer(m) || is_total(m));
-        let of = |m: &Metric| {
-            let s = m.shifts.iter().find(|s| s.minimum_detectable.is_none())?;
-            Some(format!("{} p{} {}", m.metric, s.percent, signed(s.shift)))
-        };
-        let all: Vec<String> = totals.filter_map(of).collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => format!("Not certain: {}.", all.join(", ")),
-        }
     }
 
     /// What else differs between the sides and may be the cause.

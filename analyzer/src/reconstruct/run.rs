@@ -332,6 +332,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
         negotiated,
         listeners: listeners::listeners(capture),
+        listening: listeners::ports(capture),
         reads,
         snapshots,
         routes,

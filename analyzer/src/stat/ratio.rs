@@ -2,7 +2,8 @@
 //!
 //! A ratio is sum(y) / sum(n) over clusters: a share of units above a value, events per packet, time per time. Its variance
 //! comes from how the clusters differ (ratio estimator by linearisation: Cochran, Sampling Techniques, 3rd ed., 6.3), two of
-//! them are compared by Welch's t (Biometrika 34, 1947). No variance smaller than that of independent units is believed:
+//! them are compared by Welch's t (Biometrika 34, 1947). Where clusters are recordings of any length, the ratio is the mean of theirs: of the sums, one that has nearly
+//! all of a side would vary from itself by nothing. No variance smaller than that of independent units is believed:
 //! few clusters that happen to agree prove nothing.
 
 use super::special::t_two_sided;
@@ -19,7 +20,7 @@ pub struct Cluster {
 /// A ratio with its variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// sum(y) / sum(n).
+    /// sum(y) / sum(n); of [`Ratio::of_means`] the mean of y / n.
     pub value: f64,
     /// Estimated variance of `value`.
     pub variance: f64,
@@ -29,6 +30,8 @@ pub struct Ratio {
     pub n: f64,
     /// sum(y).
     pub y: f64,
+    /// So many independent units would vary as little by chance: n, where clusters count by their size.
+    pub units: f64,
 }
 
 impl Ratio {
@@ -48,6 +51,21 @@ impl Ratio {
             clusters: k,
             n,
             y,
+            units: n,
+        })
+    }
+    /// Of clusters that count alike, whatever their size: recordings. As [`Ratio::of`] where they are of one size.
+    pub fn of_means(clusters: &[Cluster]) -> Option<Ratio> {
+        let used = || clusters.iter().filter(|c| c.n > 0.0);
+        let sums = Ratio::of(clusters)?;
+        let k = sums.clusters as f64;
+        let value = used().map(|c| c.y / c.n).sum::<f64>() / k;
+        let squares: f64 = used().map(|c| (c.y / c.n - value).powi(2)).sum();
+        Some(Ratio {
+            value,
+            variance: squares / (k * (k - 1.0)),
+            units: k * k / used().map(|c| 1.0 / c.n).sum::<f64>(),
+            ..sums
         })
     }
 }
@@ -80,8 +98,8 @@ pub struct Compared {
 pub fn compare(before: &Ratio, after: &Ratio, floor: Floor) -> Compared {
     let pooled = (before.y + after.y) / (before.n + after.n);
     let independent = match floor {
-        Floor::Share => (pooled * (1.0 - pooled)).max(0.0) * (1.0 / before.n + 1.0 / after.n),
-        Floor::Events => pooled.max(0.0) * (1.0 / before.n + 1.0 / after.n),
+        Floor::Share => (pooled * (1.0 - pooled)).max(0.0) * (1.0 / before.units + 1.0 / after.units),
+        Floor::Events => pooled.max(0.0) * (1.0 / before.units + 1.0 / after.units),
         Floor::None => 0.0,
     };
     let sum = before.variance + after.variance;

@@ -320,3 +320,41 @@ fn the_rank_test_counts_all_divisions() {
     // As many as are ever few on one side.
     assert!(rank_test(&v[..45], &v[45..67]).is_some_and(|p| p > 0.0 && p <= 1.0));
 }
+
+/// A normal number, by twelve uniform ones.
+fn normal(random: &mut SplitMix64) -> f64 {
+    (0..12).map(|_| random.below(1_000_001) as f64 / 1e6).sum::<f64>() - 6.0
+}
+
+/// Groups of three recordings that vary alike on both sides, one of them thirty times as long: the ratio of sums calls a difference in most trials, the mean of the
+/// recordings' ratios in five of a hundred. Twice as much is found by either where they are of one length, and is the same then.
+#[test]
+fn one_long_recording_makes_no_difference_of_groups() {
+    let mut random = SplitMix64::seeded([5]);
+    let mut side = |longest: f64, level: f64| -> Vec<Cluster> {
+        [longest, 1.0, 1.0]
+            .map(|times| {
+                let (n, share) = (1000.0 * times, level + 0.02 * normal(&mut random));
+                Cluster {
+                    y: n * share.max(0.0),
+                    n,
+                }
+            })
+            .to_vec()
+    };
+    let p = |of: fn(&[Cluster]) -> Option<Ratio>, b: &[Cluster], a: &[Cluster]| {
+        compare(&of(b).unwrap(), &of(a).unwrap(), Floor::Share).p
+    };
+    let (mut by_sums, mut by_means, mut found) = (0, 0, 0);
+    for _ in 0..400 {
+        let (b, a) = (side(30.0, 0.2), side(30.0, 0.2));
+        by_sums += u32::from(p(Ratio::of, &b, &a) <= 0.05);
+        by_means += u32::from(p(Ratio::of_means, &b, &a) <= 0.05);
+        let (b, a) = (side(1.0, 0.2), side(1.0, 0.4));
+        assert!((p(Ratio::of, &b, &a) - p(Ratio::of_means, &b, &a)).abs() < 1e-9);
+        found += u32::from(p(Ratio::of_means, &b, &a) <= 0.05);
+    }
+    assert!(by_sums > 200, "{by_sums} of 400");
+    assert!(by_means <= 33, "{by_means} of 400");
+    assert!(found > 380, "{found} of 400");
+}

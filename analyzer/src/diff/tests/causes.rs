@@ -70,3 +70,44 @@ fn what_one_side_alone_has_is_said_first() {
     let v = of(&f, &healthy).verdict;
     assert!(v.sentence.contains("falls in pauses only before"), "{}", v.sentence);
 }
+
+/// With a socket that woke all so many times; `long`: so many times as long.
+fn herd(times: u64, recorded: bool, long: i64) -> Facts {
+    let mut f = facts();
+    f.herds.clear();
+    f.herds.push(crate::reconstruct::herds::HerdRow {
+        sk: 1,
+        task: crate::name::Name::new(b"gunicorn"),
+        ready: times,
+        times,
+        woken: times * 16,
+        most: 16,
+    });
+    let start = f.capture.start_ns.unwrap();
+    f.capture.end_ns = f.capture.end_ns.map(|end| start + (end - start) * long);
+    for key in ["sock:sk_data_ready", "sched:sched_waking"] {
+        match recorded {
+            true => f.capture.events.insert(key.into(), 1),
+            false => f.capture.events.remove(key),
+        };
+        let enabled = f.capture.enabled_events.iter_mut();
+        enabled.for_each(|e| e.retain(|n| n != key));
+    }
+    f
+}
+
+#[test]
+fn a_herd_is_of_one_side_where_the_other_could_have_seen_it() {
+    let said = |b: &Facts, a: &Facts| {
+        let told = of(b, a).verdict.sentence;
+        let at = told.find(", and not on the other side, ");
+        at.map(|at| told[..at].rsplit(' ').next().unwrap().to_owned())
+    };
+    let (after, before) = (Some("After".to_owned()), Some("Before".to_owned()));
+    assert_eq!(said(&herd(0, true, 1), &herd(50, true, 1)), after);
+    assert_eq!(said(&herd(50, true, 1), &herd(1, true, 1)), before);
+    // Not recorded there; as often in the time there was; nearly as often.
+    assert_eq!(said(&herd(0, false, 1), &herd(50, true, 1)), None);
+    assert_eq!(said(&herd(0, true, 1), &herd(50, true, 6)), None);
+    assert_eq!(said(&herd(19, true, 1), &herd(50, true, 1)), None);
+}

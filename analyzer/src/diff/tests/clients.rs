@@ -3,6 +3,7 @@
 use super::samples::facts;
 use crate::diff::clients::Apart;
 use crate::diff::options::Recording;
+use crate::diff::parts;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 
@@ -63,4 +64,57 @@ fn whose_share_changed_is_compared_apart() {
         name(&asked(&[(60, 1), (40, 150), (40, 5)]), &asked(&[(60, 1), (120, 20)])),
         "10.0.0.9:80"
     );
+}
+
+/// The same, with what the server did of each: half of the time.
+fn served(clients: &[(i64, i64)]) -> Facts {
+    use crate::reconstruct::application::tables::Peer;
+    let mut f = asked(clients);
+    let like = facts("rpc/rpc.nmb").turnarounds.remove(0);
+    let first = f.connections.len() as u32;
+    for c in 0..first {
+        let mut row = f.connections[c as usize].clone();
+        (row.saddr, row.daddr, row.sport, row.dport) = (row.daddr, row.saddr, row.dport, row.sport);
+        row.connection = ConnectionId(first + c);
+        crate::testing::tcp::born(&mut f, row, 3);
+    }
+    for r in &mut f.responses {
+        let whole = r.ready_ns.unwrap() - r.send_ns;
+        let connection = ConnectionId(first + r.connection.0);
+        r.peer = Some(Peer {
+            connection,
+            there_ns: whole / 4,
+            turnaround_ns: whole / 2,
+            back_ns: whole / 4,
+        });
+        let ready = r.send_ns + whole / 4;
+        f.turnarounds
+            .push(crate::reconstruct::application::tables::TurnaroundRow {
+                connection,
+                ready_ns: Some(ready),
+                read_ns: ready,
+                send_ns: ready + whole / 2,
+                overlap: false,
+                ..like.clone()
+            });
+    }
+    f
+}
+
+#[test]
+fn parts_of_a_client_are_its_own() {
+    let (before, after) = (served(&[(60, 1), (40, 150)]), served(&[(60, 1), (120, 20)]));
+    let side = |f| Recording::all(&[f], &[], None);
+    let (mut b, mut a) = (side(&before), side(&after));
+    let apart = Apart::of(&b, &a);
+    for r in b.iter_mut().chain(&mut a) {
+        r.apart = Some(&apart);
+    }
+    let of = parts::of(&b, &a);
+    let [x, y] = of.get("10.0.0.9:80 from 10.0.0.2").unwrap();
+    assert_eq!((x.n, x.way_ns, y.n, y.way_ns), (40, 40 * 75 * MS, 120, 120 * 10 * MS));
+    assert_eq!(of.get("10.0.0.9:80").unwrap()[0].n, 100);
+    // Where clients are not compared by themselves there are none.
+    let of = parts::of(&side(&before), &side(&after));
+    assert_eq!(of.keys().collect::<Vec<_>>(), ["", "10.0.0.9:80"]);
 }

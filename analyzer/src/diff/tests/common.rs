@@ -65,3 +65,59 @@ fn a_backup_that_came_makes_the_others_no_slower() {
     let d = of(&alone, &most);
     assert!(d.parity.iter().all(|c| c.what != "services of one side"));
 }
+
+/// A service whose port is known on one side, by its handshake, and not on the other, is on both.
+#[test]
+fn a_service_that_one_side_alone_knows_is_compared() {
+    let known = |born: Option<i32>| {
+        let mut f = with_a_backup(50_051, 4);
+        f.connections.last_mut().unwrap().born = born;
+        f
+    };
+    let d = of(&known(Some(2)), &known(None));
+    assert!(d.parity.iter().all(|c| c.what != "services of one side"));
+}
+
+/// Beside the real units so many of two services, each unit so long.
+fn of_two((fast, slow): (usize, usize), fast_ns: i64, slow_ns: i64) -> Facts {
+    let mut f = facts("rpc/rpc.nmb");
+    let like =
+        f.rx.iter()
+            .find(|r| crate::diff::metrics::rx_counts(r))
+            .unwrap()
+            .clone();
+    let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
+    for (port, n, ns) in [(81, fast, fast_ns), (82, slow, slow_ns)] {
+        let mut row = f.connections[0].clone();
+        row.connection = ConnectionId(f.connections.len() as u32);
+        (row.sport, row.dport, row.born, row.peer) = (50_000, port, Some(2), None);
+        f.connections.push(row.clone());
+        for at in 0..n as i64 {
+            let mut r = like.clone();
+            r.connection = Some(row.connection);
+            r.start_ns = from + (to - from) / n as i64 * at;
+            (r.total_ns, r.unattributed_ns) = (ns + at % 7, ns + at % 7);
+            f.rx.push(r);
+        }
+    }
+    f.rx.sort_by_key(|r| r.start_ns);
+    f
+}
+
+#[test]
+fn more_units_of_a_slow_service_are_no_slower_units() {
+    let (few, many) = (
+        of_two((8_000, 2_000), 20_000, 9_000_000),
+        of_two((2_000, 8_000), 20_000, 9_000_000),
+    );
+    let total = |d: &crate::diff::Diff| d.metrics.iter().find(|m| m.metric == "rx.total").unwrap().clone();
+    let d = of(&few, &many);
+    let m = total(&d);
+    let why = "its units are of other services (port 81 ";
+    assert_eq!(m.outcome, Outcome::Changed, "{m:?}");
+    assert!(m.mix.as_deref().is_some_and(|w| w.starts_with(why)), "{:?}", m.mix);
+    // Where a service's own are longer, too, it is worse; and where the shares are the same.
+    let slower = of_two((2_000, 8_000), 20_000, 18_000_000);
+    assert_eq!(total(&of(&few, &slower)).outcome, Outcome::Worse);
+    assert_eq!(total(&of(&many, &slower)).outcome, Outcome::Worse);
+}

@@ -77,6 +77,10 @@ fn one_more_of_each_is_a_round_trip() {
     // As much in all, on fewer connections.
     let kept = said("connections are kept for more requests", "30 -> 20");
     assert_eq!(words(&asked(443, &[2; 30], 0), &asked(443, &[3; 20], 0)), [kept]);
+    // As many in a recording half as long are as often kept as before.
+    let mut half = asked(443, &[3; 30], 0);
+    half.capture.end_ns = Some(100_000 * MS / 2);
+    assert_eq!(words(&asked(443, &[2; 60], 0), &half), [said(tls, "60 -> 30")]);
     let said = "most connections that speak in turns with 10.0.0.9:8080 have 2 exchanges where they had 4: 2 round trips less each (n 20 -> 20)";
     assert_eq!(words(&asked(8080, &[4; 20], 0), &asked(8080, &[2; 20], 0)), [said]);
     // As many; too few; kept open; a number of exchanges that differs from one to the next.

@@ -58,6 +58,15 @@ fn counters_that_rose_on_one_side_only_are_named_and_not_judged() {
     assert_eq!(d.verdict.outcome, Outcome::Same);
     assert_eq!(d.counters.len(), 2);
     assert_eq!(line(&of(&b, &b)), None);
+    // Of a recording five times as long, 24 are no more than the other may have missed: five are expected at least.
+    let mut long = counted(&[("TCPRenoRecovery", 24)]);
+    let start = long.capture.start_ns.unwrap();
+    let length = long.capture.end_ns.unwrap() - start;
+    long.capture.end_ns = Some(start + 5 * length);
+    assert_eq!(of(&counted(&[]), &long).counters, []);
+    long.capture.end_ns = Some(start + 4 * length);
+    assert_eq!(of(&counted(&[]), &long).counters.len(), 1);
+    assert_eq!(of(&counted(&[("TCPRenoRecovery", 4)]), &counted(&[])).counters, []);
     // Known of neither side, where one has no counters or the rise is not known.
     assert_eq!(line(&of(&b, &facts("kernel-6.1/netem.nmb"))), None);
     // Nothing of a namespace was read at the end: it may have counted anything.
@@ -153,4 +162,57 @@ fn retransmissions_are_of_data_and_not_of_acks_or_how_it_was_cut() {
         }
     }
     assert_eq!(rate(&of(&f, &cut), "tcp.retransmits").2, value);
+}
+
+/// Without an event, as if it had not been recorded.
+fn without(f: &mut Facts, key: &str) {
+    f.capture.events.remove(key);
+    f.capture.enabled_events.iter_mut().for_each(|e| e.retain(|n| n != key));
+}
+
+#[test]
+fn a_rate_needs_its_events_on_both_sides_and_its_total() {
+    let (f, mut less) = (facts("sawtooth/sawtooth.nmb"), facts("sawtooth/sawtooth.nmb"));
+    let has = |d: &Diff, metric: &str| d.rates.iter().any(|r| r.metric == metric);
+    let why = |d: &Diff, metric: &str| {
+        let of = d.withheld.iter().find(|w| w.metric == metric);
+        of.map(|w| w.because.clone())
+    };
+    let both = of(&f, &f);
+    for metric in ["tx.limited_by_cwnd", "tx.met_recovery"] {
+        assert!(has(&both, metric), "{metric}: {:?}", both.rates);
+    }
+    // Without its events a stage is 0 of every unit.
+    without(&mut less, "tcp:tcp_probe");
+    without(&mut less, "tcp:tcp_retransmit_skb");
+    let d = of(&f, &less);
+    assert!(!has(&d, "tx.limited_by_cwnd") && !has(&d, "tx.met_recovery"));
+    let probe = why(&d, "tx.limited_by_cwnd").unwrap();
+    assert_eq!(probe, "tcp:tcp_probe was not recorded after");
+    // Where the total is withheld nothing tells what the stage adds to it.
+    let mut other = facts("sawtooth/sawtooth.nmb");
+    other
+        .tx
+        .iter_mut()
+        .for_each(|t| t.start = crate::reconstruct::transmit::tables::TxStart::Queue);
+    let d = of(&f, &other);
+    assert!(why(&d, "tx.total").is_some());
+    assert_eq!(why(&d, "tx.met_recovery").as_deref(), Some("tx.total is not compared"));
+}
+
+#[test]
+fn drops_are_not_counted_per_other_skbs() {
+    let (f, mut less) = (facts("kernel-6.1/netem.nmb"), facts("kernel-6.1/netem.nmb"));
+    let drops = |d: &Diff| d.rates.iter().filter(|r| r.metric.starts_with("drops.")).count();
+    assert!(drops(&of(&f, &f)) > 0);
+    without(&mut less, "skb:consume_skb");
+    let d = of(&f, &less);
+    assert_eq!(drops(&d), 0);
+    let w = d.withheld.iter().find(|w| w.metric.starts_with("drops.")).unwrap();
+    assert!(
+        w.because
+            .starts_with("skb:consume_skb was not recorded after: other skbs"),
+        "{}",
+        w.because
+    );
 }

@@ -40,6 +40,42 @@ fn rates_alone_are_no_comparison() {
     assert!(v.outcome == Outcome::Same && v.reserved, "{v:?}");
 }
 
+/// What holds back what it streams is worse without a test: then there is no chance of a false alarm to tell.
+#[test]
+fn a_chance_is_told_of_what_was_tested() {
+    let (f, mut slow) = (facts("rpc/rpc.nmb"), facts("rpc/rpc.nmb"));
+    planted(&mut slow, Stage::Copy, 50_000);
+    let options = DiffOptions::default();
+    let servers = crate::diff::answers::Servers {
+        streams: vec![crate::diff::streams::Streams {
+            worse: true,
+            sentence: "nginx holds back what it streams".into(),
+        }],
+        ..Default::default()
+    };
+    let said = |d: &crate::diff::Diff| {
+        let v = Judged {
+            causes: &[],
+            speeds: &Default::default(),
+            resent: &Default::default(),
+            parity: &[],
+            metrics: &d.metrics,
+            rates: &d.rates,
+            breakdowns: &[],
+            settings: &[],
+            servers: &servers,
+            counters: &[],
+            recordings: (1, 1),
+            options: &options,
+        }
+        .verdict();
+        assert_eq!(v.outcome, Outcome::Worse);
+        v.sentence.contains("Chance of a false alarm")
+    };
+    assert!(!said(&of(&f, &f)));
+    assert!(said(&of(&f, &slow)));
+}
+
 #[test]
 fn small_groups_say_no_difference_with_reserve() {
     let f = facts("rpc/rpc.nmb");

@@ -162,3 +162,25 @@ fn the_same_whatever_the_threads() {
     };
     assert_eq!(with(1), with(4));
 }
+
+#[test]
+fn what_one_recording_of_a_side_has_is_withheld() {
+    let all: Vec<Facts> = (0..3).map(|_| facts("rpc/rpc.nmb")).collect();
+    let mut others: Vec<Facts> = (0..3).map(|_| facts("rpc/rpc.nmb")).collect();
+    for f in &mut others[1..] {
+        f.polls.clear();
+    }
+    fn refs(side: &[Facts]) -> Vec<&Facts> {
+        side.iter().collect()
+    }
+    let d = compare(&refs(&all), &refs(&others), &DiffOptions::groups());
+    for metric in ["poll.duration", "poll.packets"] {
+        let w = d.withheld.iter().find(|w| w.metric == metric).unwrap();
+        assert_eq!(w.because, "only one recording of a side has values of it", "{metric}");
+        assert!(d.metrics.iter().all(|m| m.metric != metric) && d.rates.iter().all(|r| r.metric != metric));
+    }
+    // Two of them tell.
+    let d = compare(&refs(&all), &[&all[0], &all[1], &others[1]], &DiffOptions::groups());
+    assert!(d.metrics.iter().any(|m| m.metric == "poll.duration"));
+    assert!(d.rates.iter().any(|r| r.metric == "poll.packets"));
+}

@@ -70,3 +70,41 @@ fn what_is_little_is_not_said() {
     let d = of(&little, &little);
     assert!(d.rates.iter().all(|r| r.kind != Kind::Speed), "{:?}", d.rates);
 }
+
+/// The transfer on so many connections, one segment of the others' after the other, each of them under way all the time.
+fn spread(mut f: Facts, connections: u32) -> Facts {
+    let rows =
+        f.tx.iter()
+            .filter(|t| t.t_ack_ns.is_some() && t.bytes.is_some_and(|n| n > 0));
+    let bulk = rows.max_by_key(|t| t.total_ns).unwrap().connection.unwrap();
+    let first = f.connections.len() as u32;
+    for c in first..first + connections {
+        let mut row = f.connections[bulk.0 as usize].clone();
+        (row.connection, row.sport) = (crate::facts::ConnectionId(c), row.sport + c as u16);
+        f.connections.push(row);
+        let spent = f.spent[&bulk];
+        f.spent.insert(crate::facts::ConnectionId(c), spent);
+    }
+    for (at, t) in f.tx.iter_mut().filter(|t| t.connection == Some(bulk)).enumerate() {
+        t.connection = Some(crate::facts::ConnectionId(first + at as u32 % connections));
+    }
+    f
+}
+
+#[test]
+fn more_connections_at_once_that_carry_more_are_no_improvement() {
+    let (one, four) = (spread(scaled(0.5), 1), spread(scaled(1.0), 4));
+    let d = of(&one, &four);
+    let r = speed(&d);
+    let (b, a) = r.at_once.unwrap();
+    assert!((b - 1.0).abs() < 0.01 && a > 1.5, "{b} {a}");
+    assert_eq!((r.outcome, d.verdict.outcome), (Outcome::Changed, Outcome::Changed));
+    let says = format!(
+        " on {b:.1} -> {a:.1} connections at once (mean): that may be why, and is neither better nor worse; held"
+    );
+    assert!(d.verdict.sentence.contains(&says), "{}", d.verdict.sentence);
+    assert_eq!(speed(&of(&four, &one)).outcome, Outcome::Changed);
+    // More of them that carry less are worse all the more.
+    let d = of(&spread(scaled(1.0), 1), &spread(scaled(0.5), 4));
+    assert_eq!(speed(&d).outcome, Outcome::Worse);
+}

@@ -20,6 +20,14 @@ use crate::snapshots::{field, lines};
 #[cfg(test)]
 mod tests;
 
+/// Ports at which TCP sockets listened, of any network namespace and address.
+pub fn ports(capture: &Capture) -> BTreeSet<u16> {
+    let listens = |l: &&str| field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen");
+    let all = lines(capture, "sockets", |_| true).filter(listens);
+    all.filter_map(|l| field(l, "src")?.rsplit(':').next()?.parse().ok())
+        .collect()
+}
+
 /// TCP sockets that listened at each port, in the list that has most of them.
 pub fn listeners(capture: &Capture) -> BTreeMap<u16, u64> {
     let mut most: BTreeMap<u16, u64> = BTreeMap::new();

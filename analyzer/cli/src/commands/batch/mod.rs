@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use netmortem_analyzer::analyses::verdict::Tone;
 
 use self::budget::Budget;
 use self::find::{Found, Shard};

@@ -1,0 +1,101 @@
+//! What the verdict says first of openings of connections, those that failed and those for each answer, and of frames.
+
+use super::answers::{LEDGER, OPENED_RATE};
+use super::attempts::FAILED_RATE;
+use super::beside;
+use super::lead::{Lead, Leading, MOST};
+use super::rates::Rate;
+use super::verdict::Outcome;
+use crate::analyses::verdict::duration;
+
+impl Leading<'_> {
+    /// Openings of connections that fail, or no longer do.
+    pub(super) fn failed(&self, out: &mut Lead) {
+        let of = |r: &&Rate| {
+            let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
+            name.is_some_and(|m| m.starts_with(FAILED_RATE)) && r.outcome != Outcome::Same
+        };
+        let mut all: Vec<&Rate> = self.rates.iter().filter(of).collect();
+        all.sort_by_key(|r| r.outcome);
+        for r in all.into_iter().take(MOST) {
+            let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
+            let sentence = format!(
+                "Openings of connections{} that failed: {} of {} -> {} of {}",
+                server.map_or_else(String::new, |s| format!(" to {s}")),
+                r.before.of,
+                r.before.out_of,
+                r.after.of,
+                r.after.out_of
+            );
+            self.say(out, sentence, vec![]);
+            out.worse |= r.outcome == Outcome::Worse;
+        }
+    }
+
+    pub(super) fn opened(&self, out: &mut Lead) {
+        let of = |r: &&Rate| {
+            let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
+            name.is_some_and(|m| m.starts_with(OPENED_RATE)) && r.is_manifold(self.options)
+        };
+        for r in self.rates.iter().filter(of).take(MOST) {
+            let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
+            let mut sentence = format!(
+                "Connections opened by clients{}: {} for {} answers -> {} for {}",
+                server.map_or_else(String::new, |s| format!(" of {s}")),
+                r.before.of,
+                r.before.out_of,
+                r.after.of,
+                r.after.out_of
+            );
+            let took = server.and_then(|s| self.servers.opened.get(s));
+            if let Some([_, (n @ 1.., ns)]) = took {
+                sentence += &format!("; opening one took p50 {} after (n {n})", duration(*ns));
+            }
+            self.say(out, sentence, vec![]);
+        }
+    }
+
+    pub(super) fn frames(&self, out: &mut Lead) {
+        let of = |r: &&Rate| r.metric.starts_with("device.frame_bytes[") && r.is_manifold(self.options);
+        let mut all: Vec<(&Rate, Vec<usize>)> = self
+            .rates
+            .iter()
+            .filter(of)
+            .map(|r| (r, beside::of_rate(self.settings, r)))
+            .collect();
+        let dev = |r: &Rate| {
+            let name = r.metric.split_once('[').map_or("", |(_, d)| d);
+            name.trim_end_matches(']').to_owned()
+        };
+        // First the device whose own settings differ.
+        let own = |r: &Rate, at: &[usize]| {
+            let first = at.first().and_then(|at| self.settings.get(*at));
+            first.is_some_and(|s| s.name.starts_with(&format!("{} ", dev(r))))
+        };
+        all.sort_by_key(|(r, at)| (!own(r, at), r.metric.clone()));
+        // Devices that passed on the same frames together.
+        let mut told: Vec<(Vec<String>, String)> = vec![];
+        for (r, _) in &all {
+            let amounts = r.amounts().unwrap_or_default();
+            match told.iter_mut().find(|(_, t)| *t == amounts) {
+                Some((devices, _)) => devices.push(dev(r)),
+                None => told.push((vec![dev(r)], amounts)),
+            }
+        }
+        if told.is_empty() {
+            return;
+        }
+        let left: usize = told.iter().skip(MOST).map(|(devices, _)| devices.len()).sum();
+        let more = match left {
+            0 => String::new(),
+            n => format!("; and of {n} more devices"),
+        };
+        let text = told
+            .iter()
+            .take(MOST)
+            .map(|(devices, t)| format!("of {}: {t}", devices.join(" and ")));
+        let text: Vec<String> = text.collect();
+        let beside = all.into_iter().take(1).flat_map(|(_, at)| at).collect();
+        self.say(out, format!("Frames {}{more}", text.join("; ")), beside);
+    }
+}

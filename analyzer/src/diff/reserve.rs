@@ -1,0 +1,59 @@
+//! What keeps "no difference found" or "better" from being good news: small groups, what came more often and may be chance, and totals of which it is not certain.
+
+use super::alike::{is_answer, is_total};
+use super::compare::Metric;
+use super::lines::rate_line;
+use super::rates::Rate;
+use super::verdict::{ENOUGH, Judged, NAMED, NAMED_MOST, Outcome, signed};
+
+/// A rate is named as not judged from so many events and so many times the frequency on.
+const UNJUDGED_EVENTS: f64 = 20.0;
+const UNJUDGED_TIMES: f64 = 2.0;
+
+impl Judged<'_> {
+    /// What small groups cannot show.
+    pub(super) fn few(&self) -> String {
+        let side = match self.recordings {
+            (b, a) if !self.groups() || b.min(a) >= ENOUGH => return String::new(),
+            (b, a) if b == a => b.to_string(),
+            (b, a) => format!("{b} and {a}"),
+        };
+        format!(
+            "{side} a side show only large changes; what is not found here may show in pairs or in {ENOUGH} a side."
+        )
+    }
+
+    /// What became several times as frequent, and comes in such bursts that chance may have done it.
+    pub(super) fn unjudged(&self) -> String {
+        let more = |r: &&Rate| {
+            r.outcome == Outcome::Same
+                && !r.significant
+                && r.is_worse_when_more()
+                && NAMED.iter().any(|n| r.metric.starts_with(n))
+                && r.after.of >= UNJUDGED_EVENTS
+                && r.after.value >= UNJUDGED_TIMES * r.before.value
+        };
+        let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Not judged, though much more frequent: {}; these come in bursts, and one recording a side cannot tell that from chance.",
+                all.join(", ")
+            ),
+        }
+    }
+
+    /// Totals that moved by more than chance seemed to allow, and yet not certainly.
+    pub(super) fn uncertain(&self) -> String {
+        let totals = self.metrics.iter().filter(|m| is_answer(m) || is_total(m));
+        let of = |m: &Metric| {
+            let s = m.shifts.iter().find(|s| s.minimum_detectable.is_none())?;
+            Some(format!("{} p{} {}", m.metric, s.percent, signed(s.shift)))
+        };
+        let all: Vec<String> = totals.filter_map(of).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!("Not certain: {}.", all.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Servers that answer on one side alone: one that hangs, refuses, or is asked no more. There are no times to compare then, and what is compared of others
+//! would pass for good news.
+//!
+//! In: answers, payload and openings of both sides. Out: figures, and a sentence for each server with [`LEAST`] answers or more on one side, and a tenth of
+//! that per second at most on the other, where as many would have been [`EXPECTED`]. What was asked of it there, and what came of that, is said. Who waits when
+//! the recording ends has no answer only where he waited longer than is usual on the other side. Many requests in vain are worse (or better) without a test of
+//! chance; else nothing is judged, and the answer is no good news.
+
+use std::collections::BTreeSet;
+
+use super::answers::LEAST;
+pub use super::asking::Asking;
+use super::asking::{Of, asking, side};
+use super::options::Recording;
+use crate::analyses::verdict::counted;
+use crate::stat::nearest_rank;
+
+/// Part of the answers per second, and of what was sent with them, that the other side has at most.
+const FEW: f64 = 0.1;
+/// Answers that it would have at least, were it as before.
+const EXPECTED: f64 = 10.0;
+/// So many times as long as ninety-nine of a hundred answers took, nobody waits for one that is usual.
+const USUAL: i64 = 2;
+/// Requests and openings in vain from which it is worse.
+const MANY: u64 = 10;
+/// As often: within this factor.
+const ALIKE: f64 = 2.0;
+/// Servers told.
+const TOLD: usize = 2;
+/// Lengths of recordings within this factor are not told.
+const LENGTHS: f64 = 1.1;
+/// Without one of these on one side alone, nothing is known of answers there.
+const TOLD_BY: [&str; 6] = [
+    "skb:skb_copy_datagram_iovec",
+    "sock:sock_send_length",
+    "sock:sock_recv_length",
+    "sock:inet_sock_set_state",
+    "net:netif_receive_skb",
+    "tcp:tcp_probe",
+];
+
+/// A server that answers on one side alone.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Stopped {
+    /// `address:port`.
+    pub server: String,
+    /// Before.
+    pub before: Asking,
+    /// After.
+    pub after: Asking,
+}
+
+/// Those that were asked in vain first, then those with most answers; none where names are pseudonyms or others were cut.
+pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Stopped> {
+    let told = |r: &Recording<'_>| TOLD_BY.map(|key| r.facts.capture.recorded(key));
+    let ways: BTreeSet<[bool; 6]> = before.iter().chain(after).map(told).collect();
+    if hidden || ways.len() > 1 {
+        return vec![];
+    }
+    let (b, a) = (side(before), side(after));
+    let seconds = |all: &[Recording<'_>]| all.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
+    let none = |seconds| Of {
+        asking: Asking {
+            seconds,
+            ..Asking::default()
+        },
+        ..Of::default()
+    };
+    let nothing = [none(seconds(before)), none(seconds(after))];
+    let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+    let one = |server: &String| {
+        let sides = [
+            b.get(server).unwrap_or(&nothing[0]),
+            a.get(server).unwrap_or(&nothing[1]),
+        ];
+        let [x, y] = sides;
+        let (high, low) = match x.asking.per_second() >= y.asking.per_second() {
+            true => (x, y),
+            false => (y, x),
+        };
+        let (rate, time) = (high.asking.per_second(), low.asking.seconds);
+        let heard = |of: &Of| of.heard as f64 / of.asking.seconds.max(1e-9);
+        let few = low.asking.per_second() <= FEW * rate && heard(low) <= FEW * heard(high);
+        if !few || high.asking.answers < LEAST as u64 || rate * time < EXPECTED {
+            return None;
+        }
+        let usual = nearest_rank(&mut high.took.clone(), 99)?.saturating_mul(USUAL);
+        let [before, after] = sides.map(|of| asking(of, usual));
+        Some(Stopped {
+            server: server.clone(),
+            before,
+            after,
+        })
+    };
+    let mut all: Vec<Stopped> = names.into_iter().filter_map(one).collect();
+    all.sort_by_key(|s| {
+        let (high, low) = s.sides();
+        (std::cmp::Reverse((low.in_vain(), high.answers)), s.server.clone())
+    });
+    all
+}
+
+impl Stopped {
+    /// It answers after, and not before.
+    fn starts(&self) -> bool {
+        self.after.per_second() > self.before.per_second()
+    }
+    /// The side that answers, and the other.
+    fn sides(&self) -> (&Asking, &Asking) {
+        match self.starts() {
+            true => (&self.after, &self.before),
+            false => (&self.before, &self.after),
+        }
+    }
+    /// It was asked in vain.
+    pub(super) fn in_vain(&self) -> bool {
+        self.sides().1.in_vain() > 0
+    }
+    /// So often that no test of chance is asked, and on the other side not.
+    pub(super) fn worse(&self) -> Option<bool> {
+        let (high, low) = self.sides();
+        let n = low.in_vain();
+        (n >= MANY && high.in_vain() as f64 <= FEW * n as f64).then_some(!self.starts())
+    }
+    /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
+    pub(super) fn sentence(&self) -> String {
+        let (_, low) = self.sides();
+        let when = if self.starts() { "Before" } else { "After" };
+        let what = if low.answers == 0 { "nothing" } else { "hardly anything" };
+        let (b, a) = (&self.before, &self.after);
+        let lengths = match b.seconds.max(a.seconds) > LENGTHS * b.seconds.min(a.seconds) {
+            true => format!(" (in {:.1} and {:.1} s)", b.seconds, a.seconds),
+            false => String::new(),
+        };
+        format!(
+            "{when}, {} answered {what}: {} before, {} after{lengths}; {}",
+            self.server,
+            counted(b.answers, "answer", "answers"),
+            a.answers,
+            low.came()
+        )
+    }
+}
+
+/// The port of a name.
+fn port(server: &str) -> Option<&str> {
+    server.rsplit_once(':').map(|(_, port)| port)
+}
+
+/// Two that answer at one port, each on one side alone and as often: a service that moved, or is asked by another address.
+fn moved<'s>(all: &[&'s Stopped]) -> Vec<(&'s Stopped, &'s Stopped)> {
+    let mut out: Vec<(&Stopped, &Stopped)> = vec![];
+    for gone in all.iter().filter(|s| !s.starts()) {
+        let as_often = |new: &&&Stopped| {
+            let (b, a) = (gone.before.per_second(), new.after.per_second());
+            new.starts() && port(&new.server) == port(&gone.server) && b.max(a) <= ALIKE * b.min(a)
+        };
+        let free = |new: &&&Stopped| !out.iter().any(|(_, taken)| taken.server == new.server);
+        if let Some(new) = all.iter().filter(as_often).find(free) {
+            out.push((gone, new));
+        }
+    }
+    out
+}
+
+/// Sentences: of those that were asked in vain, and of the others.
+pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
+    let end = |s: &Stopped| format!("{}.", s.sentence());
+    let (vain, mut others): (Vec<&Stopped>, Vec<&Stopped>) = all.iter().partition(|s| s.in_vain());
+    let moved = moved(&others);
+    others.retain(|s| !moved.iter().any(|(gone, new)| gone == s || new == s));
+    let pair = |(gone, new): &(&Stopped, &Stopped)| {
+        let n = |s: &Stopped| {
+            format!(
+                "{} ({} answers before, {} after)",
+                s.server, s.before.answers, s.after.answers
+            )
+        };
+        format!("In place of {} answers {}.", n(gone), n(new))
+    };
+    let sentences = |of: Vec<&Stopped>, how: &str| -> Vec<String> {
+        let left = of.len().saturating_sub(TOLD);
+        let more = match left {
+            0 => None,
+            1 => Some(format!("1 more server answers on one side alone{how}.")),
+            n => Some(format!("{n} more servers answer on one side alone{how}.")),
+        };
+        of.into_iter().take(TOLD).map(end).chain(more).collect()
+    };
+    let moved = moved.iter().take(TOLD).map(pair);
+    let others = moved.chain(sentences(others, "")).collect();
+    (sentences(vain, ", asked in vain"), others)
+}

@@ -1,0 +1,56 @@
+//! Checks of recordings of other lengths, and of groups.
+
+use crate::diff::options::Recording;
+use crate::diff::{Check, Level, parity};
+use crate::facts::Facts;
+
+/// So long, with so many sockets opened in it, and so many older ones.
+fn recorded(seconds: i64, opened: u32, stood: u32) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.total_events = 1_000;
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(seconds * 1_000_000_000 - 1));
+    for c in 0..opened + stood {
+        let mut row = crate::testing::tcp::connection(c);
+        row.born = (c < opened).then_some(2);
+        f.connections.push(row);
+    }
+    f
+}
+
+fn check(what: &str, before: &[&Facts], after: &[&Facts]) -> Check {
+    let side = |of| Recording::all(of, &[], None);
+    let all = parity::checks(&side(before), &side(after));
+    all.into_iter().find(|c| c.what == what).unwrap()
+}
+
+#[test]
+fn a_longer_recording_is_no_other_load() {
+    let load = |b: &Facts, a: &Facts| check("load", &[b], &[a]).level;
+    assert_eq!(load(&recorded(10, 20, 0), &recorded(30, 60, 0)), Level::Same);
+    assert_eq!(load(&recorded(10, 20, 0), &recorded(10, 60, 0)), Level::Differs);
+    assert_eq!(load(&recorded(10, 0, 20), &recorded(30, 0, 60)), Level::Same);
+    assert_eq!(load(&recorded(10, 0, 20), &recorded(10, 0, 60)), Level::Differs);
+    let time = |b: &[&Facts], a: &[&Facts]| check("time compared", b, a);
+    let (short, long) = (recorded(10, 0, 0), recorded(30, 0, 0));
+    assert_eq!(time(&[&short], &[&short]).level, Level::Same);
+    let told = time(&[&short], &[&long]);
+    assert!(
+        told.level == Level::Differs && told.sentence.contains("more than twice as long"),
+        "{told:?}"
+    );
+    // Of groups each recording's.
+    assert_eq!(time(&[&short], &[&short, &short, &short]).level, Level::Same);
+}
+
+#[test]
+fn a_recording_that_lost_much_is_not_made_up_for_by_others() {
+    let (mut lost, mut large) = (recorded(10, 0, 0), recorded(10, 0, 0));
+    lost.capture.lost_events = 50;
+    large.capture.total_events = 1_000_000;
+    let c = check("events lost", &[&lost, &large], &[&large]);
+    assert_eq!(
+        (c.level, c.before.as_str()),
+        (Level::Prevents, "50 lost (at most 4.762 % of a recording)")
+    );
+    assert_eq!(check("events lost", &[&large], &[&large]).before, "0 lost (0.000 %)");
+}
