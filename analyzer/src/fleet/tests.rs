@@ -100,17 +100,27 @@ fn the_worst_come_first() {
     let (_, mut plain) = all().remove(1);
     for l in &mut plain.verdict {
         l.tone = Tone::Ok;
+        l.headline.clear();
     }
     let with = |name: &str, tones: &[Tone], sent_again: u64| {
         let mut s = plain.clone();
         s.name = name.to_owned();
         for (l, tone) in s.verdict.iter_mut().zip(tones) {
             l.tone = *tone;
+            l.headline = "slow".into();
         }
         s.retransmits = Some(sent_again);
         s
     };
+    // What the head of its page does not say is no trouble.
+    let mut unsaid = with("unsaid", &[Tone::Bad], 0);
+    unsaid.verdict.iter_mut().for_each(|l| l.headline.clear());
+    assert_eq!(unsaid.worst(), None);
+    let mut named = with("named", &[Tone::Notice, Tone::Notice], 0);
+    named.verdict[1].names_cause = true;
+    assert_eq!(named.worst(), named.verdict.get(1));
     let fleet = of(vec![
+        unsaid,
         with("calm", &[], 0),
         with("b", &[Tone::Notice, Tone::Notice], 5),
         with("one bad", &[Tone::Bad], 0),
@@ -118,7 +128,7 @@ fn the_worst_come_first() {
         with("more", &[Tone::Notice, Tone::Notice], 6),
     ]);
     let names: Vec<&str> = fleet.ranked.iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(names, ["one bad", "more", "a", "b", "calm"]);
+    assert_eq!(names, ["one bad", "more", "a", "b", "calm", "unsaid"]);
     assert_eq!(fleet.tones["quality"]["bad"], 1);
 }
 

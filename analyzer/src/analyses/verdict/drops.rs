@@ -242,7 +242,7 @@ fn unclear(d: &Drops) -> String {
     })
 }
 
-/// Nothing was lost but the kernel's own traffic, and what is unclear was mostly obeyed and freed.
+/// What is unclear was mostly obeyed and freed.
 fn obeyed(d: &Drops) -> bool {
     let mut unclear = d.groups.iter().filter(|g| g.expected.is_none());
     unclear.all(|g| in_words(&g.reason, &g.location, g.why).ends_with(OBEYED))
@@ -291,7 +291,11 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
     };
     match lost.first() {
         None if d.unclear > 0 || d.background > 0 => (
-            if obeyed(d) { Tone::Ok } else { Tone::Notice },
+            if d.background == 0 && obeyed(d) {
+                Tone::Ok
+            } else {
+                Tone::Notice
+            },
             format!("No packet of a program is known to be lost in this host; {rest}."),
         ),
         None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),

@@ -64,6 +64,10 @@ pub struct Sleeps {
     /// The era of the last mark.
     era: u32,
     by: Vec<Of>,
+    /// Since when it waited for no event, in whatever call, ascending: uninterruptible, stopped, or held by its tracer.
+    no_event: Vec<i64>,
+    /// The same as sleeps.
+    held: Vec<Span>,
 }
 
 /// The sleeps in one call, and those of them that another thread ended.
@@ -157,6 +161,9 @@ impl Sleeps {
     }
     /// It falls asleep, or is stopped, with this prev_state.
     pub fn sleep(&mut self, ts: i64, prev_state: i64, calls: &Calls) {
+        if HELD.iter().chain([&DEEP]).any(|h| prev_state & h.1 != 0) {
+            self.no_event.push(ts);
+        }
         if let Some(held) = HELD.iter().find(|h| prev_state & h.1 != 0) {
             self.marks.push((ts, held.0));
             return;
@@ -202,7 +209,12 @@ impl Sleeps {
         let mut marks = std::mem::take(&mut self.marks).into_iter().peekable();
         let mut wakings = std::mem::take(&mut self.wakings).into_iter().peekable();
         let mut read = std::mem::take(&mut self.read).into_iter().peekable();
+        let mut no_event = std::mem::take(&mut self.no_event).into_iter().peekable();
         for (from, to) in asleep {
+            while no_event.next_if(|ts| *ts < from).is_some() {}
+            if no_event.next_if_eq(&from).is_some() {
+                push(&mut self.held, from, to);
+            }
             let mut call = PENDING;
             while let Some(m) = marks.next_if(|m| m.0 <= from) {
                 call = if m.0 == from { m.1 } else { PENDING };
@@ -237,10 +249,7 @@ impl Sleeps {
                 ..
             }) = self.by.get_mut(of)
             {
-                let before = spans
-                    .last()
-                    .map_or(0, |s| s.before.saturating_add(s.to.saturating_sub(s.from)));
-                spans.push(Span { from, to, before });
+                push(spans, from, to);
                 if let Some(who) = who {
                     ended.push(Wait { from, to, who });
                 }
@@ -257,13 +266,8 @@ impl Sleeps {
         }
     }
     /// ns of `[from, to)` in which it waited for no event: uninterruptible, stopped, or held by its tracer.
-    pub fn held(&self, calls: &Calls, from: i64, to: i64) -> i64 {
-        let held = |call: &Name| [UNINTERRUPTIBLE, STOPPED, TRACED].contains(&&*call.text());
-        let of = self
-            .by
-            .iter()
-            .filter(|of| calls.name(of.call).is_some_and(|c| held(&c)));
-        of.fold(0i64, |ns, of| ns.saturating_add(within(&of.spans, from, to)))
+    pub fn held(&self, from: i64, to: i64) -> i64 {
+        within(&self.held, from, to)
     }
     /// The call in which it slept longest in `[from, to)`, and how long; the first by name of equals.
     pub fn longest(&self, calls: &Calls, from: i64, to: i64) -> Option<Slept> {
@@ -289,6 +293,14 @@ impl Sleeps {
             read,
         })
     }
+}
+
+/// One more.
+fn push(spans: &mut Vec<Span>, from: i64, to: i64) {
+    let before = spans
+        .last()
+        .map_or(0, |s| s.before.saturating_add(s.to.saturating_sub(s.from)));
+    spans.push(Span { from, to, before });
 }
 
 /// ns of `[from, to)` that lie in spans.

@@ -257,7 +257,7 @@ impl Threads {
     /// Time of `[from, to)` in which a thread was uninterruptible, stopped, or held by its tracer.
     pub fn held_in(&self, pid: i32, from: i64, to: i64) -> i64 {
         let of = self.of.get(&pid);
-        of.map_or(0, |t| t.sleeps.held(&self.calls, from, to))
+        of.map_or(0, |t| t.sleeps.held(from, to))
     }
 
     /// The system call in which a thread slept longest in `[from, to)`, and how long; [`super::UNRECORDED`]: in none that was

@@ -119,11 +119,21 @@ fn what_no_program_missed_is_no_alarm() {
     let expect = "No packet of a program is known to be lost in this host; 1 packet of the kernel's own traffic was \
                   dropped for IP_INNOROUTES at f on rs (from drop:9); 3 frees were normal, 0 unclear.";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
-    let (tone, s) = said(vec![group(Some(false), "A", 1), own]);
+    let (tone, s) = said(vec![group(Some(false), "A", 3), own.clone()]);
     assert!(
-        tone == Tone::Bad && s.starts_with("1 packet was dropped in this host for A"),
+        tone == Tone::Bad && s.starts_with("3 packets were dropped in this host for A"),
         "{s}"
     );
+    // One or two are told, and are no alarm.
+    assert_eq!(said(vec![group(Some(false), "A", 2), own]).0, Tone::Notice);
+    // Of a socket in TIME_WAIT.
+    let obeyed = Group {
+        location: "tcp_v4_rcv".into(),
+        ..group(None, "NOT_SPECIFIED", 3)
+    };
+    let (tone, s) = said(vec![obeyed.clone()]);
+    assert!(tone == Tone::Ok && s.contains("obeyed and freed"), "{s}");
+    assert_eq!(said(vec![obeyed, group(None, "NOT_SPECIFIED", 1)]).0, Tone::Notice);
     let (tone, s) = said(vec![group(None, "A", 2)]);
     assert!(
         tone == Tone::Notice && s.starts_with("No packet of a program is known to be lost"),
