@@ -153,11 +153,11 @@ fn herds(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
         expected >= HERD_EXPECTED && had * HERD_TIMES <= expected
     };
     let (h, when) = match (most(before), most(after)) {
-        (None, Some(h)) if alone(&h, before) => (h.0, "After"),
-        (Some(h), None) if alone(&h, after) => (h.0, "Before"),
+        (None, Some(h)) if alone(&h, before) => (h.0, "after"),
+        (Some(h), None) if alone(&h, after) => (h.0, "before"),
         _ => return None,
     };
-    Some(format!("{when}, and not on the other side, {}.", words_of_herd(&h)))
+    Some(format!("Only {when}: {}.", words_of_herd(&h)))
 }
 
 /// Sentences at most.

@@ -9,6 +9,7 @@ use super::breakdown::Breakdown;
 use super::compare::{Metric, Shift};
 use super::rates::{Kind, Rate};
 use super::rtt;
+use super::settings::SettingChange;
 use super::verdict::{Judged, NAMED_MOST, Outcome, signed};
 use crate::analyses::verdict::{duration, rate};
 
@@ -98,17 +99,23 @@ impl Judged<'_> {
     pub(super) fn settings_left(&self, named: &BTreeSet<usize>, names: bool) -> String {
         let more = if named.is_empty() { "" } else { " more" };
         let theirs = if names { self.their_names(named) } else { String::new() };
-        match self.settings.len().saturating_sub(named.len()) {
+        match self.left(named).count() {
             0 => String::new(),
             1 => format!("1{more} setting differs{theirs}."),
             n => format!("{n}{more} settings differ{theirs}."),
         }
     }
 
+    /// Those that nothing above named; a link-layer address is nothing that anyone sets: each new namespace has others.
+    fn left(&self, named: &BTreeSet<usize>) -> impl Iterator<Item = &SettingChange> {
+        let all = self.settings.iter().enumerate();
+        all.filter(|(at, s)| !named.contains(at) && !s.name.ends_with(" lladdr"))
+            .map(|(_, s)| s)
+    }
+
     /// `: net.ipv4.tcp_rmem, eth0 link and others`: of those that nothing above named.
     fn their_names(&self, named: &BTreeSet<usize>) -> String {
-        let left = self.settings.iter().enumerate().filter(|(at, _)| !named.contains(at));
-        let names: Vec<&str> = left.map(|(_, s)| s.name.as_str()).collect();
+        let names: Vec<&str> = self.left(named).map(|s| s.name.as_str()).collect();
         let more = if names.len() > SETTINGS { " and others" } else { "" };
         let names = names.get(..SETTINGS.min(names.len())).unwrap_or_default();
         format!(": {}{more}", names.join(", "))

@@ -129,7 +129,7 @@ fn the_worst_come_first() {
     ]);
     let names: Vec<&str> = fleet.ranked.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["one bad", "more", "a", "b", "calm", "unsaid"]);
-    assert_eq!(fleet.tones["quality"]["bad"], 1);
+    assert_eq!(fleet.tones["quality"]["bad"], 2);
 }
 
 #[test]

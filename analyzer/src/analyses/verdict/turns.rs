@@ -148,15 +148,33 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         false => String::new(),
     };
     let p50 = if first.n == 1 { "" } else { "p50 " };
+    let of_all = s.response.p50_ns.unwrap_or(0);
+    let alike = of_all >= APPLICATION_NOTICE_NS && of_all.saturating_mul(2) >= first.p50_ns && first.n < s.response.n;
+    let which = match alike {
+        // The slowest of answers that all take long are no exception.
+        true => format!(
+            "answers of {} took p50 {}, max {} (n {}); the {} slowest {p50}{}{}",
+            s.server,
+            duration(of_all),
+            or_dash(s.response.max_ns),
+            s.response.n,
+            first.n,
+            duration(first.p50_ns),
+            when(first),
+        ),
+        false => format!(
+            "{} of {} answers of {} took {p50}{}{all}{}",
+            first.n,
+            s.response.n,
+            s.server,
+            duration(first.p50_ns),
+            when(first),
+        ),
+    };
     // Answers that were on their way came to nobody either.
     let own = |said: String| if first.at == "server" { said } else { String::new() };
     Some(format!(
-        "{} of {} answers of {} took {p50}{}{all}{}, {}{}{}{}",
-        first.n,
-        s.response.n,
-        s.server,
-        duration(first.p50_ns),
-        when(first),
+        "{which}, {}{}{}{}",
         place(first),
         others.concat(),
         own(standstills(s)),

@@ -129,6 +129,7 @@ fn what_no_program_missed_is_no_alarm() {
     // Of a socket in TIME_WAIT.
     let obeyed = Group {
         location: "tcp_v4_rcv".into(),
+        why: crate::reconstruct::drops::OBEYED,
         ..group(None, "NOT_SPECIFIED", 3)
     };
     let (tone, s) = said(vec![obeyed.clone()]);
