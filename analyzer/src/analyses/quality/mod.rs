@@ -32,6 +32,11 @@ pub enum Level {
     Bad,
 }
 
+/// How the sentence on a slice begins.
+pub(super) const SLICE: &str = "A slice of a recording, not all of it";
+/// How it begins where nothing was lost that an answer uses.
+pub(super) const COMPLETE: &str = "Complete";
+
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Quality {
@@ -125,8 +130,8 @@ pub fn answer(facts: &Facts) -> Quality {
     }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {
-        (true, false) => "Complete: no event was lost, every stream was read to its end.".to_string(),
-        (true, true) => "Complete in what the answers use; a ring buffer that none uses lost events.".to_string(),
+        (true, false) => format!("{COMPLETE}: no event was lost, every stream was read to its end."),
+        (true, true) => format!("{COMPLETE} in what the answers use; a ring buffer that none uses lost events."),
         (false, elsewhere) => {
             if elsewhere {
                 says.push("a ring buffer that no answer uses lost events too".into());
@@ -175,7 +180,7 @@ impl Quality {
                 Level::Good => Level::Degraded,
                 other => other,
             };
-            self.sentence = format!("A slice of a recording, not all of it. {}", self.sentence);
+            self.sentence = format!("{SLICE}. {}", self.sentence);
         }
         self.told = told;
         self

@@ -146,12 +146,13 @@ pub fn answer(
         Level::Degraded => Tone::Notice,
         Level::Bad => Tone::Bad,
     };
+    let (in_few, minor) = sentences::of_quality(&quality.sentence);
     let trust = Line {
         subject: "quality",
         tone,
-        headline: headline(tone, || sentences::of_quality(&quality.sentence)),
+        headline: headline(tone, || in_few),
         sentence: quality.sentence.clone(),
-        minor: false,
+        minor,
         names_cause: false,
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {

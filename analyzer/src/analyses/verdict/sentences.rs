@@ -3,6 +3,7 @@
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
 use crate::analyses::counters::Counters;
 use crate::analyses::napi::{Napi, NapiThread};
+use crate::analyses::quality;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
@@ -99,10 +100,18 @@ pub(crate) fn capital(words: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What a recording's quality is, without what is said of it besides.
-pub(super) fn of_quality(sentence: &str) -> String {
-    let first = sentence.split(". ").next().unwrap_or(sentence);
-    words(first.strip_prefix("Mind that ").unwrap_or(first), 2)
+/// What a recording's quality is, without what is said of it besides; and whether that is no more than that it is a slice.
+pub(super) fn of_quality(sentence: &str) -> (String, bool) {
+    let in_few = |sentence: &str| {
+        let first = sentence.split(". ").next().unwrap_or(sentence);
+        words(first.strip_prefix("Mind that ").unwrap_or(first), 2)
+    };
+    // That it is a slice hides no loss, and stands behind what was found in it.
+    match sentence.strip_prefix(quality::SLICE).and_then(|s| s.strip_prefix(". ")) {
+        Some(rest) if rest.starts_with(quality::COMPLETE) => (quality::SLICE.to_owned(), true),
+        Some(rest) => (format!("{} (a slice of a recording)", in_few(rest)), false),
+        None => (in_few(sentence), false),
+    }
 }
 
 /// A sentence up to so many of its pauses. A point inside a number is none.
@@ -324,4 +333,25 @@ pub(super) fn napi(n: &Napi) -> (Tone, String) {
         return (Tone::Notice, format!("{}. {sentence}", thread_waited(t)));
     }
     (if bad { Tone::Notice } else { Tone::Ok }, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_quality;
+
+    #[test]
+    fn that_it_is_a_slice_hides_no_loss() {
+        let slice = "A slice of a recording, not all of it. ";
+        let complete = "Complete: no event was lost, every stream was read to its end. Clocks of the CPUs: fine.";
+        let lossy = "Mind that 12 events were lost on CPU 1. More.";
+        assert_eq!(
+            of_quality(&format!("{slice}{complete}")),
+            ("A slice of a recording, not all of it".into(), true)
+        );
+        assert_eq!(
+            of_quality(&format!("{slice}{lossy}")),
+            ("12 events were lost on CPU 1 (a slice of a recording)".into(), false)
+        );
+        assert_eq!(of_quality(lossy), ("12 events were lost on CPU 1".into(), false));
+    }
 }
