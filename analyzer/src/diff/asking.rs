@@ -1,7 +1,7 @@
 //! What was asked of each server, and what came of it: answers, requests without one, openings that failed.
 //!
-//! In: sockets, payload, openings, ends of connections. Out: figures by server, as its clients tell them, or it itself where these are not in the recording. Who waits when the
-//! recording ends has no answer only where he waited longer than is usual.
+//! In: sockets, payload, openings, ends of connections. Out: figures by server, as most of its clients tell them, or it itself. Who waits when the recording ends has no answer only where
+//! he waited longer than is usual; nor has one that the server closed. Of a server's own end nobody tells a goodbye from a request. Where events were lost meanwhile nothing is known.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,8 +31,12 @@ pub struct Asking {
     pub asked: u64,
     /// Connections whose last request got no answer, for longer than is usual or as the peer ended them.
     pub unanswered: u64,
+    /// Of these such that were over before the recording: the server closed them, or their client gave them up.
+    pub given_up: u64,
     /// The longest of these waits, ns.
     pub longest_ns: i64,
+    /// Connections of which nothing is known, as events were lost while their last request waited.
+    pub unknown: u64,
     /// Attempts to open a connection.
     pub opens: u64,
     /// Of these refused.
@@ -49,7 +53,7 @@ impl Asking {
     pub(super) fn per_second(&self) -> f64 {
         self.answers as f64 / self.seconds.max(1e-9)
     }
-    fn failed_opens(&self) -> u64 {
+    pub(super) fn failed_opens(&self) -> u64 {
         self.refused + self.no_answer + self.failed
     }
     pub(super) fn in_vain(&self) -> u64 {
@@ -65,8 +69,27 @@ pub(super) struct Of {
     pub took: Vec<i64>,
     /// Units of payload that it sent.
     pub heard: u64,
-    /// What its last request on each connection waited for, and whether the peer ended it.
-    pub waits: Vec<(i64, bool)>,
+    /// How long its last request on each connection waited, and what ended that.
+    pub waits: Vec<Wait>,
+}
+
+/// How long a request waited in vain, and what ended that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wait {
+    ns: i64,
+    by: Until,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// The recording ended.
+    Recording,
+    /// Its client closed, or gave up.
+    Closed,
+    /// The server closed.
+    Server,
+    /// Events were lost.
+    Lost,
 }
 
 pub(super) type Side = BTreeMap<String, Of>;
@@ -85,7 +108,7 @@ struct End {
     asked: u64,
     took: Vec<i64>,
     heard: u64,
-    waits: Vec<(i64, bool)>,
+    waits: Vec<Wait>,
 }
 
 fn talks(r: &Recording<'_>, names: &FxHashMap<ConnectionId, (String, Role)>) -> FxHashMap<ConnectionId, Talk> {
@@ -178,11 +201,16 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         end.heard += talk.units;
         end.asked += u64::from(talk.asked.is_some());
         if let Some(asked) = talk.asked.filter(|t| talk.heard.is_none_or(|h| h < *t)) {
-            let (until, by_peer) = ended.get(c).copied().unwrap_or((r.to_ns, false));
-            let until = until.min(r.to_ns);
-            if !lost.within(asked, until) {
-                end.waits.push((until.saturating_sub(asked), by_peer));
-            }
+            let of = ended.get(c).copied().filter(|(until, _)| *until <= r.to_ns);
+            let until = of.map_or(r.to_ns, |e| e.0);
+            let by = match of {
+                _ if lost.within(asked, until) => Until::Lost,
+                None => Until::Recording,
+                Some((_, true)) if *role == Role::Client => Until::Server,
+                Some(_) => Until::Closed,
+            };
+            let ns = until.saturating_sub(asked);
+            end.waits.push(Wait { ns, by });
         }
     }
     for (name, [client, own]) in ends {
@@ -191,7 +219,11 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         of.asking.answers += client.took.len().max(own.took.len()) as u64;
         of.heard += client.heard.max(own.heard);
         of.asking.asked += client.asked.max(own.asked);
-        of.waits.extend(if client.asked > 0 { client.waits } else { own.waits });
+        of.waits.extend(if client.asked >= own.asked {
+            client.waits
+        } else {
+            own.waits
+        });
         of.took
             .extend(if client.took.is_empty() { own.took } else { client.took });
     }
@@ -209,7 +241,7 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     let sent = facts
         .resets
         .iter()
-        .filter(|x| !x.received && x.connection.is_none() && r.has(x.time_ns));
+        .filter(|x| !x.received && x.connection.is_none() && x.to.is_some() && r.has(x.time_ns));
     for (address, port) in sent.filter_map(|x| x.from) {
         let name = SocketAddr::new(address.to_canonical(), port).to_string();
         out.entry(name).or_default().asking.resets += 1;
@@ -228,10 +260,13 @@ pub(super) fn side(all: &[Recording<'_>]) -> Side {
 
 /// What it was asked in vain, where so long a wait is not usual.
 pub(super) fn asking(of: &Of, usual_ns: i64) -> Asking {
-    let in_vain = of.waits.iter().filter(|(ns, by_peer)| *by_peer || *ns > usual_ns);
+    let waits = || of.waits.iter();
+    let in_vain = waits().filter(|w| w.by != Until::Lost && (w.by == Until::Server || w.ns > usual_ns));
     Asking {
         unanswered: in_vain.clone().count() as u64,
-        longest_ns: in_vain.map(|w| w.0).max().unwrap_or(0),
+        given_up: in_vain.clone().filter(|w| w.by != Until::Recording).count() as u64,
+        longest_ns: in_vain.map(|w| w.ns).max().unwrap_or(0),
+        unknown: waits().filter(|w| w.by == Until::Lost).count() as u64,
         ..of.asking.clone()
     }
 }
@@ -265,6 +300,12 @@ impl Asking {
         if self.resets > 0 {
             let rsts = counted(self.resets, "segment", "segments");
             all.push(format!("{rsts} to it found no socket and got a RST"));
+        }
+        if self.unknown > 0 {
+            let connections = counted(self.unknown, "connection", "connections");
+            all.push(format!(
+                "of {connections} to it nothing is known, as events were lost meanwhile"
+            ));
         }
         match (all.is_empty(), self.asked) {
             (false, _) => all.join("; "),

@@ -119,22 +119,20 @@ impl Shares {
             .collect();
         self.before.keys().any(|p| {
             let (mut b, mut a) = (of(&self.before, p), of(&self.after, p));
-            percents.iter().any(|percent| {
-                // Of few the median.
-                let enough = PERCENTS
-                    .iter()
-                    .find(|(p, need)| p == percent && b.len().min(a.len()) >= *need);
-                let percent = enough.map_or(50, |(p, _)| *p);
+            let n = b.len().min(a.len());
+            percents.iter().filter(|_| n >= LEAST).any(|percent| {
+                // Of too few it is not known, and may be.
+                if PERCENTS.iter().any(|(p, need)| p == percent && n < *need) {
+                    return true;
+                }
                 let (relative, absolute) = match percent {
                     50 => (o.median_relative, o.median_ns),
                     _ => (o.tail_relative, o.tail_ns),
                 };
-                let at = |v: &mut Vec<i64>| nearest_rank(v, percent as usize);
-                let enough = b.len().min(a.len()) >= LEAST;
-                enough
-                    && at(&mut b)
-                        .zip(at(&mut a))
-                        .is_some_and(|(b, a)| a - b >= ((b as f64 * relative) as i64).max(absolute))
+                let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
+                at(&mut b)
+                    .zip(at(&mut a))
+                    .is_some_and(|(b, a)| a - b >= ((b as f64 * relative) as i64).max(absolute))
             })
         })
     }

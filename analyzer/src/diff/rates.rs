@@ -138,10 +138,14 @@ impl Rate {
             .adds
             .is_none_or(|(mean, added)| added.abs() >= (o.median_relative * mean).max(o.median_ns as f64));
         let changed = self.significant && self.difference.abs() >= self.threshold && matters;
-        // More connections at once carry more, and fewer less: what each carries is another question.
-        let other = self
-            .at_once
-            .is_some_and(|(b, a)| (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0));
+        // More connections at once carry more, and fewer less, unless what each carries changed as well.
+        let (value_b, value_a) = (self.before.value, self.after.value);
+        let other = self.at_once.is_some_and(|(b, a)| {
+            let (each_b, each_a) = (value_b / b.max(1e-9), value_a / a.max(1e-9));
+            let each = each_a - each_b;
+            let too = each.abs() > o.speed_relative * each_b && (each > 0.0) == (self.difference > 0.0);
+            (a - b).abs() > o.speed_relative * b && (a > b) == (self.difference > 0.0) && !too
+        });
         let judged = self.more_is_worse || self.kind == Kind::Speed && !other;
         let worse = (self.difference > 0.0) == self.more_is_worse;
         self.outcome = match (changed, judged, worse) {

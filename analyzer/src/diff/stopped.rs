@@ -3,14 +3,17 @@
 //!
 //! In: answers, payload and openings of both sides. Out: figures, and a sentence for each server with [`LEAST`] answers or more on one side, and a tenth of
 //! that per second at most on the other, where as many would have been [`EXPECTED`]. What was asked of it there, and what came of that, is said. Who waits when
-//! the recording ends has no answer only where he waited longer than is usual on the other side. Many requests in vain are worse (or better) without a test of
-//! chance; else nothing is judged, and the answer is no good news.
+//! the recording ends has no answer only where he waited longer than is usual on the other side. Many openings that failed and requests that were given up, or that the server
+//! closed upon, are worse (or better) without a test of chance; else nothing is judged, and the answer is no good news. Who waits yet may wait for what is to come: a queue, a watch.
+//! Not said of a server that some connection of the other side may lead to, of which it is not known which end is the server. One that moved to another address is not judged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use super::answers::LEAST;
 pub use super::asking::Asking;
 use super::asking::{Of, asking, side};
+use super::ends::known;
 use super::options::Recording;
 use crate::analyses::verdict::counted;
 use crate::stat::nearest_rank;
@@ -48,6 +51,8 @@ pub struct Stopped {
     pub before: Asking,
     /// After.
     pub after: Asking,
+    /// Another one at its port answers in its place, as often.
+    pub moved: bool,
 }
 
 /// Those that were asked in vain first, then those with most answers; none where names are pseudonyms or others were cut.
@@ -68,6 +73,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
     };
     let nothing = [none(seconds(before)), none(seconds(after))];
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+    let doubtful = [ends_of_none(before), ends_of_none(after)];
     let one = |server: &String| {
         let sides = [
             b.get(server).unwrap_or(&nothing[0]),
@@ -81,7 +87,11 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         let (rate, time) = (high.asking.per_second(), low.asking.seconds);
         let heard = |of: &Of| of.heard as f64 / of.asking.seconds.max(1e-9);
         let few = low.asking.per_second() <= FEW * rate && heard(low) <= FEW * heard(high);
-        if !few || high.asking.answers < LEAST as u64 || rate * time < EXPECTED {
+        let low_is_before = std::ptr::eq(low, x);
+        let doubtful = doubtful
+            .get(usize::from(!low_is_before))
+            .is_some_and(|d| d.contains(server));
+        if doubtful || !few || high.asking.answers < LEAST as u64 || rate * time < EXPECTED {
             return None;
         }
         let usual = nearest_rank(&mut high.took.clone(), 99)?.saturating_mul(USUAL);
@@ -90,6 +100,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             server: server.clone(),
             before,
             after,
+            moved: false,
         })
     };
     let mut all: Vec<Stopped> = names.into_iter().filter_map(one).collect();
@@ -97,7 +108,29 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         let (high, low) = s.sides();
         (std::cmp::Reverse((low.in_vain(), high.answers)), s.server.clone())
     });
+    let moved: BTreeSet<usize> = moved(&all).into_iter().flat_map(|(gone, new)| [gone, new]).collect();
+    for (at, s) in all.iter_mut().enumerate() {
+        s.moved = moved.contains(&at);
+    }
     all
+}
+
+/// Both ends of connections of which it is not known which the server is.
+fn ends_of_none(all: &[Recording<'_>]) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for r in all {
+        for row in r
+            .facts
+            .connections
+            .iter()
+            .filter(|c| known(r.facts, c.connection).is_none())
+        {
+            for (address, port) in [(row.saddr, row.sport), (row.daddr, row.dport)] {
+                out.extend(address.map(|a| SocketAddr::new(a.to_canonical(), port).to_string()));
+            }
+        }
+    }
+    out
 }
 
 impl Stopped {
@@ -118,9 +151,10 @@ impl Stopped {
     }
     /// So often that no test of chance is asked, and on the other side not.
     pub(super) fn worse(&self) -> Option<bool> {
+        let over = |of: &Asking| of.given_up.saturating_add(of.failed_opens());
         let (high, low) = self.sides();
-        let n = low.in_vain();
-        (n >= MANY && high.in_vain() as f64 <= FEW * n as f64).then_some(!self.starts())
+        let n = over(low);
+        (!self.moved && n >= MANY && over(high) as f64 <= FEW * n as f64).then_some(!self.starts())
     }
     /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
     pub(super) fn sentence(&self) -> String {
@@ -147,17 +181,26 @@ fn port(server: &str) -> Option<&str> {
     server.rsplit_once(':').map(|(_, port)| port)
 }
 
-/// Two that answer at one port, each on one side alone and as often: a service that moved, or is asked by another address.
-fn moved<'s>(all: &[&'s Stopped]) -> Vec<(&'s Stopped, &'s Stopped)> {
-    let mut out: Vec<(&Stopped, &Stopped)> = vec![];
-    for gone in all.iter().filter(|s| !s.starts()) {
-        let as_often = |new: &&&Stopped| {
-            let (b, a) = (gone.before.per_second(), new.after.per_second());
-            new.starts() && port(&new.server) == port(&gone.server) && b.max(a) <= ALIKE * b.min(a)
+/// Places of two that answer at one port, each on one side alone and as often: a service that moved, or is asked by another address.
+fn moved(all: &[Stopped]) -> Vec<(usize, usize)> {
+    let mut new: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (at, s) in all.iter().enumerate().filter(|(_, s)| s.starts()) {
+        new.entry(port(&s.server)).or_default().push(at);
+    }
+    let mut out: Vec<(usize, usize)> = vec![];
+    for (at, gone) in all.iter().enumerate().filter(|(_, s)| !s.starts()) {
+        let Some(free) = new.get_mut(&port(&gone.server)) else {
+            continue;
         };
-        let free = |new: &&&Stopped| !out.iter().any(|(_, taken)| taken.server == new.server);
-        if let Some(new) = all.iter().filter(as_often).find(free) {
-            out.push((gone, new));
+        let as_often = |new: &usize| {
+            let (b, a) = (
+                gone.before.per_second(),
+                all.get(*new).map_or(0.0, |s| s.after.per_second()),
+            );
+            b.max(a) <= ALIKE * b.min(a)
+        };
+        if let Some(place) = free.iter().position(as_often) {
+            out.push((at, free.remove(place)));
         }
     }
     out
@@ -166,17 +209,22 @@ fn moved<'s>(all: &[&'s Stopped]) -> Vec<(&'s Stopped, &'s Stopped)> {
 /// Sentences: of those that were asked in vain, and of the others.
 pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
     let end = |s: &Stopped| format!("{}.", s.sentence());
-    let (vain, mut others): (Vec<&Stopped>, Vec<&Stopped>) = all.iter().partition(|s| s.in_vain());
-    let moved = moved(&others);
-    others.retain(|s| !moved.iter().any(|(gone, new)| gone == s || new == s));
-    let pair = |(gone, new): &(&Stopped, &Stopped)| {
+    let alone = all.iter().filter(|s| !s.moved);
+    let (vain, others): (Vec<&Stopped>, Vec<&Stopped>) = alone.partition(|s| s.in_vain());
+    let moved = moved(all);
+    let pair = |(gone, new): (usize, usize)| {
         let n = |s: &Stopped| {
             format!(
                 "{} ({} answers before, {} after)",
                 s.server, s.before.answers, s.after.answers
             )
         };
-        format!("In place of {} answers {}.", n(gone), n(new))
+        let came = |s: &Stopped| match s.in_vain() {
+            true => format!("; {}", s.sides().1.came()),
+            false => String::new(),
+        };
+        let (gone, new) = all.get(gone).zip(all.get(new))?;
+        Some(format!("In place of {} answers {}{}.", n(gone), n(new), came(gone)))
     };
     let sentences = |of: Vec<&Stopped>, how: &str| -> Vec<String> {
         let left = of.len().saturating_sub(TOLD);
@@ -187,7 +235,7 @@ pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
         };
         of.into_iter().take(TOLD).map(end).chain(more).collect()
     };
-    let moved = moved.iter().take(TOLD).map(pair);
+    let moved = moved.into_iter().take(TOLD).filter_map(pair);
     let others = moved.chain(sentences(others, "")).collect();
     (sentences(vain, ", asked in vain"), others)
 }

@@ -9,7 +9,7 @@ use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Equal parts of the recording that a sparkline has.
 pub const SPARK_BINS: usize = 24;
 
@@ -62,13 +62,10 @@ pub struct Line {
     /// The sentence.
     pub sentence: String,
     /// What the head of its page says of it; empty: nothing, or another line says it there.
-    #[serde(default)]
     pub headline: String,
     /// The headline begins with a cause that has a name.
-    #[serde(default)]
     pub names_cause: bool,
     /// Nobody waited for it, or not for long.
-    #[serde(default)]
     pub minor: bool,
 }
 

@@ -73,7 +73,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             "{}",
             bold(&clean(&info.source), global.color.on(&std::io::stdout()))
         )?;
-        write_fit(&info, global.color.on(&std::io::stdout()), &mut out)?;
+        write_fit((&info, &taps), global.color.on(&std::io::stdout()), &mut out)?;
         write(&info, clocks.as_ref(), global.color.on(&std::io::stdout()), &mut out)?;
         write_taps(&taps, global.color.on(&std::io::stdout()), &mut out)?;
         write_told(&told, global.color.on(&std::io::stdout()), &mut out)?;
@@ -83,8 +83,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     out.flush()?;
-    let packets_fit = |t: &Tap| t.dropped.unwrap_or(0) == 0 && t.problems.is_empty();
-    let fit = info.complete && losses(&info).is_none() && taps.iter().all(packets_fit);
+    let fit = info.complete && losses(&info).is_none() && taps.iter().all(whole);
     Ok(if args.strict && !fit {
         Outcome::Bad
     } else {
@@ -129,8 +128,13 @@ fn losses(info: &CaptureInfo) -> Option<String> {
     }
 }
 
+/// All packets of an interface are there.
+fn whole(t: &Tap) -> bool {
+    t.dropped.unwrap_or(0) == 0 && t.problems.is_empty()
+}
+
 /// Whether it is fit to judge, in a line.
-fn write_fit(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_fit((info, taps): (&CaptureInfo, &[Tap]), color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let fit = match (info.total_events, losses(info), info.complete) {
         (0, _, false) => yellow(
             "no: the file is cut or damaged before its first event; copy it again",
@@ -138,6 +142,10 @@ fn write_fit(info: &CaptureInfo, color: bool, out: &mut dyn Write) -> std::io::R
         ),
         (0, _, true) => yellow("no: there is no event in it", color),
         _ if !info.clock_is_ns => yellow("in part: its clock does not count ns, so no latency can be told", color),
+        (_, None, true) if !taps.iter().all(whole) => yellow(
+            "in part: no event was lost, but packets were, or cannot be read: see below",
+            color,
+        ),
         (_, None, true) => green("yes: nothing was lost, and all of it was read", color),
         (_, Some(lost), true) => yellow(
             &format!("in part: {lost}; a report says what that leaves unknown"),

@@ -56,7 +56,7 @@ pub fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
 fn cannot_write(p: &Path, e: &std::io::Error) -> anyhow::Error {
     let folder = p.parent().filter(|f| !f.as_os_str().is_empty());
     let next = match (e.kind(), folder) {
-        (ErrorKind::NotFound, Some(folder)) => format!("make its folder first: mkdir -p {}", folder.display()),
+        (ErrorKind::NotFound, Some(folder)) => format!("make its folder first: mkdir -p {}", quoted(folder)),
         (ErrorKind::PermissionDenied, _) => "name a place that you may write: -o /tmp/FILE".to_owned(),
         (ErrorKind::IsADirectory, _) => "name a file in it".to_owned(),
         _ => "name another place with -o".to_owned(),

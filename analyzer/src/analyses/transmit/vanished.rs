@@ -2,7 +2,7 @@
 //!
 //! Needs `tx`, `opens`, `hops`, `lineage`, `drops`. A host that forwards, bridges or holds containers sees a packet on each of its devices: what was lost behind all of them was
 //! lost beyond the last. Where none of the other segments of those connections left by that device, they went another way. Not said beside packets that this host is known to have
-//! dropped, where drops were not recorded, of packets that were cut on their way, nor of such a small part of all as any network loses; that those were lost, and not only late, is inferred.
+//! dropped, where drops were not recorded, of packets that were cut on their way, nor of segments that are such a small part of all as any network loses; that those were lost, and not only late, is inferred.
 
 use std::collections::BTreeMap;
 
@@ -103,10 +103,13 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
             .iter()
             .filter(|t| t.kind == TxKind::Tcp && t.confidence.is_solid())
     };
-    let again: Vec<&TxRow> = data().filter(|t| t.retransmits > 0).chain(syns(facts)).collect();
+    let mut again: Vec<&TxRow> = data().filter(|t| t.retransmits > 0).collect();
+    if (again.len() as f64) < PART * data().count() as f64 {
+        again.clear();
+    }
+    again.extend(syns(facts));
     let drops_recorded = facts.capture.recorded("skb:kfree_skb");
-    let few = again.len() < FEWEST || (again.len() as f64) < PART * data().count() as f64;
-    if few || !facts.gaps.is_empty() || !drops_recorded {
+    if again.len() < FEWEST || !facts.gaps.is_empty() || !drops_recorded {
         return None;
     }
     // Of what was cut each piece has a way of its own.

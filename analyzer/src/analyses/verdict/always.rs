@@ -242,10 +242,13 @@ pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
         .parts
         .first()
         .is_some_and(|p| p.state == "asleep_in" && p.call.as_deref() == Some(UNRECORDED) && p.share >= MOSTLY);
-    match !s.stood.is_empty() && lock && slow.task.1 < MOSTLY {
-        true => {
+    // Where it is known what the last of them waited for, nothing is to be guessed.
+    let told = slow.parts.iter().any(|p| p.waker_held.is_some());
+    match (!s.stood.is_empty() && lock && slow.task.1 < MOSTLY, told) {
+        (true, false) => {
             ": all threads that answer stood still together, as in a garbage collection or behind one lock (inferred)"
         }
-        false => "",
+        (true, true) => ": all threads that answer stood still together",
+        (false, _) => "",
     }
 }

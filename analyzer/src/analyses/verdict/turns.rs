@@ -153,7 +153,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     let which = match alike {
         // The slowest of answers that all take long are no exception.
         true => format!(
-            "answers of {} took p50 {}, max {} (n {}); the {} slowest {p50}{}{}",
+            "answers of {} took p50 {}, max {} (n {}); {} of the slowest {p50}{}{}",
             s.server,
             duration(of_all),
             or_dash(s.response.max_ns),

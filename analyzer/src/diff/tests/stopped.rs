@@ -6,6 +6,7 @@ use crate::diff::{Outcome, Stopped, stopped};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::tcp::states::FIN_WAIT1;
 use crate::reconstruct::transmit::tables::TxKind;
 
 const MS: i64 = 1_000_000;
@@ -84,10 +85,21 @@ fn words(before: &Facts, after: &Facts) -> Vec<(String, Option<bool>)> {
 #[test]
 fn a_server_that_hangs_is_said_and_worse_where_many_ask_in_vain() {
     let before = asked(&[(100, 0); 5]);
-    let hangs = asked(&[(0, 4_000 * MS); 12]);
-    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.000 s)";
+    // Who waits yet may wait for what is to come.
+    let waiting = asked(&[(0, 4_000 * MS); 12]);
+    assert_eq!(words(&before, &waiting)[0].1, None);
+    let given_up = |at: i64| {
+        let mut f = asked(&[(0, 4_000 * MS); 12]);
+        let closes = (0..12).map(|c| crate::testing::tcp::state(c, FIN_WAIT1, at));
+        f.tcp_states.extend(closes);
+        f
+    };
+    let hangs = given_up(END - MS);
+    // A goodbye before it closes asks for nothing.
+    assert_eq!(words(&before, &given_up(END - 3_999 * MS))[0].1, None);
+    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 3.999 s)";
     assert_eq!(words(&before, &hangs), [(said.to_owned(), Some(true))]);
-    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 requests to it got no answer (the longest waited 4.000 s)";
+    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 requests to it got no answer (the longest waited 3.999 s)";
     assert_eq!(words(&hangs, &before), [(back.to_owned(), Some(false))]);
     // One of them is no verdict.
     let one = words(&before, &asked(&[(20, 4_000 * MS)]));
@@ -229,9 +241,23 @@ fn a_service_that_moved_is_said_as_one() {
     let moved =
         "In place of 10.0.0.9:80 (500 answers before, 0 after) answers [2001:db8::9]:80 (0 answers before, 500 after).";
     assert_eq!(stopped::said(&all(&before, &after)), (vec![], vec![moved.to_owned()]));
+    // Nobody is called worse for the old address, which is looked after yet.
+    after
+        .opens
+        .extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
+    let checked = all(&before, &after);
+    assert!(checked.len() == 2 && checked.iter().all(|s| s.worse().is_none() && s.moved));
+    after.opens.clear();
     // At another port it is another.
     for c in &mut after.connections {
         c.dport = 81;
     }
     assert_eq!(stopped::said(&all(&before, &after)).1.len(), 2);
+    // Which end of an old connection the server is, nobody knows: it may lead there.
+    let mut old = asked(&[]);
+    let mut row = crate::testing::tcp::connection(0);
+    (row.saddr, row.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 9].into()));
+    (row.sport, row.dport) = (20_000, 80);
+    old.connections.push(row);
+    assert_eq!(all(&before, &old).len(), 0);
 }

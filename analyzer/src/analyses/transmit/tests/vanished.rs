@@ -6,8 +6,9 @@ use crate::analyses::transmit::Vanished;
 use crate::analyses::verdict::vanished as vanished_words;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::skb::tables::HopRow;
-use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::reconstruct::whose::{Carries, Owner};
 
 /// Segments by eth0 and then by `way`, the first four of which were sent again.
@@ -108,6 +109,28 @@ fn the_device_behind_which_nothing_was_seen_is_named() {
         healthy.tx.push(row);
     }
     assert_eq!(vanished(&healthy), None);
+    // SYNs are attempts, and no part of these.
+    for n in 0..4u32 {
+        let c = ConnectionId(n + 1);
+        healthy.connections.push(crate::testing::tcp::connection(n + 1));
+        let row = &mut healthy.tx[n as usize];
+        (row.connection, row.kind, row.retransmits) = (Some(c), TxKind::TcpControl, 0);
+        healthy.opens.push(OpenRow {
+            connection: Some(c),
+            from: None,
+            to: None,
+            pid: 7,
+            task: Name::default(),
+            start_ns: 0,
+            end_ns: 9_000_000,
+            end: OpenEnd::TimedOut,
+            error: None,
+            message: false,
+            syns_again: Some(2),
+            confidence: crate::Confidence::Certain,
+        });
+    }
+    assert_eq!(vanished(&healthy).map(|v| (v.count, v.others)), Some((4, (0, 0))));
     // The others are of another container, whose device has the same name.
     let mut others = sent("vpn0", "s0");
     others.connections.push(crate::testing::tcp::connection(1));

@@ -2,8 +2,9 @@
 
 use super::requests::{MS, answered, awaited, mostly_fast};
 use super::turns::{part, server, slow};
-use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited};
+use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited, WakerHeld};
 use crate::analyses::verdict::Tone;
+use crate::analyses::verdict::always::all_at_once;
 use crate::analyses::verdict::application::{application, headline};
 
 /// One with answers of 90 ms, spent so, beside one with answers of 0.1 ms of which a few took 2 ms.
@@ -201,6 +202,28 @@ fn standstills_are_told_with_their_times() {
     let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all threads \
                 that answer stood still together, as in a garbage collection or behind one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
+    // What the last of them waited for is known.
+    let mut stalled = slow("server", 24, 1_400 * MS);
+    let held = WakerHeld {
+        to: "10.0.0.9:514".into(),
+        by: "rwnd",
+        share: 1.0,
+        reader: None,
+    };
+    stalled.parts = vec![
+        part("asleep_in", Some("unrecorded"), 24 * 1_400 * MS, 0.9),
+        Part {
+            waker_held: Some(held),
+            ..part("asleep_in", Some("sendto"), 24 * 140 * MS, 0.1)
+        },
+    ];
+    stalled.task.1 = 0.2;
+    let mut s = server("10.0.0.7:8080", mostly_fast(), vec![], 0);
+    s.stood = vec![stood(1_231, 1_119)];
+    assert_eq!(
+        all_at_once(&s, &stalled),
+        ": all threads that answer stood still together"
+    );
     // The one server that there is, and a thread of its own that ran meanwhile.
     let ran = |who: Option<(String, f64)>| {
         let mut stalled = slow("server", 24, 1_400 * MS);
@@ -225,7 +248,7 @@ fn standstills_are_told_with_their_times() {
     let says = "while up to 8 requests waited: all threads that answer stood still together, as in a garbage collection or behind \
                 one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
-    assert!(ran(None).contains(": all threads that answer stood still together"));
+    assert!(ran(None).contains(": all threads that answer stood still together, as in"));
     // One thread serves all: nothing stands still together.
     assert!(of(&two, 0.9).ends_with("8 requests waited"));
     assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));
