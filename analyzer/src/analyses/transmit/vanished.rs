@@ -4,7 +4,7 @@
 //! lost beyond the last. Where none of the other segments of those connections left by that device, they went another way. Not said beside packets that this host is known to have
 //! dropped, where drops were not recorded, of packets that were cut on their way, nor of segments that are such a small part of all as any network loses; that those were lost, and not only late, is inferred.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,6 +13,7 @@ use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::reconstruct::whose::{Carries, Owner, Whose};
+use crate::snapshots::field;
 
 /// Fewest of them, and how many of those whose way is known must have gone there.
 const FEWEST: usize = 3;
@@ -21,6 +22,11 @@ const MOST: f64 = 2.0 / 3.0;
 const PART: f64 = 0.001;
 /// Others of the same connections whose way must be known to say that none went there.
 const OTHERS: u64 = 5;
+
+/// Routes told, each way; RTN_UNICAST, RT_TABLE_LOCAL.
+const ROUTES: usize = 3;
+const UNICAST: &str = "1";
+const LOCAL: &str = "255";
 
 /// A device behind which they were not seen again.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -35,6 +41,10 @@ pub struct Vanished {
     pub others: (u64, u64),
     /// Device on which most of these others were seen last; empty: none, or the same.
     pub usual: String,
+    /// Where none of the others went there: routes that came while the recording ran, by the lists at its ends.
+    pub routes_came: Vec<String>,
+    /// Such that went.
+    pub routes_went: Vec<String>,
 }
 
 /// First and last device of a way, and whether the last step was out of it.
@@ -168,7 +178,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     let there = usual.get(&dev).copied().unwrap_or(0);
     let whole: u64 = usual.values().sum();
     let most = usual.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)));
-    Some(Vanished {
+    let mut found = Vanished {
         dev: dev.text().into_owned(),
         count: count as u64,
         of: of as u64,
@@ -176,7 +186,26 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
         usual: most
             .filter(|(of, _)| *of != dev && there == 0)
             .map_or_else(String::new, |(of, _)| of.text().into_owned()),
-    })
+        routes_came: vec![],
+        routes_went: vec![],
+    };
+    if found.another_way() {
+        (found.routes_came, found.routes_went) = (routes(facts, true), routes(facts, false));
+    }
+    Some(found)
+}
+
+/// Routes that came, or went, each once: `default via fe80::1`. Not of the kernel's table of local addresses.
+fn routes(facts: &Facts, came: bool) -> Vec<String> {
+    let changed = (facts.snapshots.iter()).filter(|r| r.what == "routes" && r.start != r.end && r.end == came);
+    let words = |line: &str| {
+        let unicast = field(line, "type") == Some(UNICAST) && field(line, "table") != Some(LOCAL);
+        let to = field(line, "to").filter(|_| unicast)?;
+        let via = field(line, "via").map_or_else(String::new, |via| format!(" via {via}"));
+        Some(format!("{to}{via}"))
+    };
+    let all: BTreeSet<String> = changed.filter_map(|r| words(&r.line)).collect();
+    all.into_iter().take(ROUTES).collect()
 }
 
 impl Vanished {

@@ -340,7 +340,8 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
     let head = said.iter().fold(head, |head, said| format!("{head}; {said}"));
     let slow = format!("of the slowest 1 % ({})", c.slowest);
     if theirs >= MOSTLY {
-        let doing = s.map(slowest).filter(|d| !d.is_empty());
+        // What was said of the slow ones is not said again.
+        let doing = s.map(slowest).filter(|d| !d.is_empty() && !head.contains(d.as_str()));
         let doing = doing.map_or_else(String::new, |d| format!(": {d}"));
         let sentence = format!(
             "{head}; {slow} {:.1} % of the time was the server's, between request readable and its send{doing}; the network and both stacks took {} of each.",

@@ -3,6 +3,7 @@ mod always;
 mod drops;
 mod echo;
 mod full;
+mod once;
 mod paths;
 mod requests;
 mod turns;

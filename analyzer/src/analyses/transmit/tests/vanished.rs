@@ -10,6 +10,7 @@ use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::reconstruct::whose::{Carries, Owner};
+use crate::snapshots::tables::SnapshotRow;
 
 /// Segments by eth0 and then by `way`, the first four of which were sent again.
 fn sent(again: &str, others: &str) -> Facts {
@@ -64,6 +65,23 @@ fn the_device_behind_which_nothing_was_seen_is_named() {
         "{}",
         vanished_words(&v)
     );
+    // By the lists of routes one came; what went is a local address's, of the kernel's own table.
+    let mut routed = sent("vpn0", "s0");
+    let row = |end: bool, line: &str| SnapshotRow {
+        what: "routes".into(),
+        netns: Some(1),
+        start: !end,
+        end,
+        line: line.into(),
+    };
+    let came = "netns=1 family=10 to=2001:db8:99:7::/64 via=fe80::7 metric=256 ifindex=2 table=254 type=1";
+    let went = "netns=1 family=2 to=10.0.0.1 metric=0 ifindex=2 table=255 type=2";
+    routed.snapshots = vec![row(true, came), row(true, came), row(false, went)];
+    let v = vanished(&routed).unwrap();
+    assert_eq!((v.routes_came.len(), v.routes_went.len()), (1, 0));
+    let says =
+        "another way (by the lists of routes 2001:db8:99:7::/64 via fe80::7 came while this was recorded), on which";
+    assert!(vanished_words(&v).contains(says), "{}", vanished_words(&v));
     // Others went there, too, and came back acknowledged: lost beyond it.
     let v = vanished(&sent("line0", "line0")).unwrap();
     assert_eq!((v.others, v.usual.as_str()), ((8, 8), ""));
