@@ -1,7 +1,7 @@
 //! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, its total, and lives of skbs, may be longer and no service's are: those with
 //! long times have become more. Times of each service tell.
 //!
-//! In: rows of `rx` and `tx`, metrics that were judged. Out: totals that are worse, and those of no service are, are changed, with the shares. Stages are left as they are judged: they say where.
+//! In: rows of `rx` and `tx`, metrics that were judged. Out: totals that are worse, and those of no service are, are changed, with the shares; so are their stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -163,7 +163,8 @@ pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: 
     for (ledger, why) in explained {
         let of = |m: &Metric| match m.which.ledger {
             "lifetime" => m.outcome == Outcome::Worse && m.which.stage.starts_with(ledger),
-            l => l == ledger && total(m),
+            // What no service's total has no service's stage has.
+            l => l == ledger && m.outcome == Outcome::Worse,
         };
         for m in metrics.iter_mut().filter(|m| of(m)) {
             m.becomes_changed(Outcome::Worse);

@@ -40,8 +40,8 @@ fn a_recording_is_no_worse_than_itself_and_all_outputs_are_written() {
 
 #[test]
 fn worse_is_exit_code_3_and_rules_choose() {
-    // Another load on another path: much differs, in both directions.
-    let (a, b) = (rpc(), sample("sawtooth/sawtooth.nmb"));
+    // The same service, and much differs.
+    let (a, b) = (rpc(), sample("neighbour/neighbour.nmb"));
     let code = |extra: &[&str]| {
         let out = run(&[&["diff", &a, &b, "-o", "/dev/null"], extra].concat());
         (out.status.code().unwrap(), String::from_utf8(out.stderr).unwrap())
