@@ -10,7 +10,8 @@ use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 
-/// So many are nothing that is wrong by itself.
+/// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
+const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
 /// Reason of a packet whose neighbour did not answer; so many are more than somebody's try.
 const NOBODY: &str = "NEIGH_FAILED";
@@ -326,8 +327,13 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 None => s,
             };
             let probes = lost.iter().all(asked_for);
-            // One or two are nothing that is wrong by itself: what tears a network down does that, and TCP repairs it.
-            let few = d.lost <= FEW;
+            // One or two segments of sockets whose route went: what tears a network down does that.
+            let torn_down = d.lost <= FEW
+                && lost
+                    .iter()
+                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
+            // One alone is nothing that is wrong by itself.
+            let few = torn_down || d.lost == 1;
             (if few || probes { Tone::Notice } else { Tone::Bad }, s)
         }
     }
