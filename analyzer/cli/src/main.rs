@@ -14,6 +14,7 @@ mod input;
 mod output;
 mod progress;
 mod terminal;
+mod times;
 
 use std::process::ExitCode;
 

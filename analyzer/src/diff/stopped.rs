@@ -51,8 +51,8 @@ pub struct Stopped {
     pub before: Asking,
     /// After.
     pub after: Asking,
-    /// Another one at its port answers in its place, as often.
-    pub moved: bool,
+    /// The one at its port that answers in its place, or in whose place it answers, as often.
+    pub moved: Option<String>,
 }
 
 /// Those that were asked in vain first, then those with most answers; none where names are pseudonyms or others were cut.
@@ -100,7 +100,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             server: server.clone(),
             before,
             after,
-            moved: false,
+            moved: None,
         })
     };
     let mut all: Vec<Stopped> = names.into_iter().filter_map(one).collect();
@@ -108,9 +108,13 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         let (high, low) = s.sides();
         (std::cmp::Reverse((low.in_vain(), high.answers)), s.server.clone())
     });
-    let moved: BTreeSet<usize> = moved(&all).into_iter().flat_map(|(gone, new)| [gone, new]).collect();
-    for (at, s) in all.iter_mut().enumerate() {
-        s.moved = moved.contains(&at);
+    for (gone, new) in moved(&all) {
+        let names = [gone, new].map(|at| all.get(at).map(|s| s.server.clone()));
+        for (at, other) in [gone, new].into_iter().zip(names.into_iter().rev()) {
+            if let Some(s) = all.get_mut(at) {
+                s.moved = other;
+            }
+        }
     }
     all
 }
@@ -154,7 +158,7 @@ impl Stopped {
         let over = |of: &Asking| of.given_up.saturating_add(of.failed_opens());
         let (high, low) = self.sides();
         let n = over(low);
-        (!self.moved && n >= MANY && over(high) as f64 <= FEW * n as f64).then_some(!self.starts())
+        (self.moved.is_none() && n >= MANY && over(high) as f64 <= FEW * n as f64).then_some(!self.starts())
     }
     /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
     pub(super) fn sentence(&self) -> String {
@@ -209,10 +213,9 @@ fn moved(all: &[Stopped]) -> Vec<(usize, usize)> {
 /// Sentences: of those that were asked in vain, and of the others.
 pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
     let end = |s: &Stopped| format!("{}.", s.sentence());
-    let alone = all.iter().filter(|s| !s.moved);
+    let alone = all.iter().filter(|s| s.moved.is_none());
     let (vain, others): (Vec<&Stopped>, Vec<&Stopped>) = alone.partition(|s| s.in_vain());
-    let moved = moved(all);
-    let pair = |(gone, new): (usize, usize)| {
+    let pair = |gone: &Stopped| {
         let n = |s: &Stopped| {
             format!(
                 "{} ({} answers before, {} after)",
@@ -223,7 +226,7 @@ pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
             true => format!("; {}", s.sides().1.came()),
             false => String::new(),
         };
-        let (gone, new) = all.get(gone).zip(all.get(new))?;
+        let new = all.iter().find(|s| gone.moved.as_ref() == Some(&s.server))?;
         Some(format!("In place of {} answers {}{}.", n(gone), n(new), came(gone)))
     };
     let sentences = |of: Vec<&Stopped>, how: &str| -> Vec<String> {
@@ -235,7 +238,8 @@ pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
         };
         of.into_iter().take(TOLD).map(end).chain(more).collect()
     };
-    let moved = moved.into_iter().take(TOLD).filter_map(pair);
+    let gone = all.iter().filter(|s| s.moved.is_some() && !s.starts());
+    let moved = gone.take(TOLD).filter_map(pair);
     let others = moved.chain(sentences(others, "")).collect();
     (sentences(vain, ", asked in vain"), others)
 }

@@ -18,6 +18,19 @@ pub(crate) fn lines<'c>(
         .filter_map(|l| std::str::from_utf8(l).ok())
 }
 
+/// Lines of listening TCP sockets, each with its port.
+pub(crate) fn listening<'c>(
+    capture: &'c Capture,
+    when: impl Fn(SnapshotWhen) -> bool + 'c,
+) -> impl Iterator<Item = (u16, &'c str)> {
+    let of = |l: &'c str| {
+        let listens = field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen");
+        let src = field(l, "src").filter(|_| listens)?;
+        Some((src.rsplit_once(':')?.1.parse().ok()?, l))
+    };
+    lines(capture, "sockets", when).filter_map(of)
+}
+
 /// Namespace and file of a snapshot's name: `netns/4026531840/net/snmp` is of another one than the recorder's own.
 pub(crate) fn of_netns(what: &str) -> (Option<&str>, &str) {
     match what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {

@@ -25,12 +25,8 @@ pub(crate) fn processes(capture: &Capture) -> FxHashMap<i32, (i32, Name)> {
 /// The process that holds the listening TCP sockets of a port, where it is one only.
 pub(crate) fn listening(capture: &Capture) -> FxHashMap<u16, i32> {
     let mut by: FxHashMap<u16, Option<i32>> = FxHashMap::default();
-    let listens = |l: &&str| field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen");
-    for l in lines(capture, "sockets", |_| true).filter(listens) {
-        let port = field(l, "src").and_then(|s| s.rsplit_once(':')?.1.parse().ok());
-        let (Some(port), Some(pids)) = (port, field(l, "pids")) else {
-            continue;
-        };
+    for (port, l) in super::listening(capture, |_| true) {
+        let Some(pids) = field(l, "pids") else { continue };
         let one = pids.parse().ok();
         by.entry(port)
             .and_modify(|have| *have = have.filter(|h| Some(*h) == one))

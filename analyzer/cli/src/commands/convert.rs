@@ -15,7 +15,7 @@ use netmortem_formats::{Bytes, Capture, open_bytes};
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
-use crate::{Outcome, input};
+use crate::{Outcome, input, times};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -316,37 +316,11 @@ fn compared(same: Compared) -> String {
 
 /// `1s..3s`, in ns.
 fn window(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
-    let (from, to) = text.split_once("..").ok_or("two times with .. between, like 1s..3s")?;
-    let (from, to) = (moment(from)?, moment(to)?);
+    let (from, to) = times::window(text)?;
     if from.zip(to).is_some_and(|(a, b)| a > b) {
         return Err("the first time is later than the second".into());
     }
     Ok((from, to))
-}
-
-/// `1s`, `1.5s`, `20ms`, `7us`, `3ns` in ns; empty: no end on that side.
-fn moment(text: &str) -> Result<Option<u64>, String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let wrong = || format!("`{text}` is no time: a number and s, ms, us or ns, like 1.5s");
-    let cut = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(cut);
-    let digits = match unit {
-        "s" => 9,
-        "ms" => 6,
-        "us" => 3,
-        "ns" => 0,
-        _ => return Err(wrong()),
-    };
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !plain(whole) || !plain(part) || part.len() > digits {
-        return Err(wrong());
-    }
-    let zeros = "0".repeat(digits - part.len());
-    format!("{whole}{part}{zeros}").parse().map(Some).map_err(|_| wrong())
 }
 
 fn say(line: &str) -> std::io::Result<()> {

@@ -11,7 +11,7 @@ use netmortem_reports::{Colors, diff, html, text, write_pngs};
 use crate::args::Global;
 use crate::failure::{failure, usage};
 use crate::terminal::stderr_width;
-use crate::{Outcome, input, output};
+use crate::{Outcome, input, output, times};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,21 +86,10 @@ fn level(text: &str) -> Result<f64, String> {
     }
 }
 
-fn moment(text: &str) -> Result<i64, String> {
-    let units = [("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)];
-    let parsed = units
-        .iter()
-        .find_map(|(u, f)| Some(text.strip_suffix(u)?.trim().parse::<f64>().ok()? * f));
-    match parsed {
-        Some(ns) if ns.is_finite() && ns >= 0.0 => Ok(ns as i64),
-        _ => Err(format!("{text:?} is no time: write 1.5s, 200ms, 10us")),
-    }
-}
-
 fn window(text: &str) -> Result<Window, String> {
-    let (from, to) = text.split_once("..").ok_or("write it as 1s..3s, ..5s or 5s..")?;
-    let from_ns = if from.is_empty() { 0 } else { moment(from)? };
-    let to_ns = if to.is_empty() { i64::MAX } else { moment(to)? };
+    let (from, to) = times::window(text)?;
+    let end = |ns: Option<u64>, open: i64| ns.map_or(open, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let (from_ns, to_ns) = (end(from, 0), end(to, i64::MAX));
     match from_ns < to_ns {
         true => Ok(Window { from_ns, to_ns }),
         false => Err("it ends before it begins".into()),

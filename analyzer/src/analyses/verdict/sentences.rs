@@ -114,13 +114,22 @@ pub(super) fn of_quality(sentence: &str) -> (String, bool) {
     }
 }
 
-/// A sentence up to so many of its pauses. A point inside a number is none.
+/// A sentence up to so many of its pauses. A point inside a number is none, nor is what stands in brackets.
 pub(super) fn words(sentence: &str, pauses: usize) -> String {
-    let pause = |at: &usize| {
+    let ends = |at: usize| {
         let after = sentence.get(at + 1..).unwrap_or("");
         after.is_empty() || after.starts_with(' ')
     };
-    let mut all = sentence.match_indices([';', '.']).map(|(at, _)| at).filter(pause);
+    let mut open = 0usize;
+    let pause = |(at, c): (usize, char)| {
+        match c {
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        (open == 0 && matches!(c, ';' | '.') && ends(at)).then_some(at)
+    };
+    let mut all = sentence.char_indices().filter_map(pause);
     let end = all.nth(pauses.saturating_sub(1)).unwrap_or(sentence.len());
     sentence.get(..end).unwrap_or("").trim_end_matches('.').to_owned()
 }
@@ -337,7 +346,21 @@ pub(super) fn napi(n: &Napi) -> (Tone, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::of_quality;
+    use super::{of_quality, words};
+
+    #[test]
+    fn brackets_are_not_broken() {
+        let said = "4 segments were sent again (calls: 4 fast; of these 4 guessed); most on a. More.";
+        assert_eq!(
+            words(said, 1),
+            "4 segments were sent again (calls: 4 fast; of these 4 guessed)"
+        );
+        assert_eq!(
+            words(said, 2),
+            "4 segments were sent again (calls: 4 fast; of these 4 guessed); most on a"
+        );
+        assert_eq!(words("It took 1.5 s. More.", 1), "It took 1.5 s");
+    }
 
     #[test]
     fn that_it_is_a_slice_hides_no_loss() {

@@ -246,7 +246,7 @@ fn a_service_that_moved_is_said_as_one() {
         .opens
         .extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
     let checked = all(&before, &after);
-    assert!(checked.len() == 2 && checked.iter().all(|s| s.worse().is_none() && s.moved));
+    assert!(checked.len() == 2 && checked.iter().all(|s| s.worse().is_none() && s.moved.is_some()));
     after.opens.clear();
     // At another port it is another.
     for c in &mut after.connections {

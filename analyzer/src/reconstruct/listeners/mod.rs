@@ -15,17 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 
-use crate::snapshots::{field, lines};
+use crate::snapshots::{field, listening};
 
 #[cfg(test)]
 mod tests;
 
 /// Ports at which TCP sockets listened, of any network namespace and address.
 pub fn ports(capture: &Capture) -> BTreeSet<u16> {
-    let listens = |l: &&str| field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen");
-    let all = lines(capture, "sockets", |_| true).filter(listens);
-    all.filter_map(|l| field(l, "src")?.rsplit(':').next()?.parse().ok())
-        .collect()
+    listening(capture, |_| true).map(|(port, _)| port).collect()
 }
 
 /// TCP sockets that listened at each port, in the list that has most of them.
@@ -35,12 +32,8 @@ pub fn listeners(capture: &Capture) -> BTreeMap<u16, u64> {
     let mut at: BTreeMap<u16, BTreeSet<(&str, &str)>> = BTreeMap::new();
     for when in [SnapshotWhen::Start, SnapshotWhen::End] {
         let mut of: BTreeMap<u16, u64> = BTreeMap::new();
-        let all = lines(capture, "sockets", move |w| w == when);
-        for l in all.filter(|l| field(l, "proto") == Some("tcp") && field(l, "state") == Some("listen")) {
-            let (Some(netns), Some(src)) = (field(l, "netns"), field(l, "src")) else {
-                continue;
-            };
-            if let Some(port) = src.rsplit(':').next().and_then(|p| p.parse().ok()) {
+        for (port, l) in listening(capture, move |w| w == when) {
+            if let (Some(netns), Some(src)) = (field(l, "netns"), field(l, "src")) {
                 at.entry(port).or_default().insert((netns, src));
                 *of.entry(port).or_default() += 1;
             }

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo};
 
+use crate::times;
+
 /// A parsed filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
@@ -126,21 +128,13 @@ impl Value {
 
 /// A number; of a column of times also one with its unit, as `1.5ms`.
 fn number(text: &str, unit: &str) -> Option<f64> {
-    let ns = |unit: &str| match unit {
+    let of_column = match unit {
         "ns" => Some(1.0),
-        "us" | "\u{b5}s" => Some(1e3),
-        "ms" => Some(1e6),
-        "s" => Some(1e9),
+        "us" => Some(1e3),
         _ => None,
     };
-    let plain = || text.parse().ok();
-    let Some(of_column) = ns(unit) else { return plain() };
-    let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
-    let with_unit = || {
-        let given = ns(text.get(digits.len()..)?)?;
-        Some(digits.trim_end().parse::<f64>().ok()? * given / of_column)
-    };
-    plain().or_else(with_unit)
+    let with_unit = || Some(times::ns(text).ok()? as f64 / of_column?);
+    text.parse().ok().or_else(with_unit)
 }
 
 fn text(cell: &Cell<'_>) -> String {
