@@ -32,6 +32,31 @@ pub fn clauses(text: &str) -> Vec<&str> {
     parts
 }
 
+/// Clauses that are longer are parted once more, at the first colon.
+const LONG: usize = 110;
+
+/// What is said of something that was found, step by step: its clauses, of which long ones end at a colon.
+#[must_use]
+pub fn steps(text: &str) -> Vec<&str> {
+    clauses(text).into_iter().flat_map(parted).collect()
+}
+
+fn parted(clause: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let colon = clause.char_indices().find(|(at, c)| {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c == ':' && depth == 0 && clause.get(at + 1..).is_some_and(|rest| rest.starts_with(' '))
+    });
+    match colon.and_then(|(at, _)| Some((clause.get(..=at)?, clause.get(at + 2..)?))) {
+        Some((first, rest)) if clause.chars().count() > LONG && !rest.is_empty() => vec![first, rest],
+        _ => vec![clause],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +89,15 @@ mod tests {
             }
             assert!(rest.chars().all(|c| " ;.".contains(c)), "{text:?}: {rest:?}");
         }
+    }
+
+    #[test]
+    fn long_clauses_end_at_their_first_colon() {
+        let what = "43 packets were dropped in this host (a rule: of nftables) on rc:";
+        let whose = "TCP data of [::1]:58426 > 10.9.2.2:7106, 43 of the 507 that came there: one in 12";
+        let text = format!("{what} {whose}; short: it stays");
+        assert_eq!(steps(&text), [what, whose, "short: it stays"]);
+        assert_eq!(steps("short: it stays"), ["short: it stays"]);
+        assert_eq!(steps(""), [""; 0]);
     }
 }

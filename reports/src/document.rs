@@ -116,6 +116,27 @@ impl Severity {
     }
 }
 
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What, in few words.
+    pub text: Text,
+    /// The section that shows why.
+    pub see: Option<&'static str>,
+    /// What followed of it, likewise.
+    pub so: Vec<(Text, Option<&'static str>)>,
+}
+
+impl Finding {
+    /// What is said before what followed.
+    pub const SO: &str = "so, on the same connections: ";
+    /// What is said of others that were found.
+    #[must_use]
+    pub fn more(n: usize, severity: Severity) -> String {
+        format!("and {n} more, marked “{}” below", severity.word())
+    }
+}
+
 /// What was found of one severity, the weightiest first.
 #[derive(Clone, Debug)]
 pub struct Findings {
@@ -123,8 +144,8 @@ pub struct Findings {
     pub severity: Severity,
     /// What they are, in few words.
     pub title: Text,
-    /// Each of them, and the section that shows why.
-    pub said: Vec<(Text, Option<&'static str>)>,
+    /// Each of them.
+    pub said: Vec<Finding>,
     /// So many are not among them.
     pub more: usize,
 }

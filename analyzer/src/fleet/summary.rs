@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Facts;
 use crate::analyses::Answers;
-use crate::analyses::verdict::Tone;
+use crate::analyses::verdict::{Tone, order};
 use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Equal parts of the recording that a sparkline has.
 pub const SPARK_BINS: usize = 24;
 
@@ -67,6 +67,8 @@ pub struct Line {
     pub names_cause: bool,
     /// Nobody waited for it, or not for long.
     pub minor: bool,
+    /// It only says what another line led to.
+    pub follows: bool,
 }
 
 /// A distribution that can be added to others: (lower edge, upper edge, count), ns, ascending.
@@ -118,7 +120,7 @@ impl Summary {
     }
     /// What the head of its page begins with, and how bad that is; `None`: nothing wrong was found.
     pub fn worst(&self) -> Option<&Line> {
-        let of = |tone| self.said(tone).min_by_key(|l| (!l.names_cause, l.minor));
+        let of = |tone| self.said(tone).min_by_key(|l| order(l.follows, l.names_cause, l.minor));
         of(Tone::Bad).or_else(|| of(Tone::Notice))
     }
     /// Packets dropped that should not have been.
@@ -175,6 +177,7 @@ fn line(l: &crate::analyses::verdict::Line) -> Line {
         headline: l.headline.clone(),
         names_cause: l.names_cause,
         minor: l.minor,
+        follows: l.follows.is_some(),
     }
 }
 

@@ -28,6 +28,7 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
                 Tone::Ok | Tone::Unknown => String::new(),
             },
             names_cause: false,
+            follows: false,
             minor: false,
         }],
         rx: vec![Stage {

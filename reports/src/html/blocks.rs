@@ -4,8 +4,8 @@ use maud::{Markup, PreEscaped, html as markup};
 
 use super::{Page, table};
 use crate::chart::Size;
-use crate::clauses::clauses;
-use crate::document::{Block, Figure, Findings, Severity, Strip};
+use crate::clauses::{clauses, steps};
+use crate::document::{Block, Figure, Finding, Findings, Severity, Strip};
 
 pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
     match block {
@@ -60,8 +60,26 @@ fn findings_markup(of: &Findings) -> Markup {
         div class={ "findings " (class(of.severity)) } {
             h3 { (of.title.as_str()) }
             ul {
-                @for (said, section) in &of.said { li { (said.as_str()) (see(*section)) } }
-                @if of.more > 0 { li { "and " (of.more) " more" } }
+                @for finding in &of.said { (finding_markup(finding)) }
+                @if of.more > 0 { li { (Finding::more(of.more, of.severity)) } }
+            }
+        }
+    }
+}
+
+/// What was found in its steps, the first of which stands out, and what followed of it.
+fn finding_markup(finding: &Finding) -> Markup {
+    let steps = steps(finding.text.as_str());
+    let (first, rest) = steps.split_at(steps.len().min(1));
+    markup! {
+        li {
+            @for step in first { strong { (step) } }
+            (see(finding.see))
+            @if !rest.is_empty() || !finding.so.is_empty() {
+                ul {
+                    @for step in rest { li { (step) } }
+                    @for (so, section) in &finding.so { li { (Finding::SO) (so.as_str()) (see(*section)) } }
+                }
             }
         }
     }

@@ -3,8 +3,8 @@
 //!
 //! Names of a recording are text here too: what Markdown or HTML would read as markup is escaped, and nobody is mentioned by an `@`.
 
-use crate::clauses::clauses;
-use crate::document::{Block, Cell, Document, Findings, Section, Table};
+use crate::clauses::{clauses, steps};
+use crate::document::{Block, Cell, Document, Finding, Findings, Section, Table};
 use crate::sections;
 
 /// Rows of a table.
@@ -77,11 +77,18 @@ fn verdict(section: &Section, out: &mut String) {
 fn list(of: &Findings, out: &mut String) {
     line(out, &format!("**{}**", escaped(of.title.as_str())));
     line(out, "");
-    for (said, _) in &of.said {
-        line(out, &format!("- **{}**", escaped(said.as_str())));
+    for finding in &of.said {
+        let mut parts = steps(finding.text.as_str()).into_iter();
+        line(out, &format!("- **{}**", escaped(parts.next().unwrap_or_default())));
+        for part in parts {
+            line(out, &format!("  - {}", escaped(part)));
+        }
+        for (so, _) in &finding.so {
+            line(out, &format!("  - {}{}", Finding::SO, escaped(so.as_str())));
+        }
     }
     if of.more > 0 {
-        line(out, &format!("- and {} more", of.more));
+        line(out, &format!("- {}", Finding::more(of.more, of.severity)));
     }
     line(out, "");
 }

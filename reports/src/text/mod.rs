@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::clauses::clauses;
-use crate::document::{Block, Document, Findings, Severity, Strip};
+use crate::clauses::{clauses, steps};
+use crate::document::{Block, Document, Finding, Findings, Severity, Strip};
 use crate::sections;
 
 /// Whether ANSI colours are wanted.
@@ -69,11 +69,25 @@ fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look
     for of in findings {
         let title = paint(of.title.as_str(), ansi(of.severity), colors);
         line(out, &format!("{title}:"));
-        for (said, _) in &of.said {
-            wrapped(out, &paint(said.as_str(), BOLD, colors), "  - ", "    ", width);
+        for finding in &of.said {
+            let mut parts = steps(finding.text.as_str()).into_iter();
+            let first = parts.next().unwrap_or_default();
+            wrapped(out, &paint(first, BOLD, colors), "  - ", "    ", width);
+            for part in parts {
+                wrapped(out, part, "      ", "        ", width);
+            }
+            for (so, _) in &finding.so {
+                wrapped(
+                    out,
+                    &format!("{}{}", Finding::SO, so.as_str()),
+                    "      ",
+                    "        ",
+                    width,
+                );
+            }
         }
         if of.more > 0 {
-            line(out, &format!("  - and {} more", of.more));
+            line(out, &format!("  - {}", Finding::more(of.more, of.severity)));
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::document::{Findings, Section};
+use crate::document::{Finding, Findings, Section};
 use crate::layout;
 
 #[test]
@@ -82,7 +82,11 @@ fn long_lines_are_broken_under_their_word() {
     let found = Findings {
         severity: Severity::Bad,
         title: "Something is wrong".into(),
-        said: vec![("10 packets were dropped in this host at rb".into(), Some("drops"))],
+        said: vec![Finding {
+            text: "10 packets were dropped in this host at rb; of one flow".into(),
+            see: Some("drops"),
+            so: vec![("12 segments were sent again".into(), Some("tcp"))],
+        }],
         more: 2,
     };
     let document = Document {
@@ -95,7 +99,7 @@ fn long_lines_are_broken_under_their_word() {
         }],
         ..Document::default()
     };
-    let narrow = "a\nSomething is wrong:\n  - 10 packets were dropped in this host\n    at rb\n  - and 2 more\n\
+    let narrow = "a\nSomething is wrong:\n  - 10 packets were dropped in this host\n    at rb\n      of one flow\n      so, on the same connections: 12\n        segments were sent again\n  - and 2 more, marked “bad” below\n\
                   bad      10 packets were dropped (a; b) on\n         rb\n         - 64 % of it by one\n         - 2 more\n";
     assert_eq!(text(&document, &[], Colors::None, Some(42)), narrow);
     // Colours take no columns.
@@ -105,7 +109,7 @@ fn long_lines_are_broken_under_their_word() {
             .fold(t, |t, s| t.replace(s, ""))
     };
     assert_eq!(bare(text(&document, &[], Colors::Ansi, Some(42))), narrow);
-    let wide = "a\nSomething is wrong:\n  - 10 packets were dropped in this host at rb\n  - and 2 more\n\
+    let wide = "a\nSomething is wrong:\n  - 10 packets were dropped in this host at rb\n      of one flow\n      so, on the same connections: 12 segments were sent again\n  - and 2 more, marked “bad” below\n\
                 bad      10 packets were dropped (a; b) on rb\n         - 64 % of it by one\n         - 2 more\n";
     for none in [None, Some(1), Some(39)] {
         assert_eq!(text(&document, &[], Colors::None, none), wide);

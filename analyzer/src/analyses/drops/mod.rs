@@ -16,6 +16,7 @@ mod answered;
 mod forgotten;
 mod fragments;
 mod full;
+mod hurt;
 mod inside;
 mod meanwhile;
 mod membership;
@@ -32,6 +33,7 @@ mod whose;
 pub use answered::{Answered, Passes};
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
+pub use hurt::Hurt;
 pub use inside::Inside;
 pub use next_link::NextLink;
 pub use receiver::Receiver;
@@ -200,6 +202,9 @@ pub struct Drops {
     pub duration_ns: i64,
     /// Groups, lost ones first, then by count.
     pub groups: Vec<Group>,
+    /// Connections of which data or SYNs were lost.
+    #[serde(skip)]
+    pub hurt: Hurt,
 }
 
 /// Reason, place, device, expected, background, why.
@@ -345,5 +350,6 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         lost_within_ns: first.zip(last),
         duration_ns: facts.capture.duration_ns,
         groups,
+        hurt: hurt::hurt(facts),
     })
 }

@@ -26,6 +26,7 @@ mod drops;
 mod echo;
 mod ended;
 mod evidence;
+mod follows;
 mod given_up;
 mod handshakes;
 mod incomplete;
@@ -93,6 +94,13 @@ pub struct Line {
     /// The headline begins with a cause that has a name: it stands before others of its tone.
     #[serde(skip)]
     pub names_cause: bool,
+    /// The subject of the line that says why: what this one says became of the very connections that lost packets there (inferred).
+    pub follows: Option<&'static str>,
+}
+
+/// In which order the lines of a tone are said: what only follows of another last, causes that have a name before others, what nobody waited for behind them.
+pub fn order(follows: bool, names_cause: bool, minor: bool) -> (bool, bool, bool) {
+    (follows, !names_cause, minor)
 }
 
 /// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
@@ -154,6 +162,7 @@ pub fn answer(
         sentence: quality.sentence.clone(),
         minor,
         names_cause: false,
+        follows: None,
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {
         Ok((tone, sentence)) => Line {
@@ -163,6 +172,7 @@ pub fn answer(
             sentence,
             minor: false,
             names_cause: false,
+            follows: None,
         },
         Err(why) => Line {
             subject,
@@ -171,6 +181,7 @@ pub fn answer(
             headline: String::new(),
             minor: false,
             names_cause: false,
+            follows: None,
         },
     };
     let in_words = |mut line: Line, words: Option<String>| {
@@ -290,7 +301,17 @@ pub fn answer(
         ),
     ];
     let top = receive.findings().and_then(received::top_stage);
-    echo::without_echo(lines, receive.findings(), top)
+    let lines = echo::without_echo(lines, receive.findings(), top);
+    follows::follows(
+        lines,
+        &follows::Of {
+            drops: drops.findings(),
+            opens: opens.findings(),
+            receive: receive.findings(),
+            transmit: transmit.findings(),
+            tcp: tcp.findings(),
+        },
+    )
 }
 
 /// Only what is worth a look or wrong is said there.

@@ -2,6 +2,7 @@ mod absent;
 mod always;
 mod drops;
 mod echo;
+mod follows;
 mod full;
 mod once;
 mod paths;

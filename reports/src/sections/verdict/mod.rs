@@ -6,11 +6,12 @@
 //! notes) -> tiles -> the other lines
 //! ```
 
+mod again;
 mod top;
 
-use netmortem_analyzer::analyses::verdict::{Line, Tone};
+use netmortem_analyzer::analyses::verdict::{Line, Tone, order};
 
-use crate::document::{Block, Findings, Section, Severity, Strip};
+use crate::document::{Block, Finding, Findings, Section, Severity, Strip};
 use crate::sections::Input;
 use crate::sections::quality::told;
 
@@ -23,10 +24,11 @@ const SAID: usize = 3;
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
+    let said: Vec<&str> = input.answers.verdict.iter().map(|l| l.headline.as_str()).collect();
     let strip = |line: &Line| {
         Block::Strip(Strip {
             severity: severity(line.tone),
-            sentence: (&line.sentence).into(),
+            sentence: again::in_few(&line.sentence, &said).into(),
             detail: None,
             see: see(line.subject),
         })
@@ -49,60 +51,88 @@ pub fn section(input: &Input<'_>) -> Section {
     }
 }
 
-/// Lines of a tone in the order in which they are said: causes that have a name before others, what nobody waited for behind them.
-/// The first [`SAID`], and how many more there are.
-fn said(verdict: &[Line], tone: Tone) -> (Vec<&Line>, usize) {
-    let of = verdict
-        .iter()
-        .filter(|line| line.tone == tone && !line.headline.is_empty());
-    let mut of: Vec<&Line> = of.collect();
-    of.sort_by_key(|line| (!line.names_cause, line.minor));
-    let more = of.len().saturating_sub(SAID);
-    of.truncate(SAID);
-    (of, more)
+/// A line on the head of the page, and those that only say what followed of it.
+type Said<'a> = (&'a Line, Vec<&'a Line>);
+
+/// Lines of each tone in the order in which they are said, the first [`SAID`], and how many more there are. What only followed of one of them stands under it,
+/// whatever its own tone.
+fn said(verdict: &[Line]) -> Vec<(Tone, Vec<Said<'_>>, usize)> {
+    let heads = || verdict.iter().filter(|line| !line.headline.is_empty());
+    let all = |tone: Tone, wanted: &dyn Fn(&Line) -> bool| {
+        let of = heads().filter(|line| line.tone == tone && wanted(line));
+        let mut of: Vec<&Line> = of.collect();
+        of.sort_by_key(|line| order(line.follows.is_some(), line.names_cause, line.minor));
+        let more = of.len().saturating_sub(SAID);
+        of.truncate(SAID);
+        (of, more)
+    };
+    let tones = [Tone::Bad, Tone::Notice];
+    let own = |line: &Line| line.follows.is_none();
+    let shown: Vec<&Line> = tones.into_iter().flat_map(|tone| all(tone, &own).0).collect();
+    // Of a cause that is not shown nothing can stand under it.
+    let under = |line: &Line| line.follows.is_some_and(|of| shown.iter().any(|s| s.subject == of));
+    let of = |tone| {
+        let (lines, more) = all(tone, &|line| !under(line));
+        let so = |of: &Line| heads().filter(|l| under(l) && l.follows == Some(of.subject)).collect();
+        (tone, lines.into_iter().map(|line| (line, so(line))).collect(), more)
+    };
+    tones.map(of).into()
 }
 
 /// The first sentence in parts.
 fn findings(verdict: &[Line]) -> Vec<Block> {
-    let part = |(tone, title): (Tone, &str)| {
-        let (said, more) = said(verdict, tone);
+    let words = |line: &Line| (line.headline.as_str().into(), see(line.subject));
+    let part = |(tone, said, more): (Tone, Vec<Said<'_>>, usize)| {
         (!said.is_empty()).then(|| Findings {
             severity: severity(tone),
-            title: title.into(),
+            title: title(tone).into(),
             said: said
                 .iter()
-                .map(|line| (line.headline.as_str().into(), see(line.subject)))
+                .map(|(line, so)| Finding {
+                    text: line.headline.as_str().into(),
+                    see: see(line.subject),
+                    so: so.iter().map(|line| words(line)).collect(),
+                })
                 .collect(),
             more,
         })
     };
-    let parts = [(Tone::Bad, "Something is wrong"), (Tone::Notice, "Worth a look")];
-    let parts: Vec<Findings> = parts.into_iter().filter_map(part).collect();
+    let parts: Vec<Findings> = said(verdict).into_iter().filter_map(part).collect();
     match parts.is_empty() {
         true => vec![],
         false => vec![Block::Findings(parts)],
     }
 }
 
+const fn title(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Bad => "Something is wrong",
+        Tone::Notice | Tone::Ok | Tone::Unknown => "Worth a look",
+    }
+}
+
 /// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
 fn lead(verdict: &[Line]) -> String {
-    let words = |tone: Tone| {
-        let (said, more) = said(verdict, tone);
-        let said: Vec<&str> = said.iter().map(|line| line.headline.as_str()).collect();
-        match more {
-            0 => said.join("; "),
-            n => format!("{}; and {n} more", said.join("; ")),
-        }
+    let one = |(line, so): &Said<'_>| {
+        let so: String = so.iter().map(|l| format!("; {}{}", Finding::SO, l.headline)).collect();
+        format!("{}{so}", line.headline)
     };
-    let (bad, look) = (words(Tone::Bad), words(Tone::Notice));
-    match (bad.is_empty(), look.is_empty()) {
-        (false, true) => format!("Something is wrong: {bad}."),
-        (false, false) => format!("Something is wrong: {bad}. Worth a look: {look}."),
-        (true, false) => format!("Worth a look: {look}."),
-        (true, true) if verdict.iter().any(|line| line.tone == Tone::Unknown) => {
+    let part = |(tone, said, more): (Tone, Vec<Said<'_>>, usize)| {
+        let words: Vec<String> = said.iter().map(one).collect();
+        let more = if more > 0 {
+            format!("; and {more} more")
+        } else {
+            String::new()
+        };
+        (!words.is_empty()).then(|| format!("{}: {}{more}.", title(tone), words.join("; ")))
+    };
+    let parts: Vec<String> = said(verdict).into_iter().filter_map(part).collect();
+    match parts.is_empty() {
+        false => parts.join(" "),
+        true if verdict.iter().any(|line| line.tone == Tone::Unknown) => {
             "Nothing wrong was found, but not every question has an answer.".into()
         }
-        (true, true) => "Nothing wrong was found.".into(),
+        true => "Nothing wrong was found.".into(),
     }
 }
 

@@ -17,6 +17,7 @@ fn built(tones: &[Tone]) -> Section {
             },
             minor: false,
             names_cause: false,
+            follows: None,
         })
         .collect();
     section(&Input {
@@ -54,6 +55,7 @@ fn what_nobody_waited_for_is_said_last() {
             headline: words.into(),
             minor,
             names_cause: false,
+            follows: None,
         })
         .into();
     let of = section(&Input {
@@ -209,6 +211,7 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
         headline: words.to_owned(),
         minor,
         names_cause,
+        follows: None,
     };
     let verdict = [
         line(Tone::Notice, false, true, "a reset"),
@@ -223,10 +226,60 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
     let [Block::Findings(parts)] = parts.as_slice() else {
         panic!("{parts:?}")
     };
-    let said = |f: &Findings| f.said.iter().map(|(t, _)| t.to_string()).collect::<Vec<_>>();
+    let said = |f: &Findings| f.said.iter().map(|f| f.text.to_string()).collect::<Vec<_>>();
     let of: Vec<(Severity, Vec<String>, usize)> = parts.iter().map(|f| (f.severity, said(f), f.more)).collect();
     let all = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let look = all(&["no window scaling", "a late reader", "a reset"]);
     assert_eq!(of, [(Severity::Bad, all(&["a loss"]), 0), (Severity::Notice, look, 0)]);
     assert!(findings(&[line(Tone::Ok, false, false, "")]).is_empty());
+}
+
+#[test]
+fn what_followed_of_a_finding_stands_under_it() {
+    let line = |subject, tone, follows, words: &str| Line {
+        subject,
+        tone,
+        sentence: "A sentence.".to_owned(),
+        headline: words.to_owned(),
+        minor: false,
+        names_cause: false,
+        follows,
+    };
+    let of_drops = Some("drops");
+    let mut verdict = vec![
+        line("opens", Tone::Bad, of_drops, "no answer"),
+        line("receive", Tone::Notice, of_drops, "holes"),
+        line("drops", Tone::Bad, None, "a loss"),
+        line("tcp", Tone::Notice, of_drops, "sent again"),
+        line("napi", Tone::Notice, None, "a busy CPU"),
+    ];
+    let so = Finding::SO;
+    let expect =
+        format!("Something is wrong: a loss; {so}no answer; {so}holes; {so}sent again. Worth a look: a busy CPU.");
+    assert_eq!(lead(&verdict), expect);
+    let parts = findings(&verdict);
+    let [Block::Findings(parts)] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
+    let of: Vec<_> = parts
+        .iter()
+        .flat_map(|f| &f.said)
+        .map(|f| (f.text.as_str(), f.so.len()))
+        .collect();
+    assert_eq!(of, [("a loss", 3), ("a busy CPU", 0)]);
+    assert_eq!(parts[0].said[0].so[0], ("no answer".into(), Some("opens")));
+    // Where what they follow is not shown they stand for themselves.
+    let others = (0..3).map(|_| line("quality", Tone::Bad, None, "lost events"));
+    verdict.splice(0..0, others);
+    let parts = said(&verdict);
+    let words: Vec<Vec<&str>> = parts
+        .iter()
+        .map(|(_, said, _)| said.iter().map(|(l, _)| l.headline.as_str()).collect())
+        .collect();
+    assert_eq!(
+        words,
+        [vec!["lost events"; 3], vec!["a busy CPU", "holes", "sent again"]]
+    );
+    assert_eq!(parts.iter().map(|p| p.2).collect::<Vec<_>>(), [2, 0]);
+    assert!(parts.iter().flat_map(|p| &p.1).all(|(_, so)| so.is_empty()));
 }

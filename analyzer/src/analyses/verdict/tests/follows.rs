@@ -1,0 +1,88 @@
+//! What followed of packets that this host lost stands under them.
+
+use super::super::follows::{Of, follows};
+use super::super::{Line, Tone};
+use crate::analyses::Answers;
+use crate::analyses::drops::Drops;
+
+/// Answers to a recording, and what each line of its verdict that is on the head of the page follows.
+fn of_sample(path: &str) -> (Answers, Vec<(&'static str, Option<&'static str>)>) {
+    let capture = crate::tests::sample(path);
+    let facts = crate::analyze(&capture, &Default::default());
+    let answers = crate::analyses::answer(&facts);
+    let heads = answers.verdict.iter().filter(|l| !l.headline.is_empty());
+    let heads = heads.map(|l| (l.subject, l.follows)).collect();
+    (answers, heads)
+}
+
+/// tbf drops packets of one connection: its receiver waits for what is missing, and it sends again. What its congestion window held is no such thing.
+#[test]
+fn a_connections_losses_have_their_retransmissions_and_holes_under_them() {
+    for path in ["sawtooth/sawtooth.nmb", "overlay/overlay.nmb"] {
+        let (answers, heads) = of_sample(path);
+        let of = |subject| heads.iter().find(|(s, _)| *s == subject).map(|(_, f)| *f);
+        assert_eq!(of("drops"), Some(None), "{path}");
+        assert_eq!(of("tcp"), Some(Some("drops")), "{path}");
+        assert_eq!(of("receive"), Some(Some("drops")), "{path}");
+        assert_eq!(of("transmit"), Some(None), "{path}");
+        // Were the losses those of another connection, nothing would follow.
+        let mut drops = answers.drops.findings().unwrap().clone();
+        drops.hurt.connections = [u32::MAX].into();
+        drops.hurt.ends = ["10.9.9.9:9".into()].into();
+        assert!(
+            again(&answers, answers.verdict.clone(), &drops)
+                .iter()
+                .all(|l| l.follows.is_none())
+        );
+    }
+}
+
+fn again(answers: &Answers, lines: Vec<Line>, drops: &Drops) -> Vec<Line> {
+    let of = Of {
+        drops: Some(drops),
+        opens: answers.opens.findings(),
+        receive: answers.receive.findings(),
+        transmit: answers.transmit.findings(),
+        tcp: answers.tcp.findings(),
+    };
+    follows(lines, &of)
+}
+
+/// Late answers by the end that they name; headlines of several things, and causes of their own, stand for themselves.
+#[test]
+fn only_what_says_one_thing_of_these_ends_follows() {
+    let (answers, _) = of_sample("sawtooth/sawtooth.nmb");
+    let mut drops = answers.drops.findings().unwrap().clone();
+    drops.hurt.ends = ["10.77.2.1:520".into()].into();
+    let line = |subject, headline: &str, names_cause| Line {
+        subject,
+        tone: Tone::Notice,
+        sentence: String::new(),
+        headline: headline.into(),
+        minor: false,
+        names_cause,
+        follows: None,
+    };
+    let follows = |headline: &str, cause: bool| {
+        let lines = vec![line("drops", "x", false), line("application", headline, cause)];
+        again(&answers, lines, &drops)[1].follows
+    };
+    let late = "7 of 76 answers of 10.77.2.1:520 took p50 206 ms, 99.9 % of it on the way there";
+    assert_eq!(follows(late, false), Some("drops"));
+    assert_eq!(
+        follows("2 requests to 10.77.2.1:520 had no answer", false),
+        Some("drops")
+    );
+    for (headline, cause) in [
+        (late, true),
+        (&format!("{late}; it answered nobody") as &str, false),
+        (&late.replace(":520", ":5201"), false),
+        (&late.replace("on the way there", "in the server"), false),
+        ("", false),
+    ] {
+        assert_eq!(follows(headline, cause), None, "{headline}");
+    }
+    // Nothing stands under a line that is not on the head of the page.
+    let lines = vec![line("drops", "", false), line("application", late, false)];
+    assert_eq!(again(&answers, lines, &drops)[1].follows, None);
+}

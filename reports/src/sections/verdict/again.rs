@@ -1,0 +1,70 @@
+//! What the head of the page has said already is named in the lines under it, not said again.
+
+use crate::clauses::clauses;
+
+/// Clauses that are shorter are said again, characters.
+const SHORT: usize = 90;
+/// Characters by which a clause is named.
+const NAMED: usize = 56;
+/// What is said of what was left out.
+const ABOVE: &str = " … (above)";
+
+/// A sentence whose long clauses are cut where one of the headlines has them in the same words.
+pub fn in_few(sentence: &str, headlines: &[&str]) -> String {
+    let all = clauses(sentence);
+    if !all.iter().any(|clause| said(clause, headlines)) {
+        return sentence.to_owned();
+    }
+    let few = all.into_iter().map(|clause| match said(clause, headlines) {
+        true => format!("{}{ABOVE}", first_words(clause)),
+        false => clause.to_owned(),
+    });
+    few.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a headline has it; its first letter may be a capital here, and a full stop behind it.
+fn said(clause: &str, headlines: &[&str]) -> bool {
+    let clause = clause.strip_suffix('.').unwrap_or(clause);
+    let rest = clause
+        .chars()
+        .next()
+        .map_or("", |c| clause.get(c.len_utf8()..).unwrap_or(""));
+    clause.chars().count() >= SHORT && headlines.iter().any(|h| h.contains(rest))
+}
+
+/// Whole words.
+fn first_words(clause: &str) -> &str {
+    let end = clause.char_indices().nth(NAMED).map_or(clause.len(), |(at, _)| at);
+    let cut = clause.get(..end).unwrap_or(clause);
+    cut.rfind(' ')
+        .and_then(|at| cut.get(..at))
+        .unwrap_or(cut)
+        .trim_end_matches([',', ':', '('])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_clauses_that_a_headline_has_are_named_only() {
+        let long = "answers of 10.0.0.1:80 took p50 120 ms, all of it in the server: waiting for another thread, woken by threads named python3";
+        let head = format!("a; {long}");
+        let sentence = format!("Requests took p50 1 ms. A{}; 3 more.", &long[1..]);
+        let expected = "Requests took p50 1 ms; Answers of 10.0.0.1:80 took p50 120 ms, all of it in … (above); 3 more";
+        assert_eq!(in_few(&sentence, &[&head]), expected);
+        // Not said there, in other words, or short.
+        assert_eq!(in_few(&sentence, &[]), sentence);
+        assert_eq!(in_few(&sentence, &[&head.replace("120", "121")]), sentence);
+        assert_eq!(
+            in_few("10 packets were lost.", &["10 packets were lost"]),
+            "10 packets were lost."
+        );
+    }
+
+    #[test]
+    fn words_of_any_alphabet_are_cut_between_letters() {
+        let long = "µ".repeat(100);
+        assert_eq!(in_few(&long, &[&long]), format!("{}{ABOVE}", "µ".repeat(NAMED)));
+    }
+}
