@@ -5,6 +5,7 @@ use maud::{Markup, PreEscaped, html as markup};
 use super::{Page, table};
 use crate::chart::Size;
 use crate::clauses::{clauses, steps};
+use crate::clean::Text;
 use crate::document::{Block, Figure, Finding, Findings, Severity, Strip};
 
 pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
@@ -78,11 +79,15 @@ fn finding_markup(finding: &Finding) -> Markup {
             @if !rest.is_empty() || !finding.so.is_empty() {
                 ul {
                     @for step in rest { li { (step) } }
-                    @for (so, section) in &finding.so { li { (Finding::SO) (so.as_str()) (see(*section)) } }
+                    @if !finding.so.is_empty() { li { (Finding::SO) (what_followed(&finding.so)) } }
                 }
             }
         }
     }
+}
+
+fn what_followed(so: &[(Text, Option<&'static str>)]) -> Markup {
+    markup! { ul { @for (so, section) in so { li { (so.as_str()) (see(*section)) } } } }
 }
 
 fn strip_markup(strip: &Strip) -> Markup {

@@ -83,8 +83,11 @@ fn list(of: &Findings, out: &mut String) {
         for part in parts {
             line(out, &format!("  - {}", escaped(part)));
         }
+        if !finding.so.is_empty() {
+            line(out, &format!("  - {}", Finding::SO));
+        }
         for (so, _) in &finding.so {
-            line(out, &format!("  - {}{}", Finding::SO, escaped(so.as_str())));
+            line(out, &format!("    - {}", escaped(so.as_str())));
         }
     }
     if of.more > 0 {

@@ -21,7 +21,7 @@ fn it_has_the_verdict_and_the_stages() {
         "- **1204 events were lost (0.120 % of all)**",
         "- **of received packets not all is known**",
         "- **sent segments took up to 202.15 ms to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window**",
-        "- and 1 more",
+        "- and 1 more, marked “look” below",
         "",
     ];
     assert_eq!(lines[at + 1..at + 1 + lead.len()], lead, "{text}");

@@ -152,7 +152,7 @@ fn the_terminal_gets_the_nine_lines() {
     assert_eq!(all[2], "Something is wrong:");
     assert!(all[3].starts_with("  - 2 packets were dropped"), "{shown}");
     assert_eq!(all[4], "Worth a look:");
-    assert_eq!(all[8], "  - and 1 more");
+    assert_eq!(all[8], "  - and 1 more, marked “look” below");
     // Clauses behind the first of a line are under it.
     let lines: Vec<&str> = all.iter().copied().filter(|l| !l.starts_with(' ')).collect();
     assert_eq!(lines.len(), 13, "title, subtitle, two headings, nine lines:\n{shown}");

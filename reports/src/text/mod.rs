@@ -76,14 +76,11 @@ fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look
             for part in parts {
                 wrapped(out, part, "      ", "        ", width);
             }
+            if !finding.so.is_empty() {
+                line(out, &format!("      {}", Finding::SO));
+            }
             for (so, _) in &finding.so {
-                wrapped(
-                    out,
-                    &format!("{}{}", Finding::SO, so.as_str()),
-                    "      ",
-                    "        ",
-                    width,
-                );
+                wrapped(out, so.as_str(), "        - ", "          ", width);
             }
         }
         if of.more > 0 {

@@ -114,7 +114,7 @@ const fn title(tone: Tone) -> &'static str {
 /// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
 fn lead(verdict: &[Line]) -> String {
     let one = |(line, so): &Said<'_>| {
-        let so: String = so.iter().map(|l| format!("; {}{}", Finding::SO, l.headline)).collect();
+        let so: String = so.iter().map(|l| format!("; {} {}", Finding::SO, l.headline)).collect();
         format!("{}{so}", line.headline)
     };
     let part = |(tone, said, more): (Tone, Vec<Said<'_>>, usize)| {
