@@ -22,7 +22,7 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::tables::{NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
+use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::ByProgram;
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
@@ -117,6 +117,8 @@ pub struct Facts {
     pub listening: BTreeSet<u16>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
+    /// Sockets that began to listen, and such that were closed, by time.
+    pub listens: Vec<ListenRow>,
     /// Sockets that wake many threads at once, those with most wakings first.
     pub herds: Vec<HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.

@@ -342,6 +342,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         resets: opens.resets,
         reset_when_closed: opens.reset_when_closed,
         not_accepted: opens.not_accepted,
+        listens: opens.listens,
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),

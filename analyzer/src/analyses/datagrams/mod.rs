@@ -22,6 +22,7 @@ use crate::stat::Distribution;
 use untaken::Untaken;
 
 mod copies;
+mod meanwhile;
 mod questions;
 mod silent;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 mod untaken;
 
 pub use copies::Copied;
+pub use meanwhile::Pause;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
@@ -111,6 +113,8 @@ pub struct InVain {
     pub again_longest_ns: Option<i64>,
     /// Where the first of these went, when all went to one place that is known.
     pub again_to: String,
+    /// Meanwhile its process opened no connection, for far longer than usual; inferred.
+    pub pause: Option<Pause>,
     /// The first of these turns.
     pub first: Option<Id>,
     /// Its begin.
@@ -298,6 +302,7 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
             [one] => (*one).to_owned(),
             _ => String::new(),
         },
+        pause: meanwhile::pause(facts, turns),
         first: first.and_then(|t| Id::of_row(Kind::UdpTurn, &facts.udp_turns, t)),
         first_ns: first.map_or(0, |t| t.start_ns),
         skb_id: first.and_then(|t| t.skb_id).map(|s| s.0),

@@ -13,6 +13,7 @@ use crate::routes::Route;
 use crate::table::Cell;
 
 mod answered;
+mod came_back;
 mod forgotten;
 mod fragments;
 mod full;
@@ -81,6 +82,8 @@ pub struct Group {
     pub refused_by: Option<String>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
+    /// Of packets whose source is an address of the host that they came to: where most of them turned round, back to their sender; inferred.
+    pub came_back: Option<String>,
     /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.
     pub full: Option<Full>,
     /// Of packets that a rule dropped: their connections had been silent for longer than any on which something passed.
@@ -279,6 +282,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         let by_rule = group.reason == forgotten::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
+        group.came_back = came_back::came_back(facts, &group.reason, &rows);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);

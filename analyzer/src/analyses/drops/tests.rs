@@ -17,7 +17,7 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Owner};
 
-fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropRow {
+pub(super) fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool>) -> DropRow {
     DropRow {
         time_ns: t,
         cpu: 0,

@@ -20,6 +20,7 @@ mod complete;
 mod fallback;
 mod handshakes;
 pub(crate) mod herd;
+mod listens;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use accepts::FailedAccepts;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
+pub use listens::{TakenOver, ToItself, Unheard};
 pub use scans::Scan;
 pub use turned_away::TurnedAway;
 
@@ -76,6 +78,12 @@ pub struct Opens {
     pub not_accepted: Vec<FailedAccepts>,
     /// The threads of one name that wake each other in vain for each connection.
     pub herd: Option<Herd>,
+    /// Connections that were reset because another listening socket took their port over.
+    pub taken_over: Option<TakenOver>,
+    /// Sockets that connected to themselves.
+    pub to_itself: Option<ToItself>,
+    /// Attempts that had no answer yet when the recording ended, for no longer than openings take; not among `failed`.
+    pub under_way: u64,
 }
 
 /// Attempts that came to the same end.
@@ -106,6 +114,8 @@ pub struct Failed {
     /// Of them, such that another end answered, of which their own host knew nothing: that end, and how many. An address translation
     /// that was not undone on the way back; inferred.
     pub answered_by: Option<(String, u64)>,
+    /// Of such that were refused: who closed the socket that had listened there.
+    pub unheard: Option<Unheard>,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -203,7 +213,9 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         end: r.end.word(),
         syns_again: r.syns_again,
     };
-    let (failed, scans) = failed(facts);
+    let usual = usual(&stood);
+    let under_way = |r: &OpenRow| under_way(r, &usual);
+    let (failed, scans) = failed(facts, &under_way);
     let delayed = stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64;
     Outcome::Findings(Opens {
         attempts: of_sockets().count() as u64,
@@ -228,21 +240,50 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         fallbacks: fallback::fallbacks(facts),
         not_accepted: accepts::failed(facts),
         herd: herd::herd(facts),
+        taken_over: listens::taken_over(facts),
+        to_itself: listens::to_itself(facts),
+        under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,
     })
 }
 
-fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
+/// Longest opening to each end; under no end that to any.
+type Usual = BTreeMap<Option<End>, i64>;
+
+fn usual(stood: &[&OpenRow]) -> Usual {
+    let mut usual = Usual::new();
+    for r in stood {
+        for to in [r.to, None] {
+            let longest = usual.entry(to).or_insert(0);
+            *longest = r.total_ns().max(*longest);
+        }
+    }
+    usual
+}
+
+/// How many times the longest opening one may take that has no answer yet.
+const UNDER_WAY: i64 = 2;
+
+/// Whether an attempt waits when the recording ends, and no longer than others took that came to be: nothing tells that it would not have.
+fn under_way(r: &OpenRow, usual: &Usual) -> bool {
+    let longest = usual.get(&r.to).or_else(|| usual.get(&None));
+    let soon = longest.is_some_and(|ns| r.total_ns() <= ns.saturating_mul(UNDER_WAY));
+    r.end == OpenEnd::Waiting && r.syns_again.unwrap_or(0) == 0 && soon
+}
+
+fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
-    for (at, r) in opens.iter().enumerate().filter(|(_, r)| r.end != OpenEnd::Established) {
+    let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r);
+    let mut refused: BTreeMap<_, (i64, i64)> = BTreeMap::new();
+    for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
         let (to, task) = (end(r.to), task(r));
         let key = (r.end, r.message, to.clone(), r.task.text().into_owned());
         if let Some(by) = unknown.answered(r) {
             *answered.entry(key.clone()).or_default().entry(by).or_default() += 1;
         }
-        let group = groups.entry(key).or_insert_with(|| Failed {
+        let group = groups.entry(key.clone()).or_insert_with(|| Failed {
             end: r.end.word(),
             error: r.error.and_then(errno),
             message: r.message,
@@ -255,8 +296,13 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
             longest_ns: 0,
             after_udp: 0,
             answered_by: None,
+            unheard: None,
             sure: true,
         });
+        if r.end == OpenEnd::Refused {
+            let within = refused.entry((key, r.to)).or_insert((r.start_ns, r.end_ns));
+            *within = (within.0.min(r.start_ns), within.1.max(r.end_ns));
+        }
         // That a call failed before its socket had a state is sure, whatever its protocol.
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
         group.attempts += 1;
@@ -267,6 +313,11 @@ fn failed(facts: &Facts) -> (Vec<Failed>, Vec<Scan>) {
     for (key, by) in &answered {
         if let Some(group) = groups.get_mut(key) {
             group.answered_by = translated::most(by);
+        }
+    }
+    for ((key, to), within) in refused {
+        if let Some(group) = groups.get_mut(&key) {
+            group.unheard = listens::unheard(facts, to, within);
         }
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

@@ -2,6 +2,7 @@ mod accepts;
 mod complete;
 mod handshakes;
 mod instead;
+mod listens;
 mod scans;
 mod translated;
 

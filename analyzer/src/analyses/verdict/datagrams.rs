@@ -127,6 +127,16 @@ fn what(v: &InVain) -> String {
     )
 }
 
+/// What its process did not do meanwhile.
+fn pause(v: &InVain) -> Option<String> {
+    let p = v.pause.as_ref()?;
+    Some(format!(
+        "meanwhile its process opened no connection for {}, where it opens one every {} otherwise, as where names wait for the threads that wait here (inferred)",
+        duration(p.ns),
+        duration(p.usual_ns)
+    ))
+}
+
 fn more(all: u64, said: usize) -> String {
     match all.saturating_sub(said as u64) {
         0 => String::new(),
@@ -201,7 +211,7 @@ fn silent(s: &Silent) -> String {
 }
 
 fn wrong(v: &InVain) -> bool {
-    v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
+    v.pause.is_some() || v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
 
 /// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.
@@ -225,7 +235,7 @@ fn perhaps_dropped(n: u64) -> String {
 pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
         let first = format!("{}{}", what(v), from(v.first));
-        let said = [Some(first), again(v), there(v)].into_iter().flatten();
+        let said = [Some(first), pause(v), again(v), there(v)].into_iter().flatten();
         format!(
             "{}{}",
             said.collect::<Vec<_>>().join("; "),
@@ -303,7 +313,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(d: &Datagrams) -> String {
     let vain = d.in_vain.first().map(|v| {
-        let said = [Some(what(v)), there(v), again(v)].into_iter().flatten();
+        let said = [Some(what(v)), pause(v), there(v), again(v)].into_iter().flatten();
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));

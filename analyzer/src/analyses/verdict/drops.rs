@@ -75,9 +75,12 @@ fn meaning(g: &Group) -> String {
         let mtu = n.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
         format!("its next link is {}{mtu}", n.dev)
     });
-    let all = [Some(said.to_owned()), next, size, g.same_mac.clone(), ended, says]
+    let own = [g.same_mac.clone(), g.came_back.clone()];
+    let all = [Some(said.to_owned()), next, size]
         .into_iter()
-        .flatten();
+        .chain(own)
+        .chain([ended, says]);
+    let all = all.flatten();
     let all: Vec<String> = all.filter(|s| !s.is_empty()).collect();
     if all.is_empty() {
         String::new()
@@ -231,6 +234,15 @@ fn asked_for(g: &Group) -> bool {
     probe || g.reason == NOBODY && g.of.is_empty() && told == g.count && g.count < MANY
 }
 
+/// The TTL ran out at several devices, on no loop, of what is no connection's and nobody missed: who asks for the routers on a way lets it run out at each.
+fn ways_asked_for(lost: &[Group]) -> bool {
+    let probe = |g: &Group| {
+        let of = g.passes.as_ref().is_some_and(|p| p.once && p.looped == 0 && !p.missed);
+        of && g.of.is_empty() && !g.answered.is_empty()
+    };
+    lost.len() > 1 && lost.iter().all(probe)
+}
+
 /// What most of the frees are of which nothing tells whether a packet was lost.
 fn unclear(d: &Drops) -> String {
     let most = d.groups.iter().filter(|g| g.expected.is_none());
@@ -317,6 +329,13 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                     named(&lost, d.lost, each)
                 ),
             };
+            let asked = ways_asked_for(&lost);
+            let said = match asked {
+                true => format!(
+                    "{said}, as traceroute and mtr make them, of which a router answers only so many a second (inferred)"
+                ),
+                false => said,
+            };
             let s = format!(
                 "{said}{together} (from drop:{}); {rest}.",
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
@@ -334,7 +353,12 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                     .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
             // One alone is nothing that is wrong by itself.
             let few = torn_down || d.lost == 1;
-            (if few || probes { Tone::Notice } else { Tone::Bad }, s)
+            let tone = match () {
+                () if asked => Tone::Ok,
+                () if few || probes => Tone::Notice,
+                () => Tone::Bad,
+            };
+            (tone, s)
         }
     }
 }

@@ -33,6 +33,7 @@ mod incomplete;
 mod inside_tcp;
 mod instead;
 mod itself;
+mod listens;
 mod named;
 mod neighbours;
 mod one;

@@ -3,7 +3,7 @@
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead};
+use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
 use crate::analyses::opens::{Failed, Opens, Scan};
 
 /// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
@@ -55,7 +55,10 @@ fn what(f: &Failed) -> String {
             )
         }
         "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
-        "refused" => format!("{of} {} refused", was(f.attempts)),
+        "refused" => {
+            let since = f.unheard.as_ref().map_or_else(String::new, listens::unheard);
+            format!("{of} {} refused{since}", was(f.attempts))
+        }
         "timed_out" => format!("{of} timed out{error}, after {longest}"),
         "unreachable" => format!("{of} found no route{error}"),
         "no_port" => format!("{of} found no free local port{error}"),
@@ -134,6 +137,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let tone = match () {
         () if o.half_open.is_some()
             || !o.not_accepted.is_empty()
+            || o.to_itself.is_some()
+            || o.taken_over.is_some()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
             || o.resets.iter().any(not_by_peer) =>
@@ -170,6 +175,12 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             ))
         }
     };
+    let under_way = (o.under_way > 0).then(|| {
+        format!(
+            "{} being opened when the recording ended, for no longer than others took",
+            counted(o.under_way, "more was", "more were")
+        )
+    });
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
     let told = o
         .failed
@@ -182,6 +193,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         (o.attempts.saturating_sub(o.setup.n))
             .saturating_add(o.without_socket)
             .saturating_sub(told)
+            .saturating_sub(o.under_way)
             .saturating_sub(o.scans.iter().map(|s| s.attempts).sum()),
         ("failed attempt", "failed attempts"),
     );
@@ -201,6 +213,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     );
     let said: Vec<String> = stood
         .into_iter()
+        .chain(under_way)
         .chain(failures)
         .chain(o.scans.iter().map(scan))
         .chain(resets)
@@ -219,8 +232,11 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
 
 /// What has a name.
 fn causes(o: &Opens) -> Vec<String> {
-    let accepts = accepts::causes(o).into_iter();
-    accepts.chain(instead::causes(o)).chain(handshakes::causes(o)).collect()
+    let own = listens::causes(o).into_iter();
+    own.chain(accepts::causes(o))
+        .chain(instead::causes(o))
+        .chain(handshakes::causes(o))
+        .collect()
 }
 
 /// What is said of it first has a name.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::route;
 use super::snapshot::sockets;
-use super::tables::Awaited;
+use super::tables::{Awaited, TurnEnd};
 use super::tracker::{Found, Machine, Turn};
 use crate::confidence::Confidence;
 use crate::ingest::Trace;
@@ -23,19 +23,64 @@ const UDP: [u16; 2] = [17, 136];
 /// Of one in so many parts of a wait no event tells whether the thread slept: then it is weak, as of reads (`receive`).
 const UNTOLD: i64 = 4;
 
+/// Most times that a resolver asks the same on one socket, and the shortest time that it waits for an answer, ns.
+const TIMES: u32 = 3;
+const PATIENCE_NS: i64 = 900_000_000;
+/// Of its waits the others differ from the first by no more than one part in so many.
+const EVEN: u64 = 20;
+
+/// Turns of one socket that may be one question, asked a few times.
+struct Asked {
+    times: u32,
+    /// Payload and number of its datagrams.
+    what: (u64, u32),
+    /// Its first wait, ns.
+    wait: i64,
+    /// The same each time, with as long a wait in a poll of one descriptor until its time was over, and nothing came.
+    alike: bool,
+    /// After the last it was closed.
+    gave_up: bool,
+}
+
+impl Asked {
+    fn first(t: &Turn) -> Asked {
+        Asked {
+            times: 0,
+            what: (t.row.bytes, t.row.sends),
+            wait: t.one_ns,
+            alike: true,
+            gave_up: false,
+        }
+    }
+    fn next(&mut self, t: &Turn) {
+        self.times = self.times.saturating_add(1);
+        let same = self.what == (t.row.bytes, t.row.sends);
+        let ended = matches!(t.row.end, TurnEnd::AskedAgain | TurnEnd::Closed);
+        let even = t.one_ns.abs_diff(self.wait).saturating_mul(EVEN) <= self.wait.unsigned_abs();
+        self.alike &= same && ended && even && t.one_ns >= PATIENCE_NS && t.row.ready_ns.is_none();
+        self.gave_up = t.row.gave_up;
+    }
+    fn in_vain(&self) -> bool {
+        self.alike && self.gave_up && self.times <= TIMES
+    }
+}
+
 impl Machine<'_> {
     fn finish(mut self, capture: &Capture, comms: &Comms, lost: &Lost, end_ns: i64, missing: Vec<String>) -> Found {
         let polled = std::mem::take(&mut self.polled);
         let threads = self.threads;
-        // Who sends on one socket again and again and closes it when it ends has asked for nothing.
+        // Who sends on one socket again and again and closes it when it ends has asked for nothing; who asks the same a few times has.
         let mut turns_of: FxHashMap<u32, (u32, bool)> = FxHashMap::default();
+        let mut asked: FxHashMap<u32, Asked> = FxHashMap::default();
         for t in &self.turns {
             let of = turns_of.entry(t.row.socket).or_default();
             *of = (of.0 + 1, of.1 | t.elsewhere);
+            asked.entry(t.row.socket).or_insert_with(|| Asked::first(t)).next(t);
         }
         let row = |t: Turn| {
             let (turns, elsewhere) = turns_of.get(&t.row.socket).copied().unwrap_or_default();
             let given_up = t.row.gave_up && (t.elsewhere || turns == 1);
+            let given_up = given_up || asked.get(&t.row.socket).is_some_and(Asked::in_vain);
             let waited_for = t.waited();
             let mut row = t.row;
             row.task = comms.at(row.pid, row.start_ns);

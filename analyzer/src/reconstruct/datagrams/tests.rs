@@ -154,6 +154,28 @@ fn who_only_sends_has_asked_for_nothing() {
     assert_eq!((d.in_vain.len(), d.perhaps), (0, 4));
 }
 
+/// A resolver asks for two types, waits for as long each time, and closes its socket: in vain. Not where it waits for less, or something else is sent.
+#[test]
+fn who_asks_the_same_twice_and_gives_up_has_asked_in_vain() {
+    let asked = |wait: u64, second: i64| {
+        let (mut a, dns) = (Asker::new(), (3, ONE));
+        a.connect(0, 3);
+        let mut at = 100;
+        for bytes in [43, second] {
+            a.send(at, dns, bytes);
+            a.send(at + 1_000, dns, bytes);
+            a.poll(at + 2_000, at + wait * MS, 1, 0);
+            at += wait * MS + 1_000;
+        }
+        a.close(at + 1_000, 3);
+        let f = a.facts();
+        f.udp_turns.iter().map(|t| t.awaited).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(2_000, 43), [Awaited::Poll; 2]);
+    assert_eq!(asked(2_000, 44), [Awaited::Perhaps; 2]);
+    assert_eq!(asked(500, 43), [Awaited::Perhaps; 2]);
+}
+
 /// Two logs in turns: the other socket is no new one. Many sends with no wait are one turn; a sleep elsewhere is no wait.
 #[test]
 fn a_sleep_elsewhere_is_no_wait() {

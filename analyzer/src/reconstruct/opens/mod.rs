@@ -14,6 +14,7 @@
 //! route does not even begin: its call alone tells. Source: net/ipv4/tcp_ipv4.c `tcp_v4_connect`, net/ipv4/tcp_input.c `tcp_reset`.
 
 mod accepts;
+mod listens;
 mod resets;
 mod senders;
 pub mod tables;

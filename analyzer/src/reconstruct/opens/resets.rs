@@ -74,7 +74,12 @@ impl Machine<'_> {
         ResetRow {
             time_ns: e.ts,
             received: false,
-            connection: if sk == 0 { None } else { self.sockets.at(sk, e.ts) },
+            // Nor is it one of those that had its memory before.
+            connection: match tuple {
+                _ if sk == 0 => None,
+                Some(t) if t.dport == 0 => None,
+                _ => self.sockets.at(sk, e.ts),
+            },
             from: tuple.map(|t| (t.saddr, t.sport)),
             // A listener's own ends are not those of the segment that it answers.
             to: tuple.filter(|t| t.dport != 0).map(|t| (t.daddr, t.dport)),

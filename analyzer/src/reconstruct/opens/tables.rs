@@ -157,6 +157,23 @@ pub struct NotAccepted {
     pub port: Option<u16>,
 }
 
+/// A TCP socket began to listen, or a listening one was closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenRow {
+    /// When.
+    pub time_ns: i64,
+    /// Address of the `struct sock`.
+    pub sk: u64,
+    /// Where; the address is unspecified where it listens at all.
+    pub at: End,
+    /// It began; else it was closed.
+    pub opened: bool,
+    /// Thread that did it, also one that ended; 0: none.
+    pub pid: i32,
+    /// Its name.
+    pub task: Name,
+}
+
 /// An established connection that its own TCP gave up (ETIMEDOUT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedOut {

@@ -17,9 +17,10 @@ use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
+use super::listens::Listens;
 use super::resets::Resets;
 use super::senders::senders;
-use super::tables::{NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
+use super::tables::{ListenRow, NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::{Event, GapRow, Trace};
@@ -28,7 +29,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::BH_OFF;
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 use crate::reconstruct::tcp::states::{
-    CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, LAST_ACK, SYN_RECV, SYN_SENT,
+    CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, LAST_ACK, LISTEN, SYN_RECV, SYN_SENT,
 };
 use crate::reconstruct::tcp::{Sockets, Tuple, ends};
 
@@ -60,6 +61,8 @@ pub struct Opens {
     pub reset_when_closed: BTreeSet<ConnectionId>,
     /// Calls of `accept` that failed.
     pub not_accepted: Vec<NotAccepted>,
+    /// Sockets that began to listen, and such that were closed, by time.
+    pub listens: Vec<ListenRow>,
     /// What sockets were told of time-outs, attempts to open one among them.
     pub timed_out: Vec<TimedOut>,
     /// What the capture lacks.
@@ -75,6 +78,7 @@ pub(super) struct Machine<'s> {
     opens: Vec<OpenRow>,
     pub(super) resets: Resets,
     accepts: Accepts,
+    listens: Listens,
     timed_out: Vec<TimedOut>,
     /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
     calls: FxHashMap<i32, (i64, Option<usize>)>,
@@ -256,6 +260,10 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         };
         match (p.oldstate, p.newstate) {
             (_, SYN_SENT) => t.begins(e, p.skaddr),
+            (CLOSE, LISTEN) | (LISTEN, CLOSE) => {
+                t.listens
+                    .changed(e, p.skaddr, tuple!(p, Some(p.family)), p.newstate == LISTEN);
+            }
             // Both ends at once, or a socket to itself.
             (SYN_SENT, SYN_RECV) => {}
             (SYN_SENT | SYN_RECV, state) => t.ends(e, p.skaddr, state, tuple!(p, Some(p.family))),
@@ -330,6 +338,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         opens: vec![],
         resets: Resets::new(trace.info.recorded("tcp:tcp_send_reset")),
         accepts: Accepts::default(),
+        listens: Listens::default(),
         timed_out: vec![],
         calls: FxHashMap::default(),
         waiting: FxHashMap::default(),
@@ -364,6 +373,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         resets,
         reset_when_closed,
         not_accepted: t.accepts.rows(comms),
+        listens: t.listens.rows(comms),
         timed_out: t.timed_out,
         missing: r.missing,
     }

@@ -36,6 +36,7 @@ fn each_group_is_a_row() {
             again: 4,
             again_answered: 4,
             again_in_vain: 0,
+            pause: None,
             again_longest_ns: Some(2_000_000),
             again_to: "10.0.0.4:53".into(),
             first_ns: fixture::START + 1_000,

@@ -17,6 +17,7 @@ fn each_group_is_a_row() {
             first: Some(Id::new(Kind::Open, 7)),
             after_udp: 0,
             answered_by: None,
+            unheard: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),
             to: "10.0.0.2:443".into(),

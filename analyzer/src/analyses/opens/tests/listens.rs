@@ -1,0 +1,148 @@
+//! What came of listening sockets that were closed.
+
+use super::{TASK, line, script};
+use crate::analyses::opens::{TakenOver, ToItself, Unheard};
+use crate::analyses::verdict::Tone;
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{ListenRow, OpenEnd, ResetRow, Sender};
+use crate::testing::N;
+use crate::{Confidence, Facts};
+
+const MS: i64 = 1_000_000;
+
+fn found(f: &Facts) -> crate::analyses::opens::Opens {
+    crate::analyses::answer(f).opens.findings().unwrap().clone()
+}
+
+fn at(port: u16) -> (std::net::IpAddr, u16) {
+    ("10.0.0.9".parse().unwrap(), port)
+}
+
+fn listens(f: &mut Facts, of: &[(i64, u64, bool)]) {
+    f.listens = of
+        .iter()
+        .map(|(ms, sk, opened)| ListenRow {
+            time_ns: ms * MS,
+            sk: *sk,
+            at: at(80),
+            opened: *opened,
+            pid: *sk as i32,
+            task: Name::new(b"haproxy"),
+        })
+        .collect();
+}
+
+fn reset(ms: i64, received: bool, connection: Option<u32>) -> ResetRow {
+    ResetRow {
+        time_ns: ms * MS,
+        received,
+        connection: connection.map(crate::facts::ConnectionId),
+        from: Some(if received { at(40_000 + ms as u16) } else { at(80) }),
+        to: received.then(|| at(80)),
+        reason: if received { "" } else { "TCP_FLAGS" }.into(),
+        sender: if received { Sender::Between } else { Sender::Here },
+        confidence: Confidence::Certain,
+    }
+}
+
+/// At 100 ms 2 listens, and 1 is closed; two clients are reset 30 ms later. A RST long after belongs to nothing.
+#[test]
+fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
+    let mut f = Facts::empty();
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    listens(
+        &mut f,
+        &[(99, 2, true), (100, 1, false), (5_000, 3, true), (5_001, 2, false)],
+    );
+    f.resets = vec![
+        reset(130, false, None),
+        reset(131, true, Some(7)),
+        reset(132, false, None),
+        reset(133, true, Some(8)),
+        reset(4_000, false, None),
+        reset(4_001, true, Some(9)),
+    ];
+    let expected = TakenOver {
+        at: "10.0.0.9:80".into(),
+        by: "haproxy".into(),
+        taken_by: "haproxy".into(),
+        closed_ns: vec![100 * MS],
+        times: 1,
+        resets: 2,
+        clients: 2,
+    };
+    assert_eq!(found(&f).taken_over, Some(expected));
+    let verdict = crate::analyses::answer(&f).verdict;
+    let opens = verdict.iter().find(|l| l.subject == "opens").unwrap();
+    let said = "2 connections to 10.0.0.9:80 were reset at 0.100 s, right after haproxy closed a listening socket there while another one (haproxy) listened already: ";
+    assert!(
+        opens.headline.starts_with(said) && opens.names_cause,
+        "{}",
+        opens.headline
+    );
+    assert_eq!(opens.tone, Tone::Bad);
+    // By a socket of its own, or at another port, it is another story.
+    for r in &mut f.resets {
+        r.from = r.from.map(|f| (f.0, f.1 + 1));
+    }
+    assert_eq!(found(&f).taken_over, None);
+}
+
+/// Until one listens again, attempts are refused because nobody does.
+#[test]
+fn since_when_nobody_listens_is_told_of_those_who_were_refused() {
+    let said = |of: &[(i64, u64, bool)]| {
+        let mut s = script();
+        super::attempts(&mut s, 1, -111);
+        let mut f = s.facts();
+        f.opens[0].end = OpenEnd::Refused;
+        let began = f.opens[0].start_ns / MS;
+        let of: Vec<_> = of.iter().map(|(ms, sk, opened)| (ms + began, *sk, *opened)).collect();
+        listens(&mut f, &of);
+        f.listens
+            .iter_mut()
+            .for_each(|l| l.at = ("0.0.0.0".parse().unwrap(), 443));
+        found(&f).failed[0].unheard.clone()
+    };
+    let by = |u: Option<Unheard>| u.map(|u| u.by);
+    assert_eq!(by(said(&[(-1, 5, false)])), Some("haproxy/5".into()));
+    assert_eq!(by(said(&[(-2, 5, false), (-1, 6, true)])), None);
+    assert_eq!(by(said(&[])), None);
+}
+
+/// Both ends are one: it is told as what it is, not as a connection that was opened.
+#[test]
+fn a_socket_that_connects_to_itself_is_named() {
+    let mut s = script();
+    super::attempts(&mut s, 2, 0);
+    let mut f = s.facts();
+    assert_eq!(found(&f).to_itself, None);
+    f.opens[1].from = f.opens[1].to;
+    let got = found(&f).to_itself.unwrap();
+    let ToItself { at, sockets, .. } = &got;
+    assert_eq!((at.as_str(), *sockets), ("10.0.0.2:443", 1));
+    let verdict = crate::analyses::answer(&f).verdict;
+    let opens = verdict.iter().find(|l| l.subject == "opens").unwrap();
+    assert!(opens.headline.contains(" connected to itself at ") && opens.names_cause);
+    assert_eq!(opens.tone, Tone::Bad);
+}
+
+/// One that waits when the recording ends, for no longer than others took, has not failed; one that waits for longer may have.
+#[test]
+fn what_is_being_opened_at_the_end_has_not_failed() {
+    let said = |waits_ns: u64| {
+        let mut s = script();
+        super::attempts(&mut s, 2, 0);
+        let t = 1_000_000;
+        let sock = crate::testing::tcp::Sock {
+            sk: 0xffff_8880_0000_9900,
+            sport: 40_001,
+            ..crate::testing::tcp::SOCK
+        };
+        sock.state(&mut s, t, 0, TASK, 7, 2);
+        s.ev(t + waits_ns, 0, TASK, "syscalls:sys_enter_connect", &[("fd", N(4))]);
+        (found(&s.facts()).under_way, line(&s).0)
+    };
+    assert_eq!(said(3_000), (1, Tone::Ok));
+    assert_eq!(said(30_000_000), (0, Tone::Notice));
+}

@@ -1,0 +1,70 @@
+//! What came of listening sockets that were closed, in words.
+
+use super::sentences::counted;
+use crate::analyses::opens::{Opens, TakenOver, ToItself, Unheard};
+
+/// Moments that are named.
+const NAMED: usize = 4;
+
+fn seconds(ns: i64) -> String {
+    format!("{:.3} s", ns as f64 / 1e9)
+}
+
+/// `32 connections to 198.51.100.2:80 were reset in 4 bursts (at 2.163 s, ...), each right after haproxy closed a listening socket there ...`
+fn taken_over(t: &TakenOver) -> String {
+    let what = match t.clients {
+        0 => format!(
+            "{} sent for connections to {}",
+            counted(t.resets, "RST was", "RSTs were"),
+            t.at
+        ),
+        n => format!(
+            "{} to {} {} reset",
+            counted(n, "connection", "connections"),
+            t.at,
+            if n == 1 { "was" } else { "were" }
+        ),
+    };
+    let moments: Vec<String> = t.closed_ns.iter().take(NAMED).map(|ns| seconds(*ns)).collect();
+    let more = if t.times > NAMED as u64 { ", ..." } else { "" };
+    let when = match t.times {
+        1 => format!("at {}, right", moments.join(", ")),
+        n => format!("in {n} bursts (at {}{more}), each right", moments.join(", ")),
+    };
+    let other = match t.taken_by.is_empty() {
+        true => "another one listens".to_owned(),
+        false => format!("another one ({}) listened already", t.taken_by),
+    };
+    format!(
+        "{what} {when} after {} closed a listening socket there while {other}: with it went the handshakes and connections not accepted yet, as on a reload that does not hand its sockets over (net.ipv4.tcp_migrate_req = 1 moves them)",
+        if t.by.is_empty() { "a program" } else { &t.by },
+    )
+}
+
+/// `agent/7 connected to itself at 6.580 s (127.0.0.1:40800 > 127.0.0.1:40800): ...`
+fn to_itself(t: &ToItself) -> String {
+    let more = match t.sockets {
+        1 => String::new(),
+        n => format!(", and {} later", counted(n - 1, "socket more", "sockets more")),
+    };
+    format!(
+        "{} connected to itself at {}{more} ({at} > {at}): nothing listened there, and the kernel gave the socket that very port as its own; while it is open no server can listen at the port (EADDRINUSE), and others are refused (net.ipv4.ip_local_reserved_ports keeps a port out of ip_local_port_range)",
+        if t.task.is_empty() { "a program" } else { &t.task },
+        seconds(t.since_ns),
+        at = t.at,
+    )
+}
+
+/// `, nobody listens there since 2.160 s, when ledgerd/7 closed its socket or ended`
+pub(super) fn unheard(u: &Unheard) -> String {
+    let by = if u.by.is_empty() { "a program" } else { &u.by };
+    format!(
+        ", nobody listens there since {}, when {by} closed its socket or ended",
+        seconds(u.since_ns)
+    )
+}
+
+pub(super) fn causes(o: &Opens) -> Vec<String> {
+    let own = o.to_itself.as_ref().map(to_itself);
+    own.into_iter().chain(o.taken_over.as_ref().map(taken_over)).collect()
+}
