@@ -28,6 +28,14 @@ pub fn window(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
     let (from, to) = text
         .split_once("..")
         .ok_or("two times with .. between: 1s..3s, ..5s or 5s..")?;
+    // `.2s` is a time, and `0s...2s` more likely 2 s than 0.2 s.
+    if to.trim_start().starts_with('.') {
+        let digits = to.trim_start().trim_start_matches('.');
+        return Err(format!(
+            "{text:?} has more than two dots between its times: write {0}..{digits}, or {0}..0.{digits} for a part of one",
+            from.trim()
+        ));
+    }
     let end = |text: &str| match text.trim() {
         "" => Ok(None),
         text => ns(text).map(Some),
@@ -68,5 +76,12 @@ mod tests {
             (Ok((None, None)), Ok((None, Some(5_000_000_000))))
         );
         assert!(window("3").unwrap_err().contains("..5s"));
+        // A third dot is of no time.
+        for wrong in ["0s...2s", "...2s", "1s.. .5s", "1s....5s"] {
+            assert!(window(wrong).unwrap_err().contains("more than two dots"), "{wrong}");
+        }
+        assert!(window("0s...2s").unwrap_err().contains("write 0s..2s, or 0s..0.2s"));
+        assert_eq!(window("0s..0.2s"), Ok((Some(0), Some(200_000_000))));
+        assert_eq!(window(".5s..1s"), Ok((Some(500_000_000), Some(1_000_000_000))));
     }
 }

@@ -144,6 +144,10 @@ fn loss(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         let shares = c.map(|c| share(c.lost_events, c.total_events));
         (lost, shares.fold(0.0, f64::max))
     };
+    let unplaced = |side: &[Recording<'_>]| {
+        let each = side.iter().map(|r| r.facts.capture.lost_at_unknown_time);
+        each.fold(0u64, u64::saturating_add)
+    };
     let (x, y) = (of(b), of(a));
     let says = match x.1.max(y.1) {
         s if s >= BAD_LOSS_SHARE => Some((
@@ -154,11 +158,22 @@ fn loss(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
             Level::Differs,
             "Some events were lost; packets near a loss are left out.",
         )),
+        _ if unplaced(b) > 0 || unplaced(a) > 0 => Some((
+            Level::Differs,
+            "Whether a slice lost events is not known: the kernel counted some that its original does not have, and nothing tells when they were.",
+        )),
         _ => None,
     };
-    let text = |of: &[Recording<'_>], v: (u64, f64)| match of.len() {
-        1 => format!("{} lost ({:.3} %)", v.0, v.1 * 100.0),
-        _ => format!("{} lost (at most {:.3} % of a recording)", v.0, v.1 * 100.0),
+    let text = |of: &[Recording<'_>], v: (u64, f64)| {
+        let known = match of.len() {
+            1 => format!("{} lost ({:.3} %)", v.0, v.1 * 100.0),
+            _ => format!("{} lost (at most {:.3} % of a recording)", v.0, v.1 * 100.0),
+        };
+        match (unplaced(of), v.0) {
+            (0, _) => known,
+            (n, 0) => format!("not known: {n} lost at a time that nothing tells"),
+            (n, _) => format!("{known}, and {n} at a time that nothing tells"),
+        }
     };
     check("events lost", text(b, x), text(a, y), says)
 }

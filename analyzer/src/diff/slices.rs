@@ -15,7 +15,7 @@ use netmortem_formats::bundle::{Slice, Whose};
 use super::options::Recording;
 use super::parity::{Check, Level, OTHER_TRAFFIC, SOME_OTHER_TRAFFIC, check};
 use crate::analyses::verdict::duration;
-use crate::told::slice::{NOT_KNOWN, REDACTED, sentences, words};
+use crate::told::slice::{NOT_KNOWN, REDACTED, losses_sentence, sentences, words};
 
 /// The check of what was cut.
 pub(super) fn sliced(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
@@ -118,6 +118,7 @@ pub(super) fn told(r: &Recording<'_>) -> Vec<String> {
     if let Some(of) = &part.slice {
         // What it says of drops is of no use here: they are not compared.
         out.extend(sentences(of).into_iter().next());
+        out.extend(of.lost_at_unknown_time.map(losses_sentence));
     }
     if part.redacted {
         out.push("Names of tasks and devices and addresses are pseudonyms.".to_owned());

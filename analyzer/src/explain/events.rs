@@ -1,5 +1,7 @@
 //! Events of the merged sequence as lines: when, what, the decoded fields, and where in the file they lie.
 
+use std::net::IpAddr;
+
 use netmortem_formats::sockaddr::{SockAddr, v4, v6};
 use rustc_hash::FxHashMap;
 
@@ -67,7 +69,8 @@ pub struct EventLine {
     pub context: &'static str,
     /// `system:name`.
     pub event: String,
-    /// Its own fields in the order of the format; texts as recorded.
+    /// Its own fields in the order of the format, but for IPv4 addresses that an event of an IPv6 socket does not fill; texts as
+    /// recorded.
     pub fields: Vec<(String, String)>,
     /// The skb it names, as `skb:12`.
     pub skb: Option<String>,
@@ -121,6 +124,21 @@ pub struct Listed {
 const TOLD: &str = "inet_sk_error_report";
 /// Fields of the scheduler's events that name a thread.
 const THREADS: [&str; 3] = ["pid", "prev_pid", "next_pid"];
+
+/// An address that IPv4 does not have: the event is of an IPv6 socket.
+fn is_v6(name: &str, v: &Value) -> bool {
+    let of = ["saddr_v6", "daddr_v6"].contains(&name);
+    let Value::Bytes(b) = v else { return false };
+    match v6(b) {
+        Some(IpAddr::V6(a)) if of && b.len() == 16 => !a.is_unspecified() && a.to_ipv4_mapped().is_none(),
+        _ => false,
+    }
+}
+
+/// 0.0.0.0, which the kernel writes where there is no IPv4 address.
+fn is_no_v4(name: &str, v: &Value) -> bool {
+    ["saddr", "daddr"].contains(&name) && matches!(v, Value::Bytes(b) if *b == [0; 4])
+}
 
 impl Explainer<'_> {
     /// At most `limit` events. What names the skbs or the row comes before what stands around it.
@@ -226,8 +244,12 @@ impl Explainer<'_> {
             None => (format!("id:{}", r.kind), vec![]),
             Some((format, readers)) => {
                 let own = readers.iter().filter(|f| !f.name.starts_with("common_"));
+                let mut own: Vec<(&str, Value)> = own.map(|f| (f.name.as_str(), f.value(e.payload))).collect();
+                if own.iter().any(|(name, v)| is_v6(name, v)) {
+                    own.retain(|(name, v)| !is_no_v4(name, v));
+                }
                 let text = |v: Value, name: &str| self.address(&v, name).unwrap_or_else(|| v.to_string());
-                let fields = own.map(|f| (f.name.clone(), text(f.value(e.payload), &f.name)));
+                let fields = own.into_iter().map(|(name, v)| (name.to_owned(), text(v, name)));
                 (format.key(), fields.collect())
             }
         };

@@ -268,6 +268,42 @@ fn an_id_without_a_row_is_told_with_what_there_is() {
     assert!(said.what.contains("has no row"));
 }
 
+/// An event of an IPv6 socket has no IPv4 address: the zeros that the kernel writes there are none. Of a mapped one it has.
+#[test]
+fn an_event_of_an_ipv6_socket_shows_no_ipv4_address() {
+    use crate::testing::tcp::SOCK;
+    use crate::testing::{B, Ctx, N, Script};
+    let v6 = |begin: [u8; 12], end: [u8; 4]| B([&begin[..], &end].concat());
+    let real = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+    let none = || B(vec![0; 4]);
+    for (begin, end, shown) in [
+        (real, [0, 0, 0, 1], false),
+        (mapped, [10, 0, 0, 1], true),
+        ([0; 12], [0; 4], true),
+    ] {
+        let mut s = Script::new("6.18.44", &[]);
+        s.ev(1, 0, Ctx::Task(1), "napi:napi_poll", &[]);
+        let of = [
+            ("family", N(10)),
+            ("saddr", none()),
+            ("daddr", none()),
+            ("saddr_v6", v6(begin, end)),
+            ("daddr_v6", v6(begin, end)),
+        ];
+        SOCK.retransmit(&mut s, 1_000, 0, Ctx::Soft(7), 0xffff_8881_0000_0000, &of);
+        let capture = s.capture();
+        let facts = crate::analyze(&capture, &Default::default());
+        let x = explained(&Explainer::new(&capture, &Default::default()), &facts, "retransmit:0");
+        let event = x.events.iter().find(|e| e.event == "tcp:tcp_retransmit_skb").unwrap();
+        let names: Vec<&str> = event.fields.iter().map(|f| f.0.as_str()).collect();
+        for name in ["saddr", "daddr"] {
+            assert_eq!(names.contains(&name), shown, "{:?}", event.fields);
+        }
+        assert!(names.contains(&"saddr_v6") && names.contains(&"daddr_v6"), "{names:?}");
+    }
+}
+
 /// A tail loss probe says that nothing need have been lost only where nothing is known to be: what a wrong neighbour entry sent
 /// to nobody is named.
 #[test]

@@ -42,6 +42,7 @@ pub fn check(capture: &Capture, options: &Options<'_>) -> CaptureInfo {
 /// Sums up decoded chunks.
 pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded: &[Vec<DecodedChunk<'_>>]) -> Reading {
     let used = used_instances(capture, decoded);
+    let part = crate::told::Part::of(capture);
     let mut counts = Counts::new();
     let mut info = CaptureInfo {
         source: capture.source.clone(),
@@ -59,7 +60,8 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
         joined: joined(&capture.manifest),
-        part: crate::told::Part::of(capture),
+        lost_at_unknown_time: (part.slice.as_ref()).map_or(0, |s| s.lost_at_unknown_time.unwrap_or(0)),
+        part,
         realtime_offset_ns: realtime_offset(capture, clock),
         ..Default::default()
     };

@@ -149,6 +149,10 @@ pub struct CaptureInfo {
     pub lost_events: u64,
     /// Losses whose number the kernel did not store.
     pub losses_of_unknown_size: u64,
+    /// Of a slice: events that the kernel counted as lost at a time that nothing tells. Whether they are of the slice or of what
+    /// was cut is not known; they are not in `lost_events`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_at_unknown_time: u64,
     /// Ring buffers.
     pub streams: Vec<StreamInfo>,
     /// Intervals whose events are missing.
@@ -191,6 +195,10 @@ pub struct CaptureInfo {
     /// Which part of a recording it is; what is told of that is in [`crate::Told`].
     #[serde(skip)]
     pub part: crate::told::Part,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl CaptureInfo {

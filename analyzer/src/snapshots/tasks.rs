@@ -26,8 +26,8 @@ pub(crate) fn processes(capture: &Capture) -> FxHashMap<i32, (i32, Name)> {
 pub(crate) fn listening(capture: &Capture) -> FxHashMap<u16, i32> {
     let mut by: FxHashMap<u16, Option<i32>> = FxHashMap::default();
     for (port, l) in super::listening(capture, |_| true) {
-        let Some(pids) = field(l, "pids") else { continue };
-        let one = pids.parse().ok();
+        // Who holds one of them is not known: then it is not known that one process holds them all.
+        let one = field(l, "pids").and_then(|pids| pids.parse().ok());
         by.entry(port)
             .and_modify(|have| *have = have.filter(|h| Some(*h) == one))
             .or_insert(one);

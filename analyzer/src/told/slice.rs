@@ -11,6 +11,8 @@ use serde_json::Value;
 pub const CUT: &str = "This is a cut from ";
 /// How the note on the drops of a slice begins.
 pub const CUT_DROPS: &str = "Drops in this slice: ";
+/// What stands behind the number in the note on losses whose time is not known.
+const LOSSES: &str = " events that the original does not have, and nothing tells when they were";
 /// What the note of a redacted bundle says.
 pub const PSEUDONYMS: &str = "in this bundle are pseudonyms";
 /// What stands before counts that are older than a cut in time.
@@ -40,7 +42,7 @@ impl Part {
         let said = || said.iter().map(String::as_str);
         let flag = manifest.and_then(|m| m.get("redacted")) == Some(&Value::Bool(true));
         Part {
-            slice: field.map_or_else(|| from_notes(said()), |s| Some(Slice::from(s.clone()))),
+            slice: of_field(field.map(|s| Slice::from(s.clone())), said()),
             redacted: flag || says_redacted(said()),
         }
     }
@@ -48,12 +50,23 @@ impl Part {
 
 /// Whether a note is on what was cut. Of a joined bundle, its name stands before.
 pub fn is_of_slice(note: &str) -> bool {
-    note.contains(CUT) || note.contains(CUT_DROPS)
+    note.contains(CUT) || note.contains(CUT_DROPS) || losses(note).is_some()
 }
 
 /// Whether notes say that names are pseudonyms.
 pub fn says_redacted<'n>(mut notes: impl Iterator<Item = &'n str>) -> bool {
     notes.any(|n| n.contains(PSEUDONYMS))
+}
+
+/// The field, and what it lacks of what notes say: an older writer told of losses whose time is not known by a note alone, and
+/// of bundles that were joined to this one there are only notes.
+pub fn of_field<'n>(field: Option<Slice>, notes: impl Iterator<Item = &'n str> + Clone) -> Option<Slice> {
+    let Some(mut of) = field else {
+        return from_notes(notes);
+    };
+    let told = notes.filter_map(losses).reduce(u64::saturating_add);
+    of.lost_at_unknown_time = of.lost_at_unknown_time.max(told);
+    Some(of)
 }
 
 /// What notes say of a cut, where there is no field.
@@ -75,6 +88,8 @@ pub fn from_notes<'n>(notes: impl Iterator<Item = &'n str>) -> Option<Slice> {
                 of.drops = drops(said);
                 of.counted_before_time = said.starts_with(BEFORE_TIME);
             }
+        } else if let (Some(n), Some(of)) = (losses(note), cuts.last_mut()) {
+            of.lost_at_unknown_time = Some(of.lost_at_unknown_time.unwrap_or(0).saturating_add(n));
         }
     }
     cuts.into_iter().reduce(Slice::then)
@@ -149,6 +164,16 @@ pub fn drops(said: &str) -> Option<Whose> {
     })
 }
 
+/// How many events a note says were lost at a time that is not known.
+pub fn losses(note: &str) -> Option<u64> {
+    number(note, LOSSES)
+}
+
+/// Losses whose time is not known.
+pub fn losses_sentence(n: u64) -> String {
+    format!("The kernel counted {n}{LOSSES}: some may be of this time.")
+}
+
 /// The number just before these words, where they come first.
 pub fn number(said: &str, words: &str) -> Option<u64> {
     let (before, _) = said.split_once(words)?;
@@ -186,6 +211,7 @@ pub fn sentences(of: &Slice) -> Vec<String> {
         )),
         None => {}
     }
+    out.extend(of.lost_at_unknown_time.map(losses_sentence));
     out
 }
 

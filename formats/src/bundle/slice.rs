@@ -31,6 +31,9 @@ pub struct Slice {
     /// Whether `packets` and `drops` were counted before a cut in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub counted_before_time: bool,
+    /// Events that the kernel counted as lost and that may be of this slice or of what was cut: nothing tells when they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_at_unknown_time: Option<u64>,
 }
 
 /// Whose something in a slice is.
@@ -78,6 +81,8 @@ impl Slice {
             self.drops = sum(self.drops, more.drops);
         }
         self.subject.extend(more.subject);
+        let lost = [self.lost_at_unknown_time, more.lost_at_unknown_time];
+        self.lost_at_unknown_time = lost.into_iter().flatten().reduce(u64::saturating_add);
         self.events_kept = more.events_kept;
         self.events_cut = self.events_cut.zip(more.events_cut).map(|(a, b)| a.saturating_add(b));
         self
@@ -102,6 +107,7 @@ impl From<Value> for Slice {
             packets: whose("packets"),
             drops: whose("drops"),
             counted_before_time: value.get("counted_before_time") == Some(&Value::Bool(true)),
+            lost_at_unknown_time: number("lost_at_unknown_time"),
         }
     }
 }

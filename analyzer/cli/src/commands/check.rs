@@ -111,13 +111,13 @@ fn told(capture: &Capture, info: &CaptureInfo) -> Told {
     }
 }
 
-/// What was lost, as a phrase; `None` when nothing.
+/// What was lost, or may have been, as a phrase; `None` when nothing.
 fn losses(info: &CaptureInfo) -> Option<String> {
     let places = match info.losses_of_unknown_size {
         1 => "at 1 place".to_owned(),
         n => format!("at {} places", group_digits(n)),
     };
-    match (info.lost_events, info.losses_of_unknown_size) {
+    let lost = match (info.lost_events, info.losses_of_unknown_size) {
         (0, 0) => None,
         (n, 0) => Some(format!("{} events LOST", group_digits(n))),
         (0, _) => Some(format!("events LOST {places}; the kernel did not store how many")),
@@ -125,7 +125,15 @@ fn losses(info: &CaptureInfo) -> Option<String> {
             "{} events LOST, and more {places} without a number",
             group_digits(n)
         )),
-    }
+    };
+    let unplaced = match info.lost_at_unknown_time {
+        0 => return lost,
+        n => format!(
+            "whether events were lost in this time is NOT KNOWN (the kernel counted {} lost at a time that nothing tells)",
+            group_digits(n)
+        ),
+    };
+    Some(lost.map_or(unplaced.clone(), |lost| format!("{lost}; {unplaced}")))
 }
 
 /// All packets of an interface are there.

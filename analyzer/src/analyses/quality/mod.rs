@@ -1,7 +1,7 @@
 //! Can this capture be trusted? Losses, damage, coverage and clock, from the capture's own statements.
 //!
 //! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, a format text missing,
-//! or a slice of a recording.
+//! a slice of a recording, or losses of which it is not known whether they are of the slice.
 //! Bad: more lost than that, cut, or a clock that does not measure time. Limit: a loss the kernel did not flag is not known.
 
 use crate::analyses::verdict::counted;
@@ -128,6 +128,13 @@ pub fn answer(facts: &Facts) -> Quality {
             ));
         }
     }
+    if c.lost_at_unknown_time > 0 {
+        level = match level {
+            Level::Good => Level::Degraded,
+            other => other,
+        };
+        says.push(unplaced(c.lost_at_unknown_time));
+    }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {
         (true, false) => format!("{COMPLETE}: no event was lost, every stream was read to its end."),
@@ -169,6 +176,14 @@ pub fn answer(facts: &Facts) -> Quality {
         capture: c.clone(),
         stats,
     }
+}
+
+/// Losses of which it is not known whether they are of a slice.
+pub(crate) fn unplaced(n: u64) -> String {
+    format!(
+        "of {} that the kernel counted as lost it is not known whether they are of this time",
+        counted(n, "event", "events")
+    )
 }
 
 impl Quality {

@@ -37,6 +37,8 @@ fn levels() {
     assert_eq!(level(|f| f.capture.total_events = 0), Level::Bad);
     // A ring buffer that no answer uses may lose what it likes.
     assert_eq!(level(|f| f.capture.streams[1].lost_events = 500), Level::Good);
+    // A loss that may be of this time, and may not.
+    assert_eq!(level(|f| f.capture.lost_at_unknown_time = u64::MAX), Level::Degraded);
     // A loss does not make what is bad already merely degraded.
     let both = |f: &mut Facts| (f.capture.complete, f.capture.streams[0].lost_events) = (false, 1);
     assert_eq!(level(both), Level::Bad);
@@ -51,6 +53,11 @@ fn the_sentence_says_every_reason() {
         "Complete: no event was lost, every stream was read to its end. How far the CPUs' clocks are apart is not known: \
          intervals between CPUs have no error bar."
     );
+    f.capture.lost_at_unknown_time = 1;
+    let said = answer(&f).sentence;
+    let why = "Mind that of 1 event that the kernel counted as lost it is not known whether they are of this time.";
+    assert!(said.starts_with(why), "{said}");
+    f.capture.lost_at_unknown_time = 0;
     f.capture.streams[1].lost_events = 3;
     let said = answer(&f).sentence;
     assert!(said.starts_with("Complete in what the answers use; a ring buffer that none uses lost events."));

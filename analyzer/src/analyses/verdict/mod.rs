@@ -10,7 +10,7 @@ use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::{Flapping, Spell};
 use crate::analyses::opens::Opens;
 use crate::analyses::paths::Paths;
-use crate::analyses::quality::{Level, Quality};
+use crate::analyses::quality::{self, Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
@@ -330,15 +330,15 @@ fn minding((tone, sentence): (Tone, String), capture: &CaptureInfo) -> (Tone, St
         let known = known.saturating_add(s.lost_events);
         (known, unknown.saturating_add(s.losses_of_unknown_size))
     });
-    if tone != Tone::Ok || known == 0 && unknown == 0 {
-        return (tone, sentence);
-    }
-    let lost = match known {
-        0 => "events were".to_owned(),
-        n => counted(n, "event was", "events were"),
+    let unplaced = capture.lost_at_unknown_time;
+    let lost = match (known, unknown, unplaced) {
+        _ if tone != Tone::Ok => return (tone, sentence),
+        (0, 0, 0) => return (tone, sentence),
+        (0, 0, n) => quality::unplaced(n),
+        (0, ..) => "events were lost".to_owned(),
+        (n, ..) => format!("{} lost", counted(n, "event was", "events were")),
     };
     let seen = sentence.trim_end_matches('.');
-    let sentence =
-        format!("Among what was recorded: {seen}; but {lost} lost, and what they would have told is not known.");
+    let sentence = format!("Among what was recorded: {seen}; but {lost}, and what they would have told is not known.");
     (Tone::Notice, sentence)
 }

@@ -53,4 +53,18 @@ fn a_recording_that_lost_much_is_not_made_up_for_by_others() {
         (Level::Prevents, "50 lost (at most 4.762 % of a recording)")
     );
     assert_eq!(check("events lost", &[&large], &[&large]).before, "0 lost (0.000 %)");
+    // That a slice lost none is not known, however much it is alike.
+    let mut slice = recorded(10, 0, 0);
+    slice.capture.lost_at_unknown_time = 7;
+    for (b, a) in [(&slice, &large), (&large, &slice)] {
+        let c = check("events lost", &[b], &[a]);
+        assert_eq!(c.level, Level::Differs);
+        assert!(
+            c.sentence.starts_with("Whether a slice lost events is not known"),
+            "{}",
+            c.sentence
+        );
+        let said = "not known: 7 lost at a time that nothing tells";
+        assert!(c.before == said || c.after == said, "{c:?}");
+    }
 }

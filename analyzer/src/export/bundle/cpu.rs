@@ -2,6 +2,12 @@
 //!
 //! In: a stream of a bundle. Out: frames of sub-buffers, and counts. Records of perf are taken by time, as the analysis does,
 //! and become sub-buffers, too. Must not lose a loss that may reach into what is kept.
+//!
+//! | a loss that is told by | in a cut in time |
+//! |---|---|
+//! | the ring buffer, between two records | where it may reach into the window |
+//! | `overrun` alone | of the losses without a number, where there are any; else behind the last record |
+//! | `dropped_events` and `commit_overrun` alone | nowhere: nothing tells when it was, and the slice says so |
 
 use std::collections::BTreeMap;
 
@@ -20,7 +26,8 @@ pub struct Cpu {
     instance: String,
     pub frames: Vec<Vec<u8>>,
     events: u64,
-    lost: u64,
+    /// Losses that are in it.
+    kept: Told,
     pub ring_bytes: u64,
     /// Events of others that were left out, by id.
     pub others: BTreeMap<u16, u64>,
@@ -32,26 +39,23 @@ impl Cpu {
         CpuStats {
             instance: self.instance.clone(),
             cpu: self.cpu,
-            overrun: self.lost,
+            overrun: self.kept.lost,
             read_events: self.events,
             ..CpuStats::default()
         }
+    }
+
+    /// Losses after the last record that was written.
+    fn keep(&mut self, writer: &mut PageWriter, lost: Told) {
+        writer.lost((lost.unknown == 0).then_some(lost.lost));
+        self.kept.lost = self.kept.lost.saturating_add(lost.lost);
+        self.kept.unknown = self.kept.unknown.saturating_add(lost.unknown);
     }
 }
 
 /// Whether any of its ring buffers is perf's: then all are written with our layout of sub-buffers.
 pub fn of_perf(capture: &Capture) -> bool {
     capture.streams.iter().any(|s| s.perf.is_some())
-}
-
-/// A loss that waits for the next record: how many, where that is known.
-type Pending = Option<Option<u64>>;
-
-fn lose(pending: &mut Pending, n: Option<u64>) {
-    *pending = Some(match *pending {
-        None => n,
-        Some(before) => before.zip(n).map(|(a, b)| a.saturating_add(b)),
-    });
 }
 
 /// Of one stream, of which so many chunks may be decoded.
@@ -77,12 +81,12 @@ pub fn cpu(
         instance: stream.instance.clone(),
         frames: vec![],
         events: 0,
-        lost: 0,
+        kept: Told::default(),
         ring_bytes: 0,
         others: BTreeMap::new(),
     };
     // A loss is of the window when it may reach into it.
-    let mut pending: Pending = None;
+    let mut pending: Option<Told> = None;
     let mut told = Told::default();
     let mut last: Option<u64> = None;
     let mut scratch = vec![];
@@ -92,18 +96,17 @@ pub fn cpu(
             Some(What::Record { chunk, offset, len }) => (chunk, offset, len),
             Some(What::Lost(n)) => {
                 told.add(n);
-                lose(&mut pending, n);
+                pending.get_or_insert_default().add(n);
                 continue;
             }
             None => break,
         };
         let before = last.replace(ts);
-        if let Some(n) = pending.take()
+        if let Some(lost) = pending.take()
             && ts >= from
             && before.is_none_or(|b| b <= to)
         {
-            writer.lost(n);
-            c.lost = c.lost.saturating_add(n.unwrap_or(0));
+            c.keep(&mut writer, lost);
         }
         if ts < from {
             done.cut_before += 1;
@@ -141,19 +144,20 @@ pub fn cpu(
             c.frames.push(encoder.encode(&pages)?);
         }
     }
-    if last.is_none_or(|l| l <= to) {
-        // Counts of the kernel are not in a cut bundle: what only they tell is lost at the end, where the analysis sees it, too.
-        let cut = change.window.is_some() || change.cut.is_some();
-        let more = if cut { told.more(capture, stream) } else { 0 };
-        if more > 0 && told.unknown == 0 {
-            lose(&mut pending, Some(more));
-        } else {
-            c.lost = c.lost.saturating_add(more);
-        }
-        if let Some(n) = pending {
-            writer.lost(n);
-            c.lost = c.lost.saturating_add(n.unwrap_or(0));
-        }
+    let at_end = last.is_none_or(|l| l <= to);
+    if let Some(lost) = pending.filter(|_| at_end) {
+        c.keep(&mut writer, lost);
+    }
+    if change.window.is_some() || change.cut.is_some() {
+        // Counts of the kernel are not in a cut bundle.
+        let (overwritten, anywhere) = told.more(capture, stream);
+        let (placed, anywhere) = match change.window {
+            None => (overwritten.saturating_add(anywhere), 0),
+            Some(_) => (overwritten, anywhere),
+        };
+        let somewhere = place(&mut c, &mut writer, &told, (placed, at_end));
+        let nowhere = anywhere.saturating_add(somewhere);
+        done.lost_at_unknown_time = done.lost_at_unknown_time.saturating_add(nowhere);
     }
     let pages = writer.finish();
     if !pages.is_empty() {
@@ -164,8 +168,21 @@ pub fn cpu(
     Ok(Some(c))
 }
 
+/// Puts what the kernel counted beyond the numbers in the ring buffer where the analysis does: into its losses without a number,
+/// or, where there is none, behind the last record. What may be of such a loss in the window or of one outside is given back.
+fn place(c: &mut Cpu, writer: &mut PageWriter, told: &Told, (more, at_end): (u64, bool)) -> u64 {
+    match (told.unknown, c.kept.unknown) {
+        _ if more == 0 => {}
+        (0, _) if at_end => c.keep(writer, Told { lost: more, unknown: 0 }),
+        (0, _) | (_, 0) => {}
+        (all, kept) if kept < all => return more,
+        _ => c.kept.lost = c.kept.lost.saturating_add(more),
+    }
+    0
+}
+
 /// What the ring buffer itself tells of losses.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Told {
     lost: u64,
     /// Losses without a number.
@@ -176,18 +193,29 @@ impl Told {
     fn add(&mut self, n: Option<u64>) {
         match n {
             Some(n) => self.lost = self.lost.saturating_add(n),
-            None => self.unknown += 1,
+            None => self.unknown = self.unknown.saturating_add(1),
         }
     }
 
-    /// How many more the kernel counted.
-    fn more(&self, capture: &Capture, of: &Stream) -> u64 {
+    /// How many more the kernel counted: overwritten, and at a time that nothing tells.
+    fn more(&self, capture: &Capture, of: &Stream) -> (u64, u64) {
         let of_it = |s: &&CpuStats| s.cpu == of.cpu && s.instance == of.instance;
-        let said = capture.cpu_stats.iter().find(of_it).map_or(0, |s| {
-            s.overrun
-                .saturating_add(s.commit_overrun)
-                .saturating_add(s.dropped_events)
-        });
-        said.saturating_sub(self.lost)
+        capture.cpu_stats.iter().find(of_it).map_or((0, 0), |s| {
+            let anywhere = s.commit_overrun.saturating_add(s.dropped_events);
+            let all = anywhere.saturating_add(s.overrun).saturating_sub(self.lost);
+            let overwritten = s.overrun.saturating_sub(self.lost);
+            (overwritten, all.saturating_sub(overwritten))
+        })
     }
+}
+
+/// What the kernel counted as lost on CPUs of which there is no ring buffer.
+pub fn without_stream(capture: &Capture) -> u64 {
+    let has = |s: &CpuStats| (capture.streams.iter()).any(|of| of.cpu == s.cpu && of.instance == s.instance);
+    let others = capture.cpu_stats.iter().filter(|s| !has(s));
+    others.fold(0, |sum: u64, s| {
+        sum.saturating_add(s.overrun)
+            .saturating_add(s.commit_overrun)
+            .saturating_add(s.dropped_events)
+    })
 }

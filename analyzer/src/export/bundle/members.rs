@@ -14,7 +14,7 @@ use super::names::Names;
 use super::{Change, Done, RewriteError, cpu, notes, pages, texts};
 use crate::export::slice::{Compared, Cut, Drops};
 use crate::snapshots::of_netns;
-use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, NOT_KNOWN, REDACTED, from_notes, says_redacted};
+use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, NOT_KNOWN, REDACTED, losses_sentence, of_field, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -133,7 +133,8 @@ fn snapshot(name: &str) -> Option<(&str, SnapshotWhen, bool)> {
 /// The manifest with its notes.
 pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut Names, done: &Done) -> Manifest {
     let said = || m.notes.iter().map(String::as_str);
-    let earlier = m.slice.clone().or_else(|| from_notes(said()));
+    let has_field = m.slice.is_some();
+    let earlier = of_field(m.slice.take(), said());
     m.redacted |= change.redact || says_redacted(said());
     if let Some(perf) = m.plan.perf.take() {
         // A plan of perf says that there are no sub-buffers.
@@ -164,7 +165,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             f.on = f.on.iter().map(|_| "(redacted)".into()).collect();
             f.trigger.on = "(redacted)".into();
         }
-        let field = m.slice.take().map(without_names);
+        let field = earlier.clone().filter(|_| has_field).map(without_names);
         m.notes = notes::redacted(&m.notes, field.as_ref());
     }
     if change.window.is_some() {
@@ -188,14 +189,12 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
             done.cut_before,
             done.cut_after
         ));
-        let missing = capture.cpu_stats.iter().map(|s| s.dropped_events);
-        match missing.fold(0, u64::saturating_add) {
-            0 => {}
-            n => m.notes.push(notes::missing(n)),
-        }
         if let Some(f) = &mut m.flight {
             f.window_start_ns = f.window_start_ns.max(i64::try_from(from).unwrap_or(i64::MAX));
         }
+    }
+    if done.lost_at_unknown_time > 0 {
+        m.notes.push(losses_sentence(done.lost_at_unknown_time));
     }
     if let Some(cut) = &change.cut {
         let all: u64 = done.cut_others.values().sum();
@@ -254,9 +253,18 @@ fn slice(earlier: Option<Slice>, change: &Change, done: &Done) -> Option<Slice> 
         subject: vec![cut.of.clone()],
         events_cut: Some(done.cut_others.values().fold(0, |sum, n| sum.saturating_add(*n))),
         counted_before_time: change.window.is_some(),
-        ..counted(cut, kept)
+        ..counted(cut, kept.clone())
     });
-    let all = [earlier, in_time, by_subject].into_iter().flatten().reduce(Slice::then);
+    // Once, however it was cut.
+    let lost = (done.lost_at_unknown_time > 0).then(|| Slice {
+        lost_at_unknown_time: Some(done.lost_at_unknown_time),
+        events_cut: Some(0),
+        ..kept.clone()
+    });
+    let all = [earlier, in_time, by_subject, lost]
+        .into_iter()
+        .flatten()
+        .reduce(Slice::then);
     match change.redact {
         true => all.map(without_names),
         false => all,

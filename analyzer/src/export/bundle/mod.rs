@@ -63,6 +63,8 @@ pub struct Done {
     pub cut_after: u64,
     /// Events in it that are of other flows or devices, by `system:name`.
     pub cut_others: BTreeMap<String, u64>,
+    /// Events that the kernel counted as lost, and that may be of what is kept or of what was cut: nothing tells when they were.
+    pub lost_at_unknown_time: u64,
     /// Names with a pseudonym.
     pub names: usize,
     /// Addresses with a pseudonym.
@@ -143,6 +145,10 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
             &mut names,
             &mut done,
         )?);
+    }
+    if change.window.is_some() || change.cut.is_some() {
+        let more = cpu::without_stream(capture);
+        done.lost_at_unknown_time = done.lost_at_unknown_time.saturating_add(more);
     }
     for (id, n) in cpus.iter().flat_map(|c| &c.others) {
         let format = capture.event_formats.iter().find(|f| f.id == *id);

@@ -4,7 +4,9 @@
 //! In: notes, and the manifest's field `slice`. Out: notes. A note is never copied into a redacted bundle: of bundles of older
 //! writers, which have no field, only numbers are taken from its text.
 
-use crate::told::slice::{BEFORE_TIME, CUT, CUT_DROPS, drops, drops_sentence, is_of_slice, number, sentences};
+use crate::told::slice::{
+    BEFORE_TIME, CUT, CUT_DROPS, drops, drops_sentence, is_of_slice, losses, losses_sentence, number, sentences,
+};
 use netmortem_formats::bundle::{PlannedPerf, Slice};
 
 /// How the note on what was recorded with perf events begins.
@@ -60,6 +62,9 @@ pub fn redacted(notes: &[String], field: Option<&Slice>) -> Vec<String> {
 }
 
 fn of_slice(note: &str) -> String {
+    if let Some(n) = losses(note) {
+        return losses_sentence(n);
+    }
     // Of a joined bundle, its name stands before.
     let Some((_, said)) = note.split_once(CUT_DROPS).filter(|_| !note.contains(CUT)) else {
         return cut(note);
@@ -79,13 +84,6 @@ fn cut(note: &str) -> String {
     };
     format!(
         "{CUT}another recording: {part}; by what it was cut was left out of this redacted bundle. Nothing is to be concluded of what was cut."
-    )
-}
-
-/// Of a cut in time: events that are missing somewhere in the original.
-pub fn missing(n: u64) -> String {
-    format!(
-        "The kernel counted {n} events that the original does not have, and nothing tells when they were: some may be of this time."
     )
 }
 

@@ -3,6 +3,7 @@ mod foreign;
 mod holes;
 mod limit;
 mod lists;
+mod losses;
 mod perf;
 
 use std::collections::BTreeMap;
@@ -194,33 +195,6 @@ fn a_cut_holds_its_window() {
             .to_string()
             .contains("no event")
     );
-}
-
-/// A loss that no sub-buffer marks is at the end of its CPU, in a cut that reaches there, too, and counted once.
-#[test]
-fn losses_that_only_the_kernel_counted_stay() {
-    let mut capture = open("rpc/rpc.nmb");
-    assert!(!capture.streams[0].instance.is_empty());
-    capture.cpu_stats[0].overrun = 8;
-    capture.cpu_stats[0].dropped_events = 1;
-    let before = crate::ingest::check(&capture, &Default::default());
-    assert_eq!((before.lost_events, before.gaps.len()), (9, 1));
-    let (start, end) = (before.start_ns.unwrap() as u64, before.end_ns.unwrap() as u64);
-    for (to, lost) in [(end, 9), (start.midpoint(end), 0)] {
-        let change = Change {
-            window: Some((start, to)),
-            ..Change::default()
-        };
-        let new = changed(&capture, &change).0;
-        let notes = &crate::Told::sentences(&new).notes;
-        assert!(
-            notes.iter().any(|n| n.starts_with("The kernel counted 1 events that")),
-            "{notes:?}"
-        );
-        let after = crate::ingest::check(&new, &Default::default());
-        assert_eq!(after.lost_events, lost);
-        assert_eq!(after.gaps == before.gaps, lost > 0, "{:?}", after.gaps);
-    }
 }
 
 /// Pseudonyms: all tables equal but for a one-to-one change of names, and no name or address of the original in the file.

@@ -182,6 +182,10 @@ fn who_ran_of_the_same_process_is_named() {
     assert_eq!(told(others, &listens("5")), (8, RAN));
     assert_eq!(told(others, &listens("5,6")), (0, 0));
     assert_eq!(told(others, &(listens("5") + &listens("6"))), (0, 0));
+    // Nor where it is not known who holds one of its sockets.
+    let nobody = listens("5").replace(" pids=5", "");
+    assert_eq!(told(others, &(listens("5") + &nobody)), (0, 0));
+    assert_eq!(told(others, &(nobody + &listens("5"))), (0, 0));
     assert_eq!(told(others, ""), (0, 0));
 }
 

@@ -258,6 +258,7 @@ fn a_slice_is_written_and_read_and_nonsense_is_not_known() {
         packets: Some(whose),
         drops: Some(whose),
         counted_before_time: true,
+        lost_at_unknown_time: Some(u64::MAX - 1),
     };
     let with = |slice: serde_json::Value, redacted: serde_json::Value| -> Manifest {
         let mut m = serde_json::to_value(manifest()).unwrap();
@@ -274,6 +275,7 @@ fn a_slice_is_written_and_read_and_nonsense_is_not_known() {
         serde_json::json!(-5),
         serde_json::json!([[1, 2]]),
         serde_json::json!({"time": [-1, 5], "subject": {"a": 1}, "events_cut": 1.5, "drops": {"own": "1"}}),
+        serde_json::json!({"lost_at_unknown_time": -1}),
     ] {
         let read = with(nonsense.clone(), nonsense);
         assert_eq!((read.slice, read.redacted), (Some(Slice::default()), false));
@@ -296,12 +298,14 @@ fn a_slice_is_written_and_read_and_nonsense_is_not_known() {
         (&both.subject, both.drops, both.counted_before_time),
         (&slice.subject, slice.drops, true)
     );
+    assert_eq!(both.lost_at_unknown_time, slice.lost_at_unknown_time);
     let again = both.then(Slice {
         time: None,
         events_cut: None,
         ..slice.clone()
     });
     assert_eq!((again.subject.len(), again.events_cut), (2, None));
+    assert_eq!(again.lost_at_unknown_time, Some(u64::MAX));
     assert_eq!(again.drops.unwrap().others_cut, u64::MAX);
     // Windows that have nothing in common are no window of a file with events: the one that was cut last is true.
     let wrong = Slice {

@@ -57,7 +57,7 @@ pub fn section(input: &Input<'_>) -> Section {
         ))));
     }
     let table = Block::Table(streams(input, capture));
-    match capture.lost_events == 0 && unused == 0 {
+    match capture.lost_events == 0 && capture.lost_at_unknown_time == 0 && unused == 0 {
         // nothing to look at in it: the verdict comes sooner
         true => blocks.push(Block::Details {
             summary: "Streams".into(),
@@ -144,6 +144,7 @@ fn errors(quality: &Quality) -> Vec<(Text, Text)> {
 fn lead(quality: &Quality) -> Text {
     let capture = &quality.capture;
     let lost = match (capture.lost_events, capture.losses_of_unknown_size) {
+        (0, 0) if capture.lost_at_unknown_time > 0 => "whether some were lost is not known".to_owned(),
         (0, 0) => "none was lost".to_owned(),
         (0, unknown) => format!("{} losses of unknown size", format::count(unknown)),
         (lost, 0) => format!(

@@ -59,6 +59,17 @@ fn a_loss_of_unknown_size_is_unknown_not_zero() {
 }
 
 #[test]
+fn whether_a_slice_lost_events_is_not_known() {
+    let mut facts = fixture::facts();
+    facts.capture.lost_events = 0;
+    assert!(built(&facts).lead.as_str().ends_with("none was lost."));
+    facts.capture.lost_at_unknown_time = 5_000;
+    let section = built(&facts);
+    let lead = section.lead.as_str();
+    assert!(lead.ends_with("whether some were lost is not known."), "{lead}");
+}
+
+#[test]
 fn the_gap_is_red_on_its_cpu_in_the_picture() {
     let facts = fixture::facts();
     let section = built(&facts);

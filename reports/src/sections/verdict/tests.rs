@@ -169,6 +169,10 @@ fn of_a_file_that_is_cut_nobody_knows_what_it_lost() {
     facts.capture.complete = false;
     assert_ne!(losses(&facts).0, Severity::Good);
     assert_eq!(losses(&facts).1, "none seen");
+    // A slice of a recording that lost events at a time that nothing tells.
+    facts.capture.complete = true;
+    facts.capture.lost_at_unknown_time = 5_000;
+    assert_eq!(losses(&facts), (Severity::Notice, "not known".to_owned()));
 }
 
 #[test]

@@ -126,10 +126,12 @@ pub fn trust(quality: &Quality) -> Block {
         detail: detail.into(),
     };
     let (lost, unknown) = (capture.lost_events, capture.losses_of_unknown_size);
+    let unplaced = capture.lost_at_unknown_time;
     let losses = tile(
-        judged(lost == 0 && unknown == 0 && capture.complete),
+        judged(lost == 0 && unknown == 0 && unplaced == 0 && capture.complete),
         "Events lost",
         match (lost, unknown) {
+            (0, 0) if unplaced > 0 => "not known".to_owned(),
             (0, 0) if !capture.complete => "none seen".to_owned(),
             (0, 0) => "none".to_owned(),
             (0, n) => format!("{} × unknown", format::count(n)),
@@ -137,6 +139,11 @@ pub fn trust(quality: &Quality) -> Block {
             (n, _) => format!("≥ {}", format::count(n)),
         },
         match unknown {
+            _ if unplaced > 0 => format!(
+                "{} {} lost at a time that nothing tells",
+                counted(unplaced, "event"),
+                if unplaced == 1 { "was" } else { "were" }
+            ),
             0 if lost == 0 && !capture.complete => "what the missing part of the file held is not known".to_owned(),
             0 => format!("{} of all events", format::percent(quality.lost_share)),
             n => format!("{} of unknown size", counted(n, "loss").replace("losss", "losses")),
