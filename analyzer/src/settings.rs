@@ -1,7 +1,7 @@
 //! How the recorded host was set up: kernel, sysctls, devices, queues, offloads, qdiscs, as the snapshots of a bundle say.
 //!
 //! In: the texts that the recorder saved before it began. Out: name -> value, sorted; only what people or drivers set, nothing
-//! that counts. Devices of the same name in several namespaces share a name: their values stand side by side.
+//! that counts. Devices of the same name in several namespaces share a name, and so do sysctls: their values stand side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use netmortem_formats::capture::{Snapshot, SnapshotWhen};
 use netmortem_formats::event_format::ValueTable;
 use netmortem_formats::{Capture, Endian};
 
-use crate::snapshots::{field, words};
+use crate::snapshots::{field, of_netns, words};
 
 mod qdisc;
 #[cfg(test)]
@@ -124,8 +124,10 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
         of.put(&path.replace('/', "."), &text);
         return;
     }
+    // Of other namespaces only what differs from the recorder's own: the values stand side by side.
+    let (_, what) = of_netns(&s.what);
     for line in text.lines() {
-        match s.what.as_str() {
+        match what {
             "sysctl" => {
                 if let Some((k, v)) = line.split_once('=') {
                     let k = k.trim();

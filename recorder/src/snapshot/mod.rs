@@ -9,6 +9,7 @@
 //! proc, sysctl, queues, irq_affinity, cpu_topology, tasks, interfaces      the recorder's own network namespace
 //! namespaces -> inside each: links, addresses, routes, neighbours, qdiscs, classes, nics, sockets
 //!                            lines begin with netns=<inode>
+//!                          net/snmp and its like of each, and at the start the settings that differ from the recorder's own
 //! ```
 
 mod addresses;
@@ -56,8 +57,12 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
     put("interfaces", tasks::interfaces().as_bytes())?;
     put(TASKS, &tasks::tasks())?;
     put("queues", settings::queues().as_bytes())?;
+    let sysctl = match when {
+        SnapshotWhen::Start => settings::sysctl(),
+        _ => String::new(),
+    };
+    put("sysctl", sysctl.as_bytes())?;
     if when == SnapshotWhen::Start {
-        put("sysctl", settings::sysctl().as_bytes())?;
         put("irq_affinity", settings::irq_affinity().as_bytes())?;
         put("cpu_topology", settings::cpu_topology().as_bytes())?;
     }
@@ -79,8 +84,8 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
         }
         // What a namespace's thread fills is moved in and out: nothing is shared.
         let taken = std::mem::take(&mut texts);
-        let owners = &owners;
-        match space.inside(move || visit(space, when, owners, taken)) {
+        let (owners, sysctl) = (&owners, sysctl.as_str());
+        match space.inside(move || visit(space, when, (owners, sysctl), taken)) {
             Ok(t) => texts = t,
             Err(e) => texts.problem(format!("network namespace {}: {e}", space.inode)),
         }
@@ -150,8 +155,8 @@ impl Texts {
     }
 }
 
-/// Inside a namespace.
-fn visit(space: &Netns, when: SnapshotWhen, owners: &Owners, mut t: Texts) -> Texts {
+/// Inside a namespace; with the settings of the recorder's own, at the start.
+fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), mut t: Texts) -> Texts {
     let netns = space.inode;
     let (done, links) = split(links::links(netns, &mut t.links));
     t.judge("interfaces", netns, done);
@@ -174,6 +179,11 @@ fn visit(space: &Netns, when: SnapshotWhen, owners: &Owners, mut t: Texts) -> Te
     t.judge("sockets", netns, done);
     if !space.own {
         t.of_namespaces.extend(proc::of_namespace(netns));
+        if when == SnapshotWhen::Start {
+            let beside = settings::sysctl_beside(sysctl);
+            t.of_namespaces
+                .push((format!("netns/{netns}/sysctl"), beside.into_bytes()));
+        }
     }
     t
 }

@@ -49,6 +49,18 @@ pub fn sysctl() -> String {
     out
 }
 
+/// Lines of another namespace that the recorder's own does not have: all others are the same in both. The kernel gives every namespace its own copy of most of
+/// `net.ipv4`, and pods set them.
+pub fn sysctl_beside(own: &str) -> String {
+    let own: std::collections::HashSet<&str> = own.lines().collect();
+    let all = sysctl();
+    let other = all.lines().filter(|line| !own.contains(line));
+    other.fold(String::new(), |mut out, line| {
+        _ = writeln!(out, "{line}");
+        out
+    })
+}
+
 /// Files of /sys/class/net/<dev>.
 const DEVICE: [&str; 7] = [
     "threaded",

@@ -129,7 +129,7 @@ impl Pair {
     /// All texts of the first namespace.
     fn texts(&self) -> (u64, Texts) {
         let (space, owners) = (self.first(), Owners::read());
-        let visit = || visit(&space, SnapshotWhen::Start, &owners, Texts::default());
+        let visit = || visit(&space, SnapshotWhen::Start, (&owners, ""), Texts::default());
         let t = space.inside(visit).unwrap();
         assert_eq!(t.problems, [""; 0]);
         (space.inode, t)

@@ -1,7 +1,7 @@
 //! Settings against what `cat` reads.
 
 use super::Pair;
-use crate::snapshot::settings::sysctl;
+use crate::snapshot::settings::{sysctl, sysctl_beside};
 
 #[test]
 fn sysctls_are_whole_however_long() {
@@ -27,4 +27,24 @@ fn sysctls_are_whole_however_long() {
     for line in &theirs {
         assert!(ours.contains(&line.as_str()), "{line}");
     }
+}
+
+/// A pod sets one: that is what is told of it, beside what new namespaces have of their own.
+#[test]
+fn of_another_namespace_only_what_differs_is_told() {
+    let Some(pair) = Pair::new("beside", "ip") else { return };
+    let own = pair.first().inside(sysctl).unwrap();
+    let beside = || pair.first().inside(|| sysctl_beside(&own)).unwrap();
+    assert_eq!(beside(), "");
+    let sack = "net.ipv4.tcp_sack = ";
+    let set = |value: &str| {
+        let set = format!("echo {value} > /proc/sys/net/ipv4/tcp_sack");
+        pair.exec(&pair.0[0], &["sh", "-c", &set]);
+    };
+    let before = own.lines().find_map(|l| l.strip_prefix(sack)).unwrap();
+    let other = if before == "0" { "1" } else { "0" };
+    set(other);
+    assert_eq!(beside(), format!("{sack}{other}\n"));
+    set(before);
+    assert_eq!(beside(), "");
 }
