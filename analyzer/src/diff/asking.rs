@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::answers::server;
 use super::attempts::{Came, attempts};
 use super::ends::known;
-use super::options::Recording;
+use super::options::{Recording, seconds};
 use crate::analyses::application::{Role, sockets};
 use crate::analyses::verdict::{counted, duration};
 use crate::facts::ConnectionId;
@@ -253,7 +253,7 @@ pub(super) fn side(all: &[Recording<'_>]) -> Side {
     for r in all {
         add(r, &mut out);
     }
-    let seconds = all.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
+    let seconds = seconds(all);
     out.values_mut().for_each(|of| of.asking.seconds = seconds);
     out
 }

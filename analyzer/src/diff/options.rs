@@ -149,6 +149,17 @@ pub fn empty_window(side: &[&Facts], window: Option<Window>) -> Option<(String, 
         .map(|(w, _)| (w.facts.capture.source.clone(), w.duration_ns()))
 }
 
+/// Length of all recordings of a side, ns. What a hostile one says of its time is no reason to fail.
+pub(super) fn length_ns(side: &[Recording<'_>]) -> i64 {
+    let each = side.iter().map(Recording::duration_ns);
+    each.fold(0, i64::saturating_add)
+}
+
+/// The same in seconds.
+pub(super) fn seconds(side: &[Recording<'_>]) -> f64 {
+    length_ns(side) as f64 / 1e9
+}
+
 /// A recording and the part of it that counts, on the trace clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recording<'f> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::Recording;
+use super::options::{Recording, length_ns};
 use super::{load, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::verdict::duration;
@@ -191,8 +191,7 @@ fn events(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
 }
 
 fn durations(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
-    let of = |side: &[Recording<'_>]| side.iter().map(Recording::duration_ns).sum::<i64>();
-    let (x, y) = (of(b), of(a));
+    let (x, y) = (length_ns(b), length_ns(a));
     let each = (x as f64 / b.len().max(1) as f64, y as f64 / a.len().max(1) as f64);
     let says = match (x.min(y) < 100_000_000, each.0.max(each.1) > LOADS * each.0.min(each.1)) {
         (true, _) => Some((

@@ -36,10 +36,16 @@ impl Judged<'_> {
         let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
         match all.is_empty() {
             true => String::new(),
-            false => format!(
-                "Not judged, though much more frequent: {}; these come in bursts, and one recording a side cannot tell that from chance.",
-                all.join(", ")
-            ),
+            false => {
+                let why = match self.groups() {
+                    true => "so few recordings cannot tell that from what varies between them",
+                    false => "one recording a side cannot tell that from chance",
+                };
+                format!(
+                    "Not judged, though much more frequent: {}; these come in bursts, and {why}.",
+                    all.join(", ")
+                )
+            }
         }
     }
 

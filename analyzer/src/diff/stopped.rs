@@ -14,7 +14,7 @@ use super::answers::LEAST;
 pub use super::asking::Asking;
 use super::asking::{Of, asking, side};
 use super::ends::known;
-use super::options::Recording;
+use super::options::{Recording, seconds};
 use crate::analyses::verdict::counted;
 use crate::stat::nearest_rank;
 
@@ -63,7 +63,6 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         return vec![];
     }
     let (b, a) = (side(before), side(after));
-    let seconds = |all: &[Recording<'_>]| all.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
     let none = |seconds| Of {
         asking: Asking {
             seconds,
