@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Side;
 use super::clients::Apart;
 use super::common::LeftOut;
+use super::usual::Usual;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 
@@ -171,6 +172,8 @@ pub(super) struct Recording<'f> {
     pub left_out: Option<&'f LeftOut>,
     /// Servers whose clients are compared one by one.
     pub apart: Option<&'f Apart>,
+    /// What is usual with servers.
+    pub usual: Option<&'f Usual>,
 }
 
 impl<'f> Recording<'f> {
@@ -188,6 +191,7 @@ impl<'f> Recording<'f> {
                 to_ns: part.1.max(part.0),
                 left_out: None,
                 apart: None,
+                usual: None,
             }
         };
         side.iter().map(of).collect()

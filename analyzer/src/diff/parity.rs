@@ -256,6 +256,9 @@ fn largest(m: &Mix) -> String {
     }
 }
 
+/// The check of what is sent and received.
+pub(super) const TRAFFIC: &str = "kinds of traffic, by bytes";
+
 fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     let (x, y) = (mix(b, false), mix(a, false));
     let says = match distance(&x, &y) {
@@ -280,7 +283,7 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         },
     ));
     vec![
-        check("kinds of traffic, by bytes", largest(&x), largest(&y), says),
+        check(TRAFFIC, largest(&x), largest(&y), says),
         check("devices, by bytes", largest(&p), largest(&q), other),
     ]
 }
