@@ -285,9 +285,9 @@ pub(super) fn asking(of: &Of, usual_ns: i64, mute: bool) -> Asking {
     }
 }
 
-/// Whether half of the connections on which it is asked, or more, end with a message that waits longer than is usual: a subscription, an acknowledgement.
+/// Whether half of the connections on which it is asked, or more, end with a message that waits longer than is usual, and its size does not tell why: a subscription.
 pub(super) fn ends_mute(of: &Of, usual_ns: i64) -> bool {
-    let silent = of.waits.iter().filter(|w| w.long(usual_ns)).count() as u64;
+    let silent = of.waits.iter().filter(|w| w.in_vain(usual_ns)).count() as u64;
     silent >= MUTE_LEAST && silent.saturating_mul(2) >= of.asking.asked
 }
 

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::answers::server;
 use super::attempts::opening;
 use super::options::Recording;
+use super::slices;
 use super::talks::{names, payload};
 use crate::analyses::application::{Role, sockets};
 use crate::facts::ConnectionId;
@@ -39,7 +40,7 @@ const SMALLER: u32 = 4;
 pub(super) struct Usual {
     answers: BTreeMap<String, i64>,
     openings: BTreeMap<String, i64>,
-    /// Of a server of which no answer is known on either side: that of all.
+    /// Where names are pseudonyms, and the other side's answers not known by server: that of all.
     any_answer: Option<i64>,
     /// Messages to each server by size: those that the server spoke after, and those that their client did.
     messages: BTreeMap<String, BTreeMap<u32, (u64, u64)>>,
@@ -92,15 +93,17 @@ impl Usual {
                 }
                 out.messages(r);
             }
-            let mut all: Vec<i64> = took.values().flatten().copied().collect();
-            out.any_answer = out.any_answer.max(limit(&mut all));
+            if slices::redacted(before) || slices::redacted(after) {
+                let mut all: Vec<i64> = took.values().flatten().copied().collect();
+                out.any_answer = out.any_answer.max(limit(&mut all));
+            }
             longest(&mut out.answers, took, 0);
             longest(&mut out.openings, stood, OPENING_LEAST);
         }
         out
     }
 
-    /// Longer than this no answer of that server takes; of one without any, none of all.
+    /// Longer than this no answer of that server takes; `None`: it answers nobody on either side, and nothing tells that anyone waits for it.
     pub(super) fn answer(&self, server: &str) -> Option<i64> {
         self.answers.get(server).copied().or(self.any_answer)
     }
