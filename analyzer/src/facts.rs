@@ -1,6 +1,7 @@
 //! What the analysis knows at the end: every fact table, and what ids in them are called.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
@@ -115,6 +116,8 @@ pub struct Facts {
     pub listeners: BTreeMap<u16, u64>,
     /// Ports at which any TCP socket listened, where a list of sockets tells.
     pub listening: BTreeSet<u16>,
+    /// Ends of connections that three others or more spoke to: no client's, as a rule.
+    pub asked_by_many: BTreeSet<(IpAddr, u16)>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
     /// Sockets that began to listen, and such that were closed, by time.

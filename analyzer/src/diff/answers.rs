@@ -22,6 +22,7 @@ use super::counted::{Counted, Exposure, Key, Kind};
 use super::divided::Divided;
 use super::ends::known;
 use super::exchanges::Exchanges;
+use super::failing::Failing;
 use super::few::Few;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
@@ -163,6 +164,10 @@ pub(super) struct Servers {
     pub parts: BTreeMap<String, [Parts; 2]>,
     /// Those that answer on one side alone.
     pub stopped: Vec<Stopped>,
+    /// Why such were not looked for; `None`: they were.
+    pub not_looked_for: Option<String>,
+    /// Those to which openings fail on one side.
+    pub failing: Vec<Failing>,
     /// Those whose answers are not compared.
     pub few: Vec<Few>,
     /// Those whose programs ask others.

@@ -1,24 +1,26 @@
-//! What was asked of each server, and what came of it: answers, requests without one, openings that failed.
+//! What was asked of each server, and what came of it: answers, messages without one, openings that failed.
 //!
-//! In: sockets, payload, openings, ends of connections. Out: figures by server, as most of its clients tell them, or it itself. Who waits when the recording ends has no answer only where
-//! he waited longer than is usual; nor has one that the server closed. Of a server's own end nobody tells a goodbye from a request. Where events were lost meanwhile nothing is known.
+//! In: sockets, payload, openings, ends of connections. Out: figures by server, as most of its clients tell them, or it itself; a rate of messages in vain. The last message on a
+//! connection has no answer only where it waited longer than is usual, or where the server closed upon it and had said nothing before. Messages of a size that gets none ([`super::usual`]) ask
+//! for nothing. Of a server's own end nobody tells a goodbye from a request. Where events were lost meanwhile nothing is known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use rustc_hash::FxHashMap;
-
-use super::answers::server;
+use super::answers::LEDGER;
 use super::attempts::{Came, attempts};
-use super::ends::known;
-use super::options::Recording;
+use super::counted::{Counted, Exposure, Key, Kind};
+use super::options::{Recording, seconds};
+use super::talks::{ended, names, talks};
 use crate::analyses::application::{Role, sockets};
 use crate::analyses::verdict::{counted, duration};
-use crate::facts::ConnectionId;
 use crate::reconstruct::dispatch::Lost;
-use crate::reconstruct::receive::tables::RxEnd;
-use crate::reconstruct::tcp::states::{CLOSE_WAIT, ESTABLISHED};
-use crate::reconstruct::transmit::tables::TxKind;
+use crate::stat::nearest_rank;
+
+/// Connections that end with a message that waits before that is usual.
+const MUTE_LEAST: u64 = 3;
+/// Name of the rate of messages without an answer.
+pub(super) const UNANSWERED_RATE: &str = "unanswered";
 
 /// What was asked of it on one side.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -29,15 +31,17 @@ pub struct Asking {
     pub seconds: f64,
     /// Connections on which something was asked.
     pub asked: u64,
-    /// Connections whose last request got no answer, for longer than is usual or as the peer ended them.
+    /// Connections whose last message got no answer, for longer than is usual or as the peer ended them.
     pub unanswered: u64,
+    /// Connections whose last message got none, either, and is such that gets none.
+    pub mute: u64,
     /// Of these such that were over before the recording: the server closed them, or their client gave them up.
     pub given_up: u64,
     /// The longest of these waits, ns.
     pub longest_ns: i64,
-    /// Connections of which nothing is known, as events were lost while their last request waited.
+    /// Connections of which nothing is known, as events were lost while their last message waited.
     pub unknown: u64,
-    /// Attempts to open a connection.
+    /// Attempts to open a connection of which it is known what came.
     pub opens: u64,
     /// Of these refused.
     pub refused: u64,
@@ -45,6 +49,10 @@ pub struct Asking {
     pub no_answer: u64,
     /// Failed otherwise.
     pub failed: u64,
+    /// Attempts besides these that a program gave up, so soon that an answer may have been on its way.
+    pub opens_given_up: u64,
+    /// How long it waited for half of these, ns.
+    pub opens_given_up_p50_ns: i64,
     /// RSTs that this server's host sent for what came to it.
     pub resets: u64,
 }
@@ -59,6 +67,30 @@ impl Asking {
     pub(super) fn in_vain(&self) -> u64 {
         self.unanswered + self.failed_opens()
     }
+    /// What was in vain, and is over.
+    pub(super) fn over(&self) -> u64 {
+        self.given_up.saturating_add(self.failed_opens())
+    }
+    /// Of several together.
+    pub(super) fn sum<'a>(all: impl Iterator<Item = &'a Asking>) -> Asking {
+        all.fold(Asking::default(), |s, a| Asking {
+            answers: s.answers.saturating_add(a.answers),
+            seconds: a.seconds,
+            asked: s.asked.saturating_add(a.asked),
+            unanswered: s.unanswered.saturating_add(a.unanswered),
+            mute: s.mute.saturating_add(a.mute),
+            given_up: s.given_up.saturating_add(a.given_up),
+            longest_ns: s.longest_ns.max(a.longest_ns),
+            unknown: s.unknown.saturating_add(a.unknown),
+            opens: s.opens.saturating_add(a.opens),
+            refused: s.refused.saturating_add(a.refused),
+            no_answer: s.no_answer.saturating_add(a.no_answer),
+            failed: s.failed.saturating_add(a.failed),
+            opens_given_up: s.opens_given_up.saturating_add(a.opens_given_up),
+            opens_given_up_p50_ns: s.opens_given_up_p50_ns.max(a.opens_given_up_p50_ns),
+            resets: s.resets.saturating_add(a.resets),
+        })
+    }
 }
 
 /// Of one server.
@@ -67,17 +99,47 @@ pub(super) struct Of {
     pub asking: Asking,
     /// Times of its answers.
     pub took: Vec<i64>,
+    /// When these were asked for.
+    at: Vec<i64>,
     /// Units of payload that it sent.
     pub heard: u64,
-    /// How long its last request on each connection waited, and what ended that.
-    pub waits: Vec<Wait>,
+    /// How long the last message to it on each connection waited, and what ended that.
+    waits: Vec<Wait>,
+    /// How long programs waited that gave an opening up too soon to tell.
+    given_up: Vec<i64>,
+    /// Tenths of a recording's time in which openings failed.
+    pub tenths: BTreeSet<i64>,
 }
 
-/// How long a request waited in vain, and what ended that.
+/// How long a message waited in vain, and what ended that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wait {
+struct Wait {
+    at: i64,
     ns: i64,
     by: Until,
+    /// The server had said something on this connection.
+    heard: bool,
+    /// Messages of its size get no answer.
+    mute: bool,
+}
+
+impl Of {
+    /// Of one that was asked nothing.
+    pub(super) fn none(seconds: f64) -> Of {
+        let mut out = Of::default();
+        out.asking.seconds = seconds;
+        out
+    }
+}
+
+impl Wait {
+    /// Nobody waits so long for what is usual; or the server closed, and had answered nothing. One who closes upon the last word of a talk refuses nothing.
+    fn long(&self, usual_ns: i64) -> bool {
+        self.by != Until::Lost && (self.ns > usual_ns || self.by == Until::Server && !self.heard)
+    }
+    fn in_vain(&self, usual_ns: i64) -> bool {
+        !self.mute && self.long(usual_ns)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,84 +156,18 @@ enum Until {
 
 pub(super) type Side = BTreeMap<String, Of>;
 
-/// One end of a connection: the last request of the part compared, and the last of what the server sent, whenever that was.
-#[derive(Default, Clone, Copy)]
-struct Talk {
-    asked: Option<i64>,
-    heard: Option<i64>,
-    units: u64,
-}
-
 /// What one end's sockets tell of a server, in one recording.
 #[derive(Default)]
 struct End {
     asked: u64,
-    took: Vec<i64>,
+    /// When it was asked, and how long the answer took.
+    took: Vec<(i64, i64)>,
     heard: u64,
     waits: Vec<Wait>,
 }
 
-fn talks(r: &Recording<'_>, names: &FxHashMap<ConnectionId, (String, Role)>) -> FxHashMap<ConnectionId, Talk> {
-    let mut out: FxHashMap<ConnectionId, Talk> = FxHashMap::default();
-    let rx = r
-        .facts
-        .rx
-        .iter()
-        .filter(|x| x.end != RxEnd::Protocol && x.bytes != Some(0));
-    let rx = rx.filter_map(|x| Some((x.connection?, x.start_ns, false)));
-    let tx = r
-        .facts
-        .tx
-        .iter()
-        .filter(|t| t.kind == TxKind::Tcp && t.bytes != Some(0));
-    let tx = tx.filter_map(|t| Some((t.connection?, t.start_ns, true)));
-    for (c, at, sent) in rx.chain(tx) {
-        let Some((_, role)) = names.get(&c) else { continue };
-        let of = out.entry(c).or_default();
-        match (*role == Role::Client) == sent {
-            true => of.asked = of.asked.max(Some(at).filter(|at| r.has(*at))),
-            false => {
-                of.heard = of.heard.max(Some(at));
-                of.units += u64::from(r.has(at));
-            }
-        }
-    }
-    out
-}
-
-/// When each left the established state first behind its last request, and whether the peer made it.
-fn ended(r: &Recording<'_>, talks: &FxHashMap<ConnectionId, Talk>) -> FxHashMap<ConnectionId, (i64, bool)> {
-    let mut out: FxHashMap<ConnectionId, (i64, bool)> = FxHashMap::default();
-    let behind = |c: &ConnectionId, at: i64| talks.get(c).and_then(|t| t.asked).is_some_and(|asked| at >= asked);
-    let states = r
-        .facts
-        .tcp_states
-        .iter()
-        .filter(|s| s.kind == "sock" && s.state != ESTABLISHED);
-    let states = states.map(|s| (s.connection, s.time_ns, s.state == CLOSE_WAIT));
-    let resets = r.facts.resets.iter().filter(|x| x.received);
-    let resets = resets.filter_map(|x| Some((x.connection?, x.time_ns, true)));
-    for (c, at, by_peer) in states.chain(resets).filter(|(c, at, _)| behind(c, *at)) {
-        let of = out.entry(c).or_insert((at, by_peer));
-        if (at, !by_peer) < (of.0, !of.1) {
-            *of = (at, by_peer);
-        }
-    }
-    out
-}
-
 fn add(r: &Recording<'_>, out: &mut Side) {
-    let (facts, here) = (r.facts, r.connections());
-    let mut names: FxHashMap<ConnectionId, (String, Role)> = FxHashMap::default();
-    for c in (0..facts.connections.len() as u32).map(ConnectionId) {
-        let on = here.as_ref().is_none_or(|h| h.contains(&c));
-        if let Some((role, name)) = known(facts, c)
-            .filter(|_| on)
-            .and_then(|x| Some((x, server(facts, c, x)?)))
-        {
-            names.insert(c, (name, role));
-        }
-    }
+    let (facts, names) = (r.facts, names(r));
     let mut ends: BTreeMap<&str, [End; 2]> = BTreeMap::new();
     let at = |role: Role| usize::from(role == Role::Server);
     for s in sockets(facts).iter().filter(|s| s.in_turns) {
@@ -181,11 +177,10 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         let Some(end) = ends.entry(name).or_default().get_mut(at(*role)) else {
             continue;
         };
-        let responses = s.judged_responses().filter(|(_, x)| r.has(x.send_ns)).map(|(ns, _)| ns);
-        let turnarounds = s
-            .judged_turnarounds()
-            .filter(|t| r.has(t.start_ns()))
-            .map(|t| t.total_ns());
+        let responses = s.judged_responses().map(|(ns, x)| (x.send_ns, ns));
+        let responses = responses.filter(|(at, _)| r.has(*at));
+        let turnarounds = s.judged_turnarounds().map(|t| (t.start_ns(), t.total_ns()));
+        let turnarounds = turnarounds.filter(|(at, _)| r.has(*at));
         match role {
             Role::Client => end.took.extend(responses),
             Role::Server => end.took.extend(turnarounds),
@@ -200,7 +195,7 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         };
         end.heard += talk.units;
         end.asked += u64::from(talk.asked.is_some());
-        if let Some(asked) = talk.asked.filter(|t| talk.heard.is_none_or(|h| h < *t)) {
+        if let Some((asked, bytes)) = talk.asked.filter(|(t, _)| talk.heard.is_none_or(|h| h < *t)) {
             let of = ended.get(c).copied().filter(|(until, _)| *until <= r.to_ns);
             let until = of.map_or(r.to_ns, |e| e.0);
             let by = match of {
@@ -209,8 +204,13 @@ fn add(r: &Recording<'_>, out: &mut Side) {
                 Some((_, true)) if *role == Role::Client => Until::Server,
                 Some(_) => Until::Closed,
             };
-            let ns = until.saturating_sub(asked);
-            end.waits.push(Wait { ns, by });
+            end.waits.push(Wait {
+                at: asked,
+                ns: until.saturating_sub(asked),
+                by,
+                heard: talk.heard.is_some(),
+                mute: r.usual.is_some_and(|u| u.mute(name, bytes)),
+            });
         }
     }
     for (name, [client, own]) in ends {
@@ -224,19 +224,29 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         } else {
             own.waits
         });
-        of.took
-            .extend(if client.took.is_empty() { own.took } else { client.took });
+        let told = if client.took.is_empty() { own.took } else { client.took };
+        for (at, ns) in told {
+            of.at.push(at);
+            of.took.push(ns);
+        }
     }
     for a in attempts(r) {
-        let of = &mut out.entry(a.server).or_default().asking;
-        of.opens += 1;
+        let whole = out.entry(a.server).or_default();
+        let of = &mut whole.asking;
+        of.opens += u64::from(a.came.failed().is_some());
         let slot = match a.came {
-            Came::Stood => continue,
+            Came::Stood | Came::UnderWay => continue,
+            Came::GivenUp => {
+                whole.given_up.push(a.took_ns);
+                continue;
+            }
             Came::Refused => &mut of.refused,
             Came::NoAnswer => &mut of.no_answer,
             Came::Failed => &mut of.failed,
         };
         *slot += 1;
+        let width = (r.duration_ns() / 10).max(1);
+        whole.tenths.insert(a.at_ns.saturating_sub(r.from_ns) / width);
     }
     let sent = facts
         .resets
@@ -253,48 +263,94 @@ pub(super) fn side(all: &[Recording<'_>]) -> Side {
     for r in all {
         add(r, &mut out);
     }
-    let seconds = all.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
+    let seconds = seconds(all);
     out.values_mut().for_each(|of| of.asking.seconds = seconds);
     out
 }
 
-/// What it was asked in vain, where so long a wait is not usual.
-pub(super) fn asking(of: &Of, usual_ns: i64) -> Asking {
+/// What it was asked in vain, where so long a wait is not usual. Where most of its talks end so on the side that answers (`mute`), it is no request that does.
+pub(super) fn asking(of: &Of, usual_ns: i64, mute: bool) -> Asking {
     let waits = || of.waits.iter();
-    let in_vain = waits().filter(|w| w.by != Until::Lost && (w.by == Until::Server || w.ns > usual_ns));
+    let in_vain = waits().filter(|w| !mute && w.in_vain(usual_ns));
+    let silent = waits().filter(|w| (mute || w.mute) && w.long(usual_ns));
     Asking {
         unanswered: in_vain.clone().count() as u64,
+        mute: silent.count() as u64,
         given_up: in_vain.clone().filter(|w| w.by != Until::Recording).count() as u64,
         longest_ns: in_vain.map(|w| w.ns).max().unwrap_or(0),
         unknown: waits().filter(|w| w.by == Until::Lost).count() as u64,
+        opens_given_up: of.given_up.len() as u64,
+        opens_given_up_p50_ns: nearest_rank(&mut of.given_up.clone(), 50).unwrap_or(0),
         ..of.asking.clone()
     }
 }
 
+/// Whether half of the connections on which it is asked, or more, end with a message that waits longer than is usual, and its size does not tell why: a subscription.
+pub(super) fn ends_mute(of: &Of, usual_ns: i64) -> bool {
+    let silent = of.waits.iter().filter(|w| w.in_vain(usual_ns)).count() as u64;
+    silent >= MUTE_LEAST && silent.saturating_mul(2) >= of.asking.asked
+}
+
+/// Counts messages that got no answer, where their client gave them up or the server closed upon them.
+pub(super) fn unanswered(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    let mut all = Side::new();
+    add(r, &mut all);
+    for (server, of) in all {
+        let Some(usual) = r.usual.and_then(|u| u.answer(&server)) else {
+            continue;
+        };
+        let per = Exposure::Asked(server);
+        for b in of.at.iter().filter_map(|at| block(*at)) {
+            out.expose(per.clone(), b, 1.0);
+        }
+        let given_up = of.waits.iter().filter(|w| w.by != Until::Recording && w.in_vain(usual));
+        for b in given_up.filter_map(|w| block(w.at)) {
+            out.expose(per.clone(), b, 1.0);
+            out.count(key(&per), per.clone(), b, 1.0);
+        }
+    }
+}
+
+/// Name of the rate of these messages.
+pub(super) fn key(of: &Exposure) -> Key {
+    let meaning = "last messages of connections that got no answer, given up or closed upon, per message that was answered or was not";
+    let name = format!("{LEDGER}.{UNANSWERED_RATE}{}", of.whose());
+    Key::new(name, meaning, Kind::Units, true).needs(&["sock:inet_sock_set_state"])
+}
+
 impl Asking {
+    /// `20 refused, 10 without an answer`.
+    pub(super) fn how_failed(&self) -> String {
+        let how = [
+            (self.refused, "refused"),
+            (self.no_answer, "without an answer"),
+            (self.failed, "failed otherwise"),
+        ];
+        let how = how.iter().filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}"));
+        how.collect::<Vec<_>>().join(", ")
+    }
     /// What came of what was asked.
     pub(super) fn came(&self) -> String {
         let mut all: Vec<String> = vec![];
         if self.unanswered > 0 {
             all.push(format!(
                 "{} to it got no answer (the longest waited {})",
-                counted(self.unanswered, "request", "requests"),
+                counted(self.unanswered, "message", "messages"),
                 duration(self.longest_ns)
             ));
         }
         let failed = self.failed_opens();
         if failed > 0 {
-            let how = [
-                (self.refused, "refused"),
-                (self.no_answer, "without an answer"),
-                (self.failed, "failed otherwise"),
-            ];
-            let how = how.iter().filter(|(n, _)| *n > 0).map(|(n, w)| format!("{n} {w}"));
-            let how: Vec<String> = how.collect();
             let opens = counted(self.opens, "opening", "openings");
+            let how = self.how_failed();
+            all.push(format!("{failed} of {opens} of connections to it failed ({how})"));
+        }
+        if self.opens_given_up > 0 {
+            let opens = counted(self.opens_given_up, "opening", "openings");
+            let were = if self.opens_given_up == 1 { "was" } else { "were" };
+            let after = duration(self.opens_given_up_p50_ns);
             all.push(format!(
-                "{failed} of {opens} of connections to it failed ({})",
-                how.join(", ")
+                "{opens} of connections to it {were} given up after p50 {after}"
             ));
         }
         if self.resets > 0 {
@@ -305,6 +361,12 @@ impl Asking {
             let connections = counted(self.unknown, "connection", "connections");
             all.push(format!(
                 "of {connections} to it nothing is known, as events were lost meanwhile"
+            ));
+        }
+        if self.mute > 0 {
+            let last = counted(self.mute, "connection", "connections");
+            all.push(format!(
+                "the last message on {last} to it got no answer, as others like it get none"
             ));
         }
         match (all.is_empty(), self.asked) {

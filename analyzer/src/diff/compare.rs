@@ -245,7 +245,7 @@ pub(super) fn metrics(
     });
     let mut servers = Servers::of(&b, &a);
     servers.parts = parts::of(before, after);
-    servers.stopped = stopped::of(before, after, unmatched.is_some() || lacks_others.is_some());
+    stopped::fill(&mut servers, before, after, withheld);
     servers.few = few::of(&b, &a, &out, unmatched.is_some());
     servers.asks = asks::of(before, after, unmatched.is_some(), options);
     servers.divided = divided::of(&mut servers.asks);

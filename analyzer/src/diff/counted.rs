@@ -8,7 +8,7 @@ use super::metrics::{Which, rx_counts, tx_counts};
 use super::options::Recording;
 use super::service::Service;
 use super::speed;
-use super::{answers, attempts};
+use super::{answers, asking, attempts};
 use crate::analyses::drops;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
@@ -116,8 +116,20 @@ pub(super) enum Exposure {
     Answers(String),
     /// Attempts of clients to open a connection to a server; of all, where it is empty.
     Attempts(String),
+    /// Messages that a server answered, or did not; of all, where it is empty.
+    Asked(String),
     /// Seconds in which data of a service (the rate's metric) was under way.
     Busy(String),
+}
+
+impl Exposure {
+    /// `[10.0.0.1:80]`; empty: of all.
+    pub(super) fn whose(&self) -> String {
+        match self {
+            Exposure::Attempts(server) | Exposure::Asked(server) if !server.is_empty() => format!("[{server}]"),
+            _ => String::new(),
+        }
+    }
 }
 
 /// Blocks of the finest cut.
@@ -149,12 +161,25 @@ impl Counted {
             _ => None,
         })
     }
-    /// Servers to which attempts to open a connection are counted.
-    pub fn asked(&self) -> impl Iterator<Item = &str> {
-        self.exposures.keys().filter_map(|e| match e {
-            Exposure::Attempts(server) if !server.is_empty() => Some(server.as_str()),
-            _ => None,
-        })
+    /// Units that are counted.
+    pub fn exposures(&self) -> impl Iterator<Item = &Exposure> {
+        self.exposures.keys()
+    }
+    /// Counts these units, and what was counted of them, among others; among none, where there are none.
+    pub fn give(&mut self, from: (&Key, &Exposure), to: Option<(&Key, &Exposure)>) {
+        let (n, of) = (self.exposures.remove(from.1), self.of.remove(from.0));
+        self.out_of.remove(from.0);
+        let Some((key, per)) = to else { return };
+        for (b, v) in n.into_iter().flatten().enumerate() {
+            self.expose(per.clone(), b, v);
+        }
+        for (b, v) in of.into_iter().flatten().enumerate() {
+            self.count(key.clone(), per.clone(), b, v);
+        }
+    }
+    /// All that was counted of it.
+    pub fn sum(&self, of: &Key) -> f64 {
+        self.of.get(of).map_or(0.0, |v| v.iter().sum())
     }
     pub fn clusters(&self, key: &Key, per: &Exposure, blocks: usize) -> Vec<Cluster> {
         let none = vec![0.0; FINEST];
@@ -205,6 +230,7 @@ pub(super) fn counted(r: &Recording<'_>) -> Counted {
     sizes(r, &mut out, block);
     answers::opened(r, &mut out, block);
     attempts::failed(r, &mut out, block);
+    asking::unanswered(r, &mut out, block);
     speed::speeds(r, &mut out, block);
     let key = || {
         Key::new("softirq.share".into(), "time of all CPUs in NET_RX", Kind::Time, false).needs(&["irq:softirq_entry"])

@@ -1,11 +1,15 @@
-//! Which end of a connection a socket is, where that is known: by its handshake; of one older than its recording by its ports, where these lie clearly on both sides
-//! of what clients are given, or lists of sockets say which of them listens. By the lower port alone the client of an old connection passes for its server.
+//! Which end of a connection a socket is, where that is known: by its handshake; of one older than its recording by lists of sockets, which say at which of its ports something listens, or
+//! by its ports, where these lie clearly on both sides of what clients are given. By the lower port alone the client of an old connection passes for its server.
+//!
+//! Ports tell nothing where the lower one is of those that clients are given here (net.ipv4.ip_local_port_range, of the recorder's own network namespace), or where many speak to the higher one.
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::tcp::role::{Role, RoleBy, role};
 
 /// First port that clients are given where nobody chose others (net.ipv4.ip_local_port_range).
 const EPHEMERAL: u16 = 32_768;
+/// The setting.
+const RANGE: &str = "net.ipv4.ip_local_port_range";
 
 /// Which end this socket is; `None`: not known.
 pub(super) fn known(facts: &Facts, connection: ConnectionId) -> Option<Role> {
@@ -16,12 +20,29 @@ pub(super) fn known(facts: &Facts, connection: ConnectionId) -> Option<Role> {
         Role::Server => (row.sport, row.dport),
     };
     let listens = |port: u16| facts.listening.contains(&port);
-    let known = match (by, listens(server), listens(client)) {
-        (RoleBy::Handshake, ..) | (_, true, false) => true,
-        (_, false, true) => false,
-        _ => server < EPHEMERAL && client >= EPHEMERAL,
+    let (address, other) = match role {
+        Role::Client => (row.saddr, Role::Server),
+        Role::Server => (row.daddr, Role::Client),
     };
-    known.then_some(role)
+    // One port of a client leads to one server as a rule.
+    let many = address.is_some_and(|a| facts.asked_by_many.contains(&(a.to_canonical(), client)));
+    let by_ports = server < EPHEMERAL && client >= EPHEMERAL && !given(facts, server) && !many;
+    match (by, listens(server), listens(client)) {
+        (RoleBy::Handshake, ..) | (_, true, false) => Some(role),
+        // In another namespace something may listen at the number of a client's port.
+        (_, false, true) => (!by_ports).then_some(other),
+        _ => by_ports.then_some(role),
+    }
+}
+
+/// Whether clients of this host are given such a port.
+fn given(facts: &Facts, port: u16) -> bool {
+    let range = facts.settings.0.get(RANGE);
+    let ends = range.and_then(|r| {
+        let mut ends = r.split_ascii_whitespace().map(str::parse::<u16>);
+        Some((ends.next()?.ok()?, ends.next()?.ok()?))
+    });
+    ends.is_some_and(|(from, to)| (from..=to).contains(&port))
 }
 
 /// Port of the server of this socket's connection; `None`: which it is, is not known.
@@ -36,6 +57,7 @@ pub(super) fn server_port(facts: &Facts, connection: ConnectionId) -> Option<u16
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reconstruct::listeners::asked_by_many;
     use crate::reconstruct::tcp::states::SYN_SENT;
 
     fn of(born: Option<i32>, sport: u16, dport: u16, listening: &[u16]) -> (Option<Role>, Option<u16>) {
@@ -59,7 +81,34 @@ mod tests {
         assert_eq!(of(None, 20_000, 8080, &[8080]), (client, Some(8080)));
         assert_eq!(of(None, 30_000, 50_051, &[50_051]), (None, None));
         assert_eq!(of(None, 7000, 8080, &[7000, 8080]), (None, None));
+        // Who alone listens is the server, whichever port is the lower.
+        assert_eq!(of(None, 7000, 8080, &[8080]), (client, Some(8080)));
+        assert_eq!(of(None, 8080, 7000, &[8080]), (server, Some(8080)));
         // The handshake tells all.
         assert_eq!(of(Some(SYN_SENT), 40_000, 50_051, &[]), (client, Some(50_051)));
+    }
+
+    #[test]
+    fn ports_that_clients_are_given_are_no_servers() {
+        let mut f = Facts::empty();
+        for n in 0..3 {
+            let mut row = crate::testing::tcp::connection(n);
+            (row.saddr, row.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 2].into()));
+            (row.born, row.sport, row.dport) = (None, 2874 + n as u16, 50_051);
+            f.connections.push(row);
+        }
+        let all = |f: &Facts| [0, 1, 2].map(|n| server_port(f, ConnectionId(n)));
+        assert_eq!(all(&f), [Some(2874), Some(2875), Some(2876)]);
+        // The range of this host has them.
+        f.settings.0.insert(RANGE.into(), "2000 3000".into());
+        assert_eq!(all(&f), [None; 3]);
+        // Three speak to one port: it is no client's.
+        f.settings.0.insert(RANGE.into(), "32768 60999".into());
+        assert_eq!(all(&f), [Some(2874), Some(2875), Some(2876)]);
+        f.asked_by_many = asked_by_many(&f.connections);
+        assert_eq!(all(&f), [None; 3]);
+        // It is known to listen.
+        f.listening.insert(50_051);
+        assert_eq!(all(&f), [Some(50_051); 3]);
     }
 }

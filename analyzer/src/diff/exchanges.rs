@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::server;
-use super::options::Recording;
+use super::options::{Recording, seconds};
 use crate::analyses::application::{Role, sockets};
 use crate::facts::ConnectionId;
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -85,8 +85,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         return vec![];
     }
     let (b, a) = (side(before), side(after));
-    let seconds = |of: &[Recording<'_>]| (of.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9).max(1e-9);
-    let seconds = (seconds(before), seconds(after));
+    let seconds = (seconds(before).max(1e-9), seconds(after).max(1e-9));
     let both = b.into_iter().filter_map(|(server, x)| {
         let y = a.get(&server)?;
         let (before, after) = (most(&x)?, most(y)?);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::{DiffOptions, Recording};
+use super::options::{DiffOptions, Recording, seconds};
 use crate::counters::tables::read_everywhere;
 
 /// Counters told at most.
@@ -94,8 +94,7 @@ pub(super) fn differ(before: &[Recording<'_>], after: &[Recording<'_>], options:
     let names: BTreeSet<&str> = b.keys().chain(a.keys()).copied().collect();
     // Counted and 0 on both snapshots is no row; a row without a rise is not known.
     let of = |side: &BTreeMap<&str, Option<u64>>, name: &str| side.get(name).copied().unwrap_or(Some(0));
-    let time = |side: &[Recording<'_>]| side.iter().map(Recording::duration_ns).sum::<i64>() as f64;
-    let times = time(after) / time(before).max(1.0);
+    let times = seconds(after) / seconds(before).max(1e-9);
     let change = |name: &str| {
         let (before, after) = of(&b, name).zip(of(&a, name))?;
         let expected = match before > after {

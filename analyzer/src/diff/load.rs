@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::Recording;
+use super::options::{self, Recording};
 use super::parity::{Check, LOADS, Level, check};
 use super::slices;
 use crate::reconstruct::tcp::role::{RoleBy, role};
@@ -24,7 +24,7 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
 }
 
 fn seconds(side: &[Recording<'_>]) -> f64 {
-    (side.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9).max(1e-9)
+    options::seconds(side).max(1e-9)
 }
 
 fn differ(b: f64, a: f64) -> bool {

@@ -1,27 +1,47 @@
 //! What the verdict says first of openings of connections, those that failed and those for each answer, and of frames.
 
 use super::answers::{LEDGER, OPENED_RATE};
+use super::asking::UNANSWERED_RATE;
 use super::attempts::FAILED_RATE;
 use super::beside;
 use super::lead::{Lead, Leading, MOST};
 use super::rates::Rate;
+use super::stopped::Stopped;
 use super::verdict::Outcome;
 use crate::analyses::verdict::duration;
 
 impl Leading<'_> {
-    /// Openings of connections that fail, or no longer do.
+    /// Openings of connections that fail, and messages without an answer, or no longer so. Of a server that answers on one side alone that is told with it.
     pub(super) fn failed(&self, out: &mut Lead) {
+        for (rate, what, how) in [
+            (FAILED_RATE, "Openings of connections", "that failed"),
+            (
+                UNANSWERED_RATE,
+                "Messages",
+                "that got no answer, and were given up or closed upon",
+            ),
+        ] {
+            self.in_vain(out, rate, what, how);
+        }
+    }
+
+    fn in_vain(&self, out: &mut Lead, rate: &str, what: &str, how: &str) {
+        let server = |r: &Rate| {
+            let of = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
+            of.map(str::to_owned)
+        };
         let of = |r: &&Rate| {
             let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
-            name.is_some_and(|m| m.starts_with(FAILED_RATE)) && r.outcome != Outcome::Same
+            let told = |s: &Stopped| Some(&s.server) == server(r).as_ref();
+            let told = self.servers.stopped.iter().any(told);
+            name.is_some_and(|m| m.starts_with(rate)) && r.outcome != Outcome::Same && !told
         };
         let mut all: Vec<&Rate> = self.rates.iter().filter(of).collect();
         all.sort_by_key(|r| r.outcome);
         for r in all.into_iter().take(MOST) {
-            let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
             let sentence = format!(
-                "Openings of connections{} that failed: {} of {} -> {} of {}",
-                server.map_or_else(String::new, |s| format!(" to {s}")),
+                "{what}{} {how}: {} of {} -> {} of {}",
+                server(r).map_or_else(String::new, |s| format!(" to {s}")),
                 r.before.of,
                 r.before.out_of,
                 r.after.of,

@@ -1,7 +1,8 @@
-//! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, its total, and lives of skbs, may be longer and no service's are: those with
-//! long times have become more. Times of each service tell.
+//! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, what is longer may be no service's: those with long times have become more.
+//! Times of each service tell, where both sides have most of their units in common.
 //!
-//! In: rows of `rx` and `tx`, metrics that were judged. Out: totals that are worse, and those of no service are, are changed, with the shares; so are their stages.
+//! In: rows of `rx` and `tx`, metrics that were judged. Out: metrics that are worse, and of no service are longer, are changed, with the shares; where that cannot be told they stay worse,
+//! and it is said. Each metric is looked at by itself: a stage may be longer where the whole is not. Lives of skbs are looked at by the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +13,84 @@ use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use crate::facts::ConnectionId;
 use crate::name::Name;
+use crate::reconstruct::receive::tables::{RxRow, Stage as RxStage};
+use crate::reconstruct::transmit::stages::Stage as TxStage;
+use crate::reconstruct::transmit::tables::TxRow;
 use crate::stat::nearest_rank;
 
 /// Part of the units that are of other services (total variation).
 const OTHERS: f64 = 0.3;
 /// Units that a side must have.
 const LEAST: usize = 30;
+/// Part of each side's units that must be of services which both sides have: of the others it is not known what is longer.
+const IN_COMMON: f64 = 0.7;
 /// Services told.
 const TOLD: usize = 2;
 
-/// Devices and times of the units of each service's port; `None`: of none that is known.
-type Side = BTreeMap<Option<u16>, Vec<(Name, i64)>>;
+/// A unit.
+#[derive(Clone, Copy)]
+enum Unit<'f> {
+    Rx(&'f RxRow),
+    Tx(&'f TxRow),
+}
+
+/// What is measured of it.
+#[derive(Clone, Copy)]
+enum What {
+    Total,
+    Unattributed,
+    Queue,
+    Rx(RxStage),
+    Tx(TxStage),
+}
+
+impl What {
+    fn of(m: &Metric) -> Option<What> {
+        let rx = || {
+            RxStage::ALL
+                .iter()
+                .find(|s| s.name() == m.which.stage)
+                .map(|s| What::Rx(*s))
+        };
+        let tx = || {
+            TxStage::ALL
+                .iter()
+                .find(|s| s.name() == m.which.stage)
+                .map(|s| What::Tx(*s))
+        };
+        match (m.which.ledger, m.which.stage) {
+            ("lifetime", _) | (_, "total") => Some(What::Total),
+            (_, "unattributed") => Some(What::Unattributed),
+            ("rx", "rcvq") => Some(What::Queue),
+            ("rx", _) => rx(),
+            _ => tx(),
+        }
+    }
+}
+
+impl Unit<'_> {
+    fn dev(self) -> Name {
+        match self {
+            Unit::Rx(x) => x.dev,
+            Unit::Tx(x) => x.dev,
+        }
+    }
+    fn time(self, what: What) -> Option<i64> {
+        match (self, what) {
+            (Unit::Rx(x), What::Total) => Some(x.total_ns),
+            (Unit::Tx(x), What::Total) => Some(x.total_ns),
+            (Unit::Rx(x), What::Unattributed) => Some(x.unattributed_ns),
+            (Unit::Tx(x), What::Unattributed) => Some(x.unattributed_ns),
+            (Unit::Rx(x), What::Queue) => x.rcvq_ns,
+            (Unit::Rx(x), What::Rx(stage)) => x.stage(stage),
+            (Unit::Tx(x), What::Tx(stage)) => x.stage(stage),
+            _ => None,
+        }
+    }
+}
+
+/// Units of each service's port; `None`: of none that is known.
+type Side<'f> = BTreeMap<Option<u16>, Vec<Unit<'f>>>;
 
 fn ports(all: &[Recording<'_>]) -> BTreeSet<u16> {
     let of = |r: &Recording<'_>| -> Vec<u16> {
@@ -32,7 +100,7 @@ fn ports(all: &[Recording<'_>]) -> BTreeSet<u16> {
     all.iter().flat_map(of).collect()
 }
 
-fn side(all: &[Recording<'_>], ledger: &str, known: &BTreeSet<u16>) -> Side {
+fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>) -> Side<'f> {
     let mut out = Side::new();
     for r in all {
         // What the other side alone knows of, by either end.
@@ -43,32 +111,36 @@ fn side(all: &[Recording<'_>], ledger: &str, known: &BTreeSet<u16>) -> Side {
         let service = |c: Option<ConnectionId>| c.and_then(|c| server_port(r.facts, c).or_else(|| either(c)));
         let counts = |start, dev, c| r.has(start) && r.takes(dev, c);
         if ledger == "rx" {
-            for x in r
-                .facts
-                .rx
-                .iter()
-                .filter(|x| rx_counts(x) && counts(x.start_ns, x.dev, x.connection))
-            {
-                out.entry(service(x.connection)).or_default().push((x.dev, x.total_ns));
+            let of = r.facts.rx.iter().filter(|x| rx_counts(x));
+            for x in of.filter(|x| counts(x.start_ns, x.dev, x.connection)) {
+                out.entry(service(x.connection)).or_default().push(Unit::Rx(x));
             }
         } else {
             let of = r.facts.tx.iter().filter(|x| tx_counts(x) == Some(ledger));
             for x in of.filter(|x| counts(x.start_ns, x.dev, x.connection)) {
-                out.entry(service(x.connection)).or_default().push((x.dev, x.total_ns));
+                out.entry(service(x.connection)).or_default().push(Unit::Tx(x));
             }
         }
     }
     out
 }
 
-/// Shares of services of a ledger on both sides.
-struct Shares {
-    before: Side,
-    after: Side,
+/// Whether a service's own units are longer, as far as they must be to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Longer {
+    Yes,
+    No,
+    NotKnown,
 }
 
-impl Shares {
-    fn of(before: &[Recording<'_>], after: &[Recording<'_>], ledger: &str) -> Shares {
+/// Shares of services of a ledger on both sides.
+struct Shares<'f> {
+    before: Side<'f>,
+    after: Side<'f>,
+}
+
+impl<'f> Shares<'f> {
+    fn of(before: &[Recording<'f>], after: &[Recording<'f>], ledger: &str) -> Shares<'f> {
         let known: BTreeSet<u16> = ports(before).union(&ports(after)).copied().collect();
         Shares {
             before: side(before, ledger, &known),
@@ -77,12 +149,13 @@ impl Shares {
     }
     /// Share before and after of each service, those that moved most first.
     fn shares(&self) -> Vec<(Option<u16>, f64, f64)> {
-        let whole = |side: &Side| side.values().map(Vec::len).sum::<usize>();
+        let whole = |side: &Side<'_>| side.values().map(Vec::len).sum::<usize>();
         let (b, a) = (whole(&self.before), whole(&self.after));
         if b < LEAST || a < LEAST {
             return vec![];
         }
-        let share = |side: &Side, p: &Option<u16>, whole: usize| side.get(p).map_or(0, Vec::len) as f64 / whole as f64;
+        let share =
+            |side: &Side<'_>, p: &Option<u16>, whole: usize| side.get(p).map_or(0, Vec::len) as f64 / whole as f64;
         let all: BTreeSet<&Option<u16>> = self.before.keys().chain(self.after.keys()).collect();
         let each = all
             .into_iter()
@@ -92,7 +165,7 @@ impl Shares {
         each
     }
     /// How the units are of other services.
-    fn why(&self) -> Option<String> {
+    fn others(&self) -> Option<String> {
         let shares = self.shares();
         let moved = shares.iter().map(|(_, b, a)| (a - b).abs()).sum::<f64>() / 2.0;
         let text = |(port, b, a): &(Option<u16>, f64, f64)| {
@@ -100,75 +173,83 @@ impl Shares {
             format!("{whose} {:.0} -> {:.0} %", b * 100.0, a * 100.0)
         };
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
-        (moved > OTHERS).then(|| {
-            format!(
-                "its units are of other services ({}), and of none they are longer",
-                told.join(", ")
-            )
-        })
+        (moved > OTHERS).then(|| format!("its units are of other services ({})", told.join(", ")))
     }
-    /// Whether a service's own units are longer, as far as one must be to be called.
-    fn longer(&self, m: &Metric, o: &DiffOptions) -> bool {
-        let of = |side: &Side, p: &Option<u16>| -> Vec<i64> {
-            let all = side.get(p).into_iter().flatten();
-            let on = |dev: &Name| m.which.dev.as_deref().is_none_or(|d| d == dev.text());
-            all.filter(|(dev, _)| on(dev)).map(|(_, ns)| *ns).collect()
+    /// Whether any service's own units are longer in what is worse of this metric.
+    fn longer(&self, m: &Metric, o: &DiffOptions) -> Longer {
+        let Some(what) = What::of(m) else {
+            return Longer::NotKnown;
         };
-        let percents: Vec<u64> = (m.shifts.iter().filter(|s| s.outcome == Outcome::Worse))
-            .map(|s| s.percent)
+        let of = |side: &Side<'_>| -> BTreeMap<Option<u16>, Vec<i64>> {
+            let on = |x: &&Unit<'_>| m.which.dev.as_deref().is_none_or(|d| d == x.dev().text());
+            let times = |units: &Vec<Unit<'_>>| units.iter().filter(on).filter_map(|x| x.time(what)).collect();
+            side.iter().map(|(port, units)| (*port, times(units))).collect()
+        };
+        let (b, a) = (of(&self.before), of(&self.after));
+        let n = |side: &BTreeMap<Option<u16>, Vec<i64>>, p: &Option<u16>| side.get(p).map_or(0, Vec::len);
+        let both: Vec<&Option<u16>> = (b.keys())
+            .filter(|p| p.is_some() && n(&b, p).min(n(&a, p)) >= LEAST)
             .collect();
-        self.before.keys().any(|p| {
-            let (mut b, mut a) = (of(&self.before, p), of(&self.after, p));
-            let n = b.len().min(a.len());
-            percents.iter().filter(|_| n >= LEAST).any(|percent| {
+        let common = |side: &BTreeMap<Option<u16>, Vec<i64>>| {
+            let whole: usize = side.values().map(Vec::len).sum();
+            both.iter().map(|p| n(side, p)).sum::<usize>() as f64 / whole.max(1) as f64
+        };
+        let mut not_known = common(&b).min(common(&a)) < IN_COMMON;
+        let worse = m.shifts.iter().filter(|s| s.outcome == Outcome::Worse);
+        let percents: Vec<u64> = worse.map(|s| s.percent).collect();
+        for p in both {
+            let (Some(b), Some(a)) = (b.get(p), a.get(p)) else {
+                continue;
+            };
+            let (mut b, mut a) = (b.clone(), a.clone());
+            for percent in &percents {
                 // Of too few it is not known, and may be.
-                if PERCENTS.iter().any(|(p, need)| p == percent && n < *need) {
-                    return true;
+                if PERCENTS
+                    .iter()
+                    .any(|(p, need)| p == percent && b.len().min(a.len()) < *need)
+                {
+                    not_known = true;
+                    continue;
                 }
                 let (relative, absolute) = match percent {
                     50 => (o.median_relative, o.median_ns),
                     _ => (o.tail_relative, o.tail_ns),
                 };
                 let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
-                at(&mut b)
-                    .zip(at(&mut a))
-                    .is_some_and(|(b, a)| a - b >= ((b as f64 * relative) as i64).max(absolute))
-            })
-        })
+                let moved = at(&mut b).zip(at(&mut a));
+                if moved.is_some_and(|(b, a)| a.saturating_sub(b) >= ((b as f64 * relative) as i64).max(absolute)) {
+                    return Longer::Yes;
+                }
+            }
+        }
+        if not_known { Longer::NotKnown } else { Longer::No }
     }
 }
 
 /// Calls changed what is longer as its units are of other services.
 pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: &[Recording<'_>], o: &DiffOptions) {
-    let total = |m: &Metric| m.outcome == Outcome::Worse && m.which.stage == "total";
-    let mut explained: Vec<(&'static str, String)> = vec![];
     for ledger in ["rx", "tx"] {
         let theirs =
             |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
-        if !metrics
-            .iter()
-            .any(|m| theirs(m) && (total(m) || m.outcome == Outcome::Worse && m.which.ledger == "lifetime"))
-        {
+        let of = |m: &&mut Metric| m.outcome == Outcome::Worse && theirs(m);
+        if !metrics.iter_mut().any(|m| of(&m)) {
             continue;
         }
         let shares = Shares::of(before, after, ledger);
-        let Some(why) = shares.why() else { continue };
-        let longer = metrics
-            .iter()
-            .any(|m| m.which.ledger == ledger && total(m) && shares.longer(m, o));
-        if !longer {
-            explained.push((ledger, why));
-        }
-    }
-    for (ledger, why) in explained {
-        let of = |m: &Metric| match m.which.ledger {
-            "lifetime" => m.outcome == Outcome::Worse && m.which.stage.starts_with(ledger),
-            // What no service's total has no service's stage has.
-            l => l == ledger && m.outcome == Outcome::Worse,
-        };
-        for m in metrics.iter_mut().filter(|m| of(m)) {
-            m.becomes_changed(Outcome::Worse);
-            m.mix = Some(why.clone());
+        let Some(others) = shares.others() else { continue };
+        for m in metrics.iter_mut().filter(of) {
+            let told = match shares.longer(m, o) {
+                Longer::Yes => continue,
+                Longer::No => {
+                    m.becomes_changed(Outcome::Worse);
+                    format!("{others}, and of none they are longer")
+                }
+                Longer::NotKnown => format!("{others}, and whether these are longer is not known"),
+            };
+            m.mix = Some(match m.mix.take() {
+                Some(differ) => format!("{differ}; {told}"),
+                None => told,
+            });
         }
     }
 }

@@ -38,8 +38,10 @@ mod counted;
 mod divided;
 mod ends;
 mod exchanges;
+mod failing;
 mod few;
 mod fewer;
+mod gather;
 mod kernel;
 mod lead;
 mod lines;
@@ -48,12 +50,14 @@ mod manifold;
 mod metrics;
 mod mix;
 mod mixture;
+mod moved;
 mod options;
 mod parity;
 mod parts;
 mod paths;
 mod pauses;
 mod pools;
+mod prevented;
 mod rates;
 mod recorded;
 mod resent;
@@ -68,13 +72,16 @@ mod speed;
 mod stopped;
 mod streams;
 mod tails;
+mod talks;
 #[cfg(test)]
 mod tests;
+mod usual;
 mod verdict;
 
 pub use asks::{Asked, Asks};
 pub use breakdown::{Breakdown, Part};
 pub use compare::{Metric, Shift};
+pub use failing::Failing;
 pub use few::{Few, Handful};
 pub use kernel::CounterChange;
 pub use metrics::Which;
@@ -141,6 +148,8 @@ pub struct Diff {
     pub withheld: Vec<Withheld>,
     /// Servers that answer on one side alone.
     pub stopped: Vec<Stopped>,
+    /// Servers to which openings of connections fail on one side.
+    pub failing: Vec<Failing>,
     /// Answers of servers that were too few to be compared, and are not judged.
     pub few: Vec<Few>,
     /// What programs that serve ask of other servers, per answer of their own; not judged.
@@ -173,6 +182,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for r in sides.0.iter_mut().chain(&mut sides.1) {
         r.apart = Some(&apart);
     }
+    let usual = usual::Usual::of(&sides.0, &sides.1);
+    for r in sides.0.iter_mut().chain(&mut sides.1) {
+        r.usual = Some(&usual);
+    }
     let (b, a) = (&sides.0[..], &sides.1[..]);
     let mut withheld = vec![];
     let (mut metrics, mut rates) = (vec![], vec![]);
@@ -180,10 +193,16 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let mut resent = resent::Told::default();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);
     match prevented {
-        Some(check) => withheld.push(Withheld {
-            metric: "all".into(),
-            because: check.sentence.clone(),
-        }),
+        Some(check) => {
+            withheld.push(Withheld {
+                metric: "all".into(),
+                because: check.sentence.clone(),
+            });
+            if prevented::by_traffic_alone(&parity) {
+                stopped::fill(&mut servers, b, a, &mut withheld);
+                rates = rates::of_requests(b, a, options, &mut withheld);
+            }
+        }
         None => {
             (metrics, servers) = compare::metrics(b, a, options, &mut withheld);
             let again;
@@ -204,6 +223,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         r.adds(&breakdowns);
         r.judge(options, tests);
     }
+    moved::moderate(&mut rates, &servers.stopped);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = mix::Mixes::of(b, a);
     for m in changed {
@@ -252,6 +272,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         breakdowns,
         withheld,
         stopped: servers.stopped,
+        failing: servers.failing,
         few: servers.few,
         asks: servers.asks,
         counters,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Side;
 use super::clients::Apart;
 use super::common::LeftOut;
+use super::usual::Usual;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 
@@ -149,6 +150,17 @@ pub fn empty_window(side: &[&Facts], window: Option<Window>) -> Option<(String, 
         .map(|(w, _)| (w.facts.capture.source.clone(), w.duration_ns()))
 }
 
+/// Length of all recordings of a side, ns. What a hostile one says of its time is no reason to fail.
+pub(super) fn length_ns(side: &[Recording<'_>]) -> i64 {
+    let each = side.iter().map(Recording::duration_ns);
+    each.fold(0, i64::saturating_add)
+}
+
+/// The same in seconds.
+pub(super) fn seconds(side: &[Recording<'_>]) -> f64 {
+    length_ns(side) as f64 / 1e9
+}
+
 /// A recording and the part of it that counts, on the trace clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recording<'f> {
@@ -160,6 +172,8 @@ pub(super) struct Recording<'f> {
     pub left_out: Option<&'f LeftOut>,
     /// Servers whose clients are compared one by one.
     pub apart: Option<&'f Apart>,
+    /// What is usual with servers.
+    pub usual: Option<&'f Usual>,
 }
 
 impl<'f> Recording<'f> {
@@ -177,6 +191,7 @@ impl<'f> Recording<'f> {
                 to_ns: part.1.max(part.0),
                 left_out: None,
                 apart: None,
+                usual: None,
             }
         };
         side.iter().map(of).collect()

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::Recording;
+use super::options::{Recording, length_ns};
 use super::{load, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::verdict::duration;
@@ -206,8 +206,7 @@ fn events(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
 }
 
 fn durations(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
-    let of = |side: &[Recording<'_>]| side.iter().map(Recording::duration_ns).sum::<i64>();
-    let (x, y) = (of(b), of(a));
+    let (x, y) = (length_ns(b), length_ns(a));
     let each = (x as f64 / b.len().max(1) as f64, y as f64 / a.len().max(1) as f64);
     let says = match (x.min(y) < 100_000_000, each.0.max(each.1) > LOADS * each.0.min(each.1)) {
         (true, _) => Some((
@@ -272,6 +271,9 @@ fn largest(m: &Mix) -> String {
     }
 }
 
+/// The check of what is sent and received.
+pub(super) const TRAFFIC: &str = "kinds of traffic, by bytes";
+
 fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     let (x, y) = (mix(b, false), mix(a, false));
     let says = match distance(&x, &y) {
@@ -296,7 +298,7 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         },
     ));
     vec![
-        check("kinds of traffic, by bytes", largest(&x), largest(&y), says),
+        check(TRAFFIC, largest(&x), largest(&y), says),
         check("devices, by bytes", largest(&p), largest(&q), other),
     ]
 }

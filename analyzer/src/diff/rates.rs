@@ -8,9 +8,10 @@ use super::breakdown::Breakdown;
 use super::compare::{BLOCKS, POWER};
 pub use super::counted::Kind;
 use super::counted::{Counted, Exposure, Key, counted};
+use super::gather::gather;
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
-use super::{Withheld, answers, attempts, recorded, slices, speed};
+use super::{Withheld, answers, recorded, slices, speed};
 use crate::stat::{Cluster, Compared, Floor, Ratio, compare, permuted, t_quantile_two_sided};
 
 /// One side.
@@ -165,6 +166,17 @@ fn t_quantile_one_sided(p: f64) -> f64 {
 /// Degrees of freedom of the finest cut: what a permutation of blocks sees is as sharp.
 const FINEST_DF: f64 = (BLOCKS[0] - 1) as f64;
 
+/// Compares what came of openings and messages: of traffic that is of another kind, too, as a server that is gone makes it.
+pub(super) fn of_requests(
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    options: &DiffOptions,
+    withheld: &mut Vec<Withheld>,
+) -> Vec<Rate> {
+    let asked = |per: &Exposure| matches!(per, Exposure::Attempts(_) | Exposure::Asked(_));
+    rates_of(before, after, options, asked, withheld).0
+}
+
 /// Compares every rate that one side has.
 pub(super) fn rates(
     before: &[Recording<'_>],
@@ -172,11 +184,23 @@ pub(super) fn rates(
     options: &DiffOptions,
     withheld: &mut Vec<Withheld>,
 ) -> (Vec<Rate>, Resent) {
+    rates_of(before, after, options, |_| true, withheld)
+}
+
+fn rates_of(
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    options: &DiffOptions,
+    which: fn(&Exposure) -> bool,
+    withheld: &mut Vec<Withheld>,
+) -> (Vec<Rate>, Resent) {
     let of = |side: &[Recording<'_>]| -> Vec<Counted> { side.iter().map(counted).collect() };
-    let (b, a) = (of(before), of(after));
-    let keys: BTreeMap<Key, Exposure> = b.iter().chain(&a).flat_map(|c| c.out_of.clone()).collect();
+    let (mut b, mut a) = (of(before), of(after));
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
+    gather(&mut b, &mut a, unmatched.is_some(), withheld);
+    let mut keys: BTreeMap<Key, Exposure> = b.iter().chain(&a).flat_map(|c| c.out_of.clone()).collect();
+    keys.retain(|_, per| which(per));
     let resent = Resent::of(&b, &a, unmatched.is_some() || lacks_others.is_some());
     let mut out = vec![];
     for (key, per) in keys {
@@ -187,11 +211,6 @@ pub(super) fn rates(
         }
         if let Exposure::Answers(server) = &per
             && !answers::counts(server, &b, &a, unmatched.is_some())
-        {
-            continue;
-        }
-        if let Exposure::Attempts(server) = &per
-            && !attempts::counts(server, &b, &a, unmatched.is_some())
         {
             continue;
         }

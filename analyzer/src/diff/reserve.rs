@@ -9,6 +9,10 @@ use super::verdict::{ENOUGH, Judged, NAMED, NAMED_MOST, Outcome, signed};
 /// A rate is named as not judged from so many events and so many times the frequency on.
 const UNJUDGED_EVENTS: f64 = 20.0;
 const UNJUDGED_TIMES: f64 = 2.0;
+/// The same of openings and messages in vain: these are rare where all is well.
+const IN_VAIN: [&str; 2] = ["app.failed_opens", "app.unanswered"];
+const IN_VAIN_EVENTS: f64 = 10.0;
+const IN_VAIN_TIMES: f64 = 10.0;
 
 impl Judged<'_> {
     /// What small groups cannot show.
@@ -25,21 +29,31 @@ impl Judged<'_> {
 
     /// What became several times as frequent, and comes in such bursts that chance may have done it.
     pub(super) fn unjudged(&self) -> String {
+        let least = |r: &Rate| {
+            let of = |names: &[&str]| names.iter().any(|n| r.metric.starts_with(n));
+            match (of(&NAMED), of(&IN_VAIN)) {
+                (true, _) => Some((UNJUDGED_EVENTS, UNJUDGED_TIMES)),
+                (_, true) => Some((IN_VAIN_EVENTS, IN_VAIN_TIMES)),
+                _ => None,
+            }
+        };
         let more = |r: &&Rate| {
-            r.outcome == Outcome::Same
-                && !r.significant
-                && r.is_worse_when_more()
-                && NAMED.iter().any(|n| r.metric.starts_with(n))
-                && r.after.of >= UNJUDGED_EVENTS
-                && r.after.value >= UNJUDGED_TIMES * r.before.value
+            let many = |(n, times): (f64, f64)| r.after.of >= n && r.after.value >= times * r.before.value;
+            r.outcome == Outcome::Same && !r.significant && r.is_worse_when_more() && least(r).is_some_and(many)
         };
         let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
         match all.is_empty() {
             true => String::new(),
-            false => format!(
-                "Not judged, though much more frequent: {}; these come in bursts, and one recording a side cannot tell that from chance.",
-                all.join(", ")
-            ),
+            false => {
+                let why = match self.groups() {
+                    true => "so few recordings cannot tell that from what varies between them",
+                    false => "one recording a side cannot tell that from chance",
+                };
+                format!(
+                    "Not judged, though much more frequent: {}; these come in bursts, and {why}.",
+                    all.join(", ")
+                )
+            }
         }
     }
 

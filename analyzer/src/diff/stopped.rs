@@ -5,29 +5,28 @@
 //! that per second at most on the other, where as many would have been [`EXPECTED`]. What was asked of it there, and what came of that, is said. Who waits when
 //! the recording ends has no answer only where he waited longer than is usual on the other side. Many openings that failed and requests that were given up, or that the server
 //! closed upon, are worse (or better) without a test of chance; else nothing is judged, and the answer is no good news. Who waits yet may wait for what is to come: a queue, a watch.
-//! Not said of a server that some connection of the other side may lead to, of which it is not known which end is the server. One that moved to another address is not judged.
+//! Not said of a server that some connection of the other side may lead to, of which it is not known which end is the server. One that moved to another address is not judged. Where names
+//! are pseudonyms, or the sides' events are others, none is looked for; that is said, and then no answer is good news.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use super::answers::LEAST;
+use super::answers::{LEAST, LEDGER, Servers};
 pub use super::asking::Asking;
-use super::asking::{Of, asking, side};
+use super::asking::{Of, Side, asking, ends_mute, side};
 use super::ends::known;
-use super::options::Recording;
+use super::options::{Recording, seconds};
+use super::usual::USUAL;
+use super::{Withheld, failing, moved, slices};
 use crate::analyses::verdict::counted;
 use crate::stat::nearest_rank;
 
 /// Part of the answers per second, and of what was sent with them, that the other side has at most.
-const FEW: f64 = 0.1;
+pub(super) const FEW: f64 = 0.1;
 /// Answers that it would have at least, were it as before.
 const EXPECTED: f64 = 10.0;
-/// So many times as long as ninety-nine of a hundred answers took, nobody waits for one that is usual.
-const USUAL: i64 = 2;
 /// Requests and openings in vain from which it is worse.
-const MANY: u64 = 10;
-/// As often: within this factor.
-const ALIKE: f64 = 2.0;
+pub(super) const MANY: u64 = 10;
 /// Servers told.
 const TOLD: usize = 2;
 /// Lengths of recordings within this factor are not told.
@@ -51,27 +50,52 @@ pub struct Stopped {
     pub before: Asking,
     /// After.
     pub after: Asking,
-    /// The one at its port that answers in its place, or in whose place it answers, as often.
-    pub moved: Option<String>,
+    /// Those at its port that answer in its place, or in whose place it answers, as often all together.
+    pub moved: Vec<String>,
 }
 
-/// Those that were asked in vain first, then those with most answers; none where names are pseudonyms or others were cut.
-pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Stopped> {
+/// Looks for servers that answer on one side alone, and those to which openings fail; or says why not.
+pub(super) fn fill(
+    servers: &mut Servers,
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    withheld: &mut Vec<Withheld>,
+) {
+    let sides = [side(before), side(after)];
+    match not_looked_for(before, after).filter(|_| sides.iter().any(answers)) {
+        Some(because) => {
+            withheld.push(Withheld {
+                metric: format!("{LEDGER}.stopped"),
+                because: because.clone(),
+            });
+            servers.not_looked_for = Some(because);
+        }
+        None => {
+            let [b, a] = &sides;
+            servers.stopped = of([b, a], before, after);
+            servers.failing = failing::of([b, a], &servers.stopped);
+        }
+    }
+}
+
+/// Whether any server has answers enough to be missed.
+fn answers(side: &Side) -> bool {
+    side.values().any(|of| of.asking.answers >= LEAST as u64)
+}
+
+fn not_looked_for(before: &[Recording<'_>], after: &[Recording<'_>]) -> Option<String> {
     let told = |r: &Recording<'_>| TOLD_BY.map(|key| r.facts.capture.recorded(key));
     let ways: BTreeSet<[bool; 6]> = before.iter().chain(after).map(told).collect();
-    if hidden || ways.len() > 1 {
-        return vec![];
-    }
-    let (b, a) = (side(before), side(after));
-    let seconds = |all: &[Recording<'_>]| all.iter().map(Recording::duration_ns).sum::<i64>() as f64 / 1e9;
-    let none = |seconds| Of {
-        asking: Asking {
-            seconds,
-            ..Asking::default()
-        },
-        ..Of::default()
-    };
-    let nothing = [none(seconds(before)), none(seconds(after))];
+    let hidden =
+        slices::unmatched(before, after).map(|_| "names are pseudonyms (redacted), and servers cannot be matched");
+    let cut = slices::lacks_others(before, after).map(|_| "what others asked was cut (a slice of flows or devices)");
+    let events = (ways.len() > 1).then_some("not the same events were recorded of what is asked and answered");
+    hidden.or(cut).or(events).map(str::to_owned)
+}
+
+/// Those that were asked in vain first, then those with most answers.
+fn of([b, a]: [&Side; 2], before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Stopped> {
+    let nothing = [before, after].map(|side| Of::none(seconds(side)));
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
     let doubtful = [ends_of_none(before), ends_of_none(after)];
     let one = |server: &String| {
@@ -95,12 +119,13 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             return None;
         }
         let usual = nearest_rank(&mut high.took.clone(), 99)?.saturating_mul(USUAL);
-        let [before, after] = sides.map(|of| asking(of, usual));
+        let mute = ends_mute(high, usual);
+        let [before, after] = sides.map(|of| asking(of, usual, mute));
         Some(Stopped {
             server: server.clone(),
             before,
             after,
-            moved: None,
+            moved: vec![],
         })
     };
     let mut all: Vec<Stopped> = names.into_iter().filter_map(one).collect();
@@ -108,14 +133,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         let (high, low) = s.sides();
         (std::cmp::Reverse((low.in_vain(), high.answers)), s.server.clone())
     });
-    for (gone, new) in moved(&all) {
-        let names = [gone, new].map(|at| all.get(at).map(|s| s.server.clone()));
-        for (at, other) in [gone, new].into_iter().zip(names.into_iter().rev()) {
-            if let Some(s) = all.get_mut(at) {
-                s.moved = other;
-            }
-        }
-    }
+    moved::find(&mut all);
     all
 }
 
@@ -139,7 +157,7 @@ fn ends_of_none(all: &[Recording<'_>]) -> BTreeSet<String> {
 
 impl Stopped {
     /// It answers after, and not before.
-    fn starts(&self) -> bool {
+    pub(super) fn starts(&self) -> bool {
         self.after.per_second() > self.before.per_second()
     }
     /// The side that answers, and the other.
@@ -155,10 +173,14 @@ impl Stopped {
     }
     /// So often that no test of chance is asked, and on the other side not.
     pub(super) fn worse(&self) -> Option<bool> {
-        let over = |of: &Asking| of.given_up.saturating_add(of.failed_opens());
         let (high, low) = self.sides();
-        let n = over(low);
-        (self.moved.is_none() && n >= MANY && over(high) as f64 <= FEW * n as f64).then_some(!self.starts())
+        let n = low.over();
+        (!self.looked_after() && n >= MANY && high.over() as f64 <= FEW * n as f64).then_some(!self.starts())
+    }
+    /// Another answers in its place, and few still ask here: somebody who looks whether it is back.
+    pub(super) fn looked_after(&self) -> bool {
+        let (high, low) = self.sides();
+        !self.moved.is_empty() && low.over() as f64 <= FEW * high.answers as f64
     }
     /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
     pub(super) fn sentence(&self) -> String {
@@ -180,55 +202,11 @@ impl Stopped {
     }
 }
 
-/// The port of a name.
-fn port(server: &str) -> Option<&str> {
-    server.rsplit_once(':').map(|(_, port)| port)
-}
-
-/// Places of two that answer at one port, each on one side alone and as often: a service that moved, or is asked by another address.
-fn moved(all: &[Stopped]) -> Vec<(usize, usize)> {
-    let mut new: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
-    for (at, s) in all.iter().enumerate().filter(|(_, s)| s.starts()) {
-        new.entry(port(&s.server)).or_default().push(at);
-    }
-    let mut out: Vec<(usize, usize)> = vec![];
-    for (at, gone) in all.iter().enumerate().filter(|(_, s)| !s.starts()) {
-        let Some(free) = new.get_mut(&port(&gone.server)) else {
-            continue;
-        };
-        let as_often = |new: &usize| {
-            let (b, a) = (
-                gone.before.per_second(),
-                all.get(*new).map_or(0.0, |s| s.after.per_second()),
-            );
-            b.max(a) <= ALIKE * b.min(a)
-        };
-        if let Some(place) = free.iter().position(as_often) {
-            out.push((at, free.remove(place)));
-        }
-    }
-    out
-}
-
 /// Sentences: of those that were asked in vain, and of the others.
 pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
     let end = |s: &Stopped| format!("{}.", s.sentence());
-    let alone = all.iter().filter(|s| s.moved.is_none());
+    let alone = all.iter().filter(|s| s.moved.is_empty());
     let (vain, others): (Vec<&Stopped>, Vec<&Stopped>) = alone.partition(|s| s.in_vain());
-    let pair = |gone: &Stopped| {
-        let n = |s: &Stopped| {
-            format!(
-                "{} ({} answers before, {} after)",
-                s.server, s.before.answers, s.after.answers
-            )
-        };
-        let came = |s: &Stopped| match s.in_vain() {
-            true => format!("; {}", s.sides().1.came()),
-            false => String::new(),
-        };
-        let new = all.iter().find(|s| gone.moved.as_ref() == Some(&s.server))?;
-        Some(format!("In place of {} answers {}{}.", n(gone), n(new), came(gone)))
-    };
     let sentences = |of: Vec<&Stopped>, how: &str| -> Vec<String> {
         let left = of.len().saturating_sub(TOLD);
         let more = match left {
@@ -238,8 +216,6 @@ pub(super) fn said(all: &[Stopped]) -> (Vec<String>, Vec<String>) {
         };
         of.into_iter().take(TOLD).map(end).chain(more).collect()
     };
-    let gone = all.iter().filter(|s| s.moved.is_some() && !s.starts());
-    let moved = gone.take(TOLD).filter_map(pair);
-    let others = moved.chain(sentences(others, "")).collect();
+    let others = moved::said(all).into_iter().chain(sentences(others, "")).collect();
     (sentences(vain, ", asked in vain"), others)
 }

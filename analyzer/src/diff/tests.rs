@@ -21,3 +21,4 @@ mod slices;
 mod speed;
 mod stopped;
 mod streams;
+mod vain;

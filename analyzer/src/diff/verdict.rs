@@ -5,18 +5,19 @@ use super::alike::{answers_alike, is_total, seen};
 use super::answers::{LEDGER, PAUSED_RATE, Servers};
 use super::breakdown::Breakdown;
 use super::compare::Metric;
-use super::few;
 use super::kernel::{self, CounterChange};
 use super::lead::{Lead, Leading};
 use super::options::DiffOptions;
 use super::parity::{Check, Level};
 use super::paths::Way;
 use super::pauses::Pauses;
+use super::prevented::incomparable;
 use super::rates::Rate;
 use super::resent::Told;
 use super::speed::Speeds;
 use super::stopped;
 use super::tails;
+use super::{failing, few};
 use crate::analyses::verdict::{capital, counted, duration};
 
 /// What is said of a metric, or of the whole.
@@ -98,11 +99,12 @@ impl Judged<'_> {
     /// Judges.
     pub fn verdict(&self) -> Verdict {
         if let Some(c) = self.parity.iter().find(|c| c.level == Level::Prevents) {
-            return incomparable(&c.sentence);
+            return self.prevented(c);
         }
-        let (in_vain, asked_no_more) = stopped::said(&self.servers.stopped);
-        let stopped = |worse: bool| self.servers.stopped.iter().filter(|s| s.worse() == Some(worse)).count();
-        let stops = stopped(true) + stopped(false) > 0;
+        let (mut in_vain, asked_no_more) = stopped::said(&self.servers.stopped);
+        in_vain.extend(failing::said(&self.servers.failing));
+        let (in_vain, asked_no_more) = (in_vain, [asked_no_more, self.not_looked_for()].concat());
+        let stops = self.stops(true) + self.stops(false) > 0;
         if self.metrics.is_empty() && self.rates.is_empty() && !stops {
             let (moved, others) = few::said(&self.servers.few, self.options);
             let why = ["No metric has enough values on both sides.".to_owned()];
@@ -137,8 +139,8 @@ impl Judged<'_> {
         };
         let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
         (worse, better) = (
-            worse + paused(true) + streams(true) + stopped(true),
-            better + paused(false) + streams(false) + stopped(false),
+            worse + paused(true) + streams(true) + self.stops(true),
+            better + paused(false) + streams(false) + self.stops(false),
         );
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
@@ -147,7 +149,8 @@ impl Judged<'_> {
             (better, changed) = (0, changed + inner);
         }
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
-        let answers_compared = self.servers.few.is_empty() && self.servers.stopped.is_empty();
+        let looked_for = self.servers.not_looked_for.is_none() && self.servers.failing.is_empty();
+        let answers_compared = self.servers.few.is_empty() && self.servers.stopped.is_empty() && looked_for;
         let (outcome, first) = match (worse, better, changed) {
             (0, 0, 0) => (Outcome::Same, self.none(answers_compared)),
             (0, 0, n) => (
@@ -273,7 +276,7 @@ impl Judged<'_> {
         format!("No {other}difference found{what}.")
     }
 
-    fn leading(&self) -> Leading<'_> {
+    pub(super) fn leading(&self) -> Leading<'_> {
         Leading {
             metrics: self.metrics,
             rates: self.rates,
@@ -319,22 +322,13 @@ impl Judged<'_> {
         (said, amiss)
     }
 
-    fn false_alarm(&self) -> String {
+    pub(super) fn false_alarm(&self) -> String {
         let varies = match self.groups() {
             true => "varies between recordings of a side",
             false => "varies inside a recording",
         };
         let percent = self.options.level * 100.0;
         format!("Chance of a false alarm: at most {percent:.0} % for what {varies}.")
-    }
-}
-
-fn incomparable(why: &str) -> Verdict {
-    Verdict {
-        outcome: Outcome::NotComparable,
-        sentence: format!("Not comparable. {why}"),
-        reserved: false,
-        lines: vec![],
     }
 }
 

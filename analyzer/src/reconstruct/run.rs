@@ -333,6 +333,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         negotiated,
         listeners: listeners::listeners(capture),
         listening: listeners::ports(capture),
+        asked_by_many: listeners::asked_by_many(&connections),
         reads,
         snapshots,
         routes,

@@ -120,4 +120,36 @@ fn more_units_of_a_slow_service_are_no_slower_units() {
     let slower = of_two((2_000, 8_000), 20_000, 18_000_000);
     assert_eq!(total(&of(&few, &slower)).outcome, Outcome::Worse);
     assert_eq!(total(&of(&many, &slower)).outcome, Outcome::Worse);
+    // A stage is looked at by itself.
+    let queued = |(fast, slow)| {
+        let mut f = of_two((fast, slow), 20_000, 9_000_000);
+        let slow: Vec<bool> = f.rx.iter().map(|r| r.total_ns > 8_000_000).collect();
+        for (r, slow) in f.rx.iter_mut().zip(slow) {
+            r.rcvq_ns = Some(if slow { 8_000_000 } else { 10_000 });
+        }
+        f
+    };
+    let (few, mut longer) = (queued((8_000, 2_000)), queued((2_000, 8_000)));
+    longer
+        .rx
+        .iter_mut()
+        .for_each(|r| r.rcvq_ns = r.rcvq_ns.map(|ns| 4 * ns));
+    let d = of(&few, &longer);
+    let queue = d.metrics.iter().find(|m| m.metric == "rx.rcvq").unwrap();
+    assert_eq!((total(&d).outcome, queue.outcome), (Outcome::Changed, Outcome::Worse));
+}
+
+/// As where a service moved to another port: nothing tells whether its units are longer.
+#[test]
+fn units_of_services_of_one_side_alone_may_be_longer() {
+    let (before, after) = (
+        of_two((8_000, 0), 20_000, 9_000_000),
+        of_two((0, 8_000), 20_000, 9_000_000),
+    );
+    let d = of(&before, &after);
+    let m = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
+    assert_eq!((m.outcome, d.verdict.outcome), (Outcome::Worse, Outcome::Worse));
+    let why = m.mix.as_deref().unwrap_or_default();
+    assert!(why.starts_with("its units are of other services (port 81 "), "{why}");
+    assert!(why.ends_with(", and whether these are longer is not known"), "{why}");
 }

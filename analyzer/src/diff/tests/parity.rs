@@ -24,6 +24,14 @@ fn check(what: &str, before: &[&Facts], after: &[&Facts]) -> Check {
 }
 
 #[test]
+fn times_that_no_recording_has_are_no_overflow() {
+    let mut f = recorded(10, 20, 0);
+    f.capture.end_ns = Some(i64::MAX);
+    let d = crate::diff::compare(&[&f, &f], &[&f, &f], &crate::diff::DiffOptions::groups());
+    assert_eq!(d.before[0].duration_ns, i64::MAX);
+}
+
+#[test]
 fn a_longer_recording_is_no_other_load() {
     let load = |b: &Facts, a: &Facts| check("load", &[b], &[a]).level;
     assert_eq!(load(&recorded(10, 20, 0), &recorded(30, 60, 0)), Level::Same);

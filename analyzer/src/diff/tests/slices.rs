@@ -231,6 +231,11 @@ fn redacted_recordings_are_not_matched_by_names() {
     for (b, a) in [(&whole, &hidden), (&hidden, &whole), (&hidden, &hidden)] {
         let d = of(b, a);
         assert_eq!(by_device(&d), 0);
+        // Nor are servers: one that hangs would not be seen.
+        assert!(d.withheld.iter().any(|w| w.metric == "app.stopped"), "{:?}", d.withheld);
+        assert!(d.verdict.outcome != Outcome::Same || d.verdict.reserved);
+        let said = "Servers that answer on one side alone were not looked for: names are pseudonyms";
+        assert!(d.verdict.sentence.contains(said), "{}", d.verdict.sentence);
         let why = d.withheld.iter().filter(|w| w.because.contains("pseudonyms"));
         assert!(why.count() >= by_device(&all));
         assert_eq!(looked_at(&d, "pseudonyms").level, Level::Differs);

@@ -1,7 +1,9 @@
 //! Servers that answer on one side alone: those that hang, refuse, or are asked no more.
 
 use super::samples::{facts, of};
+use crate::diff::answers::Servers;
 use crate::diff::options::Recording;
+use crate::diff::usual::Usual;
 use crate::diff::{Outcome, Stopped, stopped};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
@@ -9,11 +11,11 @@ use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::states::FIN_WAIT1;
 use crate::reconstruct::transmit::tables::TxKind;
 
-const MS: i64 = 1_000_000;
+pub(super) const MS: i64 = 1_000_000;
 /// Length of a recording.
-const END: i64 = 10_000 * MS;
+pub(super) const END: i64 = 10_000 * MS;
 
-fn open(connection: u32, at: i64, end: OpenEnd, syns_again: u32) -> OpenRow {
+pub(super) fn open(connection: u32, at: i64, end: OpenEnd, syns_again: u32) -> OpenRow {
     OpenRow {
         connection: Some(ConnectionId(connection)),
         from: None,
@@ -31,7 +33,7 @@ fn open(connection: u32, at: i64, end: OpenEnd, syns_again: u32) -> OpenRow {
 }
 
 /// Connections to 10.0.0.9:80 with so many answers each, of 10 ms, and then a request so long before the end (0: none) that gets none.
-fn asked(connections: &[(i64, i64)]) -> Facts {
+pub(super) fn asked(connections: &[(i64, i64)]) -> Facts {
     let mut like = facts("rpc/rpc.nmb");
     let response = like.responses.remove(0);
     let tx = like.tx.iter().find(|t| t.kind == TxKind::Tcp).unwrap();
@@ -73,9 +75,19 @@ fn asked(connections: &[(i64, i64)]) -> Facts {
     f
 }
 
-fn all(before: &Facts, after: &Facts) -> Vec<Stopped> {
-    let side = |f| Recording::all(&[f], &[], None);
-    stopped::of(&side(before), &side(after), false)
+/// What is told of servers, with the devices that count.
+pub(super) fn servers(before: &Facts, after: &Facts, devices: &[String]) -> Servers {
+    let side = |f| Recording::all(&[f], devices, None);
+    let (mut b, mut a) = (side(before), side(after));
+    let usual = Usual::of(&b, &a);
+    b.iter_mut().chain(&mut a).for_each(|r| r.usual = Some(&usual));
+    let mut out = Servers::default();
+    stopped::fill(&mut out, &b, &a, &mut vec![]);
+    out
+}
+
+pub(super) fn all(before: &Facts, after: &Facts) -> Vec<Stopped> {
+    servers(before, after, &[]).stopped
 }
 
 fn words(before: &Facts, after: &Facts) -> Vec<(String, Option<bool>)> {
@@ -97,13 +109,13 @@ fn a_server_that_hangs_is_said_and_worse_where_many_ask_in_vain() {
     let hangs = given_up(END - MS);
     // A goodbye before it closes asks for nothing.
     assert_eq!(words(&before, &given_up(END - 3_999 * MS))[0].1, None);
-    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 3.999 s)";
+    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 12 messages to it got no answer (the longest waited 3.999 s)";
     assert_eq!(words(&before, &hangs), [(said.to_owned(), Some(true))]);
-    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 requests to it got no answer (the longest waited 3.999 s)";
+    let back = "Before, 10.0.0.9:80 answered nothing: 0 answers before, 500 after; 12 messages to it got no answer (the longest waited 3.999 s)";
     assert_eq!(words(&hangs, &before), [(back.to_owned(), Some(false))]);
     // One of them is no verdict.
     let one = words(&before, &asked(&[(20, 4_000 * MS)]));
-    let said = "After, 10.0.0.9:80 answered hardly anything: 500 answers before, 20 after; 1 request to it got no answer (the longest waited 4.000 s)";
+    let said = "After, 10.0.0.9:80 answered hardly anything: 500 answers before, 20 after; 1 message to it got no answer (the longest waited 4.000 s)";
     assert_eq!(one, [(said.to_owned(), None)]);
 }
 
@@ -145,7 +157,7 @@ fn a_server_that_refuses_is_said_and_so_are_openings_that_failed() {
     before
         .opens
         .extend((0..5).map(|c| open(c, MS, OpenEnd::Established, 0)));
-    // Of one that was given up at once, or is under way, nothing is known.
+    // Of one that was given up at once nothing is known.
     refuses
         .opens
         .extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
@@ -155,12 +167,12 @@ fn a_server_that_refuses_is_said_and_so_are_openings_that_failed() {
     refuses
         .opens
         .extend((30..40).map(|c| open(c, MS * i64::from(c), OpenEnd::GivenUp, 0)));
-    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 30 of 30 openings of connections to it failed (20 refused, 10 without an answer)";
+    let said = "After, 10.0.0.9:80 answered nothing: 500 answers before, 0 after; 30 of 30 openings of connections to it failed (20 refused, 10 without an answer); 10 openings of connections to it were given up after p50 1.00 ms";
     assert_eq!(words(&before, &refuses), [(said.to_owned(), Some(true))]);
 }
 
 /// With so many attempts to open a connection, spread over the recording, of which every `nth` is refused (0: none).
-fn opening(n: u32, nth: u32) -> Facts {
+pub(super) fn opening(n: u32, nth: u32) -> Facts {
     let mut f = facts("rpc/rpc.nmb");
     let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
     for at in 0..n {
@@ -220,7 +232,7 @@ fn hung() -> Facts {
 fn where_the_only_server_hangs_that_is_no_good_news() {
     let d = of(&facts("rpc/rpc.nmb"), &hung());
     let v = &d.verdict;
-    let said = "After, 10.78.1.2:7000 answered hardly anything: 400 answers before, 10 after; 1 request to it got no answer (the longest waited ";
+    let said = "After, 10.78.1.2:7000 answered hardly anything: 400 answers before, 10 after; 1 message to it got no answer (the longest waited ";
     assert!(v.sentence.contains(said), "{}", v.sentence);
     assert!(
         v.outcome != Outcome::Better && (v.outcome != Outcome::Same || v.reserved),
@@ -246,7 +258,7 @@ fn a_service_that_moved_is_said_as_one() {
         .opens
         .extend((0..20).map(|c| open(c, MS * i64::from(c), OpenEnd::Refused, 0)));
     let checked = all(&before, &after);
-    assert!(checked.len() == 2 && checked.iter().all(|s| s.worse().is_none() && s.moved.is_some()));
+    assert!(checked.len() == 2 && checked.iter().all(|s| s.worse().is_none() && !s.moved.is_empty()));
     after.opens.clear();
     // At another port it is another.
     for c in &mut after.connections {

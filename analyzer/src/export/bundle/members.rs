@@ -25,7 +25,7 @@ pub struct Texts {
 
 /// Texts that are of the host, not of a time: they stay in a cut bundle when read at the end.
 const NAMES_AT_END: [&str; 1] = ["tasks"];
-/// States that events go on from: true at the begin of the recording, not of the window.
+/// States that events go on from: true at the begin of the recording, not of the window. Of these those stay that listen.
 const STATES: [&str; 1] = ["sockets"];
 /// Counters that are not of /proc: like those, of all of the recording.
 const COUNTERS: [&str; 1] = ["nics"];
@@ -56,6 +56,9 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
                 continue;
             }
         };
+        if change.window.is_some() && snapshot(name).is_some_and(|(what, ..)| STATES.contains(&of_netns(what).1)) {
+            done.left_out.push(format!("{name} but for who listens"));
+        }
         let side = if at_end { &mut out.after } else { &mut out.before };
         side.push(kept);
     }
@@ -87,9 +90,18 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     };
     if change.window.is_some() {
         let (_, whole) = of_netns(what);
+        if STATES.contains(&whole) {
+            // Who listens is a setting of the host; the states of the others are of another time.
+            let text = texts::listening(&unpacked(data, coded)?)?;
+            let text = match change.redact {
+                true => texts::redact(names, what, &text)?,
+                false => text,
+            };
+            return packed(name, text, coded);
+        }
         let stays = match when {
             SnapshotWhen::End => NAMES_AT_END.contains(&whole),
-            SnapshotWhen::Start => ![&STATES[..], &COUNTERS, &PROC_COUNTERS].concat().contains(&whole),
+            SnapshotWhen::Start => ![&COUNTERS[..], &PROC_COUNTERS].concat().contains(&whole),
         };
         if !stays {
             return None;
@@ -104,18 +116,24 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     if !change.redact {
         return as_is();
     }
-    let text = match coded {
-        false => data.to_vec(),
-        true => {
-            let size = Coding::Zstd { size: None };
-            decode(data, size, Locus::default()).ok()?.into_owned()
-        }
-    };
-    let text = texts::redact(names, what, &text)?;
-    match coded {
-        false => Some((name.to_owned(), text)),
-        true => Some((name.to_owned(), PagesEncoder::new(3).ok()?.encode(&text).ok()?)),
+    let text = texts::redact(names, what, &unpacked(data, coded)?)?;
+    packed(name, text, coded)
+}
+
+fn unpacked(data: &[u8], coded: bool) -> Option<Vec<u8>> {
+    if !coded {
+        return Some(data.to_vec());
     }
+    let size = Coding::Zstd { size: None };
+    Some(decode(data, size, Locus::default()).ok()?.into_owned())
+}
+
+fn packed(name: &str, text: Vec<u8>, coded: bool) -> Option<(String, Vec<u8>)> {
+    let data = match coded {
+        false => text,
+        true => PagesEncoder::new(3).ok()?.encode(&text).ok()?,
+    };
+    Some((name.to_owned(), data))
 }
 
 /// What, when, and whether it is compressed.

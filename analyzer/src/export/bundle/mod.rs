@@ -10,7 +10,7 @@
 //! ```
 //! A cut bundle is what a recording begun and ended at the window's ends would be: the analysis sees its ends as censoring.
 //! Counters of the host that were read over all of the recording are left out of it, because they are not of the window;
-//! so are states of sockets, which are older than it. A cut by flow or device leaves out
+//! so are states of sockets, which are older than it, but for those that listen. A cut by flow or device leaves out
 //! counters of the host, too: they count what was cut.
 
 mod cpu;

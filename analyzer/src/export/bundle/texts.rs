@@ -6,7 +6,7 @@ use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
 use super::names::Names;
-use crate::snapshots::of_netns;
+use crate::snapshots::{field, of_netns};
 
 /// Texts that hold numbers and the kernel's own words only.
 const HARMLESS: [&str; 15] = [
@@ -49,6 +49,14 @@ const LINK_KEYS: [&str; 20] = [
     "carrier_changes",
     "port_state",
 ];
+
+/// Of a list of sockets the lines of those that listen; `None`: there are none.
+pub fn listening(text: &[u8]) -> Option<Vec<u8>> {
+    let lines = text.split_inclusive(|b| *b == b'\n');
+    let listens = |l: &&[u8]| std::str::from_utf8(l).is_ok_and(|l| field(l, "state") == Some("listen"));
+    let kept: Vec<u8> = lines.filter(listens).flatten().copied().collect();
+    (!kept.is_empty()).then_some(kept)
+}
 
 /// A snapshot's text redacted; `None`: it is left out.
 pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {

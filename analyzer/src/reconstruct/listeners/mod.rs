@@ -11,11 +11,16 @@
 //! Source: net/core/sock_reuseport.c `reuseport_select_sock`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::snapshots::{field, listening};
+
+/// Others that speak to one end from which it is asked by many.
+const MANY: usize = 3;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +28,25 @@ mod tests;
 /// Ports at which TCP sockets listened, of any network namespace and address.
 pub fn ports(capture: &Capture) -> BTreeSet<u16> {
     listening(capture, |_| true).map(|(port, _)| port).collect()
+}
+
+/// Ends that three others or more spoke to, by either end's socket.
+pub fn asked_by_many(connections: &[ConnectionRow]) -> BTreeSet<(IpAddr, u16)> {
+    let mut others: BTreeMap<(IpAddr, u16), BTreeSet<(IpAddr, u16)>> = BTreeMap::new();
+    for c in connections {
+        let (Some(own), Some(peer)) = (c.saddr, c.daddr) else {
+            continue;
+        };
+        let (own, peer) = ((own.to_canonical(), c.sport), (peer.to_canonical(), c.dport));
+        for (end, other) in [(own, peer), (peer, own)] {
+            let of = others.entry(end).or_default();
+            if of.len() < MANY {
+                of.insert(other);
+            }
+        }
+    }
+    let many = others.into_iter().filter(|(_, of)| of.len() >= MANY);
+    many.map(|(end, _)| end).collect()
 }
 
 /// TCP sockets that listened at each port, in the list that has most of them.

@@ -30,3 +30,16 @@ fn lists_of_addresses_are_pseudonyms_too() {
     );
     assert_eq!(links, "netns=1 ifindex=3 name=lo carrier_changes=4 port_state=3\n");
 }
+
+/// Of a list of sockets a cut in time keeps those that listen.
+#[test]
+fn who_listens_stays() {
+    let all = "proto=tcp state=listen src=10.0.0.1:80\nproto=tcp state=established src=10.0.0.1:80\nproto=tcp state=listen src=[::]:443\n";
+    let kept = crate::export::bundle::texts::listening(all.as_bytes()).unwrap();
+    let said = "proto=tcp state=listen src=10.0.0.1:80\nproto=tcp state=listen src=[::]:443\n";
+    assert_eq!(String::from_utf8(kept).unwrap(), said);
+    assert_eq!(
+        crate::export::bundle::texts::listening(b"proto=udp state=close src=10.0.0.1:53\n"),
+        None
+    );
+}

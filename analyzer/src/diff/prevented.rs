@@ -1,0 +1,79 @@
+//! What is said where the traffic is of another kind: a server that is gone makes it so, as SYNs and RSTs are no data of any connection. Whether servers answer, and openings and messages get
+//! through, is looked for all the same.
+//!
+//! In: checks, servers that answer on one side alone, rates of what was asked in vain. Out: worse where these are; else not comparable, with what they say.
+
+use super::failing;
+use super::lead::Lead;
+use super::lines::rate_line;
+use super::parity::{Check, Level, TRAFFIC};
+use super::stopped;
+use super::verdict::{Judged, Outcome, Verdict};
+
+/// Whether it is that alone.
+pub(super) fn by_traffic_alone(parity: &[Check]) -> bool {
+    let mut preventing = parity.iter().filter(|c| c.level == Level::Prevents);
+    preventing.all(|c| c.what == TRAFFIC)
+}
+
+/// Nothing can be compared.
+pub(super) fn incomparable(why: &str) -> Verdict {
+    Verdict {
+        outcome: Outcome::NotComparable,
+        sentence: format!("Not comparable. {why}"),
+        reserved: false,
+        lines: vec![],
+    }
+}
+
+impl Judged<'_> {
+    /// The verdict where this check prevents a comparison.
+    pub(super) fn prevented(&self, why: &Check) -> Verdict {
+        let (in_vain, asked_no_more) = stopped::said(&self.servers.stopped);
+        let failing = failing::said(&self.servers.failing);
+        let mut lead = Lead::default();
+        self.leading().failed(&mut lead);
+        let rated = self.rates.iter().filter(|r| r.outcome == Outcome::Worse).count();
+        let worse = self.stops(true) + rated;
+        let said = |parts: Vec<Vec<String>>| parts.concat().join(" ");
+        if worse == 0 {
+            let not_looked_for = self.not_looked_for();
+            let why = vec![why.sentence.clone()];
+            let parts = vec![why, in_vain, failing, lead.sentences, asked_no_more, not_looked_for];
+            return incomparable(&said(parts));
+        }
+        let first = format!(
+            "Worse in {worse} of what was measured. Nothing else is comparable: {}",
+            lower(&why.sentence)
+        );
+        let alarm = if rated > 0 { self.false_alarm() } else { String::new() };
+        let parts = vec![in_vain, failing, lead.sentences, vec![first], asked_no_more];
+        let changed = self.rates.iter().filter(|r| r.outcome != Outcome::Same);
+        Verdict {
+            outcome: Outcome::Worse,
+            sentence: said(parts) + if alarm.is_empty() { "" } else { " " } + &alarm,
+            reserved: false,
+            lines: changed.map(|r| (r.outcome, rate_line(r))).collect(),
+        }
+    }
+
+    /// Servers that answer no more, or to which openings fail, so that it is worse (or better) without a test.
+    pub(super) fn stops(&self, worse: bool) -> usize {
+        let stopped = self.servers.stopped.iter().filter(|s| s.worse() == Some(worse));
+        let failing = self.servers.failing.iter().filter(|f| f.worse == Some(worse));
+        stopped.count() + failing.count()
+    }
+
+    /// That servers which answer no more were not looked for, and why.
+    pub(super) fn not_looked_for(&self) -> Vec<String> {
+        let why = self.servers.not_looked_for.iter();
+        why.map(|why| format!("Servers that answer on one side alone were not looked for: {why}."))
+            .collect()
+    }
+}
+
+fn lower(sentence: &str) -> String {
+    let mut all = sentence.chars();
+    all.next()
+        .map_or_else(String::new, |first| first.to_lowercase().chain(all).collect())
+}
