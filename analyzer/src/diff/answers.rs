@@ -24,6 +24,7 @@ use super::ends::known;
 use super::exchanges::Exchanges;
 use super::failing::Failing;
 use super::few::Few;
+use super::large::Large;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
 use super::parts::Parts;
@@ -178,6 +179,8 @@ pub(super) struct Servers {
     pub paused: Vec<Pauses>,
     /// Servers that hold back what they stream on one side alone.
     pub streams: Vec<Streams>,
+    /// Servers whose large answers take longer, or less long.
+    pub large: Vec<Large>,
     /// Servers whose answers, or requests, have more bytes, or fewer.
     pub sizes: Vec<Sizes>,
     /// Servers whose connections have more exchanges, or fewer.

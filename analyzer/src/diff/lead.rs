@@ -292,6 +292,10 @@ impl Leading<'_> {
             self.say(out, s.sentence.clone(), vec![]);
             out.worse |= s.worse;
         }
+        for l in self.servers.large.iter().take(MOST) {
+            self.say(out, l.sentence(), vec![]);
+            out.worse |= l.worse;
+        }
     }
 
     /// Ways to servers whose answers changed.

@@ -17,6 +17,7 @@ use super::resent::Told;
 use super::speed::Speeds;
 use super::stopped;
 use super::tails;
+use super::weigh;
 use super::{failing, few};
 use crate::analyses::verdict::{capital, counted, duration};
 
@@ -138,12 +139,13 @@ impl Judged<'_> {
             of.filter(|p| !rated(p)).count()
         };
         let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
+        let large = |worse: bool| self.servers.large.iter().filter(|l| l.worse == worse).count();
         (worse, better) = (
-            worse + paused(true) + streams(true) + self.stops(true),
-            better + paused(false) + streams(false) + self.stops(false),
+            worse + paused(true) + streams(true) + large(true) + self.stops(true),
+            better + paused(false) + streams(false) + large(false) + self.stops(false),
         );
         // Inner times alone that are shorter are no improvement that anyone has.
-        let inner = |m: &&Metric| m.outcome == Outcome::Better && m.follows();
+        let inner = |m: &&Metric| m.outcome == Outcome::Better && (m.follows() || weigh::small_part(m, self.metrics));
         let inner = self.metrics.iter().filter(inner).count();
         if inner == better && worse == 0 {
             (better, changed) = (0, changed + inner);
@@ -164,6 +166,12 @@ impl Judged<'_> {
             (n, 0, _) => (
                 Outcome::Worse,
                 format!("Worse in {n} of what was measured, better in none."),
+            ),
+            (n, m, _) if self.users_gain() => (
+                Outcome::Better,
+                format!(
+                    "Better in {m} of what was measured, and worse in {n}, each by less than a tenth of what users gain."
+                ),
             ),
             (n, m, _) => (
                 Outcome::Worse,

@@ -114,8 +114,11 @@ const fn title(tone: Tone) -> &'static str {
 /// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
 fn lead(verdict: &[Line]) -> String {
     let one = |(line, so): &Said<'_>| {
-        let so: String = so.iter().map(|l| format!("; {} {}", Finding::SO, l.headline)).collect();
-        format!("{}{so}", line.headline)
+        let so: Vec<&str> = so.iter().map(|l| l.headline.as_str()).collect();
+        match so.is_empty() {
+            true => line.headline.clone(),
+            false => format!("{}; {} {}", line.headline, Finding::SO, so.join("; ")),
+        }
     };
     let part = |(tone, said, more): (Tone, Vec<Said<'_>>, usize)| {
         let words: Vec<String> = said.iter().map(one).collect();

@@ -258,8 +258,7 @@ fn what_followed_of_a_finding_stands_under_it() {
         line("napi", Tone::Notice, None, "a busy CPU"),
     ];
     let so = Finding::SO;
-    let expect =
-        format!("Something is wrong: a loss; {so} no answer; {so} holes; {so} sent again. Worth a look: a busy CPU.");
+    let expect = format!("Something is wrong: a loss; {so} no answer; holes; sent again. Worth a look: a busy CPU.");
     assert_eq!(lead(&verdict), expect);
     let parts = findings(&verdict);
     let [Block::Findings(parts)] = parts.as_slice() else {
