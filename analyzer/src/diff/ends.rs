@@ -4,17 +4,15 @@
 //! Ports tell nothing where the lower one is of those that clients are given here (net.ipv4.ip_local_port_range, of the recorder's own network namespace), or where many speak to the higher one.
 
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::role::{Role, RoleBy, role};
+use crate::reconstruct::tcp::role::{EPHEMERAL, Role, RoleBy};
 
-/// First port that clients are given where nobody chose others (net.ipv4.ip_local_port_range).
-const EPHEMERAL: u16 = 32_768;
 /// The setting.
 const RANGE: &str = "net.ipv4.ip_local_port_range";
 
 /// Which end this socket is; `None`: not known.
 pub(super) fn known(facts: &Facts, connection: ConnectionId) -> Option<Role> {
     let row = facts.connections.get(connection.0 as usize)?;
-    let (role, by) = role(row.born, row.sport, row.dport);
+    let (role, by) = row.role();
     let (server, client) = match role {
         Role::Client => (row.dport, row.sport),
         Role::Server => (row.sport, row.dport),
@@ -28,7 +26,7 @@ pub(super) fn known(facts: &Facts, connection: ConnectionId) -> Option<Role> {
     let many = address.is_some_and(|a| facts.asked_by_many.contains(&(a.to_canonical(), client)));
     let by_ports = server < EPHEMERAL && client >= EPHEMERAL && !given(facts, server) && !many;
     match (by, listens(server), listens(client)) {
-        (RoleBy::Handshake, ..) | (_, true, false) => Some(role),
+        (RoleBy::Handshake | RoleBy::Listens, ..) | (_, true, false) => Some(role),
         // In another namespace something may listen at the number of a client's port.
         (_, false, true) => (!by_ports).then_some(other),
         _ => by_ports.then_some(role),

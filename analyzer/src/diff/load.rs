@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::options::{self, Recording};
 use super::parity::{Check, LOADS, Level, check};
 use super::slices;
-use crate::reconstruct::tcp::role::{RoleBy, role};
+use crate::reconstruct::tcp::role::RoleBy;
 
 /// Units or frames that the side with more of them must have for their number to be compared.
 const LEAST: f64 = 100.0;
@@ -55,7 +55,7 @@ fn measured(side: &[Recording<'_>]) -> Load {
             c.last_ns >= r.from_ns && c.first_ns < r.to_ns && on.as_ref().is_none_or(|on| on.contains(&c.connection))
         });
         for c in lived {
-            let seen = role(c.born, c.sport, c.dport).1 == RoleBy::Handshake;
+            let seen = c.role().1 == RoleBy::Handshake;
             match seen && r.has(c.first_ns) {
                 true => opened += 1,
                 false => stood += 1,

@@ -17,7 +17,6 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::lineage::tables::LineageKind;
 use crate::reconstruct::skb::tables::DeathKind;
-use crate::reconstruct::tcp::role::role;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::snapshots::field;
 
@@ -79,7 +78,7 @@ fn side(all: &[Recording<'_>]) -> Side {
         let mut place = |c: ConnectionId| {
             let row = r.facts.connections.get(c.0 as usize)?;
             let to = server(r.facts, row.connection, Role::Client);
-            let to = to.filter(|_| role(row.born, row.sport, row.dport).0 == Role::Client)?;
+            let to = to.filter(|_| row.role().0 == Role::Client)?;
             let next = keys.len();
             Some(*keys.entry((row.saddr?.to_canonical(), to)).or_insert(next))
         };

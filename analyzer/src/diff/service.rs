@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::role::{Role, RoleBy, role};
+use crate::reconstruct::tcp::role::{Role, RoleBy};
 
 /// Who is sent to, or sends.
 pub(super) type Service = (IpAddr, u16, bool);
@@ -11,8 +11,8 @@ pub(super) type Service = (IpAddr, u16, bool);
 /// The service that what a connection sends is of.
 pub(super) fn service(facts: &Facts, connection: ConnectionId) -> Option<Service> {
     let c = facts.connections.get(connection.0 as usize)?;
-    let to = match role(c.born, c.sport, c.dport) {
-        (role, RoleBy::Handshake) => role == Role::Client,
+    let to = match c.role() {
+        (role, RoleBy::Handshake | RoleBy::Listens) => role == Role::Client,
         (_, RoleBy::Ports) => c.dport < c.sport,
     };
     match (c.saddr, c.daddr) {

@@ -14,7 +14,6 @@ use crate::analyses::application::Role;
 use crate::analyses::verdict::duration;
 use crate::facts::ConnectionId;
 use crate::name::Name;
-use crate::reconstruct::tcp::role::role;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 use crate::stat::nearest_rank;
@@ -60,7 +59,7 @@ fn side(all: &[Recording<'_>]) -> Side {
     for r in all {
         let serves = |c: ConnectionId| {
             let row = r.facts.connections.get(c.0 as usize);
-            row.is_some_and(|row| role(row.born, row.sport, row.dport).0 == Role::Server)
+            row.is_some_and(|row| row.role().0 == Role::Server)
         };
         // Those that are one, as one.
         let mut sent: FxHashMap<ConnectionId, Sent> = FxHashMap::default();

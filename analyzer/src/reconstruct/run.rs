@@ -89,6 +89,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for r in &mut tcp.retransmits {
         r.original = identity.of(r.index);
     }
+    let listening = listeners::ports(capture);
+    for s in &mut tcp.sockets.all {
+        s.row.listens = tcp::role::by_listening(&listening, s.row.sport, s.row.dport);
+    }
     let reasons = trace
         .schema
         .format("skb", "kfree_skb")
@@ -217,7 +221,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for (socket, peer) in tcp.sockets.all.iter_mut().zip(peers) {
         socket.row.peer = peer;
     }
-    let (processes, listening) = (tasks::processes(capture), tasks::listening(capture));
+    let (processes, listeners_of) = (tasks::processes(capture), tasks::listening(capture));
     let asked = application::Inputs {
         reads: &rx.reads,
         sends: &tx.sends,
@@ -225,7 +229,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         threads: &threads,
         comms: &comms,
         processes: &processes,
-        listening: &listening,
+        listening: &listeners_of,
         lost: &Lost::of(&trace.gaps),
     };
     let freed = || identity.lives.iter().map(|l| l.death_location).chain(drops.locations());
@@ -332,7 +336,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
         negotiated,
         listeners: listeners::listeners(capture),
-        listening: listeners::ports(capture),
+        listening,
         asked_by_many: listeners::asked_by_many(&connections),
         reads,
         snapshots,

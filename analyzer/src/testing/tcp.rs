@@ -102,6 +102,7 @@ impl Sock {
 pub fn connection(n: u32) -> crate::reconstruct::tcp::tables::ConnectionRow {
     crate::reconstruct::tcp::tables::ConnectionRow {
         born: None,
+        listens: None,
         connection: crate::facts::ConnectionId(n),
         saddr: Some(std::net::Ipv4Addr::new(10, 0, 0, 1).into()),
         sport: 1,

@@ -19,7 +19,7 @@ use crate::analyses::tcp::as_opened;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{AsleepOn, TurnaroundRow};
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::nearest_rank;
@@ -117,7 +117,7 @@ pub(super) fn silent(facts: &Facts, rows: &[&TurnaroundRow], least_ns: i64) -> O
 
 /// Who opened one that this host accepted.
 fn client(facts: &Facts, row: &ConnectionRow, known: &Known) -> Option<String> {
-    if role(row.born, row.sport, row.dport).0 == Role::Client {
+    if row.role().0 == Role::Client {
         return None;
     }
     let peer = row.peer.and_then(|p| facts.connections.get(p.0 as usize));

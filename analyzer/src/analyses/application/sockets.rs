@@ -7,7 +7,6 @@ use super::{Connection, OVERLAP_SHARE, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
-use crate::reconstruct::tcp::role::role;
 pub use crate::reconstruct::tcp::role::{Role, RoleBy};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::Distribution;
@@ -41,8 +40,7 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
         .into_iter()
         .map(|(connection, (turnarounds, responses))| {
             let row = facts.connections.get(connection.0 as usize);
-            let (sport, dport) = row.map_or((0, 0), |r| (r.sport, r.dport));
-            let (role, role_by) = role(row.and_then(|r| r.born), sport, dport);
+            let (role, role_by) = row.map_or((Role::Client, RoleBy::Ports), ConnectionRow::role);
             let overlaps =
                 turnarounds.iter().filter(|r| r.overlap).count() + responses.iter().filter(|r| r.overlap).count();
             let turns = turnarounds.len() + responses.len();

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::tcp::role::{Role, RoleBy, role};
+use crate::reconstruct::tcp::role::{Role, RoleBy};
 use crate::stat::nearest_rank;
 
 /// Fewest answers that a request ended.
@@ -77,8 +77,8 @@ pub(super) fn for_work(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<ForWork
     let asked = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize);
         row.is_some_and(|row| {
-            let by_handshake = (Role::Server, RoleBy::Handshake);
-            Some(row.sport) == port || role(row.born, row.sport, row.dport) == by_handshake
+            let sure = matches!(row.role(), (Role::Server, RoleBy::Handshake | RoleBy::Listens));
+            Some(row.sport) == port || sure
         })
     };
     for t in facts.turnarounds.iter().filter(|t| asked(t.connection)) {

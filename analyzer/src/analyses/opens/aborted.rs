@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::stat::nearest_rank;
 
 /// The kernel's word for it.
@@ -68,7 +68,7 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
             .first()
             .filter(|_| by.len() == 1)
             .map_or_else(String::new, |t| t.text().into_owned()),
-        server: rows().all(|c| role(c.born, c.sport, c.dport).0 == Role::Server),
+        server: rows().all(|c| c.role().0 == Role::Server),
         count: peers.len() as u64,
         answered_bytes: nearest_rank(&mut answered, 50)?,
         unread_bytes: nearest_rank(&mut unread, 50),

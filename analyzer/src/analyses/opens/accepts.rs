@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{NotAccepted, errno};
 use crate::reconstruct::receive::tables::RxEnd;
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED};
 use crate::reconstruct::transmit::tables::TxKind;
 
@@ -77,8 +77,7 @@ fn at_port(facts: &Facts, row: &NotAccepted) -> AtPort {
     let one = |port: &u16| facts.listeners.is_empty() || facts.listeners.get(port) == Some(&1);
     let port = row.port.filter(one);
     let Some(port) = port else { return AtPort::default() };
-    let servers =
-        (facts.connections.iter()).filter(|c| c.sport == port && role(c.born, c.sport, c.dport).0 == Role::Server);
+    let servers = (facts.connections.iter()).filter(|c| c.sport == port && c.role().0 == Role::Server);
     let servers: FxHashSet<ConnectionId> = servers.map(|c| c.connection).collect();
     let (mut stood, mut closed): (FxHashSet<ConnectionId>, FxHashSet<ConnectionId>) = Default::default();
     let mut last: FxHashMap<ConnectionId, (i32, i64)> = FxHashMap::default();

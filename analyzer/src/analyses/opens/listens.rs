@@ -19,7 +19,7 @@ const MOMENTS: usize = 16;
 /// Connections that were reset because the listening socket that they were with was closed while another one listened at the port.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TakenOver {
-    /// The listening end.
+    /// The listening end; of one that takes any address the one that clients asked for, else its port.
     pub at: String,
     /// Task that closed it, the first time.
     pub by: String,
@@ -95,13 +95,21 @@ fn of_end(facts: &Facts, at: End) -> Option<TakenOver> {
         .iter()
         .filter(|r| r.received && r.to.is_some_and(|to| hears(at, to)));
     let came = came.filter(|r| close_of(r.time_ns).is_some_and(|n| moments.contains(&n)));
-    let clients: BTreeSet<_> = came.filter_map(|r| r.connection).collect();
+    let (mut clients, mut asked) = (BTreeSet::new(), BTreeSet::new());
+    for r in came {
+        clients.extend(r.connection);
+        asked.extend(r.to);
+    }
     let first = closes.get(moments.first()?.checked_sub(1)?)?;
     let opened = |l: &&ListenRow| l.opened && l.at == at && l.sk != first.sk && l.time_ns <= first.time_ns;
     let taken_by = facts.listens.iter().rfind(opened);
     let of = moments.iter().filter_map(|n| closes.get(n.checked_sub(1)?));
     Some(TakenOver {
-        at: end(Some(at)),
+        at: match (at.0.is_unspecified(), asked.len()) {
+            (false, _) => end(Some(at)),
+            (true, 1) => end(asked.first().copied()),
+            (true, _) => format!("port {}", at.1),
+        },
         by: first.task.text().into_owned(),
         taken_by: taken_by.map_or_else(String::new, |l| l.task.text().into_owned()),
         closed_ns: of.take(MOMENTS).map(|l| since(facts, l.time_ns)).collect(),

@@ -21,6 +21,7 @@ fn socket(f: &mut Facts, to: u8) -> u32 {
     let n = f.connections.len() as u32;
     f.connections.push(ConnectionRow {
         born: None,
+        listens: None,
         connection: ConnectionId(n),
         saddr: Some(ip(1)),
         sport: 40_000,

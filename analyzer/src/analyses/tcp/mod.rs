@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
 
 use crate::analyses::verdict::counted;
@@ -258,7 +258,7 @@ pub(crate) fn label_from_peer(c: &ConnectionRow) -> String {
 
 /// `10.0.0.3:40000 > 10.0.0.1:443`, client first, whichever end it is.
 pub(crate) fn as_opened(c: &ConnectionRow) -> String {
-    match role(c.born, c.sport, c.dport).0 {
+    match c.role().0 {
         Role::Server => label_from_peer(c),
         Role::Client => label(c),
     }

@@ -10,6 +10,7 @@ const MS: i64 = 1_000_000;
 fn connection(n: u32, bytes_out: u64, samples: u64) -> ConnectionRow {
     ConnectionRow {
         born: None,
+        listens: None,
         connection: ConnectionId(n),
         saddr: Some("10.0.0.1".parse().unwrap()),
         sport: 1,

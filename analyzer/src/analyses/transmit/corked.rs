@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::stages::Stage;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
@@ -40,7 +40,7 @@ pub struct Corked {
 }
 
 fn sender(row: &ConnectionRow) -> String {
-    match (role(row.born, row.sport, row.dport).0, row.saddr) {
+    match (row.role().0, row.saddr) {
         (Role::Server, Some(a)) => SocketAddr::new(a.to_canonical(), row.sport).to_string(),
         _ => label(row),
     }

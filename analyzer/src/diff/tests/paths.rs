@@ -6,7 +6,7 @@ use crate::diff::Outcome;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::{DeathKind, HopRow};
-use crate::reconstruct::tcp::role::{Role, role};
+use crate::reconstruct::tcp::role::Role;
 use crate::snapshots::tables::SnapshotRow;
 
 const SERVER: &str = "10.78.1.2:7000";
@@ -17,7 +17,7 @@ fn by(devs: &[&str], each: usize, slower_ns: i64) -> Facts {
     let to: Vec<SkbId> = (f.tx.iter())
         .filter(|t| {
             let row = t.connection.map(|c| &f.connections[c.0 as usize]);
-            row.is_some_and(|r| r.dport == 7000 && role(r.born, r.sport, r.dport).0 == Role::Client)
+            row.is_some_and(|r| r.dport == 7000 && r.role().0 == Role::Client)
         })
         .map(|t| t.skb_id)
         .collect();

@@ -59,6 +59,7 @@ fn facts(sockets: &[(u32, u16)]) -> Facts {
     for (i, (skb, sport)) in sockets.iter().enumerate() {
         f.connections.push(ConnectionRow {
             born: None,
+            listens: None,
             connection: ConnectionId(i as u32),
             // The receiver's.
             saddr: Some(ip("10.0.0.2")),

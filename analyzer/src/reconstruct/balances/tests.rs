@@ -84,6 +84,7 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
     let because = |arrived: u64, read: u64| {
         let row = ConnectionRow {
             born: None,
+            listens: None,
             connection: ConnectionId(0),
             saddr: None,
             sport: 1,

@@ -251,6 +251,7 @@ impl Sockets {
         self.all.push(Socket {
             row: ConnectionRow {
                 born: None,
+                listens: None,
                 connection: ConnectionId(i as u32),
                 saddr: Some(tuple.saddr),
                 sport: tuple.sport,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
-use crate::reconstruct::tcp::role::role;
+use crate::reconstruct::tcp::role::Role;
 use crate::table::{Cell, TableDef, col};
 
 pub use super::sent_again::{RETRANSMITS, RetransmitClass, RetransmitRow};
@@ -55,6 +55,8 @@ pub struct ConnectionRow {
     pub peer: Option<ConnectionId>,
     /// First state seen of it.
     pub born: Option<i32>,
+    /// Which end it is by a list of sockets, where something listens at one of its ports.
+    pub listens: Option<Role>,
     /// Confidence of the identity.
     pub confidence: Confidence,
 }
@@ -150,14 +152,14 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "",
             Str,
             "client: it opened the connection; server: it accepted it; see role_by",
-            |r, _| Cell::str(role(r.born, r.sport, r.dport).0.word())
+            |r, _| Cell::str(r.role().0.word())
         ),
         col!(
             "role_by",
             "",
             Str,
-            "what says so: handshake (its first state is in the recording), ports (it is older: the lower port is taken for the server's)",
-            |r, _| Cell::str(role(r.born, r.sport, r.dport).1.word())
+            "what says so: handshake (its first state is in the recording), listens (it is older: something listens at that port), ports (likewise: the lower port is taken for the server's)",
+            |r, _| Cell::str(r.role().1.word())
         ),
         col!(
             "skaddr",

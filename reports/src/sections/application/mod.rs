@@ -136,7 +136,7 @@ fn sockets(found: &Application) -> Table {
         };
         let role = match (c.in_turns, c.role_by) {
             (false, _) => "both at once".to_owned(),
-            (true, RoleBy::Handshake) => role.to_owned(),
+            (true, RoleBy::Handshake | RoleBy::Listens) => role.to_owned(),
             (true, RoleBy::Ports) => format!("{role} (by its port)"),
         };
         vec![

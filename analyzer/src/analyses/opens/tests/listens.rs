@@ -81,6 +81,14 @@ fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
         opens.headline
     );
     assert_eq!(opens.tone, Tone::Bad);
+    // Of one that takes any address its clients tell which they asked for.
+    let any = |f: &mut Facts| f.listens.iter_mut().for_each(|l| l.at.0 = "0.0.0.0".parse().unwrap());
+    any(&mut f);
+    let taken = |f: &Facts| found(f).taken_over.map(|t| (t.at, t.clients));
+    assert_eq!(taken(&f), Some(("10.0.0.9:80".into(), 2)));
+    let clients: Vec<ResetRow> = f.resets.extract_if(.., |r| r.received).collect();
+    assert_eq!(taken(&f), Some(("port 80".into(), 0)));
+    f.resets.extend(clients);
     // By a socket of its own, or at another port, it is another story.
     for r in &mut f.resets {
         r.from = r.from.map(|f| (f.0, f.1 + 1));

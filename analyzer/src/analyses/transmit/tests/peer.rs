@@ -16,6 +16,7 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 fn the_peers_part_is_told_by_its_own_turnarounds() {
     let socket = |n: u32, sport, dport| ConnectionRow {
         born: None,
+        listens: None,
         connection: ConnectionId(n),
         saddr: Some("10.0.0.1".parse().unwrap()),
         sport,
