@@ -75,7 +75,7 @@ fn openings(r: &Recording<'_>) -> BTreeMap<String, Vec<i64>> {
 }
 
 /// Twice what ninety-nine of a hundred took.
-fn limit(of: &mut Vec<i64>) -> Option<i64> {
+fn limit(of: &mut [i64]) -> Option<i64> {
     nearest_rank(of, 99).map(|ns| ns.saturating_mul(USUAL))
 }
 
