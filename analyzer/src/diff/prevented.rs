@@ -7,6 +7,8 @@ use super::failing;
 use super::lead::Lead;
 use super::lines::rate_line;
 use super::parity::{Check, Level, TRAFFIC};
+use super::rates::Rate;
+use super::reserve::IN_VAIN;
 use super::stopped;
 use super::verdict::{Judged, Outcome, Verdict};
 
@@ -57,9 +59,20 @@ impl Judged<'_> {
         }
     }
 
-    /// Servers that answer no more, or to which openings fail, so that it is worse (or better) without a test.
+    /// Servers that answer no more, or to which openings fail, so that it is worse (or better) without a test. What a rate counts already counts once.
     pub(super) fn stops(&self, worse: bool) -> usize {
-        let stopped = self.servers.stopped.iter().filter(|s| s.worse() == Some(worse));
+        let outcome = if worse { Outcome::Worse } else { Outcome::Better };
+        let rated = |server: &str| {
+            let of_it = |r: &Rate| {
+                r.metric
+                    .split_once('[')
+                    .is_some_and(|(_, s)| s.trim_end_matches(']') == server)
+            };
+            let of = |r: &&Rate| IN_VAIN.iter().any(|n| r.metric.starts_with(n)) && r.outcome == outcome;
+            self.rates.iter().filter(of).any(of_it)
+        };
+        let stopped = self.servers.stopped.iter();
+        let stopped = stopped.filter(|s| s.worse() == Some(worse) && !rated(&s.server));
         let failing = self.servers.failing.iter().filter(|f| f.worse == Some(worse));
         stopped.count() + failing.count()
     }

@@ -10,7 +10,7 @@ use super::verdict::{ENOUGH, Judged, NAMED, NAMED_MOST, Outcome, signed};
 const UNJUDGED_EVENTS: f64 = 20.0;
 const UNJUDGED_TIMES: f64 = 2.0;
 /// The same of openings and messages in vain: these are rare where all is well.
-const IN_VAIN: [&str; 2] = ["app.failed_opens", "app.unanswered"];
+pub(super) const IN_VAIN: [&str; 2] = ["app.failed_opens", "app.unanswered"];
 const IN_VAIN_EVENTS: f64 = 10.0;
 const IN_VAIN_TIMES: f64 = 10.0;
 
