@@ -5,6 +5,7 @@
 //! middle half of one side is beside that of the other, [`LEAST`] of each at least.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::moves::each;
 use super::options::Recording;
@@ -25,6 +26,8 @@ const ALIKE: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Large {
     pub server: String,
+    /// Whose, where not all have it.
+    client: Option<IpAddr>,
     /// They take longer after.
     pub worse: bool,
     /// By so much, ns.
@@ -42,14 +45,19 @@ impl Large {
 /// Bytes and ns.
 type Answers = (Vec<i64>, Vec<i64>);
 
-fn side(all: &[Recording<'_>]) -> BTreeMap<String, Answers> {
-    let mut out: BTreeMap<String, Answers> = BTreeMap::new();
+/// Server, and client; `None`: all of its clients.
+type Whose = (String, Option<IpAddr>);
+
+fn side(all: &[Recording<'_>]) -> BTreeMap<Whose, Answers> {
+    let mut out: BTreeMap<Whose, Answers> = BTreeMap::new();
     for r in all {
         each(r, |m| {
             if let Some((bytes, ns)) = m.answer.zip(m.whole_ns).filter(|(bytes, _)| *bytes >= LARGE) {
-                let of = out.entry(m.server.to_owned()).or_default();
-                of.0.push(bytes);
-                of.1.push(ns);
+                for client in [None, Some(m.client)] {
+                    let of = out.entry((m.server.to_owned(), client)).or_default();
+                    of.0.push(bytes);
+                    of.1.push(ns);
+                }
             }
         });
     }
@@ -62,15 +70,22 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
         return vec![];
     }
     let (b, mut a) = (side(before), side(after));
-    let both = b
-        .into_iter()
-        .filter_map(|(server, b)| Some((a.remove(&server)?, server, b)));
-    let mut out: Vec<Large> = both.filter_map(|(a, server, b)| compared(server, b, a)).collect();
+    let mut out: Vec<Large> = vec![];
+    // All clients of a server before one of them: those behind another path may have nothing of it.
+    for (whose, b) in b {
+        if let Some(l) = a.remove(&whose).and_then(|a| compared(whose, b, a)) {
+            let told = |o: &Large| o.server == l.server && (o.client.is_none() || o.by_ns.abs() >= l.by_ns.abs());
+            if !out.iter().any(told) {
+                out.retain(|o| o.server != l.server);
+                out.push(l);
+            }
+        }
+    }
     out.sort_by_key(|l| (std::cmp::Reverse(l.by_ns.unsigned_abs()), l.server.clone()));
     out
 }
 
-fn compared(server: String, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a): Answers) -> Option<Large> {
+fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a): Answers) -> Option<Large> {
     if b.len().min(a.len()) < LEAST {
         return None;
     }
@@ -88,7 +103,8 @@ fn compared(server: String, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a):
     let far = most as f64 >= FACTOR * least as f64 && most.saturating_sub(least) >= LONGER_NS;
     (apart && far).then(|| Large {
         sentence: format!(
-            "Large answers of {server} ({} each) take {} to their last byte: p50 {} -> {}, n {} -> {}",
+            "Large answers of {server}{} ({} each) take {} to their last byte: p50 {} -> {}, n {} -> {}",
+            client.map_or_else(String::new, |c| format!(" for {c}")),
             size(after_bytes),
             if worse { "longer" } else { "less long" },
             duration(b50),
@@ -97,6 +113,7 @@ fn compared(server: String, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a):
             a.len()
         ),
         server,
+        client,
         worse,
         by_ns: a50.saturating_sub(b50),
     })
@@ -111,7 +128,7 @@ mod tests {
         let ms = |of: &[i64]| of.iter().map(|ms| ms * 1_000_000).collect::<Vec<_>>();
         let said = |b: &[i64], a: &[i64], bytes: i64| {
             let of = |ns: &[i64], bytes| (vec![bytes; ns.len()], ms(ns));
-            compared("10.0.0.2:80".into(), of(b, 400_000), of(a, bytes))
+            compared(("10.0.0.2:80".into(), None), of(b, 400_000), of(a, bytes))
                 .map(|l| (l.worse, l.by_ns / 1_000_000, l.sentence))
         };
         let (slow, fast) = ([978; 23], [371; 56]);
