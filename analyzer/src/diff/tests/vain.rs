@@ -4,6 +4,7 @@ use super::samples::{facts, of};
 use super::stopped::{END, MS, all, asked, open, opening, servers};
 use crate::diff::{Diff, DiffOptions, Failing, Outcome, compare, stopped};
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::states::FIN_WAIT1;
 use crate::reconstruct::transmit::tables::TxKind;
@@ -93,9 +94,9 @@ fn unanswered(d: &Diff) -> Option<(f64, f64, Outcome)> {
 /// The same with its answers at even times.
 fn even(mut f: Facts) -> Facts {
     let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
-    let n = f.responses.len() as i64;
-    for (at, r) in f.responses.iter_mut().enumerate() {
-        let by = from + (to - from) / n * at as i64 - r.send_ns;
+    let client = |r: &&mut ResponseRow| r.connection == ConnectionId(0);
+    for (at, r) in f.responses.iter_mut().filter(client).enumerate() {
+        let by = from + (to - from) / 400 * at as i64 - r.send_ns;
         r.send_ns += by;
         r.read_ns += by;
         r.ready_ns = r.ready_ns.map(|t| t + by);
