@@ -15,6 +15,7 @@
 
 mod cpu;
 mod foreign;
+mod left_out;
 mod members;
 mod names;
 mod notes;
