@@ -1,7 +1,7 @@
 //! How the recorded host was set up: kernel, sysctls, devices, queues, offloads, qdiscs, as the snapshots of a bundle say.
 //!
 //! In: the texts that the recorder saved before it began. Out: name -> value, sorted; only what people or drivers set, nothing
-//! that counts. Devices of the same name in several namespaces share a name, and so do sysctls: their values stand side by side.
+//! that counts. Devices of the same name in several namespaces share a name, and so do sysctls of other namespaces: their values stand side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +42,8 @@ const MOVING_SYSCTLS: [&str; 5] = [
     "fastopen_key_last",
     ".random",
 ];
+/// How the names of sysctls of other namespaces end than the recorder's own; where they differ from its own.
+pub const OTHERS: &str = " (other namespaces)";
 /// Most settings kept: a hostile file may hold any number.
 const MOST: usize = 100_000;
 
@@ -124,15 +126,19 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
         of.put(&path.replace('/', "."), &text);
         return;
     }
-    // Of other namespaces only what differs from the recorder's own: the values stand side by side.
-    let (_, what) = of_netns(&s.what);
+    // Of other namespaces only what differs from the recorder's own, under names of their own.
+    let (netns, what) = of_netns(&s.what);
+    let others = if netns.is_some() { OTHERS } else { "" };
+    if what == "sysctl" && netns.is_some() {
+        of.put(&format!("sysctls{OTHERS}"), "read");
+    }
     for line in text.lines() {
         match what {
             "sysctl" => {
                 if let Some((k, v)) = line.split_once('=') {
                     let k = k.trim();
                     if !MOVING_SYSCTLS.iter().any(|m| k.ends_with(m)) {
-                        of.put(k, v);
+                        of.put(&format!("{k}{others}"), v);
                     }
                 }
             }

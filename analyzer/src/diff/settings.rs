@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
+use crate::settings::OTHERS;
 
 /// A setting that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -37,7 +38,11 @@ pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange>
     if b.is_empty() || a.is_empty() {
         return vec![];
     }
-    let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+    // Older recorders did not read those of other namespaces.
+    let read = format!("sysctls{OTHERS}");
+    let both = b.contains_key(&read) && a.contains_key(&read);
+    let known = |n: &&String| both || !n.ends_with(OTHERS);
+    let names: BTreeSet<&String> = b.keys().chain(a.keys()).filter(known).collect();
     let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
     let change = |n: &String| SettingChange {
         name: n.clone(),

@@ -1,12 +1,15 @@
 //! What counts more of what is better and worse at once: what users have of it.
 
 use super::answers::LEDGER;
-use super::compare::Metric;
+use super::compare::{Metric, Shift};
 use super::verdict::{Judged, Outcome};
 use crate::stat::Distribution;
 
 /// What is worse is hardly felt when it is less than one part in so many of what users gain; likewise a stage of its total.
 const FAR_MORE: u64 = 10;
+
+/// Nor is a time small that is twice as long as before, and so much longer, ns: others than those users may wait for it.
+const GREW_NS: i64 = 1_000_000;
 
 fn at(of: &Distribution, percent: u64) -> i64 {
     let ns = match percent {
@@ -33,9 +36,15 @@ impl Judged<'_> {
     /// Whether users wait less, nothing that they have is worse, and all that is worse is times that are small beside what they gain.
     pub(super) fn users_gain(&self) -> bool {
         let servers = self.servers;
-        let shorter = |m: &&Metric| m.which.ledger == LEDGER && m.outcome == Outcome::Better;
-        let metrics = self.metrics.iter().filter(shorter).filter_map(Metric::telling);
-        let metrics = metrics.map(|s| s.shift.unsigned_abs());
+        let answers = |m: &&Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
+        let shorter = self
+            .metrics
+            .iter()
+            .filter(answers)
+            .filter(|m| m.outcome == Outcome::Better);
+        // Of a few answers only the slowest are shorter.
+        let most = |m: &Metric| m.telling().filter(|s| s.percent < 99).map(|s| s.shift.unsigned_abs());
+        let metrics = shorter.filter_map(most);
         let large = servers
             .large
             .iter()
@@ -50,6 +59,7 @@ impl Judged<'_> {
             || servers.streams.iter().any(|s| s.worse)
             || servers.large.iter().any(|l| l.worse)
             || self.rates.iter().any(|r| r.outcome == Outcome::Worse);
+        let grew = |s: &Shift| s.shift >= GREW_NS && s.after >= s.before.saturating_mul(2);
         let small = |m: &Metric| {
             let most = m
                 .shifts
@@ -57,7 +67,7 @@ impl Judged<'_> {
                 .map(|s| s.shift.max(0).unsigned_abs())
                 .max()
                 .unwrap_or(0);
-            m.which.ledger != LEDGER && most.saturating_mul(FAR_MORE) < gain
+            m.which.ledger != LEDGER && most.saturating_mul(FAR_MORE) < gain && !m.shifts.iter().any(grew)
         };
         !called && self.metrics.iter().filter(|m| m.outcome == Outcome::Worse).all(small)
     }

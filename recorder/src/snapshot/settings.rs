@@ -49,13 +49,16 @@ pub fn sysctl() -> String {
     out
 }
 
+/// First line of the settings of another namespace: they were read, and those that are not there are the same.
+const BESIDE: &str = "# what differs from the recorder's own namespace";
+
 /// Lines of another namespace that the recorder's own does not have: all others are the same in both. The kernel gives every namespace its own copy of most of
 /// `net.ipv4`, and pods set them.
 pub fn sysctl_beside(own: &str) -> String {
     let own: std::collections::HashSet<&str> = own.lines().collect();
     let all = sysctl();
     let other = all.lines().filter(|line| !own.contains(line));
-    other.fold(String::new(), |mut out, line| {
+    other.fold(format!("{BESIDE}\n"), |mut out, line| {
         _ = writeln!(out, "{line}");
         out
     })

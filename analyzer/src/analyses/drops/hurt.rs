@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::facts::Facts;
+use crate::reconstruct::whose::Carries;
 
 /// Connections of which this host lost data or SYNs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,6 +12,10 @@ pub struct Hurt {
     pub connections: BTreeSet<u32>,
     /// `address:port` of both ends.
     pub ends: BTreeSet<String>,
+    /// Packets that were so lost.
+    pub lost: u64,
+    /// SYNs among them.
+    pub syns: u64,
 }
 
 /// Of packets that healthy kernels would not have dropped.
@@ -20,7 +25,10 @@ pub fn hurt(facts: &Facts) -> Hurt {
         .drops
         .iter()
         .filter(|d| d.expected == Some(false) && !d.background);
-    for c in lost.filter_map(|d| d.owner?.connection) {
+    for owner in lost.filter_map(|d| d.owner) {
+        let Some(c) = owner.connection else { continue };
+        hurt.lost += 1;
+        hurt.syns += u64::from(owner.carries == Carries::Syn);
         let Some(row) = facts.connections.get(c.0 as usize) else {
             continue;
         };

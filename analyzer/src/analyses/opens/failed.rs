@@ -7,28 +7,30 @@ use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow, errno};
 
-/// Longest opening to each end; under no end that to any.
+/// Longest opening to each end.
 pub(super) type Usual = BTreeMap<Option<End>, i64>;
 
 pub(super) fn usual(stood: &[&OpenRow]) -> Usual {
     let mut usual = Usual::new();
     for r in stood {
-        for to in [r.to, None] {
-            let longest = usual.entry(to).or_insert(0);
-            *longest = r.total_ns().max(*longest);
-        }
+        let longest = usual.entry(r.to).or_insert(0);
+        *longest = r.total_ns().max(*longest);
     }
     usual
 }
 
 /// How many times the longest opening one may take that has no answer yet.
 const UNDER_WAY: i64 = 2;
+/// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
+const FIRST_SYN_NS: i64 = 1_000_000_000;
 
 /// Whether an attempt waits when the recording ends, and no longer than others took that came to be: nothing tells that it would not have.
 pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {
-    let longest = usual.get(&r.to).or_else(|| usual.get(&None));
+    let longest = usual.get(&r.to);
     let soon = longest.is_some_and(|ns| r.total_ns() <= ns.saturating_mul(UNDER_WAY));
-    r.end == OpenEnd::Waiting && r.syns_again.unwrap_or(0) == 0 && soon
+    // Where it is not recorded whether a SYN was sent again, none was before it was due.
+    let again = r.syns_again.map_or(r.total_ns() >= FIRST_SYN_NS, |n| n > 0);
+    r.end == OpenEnd::Waiting && !again && soon
 }
 
 pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (Vec<Failed>, Vec<Scan>) {
@@ -37,14 +39,13 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let unknown = translated::Unknown::of(facts);
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r);
-    let mut refused: BTreeMap<_, (i64, i64)> = BTreeMap::new();
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
         let (to, task) = (end(r.to), task(r));
         let key = (r.end, r.message, to.clone(), r.task.text().into_owned());
         if let Some(by) = unknown.answered(r) {
             *answered.entry(key.clone()).or_default().entry(by).or_default() += 1;
         }
-        let group = groups.entry(key.clone()).or_insert_with(|| Failed {
+        let group = groups.entry(key).or_insert_with(|| Failed {
             end: r.end.word(),
             error: r.error.and_then(errno),
             message: r.message,
@@ -60,10 +61,6 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             unheard: None,
             sure: true,
         });
-        if r.end == OpenEnd::Refused {
-            let within = refused.entry((key, r.to)).or_insert((r.start_ns, r.end_ns));
-            *within = (within.0.min(r.start_ns), within.1.max(r.end_ns));
-        }
         // That a call failed before its socket had a state is sure, whatever its protocol.
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
         group.attempts += 1;
@@ -76,14 +73,12 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             group.answered_by = translated::most(by);
         }
     }
-    for ((key, to), within) in refused {
-        if let Some(group) = groups.get_mut(&key) {
-            group.unheard = listens::unheard(facts, to, within);
-        }
-    }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let scans = scans::scans(&mut all);
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
+    for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
+        of.unheard = listens::unheard(facts, &of.to);
+    }
     (all, scans)
 }

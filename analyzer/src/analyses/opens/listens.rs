@@ -5,7 +5,8 @@
 //! and the segments of their clients come to the socket that took over, which knows nothing of them and answers by a RST (`TCP_FLAGS`: an ACK to a listener).
 //! Source: net/ipv4/tcp_input.c `tcp_rcv_state_process` (TCP_LISTEN), net/ipv4/inet_connection_sock.c `inet_csk_listen_stop`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use super::{end, task};
 use crate::facts::Facts;
@@ -23,7 +24,7 @@ pub struct TakenOver {
     pub at: String,
     /// Task that closed it, the first time.
     pub by: String,
-    /// Task that began to listen there last before that, in this recording; empty: none did.
+    /// Task of the one that listened beside it then; empty: it began before the recording.
     pub taken_by: String,
     /// When sockets were closed after which there were such RSTs, ns since the start of the recording; the first of them.
     pub closed_ns: Vec<i64>,
@@ -42,6 +43,8 @@ pub struct Unheard {
     pub by: String,
     /// When, ns since the start of the recording.
     pub since_ns: i64,
+    /// When a socket listened there again; `None`: none did.
+    pub until_ns: Option<i64>,
 }
 
 /// A socket that connected to itself.
@@ -57,80 +60,139 @@ pub struct ToItself {
     pub sockets: u64,
 }
 
-/// Whether a socket that listens there hears what is sent to that end.
-fn hears(at: End, to: End) -> bool {
-    at.1 == to.1 && (at.0 == to.0 || at.0.is_unspecified())
-}
-
 fn since(facts: &Facts, ns: i64) -> i64 {
     ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))
 }
 
-/// The port of which most connections were so reset.
+/// What a listener that knows nothing of a segment says of it, where the kernel gives a reason.
+const NOT_OF_A_LISTENER: &str = "TCP_FLAGS";
+
+/// The end of which most connections were so reset.
 pub(super) fn taken_over(facts: &Facts) -> Option<TakenOver> {
-    let ends: BTreeSet<End> = facts.listens.iter().filter(|l| !l.opened).map(|l| l.at).collect();
-    let all = ends.into_iter().filter_map(|at| of_end(facts, at));
+    let mut of: BTreeMap<End, Vec<&ListenRow>> = BTreeMap::new();
+    for l in &facts.listens {
+        of.entry(l.at).or_default().push(l);
+    }
+    // A listener's own ends are all that is known of one that it sent: another socket listened there.
+    let mut sent: BTreeMap<u16, Vec<&ResetRow>> = BTreeMap::new();
+    let mut came: BTreeMap<u16, Vec<&ResetRow>> = BTreeMap::new();
+    for r in &facts.resets {
+        let reason = r.reason.is_empty() || r.reason.contains(NOT_OF_A_LISTENER);
+        match (r.received, r.from, r.to) {
+            (false, Some(from), None) if r.connection.is_none() && reason => sent.entry(from.1).or_default().push(r),
+            (true, _, Some(to)) => came.entry(to.1).or_default().push(r),
+            _ => {}
+        }
+    }
+    let all = of.iter().filter_map(|(at, rows)| {
+        let sent = sent.get(&at.1)?;
+        of_end(facts, *at, rows, sent, came.get(&at.1).map_or(&[], Vec::as_slice))
+    });
     all.max_by_key(|t| (t.clients, t.resets))
 }
 
-fn of_end(facts: &Facts, at: End) -> Option<TakenOver> {
-    let closes: Vec<&ListenRow> = facts.listens.iter().filter(|l| !l.opened && l.at == at).collect();
-    // The last close before it, within reach.
+/// Of a moment at which one was closed: the row, who was seen to listen there beside it, and when another began next.
+struct Close<'a> {
+    row: &'a ListenRow,
+    beside: Option<&'a ListenRow>,
+    next_ns: i64,
+}
+
+fn closes<'a>(rows: &[&'a ListenRow]) -> Vec<Close<'a>> {
+    let mut open: BTreeMap<u64, &ListenRow> = BTreeMap::new();
+    let mut out: Vec<Close<'a>> = vec![];
+    for row in rows {
+        if row.opened {
+            open.insert(row.sk, row);
+            for c in out.iter_mut().rev().take_while(|c| c.next_ns == i64::MAX) {
+                c.next_ns = row.time_ns;
+            }
+            continue;
+        }
+        open.remove(&row.sk);
+        out.push(Close {
+            row,
+            beside: open.values().max_by_key(|l| l.time_ns).copied(),
+            next_ns: i64::MAX,
+        });
+    }
+    out
+}
+
+fn of_end(facts: &Facts, at: End, rows: &[&ListenRow], sent: &[&ResetRow], came: &[&ResetRow]) -> Option<TakenOver> {
+    let closes = closes(rows);
+    // The last close before it, within reach, at which another one listened: seen to, or none began since.
     let close_of = |ns: i64| {
-        let n = closes.partition_point(|l| l.time_ns <= ns);
-        let close = closes.get(n.checked_sub(1)?)?;
-        (ns.saturating_sub(close.time_ns) <= AFTER_NS).then_some(n)
+        let n = closes.partition_point(|c| c.row.time_ns <= ns).checked_sub(1)?;
+        let c = closes.get(n)?;
+        let soon = ns.saturating_sub(c.row.time_ns) <= AFTER_NS;
+        (soon && (c.beside.is_some() || ns < c.next_ns)).then_some(n)
     };
-    // A listener's own ends are all that is known of one that it sent: another socket listened there.
-    let by_listener = |r: &&ResetRow| !r.received && r.to.is_none() && r.connection.is_none();
-    let by_listener = facts.resets.iter().filter(by_listener);
-    let sent = by_listener.filter_map(|r| close_of(r.time_ns).filter(|_| r.from.is_some_and(|f| f.1 == at.1)));
+    let hears = |from: End| at.0.is_unspecified() || from.0.is_unspecified() || at.0 == from.0;
+    let sent = sent.iter().filter(|r| r.from.is_some_and(hears));
     let (mut moments, mut resets) = (BTreeSet::new(), 0u64);
-    for n in sent {
+    for n in sent.filter_map(|r| close_of(r.time_ns)) {
         moments.insert(n);
         resets += 1;
     }
-    let came = facts
-        .resets
-        .iter()
-        .filter(|r| r.received && r.to.is_some_and(|to| hears(at, to)));
-    let came = came.filter(|r| close_of(r.time_ns).is_some_and(|n| moments.contains(&n)));
+    let came = came.iter().filter(|r| r.to.is_some_and(hears));
     let (mut clients, mut asked) = (BTreeSet::new(), BTreeSet::new());
-    for r in came {
+    for r in came.filter(|r| close_of(r.time_ns).is_some_and(|n| moments.contains(&n))) {
         clients.extend(r.connection);
         asked.extend(r.to);
     }
-    let first = closes.get(moments.first()?.checked_sub(1)?)?;
-    let opened = |l: &&ListenRow| l.opened && l.at == at && l.sk != first.sk && l.time_ns <= first.time_ns;
-    let taken_by = facts.listens.iter().rfind(opened);
-    let of = moments.iter().filter_map(|n| closes.get(n.checked_sub(1)?));
+    let of = || moments.iter().filter_map(|n| closes.get(*n));
+    let first = of().next()?;
     Some(TakenOver {
         at: match (at.0.is_unspecified(), asked.len()) {
             (false, _) => end(Some(at)),
             (true, 1) => end(asked.first().copied()),
             (true, _) => format!("port {}", at.1),
         },
-        by: first.task.text().into_owned(),
-        taken_by: taken_by.map_or_else(String::new, |l| l.task.text().into_owned()),
-        closed_ns: of.take(MOMENTS).map(|l| since(facts, l.time_ns)).collect(),
+        by: first.row.task.text().into_owned(),
+        taken_by: first.beside.map_or_else(String::new, |l| l.task.text().into_owned()),
+        closed_ns: of().take(MOMENTS).map(|c| since(facts, c.row.time_ns)).collect(),
         times: moments.len() as u64,
         resets,
         clients: clients.len() as u64,
     })
 }
 
-/// Whose closing left nobody to hear attempts of that time, where none began to listen there until the last of them.
-pub(super) fn unheard(facts: &Facts, to: Option<End>, (first_ns, last_ns): (i64, i64)) -> Option<Unheard> {
-    let to = to?;
-    let mut of = facts.listens.iter().filter(|l| hears(l.at, to));
-    let last = of.clone().rfind(|l| l.time_ns <= first_ns).filter(|l| !l.opened)?;
-    let again = of.any(|l| l.opened && (first_ns..=last_ns).contains(&l.time_ns));
-    (!again).then(|| Unheard {
+/// Whose closing left nobody to hear attempts that were refused there, at an address of this recording.
+pub(super) fn unheard(facts: &Facts, to: &str) -> Option<Unheard> {
+    let to: SocketAddr = to.parse().ok()?;
+    let to: End = (to.ip(), to.port());
+    let of = facts
+        .opens
+        .iter()
+        .filter(|r| r.end == OpenEnd::Refused && r.to == Some(to));
+    let of = of.map(|r| (r.start_ns, r.end_ns));
+    let (first_ns, last_ns) = of.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    // One that takes any address takes those of its own host.
+    let own = to.0.is_loopback() || facts.connections.iter().any(|c| c.saddr == Some(to.0));
+    let hears = |l: &&ListenRow| l.at.1 == to.1 && (l.at.0 == to.0 || l.at.0.is_unspecified() && own);
+    let rows: Vec<&ListenRow> = facts.listens.iter().filter(hears).collect();
+    let mut open = BTreeSet::new();
+    let mut closed = None;
+    for l in rows.iter().take_while(|l| l.time_ns <= first_ns) {
+        match l.opened {
+            true => _ = open.insert(l.sk),
+            false => _ = open.remove(&l.sk),
+        }
+        closed = (!l.opened).then_some(l);
+    }
+    let last = closed.filter(|_| open.is_empty())?;
+    let again = rows
+        .iter()
+        .find(|l| l.opened && l.time_ns > first_ns)
+        .map(|l| l.time_ns);
+    again.is_none_or(|ns| ns > last_ns).then(|| Unheard {
         by: match last.pid {
             0 => String::new(),
             pid => format!("{}/{pid}", last.task.text()),
         },
         since_ns: since(facts, last.time_ns),
+        until_ns: again.map(|ns| since(facts, ns)),
     })
 }
 

@@ -83,7 +83,7 @@ pub struct Opens {
     pub taken_over: Option<TakenOver>,
     /// Sockets that connected to themselves.
     pub to_itself: Option<ToItself>,
-    /// Attempts that had no answer yet when the recording ended, for no longer than openings take; not among `failed`.
+    /// Attempts that had no answer yet when the recording ended, for less than twice as long as openings to that end take; not among `failed`.
     pub under_way: u64,
 }
 

@@ -234,13 +234,18 @@ fn asked_for(g: &Group) -> bool {
     probe || g.reason == NOBODY && g.of.is_empty() && told == g.count && g.count < MANY
 }
 
+/// Most probes of ways a second: a loop by routers that are not in the recording loses far more.
+const PROBES: u64 = 50;
+
 /// The TTL ran out at several devices, on no loop, of what is no connection's and nobody missed: who asks for the routers on a way lets it run out at each.
-fn ways_asked_for(lost: &[Group]) -> bool {
+fn ways_asked_for(lost: &[Group], duration_ns: i64) -> bool {
+    let all: u64 = lost.iter().map(|g| g.count).sum();
+    let few = all as f64 <= PROBES as f64 * (duration_ns as f64 / 1e9).max(1.0);
     let probe = |g: &Group| {
         let of = g.passes.as_ref().is_some_and(|p| p.once && p.looped == 0 && !p.missed);
         of && g.of.is_empty() && !g.answered.is_empty()
     };
-    lost.len() > 1 && lost.iter().all(probe)
+    few && lost.len() > 1 && lost.iter().all(probe)
 }
 
 /// What most of the frees are of which nothing tells whether a packet was lost.
@@ -329,7 +334,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                     named(&lost, d.lost, each)
                 ),
             };
-            let asked = ways_asked_for(&lost);
+            let asked = ways_asked_for(&lost, d.duration_ns);
             let said = match asked {
                 true => format!(
                     "{said}, as traceroute and mtr make them, of which a router answers only so many a second (inferred)"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Line, sentences};
+use super::{Line, Tone, sentences};
 use crate::analyses::drops::{Drops, Hurt};
 use crate::analyses::opens::Opens;
 use crate::analyses::receive::Receive;
@@ -29,9 +29,10 @@ pub(super) fn follows(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let Some(hurt) = of.drops.map(|d| &d.hurt).filter(|h| !h.connections.is_empty()) else {
         return lines;
     };
-    if !lines.iter().any(|l| l.subject == DROPS && !l.headline.is_empty()) {
+    let told = lines.iter().find(|l| l.subject == DROPS && !l.headline.is_empty());
+    let Some(tone) = told.map(|l| l.tone) else {
         return lines;
-    }
+    };
     for line in &mut lines {
         let one = !line.headline.is_empty() && sentences::words(&line.headline, 1) == line.headline;
         let theirs = match line.subject {
@@ -42,29 +43,36 @@ pub(super) fn follows(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
             "tcp" => of.tcp.is_some_and(|t| again(t, hurt)),
             _ => false,
         };
-        line.follows = (one && theirs && !line.names_cause).then_some(DROPS);
+        // What is wrong does not stand under what is only worth a look.
+        let below = tone == Tone::Bad || line.tone != Tone::Bad;
+        line.follows = (one && theirs && below && !line.names_cause).then_some(DROPS);
     }
     lines
 }
 
-/// Every attempt that did not come to be was to such an end, and nothing was reset.
+/// Every attempt that did not come to be was to such an end, as many SYNs were lost, and nothing was reset.
 fn unopened(o: &Opens, hurt: &Hurt) -> bool {
-    !o.failed.is_empty()
-        && o.failed.iter().all(|f| hurt.ends.contains(&f.to))
-        && o.resets.is_empty()
-        && o.scans.is_empty()
+    let attempts: u64 = o.failed.iter().map(|f| f.attempts).fold(0, u64::saturating_add);
+    let theirs = o.failed.iter().all(|f| hurt.ends.contains(&f.to));
+    attempts > 0 && theirs && hurt.syns >= attempts && o.resets.is_empty() && o.scans.is_empty()
 }
 
-/// Answers of such an end that were late on their way, or did not come.
+/// How the ends of answers and requests are named in a headline.
+const NAMED: [&str; 4] = ["answers of ", "Answers of ", "requests to ", "request to "];
+
+/// Answers of such an end that were late on their way, or did not come. What waited in a queue waited for that.
 fn late(headline: &str, ends: &BTreeSet<String>) -> bool {
     let way = headline.contains(" on the way ") || headline.contains(" no answer");
-    let names = |end: &String| {
-        headline.match_indices(end.as_str()).any(|(at, _)| {
-            let next = headline.get(at + end.len()..).and_then(|rest| rest.chars().next());
-            next.is_none_or(|c| !c.is_ascii_digit())
-        })
+    let named = |before: &str| {
+        let at = headline.find(before)?;
+        let rest = headline.get(at + before.len()..)?;
+        rest.split([' ', ',', ';']).next()
     };
-    way && !headline.contains(" in the server") && ends.iter().any(names)
+    let theirs = NAMED
+        .iter()
+        .filter_map(|before| named(before))
+        .any(|end| ends.contains(end));
+    way && theirs && !headline.contains(" in the server") && !headline.contains(" in the queue of ")
 }
 
 /// What waited longest was behind something missing, at such an end.
@@ -73,10 +81,16 @@ fn behind(r: &Receive, hurt: &Hurt) -> bool {
     reader && super::received::top_stage(r) == Some(Stage::OutOfOrder.name())
 }
 
-/// The connection held most was held by losses.
+/// So many times as often something was sent again as was lost here, at most: one loss may take others with it.
+const TIMES: u64 = 4;
+
+/// The connection held most was held by losses, of which so many were here.
 fn held(t: &Transmit, hurt: &Hurt) -> bool {
     let most = t.most_held();
-    most.is_some_and(|c| hurt.connections.contains(&c.connection) && c.held_by == Some("recovery"))
+    most.is_some_and(|c| {
+        let ours = c.retransmits <= hurt.lost.saturating_mul(TIMES);
+        hurt.connections.contains(&c.connection) && c.held_by == Some("recovery") && ours
+    })
 }
 
 /// Nearly all that was sent again was of such connections.
@@ -86,5 +100,6 @@ fn again(t: &Tcp, hurt: &Hurt) -> bool {
         .iter()
         .filter(|c| hurt.connections.contains(&c.connection));
     let calls: u64 = of.filter_map(|c| c.retransmits).fold(0, u64::saturating_add);
-    calls > 0 && calls as f64 >= NEARLY_ALL * t.calls() as f64
+    let ours = t.calls() <= hurt.lost.saturating_mul(TIMES);
+    calls > 0 && ours && calls as f64 >= NEARLY_ALL * t.calls() as f64
 }

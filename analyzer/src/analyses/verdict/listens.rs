@@ -32,7 +32,7 @@ fn taken_over(t: &TakenOver) -> String {
         n => format!("in {n} bursts (at {}{more}), each right", moments.join(", ")),
     };
     let other = match t.taken_by.is_empty() {
-        true => "another one listens".to_owned(),
+        true => "another one listened".to_owned(),
         false => format!("another one ({}) listened already", t.taken_by),
     };
     format!(
@@ -58,10 +58,14 @@ fn to_itself(t: &ToItself) -> String {
 /// `, nobody listens there since 2.160 s, when ledgerd/7 closed its socket or ended`
 pub(super) fn unheard(u: &Unheard) -> String {
     let by = if u.by.is_empty() { "a program" } else { &u.by };
-    format!(
-        ", nobody listens there since {}, when {by} closed its socket or ended",
-        seconds(u.since_ns)
-    )
+    let since = seconds(u.since_ns);
+    match u.until_ns {
+        None => format!(", nobody listens there since {since}, when {by} closed its socket or ended"),
+        Some(ns) => format!(
+            ", nobody listened there from {since}, when {by} closed its socket or ended, to {}",
+            seconds(ns)
+        ),
+    }
 }
 
 pub(super) fn causes(o: &Opens) -> Vec<String> {

@@ -177,7 +177,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     };
     let under_way = (o.under_way > 0).then(|| {
         format!(
-            "{} being opened when the recording ended, for no longer than others took",
+            "{} being opened when the recording ended, for less than twice as long as others took",
             counted(o.under_way, "more was", "more were")
         )
     });

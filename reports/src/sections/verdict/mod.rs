@@ -24,7 +24,12 @@ const SAID: usize = 3;
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
-    let said: Vec<&str> = input.answers.verdict.iter().map(|l| l.headline.as_str()).collect();
+    let shown = said(&input.answers.verdict);
+    let shown = shown.iter().flat_map(|(_, lines, _)| lines);
+    let said: Vec<&str> = shown
+        .flat_map(|(line, so)| std::iter::once(line).chain(so))
+        .map(|line| line.headline.as_str())
+        .collect();
     let strip = |line: &Line| {
         Block::Strip(Strip {
             severity: severity(line.tone),

@@ -286,3 +286,36 @@ fn what_followed_of_a_finding_stands_under_it() {
     assert_eq!(parts.iter().map(|p| p.2).collect::<Vec<_>>(), [2, 0]);
     assert!(parts.iter().flat_map(|p| &p.1).all(|(_, so)| so.is_empty()));
 }
+
+/// What the head of the page has no room for is whole below.
+#[test]
+fn only_what_is_above_is_named_below() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let words = |n: u64| {
+        format!(
+            "{n} of the segments were sent again because what they carried had been lost on a long way to somebody else"
+        )
+    };
+    answers.verdict = (1..=4)
+        .map(|n| Line {
+            subject: "tcp",
+            tone: Tone::Notice,
+            sentence: format!("{}.", words(n)),
+            headline: words(n),
+            minor: false,
+            names_cause: false,
+            follows: None,
+        })
+        .collect();
+    let of = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let strips = of.blocks.iter().filter_map(|block| match block {
+        Block::Strip(strip) => Some(strip.sentence.as_str()),
+        _ => None,
+    });
+    let above: Vec<bool> = strips.map(|s| s.ends_with("… (above)")).collect();
+    assert_eq!(above, [true, true, true, false]);
+}

@@ -81,6 +81,21 @@ fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
         opens.headline
     );
     assert_eq!(opens.tone, Tone::Bad);
+    // Crashed and begun again: nobody was beside it, and who was accepted is reset by the new one.
+    let mut crashed = Facts::empty();
+    crashed.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    crashed.resets = f.resets.clone();
+    listens(&mut crashed, &[(100, 1, false), (120, 2, true)]);
+    assert_eq!(found(&crashed).taken_over, None);
+    // One that began before the recording is not seen, and must have been there: none began since.
+    listens(&mut crashed, &[(100, 1, false), (900, 2, true)]);
+    assert_eq!(
+        found(&crashed).taken_over.map(|t| (t.taken_by, t.clients)),
+        Some((String::new(), 2))
+    );
+    // The reason of another story.
+    crashed.resets.iter_mut().for_each(|r| r.reason = "NO_SOCKET".into());
+    assert_eq!(found(&crashed).taken_over, None);
     // Of one that takes any address its clients tell which they asked for.
     let any = |f: &mut Facts| f.listens.iter_mut().for_each(|l| l.at.0 = "0.0.0.0".parse().unwrap());
     any(&mut f);
@@ -110,11 +125,23 @@ fn since_when_nobody_listens_is_told_of_those_who_were_refused() {
         f.listens
             .iter_mut()
             .for_each(|l| l.at = ("0.0.0.0".parse().unwrap(), 443));
+        // At an address of another host it would say nothing.
+        assert_eq!(found(&f).failed[0].unheard, None);
+        let to = f.opens[0].to.unwrap().0;
+        let own = crate::testing::tcp::connection(9);
+        f.connections
+            .push(crate::reconstruct::tcp::tables::ConnectionRow { saddr: Some(to), ..own });
         found(&f).failed[0].unheard.clone()
     };
-    let by = |u: Option<Unheard>| u.map(|u| u.by);
-    assert_eq!(by(said(&[(-1, 5, false)])), Some("haproxy/5".into()));
+    let by = |u: Option<Unheard>| u.map(|u| (u.by, u.until_ns.is_some()));
+    assert_eq!(by(said(&[(-1, 5, false)])), Some(("haproxy/5".into(), false)));
+    assert_eq!(
+        by(said(&[(-1, 5, false), (9, 6, true)])),
+        Some(("haproxy/5".into(), true))
+    );
     assert_eq!(by(said(&[(-2, 5, false), (-1, 6, true)])), None);
+    // One of two is still there.
+    assert_eq!(by(said(&[(-2, 6, true), (-1, 5, false)])), None);
     assert_eq!(by(said(&[])), None);
 }
 

@@ -297,3 +297,26 @@ fn messages_that_a_tunnel_made_are_called_so() {
     assert!(!s.contains("TCP data"), "{s}");
     assert!(said(vec![of(20)]).1.contains("172.20.0.90:8080 (20 of these), which"));
 }
+
+/// Probes of a way let the TTL run out at each router, some a second; a loop by routers elsewhere loses far more, and one router alone asks for no way.
+#[test]
+fn probes_of_ways_are_no_alarm_and_many_packets_are() {
+    let at = |dev: &str, count| Group {
+        dev: dev.into(),
+        of: vec![],
+        count,
+        ..ttl(0, false)
+    };
+    let (tone, s) = said(vec![at("lan0", 132), at("eth0", 66)]);
+    let probes = "as traceroute and mtr make them";
+    assert!(tone == Tone::Ok && s.contains(probes), "{s}");
+    let (tone, s) = said(vec![at("lan0", 132), at("eth0", 69)]);
+    assert!(tone == Tone::Notice && !s.contains(probes), "{s}");
+    let (tone, s) = said(vec![at("lan0", 132)]);
+    assert!(tone == Tone::Notice && !s.contains(probes), "{s}");
+    let owned = Group {
+        of: ttl(0, false).of,
+        ..at("eth0", 66)
+    };
+    assert!(!said(vec![at("lan0", 132), owned]).1.contains(probes));
+}

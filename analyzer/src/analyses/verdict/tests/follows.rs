@@ -78,10 +78,29 @@ fn only_what_says_one_thing_of_these_ends_follows() {
         (&format!("{late}; it answered nobody") as &str, false),
         (&late.replace(":520", ":5201"), false),
         (&late.replace("on the way there", "in the server"), false),
+        // A queue of the flow that lost packets: they wait for that.
+        (
+            &late.replace(":520 ", ":7112 ").replace(
+                "there",
+                "there, 100 % of it in the queue of rs, of whose bytes 100 % were 10.1.1.1:9 > 10.77.2.1:520",
+            ),
+            false,
+        ),
+        (&late.replace("10.77", "110.77"), false),
         ("", false),
     ] {
         assert_eq!(follows(headline, cause), None, "{headline}");
     }
+    // What is wrong does not stand under what is only worth a look.
+    let mut lines = vec![line("drops", "x", false), line("application", late, false)];
+    lines[1].tone = Tone::Bad;
+    assert_eq!(again(&answers, lines.clone(), &drops)[1].follows, None);
+    lines[0].tone = Tone::Bad;
+    assert_eq!(again(&answers, lines, &drops)[1].follows, Some("drops"));
+    // Far more was sent again than was lost here.
+    drops.hurt.lost = 2;
+    let verdict = again(&answers, answers.verdict.clone(), &drops);
+    assert!(verdict.iter().all(|l| l.subject != "tcp" || l.follows.is_none()));
     // Nothing stands under a line that is not on the head of the page.
     let lines = vec![line("drops", "", false), line("application", late, false)];
     assert_eq!(again(&answers, lines, &drops)[1].follows, None);
