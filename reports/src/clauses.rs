@@ -35,10 +35,45 @@ pub fn clauses(text: &str) -> Vec<&str> {
 /// Clauses that are longer are parted once more, at the first colon.
 const LONG: usize = 110;
 
-/// What is said of something that was found, step by step: its clauses, of which long ones end at a colon.
+/// What is said of something that was found, step by step: its clauses, of which long ones end at a colon, and have what is in long brackets behind them.
 #[must_use]
-pub fn steps(text: &str) -> Vec<&str> {
-    clauses(text).into_iter().flat_map(parted).collect()
+pub fn steps(text: &str) -> Vec<String> {
+    let parts = clauses(text).into_iter().flat_map(parted);
+    parts.flat_map(unbracketed).collect()
+}
+
+/// Brackets that are longer stand behind their sentence, where that is long with them, characters.
+const BRACKET: usize = 80;
+
+/// A sentence, and what is in its first long brackets.
+fn unbracketed(step: &str) -> Vec<String> {
+    let whole = || vec![step.to_owned()];
+    if step.chars().count() <= LONG {
+        return whole();
+    }
+    let (mut depth, mut from) = (0_usize, 0);
+    for (at, c) in step.char_indices() {
+        match c {
+            '(' => {
+                from = if depth == 0 { at } else { from };
+                depth += 1;
+            }
+            ')' if depth == 1 => {
+                depth = 0;
+                let (Some(before), Some(inside), Some(behind)) =
+                    (step.get(..from), step.get(from + 1..at), step.get(at + 1..))
+                else {
+                    return whole();
+                };
+                if inside.chars().count() >= BRACKET && !before.trim().is_empty() {
+                    return vec![format!("{}{behind}", before.trim_end()), inside.to_owned()];
+                }
+            }
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    whole()
 }
 
 fn parted(clause: &str) -> Vec<&str> {
@@ -99,5 +134,19 @@ mod tests {
         assert_eq!(steps(&text), [what, whose, "short: it stays"]);
         assert_eq!(steps("short: it stays"), ["short: it stays"]);
         assert_eq!(steps(""), [""; 0]);
+    }
+
+    #[test]
+    fn long_brackets_stand_behind_their_sentence() {
+        let inside = "its source is an address of this host itself (martian), they came back to the host that had sent them: cali1 received them";
+        let text =
+            format!("52 packets were dropped here for IP_LOCAL_SOURCE ({inside}) on eth0: SYNs (12) from 10.0.0.1");
+        let first = "52 packets were dropped here for IP_LOCAL_SOURCE on eth0:";
+        assert_eq!(steps(&text), [first, inside, "SYNs (12) from 10.0.0.1"]);
+        // Short ones stay, and so do those that do not end.
+        let short = format!("{} (a queue) {}", "a".repeat(60), "b".repeat(60));
+        assert_eq!(steps(&short), [short.as_str()]);
+        let open = format!("{} ({}", "a".repeat(60), "b".repeat(90));
+        assert_eq!(steps(&open), [open.as_str()]);
     }
 }

@@ -79,9 +79,9 @@ fn list(of: &Findings, out: &mut String) {
     line(out, "");
     for finding in &of.said {
         let mut parts = steps(finding.text.as_str()).into_iter();
-        line(out, &format!("- **{}**", escaped(parts.next().unwrap_or_default())));
+        line(out, &format!("- **{}**", escaped(&parts.next().unwrap_or_default())));
         for part in parts {
-            line(out, &format!("  - {}", escaped(part)));
+            line(out, &format!("  - {}", escaped(&part)));
         }
         if !finding.so.is_empty() {
             line(out, &format!("  - {}", Finding::SO));

@@ -72,9 +72,9 @@ fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look
         for finding in &of.said {
             let mut parts = steps(finding.text.as_str()).into_iter();
             let first = parts.next().unwrap_or_default();
-            wrapped(out, &paint(first, BOLD, colors), "  - ", "    ", width);
+            wrapped(out, &paint(&first, BOLD, colors), "  - ", "    ", width);
             for part in parts {
-                wrapped(out, part, "      ", "        ", width);
+                wrapped(out, &part, "      ", "        ", width);
             }
             if !finding.so.is_empty() {
                 line(out, &format!("      {}", Finding::SO));
