@@ -25,11 +25,17 @@ pub fn in_few(sentence: &str, headlines: &[&str]) -> String {
 /// Whether a headline has it; its first letter may be a capital here, and a full stop behind it.
 fn said(clause: &str, headlines: &[&str]) -> bool {
     let clause = clause.strip_suffix('.').unwrap_or(clause);
-    let rest = clause
-        .chars()
+    let mut letters = clause.chars();
+    let small: String = letters
         .next()
-        .map_or("", |c| clause.get(c.len_utf8()..).unwrap_or(""));
-    clause.chars().count() >= SHORT && headlines.iter().any(|h| h.contains(rest))
+        .map_or_else(String::new, |c| c.to_lowercase().chain(letters).collect());
+    // Not as the end of a number.
+    let begins = |h: &str, at: usize| {
+        !h.get(..at)
+            .is_some_and(|before| before.ends_with(char::is_alphanumeric))
+    };
+    let has = |h: &str, words: &str| h.match_indices(words).any(|(at, _)| begins(h, at));
+    clause.chars().count() >= SHORT && headlines.iter().any(|h| has(h, clause) || has(h, &small))
 }
 
 /// Whole words.
@@ -53,6 +59,9 @@ mod tests {
         let sentence = format!("Requests took p50 1 ms. A{}; 3 more.", &long[1..]);
         let expected = "Requests took p50 1 ms; Answers of 10.0.0.1:80 took p50 120 ms, all of it in … (above); 3 more";
         assert_eq!(in_few(&sentence, &[&head]), expected);
+        // Another number.
+        let other = format!("Requests took p50 1 ms. 1 of {}.", &long[11..]);
+        assert_eq!(in_few(&other, &[&format!("21 of {}", &long[11..])]), other);
         // Not said there, in other words, or short.
         assert_eq!(in_few(&sentence, &[]), sentence);
         assert_eq!(in_few(&sentence, &[&head.replace("120", "121")]), sentence);
