@@ -43,7 +43,7 @@ const MOVING_SYSCTLS: [&str; 5] = [
     ".random",
 ];
 /// How the names of sysctls of other namespaces end than the recorder's own; where they differ from its own.
-pub const OTHERS: &str = " (other namespaces)";
+pub const OTHERS: &str = "@netns";
 /// Most settings kept: a hostile file may hold any number.
 const MOST: usize = 100_000;
 

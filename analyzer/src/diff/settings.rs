@@ -44,6 +44,11 @@ pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange>
     let known = |n: &&String| both || !n.ends_with(OTHERS);
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).filter(known).collect();
     let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
+    // What is not there of another namespace is as the recorder's own has it.
+    let text = |of: &BTreeMap<String, Vec<String>>, n: &String| match n.strip_suffix(OTHERS) {
+        Some(own) if !of.contains_key(n) => text(of, &own.to_owned()),
+        _ => text(of, n),
+    };
     let change = |n: &String| SettingChange {
         name: n.clone(),
         before: text(&b, n),
@@ -140,5 +145,21 @@ mod tests {
         let [x, y, z] = ["1", "2", "3"].map(|v| facts(&[("net.a", v)]));
         assert_eq!(changes(&[&x, &y], &[&y, &x]), []);
         assert_eq!(changes(&[&x, &y], &[&y, &z])[0].before, "1 | 2");
+    }
+
+    /// A pod's sysctl is told beside the host's, where both recorders read them.
+    #[test]
+    fn settings_of_other_namespaces_are_compared_where_both_sides_have_them() {
+        let read = ("sysctls@netns", "read");
+        let before = facts(&[("net.ipv4.tcp_sack", "1"), read]);
+        let after = facts(&[("net.ipv4.tcp_sack", "1"), ("net.ipv4.tcp_sack@netns", "0"), read]);
+        let told = |b: &Facts, a: &Facts| {
+            let all = changes(&[b], &[a]).into_iter().map(|c| (c.name, c.before, c.after));
+            all.collect::<Vec<_>>()
+        };
+        let expected = ("net.ipv4.tcp_sack@netns".to_owned(), "1".to_owned(), "0".to_owned());
+        assert_eq!(told(&before, &after), [expected]);
+        let older = facts(&[("net.ipv4.tcp_sack", "1")]);
+        assert_eq!(told(&older, &after), []);
     }
 }

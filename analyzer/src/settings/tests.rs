@@ -22,6 +22,8 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
             "net.core.rmem_max = 4096\nnet.ipv4.tcp_rmem = 1\t2\t3\nnet.netfilter.nf_conntrack_count = 5\n",
         ),
         ("sysctl", End, "net.core.rmem_max = 1\n"),
+        ("netns/9/sysctl", Start, "# what differs\nnet.core.rmem_max = 7\n"),
+        ("netns/10/sysctl", Start, "# what differs\n"),
         (
             "queues",
             Start,
@@ -47,6 +49,10 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
     ]);
     let of = |k: &str| s.get(k).map(String::as_str);
     assert_eq!(of("net.core.rmem_max"), Some("4096"));
+    assert_eq!(
+        (of("net.core.rmem_max@netns"), of("sysctls@netns")),
+        (Some("7"), Some("read"))
+    );
     assert_eq!(of("net.ipv4.tcp_rmem"), Some("1 2 3"));
     assert_eq!(of("net.core.dev_weight"), Some("64"));
     assert_eq!(of("eth0 rx-0 rps_cpus"), Some("3"));
