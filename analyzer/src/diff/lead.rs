@@ -245,7 +245,7 @@ impl Leading<'_> {
         all.sort_by_key(|r| r.outcome);
         for r in all.into_iter().take(MOST) {
             if let Some(sentence) = self.speeds.said(r) {
-                self.say(out, sentence, vec![]);
+                self.say(out, sentence, beside::of_rate(self.settings, r));
                 out.worse |= r.outcome == Outcome::Worse;
             }
         }
