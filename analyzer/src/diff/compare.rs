@@ -11,7 +11,7 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, large, parity, parts, paths, pauses, recorded, rtt, sizes,
+    Withheld, answers, asks, divided, exchanges, few, large, moves, parity, parts, paths, pauses, recorded, rtt, sizes,
     slices, stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
@@ -251,8 +251,9 @@ pub(super) fn metrics(
     servers.divided = divided::of(&mut servers.asks);
     servers.paused = pauses::of(before, after, unmatched.is_some());
     servers.streams = streams::of(before, after, unmatched.is_some());
-    servers.large = large::of(before, after, unmatched.is_some());
-    servers.sizes = sizes::of(before, after, unmatched.is_some());
+    let moves = [before, after].map(|side| moves::of(side, unmatched.is_some()));
+    servers.large = large::of(&moves);
+    servers.sizes = sizes::of(&moves);
     servers.exchanges = exchanges::of(before, after, unmatched.is_some());
     servers.ways = paths::of(before, after, unmatched.is_some());
     (out, servers)

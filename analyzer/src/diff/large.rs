@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::moves::each;
-use super::options::Recording;
+use super::moves::Moves;
 use crate::analyses::verdict::{duration, size};
 use crate::stat::nearest_rank;
 
@@ -32,14 +31,8 @@ pub(super) struct Large {
     pub worse: bool,
     /// By so much, ns.
     pub by_ns: i64,
-    sentence: String,
-}
-
-impl Large {
     /// Without its end.
-    pub fn sentence(&self) -> String {
-        self.sentence.clone()
-    }
+    pub sentence: String,
 }
 
 /// Bytes and ns.
@@ -48,27 +41,22 @@ type Answers = (Vec<i64>, Vec<i64>);
 /// Server, and client; `None`: all of its clients.
 type Whose = (String, Option<IpAddr>);
 
-fn side(all: &[Recording<'_>]) -> BTreeMap<Whose, Answers> {
+fn side(all: &[Moves]) -> BTreeMap<Whose, Answers> {
     let mut out: BTreeMap<Whose, Answers> = BTreeMap::new();
-    for r in all {
-        each(r, |m| {
-            if let Some((bytes, ns)) = m.answer.zip(m.whole_ns).filter(|(bytes, _)| *bytes >= LARGE) {
-                for client in [None, Some(m.client)] {
-                    let of = out.entry((m.server.to_owned(), client)).or_default();
-                    of.0.push(bytes);
-                    of.1.push(ns);
-                }
+    for m in all {
+        if let Some((bytes, ns)) = m.answer.zip(m.whole_ns).filter(|(bytes, _)| *bytes >= LARGE) {
+            for client in [None, Some(m.client)] {
+                let of = out.entry((m.server.clone(), client)).or_default();
+                of.0.push(bytes);
+                of.1.push(ns);
             }
-        });
+        }
     }
     out
 }
 
-/// Those that differ, the largest change first; none where names are pseudonyms.
-pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Large> {
-    if hidden {
-        return vec![];
-    }
+/// Those that differ, the largest change first.
+pub(super) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
     let (b, mut a) = (side(before), side(after));
     let mut out: Vec<Large> = vec![];
     // All clients of a server before one of them: those behind another path may have nothing of it.

@@ -293,7 +293,7 @@ impl Leading<'_> {
             out.worse |= s.worse;
         }
         for l in self.servers.large.iter().take(MOST) {
-            self.say(out, l.sentence(), vec![]);
+            self.say(out, l.sentence.clone(), vec![]);
             out.worse |= l.worse;
         }
     }

@@ -24,9 +24,9 @@ use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// A request and its answer.
-pub(super) struct Moves<'a> {
+pub(super) struct Moves {
     /// `address:port`.
-    pub server: &'a str,
+    pub server: String,
     pub client: IpAddr,
     /// Bytes; `None`: not known.
     pub request: Option<i64>,
@@ -127,8 +127,16 @@ fn turns(s: &Socket<'_>) -> Vec<Turn> {
     turns
 }
 
-/// Goes through all of a recording.
-pub(super) fn each(r: &Recording<'_>, mut tell: impl FnMut(&Moves<'_>)) {
+/// All of a side; none where names are pseudonyms.
+pub(super) fn of(side: &[Recording<'_>], hidden: bool) -> Vec<Moves> {
+    let mut out = vec![];
+    for r in side.iter().filter(|_| !hidden) {
+        add(r, &mut out);
+    }
+    out
+}
+
+fn add(r: &Recording<'_>, out: &mut Vec<Moves>) {
     let (facts, here) = (r.facts, r.connections());
     let (all, lost) = (sockets(facts), Lost::of(&facts.gaps));
     let moved = Moved::of(facts, &all);
@@ -170,8 +178,8 @@ pub(super) fn each(r: &Recording<'_>, mut tell: impl FnMut(&Moves<'_>)) {
                     went.within(t.from_ns, to),
                 ),
             };
-            tell(&Moves {
-                server: &name,
+            out.push(Moves {
+                server: name.clone(),
                 client,
                 request,
                 answer,

@@ -12,8 +12,7 @@ use super::answers::{LEDGER, QUEUE, Servers};
 use super::clients::{client_of, server_of};
 use super::compare::Metric;
 use super::exchanges::Exchanges;
-use super::moves::each;
-use super::options::Recording;
+use super::moves::Moves;
 use super::verdict::Outcome;
 use crate::analyses::verdict::size;
 
@@ -57,21 +56,15 @@ struct Middle {
 /// (server, requests) -> client -> sizes.
 type Side = BTreeMap<(String, bool), BTreeMap<IpAddr, Vec<i64>>>;
 
-fn add(r: &Recording<'_>, out: &mut Side) {
-    each(r, |m| {
+fn side(all: &[Moves]) -> Side {
+    let mut out = Side::new();
+    for m in all {
         for (requests, bytes) in [(true, m.request), (false, m.answer)] {
             if let Some(bytes) = bytes {
-                let of = out.entry((m.server.to_owned(), requests)).or_default();
+                let of = out.entry((m.server.clone(), requests)).or_default();
                 of.entry(m.client).or_default().push(bytes);
             }
         }
-    });
-}
-
-fn side(all: &[Recording<'_>]) -> Side {
-    let mut out = Side::new();
-    for r in all {
-        add(r, &mut out);
     }
     out
 }
@@ -108,11 +101,8 @@ fn differ(b: &Middle, a: &Middle) -> bool {
     a.exceeds(b) || b.exceeds(a)
 }
 
-/// Those that differ, most bytes first; none where names are pseudonyms.
-pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool) -> Vec<Sizes> {
-    if hidden {
-        return vec![];
-    }
+/// Those that differ, most bytes first.
+pub(super) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Sizes> {
     let (b, a) = (side(before), side(after));
     let mut out: Vec<Sizes> = vec![];
     for (key, before) in &b {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Failed, GROUPS, Scan, after_udp, end, listens, scans, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
-use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow, errno};
+use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
 
 /// Longest opening to each end.
 pub(super) type Usual = BTreeMap<Option<End>, i64>;
@@ -21,8 +21,6 @@ pub(super) fn usual(stood: &[&OpenRow]) -> Usual {
 
 /// How many times the longest opening one may take that has no answer yet.
 const UNDER_WAY: i64 = 2;
-/// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
-const FIRST_SYN_NS: i64 = 1_000_000_000;
 
 /// Whether an attempt waits when the recording ends, and no longer than others took that came to be: nothing tells that it would not have.
 pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {

@@ -6,13 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::Times;
 use crate::facts::{ConnectionId, Facts, SkbId};
-use crate::reconstruct::opens::tables::OpenEnd;
+use crate::reconstruct::opens::tables::{FIRST_SYN_NS, OpenEnd};
 use crate::reconstruct::receive::tables::Stage;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::sort_by_key;
 
-/// A first SYN is sent again after a second (`TCP_TIMEOUT_INIT`): where retransmits were not recorded, what took longer may have been, ns.
-const SYN_AGAIN_NS: i64 = 1_000_000_000;
 /// A wait in another queue of this host from which it is taken for part of this host's, ns.
 const QUEUED_NS: i64 = 200_000;
 
@@ -92,7 +90,7 @@ pub(super) fn by_host(facts: &Facts, most: usize) -> (Vec<(IpAddr, Samples)>, u6
         let stood = facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
         let once = stood.filter(|o| match o.syns_again {
             Some(n) => n == 0,
-            None => o.total_ns() < SYN_AGAIN_NS,
+            None => o.total_ns() < FIRST_SYN_NS,
         });
         once.filter_map(|o| Some((o, o.connection?, o.to?)))
     };

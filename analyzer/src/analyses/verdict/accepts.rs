@@ -1,6 +1,6 @@
 //! Who could not accept connections, in words.
 
-use super::sentences::counted;
+use super::sentences::{counted, moment};
 use crate::analyses::opens::{FailedAccepts, Herd, Opens};
 
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
@@ -16,10 +16,9 @@ fn meaning(errno: &str) -> &'static str {
 
 /// `brokerd/7 could not accept: accept failed 128 times with EMFILE, too many open files, from 0.010 s to 7.980 s; 62 connections ...`
 fn words(r: &FailedAccepts) -> String {
-    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     let when = match r.times {
-        1 => format!(", at {}", seconds(r.within_ns.0)),
-        _ => format!(", from {} to {}", seconds(r.within_ns.0), seconds(r.within_ns.1)),
+        1 => format!(", at {}", moment(r.within_ns.0)),
+        _ => format!(", from {} to {}", moment(r.within_ns.0), moment(r.within_ns.1)),
     };
     let stood = r.port.filter(|_| r.stood > 0).map(|port| {
         let closed = match r.closed_unread {

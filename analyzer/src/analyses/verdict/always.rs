@@ -1,7 +1,7 @@
 //! What the line on requests and answers says of a server whose answers all take long, and of times in which one answered nobody.
 
 use super::application::tone_of;
-use super::sentences::{counted, duration, or_dash};
+use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Application, Awaited, Kept, Part, Server, Slow, Stood};
@@ -139,11 +139,7 @@ pub(super) fn standstills(s: &Server) -> String {
     ) else {
         return String::new();
     };
-    let at: Vec<String> = stood
-        .iter()
-        .take(TIMES)
-        .map(|s| format!("{:.3} s", s.from_ns as f64 / 1e9))
-        .collect();
+    let at: Vec<String> = stood.iter().take(TIMES).map(|s| moment(s.from_ns)).collect();
     let more = if stood.len() > TIMES { ", ..." } else { "" };
     let waiting = stood.iter().map(|s| s.waiting).max().unwrap_or(0);
     let how = match stood.len() {

@@ -9,6 +9,7 @@ use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::receive::tables::Stage;
+use crate::reconstruct::transmit::stages::Stage as Sent;
 
 /// Share of the segments sent again that must be of connections which lost packets here.
 const NEARLY_ALL: f64 = 0.9;
@@ -89,7 +90,7 @@ fn held(t: &Transmit, hurt: &Hurt) -> bool {
     let most = t.most_held();
     most.is_some_and(|c| {
         let ours = c.retransmits <= hurt.lost.saturating_mul(TIMES);
-        hurt.connections.contains(&c.connection) && c.held_by == Some("recovery") && ours
+        hurt.connections.contains(&c.connection) && c.held_by == Some(Sent::Recovery.name()) && ours
     })
 }
 

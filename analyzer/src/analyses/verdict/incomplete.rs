@@ -1,6 +1,6 @@
 //! What is said of answers that came in parts, and of requests without one.
 
-use super::sentences::{counted, duration, or_dash};
+use super::sentences::{counted, duration, moment, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
 use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unanswered, most_asked};
 
@@ -112,7 +112,6 @@ fn half_open(h: &HalfOpen) -> String {
         (task, true) => format!(" of {task}"),
         (task, false) => format!(" ({} of {task})", h.of_task),
     };
-    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     format!(
         "; {}{whose} to {} {} since {}, when the last segment came on any connection there that was open then, while {} answered: their peer is gone without a FIN or RST (half-open, inferred), and who sends nothing there never learns of it",
         counted(h.connections, "connection", "connections"),
@@ -122,10 +121,10 @@ fn half_open(h: &HalfOpen) -> String {
         } else {
             "have been silent"
         },
-        seconds(h.since_ns),
+        moment(h.since_ns),
         match h.anew {
-            1 => format!("one opened anew at {} is", seconds(h.anew_ns)),
-            n => format!("{n} opened anew from {} on are", seconds(h.anew_ns)),
+            1 => format!("one opened anew at {} is", moment(h.anew_ns)),
+            n => format!("{n} opened anew from {} on are", moment(h.anew_ns)),
         }
     )
 }

@@ -1,14 +1,10 @@
 //! What came of listening sockets that were closed, in words.
 
-use super::sentences::counted;
+use super::sentences::{counted, moment};
 use crate::analyses::opens::{Opens, TakenOver, ToItself, Unheard};
 
 /// Moments that are named.
 const NAMED: usize = 4;
-
-fn seconds(ns: i64) -> String {
-    format!("{:.3} s", ns as f64 / 1e9)
-}
 
 /// `32 connections to 198.51.100.2:80 were reset in 4 bursts (at 2.163 s, ...), each right after haproxy closed a listening socket there ...`
 fn taken_over(t: &TakenOver) -> String {
@@ -25,7 +21,7 @@ fn taken_over(t: &TakenOver) -> String {
             if n == 1 { "was" } else { "were" }
         ),
     };
-    let moments: Vec<String> = t.closed_ns.iter().take(NAMED).map(|ns| seconds(*ns)).collect();
+    let moments: Vec<String> = t.closed_ns.iter().take(NAMED).map(|ns| moment(*ns)).collect();
     let more = if t.times > NAMED as u64 { ", ..." } else { "" };
     let when = match t.times {
         1 => format!("at {}, right", moments.join(", ")),
@@ -50,7 +46,7 @@ fn to_itself(t: &ToItself) -> String {
     format!(
         "{} connected to itself at {}{more} ({at} > {at}): nothing listened there, and the kernel gave the socket that very port as its own; while it is open no server can listen at the port (EADDRINUSE), and others are refused (net.ipv4.ip_local_reserved_ports keeps a port out of ip_local_port_range)",
         if t.task.is_empty() { "a program" } else { &t.task },
-        seconds(t.since_ns),
+        moment(t.since_ns),
         at = t.at,
     )
 }
@@ -58,12 +54,12 @@ fn to_itself(t: &ToItself) -> String {
 /// `, nobody listens there since 2.160 s, when ledgerd/7 closed its socket or ended`
 pub(super) fn unheard(u: &Unheard) -> String {
     let by = if u.by.is_empty() { "a program" } else { &u.by };
-    let since = seconds(u.since_ns);
+    let since = moment(u.since_ns);
     match u.until_ns {
         None => format!(", nobody listens there since {since}, when {by} closed its socket or ended"),
         Some(ns) => format!(
             ", nobody listened there from {since}, when {by} closed its socket or ended, to {}",
-            seconds(ns)
+            moment(ns)
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
 
 use super::sent::size;
-use super::sentences::{counted, duration, or_dash, rate};
+use super::sentences::{counted, duration, moment, or_dash, rate};
 use super::vanished::vanished;
 use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
 
@@ -271,7 +271,6 @@ fn late_acks(t: &Transmit) -> Option<String> {
         "" => String::new(),
         kind => format!(" ({kind})"),
     };
-    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     let filled = a.filled_by.as_ref().map_or_else(String::new, |(who, share)| {
         format!(
             ", behind {who} ({:.0} % of the bytes that left it meanwhile)",
@@ -288,8 +287,8 @@ fn late_acks(t: &Transmit) -> Option<String> {
         "the ACKs for {} waited in the queue of {}{kind} from {} to {}, p50 {}, max {} (n {}){filled}{data}{rates}",
         a.data,
         a.dev,
-        seconds(a.within_ns.0),
-        seconds(a.within_ns.1),
+        moment(a.within_ns.0),
+        moment(a.within_ns.1),
         or_dash(a.wait.p50_ns),
         or_dash(a.wait.max_ns),
         a.wait.n,
@@ -316,7 +315,6 @@ fn starved(t: &Transmit) -> Option<String> {
         Some(other) => format!("class {other}"),
         None => "the others".into(),
     };
-    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     Some(format!(
         "{} waited in class {} of {} ({}) for that rate, p50 {}, max {} (n {}, from {} to {}), while {others} sent {}",
         s.label,
@@ -326,8 +324,8 @@ fn starved(t: &Transmit) -> Option<String> {
         or_dash(s.wait.p50_ns),
         or_dash(s.wait.max_ns),
         s.wait.n,
-        seconds(s.within_ns.0),
-        seconds(s.within_ns.1),
+        moment(s.within_ns.0),
+        moment(s.within_ns.1),
         rate(s.others_bit_s / 1e6),
     ))
 }

@@ -2,7 +2,7 @@
 
 use super::Tone;
 use super::evidence::from;
-use super::sentences::{capital, counted, duration};
+use super::sentences::{capital, counted, duration, moment};
 use crate::analyses::neighbours::{Flapping, Spell};
 
 fn what(s: &Spell) -> String {
@@ -28,7 +28,7 @@ pub(super) fn with_the_neighbours(
     let Some(s) = matter.next() else {
         return (tone, sentence);
     };
-    let seconds = |ns: i64| format!("{:.3} s", ns.saturating_sub(start_ns.unwrap_or(0)) as f64 / 1e9);
+    let seconds = |ns: i64| moment(ns.saturating_sub(start_ns.unwrap_or(0)));
     let to = s.to_ns.map_or_else(|| "the end".into(), seconds);
     let before = match &s.after {
         Some(after) if *after == s.before => format!("{} before and after", s.before),
@@ -57,7 +57,6 @@ pub(super) fn with_the_neighbours(
 /// `entries for 10.0.0.2 went between 02:.. and 0a:.. 17 times, from 2.905 s to 9.010 s: two hosts, or two cards of one, have that address (inferred)`
 pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
     let f = all.first()?;
-    let seconds = |ns: i64| format!("{:.3} s", ns as f64 / 1e9);
     let more = match all.len() {
         1 => String::new(),
         n => format!(", and {} more", counted(n as u64 - 1, "address", "addresses")),
@@ -68,8 +67,8 @@ pub(super) fn flapping_words(all: &[Flapping]) -> Option<String> {
         f.lladdr,
         f.other,
         f.changes(),
-        seconds(f.first_ns),
-        seconds(f.last_ns),
+        moment(f.first_ns),
+        moment(f.last_ns),
         from(f.first)
     ))
 }

@@ -5,9 +5,8 @@ use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
 use crate::analyses::opens::{Failed, Opens, Scan};
+use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
-/// Until a SYN is sent again (TCP_TIMEOUT_INIT), ns.
-const FIRST_SYN_NS: i64 = 1_000_000_000;
 /// Groups that are named.
 const NAMED: usize = 2;
 

@@ -32,6 +32,11 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// A moment since the start of the recording.
+pub(super) fn moment(ns: i64) -> String {
+    format!("{:.3} s", ns as f64 / 1e9)
+}
+
 /// Mbit/s as a person reads them.
 pub(crate) fn rate(mbit_per_s: f64) -> String {
     match mbit_per_s {

@@ -1,6 +1,7 @@
 //! How much each answer has: single answers by hand, and a real recording whose answers are larger and slower.
 
 use super::samples::{facts, of};
+use crate::diff::moves;
 use crate::diff::options::Recording;
 use crate::diff::sizes::{self, Sizes};
 use crate::diff::{Diff, Outcome};
@@ -61,7 +62,7 @@ fn closed(f: &mut Facts, c: u32, ms: i64) {
 
 fn found(before: &Facts, after: &Facts) -> Vec<Sizes> {
     let side = |f| Recording::all(&[f], &[], None);
-    sizes::of(&side(before), &side(after), false)
+    sizes::of(&[before, after].map(|f| moves::of(&side(f), false)))
 }
 
 fn words(before: &Facts, after: &Facts) -> Vec<String> {
@@ -82,7 +83,7 @@ fn each_answer_has_so_many_times_as_much() {
     // Too few; names that are pseudonyms.
     assert_eq!(words(&small, &f(&[&[110_000; 9]])), [""; 0]);
     let side = |f| Recording::all(&[f], &[], None);
-    assert_eq!(sizes::of(&side(&small), &side(&large), true), []);
+    assert_eq!(sizes::of(&[&small, &large].map(|f| moves::of(&side(f), true))), []);
     // Sizes that differ so much by themselves say nothing of a few; all of them larger do.
     let some = |by: u32| -> Vec<u32> { (0..16).map(|n| (100 + n * n * 400) * by).collect() };
     let moved: Vec<u32> = some(1).iter().map(|v| v * 2).collect();

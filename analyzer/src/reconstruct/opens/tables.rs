@@ -10,6 +10,9 @@ use crate::table::{Cell, TableDef, col};
 /// An end of a connection: address and port.
 pub type End = (IpAddr, u16);
 
+/// Until a SYN is sent again for the first time (TCP_TIMEOUT_INIT, include/net/tcp.h), ns.
+pub const FIRST_SYN_NS: i64 = 1_000_000_000;
+
 /// What came of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpenEnd {
