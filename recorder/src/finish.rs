@@ -68,6 +68,7 @@ pub fn finish(
         recorder: RecorderEnd { cpu_ns, ring_bytes },
         flight: None,
         problems,
+        of_incomplete: false,
         members: Vec::new(),
     };
     let (_sink, bundle_bytes) = writer.finish(end).map_err(|source| RecordError::Output {

@@ -241,6 +241,9 @@ pub struct End {
     /// What went wrong on the way, in sentences.
     #[serde(default)]
     pub problems: Vec<String>,
+    /// The recording that this bundle was made of was cut or damaged: what it lacked is missing here, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_incomplete: bool,
     /// Every member before this one.
     #[serde(default)]
     pub members: Vec<MemberDigest>,

@@ -249,6 +249,9 @@ impl Parts {
                 ));
             }
         }
+        if self.end.as_ref().is_some_and(|e| e.of_incomplete) {
+            self.whole("the recording that this bundle was made of was cut or damaged: what it lacked is missing here, too, and may be of this time".into());
+        }
         match self.end.as_ref().map(|e| e.members.clone()) {
             None => self.whole(
                 "end.json is missing: the recording was cut short; loss statistics, snapshots taken at the end and checksums are unknown"
@@ -305,6 +308,8 @@ impl Parts {
                 let size = self.manifest.as_ref().map_or(0, |m| m.plan.sub_buffer_bytes);
                 Some(if size > 0 { l.with_size(size) } else { l })
             }
+            // Perf events need none.
+            Err(_) if self.pages.is_empty() => None,
             Err(e) => {
                 let e = FormatError { locus, ..e };
                 let member = members

@@ -110,6 +110,7 @@ impl Flying<'_> {
             recorder: RecorderEnd { cpu_ns, ring_bytes },
             flight: Some(FlightEnd { cpus }),
             problems,
+            of_incomplete: false,
             members: Vec::new(),
         };
         let (_sink, bundle_bytes) = writer.finish(end).map_err(out_error)?;

@@ -117,6 +117,7 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
         cpu_stats: stats(capture, &used, instance),
         recorder: RecorderEnd { cpu_ns: 0, ring_bytes },
         problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
+        of_incomplete: !capture.complete,
         ..End::default()
     };
     let (out, bytes) = writer.finish(end)?;

@@ -256,8 +256,15 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
 }
 
 /// The end.
-pub fn end(mut e: End, change: &Change, cpu_stats: Vec<CpuStats>, ring_bytes: u64) -> End {
+pub fn end(mut e: End, capture: &Capture, change: &Change, cpu_stats: Vec<CpuStats>, ring_bytes: u64) -> End {
     e.packets = vec![];
+    // What is missing in the original is missing in all that is made of it.
+    e.of_incomplete |= !capture.complete;
+    for p in &capture.problems {
+        if !e.problems.contains(&p.message) {
+            e.problems.push(p.message.clone());
+        }
+    }
     if change.window.is_some() || change.cut.is_some() {
         e.cpu_stats = cpu_stats;
         e.recorder.ring_bytes = ring_bytes;
@@ -281,6 +288,7 @@ pub fn unfinished<W: Write>(writer: BundleWriter<W>, done: &mut Done) -> Result<
     let end = End {
         stop_reason: "unknown".into(),
         problems: vec![problem],
+        of_incomplete: true,
         ..End::default()
     };
     let (out, bytes) = writer.finish(end)?;

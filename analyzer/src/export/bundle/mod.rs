@@ -183,7 +183,7 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         // Without an end the original was cut; the new one says so, too.
         None => members::unfinished(writer, &mut done)?,
         Some(end) => {
-            let end = members::end(end, change, counted, ring_bytes);
+            let end = members::end(end, capture, change, counted, ring_bytes);
             let (out, bytes) = writer.finish(end)?;
             done.bytes = bytes;
             out

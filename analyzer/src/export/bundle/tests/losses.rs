@@ -190,3 +190,43 @@ fn losses_of_a_cpu_without_records_stay_told() {
     assert_eq!(lost(&capture), (7, 0, 0, 0));
     assert_eq!(lost(&within(&capture, (start, middle))), (0, 0, 7, 0));
 }
+
+/// A recording that was cut is cut in all that is made of it: a slice, a redacted one, and a slice of the slice. A whole one is whole in them.
+#[test]
+fn what_is_made_of_a_cut_recording_is_not_whole() {
+    let whole = open("rpc/rpc.nmb");
+    let bytes = whole.bytes.to_vec();
+    // In the middle of the events of its last CPU.
+    let pages = whole.streams.iter().flat_map(|s| &s.chunks).map(|c| c.range.clone());
+    let last = pages.max_by_key(|r| r.end).unwrap();
+    let part = bytes[..last.start.midpoint(last.end) as usize].to_vec();
+    let cut = netmortem_formats::open_bytes("part.nmb", Bytes::Owned(part)).unwrap();
+    assert!(whole.complete && !cut.complete);
+    let (start, middle, end) = span(&cut);
+    for (capture, complete) in [(&whole, true), (&cut, false)] {
+        let slice = within(capture, (start, middle));
+        let again = within(&slice, (start, middle - (middle - start) / 2));
+        let redact = Change {
+            redact: true,
+            ..Change::default()
+        };
+        let redacted = changed(capture, &redact).0;
+        let till_the_end = within(capture, (middle, end));
+        for c in [&slice, &again, &redacted, &till_the_end] {
+            let i = info(c);
+            assert_eq!(
+                (c.complete, i.complete, i.problems.is_empty()),
+                (complete, complete, complete)
+            );
+            let level = answer(&facts(c)).level;
+            assert_eq!(level != Level::Bad, complete, "{level:?}");
+        }
+        // Said once, however often it is cut.
+        let said = again
+            .problems
+            .iter()
+            .filter(|p| p.message.contains("was made of"))
+            .count();
+        assert_eq!(said, usize::from(!complete));
+    }
+}
