@@ -308,8 +308,8 @@ impl Parts {
                 let size = self.manifest.as_ref().map_or(0, |m| m.plan.sub_buffer_bytes);
                 Some(if size > 0 { l.with_size(size) } else { l })
             }
-            // Perf events need none.
-            Err(_) if self.pages.is_empty() => None,
+            // Perf records need none.
+            Err(_) if self.pages.is_empty() && !self.perf.is_empty() => None,
             Err(e) => {
                 let e = FormatError { locus, ..e };
                 let member = members
