@@ -39,6 +39,7 @@ use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
+use crate::snapshots::spaces::Spaces;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
 use crate::table::{FactTable, Typed};
 
@@ -122,6 +123,8 @@ pub struct Facts {
     pub not_accepted: Vec<NotAccepted>,
     /// Sockets that began to listen, and such that were closed, by time.
     pub listens: Vec<ListenRow>,
+    /// Which network namespaces addresses, processes and listening sockets are of, where lists say it.
+    pub spaces: Spaces,
     /// Sockets that wake many threads at once, those with most wakings first.
     pub herds: Vec<HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.

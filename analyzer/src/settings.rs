@@ -44,6 +44,8 @@ const MOVING_SYSCTLS: [&str; 5] = [
 ];
 /// How the names of sysctls of other namespaces end than the recorder's own; where they differ from its own.
 pub const OTHERS: &str = "@netns";
+/// Which ports clients are given.
+const RANGE: &str = "net.ipv4.ip_local_port_range";
 /// Most settings kept: a hostile file may hold any number.
 const MOST: usize = 100_000;
 
@@ -70,7 +72,19 @@ impl Settings {
         for s in capture.snapshots.iter().filter(|s| s.when == SnapshotWhen::Start) {
             snapshot(s, &names, capture.endian, &mut of);
         }
+        of.complete();
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
+    }
+
+    /// First and last port that clients are given, of all network namespaces that are known; `None`: of none.
+    pub fn client_ports(&self) -> Option<(u16, u16)> {
+        let of = [RANGE.to_owned(), format!("{RANGE}{OTHERS}")];
+        let values = of.iter().filter_map(|name| self.0.get(name)).flat_map(|v| v.split('|'));
+        let ends = values.filter_map(|v| {
+            let mut ends = v.split_ascii_whitespace().map(str::parse::<u16>);
+            Some((ends.next()?.ok()?, ends.next()?.ok()?))
+        });
+        ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 }
 
@@ -78,14 +92,26 @@ fn join(values: &BTreeSet<String>) -> String {
     values.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
 }
 
+/// Values by name; of how many other namespaces sysctls were read, and of how many each name differs.
 #[derive(Default)]
-struct Collected(BTreeMap<String, BTreeSet<String>>);
+struct Collected(BTreeMap<String, BTreeSet<String>>, usize, BTreeMap<String, usize>);
 
 impl Collected {
     fn put(&mut self, name: &str, value: &str) {
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if !value.is_empty() && (self.0.len() < MOST || self.0.contains_key(name)) {
             self.0.entry(name.to_owned()).or_default().insert(value);
+        }
+    }
+
+    /// Other namespaces that have no line of a sysctl have it as the recorder's own.
+    fn complete(&mut self) {
+        for (name, lines) in &self.2 {
+            let own = name.strip_suffix(OTHERS).filter(|_| *lines < self.1);
+            let own = own.and_then(|own| self.0.get(own)).cloned();
+            if let Some(values) = self.0.get_mut(name) {
+                values.extend(own.into_iter().flatten());
+            }
         }
     }
 }
@@ -131,6 +157,7 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
     let others = if netns.is_some() { OTHERS } else { "" };
     if what == "sysctl" && netns.is_some() {
         of.put(&format!("sysctls{OTHERS}"), "read");
+        of.1 += 1;
     }
     for line in text.lines() {
         match what {
@@ -138,7 +165,11 @@ fn snapshot(s: &Snapshot, names: &BTreeMap<(String, String), String>, endian: En
                 if let Some((k, v)) = line.split_once('=') {
                     let k = k.trim();
                     if !MOVING_SYSCTLS.iter().any(|m| k.ends_with(m)) {
-                        of.put(&format!("{k}{others}"), v);
+                        let name = format!("{k}{others}");
+                        of.put(&name, v);
+                        if netns.is_some() && of.0.contains_key(&name) {
+                            *of.2.entry(name).or_default() += 1;
+                        }
                     }
                 }
             }

@@ -66,7 +66,11 @@ fn unbracketed(step: &str) -> Vec<String> {
                     return whole();
                 };
                 if inside.chars().count() >= BRACKET && !before.trim().is_empty() {
-                    return vec![format!("{}{behind}", before.trim_end()), inside.to_owned()];
+                    let before = before.trim_end();
+                    // Behind several groups it says which it is of.
+                    let of = before.rsplit(' ').next().filter(|_| several(behind));
+                    let inside = of.map_or_else(|| inside.to_owned(), |of| format!("{of}: {inside}"));
+                    return vec![format!("{before}{behind}"), inside];
                 }
             }
             ')' => depth = depth.saturating_sub(1),
@@ -74,6 +78,14 @@ fn unbracketed(step: &str) -> Vec<String> {
         }
     }
     whole()
+}
+
+/// Whether one more group follows: a comma, and how many.
+fn several(behind: &str) -> bool {
+    behind.match_indices(", ").any(|(at, mark)| {
+        let next = behind.get(at + mark.len()..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|c| c.is_ascii_digit())
+    })
 }
 
 fn parted(clause: &str) -> Vec<&str> {
@@ -143,6 +155,14 @@ mod tests {
             format!("52 packets were dropped here for IP_LOCAL_SOURCE ({inside}) on eth0: SYNs (12) from 10.0.0.1");
         let first = "52 packets were dropped here for IP_LOCAL_SOURCE on eth0:";
         assert_eq!(steps(&text), [first, inside, "SYNs (12) from 10.0.0.1"]);
+        // Of the first of two groups.
+        let text =
+            format!("11 packets were dropped: 6 for IP_LOCAL_SOURCE ({inside}) on eth0, 5 for NETFILTER_DROP (a rule)");
+        let first = "11 packets were dropped: 6 for IP_LOCAL_SOURCE on eth0, 5 for NETFILTER_DROP (a rule)";
+        assert_eq!(
+            unbracketed(&text),
+            [first.to_owned(), format!("IP_LOCAL_SOURCE: {inside}")]
+        );
         // Short ones stay, and so do those that do not end.
         let short = format!("{} (a queue) {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(steps(&short), [short.as_str()]);

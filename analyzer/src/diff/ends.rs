@@ -4,43 +4,28 @@
 //! Ports tell nothing where the lower one is of those that clients are given here (net.ipv4.ip_local_port_range, of the recorder's own network namespace), or where many speak to the higher one.
 
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::role::{EPHEMERAL, Role, RoleBy};
-
-/// The setting.
-const RANGE: &str = "net.ipv4.ip_local_port_range";
+use crate::reconstruct::tcp::role::{Ends, Role, RoleBy};
 
 /// Which end this socket is; `None`: not known.
 pub(super) fn known(facts: &Facts, connection: ConnectionId) -> Option<Role> {
     let row = facts.connections.get(connection.0 as usize)?;
     let (role, by) = row.role();
-    let (server, client) = match role {
-        Role::Client => (row.dport, row.sport),
-        Role::Server => (row.sport, row.dport),
+    if by != RoleBy::Ports {
+        return Some(role);
+    }
+    let ends = Ends {
+        listening: &facts.listening,
+        given: facts.settings.client_ports(),
+        asked_by_many: &facts.asked_by_many,
+    };
+    let (server, client, address) = match role {
+        Role::Client => (row.dport, row.sport, row.saddr),
+        Role::Server => (row.sport, row.dport, row.daddr),
     };
     let listens = |port: u16| facts.listening.contains(&port);
-    let (address, other) = match role {
-        Role::Client => (row.saddr, Role::Server),
-        Role::Server => (row.daddr, Role::Client),
-    };
-    // One port of a client leads to one server as a rule.
-    let many = address.is_some_and(|a| facts.asked_by_many.contains(&(a.to_canonical(), client)));
-    let by_ports = server < EPHEMERAL && client >= EPHEMERAL && !given(facts, server) && !many;
-    match (by, listens(server), listens(client)) {
-        (RoleBy::Handshake | RoleBy::Listens, ..) | (_, true, false) => Some(role),
-        // In another namespace something may listen at the number of a client's port.
-        (_, false, true) => (!by_ports).then_some(other),
-        _ => by_ports.then_some(role),
-    }
-}
-
-/// Whether clients of this host are given such a port.
-fn given(facts: &Facts, port: u16) -> bool {
-    let range = facts.settings.0.get(RANGE);
-    let ends = range.and_then(|r| {
-        let mut ends = r.split_ascii_whitespace().map(str::parse::<u16>);
-        Some((ends.next()?.ok()?, ends.next()?.ok()?))
-    });
-    ends.is_some_and(|(from, to)| (from..=to).contains(&port))
+    // Something listens at the number of what is plainly a client's port alone: whose it is, is not known.
+    let settled = listens(server) || !listens(client);
+    (settled && ends.plain(server, client, address)).then_some(role)
 }
 
 /// Port of the server of this socket's connection; `None`: which it is, is not known.
@@ -58,12 +43,26 @@ mod tests {
     use crate::reconstruct::listeners::asked_by_many;
     use crate::reconstruct::tcp::states::SYN_SENT;
 
+    /// As the reconstruction does.
+    fn settle(f: &mut Facts) {
+        let given = f.settings.client_ports();
+        let ends = Ends {
+            listening: &f.listening,
+            given,
+            asked_by_many: &f.asked_by_many,
+        };
+        for row in &mut f.connections {
+            row.listens = ends.by_listening(row);
+        }
+    }
+
     fn of(born: Option<i32>, sport: u16, dport: u16, listening: &[u16]) -> (Option<Role>, Option<u16>) {
         let mut f = Facts::empty();
         let mut row = crate::testing::tcp::connection(0);
         (row.born, row.sport, row.dport) = (born, sport, dport);
         f.connections.push(row);
         f.listening.extend(listening);
+        settle(&mut f);
         (known(&f, ConnectionId(0)), server_port(&f, ConnectionId(0)))
     }
 
@@ -98,15 +97,20 @@ mod tests {
         let all = |f: &Facts| [0, 1, 2].map(|n| server_port(f, ConnectionId(n)));
         assert_eq!(all(&f), [Some(2874), Some(2875), Some(2876)]);
         // The range of this host has them.
-        f.settings.0.insert(RANGE.into(), "2000 3000".into());
+        f.settings
+            .0
+            .insert("net.ipv4.ip_local_port_range".into(), "2000 3000".into());
         assert_eq!(all(&f), [None; 3]);
         // Three speak to one port: it is no client's.
-        f.settings.0.insert(RANGE.into(), "32768 60999".into());
+        f.settings
+            .0
+            .insert("net.ipv4.ip_local_port_range".into(), "32768 60999".into());
         assert_eq!(all(&f), [Some(2874), Some(2875), Some(2876)]);
         f.asked_by_many = asked_by_many(&f.connections);
         assert_eq!(all(&f), [None; 3]);
         // It is known to listen.
         f.listening.insert(50_051);
+        settle(&mut f);
         assert_eq!(all(&f), [Some(50_051); 3]);
     }
 }

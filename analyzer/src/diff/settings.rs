@@ -44,7 +44,7 @@ pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange>
     let known = |n: &&String| both || !n.ends_with(OTHERS);
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).filter(known).collect();
     let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
-    // What is not there of another namespace is as the recorder's own has it.
+    // What is not there of any other namespace is as the recorder's own has it.
     let text = |of: &BTreeMap<String, Vec<String>>, n: &String| match n.strip_suffix(OTHERS) {
         Some(own) if !of.contains_key(n) => text(of, &own.to_owned()),
         _ => text(of, n),
@@ -159,6 +159,10 @@ mod tests {
         };
         let expected = ("net.ipv4.tcp_sack@netns".to_owned(), "1".to_owned(), "0".to_owned());
         assert_eq!(told(&before, &after), [expected]);
+        // Of several, where one differs: what the others have stands beside it.
+        let one = facts(&[("net.ipv4.tcp_sack", "1"), ("net.ipv4.tcp_sack@netns", "0 | 1"), read]);
+        assert_eq!(told(&before, &one)[0].2, "0 | 1");
+        assert_eq!(told(&one, &after)[0].1, "0 | 1");
         let older = facts(&[("net.ipv4.tcp_sack", "1")]);
         assert_eq!(told(&older, &after), []);
     }

@@ -11,6 +11,17 @@ const FAR_MORE: u64 = 10;
 /// Nor is a time small that is twice as long as before, and so much longer, ns: others than those users may wait for it.
 const GREW_NS: i64 = 1_000_000;
 
+/// Nor one that is a quarter longer, and so much, ns.
+const FELT_NS: i64 = 10_000_000;
+
+/// The address of `address:port`, or of a host.
+fn host(of: &str) -> &str {
+    match of.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() && (host.ends_with(']') || !host.contains(':')) => host,
+        _ => of,
+    }
+}
+
 fn at(of: &Distribution, percent: u64) -> i64 {
     let ns = match percent {
         50 => of.p50_ns,
@@ -44,14 +55,21 @@ impl Judged<'_> {
             .filter(|m| m.outcome == Outcome::Better);
         // Of a few answers only the slowest are shorter.
         let most = |m: &Metric| m.telling().filter(|s| s.percent < 99).map(|s| s.shift.unsigned_abs());
-        let metrics = shorter.filter_map(most);
+        let metrics = shorter.filter_map(|m| Some((m.which.service.as_deref()?, most(m)?)));
         let large = servers
             .large
             .iter()
             .filter(|l| !l.worse)
-            .map(|l| l.by_ns.unsigned_abs());
-        let Some(gain) = metrics.chain(large).max() else {
+            .map(|l| (l.server.as_str(), l.by_ns.unsigned_abs()));
+        let gains: Vec<(&str, u64)> = metrics.chain(large).collect();
+        if gains.is_empty() {
             return false;
+        }
+        // What is of one service, or of one host, is weighed with what its own users gain.
+        let gain = |m: &Metric| {
+            let theirs = |server: &str| m.which.service.as_deref().is_none_or(|s| host(s) == host(server));
+            let all = gains.iter().filter(|(server, _)| theirs(server));
+            all.map(|(_, ns)| *ns).max().unwrap_or(0)
         };
         let called = self.stops(true) > 0
             || !servers.failing.is_empty()
@@ -59,7 +77,10 @@ impl Judged<'_> {
             || servers.streams.iter().any(|s| s.worse)
             || servers.large.iter().any(|l| l.worse)
             || self.rates.iter().any(|r| r.outcome == Outcome::Worse);
-        let grew = |s: &Shift| s.shift >= GREW_NS && s.after >= s.before.saturating_mul(2);
+        let grew = |s: &Shift| {
+            (s.shift >= GREW_NS && s.after >= s.before.saturating_mul(2))
+                || (s.shift >= FELT_NS && s.shift >= s.before / 4)
+        };
         let small = |m: &Metric| {
             let most = m
                 .shifts
@@ -67,7 +88,7 @@ impl Judged<'_> {
                 .map(|s| s.shift.max(0).unsigned_abs())
                 .max()
                 .unwrap_or(0);
-            m.which.ledger != LEDGER && most.saturating_mul(FAR_MORE) < gain && !m.shifts.iter().any(grew)
+            m.which.ledger != LEDGER && most.saturating_mul(FAR_MORE) < gain(m) && !m.shifts.iter().any(grew)
         };
         !called && self.metrics.iter().filter(|m| m.outcome == Outcome::Worse).all(small)
     }

@@ -89,9 +89,16 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for r in &mut tcp.retransmits {
         r.original = identity.of(r.index);
     }
+    let settings = crate::settings::Settings::of(capture);
     let listening = listeners::ports(capture);
+    let asked_by_many = listeners::asked_by_many(tcp.sockets.all.iter().map(|s| &s.row));
+    let ends = tcp::role::Ends {
+        listening: &listening,
+        given: settings.client_ports(),
+        asked_by_many: &asked_by_many,
+    };
     for s in &mut tcp.sockets.all {
-        s.row.listens = tcp::role::by_listening(&listening, s.row.sport, s.row.dport);
+        s.row.listens = ends.by_listening(&s.row);
     }
     let reasons = trace
         .schema
@@ -337,7 +344,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         negotiated,
         listeners: listeners::listeners(capture),
         listening,
-        asked_by_many: listeners::asked_by_many(&connections),
+        asked_by_many,
         reads,
         snapshots,
         routes,
@@ -348,6 +355,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         reset_when_closed: opens.reset_when_closed,
         not_accepted: opens.not_accepted,
         listens: opens.listens,
+        spaces: crate::snapshots::spaces::Spaces::of(capture),
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),
@@ -368,7 +376,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             true => crate::classes::of(capture),
             false => vec![],
         },
-        settings: crate::settings::Settings::of(capture),
+        settings,
         names: Names {
             locations,
             drop_reasons: reasons,

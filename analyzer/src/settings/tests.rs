@@ -51,8 +51,15 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
     assert_eq!(of("net.core.rmem_max"), Some("4096"));
     assert_eq!(
         (of("net.core.rmem_max@netns"), of("sysctls@netns")),
-        (Some("7"), Some("read"))
+        (Some("4096 | 7"), Some("read")),
+        "the other one has it as the host"
     );
+    let all = [
+        ("sysctl", Start, "net.core.rmem_max = 4096\n"),
+        ("netns/9/sysctl", Start, "net.core.rmem_max = 7\n"),
+        ("netns/10/sysctl", Start, "net.core.rmem_max = 7\n"),
+    ];
+    assert_eq!(with(&all)["net.core.rmem_max@netns"], "7");
     assert_eq!(of("net.ipv4.tcp_rmem"), Some("1 2 3"));
     assert_eq!(of("net.core.dev_weight"), Some("64"));
     assert_eq!(of("eth0 rx-0 rps_cpus"), Some("3"));

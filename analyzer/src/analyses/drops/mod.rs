@@ -34,7 +34,7 @@ mod whose;
 pub use answered::{Answered, Passes};
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
-pub use hurt::Hurt;
+pub use hurt::{Hurt, NEARLY_ALL};
 pub use inside::Inside;
 pub use next_link::NextLink;
 pub use receiver::Receiver;

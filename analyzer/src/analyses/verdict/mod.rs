@@ -308,6 +308,7 @@ pub fn answer(
         &follows::Of {
             drops: drops.findings(),
             opens: opens.findings(),
+            application: application.findings(),
             receive: receive.findings(),
             transmit: transmit.findings(),
             tcp: tcp.findings(),

@@ -144,6 +144,7 @@ pub fn cpu(
             c.frames.push(encoder.encode(&pages)?);
         }
     }
+    done.undecoded = done.undecoded.saturating_add(source.errors());
     let at_end = last.is_none_or(|l| l <= to);
     if let Some(lost) = pending.filter(|_| at_end) {
         c.keep(&mut writer, lost);

@@ -116,8 +116,8 @@ pub fn import<W: Write>(capture: &Capture, out: W) -> Result<(W, Imported), Rewr
         clock: capture.clock_pairs.last().copied().unwrap_or_default(),
         cpu_stats: stats(capture, &used, instance),
         recorder: RecorderEnd { cpu_ns: 0, ring_bytes },
-        problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
-        of_incomplete: !capture.complete,
+        problems: info.problems.clone(),
+        of_incomplete: !info.complete,
         ..End::default()
     };
     let (out, bytes) = writer.finish(end)?;

@@ -255,15 +255,31 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     m
 }
 
-/// The end.
-pub fn end(mut e: End, capture: &Capture, change: &Change, cpu_stats: Vec<CpuStats>, ring_bytes: u64) -> End {
-    e.packets = vec![];
-    // What is missing in the original is missing in all that is made of it.
-    e.of_incomplete |= !capture.complete;
+fn add_problems(e: &mut End, capture: &Capture) {
     for p in &capture.problems {
         if !e.problems.contains(&p.message) {
             e.problems.push(p.message.clone());
         }
+    }
+}
+
+/// The end.
+pub fn end(
+    mut e: End,
+    (capture, undecoded): (&Capture, u64),
+    change: &Change,
+    cpu_stats: Vec<CpuStats>,
+    ring_bytes: u64,
+) -> End {
+    e.packets = vec![];
+    // What is missing in the original is missing in all that is made of it.
+    e.of_incomplete |= !capture.complete || undecoded > 0;
+    add_problems(&mut e, capture);
+    if undecoded > 0 {
+        e.problems.push(format!(
+            "the recording that this one was made of could not be decoded at {undecoded} place{}",
+            if undecoded == 1 { "" } else { "s" }
+        ));
     }
     if change.window.is_some() || change.cut.is_some() {
         e.cpu_stats = cpu_stats;

@@ -66,6 +66,8 @@ pub struct Done {
     pub cut_others: BTreeMap<String, u64>,
     /// Events that the kernel counted as lost, and that may be of what is kept or of what was cut: nothing tells when they were.
     pub lost_at_unknown_time: u64,
+    /// Places at which the original could not be decoded.
+    pub undecoded: u64,
     /// Names with a pseudonym.
     pub names: usize,
     /// Addresses with a pseudonym.
@@ -183,7 +185,7 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         // Without an end the original was cut; the new one says so, too.
         None => members::unfinished(writer, &mut done)?,
         Some(end) => {
-            let end = members::end(end, capture, change, counted, ring_bytes);
+            let end = members::end(end, (capture, done.undecoded), change, counted, ring_bytes);
             let (out, bytes) = writer.finish(end)?;
             done.bytes = bytes;
             out

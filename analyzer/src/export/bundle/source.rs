@@ -46,6 +46,8 @@ pub struct Source<'c> {
     items: Vec<Item>,
     /// A loss is behind all that came before it.
     latest: u64,
+    /// Chunks and records that could not be decoded.
+    errors: u64,
 }
 
 impl<'c> Source<'c> {
@@ -60,7 +62,13 @@ impl<'c> Source<'c> {
             read: 0,
             items: vec![],
             latest: 0,
+            errors: 0,
         }
+    }
+
+    /// Chunks and records so far that could not be decoded.
+    pub fn errors(&self) -> u64 {
+        self.errors
     }
 
     /// Time of the next item.
@@ -109,6 +117,7 @@ impl<'c> Source<'c> {
             Some(Ok(bytes)) => self.blocks.push(bytes),
             None | Some(Err(_)) => {
                 self.blocks.push(Cow::Borrowed(&[]));
+                self.errors += 1;
                 let what = What::Lost(None);
                 self.items.push(Item { ts: self.latest, what });
             }
@@ -147,7 +156,7 @@ impl<'c> Source<'c> {
 
     /// Items of these bytes of the last block.
     fn items_of(&mut self, from: usize, to: usize) {
-        let (items, latest) = (&mut self.items, &mut self.latest);
+        let (items, latest, errors) = (&mut self.items, &mut self.latest, &mut self.errors);
         let chunk = self.next.saturating_sub(1) as u32;
         let bytes = self.blocks.last().and_then(|b| b.get(from..to)).unwrap_or_default();
         self.stream.for_each(bytes, Locus::default(), |item| {
@@ -163,7 +172,10 @@ impl<'c> Source<'c> {
                     return;
                 }
                 Ok(StreamItem::Lost(l)) => What::Lost(l.count),
-                Err(_) => What::Lost(None),
+                Err(_) => {
+                    *errors += 1;
+                    What::Lost(None)
+                }
             };
             items.push(Item { ts: *latest, what });
         });

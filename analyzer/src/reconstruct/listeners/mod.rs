@@ -31,7 +31,7 @@ pub fn ports(capture: &Capture) -> BTreeSet<u16> {
 }
 
 /// Ends that three others or more spoke to, by either end's socket.
-pub fn asked_by_many(connections: &[ConnectionRow]) -> BTreeSet<(IpAddr, u16)> {
+pub fn asked_by_many<'a>(connections: impl IntoIterator<Item = &'a ConnectionRow>) -> BTreeSet<(IpAddr, u16)> {
     let mut others: BTreeMap<(IpAddr, u16), BTreeSet<(IpAddr, u16)>> = BTreeMap::new();
     for c in connections {
         let (Some(own), Some(peer)) = (c.saddr, c.daddr) else {

@@ -1,13 +1,10 @@
 //! Sockets that began to listen, and such that were closed: who took a port over, and since when nobody listens there.
 
-use super::tables::{End, ListenRow};
+use super::tables::{End, LISTENS, ListenRow};
 use crate::ingest::Event;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::tcp::Tuple;
-
-/// Rows that are kept: a hostile recording has as many as it has events.
-const ROWS: usize = 65_536;
 
 /// By time.
 #[derive(Debug, Default)]
@@ -17,7 +14,7 @@ impl Listens {
     /// A socket began to listen, or a listening one was closed.
     pub(super) fn changed(&mut self, e: &Event<'_>, sk: u64, tuple: Option<Tuple>, opened: bool) {
         let at: Option<End> = tuple.map(|t| (t.saddr, t.sport)).filter(|at| at.1 != 0);
-        if let Some(at) = at.filter(|_| self.0.len() < ROWS) {
+        if let Some(at) = at.filter(|_| self.0.len() < LISTENS) {
             self.0.push(ListenRow {
                 time_ns: e.ts,
                 sk,

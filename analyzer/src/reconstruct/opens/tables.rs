@@ -160,6 +160,9 @@ pub struct NotAccepted {
     pub port: Option<u16>,
 }
 
+/// Most of the rows of sockets that began to listen or were closed: a hostile recording has as many as it has events.
+pub const LISTENS: usize = 65_536;
+
 /// A TCP socket began to listen, or a listening one was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenRow {

@@ -1,6 +1,7 @@
 //! Which end of a connection a socket is.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use super::tables::ConnectionRow;
@@ -67,14 +68,35 @@ impl ConnectionRow {
     }
 }
 
-/// Which end a socket is by the ports at which something listens; `None`: at both, or neither. Where the lower port is none that clients are given, nothing
-/// that listens at the number of the other, in another namespace perhaps, tells otherwise.
-pub fn by_listening(listening: &BTreeSet<u16>, sport: u16, dport: u16) -> Option<Role> {
-    let higher = |listens: u16, other: u16| listens > other && other < EPHEMERAL;
-    match (listening.contains(&sport), listening.contains(&dport)) {
-        (true, false) if !higher(sport, dport) => Some(Role::Server),
-        (false, true) if !higher(dport, sport) => Some(Role::Client),
-        _ => None,
+/// What tells of the ports of a recording which are servers'.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    /// At which something listens, in any network namespace.
+    pub listening: &'a BTreeSet<u16>,
+    /// First and last port that clients are given (net.ipv4.ip_local_port_range), where the recording says it.
+    pub given: Option<(u16, u16)>,
+    /// Ends that several others speak to: one port of a client leads to one server as a rule.
+    pub asked_by_many: &'a BTreeSet<(IpAddr, u16)>,
+}
+
+impl Ends<'_> {
+    /// Whether one port is plainly a server's and the other one, of this address, a client's: they lie on both sides of what clients are given.
+    pub fn plain(&self, server: u16, client: u16, address: Option<IpAddr>) -> bool {
+        let given = self.given.is_some_and(|(from, to)| (from..=to).contains(&server));
+        let many = || address.is_some_and(|a| self.asked_by_many.contains(&(a.to_canonical(), client)));
+        server < EPHEMERAL && client >= EPHEMERAL && !given && !many()
+    }
+
+    /// Which end a socket is by who listens; `None`: something does at both ports or at neither, or only at the number of a port that is plainly a client's: in
+    /// another namespace, perhaps.
+    pub fn by_listening(&self, row: &ConnectionRow) -> Option<Role> {
+        let (role, server, client, address) =
+            match (self.listening.contains(&row.sport), self.listening.contains(&row.dport)) {
+                (true, false) => (Role::Server, row.sport, row.dport, row.saddr),
+                (false, true) => (Role::Client, row.dport, row.sport, row.daddr),
+                _ => return None,
+            };
+        (!self.plain(client, server, address)).then_some(role)
     }
 }
 
@@ -82,27 +104,56 @@ pub fn by_listening(listening: &BTreeSet<u16>, sport: u16, dport: u16) -> Option
 mod tests {
     use super::*;
 
+    fn row(sport: u16, dport: u16) -> ConnectionRow {
+        let mut row = crate::testing::tcp::connection(1);
+        (row.sport, row.dport, row.born) = (sport, dport, None);
+        (row.saddr, row.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 2].into()));
+        row
+    }
+
     #[test]
     fn who_listens_tells_ends_whose_ports_are_both_given_to_clients() {
-        let listening = BTreeSet::from([80, 50_051]);
-        let of = |sport, dport| by_listening(&listening, sport, dport);
-        assert_eq!(
-            (of(39_884, 50_051), of(50_051, 39_884)),
-            (Some(Role::Client), Some(Role::Server))
-        );
-        assert_eq!(
-            (of(80, 50_052), of(50_052, 80)),
-            (Some(Role::Server), Some(Role::Client))
-        );
+        let (listening, none) = (BTreeSet::from([80, 50_051]), BTreeSet::new());
+        let ends = Ends {
+            listening: &listening,
+            given: None,
+            asked_by_many: &none,
+        };
+        let of = |sport, dport| ends.by_listening(&row(sport, dport));
+        let (client, server) = (Some(Role::Client), Some(Role::Server));
+        assert_eq!((of(39_884, 50_051), of(50_051, 39_884)), (client, server));
+        assert_eq!((of(80, 50_052), of(50_052, 80)), (server, client));
         // Somebody else's listener at a client's port.
         assert_eq!((of(443, 50_051), of(50_051, 443)), (None, None));
         assert_eq!((of(39_884, 39_885), of(80, 50_051)), (None, None));
-        let mut row = crate::testing::tcp::connection(1);
-        (row.sport, row.dport, row.born) = (50_051, 39_884, None);
+        let mut row = row(50_051, 39_884);
         assert_eq!(row.role(), (Role::Client, RoleBy::Ports));
         row.listens = of(50_051, 39_884);
         assert_eq!(row.role(), (Role::Server, RoleBy::Listens));
         row.born = Some(SYN_SENT);
         assert_eq!(row.role(), (Role::Client, RoleBy::Handshake));
+    }
+
+    /// The lower port may be a client's: where clients are given such ones, where neither is of those that clients are given, where many speak to the higher.
+    #[test]
+    fn who_listens_at_the_higher_port_is_a_server_where_the_lower_is_not_plainly_one() {
+        let (listening, none) = (BTreeSet::from([7000, 50_051]), BTreeSet::new());
+        let many = BTreeSet::from([([10, 0, 0, 2].into(), 50_051)]);
+        let of = |given, asked_by_many, sport, dport| {
+            let ends = Ends {
+                listening: &listening,
+                given,
+                asked_by_many,
+            };
+            (
+                ends.by_listening(&row(sport, dport)),
+                ends.by_listening(&row(dport, sport)),
+            )
+        };
+        let told = (Some(Role::Client), Some(Role::Server));
+        assert_eq!(of(None, &none, 3000, 7000), told);
+        assert_eq!(of(Some((1024, 65_000)), &none, 3000, 50_051), told);
+        assert_eq!(of(Some((32_768, 60_999)), &none, 3000, 50_051), (None, None));
+        assert_eq!(of(None, &many, 3000, 50_051).0, told.0);
     }
 }

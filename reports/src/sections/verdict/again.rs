@@ -29,12 +29,29 @@ fn said(clause: &str, headlines: &[&str]) -> bool {
     let small: String = letters
         .next()
         .map_or_else(String::new, |c| c.to_lowercase().chain(letters).collect());
-    // Not as the end of a number.
+    // Not as the end or the beginning of a number, an address or a word.
     let begins = |h: &str, at: usize| {
-        !h.get(..at)
-            .is_some_and(|before| before.ends_with(char::is_alphanumeric))
+        let mut before = h.get(..at).unwrap_or_default().chars().rev();
+        let (last, one_before) = (before.next(), before.next());
+        match last {
+            Some('.' | ',' | '-' | ':') => !one_before.is_some_and(|c| c.is_ascii_digit()),
+            Some(c) => !c.is_alphanumeric(),
+            None => true,
+        }
     };
-    let has = |h: &str, words: &str| h.match_indices(words).any(|(at, _)| begins(h, at));
+    let ends = |h: &str, at: usize| {
+        let mut behind = h.get(at..).unwrap_or_default().chars();
+        let (next, one_behind) = (behind.next(), behind.next());
+        match next {
+            Some('.' | ',' | ':') => !one_behind.is_some_and(|c| c.is_ascii_digit()),
+            Some(c) => !c.is_alphanumeric(),
+            None => true,
+        }
+    };
+    let has = |h: &str, words: &str| {
+        h.match_indices(words)
+            .any(|(at, _)| begins(h, at) && ends(h, at + words.len()))
+    };
     clause.chars().count() >= SHORT && headlines.iter().any(|h| has(h, clause) || has(h, &small))
 }
 
@@ -62,6 +79,12 @@ mod tests {
         // Another number.
         let other = format!("Requests took p50 1 ms. 1 of {}.", &long[11..]);
         assert_eq!(in_few(&other, &[&format!("21 of {}", &long[11..])]), other);
+        let share = format!("{} to 10.0.0.1:80.", &long[11..]);
+        for (before, behind) in [("21.", ""), ("1,", ""), ("", "80, in all"), ("", ".5"), ("1.", "80")] {
+            let other = format!("5 {share}");
+            let head = format!("{before}5 {}{behind}", share.trim_end_matches('.'));
+            assert_eq!(in_few(&other, &[&head]), other, "{head}");
+        }
         // Not said there, in other words, or short.
         assert_eq!(in_few(&sentence, &[]), sentence);
         assert_eq!(in_few(&sentence, &[&head.replace("120", "121")]), sentence);

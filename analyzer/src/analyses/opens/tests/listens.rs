@@ -32,6 +32,48 @@ fn listens(f: &mut Facts, of: &[(i64, u64, bool)]) {
         .collect();
 }
 
+/// 10.0.0.9 is an address of this recording.
+fn own(f: &mut Facts) {
+    let row = crate::testing::tcp::connection(9);
+    f.connections.push(crate::reconstruct::tcp::tables::ConnectionRow {
+        saddr: Some(at(80).0),
+        ..row
+    });
+}
+
+/// Lists of the kernel: `netns=...` lines of addresses and of sockets.
+fn spaces(addresses: &str, sockets: &str) -> crate::snapshots::spaces::Spaces {
+    use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+    let mut capture = script().capture();
+    let of = [("addresses", addresses), ("sockets", sockets)];
+    capture.snapshots.extend(of.map(|(what, text)| Snapshot {
+        what: what.into(),
+        when: SnapshotWhen::Start,
+        text: text.as_bytes().to_vec(),
+    }));
+    crate::snapshots::spaces::Spaces::of(&capture)
+}
+
+/// Pods that all listen at 0.0.0.0:80: one's close and another's RST are not of one another.
+#[test]
+fn sockets_of_several_namespaces_share_an_end() {
+    let mut f = Facts::empty();
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    listens(&mut f, &[(100, 1, false)]);
+    f.listens[0].at.0 = "0.0.0.0".parse().unwrap();
+    f.resets = vec![reset(700, false, None)];
+    let told = |f: &Facts| found(f).taken_over.map(|t| (t.resets, t.within_ns, t.doubt.is_some()));
+    // Without lists it may be.
+    assert_eq!(told(&f), Some((1, 600 * MS, true)));
+    let [one, two] = [1, 2].map(|netns| format!("netns={netns} proto=tcp state=listen src=0.0.0.0:80\n"));
+    f.spaces = spaces("", &one);
+    assert_eq!(told(&f), Some((1, 600 * MS, false)));
+    f.spaces = spaces("", &format!("{one}{two}"));
+    assert_eq!(told(&f), None, "a stray segment of one more pod");
+    f.resets.push(reset(701, false, None));
+    assert_eq!(told(&f), Some((2, 601 * MS, true)));
+}
+
 fn reset(ms: i64, received: bool, connection: Option<u32>) -> ResetRow {
     ResetRow {
         time_ns: ms * MS,
@@ -70,11 +112,13 @@ fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
         times: 1,
         resets: 2,
         clients: 2,
+        within_ns: 32 * MS,
+        doubt: None,
     };
     assert_eq!(found(&f).taken_over, Some(expected));
     let verdict = crate::analyses::answer(&f).verdict;
     let opens = verdict.iter().find(|l| l.subject == "opens").unwrap();
-    let said = "2 connections to 10.0.0.9:80 were reset at 0.100 s, right after haproxy closed a listening socket there while another one (haproxy) listened already: ";
+    let said = "2 connections to 10.0.0.9:80 were reset within 32.00 ms after haproxy closed a listening socket there at 0.100 s while another one (haproxy) listened already: ";
     assert!(
         opens.headline.starts_with(said) && opens.names_cause,
         "{}",
@@ -100,6 +144,20 @@ fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
     let any = |f: &mut Facts| f.listens.iter_mut().for_each(|l| l.at.0 = "0.0.0.0".parse().unwrap());
     any(&mut f);
     let taken = |f: &Facts| found(f).taken_over.map(|t| (t.at, t.clients));
+    assert_eq!(
+        taken(&f),
+        Some(("port 80".into(), 0)),
+        "whose that address is, is not known"
+    );
+    own(&mut f);
+    assert_eq!(taken(&f), Some(("10.0.0.9:80".into(), 2)));
+    // What comes from port 80 of another host is nobody's here, and each RST is one client's.
+    for n in 0..12 {
+        let mut r = reset(131, true, Some(20 + n));
+        r.to = Some(("203.0.113.9".parse().unwrap(), 80));
+        f.resets.extend([r, reset(134, true, Some(40 + n))]);
+    }
+    f.resets.sort_by_key(|r| r.time_ns);
     assert_eq!(taken(&f), Some(("10.0.0.9:80".into(), 2)));
     let clients: Vec<ResetRow> = f.resets.extract_if(.., |r| r.received).collect();
     assert_eq!(taken(&f), Some(("port 80".into(), 0)));
@@ -111,28 +169,31 @@ fn who_was_with_the_socket_that_was_closed_is_reset_by_the_other() {
     assert_eq!(found(&f).taken_over, None);
 }
 
+/// One attempt that was refused at an address of this recording, and who listened, ms from when it began.
+fn refused(of: &[(i64, u64, bool)]) -> Facts {
+    let mut s = script();
+    super::attempts(&mut s, 1, -111);
+    let mut f = s.facts();
+    f.opens[0].end = OpenEnd::Refused;
+    let began = f.opens[0].start_ns / MS;
+    let of: Vec<_> = of.iter().map(|(ms, sk, opened)| (ms + began, *sk, *opened)).collect();
+    listens(&mut f, &of);
+    f.listens
+        .iter_mut()
+        .for_each(|l| l.at = ("0.0.0.0".parse().unwrap(), 443));
+    // At an address of another host it would say nothing.
+    assert_eq!(found(&f).failed[0].unheard, None);
+    let to = f.opens[0].to.unwrap().0;
+    let own = crate::testing::tcp::connection(9);
+    f.connections
+        .push(crate::reconstruct::tcp::tables::ConnectionRow { saddr: Some(to), ..own });
+    f
+}
+
 /// Until one listens again, attempts are refused because nobody does.
 #[test]
 fn since_when_nobody_listens_is_told_of_those_who_were_refused() {
-    let said = |of: &[(i64, u64, bool)]| {
-        let mut s = script();
-        super::attempts(&mut s, 1, -111);
-        let mut f = s.facts();
-        f.opens[0].end = OpenEnd::Refused;
-        let began = f.opens[0].start_ns / MS;
-        let of: Vec<_> = of.iter().map(|(ms, sk, opened)| (ms + began, *sk, *opened)).collect();
-        listens(&mut f, &of);
-        f.listens
-            .iter_mut()
-            .for_each(|l| l.at = ("0.0.0.0".parse().unwrap(), 443));
-        // At an address of another host it would say nothing.
-        assert_eq!(found(&f).failed[0].unheard, None);
-        let to = f.opens[0].to.unwrap().0;
-        let own = crate::testing::tcp::connection(9);
-        f.connections
-            .push(crate::reconstruct::tcp::tables::ConnectionRow { saddr: Some(to), ..own });
-        found(&f).failed[0].unheard.clone()
-    };
+    let said = |of: &[(i64, u64, bool)]| found(&refused(of)).failed[0].unheard.clone();
     let by = |u: Option<Unheard>| u.map(|u| (u.by, u.until_ns.is_some()));
     assert_eq!(by(said(&[(-1, 5, false)])), Some(("haproxy/5".into(), false)));
     assert_eq!(
@@ -143,6 +204,41 @@ fn since_when_nobody_listens_is_told_of_those_who_were_refused() {
     // One of two is still there.
     assert_eq!(by(said(&[(-2, 6, true), (-1, 5, false)])), None);
     assert_eq!(by(said(&[])), None);
+}
+
+/// A pod closes its own 0.0.0.0:443; nobody ever listened at the other pod's address.
+#[test]
+fn nobody_listens_since_is_of_one_namespace() {
+    let mut f = refused(&[(-1, 5, false)]);
+    let to = f.opens[0].to.unwrap().0;
+    let doubt = |f: &Facts| found(f).failed[0].unheard.as_ref().map(|u| u.doubt);
+    assert!(doubt(&f).unwrap().unwrap().contains("namespace"));
+    let address = |netns| format!("netns={netns} address={to}/24\nnetns=1 address=192.0.2.1/24\n");
+    let socket = "netns=1 proto=tcp state=listen src=0.0.0.0:443 pids=5\n";
+    f.spaces = spaces(&address(1), socket);
+    assert_eq!(doubt(&f), Some(None));
+    f.spaces = spaces(&address(2), socket);
+    assert_eq!(doubt(&f), None, "of another pod");
+    f.spaces = spaces(&address(2), "");
+    assert_eq!(doubt(&f), None, "which pod's it was is not known");
+    // Who listened again may be among what was lost.
+    f.spaces = spaces(&address(1), socket);
+    let at = Some(f.opens[0].start_ns);
+    f.gaps.push(crate::ingest::GapRow {
+        cpu: 0,
+        start_ns: at,
+        end_ns: at,
+        lost_events: Some(3),
+        cause: "overrun",
+    });
+    assert!(doubt(&f).unwrap().unwrap().contains("lost"));
+    let verdict = crate::analyses::answer(&f).verdict;
+    let opens = verdict.iter().find(|l| l.subject == "opens").unwrap();
+    assert!(
+        opens.headline.contains("(inferred: events were lost meanwhile)"),
+        "{}",
+        opens.headline
+    );
 }
 
 /// Both ends are one: it is told as what it is, not as a connection that was opened.

@@ -27,8 +27,8 @@ fn a_connections_losses_have_their_retransmissions_and_holes_under_them() {
         assert_eq!(of("transmit"), Some(None), "{path}");
         // Were the losses those of another connection, nothing would follow.
         let mut drops = answers.drops.findings().unwrap().clone();
-        drops.hurt.connections = [u32::MAX].into();
-        drops.hurt.ends = ["10.9.9.9:9".into()].into();
+        drops.hurt.losses = [(u32::MAX, vec![0])].into();
+        (drops.hurt.again, drops.hurt.behind) = (0, false);
         assert!(
             again(&answers, answers.verdict.clone(), &drops)
                 .iter()
@@ -37,15 +37,19 @@ fn a_connections_losses_have_their_retransmissions_and_holes_under_them() {
     }
 }
 
-fn again(answers: &Answers, lines: Vec<Line>, drops: &Drops) -> Vec<Line> {
-    let of = Of {
+fn of<'a>(answers: &'a Answers, drops: &'a Drops) -> Of<'a> {
+    Of {
         drops: Some(drops),
         opens: answers.opens.findings(),
+        application: answers.application.findings(),
         receive: answers.receive.findings(),
         transmit: answers.transmit.findings(),
         tcp: answers.tcp.findings(),
-    };
-    follows(lines, &of)
+    }
+}
+
+fn again(answers: &Answers, lines: Vec<Line>, drops: &Drops) -> Vec<Line> {
+    follows(lines, &of(answers, drops))
 }
 
 /// Late answers by the end that they name; headlines of several things, and causes of their own, stand for themselves.
@@ -53,7 +57,7 @@ fn again(answers: &Answers, lines: Vec<Line>, drops: &Drops) -> Vec<Line> {
 fn only_what_says_one_thing_of_these_ends_follows() {
     let (answers, _) = of_sample("sawtooth/sawtooth.nmb");
     let mut drops = answers.drops.findings().unwrap().clone();
-    drops.hurt.ends = ["10.77.2.1:520".into()].into();
+    drops.hurt.late = ["10.77.2.1:520".into()].into();
     let line = |subject, headline: &str, names_cause| Line {
         subject,
         tone: Tone::Notice,
@@ -69,10 +73,6 @@ fn only_what_says_one_thing_of_these_ends_follows() {
     };
     let late = "7 of 76 answers of 10.77.2.1:520 took p50 206 ms, 99.9 % of it on the way there";
     assert_eq!(follows(late, false), Some("drops"));
-    assert_eq!(
-        follows("2 requests to 10.77.2.1:520 had no answer", false),
-        Some("drops")
-    );
     for (headline, cause) in [
         (late, true),
         (&format!("{late}; it answered nobody") as &str, false),
@@ -91,6 +91,33 @@ fn only_what_says_one_thing_of_these_ends_follows() {
     ] {
         assert_eq!(follows(headline, cause), None, "{headline}");
     }
+    // Requests without an answer, by what their connection lost meanwhile.
+    let no_answer = |losses: Vec<i64>| {
+        let unanswered = crate::analyses::application::Unanswered {
+            connection: 2,
+            label: "10.77.1.1:9 > 10.77.2.1:520".into(),
+            task: String::new(),
+            send_ns: 100,
+            waited_ns: 50,
+            until: "closed",
+            retransmits: 1,
+        };
+        let application = crate::analyses::application::Application {
+            unanswered: vec![unanswered],
+            ..Default::default()
+        };
+        let mut drops = drops.clone();
+        drops.hurt.losses = [(2, losses), (3, vec![120])].into();
+        let headline = "1 request to 10.77.2.1:520 had no answer";
+        let lines = vec![line("drops", "x", false), line("application", headline, false)];
+        let of = Of {
+            application: Some(&application),
+            ..of(&answers, &drops)
+        };
+        super::super::follows::follows(lines, &of)[1].follows
+    };
+    assert_eq!(no_answer(vec![20, 101]), Some("drops"));
+    assert_eq!(no_answer(vec![20, 151]), None, "what it lost before and behind");
     // What is wrong does not stand under what is only worth a look.
     let mut lines = vec![line("drops", "x", false), line("application", late, false)];
     lines[1].tone = Tone::Bad;

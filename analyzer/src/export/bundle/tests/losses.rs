@@ -191,6 +191,36 @@ fn losses_of_a_cpu_without_records_stay_told() {
     assert_eq!(lost(&within(&capture, (start, middle))), (0, 0, 7, 0));
 }
 
+/// Damage that only decoding finds: bytes inside a compressed member.
+#[test]
+fn what_is_made_of_a_damaged_recording_is_not_whole() {
+    let whole = open("rpc/rpc.nmb");
+    let mut bytes = whole.bytes.to_vec();
+    let range = whole
+        .streams
+        .iter()
+        .flat_map(|s| &s.chunks)
+        .map(|c| c.range.clone())
+        .next()
+        .unwrap();
+    for b in &mut bytes[range.start as usize + 200..range.start as usize + 260] {
+        *b ^= 0x5a;
+    }
+    let damaged = netmortem_formats::open_bytes("part.nmb", Bytes::Owned(bytes)).unwrap();
+    assert!(damaged.complete, "opening does not decode");
+    assert!(!info(&damaged).complete);
+    let redact = Change {
+        redact: true,
+        ..Change::default()
+    };
+    let (_, middle, end) = span(&damaged);
+    for c in [changed(&damaged, &redact).0, within(&damaged, (middle, end))] {
+        let i = info(&c);
+        assert!(!i.complete && !i.problems.is_empty());
+        assert_eq!(answer(&facts(&c)).level, Level::Bad);
+    }
+}
+
 /// A recording that was cut is cut in all that is made of it: a slice, a redacted one, and a slice of the slice. A whole one is whole in them.
 #[test]
 fn what_is_made_of_a_cut_recording_is_not_whole() {

@@ -1,0 +1,145 @@
+//! Which network namespace an address, a process or a listening socket is of, as lists of the kernel say (rtnetlink, sock_diag).
+//!
+//! In: the snapshots `addresses` and `sockets`. Must not guess: what is of several namespaces is of none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use netmortem_formats::Capture;
+
+use super::{field, lines, listening};
+
+/// Network namespaces by what they have; empty without snapshots.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spaces {
+    /// Of addresses.
+    addresses: BTreeMap<IpAddr, BTreeSet<u64>>,
+    /// Of processes, by their sockets.
+    processes: BTreeMap<i32, BTreeSet<u64>>,
+    /// Of TCP ports at which something listened.
+    ports: BTreeMap<u16, BTreeSet<u64>>,
+}
+
+/// Where one socket is.
+fn only(of: Option<&BTreeSet<u64>>) -> Option<u64> {
+    of.filter(|of| of.len() == 1).and_then(|of| of.first()).copied()
+}
+
+impl Spaces {
+    /// Of a capture.
+    pub fn of(capture: &Capture) -> Spaces {
+        let mut spaces = Spaces::default();
+        for l in lines(capture, "addresses", |_| true) {
+            let address = field(l, "address").and_then(|a| a.split('/').next());
+            if let Some((netns, address)) = netns(l).zip(address.and_then(|a| a.parse::<IpAddr>().ok())) {
+                spaces
+                    .addresses
+                    .entry(address.to_canonical())
+                    .or_default()
+                    .insert(netns);
+            }
+        }
+        for l in lines(capture, "sockets", |_| true) {
+            let Some(netns) = netns(l) else { continue };
+            for pid in field(l, "pids").into_iter().flat_map(|p| p.split(',')) {
+                if let Ok(pid) = pid.parse() {
+                    spaces.processes.entry(pid).or_default().insert(netns);
+                }
+            }
+        }
+        for (port, l) in listening(capture, |_| true) {
+            if let Some(netns) = netns(l) {
+                spaces.ports.entry(port).or_default().insert(netns);
+            }
+        }
+        spaces
+    }
+
+    /// Of an address that one namespace alone has.
+    pub fn of_address(&self, address: IpAddr) -> Option<u64> {
+        only(self.addresses.get(&address.to_canonical()))
+    }
+
+    /// Of a socket that listens or listened there, and that a process opened or closed.
+    pub fn of_listener(&self, at: SocketAddr, pid: i32) -> Option<u64> {
+        let by_address = || self.of_address(at.ip());
+        only(self.processes.get(&pid))
+            .or_else(by_address)
+            .or_else(|| only(self.ports.get(&at.port())))
+    }
+
+    /// Whether there are several; `None`: nothing is known of any.
+    pub fn several(&self) -> Option<bool> {
+        let all = self
+            .addresses
+            .values()
+            .chain(self.ports.values())
+            .chain(self.processes.values());
+        let all: BTreeSet<u64> = all.flatten().copied().collect();
+        (!all.is_empty()).then_some(all.len() > 1)
+    }
+
+    /// Whether sockets of several listened at that port; `None`: nothing is known of any.
+    pub fn several_listen(&self, port: u16) -> Option<bool> {
+        self.several()?;
+        Some(self.ports.get(&port).is_some_and(|of| of.len() > 1))
+    }
+}
+
+fn netns(line: &str) -> Option<u64> {
+    super::number(line, "netns")
+}
+
+#[cfg(test)]
+mod tests {
+    use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
+    use super::*;
+
+    fn spaces(of: &[(&str, &str)]) -> Spaces {
+        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+        capture.snapshots.extend(of.iter().map(|(what, text)| Snapshot {
+            what: (*what).into(),
+            when: SnapshotWhen::Start,
+            text: text.as_bytes().to_vec(),
+        }));
+        Spaces::of(&capture)
+    }
+
+    #[test]
+    fn what_one_namespace_alone_has_tells_it() {
+        let s = spaces(&[
+            (
+                "addresses",
+                "netns=1 ifindex=1 address=127.0.0.1/8\nnetns=1 ifindex=2 address=10.0.0.1/24\nnetns=2 ifindex=1 address=127.0.0.1/8\nnetns=2 ifindex=2 address=10.0.0.2/24\n",
+            ),
+            (
+                "sockets",
+                "netns=1 proto=tcp state=listen src=0.0.0.0:80 pids=7,8\nnetns=2 proto=tcp state=listen src=0.0.0.0:80 pids=9\nnetns=2 proto=tcp state=listen src=[::]:443\n",
+            ),
+        ]);
+        let ip = |s: &str| s.parse::<IpAddr>().unwrap();
+        assert_eq!(s.of_address(ip("10.0.0.2")), Some(2));
+        assert_eq!(s.of_address(ip("::ffff:10.0.0.1")), Some(1));
+        // Each has its own loopback; nobody has the last one.
+        assert_eq!(
+            (s.of_address(ip("127.0.0.1")), s.of_address(ip("10.0.0.3"))),
+            (None, None)
+        );
+        let at = |s: &str| s.parse::<SocketAddr>().unwrap();
+        assert_eq!(s.of_listener(at("0.0.0.0:80"), 8), Some(1));
+        assert_eq!(s.of_listener(at("0.0.0.0:80"), 1), None);
+        assert_eq!(s.of_listener(at("10.0.0.2:80"), 1), Some(2));
+        assert_eq!(s.of_listener(at("[::]:443"), 1), Some(2));
+        assert_eq!(
+            (s.several(), s.several_listen(80), s.several_listen(443)),
+            (Some(true), Some(true), Some(false))
+        );
+        let none = spaces(&[]);
+        assert_eq!((none.several(), none.several_listen(80)), (None, None));
+        assert_eq!(
+            spaces(&[("addresses", "netns=1 address=10.0.0.1/8\nnetns=x address=y\n")]).several(),
+            Some(false)
+        );
+    }
+}
