@@ -19,8 +19,9 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::server;
+use super::{hedged, server};
 use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::receive::tables::RxEnd;
@@ -60,6 +61,8 @@ pub struct GivenUp {
     pub timeout: bool,
     /// Those that the server answered later, when the connection was closed.
     pub later: u64,
+    /// Those that were closed right when another server had answered the same program, which was asked later: hedged requests (inferred).
+    pub hedged: u64,
     /// When the first of them was sent, ns since the start of the recording.
     pub first_ns: i64,
     /// When the last of them was closed.
@@ -299,13 +302,14 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
             group.answers = true;
         }
     }
+    let others = hedged::Answers::of(facts, groups.keys().map(|k| k.0));
     let mut found: Vec<GivenUp> = (groups.into_iter())
         .filter(|(_, g)| g.answers)
         .filter_map(|(key, g)| {
             let name = of
                 .get(&key)
                 .map_or_else(|| SocketAddr::new(key.1.0, key.1.1).to_string(), |c| server(facts, *c));
-            judged(facts, key.0.text().into_owned(), name, g)
+            judged(facts, key, name, g, &others)
         })
         .collect();
     found.sort_by(|a, b| (b.requests, &a.task, &a.server).cmp(&(a.requests, &b.task, &b.server)));
@@ -313,7 +317,13 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
     found
 }
 
-fn judged(facts: &Facts, task: String, server: String, mut group: Group) -> Option<GivenUp> {
+fn judged(
+    facts: &Facts,
+    (task, end): (Name, End),
+    server: String,
+    mut group: Group,
+    others: &hedged::Answers,
+) -> Option<GivenUp> {
     group.requests.sort_unstable();
     group.opened.sort_unstable();
     let spell = spell(&group.requests)?;
@@ -344,7 +354,10 @@ fn judged(facts: &Facts, task: String, server: String, mut group: Group) -> Opti
         (long >= RATE_NS).then(|| n as f64 / (long as f64 / 1e9))
     };
     Some(GivenUp {
-        task,
+        hedged: given()
+            .filter(|(sent, (left, _))| others.answered(task, end, *sent, *left))
+            .count() as u64,
+        task: task.text().into_owned(),
         server,
         requests: waits.len() as u64,
         of: spell.len() as u64,

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kept::{Kept, kept};
+use super::metered::{Metered, metered};
+use super::opening::{Opening, opening};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
 use super::released::{Released, released};
@@ -105,6 +107,10 @@ pub struct Slow {
     pub for_work: Option<ForWork>,
     /// Of `server`: that they lay unread until a thread was free.
     pub kept: Option<Kept>,
+    /// Of `server`: that it lets them go at a pace of its own, for one client's address.
+    pub metered: Option<Metered>,
+    /// Of `server`: that their threads' own attempts to connect failed meanwhile.
+    pub opening: Option<Opening>,
     /// Of `there`: what held the requests in this host longest, ns.
     pub held: Option<(&'static str, i64)>,
     /// Of `there` and `back`: where most of the way was.
@@ -296,6 +302,8 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         released: None,
         for_work: None,
         kept: None,
+        metered: None,
+        opening: None,
         held: None,
         place: None,
         acked: 0,
@@ -313,6 +321,8 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             let reads = out.waited.as_ref().is_none_or(|w| w.kind == "read");
             out.kept = kept(facts, &theirs).filter(|_| reads);
             out.waited = out.waited.filter(|_| out.kept.is_none());
+            out.metered = metered(facts, &theirs);
+            out.opening = opening(facts, &theirs);
             out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
             out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
         }

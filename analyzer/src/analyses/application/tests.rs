@@ -11,6 +11,7 @@ mod half_open;
 mod itself;
 mod kept;
 mod limits;
+mod metered;
 mod others;
 mod paused;
 mod released;

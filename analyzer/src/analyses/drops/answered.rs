@@ -11,6 +11,9 @@ use crate::reconstruct::drops::ran_out;
 use crate::reconstruct::drops::tables::{DropRow, icmp_words};
 use crate::reconstruct::whose::Carries;
 
+/// ICMP type of a redirect.
+const REDIRECT: i32 = 5;
+
 /// Arrivals at devices of one name that are a loop. Twice may be two devices: each namespace may have its `eth0`.
 const LOOP: u64 = 3;
 
@@ -26,12 +29,35 @@ pub struct Answered {
 /// Messages made for these, most first.
 pub(super) fn answered(rows: &[&DropRow]) -> Vec<Answered> {
     let mut by: BTreeMap<&str, u64> = BTreeMap::new();
-    for says in rows.iter().filter_map(|r| r.icmp) {
+    // A redirect comes with a packet that is passed on.
+    for says in rows.iter().filter_map(|r| r.icmp).filter(|(kind, _)| *kind != REDIRECT) {
         *by.entry(icmp_words(says)).or_default() += 1;
     }
     let mut all: Vec<Answered> = by.into_iter().map(|(says, count)| Answered { says, count }).collect();
     all.sort_by_key(|a| std::cmp::Reverse(a.count));
     all
+}
+
+/// Packets on whose way a router told their sender by ICMP to send them by another one from then on.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Redirected {
+    /// How many of the dropped ones.
+    pub count: u64,
+    /// When the first was, ns since the start of the recording.
+    pub first_ns: i64,
+    /// Dropped ones behind it.
+    pub behind: u64,
+}
+
+/// Of a group's packets.
+pub(super) fn redirected(facts: &Facts, rows: &[&DropRow]) -> Option<Redirected> {
+    let told = || rows.iter().filter(|r| r.icmp.is_some_and(|(kind, _)| kind == REDIRECT));
+    let first_ns = told().map(|r| r.time_ns).min()?;
+    Some(Redirected {
+        count: told().count() as u64,
+        first_ns: first_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)),
+        behind: rows.iter().filter(|r| r.time_ns > first_ns).count() as u64,
+    })
 }
 
 /// How often packets whose TTL had run out came by.
@@ -75,30 +101,11 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
     // Of the devices by which it went round, the one where it ended: it came there once more than it left.
     let ended = rows.first().map_or(Name::default(), |r| r.dev);
     let most = looped.clone().filter_map(|devs| devs.get(&ended)).map(|n| n.1).max();
-    // Turns in vain by thread, by their begin, each with the latest end of it and those before.
-    let mut vain: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
-    for t in facts
-        .udp_turns
-        .iter()
-        .filter(|t| t.end != TurnEnd::Answered && t.awaited != Awaited::No)
-    {
-        vain.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
-    }
-    for of in vain.values_mut() {
-        of.sort_unstable();
-        let mut last = i64::MIN;
-        for turn in of {
-            last = last.max(turn.1);
-            turn.1 = last;
-        }
-    }
+    let vain = Vain::of(facts);
     let missed = |r: &&DropRow| match r.owner.map(|o| (o.carries, o.pid)) {
-        Some((Carries::Datagram, pid)) => vain.get(&pid).is_some_and(|of| {
-            let before = of.partition_point(|t| t.0 <= r.time_ns).checked_sub(1);
-            before.and_then(|n| of.get(n)).is_some_and(|t| t.1 >= r.time_ns)
-        }),
-        Some((Carries::Sent, _)) => false,
-        Some((Carries::Data | Carries::Syn | Carries::Received | Carries::TooBig, _)) => true,
+        Some((Carries::Datagram, pid)) => vain.at(pid, r.time_ns),
+        Some((Carries::Sent | Carries::Fin, _)) => false,
+        Some((Carries::Data | Carries::Syn | Carries::SynData | Carries::Received | Carries::TooBig, _)) => true,
         None => false,
     };
     Some(Passes {
@@ -108,4 +115,34 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
         once: seen.len() == rows.len() && seen.values().all(|devs| came(devs) == 1),
         missed: rows.iter().any(missed),
     })
+}
+
+/// Turns by UDP in vain by thread, by their begin, each with the latest end of it and those before.
+pub(super) struct Vain(FxHashMap<i32, Vec<(i64, i64)>>);
+
+impl Vain {
+    pub(super) fn of(facts: &Facts) -> Vain {
+        let mut vain: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+        let turns = facts.udp_turns.iter();
+        for t in turns.filter(|t| t.end != TurnEnd::Answered && t.awaited != Awaited::No) {
+            vain.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
+        }
+        for of in vain.values_mut() {
+            of.sort_unstable();
+            let mut last = i64::MIN;
+            for turn in of {
+                last = last.max(turn.1);
+                turn.1 = last;
+            }
+        }
+        Vain(vain)
+    }
+
+    /// Whether one was under way.
+    pub(super) fn at(&self, pid: i32, ns: i64) -> bool {
+        self.0.get(&pid).is_some_and(|of| {
+            let before = of.partition_point(|t| t.0 <= ns).checked_sub(1);
+            before.and_then(|n| of.get(n)).is_some_and(|t| t.1 >= ns)
+        })
+    }
 }

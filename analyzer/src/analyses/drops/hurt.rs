@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::OpenEnd;
 use crate::reconstruct::receive::tables::Stage;
+use crate::reconstruct::whose::Carries;
 
 /// Share of the slowest answers, of the waits for what is missing, of the attempts: so many must be of such connections.
 pub const NEARLY_ALL: f64 = 0.9;
@@ -51,7 +52,9 @@ pub fn hurt(facts: &Facts) -> Hurt {
         .iter()
         .filter(|d| d.expected == Some(false) && !d.background);
     for d in lost {
-        let Some(c) = d.owner.and_then(|o| o.connection) else {
+        // Nobody waits for a FIN alone.
+        let owner = d.owner.filter(|o| o.carries != Carries::Fin);
+        let Some(c) = owner.and_then(|o| o.connection) else {
             continue;
         };
         hurt.lost += 1;

@@ -14,6 +14,7 @@ use crate::table::Cell;
 
 mod answered;
 mod came_back;
+mod flood;
 mod forgotten;
 mod fragments;
 mod full;
@@ -28,10 +29,12 @@ mod same_mac;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod unmissed;
 mod unresolved;
 mod whose;
 
-pub use answered::{Answered, Passes};
+pub use answered::{Answered, Passes, Redirected};
+pub use flood::Flood;
 pub use forgotten::Forgotten;
 pub use fragments::Fragments;
 pub use hurt::{Hurt, NEARLY_ALL};
@@ -40,6 +43,7 @@ pub use next_link::NextLink;
 pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
+pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
 pub use whose::{FROM, Lost, owner};
 
@@ -78,6 +82,10 @@ pub struct Group {
     pub of: Vec<Lost>,
     /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
     pub answered: Vec<Answered>,
+    /// Of a queue: what filled it was for others.
+    pub flood: Option<Flood>,
+    /// ICMP redirects that a router made for some of them.
+    pub redirected: Option<Redirected>,
     /// The one route of the recorded tables that refuses where they went, as `prohibit 10.0.0.0/8`; of places where routes refuse.
     pub refused_by: Option<String>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
@@ -205,6 +213,8 @@ pub struct Drops {
     pub duration_ns: i64,
     /// Groups, lost ones first, then by count.
     pub groups: Vec<Group>,
+    /// Where rules dropped them all, and nobody is known to have waited for them: what they were.
+    pub unmissed: Option<Unmissed>,
     /// Connections of which data or SYNs were lost.
     #[serde(skip)]
     pub hurt: Hurt,
@@ -272,7 +282,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         let told = rows.iter().filter(|_| facts.gaps.is_empty());
         group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
         group.answered = answered::answered(&rows);
+        group.redirected = answered::redirected(facts, &rows);
         group.repairs = repairs::repairs(&rows);
+        group.flood = flood::flood(facts, &group.reason, &group.dev);
         group.passes = answered::passes(facts, &rows);
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group, &rows);
@@ -354,6 +366,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         lost_within_ns: first.zip(last),
         duration_ns: facts.capture.duration_ns,
         groups,
+        unmissed: unmissed::unmissed(facts),
         hurt: hurt::hurt(facts),
     })
 }

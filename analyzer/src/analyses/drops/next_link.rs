@@ -26,7 +26,7 @@ pub struct NextLink {
 
 pub(super) fn next_link(facts: &Facts, whose: &Whose<'_>, reason: &str, rows: &[&DropRow]) -> Option<NextLink> {
     let first = rows.first().filter(|_| reason == TOO_BIG)?;
-    let theirs = |carries: Carries| matches!(carries, Carries::Data | Carries::Syn);
+    let theirs = |carries: Carries| matches!(carries, Carries::Data | Carries::Syn | Carries::SynData);
     let of = rows.iter().filter_map(|r| r.owner).filter(|o| theirs(o.carries));
     let connections: FxHashSet<ConnectionId> = of.filter_map(|o| o.connection).collect();
     let dropped: FxHashSet<SkbId> = rows.iter().filter_map(|r| r.skb_id).collect();

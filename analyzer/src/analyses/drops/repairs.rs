@@ -23,7 +23,10 @@ pub struct Repairs {
 
 /// `None`: it lost no such data.
 pub fn repairs(rows: &[&DropRow]) -> Option<Repairs> {
-    let data = |r: &&&DropRow| r.owner.is_some_and(|o| o.carries == Carries::Data);
+    let data = |r: &&&DropRow| {
+        r.owner
+            .is_some_and(|o| matches!(o.carries, Carries::Data | Carries::SynData))
+    };
     let all = rows.iter().filter(data).count() as u64;
     let of = rows.iter().filter(|r| data(r) && r.repair.is_some()).count() as u64;
     let mut after: Vec<i64> = rows.iter().filter_map(|r| r.repair?.after_ns).collect();

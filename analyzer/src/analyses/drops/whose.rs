@@ -123,6 +123,8 @@ pub fn owner(facts: &Facts, row: &DropRow) -> Option<String> {
     let what = match owner.carries {
         Carries::Data => "TCP data",
         Carries::Syn => "SYN",
+        Carries::SynData => "SYN with data",
+        Carries::Fin => "FIN",
         Carries::Datagram => "UDP packet",
         Carries::Received => return Some(format!("for the socket {whose}")),
         Carries::Sent => "packet",
@@ -315,7 +317,13 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
         (Some(a), Some(b)) => b.time_ns.saturating_sub(a.time_ns),
         _ => 0,
     };
-    if places.len() >= RATE.0 && ns >= RATE.1 && !matches!(carries, Carries::Syn | Carries::TooBig) {
+    if places.len() >= RATE.0
+        && ns >= RATE.1
+        && !matches!(
+            carries,
+            Carries::Syn | Carries::SynData | Carries::Fin | Carries::TooBig
+        )
+    {
         let passed = || between.iter().filter(|h| !is_dropped(h));
         let bytes: u64 = passed().map(|h| u64::from(h.bytes.unwrap_or(0))).sum();
         lost.passed_bit_s = Some(bytes as f64 * 8.0 / (ns as f64 / 1e9));

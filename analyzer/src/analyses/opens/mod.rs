@@ -35,6 +35,7 @@ pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use listens::{TakenOver, ToItself, Unheard};
 pub use scans::Scan;
+pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
 
 /// Slowest attempts kept.
@@ -179,7 +180,7 @@ pub struct SlowOpen {
     pub syns_again: Option<u32>,
 }
 
-fn end(of: Option<End>) -> String {
+pub(crate) fn end(of: Option<End>) -> String {
     of.map_or_else(String::new, |(a, p)| std::net::SocketAddr::new(a, p).to_string())
 }
 

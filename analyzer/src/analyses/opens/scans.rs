@@ -1,18 +1,28 @@
-//! A program that tries many ports, a few times each, and is refused: a port scan.
+//! A program that tries many ports, and is refused, a few times each, or has no answer and does not wait for one: a port scan.
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
-//! same port.
+//! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Failed;
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 
 /// Fewest ports, those of each address by themselves, and fewest port numbers.
 const PORTS: usize = 20;
 /// Most attempts at each.
 const EACH: u64 = 3;
+/// Fewest ports of one address that has other connections, where nobody answered and none was waited for longer than [`SOON_NS`].
+const SILENT: usize = 8;
+/// Of a way a quarter round the world; programs that want an answer wait for longer.
+const SOON_NS: i64 = 250_000_000;
 
-/// Attempts of one program that were refused at many ports.
+/// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Scan {
     /// `task/thread` of the first.
@@ -27,37 +37,60 @@ pub struct Scan {
     pub each: u64,
     /// Begin of the first.
     pub first_ns: i64,
+    /// They were refused; else they had no answer.
+    pub refused: bool,
 }
 
-/// Takes them out of what failed; most attempts first.
-pub(super) fn scans(failed: &mut Vec<Failed>) -> Vec<Scan> {
+/// Takes them out of what failed; most attempts first. Addresses that others have connections to are `up`.
+pub(super) fn scans(failed: &mut Vec<Failed>, up: &BTreeSet<String>) -> Vec<Scan> {
     let name = |f: &Failed| {
         f.task
             .rsplit_once('/')
             .map_or(f.task.as_str(), |(task, _)| task)
             .to_owned()
     };
-    let of_one = |f: &Failed| f.end == "refused" && f.attempts <= EACH && !f.to.is_empty() && !f.task.is_empty();
-    let port = |to: &str| to.rsplit_once(':').map_or(to, |(_, port)| port).to_owned();
+    let named = |f: &Failed| !f.to.is_empty() && !f.task.is_empty();
+    let ends = |to: &str| {
+        to.rsplit_once(':')
+            .map_or((String::new(), to.to_owned()), |(a, p)| (a.to_owned(), p.to_owned()))
+    };
+    let refused = |f: &Failed| f.end == OpenEnd::Refused.word() && f.attempts <= EACH && named(f);
+    let silent = |f: &Failed| {
+        f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS && named(f) && up.contains(&ends(&f.to).0)
+    };
+    let of_one = |f: &Failed| refused(f) || silent(f);
+    // Port numbers of each program; of each program and address.
     let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut unheard: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for f in failed.iter().filter(|f| of_one(f)) {
-        ports.entry(name(f)).or_default().insert(port(&f.to));
+        let (address, port) = ends(&f.to);
+        match refused(f) {
+            true => _ = ports.entry(name(f)).or_default().insert(port),
+            false => _ = unheard.entry((name(f), address)).or_default().insert(port),
+        }
     }
-    let scanners: BTreeSet<String> = (ports.into_iter())
+    let by_refusal = ports
+        .into_iter()
         .filter(|(_, to)| to.len() >= PORTS)
-        .map(|(task, _)| task)
+        .map(|(task, _)| task);
+    let by_silence = unheard
+        .into_iter()
+        .filter(|(_, to)| to.len() >= SILENT)
+        .map(|((task, _), _)| task);
+    let scanners: BTreeSet<(String, bool)> = (by_refusal.map(|t| (t, true)))
+        .chain(by_silence.map(|t| (t, false)))
         .collect();
     if scanners.is_empty() {
         return vec![];
     }
     let (mut theirs, others): (Vec<Failed>, Vec<Failed>) = std::mem::take(failed)
         .into_iter()
-        .partition(|f| of_one(f) && scanners.contains(&name(f)));
+        .partition(|f| of_one(f) && scanners.contains(&(name(f), refused(f))));
     *failed = others;
     theirs.sort_by_key(|f| f.first_ns);
-    let mut found: BTreeMap<String, (Scan, BTreeSet<String>)> = BTreeMap::new();
+    let mut found: BTreeMap<(String, bool), (Scan, BTreeSet<String>)> = BTreeMap::new();
     for f in &theirs {
-        let (scan, addresses) = found.entry(name(f)).or_insert_with(|| {
+        let (scan, addresses) = found.entry((name(f), refused(f))).or_insert_with(|| {
             let scan = Scan {
                 task: f.task.clone(),
                 attempts: 0,
@@ -65,6 +98,7 @@ pub(super) fn scans(failed: &mut Vec<Failed>) -> Vec<Scan> {
                 addresses: 0,
                 each: 0,
                 first_ns: f.first_ns,
+                refused: refused(f),
             };
             (scan, BTreeSet::new())
         });
@@ -77,4 +111,21 @@ pub(super) fn scans(failed: &mut Vec<Failed>) -> Vec<Scan> {
     let mut all: Vec<Scan> = found.into_values().map(|f| f.0).collect();
     all.sort_by(|a, b| (b.attempts, &a.task).cmp(&(a.attempts, &b.task)));
     all
+}
+
+/// Attempts of such as had no answer.
+pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
+    let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
+    let up: FxHashSet<IpAddr> = established.filter_map(|r| r.to).map(|to| to.0).collect();
+    let mut by: FxHashMap<(Name, IpAddr), (BTreeSet<u16>, Vec<ConnectionId>)> = FxHashMap::default();
+    let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.total_ns() <= SOON_NS;
+    for r in facts.opens.iter().filter(silent) {
+        if let (Some(to), Some(c)) = (r.to.filter(|to| up.contains(&to.0)), r.connection) {
+            let of = by.entry((r.task, to.0)).or_default();
+            of.0.insert(to.1);
+            of.1.push(c);
+        }
+    }
+    let scans = by.into_values().filter(|(ports, _)| ports.len() >= SILENT);
+    scans.flat_map(|(_, all)| all).collect()
 }

@@ -47,7 +47,9 @@ fn advances(samples: &[&SampleRow]) -> Vec<i64> {
 /// Data of this connection that nobody meant to drop.
 fn own(d: &DropRow, c: Option<ConnectionId>) -> bool {
     let owner = d.owner.as_ref();
-    d.expected == Some(false) && owner.is_some_and(|o| o.connection == c && o.carries == Carries::Data)
+    d.expected == Some(false)
+        && owner
+            .is_some_and(|o| o.connection == c && matches!(o.carries, Carries::Data | Carries::SynData | Carries::Fin))
 }
 
 /// Those of sorted times from one on and before another.

@@ -88,7 +88,12 @@ fn syns(facts: &Facts) -> Vec<&TxRow> {
     }
     let whose = Whose::of(facts.into());
     let of = |t: &TxRow| {
-        let syn = || whose.packet(t.skb_id).filter(|o| o.carries == Carries::Syn)?.connection;
+        let syn = || {
+            whose
+                .packet(t.skb_id)
+                .filter(|o| matches!(o.carries, Carries::Syn | Carries::SynData))?
+                .connection
+        };
         t.connection.or_else(syn)
     };
     let mut first: FxHashMap<ConnectionId, &TxRow> = FxHashMap::default();
@@ -158,7 +163,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
     let count = rows.len();
     let of = of.iter().filter(|(_, w)| w.first == first).count();
     let dropped = amiss.filter(|d| {
-        let theirs = |o: &Owner| matches!(o.carries, Carries::Data | Carries::Syn);
+        let theirs = |o: &Owner| matches!(o.carries, Carries::Data | Carries::Syn | Carries::SynData);
         d.owner.as_ref().is_some_and(theirs)
     });
     if count < FEWEST || (count as f64) < MOST * of as f64 || 2 * dropped.take(count).count() >= count {

@@ -4,7 +4,7 @@ use super::application::tone_of;
 use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Application, Awaited, Kept, Part, Server, Slow, Stood};
+use crate::analyses::application::{Application, Awaited, Kept, Metered, Opening, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Share that makes time this one's.
@@ -201,10 +201,47 @@ fn work_words(w: &Slow) -> String {
     )
 }
 
+/// `; those to 192.0.2.50 (413) leave one each 50.1 ms (20.0 a second), while its other clients have theirs after p50 5.6 ms (n 236): ...`
+fn metered(m: &Metered) -> String {
+    format!(
+        "; those to {} ({}) leave one each {} ({:.1} a second), while its other clients have theirs after p50 {} (n {}): it holds back the requests of that address at a pace of its own, as a rate limit does (inferred)",
+        m.client,
+        m.n,
+        duration(m.each_ns),
+        1e9 / m.each_ns.max(1) as f64,
+        duration(m.others_p50_ns),
+        m.others
+    )
+}
+
+/// `; 4 of these waited while their thread tried to connect to 10.44.2.22:8080, which had no answer (for 3.001 s at most)`
+fn opening(o: &Opening) -> String {
+    let which = match o.n == o.of {
+        true => "all of these".to_owned(),
+        false => format!("{} of these", o.n),
+    };
+    let came = match o.end {
+        "refused" => "was refused",
+        "unreachable" => "was told that it cannot be reached",
+        _ => "had no answer",
+    };
+    format!(
+        "; {which} waited while their thread tried to connect to {}, and {came} (for {} at most)",
+        o.to,
+        duration(o.longest_ns)
+    )
+}
+
 /// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, 1.29 s (median) after its answer before: ...`
 pub(super) fn released(slow: &Slow) -> String {
     if let Some(k) = &slow.kept {
         return kept_words(k);
+    }
+    if let Some(m) = &slow.metered {
+        return metered(m);
+    }
+    if let Some(o) = &slow.opening {
+        return opening(o);
     }
     let Some(r) = &slow.released else {
         return work_words(slow);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::whose::whose;
-use super::{SENDER_NOTICE_NS, Tone};
+use super::{SENDER_NOTICE_NS, Tone, ways};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
@@ -75,7 +75,12 @@ fn meaning(g: &Group) -> String {
         let mtu = n.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
         format!("its next link is {}{mtu}", n.dev)
     });
-    let own = [g.same_mac.clone(), g.came_back.clone()];
+    let own = [
+        g.same_mac.clone(),
+        g.came_back.clone(),
+        ways::redirected(g),
+        ways::flooded(g),
+    ];
     let all = [Some(said.to_owned()), next, size]
         .into_iter()
         .chain(own)
@@ -341,6 +346,13 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 ),
                 false => said,
             };
+            let said = match &d.unmissed {
+                Some(u) => format!(
+                    "{said}, and nobody is known to have waited for them: {}",
+                    ways::unmissed(u)
+                ),
+                None => said,
+            };
             let s = format!(
                 "{said}{together} (from drop:{}); {rest}.",
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
@@ -360,7 +372,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let few = torn_down || d.lost == 1;
             let tone = match () {
                 () if asked => Tone::Ok,
-                () if few || probes => Tone::Notice,
+                () if few || probes || d.unmissed.is_some() => Tone::Notice,
                 () => Tone::Bad,
             };
             (tone, s)

@@ -17,9 +17,17 @@ fn first(a: &Application) -> Option<&GivenUp> {
     a.given_up.iter().find(|g| g.requests.saturating_mul(ONE_IN) >= g.of)
 }
 
+/// Share of them from which all were hedged.
+const HEDGED: f64 = 0.8;
+
+/// Whether its client means to: it asked another server, too, and took what came first.
+pub(super) fn hedged(g: &GivenUp) -> bool {
+    g.requests > 0 && g.hedged as f64 >= HEDGED * g.requests as f64
+}
+
 /// Most requests of that program and server at that time were.
 pub(super) fn most_given_up(a: &Application) -> bool {
-    first(a).is_some_and(|g| g.requests >= MANY && g.requests.saturating_mul(2) > g.of)
+    first(a).is_some_and(|g| !hedged(g) && g.requests >= MANY && g.requests.saturating_mul(2) > g.of)
 }
 
 /// The sentence, without its point.
@@ -37,6 +45,10 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         false => format!("from {} to {}", s(g.first_ns), s(g.last_ns)),
     };
     let how = match g.timeout {
+        _ if hedged(g) => format!(
+            ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
+            g.hedged
+        ),
         true => " (a time-out of its own, inferred: all alike)".to_owned(),
         false => format!(", max {}", or_dash(g.wait.max_ns)),
     };
@@ -45,6 +57,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         task => task,
     };
     let again = match (g.opened_before, g.opened_meanwhile) {
+        _ if hedged(g) => String::new(),
         (Some(before), Some(meanwhile)) if before > 0.0 && meanwhile >= before * MORE => {
             format!(" and asked again: {before:.0} connections a second before, {meanwhile:.0} then")
         }

@@ -2,7 +2,7 @@
 
 use super::sentences::{counted, duration, moment, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
-use crate::analyses::application::{Application, Awaited, HalfOpen, Silence, Unanswered, most_asked};
+use crate::analyses::application::{Application, Awaited, GivenUp, HalfOpen, Silence, Unanswered, most_asked};
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
@@ -51,7 +51,13 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
         let open = u.until == "recording";
         u.waited_ns >= least && (!open || longest(u).is_none_or(|max| u.waited_ns >= max.saturating_add(max / 2)))
     };
-    let all: Vec<&Unanswered> = a.unanswered.iter().filter(late).collect();
+    // Nor does anybody wait for the slower one of hedged requests.
+    let to = |u: &&Unanswered, server: &str| u.label.rsplit(" > ").next() == Some(server);
+    let slower = |u: &&Unanswered| {
+        let hedged = |g: &&GivenUp| super::given_up::hedged(g) && g.task == u.task;
+        u.until == "closed" && a.given_up.iter().filter(hedged).any(|g| to(u, &g.server))
+    };
+    let all: Vec<&Unanswered> = a.unanswered.iter().filter(late).filter(|u| !slower(u)).collect();
     let first = all.first()?;
     let again = match first.retransmits {
         0 => String::new(),

@@ -53,6 +53,7 @@ mod turns;
 mod vanished;
 mod waited;
 mod waker;
+mod ways;
 mod whose;
 
 pub(crate) use accepts::herd;

@@ -100,11 +100,15 @@ fn what(f: &Failed) -> String {
 /// Of one that was refused at many ports.
 fn scan(s: &Scan) -> String {
     format!(
-        "{} by {} to {} of {} were refused, {} at most at each: a port scan (inferred)",
+        "{} by {} to {} of {} {}, {} at most at each: a port scan (inferred)",
         counted(s.attempts, "attempt", "attempts"),
         s.task,
         counted(s.ports, "port", "ports"),
         counted(s.addresses, "address", "addresses"),
+        match s.refused {
+            true => "were refused",
+            false => "had no answer and were given up at once",
+        },
         s.each
     )
 }

@@ -252,6 +252,42 @@ pub(super) const RULES: &[Rule] = &[
     rule("XFRM_POLICY", "", Some(false), "an IPsec policy forbids it"),
     rule("SECURITY_HOOK", "", Some(false), "a security module dropped it"),
     rule(
+        "TCP_MD5FAILURE",
+        "",
+        Some(false),
+        "its TCP MD5 signature was made with another key than this host has for its sender: the passwords of both ends differ, as of two BGP neighbours",
+    ),
+    rule(
+        "TCP_MD5NOTFOUND",
+        "",
+        Some(false),
+        "it has no TCP MD5 signature where this host has a key for its sender: a password is set at this end alone",
+    ),
+    rule(
+        "TCP_MD5UNEXPECTED",
+        "",
+        Some(false),
+        "it has a TCP MD5 signature where this host has no key for its sender: a password is set at the other end alone",
+    ),
+    rule(
+        "TCP_AOFAILURE",
+        "",
+        Some(false),
+        "its TCP-AO signature was made with another key than this host has for its sender: the keys of both ends differ",
+    ),
+    rule(
+        "TCP_AONOTFOUND",
+        "",
+        Some(false),
+        "it has no TCP-AO signature where this host has a key for its sender: a key is set at this end alone",
+    ),
+    rule(
+        "TCP_AOUNEXPECTED",
+        "",
+        Some(false),
+        "it has a TCP-AO signature where this host has no key for its sender: a key is set at the other end alone",
+    ),
+    rule(
         "TCP_MD5*",
         "",
         Some(false),

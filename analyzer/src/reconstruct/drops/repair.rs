@@ -35,7 +35,9 @@ pub struct Repair {
 /// Fills in `repair`.
 pub fn judge(rows: &mut [DropRow], known: &Hindsight<'_>) {
     let lost = |(at, row): (usize, &DropRow)| {
-        let data = row.owner.is_some_and(|o| o.carries == Carries::Data);
+        let data = row
+            .owner
+            .is_some_and(|o| matches!(o.carries, Carries::Data | Carries::SynData));
         let skb = row.skb_id.or(row.cut_from)?;
         (row.expected == Some(false) && data).then_some((at, skb))
     };

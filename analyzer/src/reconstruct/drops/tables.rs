@@ -148,7 +148,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "carries",
             "",
             Str,
-            "data (of a TCP socket), syn, datagram (UDP), received (named by the socket that it was for), too_big (the ICMP message that a tunnel made of a TCP segment, whose the others are); empty when nothing tells",
+            "data (of a TCP socket), syn, syn_data (with payload: TCP Fast Open), fin (without payload), datagram (UDP), received (named by the socket that it was for), too_big (the ICMP message that a tunnel made of a TCP segment, whose the others are); empty when nothing tells",
             |r, _| r.owner.map_or(Cell::Null, |o| Cell::str(o.carries.word()))
         ),
         col!(

@@ -162,9 +162,12 @@ impl Freed {
                 })
             };
             row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for).or(row.owner);
-            let segment = row
-                .owner
-                .is_some_and(|o| matches!(o.carries, Carries::Data | Carries::Syn));
+            let segment = row.owner.is_some_and(|o| {
+                matches!(
+                    o.carries,
+                    Carries::Data | Carries::Syn | Carries::SynData | Carries::Fin
+                )
+            });
             if segment && self.no_datagram.contains(&at) {
                 (row.expected, row.why) = (Some(false), NO_TUNNEL);
                 row.confidence = row

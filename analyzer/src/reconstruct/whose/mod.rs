@@ -25,6 +25,7 @@ use crate::reconstruct::tcp::states::SYN_SENT;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, StateRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
+mod payload;
 mod turned;
 
 #[cfg(test)]
@@ -46,6 +47,10 @@ pub enum Carries {
     Data,
     /// The opening of a TCP connection.
     Syn,
+    /// The same, with payload (TCP Fast Open).
+    SynData,
+    /// The end of one direction of a TCP connection, without payload.
+    Fin,
     /// A UDP datagram, or a part of one.
     Datagram,
     /// Not known: only the socket that it was for.
@@ -62,6 +67,8 @@ impl Carries {
         match self {
             Carries::Data => "data",
             Carries::Syn => "syn",
+            Carries::SynData => "syn_data",
+            Carries::Fin => "fin",
             Carries::Datagram => "datagram",
             Carries::Received => "received",
             Carries::Sent => "sent",
@@ -125,7 +132,9 @@ pub struct Whose<'k> {
     /// SYNs of each original.
     opened: FxHashMap<SkbId, (ConnectionId, Confidence)>,
     /// Originals of segments that were only seen sent again: cut from a larger one that was sent before.
-    again: FxHashMap<SkbId, ConnectionId>,
+    again: FxHashMap<SkbId, (ConnectionId, Carries)>,
+    /// When sockets that opened a connection were told that it is there: what left before is its SYN.
+    established: FxHashMap<ConnectionId, i64>,
     /// Packets that a tunnel turned round, and the tunnel.
     turned: FxHashMap<SkbId, Name>,
 }
@@ -154,6 +163,7 @@ impl<'k> Whose<'k> {
             made_of: made_of.collect(),
             opened: FxHashMap::default(),
             again: FxHashMap::default(),
+            established: payload::established(known.states),
             turned: turned::turned(known.hops),
         };
         out.opened = out.syns();
@@ -168,14 +178,19 @@ impl<'k> Whose<'k> {
 
     /// The packet's, when anything tells. Of one that was turned round: whose the segment was of which it was made.
     pub fn packet(&self, skb: SkbId) -> Option<Owner> {
-        let owner = self.made(skb)?;
-        Some(match (owner.carries, self.turned.contains_key(&skb)) {
-            (Carries::Data, true) => Owner {
-                carries: Carries::TooBig,
-                ..owner
-            },
-            _ => owner,
-        })
+        let mut owner = self.made(skb)?;
+        // A segment sent again has the same original as the SYN that it was in: each frame is told by when it left.
+        let opens = || {
+            let established = self.established.get(&owner.connection?)?;
+            let life = self.known.lives.get(skb.0 as usize)?;
+            Some(life.birth_ns < *established)
+        };
+        owner.carries = match (owner.carries, self.turned.contains_key(&skb)) {
+            (Carries::Data, true) => Carries::TooBig,
+            (Carries::Data, false) if opens() == Some(true) => Carries::SynData,
+            (carries, _) => carries,
+        };
+        Some(owner)
     }
 
     fn made(&self, skb: SkbId) -> Option<Owner> {
@@ -207,7 +222,7 @@ impl<'k> Whose<'k> {
             Some(row) if row.kind == TxKind::Tcp && row.connection.is_some() => {
                 let owner = of(Carries::Data, row);
                 // An event that names it as sent again says whose it is, too.
-                let named = self.again.get(&self.original(skb)).copied() == row.connection;
+                let named = self.again.get(&self.original(skb)).map(|(c, _)| *c) == row.connection;
                 let sure = if named { Confidence::Strong } else { owner.confidence };
                 return Some(Owner {
                     confidence: owner.confidence.max(sure),
@@ -218,7 +233,11 @@ impl<'k> Whose<'k> {
             _ => {}
         }
         let syn = self.opened.get(&skb).map(|(c, sure)| (*c, Carries::Syn, *sure));
-        let again = || Some((*self.again.get(&skb)?, Carries::Data, Confidence::Strong));
+        let again = || {
+            self.again
+                .get(&skb)
+                .map(|(c, carries)| (*c, *carries, Confidence::Strong))
+        };
         let (connection, carries, confidence) = syn.or_else(again)?;
         Some(Owner {
             connection: Some(connection),
@@ -268,7 +287,7 @@ impl<'k> Whose<'k> {
 
     /// Originals that events name as sent again; without a name the one whose frame is the last one of its length before the event. Of one
     /// that fits two sockets, as when two CPUs send at a time, nothing is known.
-    fn sent_again(&self) -> FxHashMap<SkbId, ConnectionId> {
+    fn sent_again(&self) -> FxHashMap<SkbId, (ConnectionId, Carries)> {
         let again = self.known.retransmits.iter();
         let mut again = again
             .filter(|r| r.class != RetransmitClass::Syn && (r.original.is_some() || r.bytes.is_some()))
@@ -286,7 +305,8 @@ impl<'k> Whose<'k> {
             let life = self.known.lives.get(skb.0 as usize).filter(|l| l.skb_id == *skb);
             framed.contains(skb) && life.is_none_or(|l| l.links.is_solid())
         };
-        let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
+        let bare = payload::bare(&self.known);
+        let mut of: FxHashMap<SkbId, (Option<ConnectionId>, Carries)> = FxHashMap::default();
         for r in again {
             let by_frame = || {
                 self.last_before(&frames, r.time_ns, r.bytes)
@@ -295,12 +315,20 @@ impl<'k> Whose<'k> {
             let (Some(original), Some(c)) = (r.original.filter(known).or_else(by_frame), r.connection) else {
                 continue;
             };
-            let whose = of.entry(original).or_insert(Some(c));
-            if *whose != Some(c) {
-                *whose = None;
+            // What is sent again without payload, once its connection is there, is a FIN.
+            let fin = r.bytes.zip(bare.get(&c)).is_some_and(|(bytes, bare)| bytes <= *bare);
+            let carries = if fin { Carries::Fin } else { Carries::Data };
+            let whose = of.entry(original).or_insert((Some(c), carries));
+            if whose.0 != Some(c) {
+                whose.0 = None;
+            }
+            if carries == Carries::Data {
+                whose.1 = carries;
             }
         }
-        of.into_iter().filter_map(|(skb, c)| Some((skb, c?))).collect()
+        of.into_iter()
+            .filter_map(|(skb, (c, carries))| Some((skb, (c?, carries))))
+            .collect()
     }
 
     /// The frame that an event follows: the last one close before it, of the length that is known.

@@ -122,6 +122,8 @@ fn servers_and_threads_have_tables() {
         acked_max_ns: None,
         released: None,
         for_work: None,
+        metered: None,
+        opening: None,
         kept: None,
         times: vec![],
     };

@@ -29,6 +29,7 @@ fn drops(groups: Vec<Group>) -> Drops {
         lost_within_ns: Some((410_000_000, 691_000_000)),
         duration_ns: 4_000_000_000,
         groups,
+        unmissed: None,
         hurt: Default::default(),
     }
 }

@@ -42,6 +42,8 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         acked_max_ns: None,
         released: None,
         for_work: None,
+        metered: None,
+        opening: None,
         kept: None,
         times: vec![],
     }

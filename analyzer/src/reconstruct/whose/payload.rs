@@ -1,0 +1,40 @@
+//! What tells whether a segment carries payload: when its connection was there, and how long its frames without any are.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Known;
+use crate::facts::ConnectionId;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_SENT};
+use crate::reconstruct::tcp::tables::StateRow;
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// When sockets that were seen to send a SYN were told that their connection is there.
+pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
+    let mut opening: FxHashSet<ConnectionId> = FxHashSet::default();
+    let mut out = FxHashMap::default();
+    for s in states.iter().filter(|s| s.kind == "sock") {
+        match s.state {
+            SYN_SENT => _ = opening.insert(s.connection),
+            ESTABLISHED if opening.contains(&s.connection) => _ = out.entry(s.connection).or_insert(s.time_ns),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Length of each connection's shortest frame that is known to carry nothing.
+pub(super) fn bare(known: &Known<'_>) -> FxHashMap<ConnectionId, u32> {
+    let mut bare: FxHashMap<ConnectionId, u32> = FxHashMap::default();
+    let control = known
+        .tx
+        .iter()
+        .filter(|r| r.kind == TxKind::TcpControl && r.bytes == Some(0));
+    for row in control {
+        let bytes = known.lives.get(row.skb_id.0 as usize).and_then(|l| l.bytes);
+        if let Some((c, bytes)) = row.connection.zip(bytes) {
+            let of = bare.entry(c).or_insert(bytes);
+            *of = bytes.min(*of);
+        }
+    }
+    bare
+}
