@@ -38,7 +38,9 @@ impl Limits {
         let forgotten = options.duration.is_none() && options.command.is_empty();
         let default_bytes = match &options.output {
             Output::Stdout => None,
-            Output::File(path) => Some(DEFAULT_BYTES.min(free_bytes(path).map_or(DEFAULT_BYTES, |f| f / 2))),
+            Output::File(path) | Output::Named(path) => {
+                Some(DEFAULT_BYTES.min(free_bytes(path).map_or(DEFAULT_BYTES, |f| f / 2)))
+            }
         };
         Limits {
             duration: options.duration.or(forgotten.then_some(DEFAULT_DURATION)),
@@ -54,12 +56,11 @@ impl Limits {
 }
 
 /// Free bytes of the file system that `path` is or will be on; `None` for what is no file (a pipe, /dev/full).
-fn free_bytes(path: &std::path::Path) -> Option<u64> {
+pub fn free_bytes(path: &std::path::Path) -> Option<u64> {
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         return None;
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let s = rustix::fs::statvfs(folder.unwrap_or(".".as_ref())).ok()?;
+    let s = rustix::fs::statvfs(crate::output::folder(path)).ok()?;
     Some(s.f_bavail.saturating_mul(s.f_frsize))
 }
 

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match cli::run(&Args::parse().record) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            let _ = writeln!(std::io::stderr(), "netmortem-record: {e}");
+            let _ = writeln!(std::io::stderr(), "netmortem-record: {}", e.for_terminal());
             ExitCode::FAILURE
         }
     }

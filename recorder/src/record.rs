@@ -17,13 +17,14 @@ use crate::finish::{Ended, finish};
 use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
+use crate::output::{Made, Opened};
 use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
 use crate::probes::{self, Probes};
 use crate::signals::Signals;
 use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
-use crate::{clock, output, pcap, plan, snapshot, tracefs};
+use crate::{clock, command, output, pcap, plan, snapshot, tracefs};
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Progress {
     pub ring_bytes: u64,
     /// Events lost so far, all CPUs.
     pub lost: u64,
+    /// SIGUSR1 or SIGUSR2 came, which only a flight heeds.
+    pub unheeded: Option<&'static str>,
 }
 
 /// A recording that ended well.
@@ -71,17 +74,20 @@ pub struct Summary {
 
 /// Records. Whatever it returns, and also when it panics, the instance is gone afterwards.
 pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
-    // The threads that write know no path.
-    record_to(options, tell).map_err(|e| match (e, &options.output) {
-        (RecordError::Output { source, .. }, Output::File(path)) => RecordError::Output {
-            path: path.clone(),
-            source,
-        },
-        (e, _) => e,
+    let mut made = Made::default();
+    record_to(options, &mut made, tell).map_err(|e| match e {
+        RecordError::Output { source, .. } => made.failed(source),
+        e => e,
     })
 }
 
-fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
+fn record_to(
+    options: &RecordOptions,
+    made: &mut Made,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Summary, RecordError> {
+    command::find(&options.command)?;
+    output::check(&options.output, options.force)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
     let tracefs = tracefs::find()?;
@@ -89,7 +95,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = match perf::choose(options, &tracefs)? {
         Chosen::Ftrace(instance, removed) => (instance, removed),
-        Chosen::Perf(because) => return record_perf(options, &tracefs, because, cpu_before_ns, &signals, tell),
+        Chosen::Perf(because) => return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, tell),
     };
     removed.extend(probes::remove_stale(&tracefs));
     let symbols = Symbols::read(&plan::functions(options.profile));
@@ -102,7 +108,13 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
-    let (sink, path, patience) = output::open(&options.output)?;
+    let Opened {
+        sink,
+        path,
+        patience,
+        made: opened,
+    } = output::open(&options.output, options.force)?;
+    *made = opened;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -135,6 +147,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
+    made.keep();
 
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {

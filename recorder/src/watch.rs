@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::record::Progress;
 use crate::signals::Signals;
 use crate::snapshot::second;
-use crate::{clock, limits, pcap};
+use crate::{clock, limits, pcap, signals};
 
 /// How often the loop looks for a reason to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -99,6 +99,7 @@ pub fn watch(
                 bundle_bytes,
                 ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
                 lost: (watched.lost)()?,
+                unheeded: signals::take_unheeded(),
             });
             if let Some(stopped) = over_cpu(limits, &mut cpu) {
                 return Ok(stopped);
@@ -156,10 +157,7 @@ pub fn write(
     let Some(mut writer) = shared.writer_within(Duration::from_millis(100)) else {
         return Ok(());
     };
-    f(&mut writer).map_err(|source| RecordError::Output {
-        path: "the bundle".into(),
-        source,
-    })?;
+    f(&mut writer).map_err(RecordError::output)?;
     shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
     Ok(())
 }

@@ -37,7 +37,7 @@ use crate::command::Command;
 use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::limits::Limits;
-use crate::options::{Output, RecordOptions};
+use crate::options::RecordOptions;
 use crate::prepare::prepare;
 use crate::probes::{self, Probes};
 use crate::record::{Summary, Tracing};
@@ -45,7 +45,7 @@ use crate::signals::Signals;
 use crate::snapshot::second;
 use crate::symbols::Symbols;
 use crate::watch::{CpuShare, Stopped, over, over_cpu};
-use crate::{clock, plan, tracefs};
+use crate::{clock, command, output, plan, tracefs};
 
 use counters::Counters;
 use delays::Delays;
@@ -113,9 +113,9 @@ pub fn flight(
     flight: &FlightOptions,
     tell: &mut dyn FnMut(&FlightEvent<'_>),
 ) -> Result<FlightSummary, RecordError> {
-    let Output::File(base) = &options.output else {
-        return Err(RecordError::FlightToStdout);
-    };
+    let base = output::base(&options.output)?;
+    output::check_folder(base, 0)?;
+    command::find(&options.command)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let mut signals = Signals::take();
     signals.take_usr1();
@@ -131,6 +131,11 @@ pub fn flight(
         manifest.plan.events.extend(events);
         manifest.plan.absent.extend(absent);
     }
+    let rings = manifest
+        .plan
+        .buffer_bytes_per_cpu
+        .saturating_mul(manifest.plan.cpus.len() as u64);
+    manifest.notes.extend(output::check_folder(base, rings)?);
     let drops = DropWatch::create(&tracefs, &reasons(flight))?;
     let delays = Delays::create(&tracefs, &flight.on)?;
     let first = second::take();
@@ -196,6 +201,17 @@ pub fn flight(
         elapsed: started.elapsed(),
         cpu_ns: clock::process_cpu_ns().saturating_sub(cpu_before_ns),
     })
+}
+
+/// What would keep a flight from writing, or a trigger from firing: asked for by `--dry-run`, which does not fly.
+pub fn check_plan(options: &RecordOptions, flight: &FlightOptions) -> Result<(), RecordError> {
+    output::check_folder(output::base(&options.output)?, 0)?;
+    command::find(&options.command)?;
+    let _signals = Signals::take();
+    let tracefs = tracefs::find()?;
+    DropWatch::create(&tracefs, &reasons(flight))?;
+    Delays::create(&tracefs, &flight.on)?;
+    check(flight, options, &Counters::of(&second::take()))
 }
 
 /// SPEC and reason of each `drop:REASON`.

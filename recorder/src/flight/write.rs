@@ -14,6 +14,7 @@ use super::{Counters, Cut, Delays, Flying, names};
 use crate::drain::{Drains, Shared, Sink};
 use crate::error::RecordError;
 use crate::options::Output;
+use crate::output::Opened;
 use crate::prepare::write_texts;
 use crate::record::{Summary, judge, open_drains, stats};
 use crate::signals::{self, Signals};
@@ -39,7 +40,7 @@ impl Flying<'_> {
         // Those that come from here on are for the next.
         self.suppressed.0 = 0;
         let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
-        let (sink, _, patience) = output::open(&Output::File(path.clone()))?;
+        let Opened { sink, patience, .. } = output::open(&Output::File(path.clone()), true)?;
         let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
         write_texts(
             &mut writer,

@@ -22,7 +22,7 @@ use crate::snapshot::netns;
 
 /// A member is written when this much is waiting, or the oldest packet has waited this long.
 const BATCH_BYTES: usize = 512 << 10;
-const BATCH_AGE: Duration = Duration::from_secs(1);
+const BATCH_AGE: Duration = Duration::from_millis(750);
 const POLL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 250_000_000,
@@ -171,6 +171,7 @@ impl Tap {
             self.take(shared)?;
             if self.oldest.is_some_and(|t| t.elapsed() >= BATCH_AGE) {
                 self.flush(shared)?;
+                shared.writer().flush().map_err(RecordError::output)?;
             }
             let mut fds = vec![PollFd::new(&stop.wake, PollFlags::IN)];
             if open {
@@ -274,21 +275,17 @@ impl Tap {
         });
         self.told = now;
         let ns = u64::try_from(now_ns(rustix::time::ClockId::Realtime)).unwrap_or(0);
-        let output = |source| RecordError::Output {
-            path: "the bundle".into(),
-            source,
-        };
         let frame = self
             .encoder
             .encode(&self.section.finish(ns, received, dropped))
-            .map_err(output)?;
+            .map_err(RecordError::output)?;
         self.sequence += 1;
         let name = bundle::packets_name(PacketsName {
             tap: self.number,
             sequence: self.sequence,
         });
         let mut writer = shared.writer();
-        writer.append(&name, &frame).map_err(output)?;
+        writer.append(&name, &frame).map_err(RecordError::output)?;
         shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
         Ok(())
     }

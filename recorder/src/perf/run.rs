@@ -17,6 +17,7 @@ use crate::error::RecordError;
 use crate::finish::{Ended, finish};
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
+use crate::output::{Made, Opened};
 use crate::plan::{self, Enabled};
 use crate::prepare::{recorder_info, write_texts};
 use crate::record::{Progress, Summary};
@@ -27,9 +28,9 @@ use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
 /// Records. `because` says why this backend was chosen.
 pub fn record_perf(
-    options: &RecordOptions,
+    (options, because): (&RecordOptions, String),
     tracefs: &Path,
-    because: String,
+    made: &mut Made,
     cpu_before_ns: u64,
     signals: &Signals,
     tell: &mut dyn FnMut(&Progress),
@@ -40,11 +41,17 @@ pub fn record_perf(
     let scope = Scope::of(&options.perf)?;
     let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
     let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
-    let opened = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    let rings_of = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
-    let (sink, path, patience) = output::open(&options.output)?;
+    let Opened {
+        sink,
+        path,
+        patience,
+        made: opened,
+    } = output::open(&options.output, options.force)?;
+    *made = opened;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -67,7 +74,7 @@ pub fn record_perf(
 
     let shared = Arc::new(Shared::new(writer, patience)?);
     let (mut cpus, mut rings) = (Vec::new(), Vec::new());
-    for (on, ring) in opened {
+    for (on, ring) in rings_of {
         rings.push((on.cpu, ring));
         cpus.push(on);
     }
@@ -79,6 +86,7 @@ pub fn record_perf(
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
+    made.keep();
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {
         shared: &shared,
