@@ -13,7 +13,7 @@ use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
 use crate::record::{Progress, record};
-use crate::units::{self, CpuList};
+use crate::units::{self, CpuList, size};
 
 mod fly;
 mod names;
@@ -21,7 +21,6 @@ mod summary;
 
 use fly::{fly, reach};
 use names::default_name;
-use summary::size;
 
 pub use summary::summary_text;
 
@@ -49,14 +48,14 @@ pub struct RecordArgs {
     /// Write over FILE when it exists, unless another recorder is writing it
     #[arg(long, conflicts_with = "flight")]
     pub force: bool,
-    /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
+    /// Stop after this long (500ms, 30s, 5m, 1h, 1d); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
     #[arg(short, long, value_name = "TIME", value_parser = units::parse_length)]
     pub duration: Option<Duration>,
     /// Which events to record, from the cheapest: drops, lean (at most 12 per request and response), tcp, rx, tx, full
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = PROFILES)]
     pub profile: String,
     /// Of events that hold a port, only those of this one; repeat for several (the other events are recorded whole)
-    #[arg(long, value_name = "PORT", value_delimiter = ',')]
+    #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = units::parse_port)]
     pub port: Vec<u16>,
     /// Of events that hold an interface, only those of this one; repeat for several (the other events are recorded whole)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

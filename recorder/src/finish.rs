@@ -79,6 +79,7 @@ pub fn finish(
         path,
         elapsed,
         stop_reason: stopped.reason,
+        backend: if manifest.plan.perf.is_some() { "perf" } else { "ftrace" },
         events,
         lost,
         ring_bytes,

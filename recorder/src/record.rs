@@ -50,6 +50,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// Why it ended, as in `end.json`.
     pub stop_reason: String,
+    /// What events were recorded by: ftrace or perf.
+    pub backend: &'static str,
     /// Events in the bundle, all CPUs.
     pub events: u64,
     /// Events lost, all CPUs (overrun, commit overrun, dropped).

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::record::Progress;
 use crate::signals::Signals;
 use crate::snapshot::second;
-use crate::{clock, limits, pcap, signals};
+use crate::{clock, limits, pcap, signals, units};
 
 /// How often the loop looks for a reason to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -137,12 +137,14 @@ pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Sto
         });
     }
     if limits.bytes.is_some_and(|m| bundle_bytes >= m) {
-        let limit = limits.bytes.unwrap_or(0) >> 20;
+        let limit = units::size(limits.bytes.unwrap_or(0));
+        let whose = match limits.bytes_is_default {
+            true => "the limit when no --max-bytes is given (4 GiB, or half of what is free)",
+            false => "the limit of --max-bytes",
+        };
         return Some(Stopped {
             reason: "max_bytes".into(),
-            sentence: limits.bytes_is_default.then(|| {
-                format!("stopped: the bundle reached {limit} MiB, the limit when no --max-bytes is given (4 GiB, or half of what is free)")
-            }),
+            sentence: Some(format!("stopped: the bundle reached {limit}, {whose}")),
         });
     }
     None

@@ -1,6 +1,7 @@
 //! What was recorded, in the words of the terminal.
 
 use crate::record::Summary;
+use crate::units::size;
 
 /// What was recorded, for a person.
 pub fn summary_text(s: &Summary) -> String {
@@ -22,8 +23,9 @@ pub fn summary_text(s: &Summary) -> String {
         s.stop_reason,
     );
     out += &format!(
-        "{} kinds of events enabled, {} not on this kernel; the recorder used {:.2} CPU seconds\n",
+        "{} kinds of events enabled by {}, {} not on this kernel; the recorder used {:.2} CPU seconds\n",
         s.enabled,
+        s.backend,
         s.absent,
         s.cpu_ns as f64 / 1e9
     );
@@ -47,12 +49,4 @@ pub fn summary_text(s: &Summary) -> String {
 fn lost_packets(p: &netmortem_formats::bundle::TapEnd) -> String {
     p.dropped
         .map_or(", losses unknown".to_owned(), |n| format!(", {n} lost"))
-}
-
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..10_240 => format!("{bytes} B"),
-        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
-        _ => format!("{} MiB", bytes >> 20),
-    }
 }

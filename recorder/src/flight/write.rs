@@ -123,6 +123,7 @@ impl Flying<'_> {
             path: Some(path),
             elapsed: Duration::from_nanos(u64::try_from(window_ns).unwrap_or(0)),
             stop_reason,
+            backend: "ftrace",
             events,
             lost,
             ring_bytes,

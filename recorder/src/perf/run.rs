@@ -41,7 +41,17 @@ pub fn record_perf(
     let scope = Scope::of(&options.perf)?;
     let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
     let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
-    let rings_of = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    let (rings_of, granted) = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    if granted < ring_bytes {
+        manifest.plan.buffer_bytes_per_cpu = granted as u64;
+        manifest.notes.push(format!(
+            "ring buffers of {} KiB instead of {} on each of {} CPUs: this process may lock no more memory \
+             (kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; CAP_IPC_LOCK lifts it)",
+            granted >> 10,
+            ring_bytes >> 10,
+            manifest.plan.cpus.len()
+        ));
+    }
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 

@@ -165,6 +165,8 @@ fn duration_and_size_limits_stop_it() {
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(summary.stop_reason, "max_bytes");
     assert!(summary.bundle_bytes >= 1_500_000);
+    let said = "stopped: the bundle reached 1464 KiB, the limit of --max-bytes".to_owned();
+    assert!(open(&path).2.problems.contains(&said), "{:?}", summary.notes);
     assert_eq!(instances_of(&root, std::process::id()), [""; 0]);
     std::fs::remove_file(path).unwrap();
 }
