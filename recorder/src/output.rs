@@ -55,6 +55,20 @@ pub struct Made {
 }
 
 impl Made {
+    /// One that was just made.
+    pub fn of(path: PathBuf) -> Made {
+        Made {
+            path: Some(path),
+            new: true,
+            kept: false,
+        }
+    }
+
+    /// Whether something is recorded.
+    pub fn is_kept(&self) -> bool {
+        self.kept
+    }
+
     /// Something is recorded.
     pub fn keep(&mut self) {
         self.kept = true;

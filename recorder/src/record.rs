@@ -158,7 +158,7 @@ fn record_to(
         one_has_ended: &|| drains.one_has_ended(),
         lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
     };
-    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell)?;
+    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();

@@ -62,6 +62,22 @@ pub fn watch(
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
+    problems: &mut Vec<String>,
+) -> Result<Stopped, RecordError> {
+    let mut left_out = second::LeftOut::default();
+    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut left_out);
+    problems.extend(left_out.sentence(second::MOST_BYTES));
+    stopped
+}
+
+fn watch_until(
+    limits: &Limits,
+    signals: &Signals,
+    watched: &Watched<'_>,
+    command: &mut Option<Command>,
+    started: Instant,
+    tell: &mut dyn FnMut(&Progress),
+    left_out: &mut second::LeftOut,
 ) -> Result<Stopped, RecordError> {
     let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
@@ -88,7 +104,7 @@ pub fn watch(
             write(shared, |w| w.append_clock_pair(&pair))?;
         }
         if seconds.is_due(Instant::now()) {
-            let now = second::take();
+            let now = second::take(second::MOST_BYTES, left_out);
             write(shared, |w| w.append_second(&now))?;
         }
         if told.elapsed() >= TELL {

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
+use netmortem_formats::bundle::Manifest;
+
 use super::RecordArgs;
 use super::summary::summary_text;
 use crate::dry_run::Forecast;
@@ -28,21 +30,15 @@ pub fn fly(args: &RecordArgs) -> Result<(), RecordError> {
     let mut err = std::io::stderr();
     let mut tell = |e: &FlightEvent<'_>| {
         let text = match e {
-            FlightEvent::Armed(m) => format!(
-                "armed: profile {}, {} kinds of events, {} KiB on each of {} CPUs, instance {}; SIGUSR1 or a trigger writes, \
-                 Ctrl-C ends\n",
-                m.plan.profile,
-                m.plan.events.len(),
-                m.plan.buffer_bytes_per_cpu >> 10,
-                m.plan.cpus.len(),
-                m.plan.instance
-            ),
+            FlightEvent::Armed(m) => armed(args, m),
             FlightEvent::Triggered(t) => format!("trigger {}: {}\n", t.on, t.sentence),
             FlightEvent::TooSoon(t) => format!(
                 "trigger {}: {}; too soon after the last, not written\n",
                 t.on, t.sentence
             ),
             FlightEvent::Off(why) => format!("{why}\n"),
+            FlightEvent::Note(note) => format!("note: {note}\n"),
+            FlightEvent::NotWritten(why) => format!("NOT WRITTEN: {why}\n"),
             FlightEvent::Written(s) => summary_text(s),
         };
         let _ = write!(std::io::stderr(), "{text}");
@@ -61,4 +57,34 @@ pub fn fly(args: &RecordArgs) -> Result<(), RecordError> {
         let _ = writeln!(err, "note: {sentence}");
     }
     Ok(())
+}
+
+/// That it is armed, for what, and what should be known of that.
+fn armed(args: &RecordArgs, m: &Manifest) -> String {
+    let specs: Vec<&str> = args
+        .flying
+        .on
+        .iter()
+        .map(|on| on.spec.as_str())
+        .filter(|s| *s != "signal")
+        .collect();
+    let waits = match specs.is_empty() {
+        true => "only SIGUSR1 triggers (--on adds others)".to_owned(),
+        false => format!("triggers: SIGUSR1, {}", specs.join(", ")),
+    };
+    let mut out = format!(
+        "armed: profile {}, {} kinds of events, {} KiB on each of {} CPUs, instance {}; {waits}; Ctrl-C ends\n",
+        m.plan.profile,
+        m.plan.events.len(),
+        m.plan.buffer_bytes_per_cpu >> 10,
+        m.plan.cpus.len(),
+        m.plan.instance
+    );
+    for n in &m.notes {
+        out += &format!("note: {n}\n");
+    }
+    if args.profile == "full" {
+        out += "note: with --profile lean the rings reach about four times as far back as with full\n";
+    }
+    out
 }
