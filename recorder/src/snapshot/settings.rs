@@ -64,7 +64,8 @@ pub fn sysctl_beside(own: &str) -> String {
     })
 }
 
-/// Folders of /proc/sys/net with one for each device.
+/// Folders of /proc/sys/net with one for each device. `neigh` has a `default` in the first namespace only: in others it is
+/// not told.
 const OF_DEVICES: [&str; 4] = ["ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh"];
 /// As the interface has it; `links` says it.
 const KNOWN_OF_DEVICES: [&str; 1] = ["mtu"];
