@@ -73,10 +73,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = BACKENDS)]
     pub backend: String,
     /// Only what tasks of this cgroup do (a folder, or a path below /sys/fs/cgroup); by perf
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["flight", "dry_run"])]
+    #[arg(long, value_name = "PATH", conflicts_with = "flight")]
     pub cgroup: Option<PathBuf>,
     /// Only what this process, and what it starts, does; repeat for several; by perf
-    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = ["flight", "dry_run", "cgroup"])]
+    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = ["flight", "cgroup"])]
     pub pid: Vec<u32>,
     /// Bytes to keep of each packet, payload included; 0 keeps all [default: the headers, no payload]
     #[arg(long, value_name = "BYTES", requires = "pcap")]
@@ -87,7 +87,7 @@ pub struct RecordArgs {
     /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
     #[arg(short, long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub buffer_size: Option<u64>,
-    /// Kernel memory of all ring buffers together (100M, 1G) [default: an eighth of the available memory]
+    /// Kernel memory of all ring buffers of events together (100M, 1G), not those of --pcap-buffer, nor the 64K for each CPU of --on drop: [default: an eighth of the available memory]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub max_buffers: Option<u64>,
     /// Stop when the bundle has grown to this size (500M, 2G) [default: 4G or half of the free disk; none with -o -]
@@ -186,11 +186,23 @@ impl RecordArgs {
     }
 }
 
+/// An error of the command line, with a tip when a command to record stands there without `--`.
+pub fn with_tip(mut e: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) = (e.kind(), e.get(ContextKind::InvalidArg))
+        && !word.starts_with('-')
+    {
+        let tip = format!("a command to record stands behind `--`: -- {word} ...");
+        e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    e
+}
+
 /// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
 pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
-    if (args.flight || args.dry_run) && args.backend == "perf" {
+    if args.flight && args.backend == "perf" {
         return Err(RecordError::Perf {
-            because: "--flight and --dry-run need a tracing instance: they do not work with --backend perf".to_owned(),
+            because: "--flight needs a tracing instance: it does not work with --backend perf".to_owned(),
         });
     }
     if args.dry_run {

@@ -38,7 +38,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// `--dev` names no interface.
-    #[error("--dev {name}: there is no such interface here (ip link lists them)")]
+    #[error("--dev {name}: there is no such interface, in no network namespace")]
     NoInterface {
         /// What was asked for.
         name: String,

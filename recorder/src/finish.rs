@@ -52,7 +52,7 @@ pub fn finish(
         ..
     } = ended;
     problems.extend(stopped.sentence);
-    judge(&cpu_stats, &mut problems);
+    judge(&cpu_stats, manifest, &mut problems);
     problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
     let mut notes = manifest.notes.clone();
     notes.extend(problems.iter().cloned());

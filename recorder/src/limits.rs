@@ -17,6 +17,9 @@ const MEMORY_PART: u64 = 8;
 /// A ring buffer of less holds nothing.
 const LEAST_BUFFER_KIB: u64 = 8;
 
+/// How the note begins that rings are smaller than asked for.
+pub const SHRUNK: &str = "ring buffers of ";
+
 /// The limits of one recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -79,7 +82,7 @@ pub fn buffer_kib(options: &RecordOptions, cpus: u64, notes: &mut Vec<String>) -
             None => "an eighth of the available memory; --max-buffers sets another limit",
         };
         notes.push(format!(
-            "ring buffers of {room} KiB instead of {wanted} on each of {cpus} CPUs: together they may take {limit} KiB ({whose})"
+            "{SHRUNK}{room} KiB instead of {wanted} on each of {cpus} CPUs: together they may take {limit} KiB ({whose})"
         ));
     }
     wanted.min(room)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, TapEnd};
+use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, Manifest, TapEnd};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 use rustix::fs::OFlags;
 
@@ -24,7 +24,7 @@ use crate::probes::{self, Probes};
 use crate::signals::Signals;
 use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
-use crate::{clock, command, output, pcap, plan, snapshot, tracefs};
+use crate::{clock, command, limits, output, pcap, plan, snapshot, tracefs};
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,7 +252,12 @@ pub fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, Recor
 }
 
 /// Sentences about events that are not in the bundle.
-pub fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
+pub fn judge(stats: &[CpuStats], manifest: &Manifest, problems: &mut Vec<String>) {
+    let shrunk = manifest.notes.iter().any(|n| n.starts_with(limits::SHRUNK));
+    let advice = match shrunk {
+        true => "; a larger ring loses fewer, which a limit kept smaller (see the notes), or a smaller --profile",
+        false => "; a larger --buffer-size loses fewer",
+    };
     for s in stats {
         if s.entries > 0 {
             problems.push(format!(
@@ -263,8 +268,14 @@ pub fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
         let lost = lost_events(s);
         if lost > 0 {
             problems.push(format!(
-                "CPU {}: {lost} events lost; a larger --buffer-size loses fewer",
-                s.cpu
+                "CPU {}: {lost} events lost{}",
+                s.cpu,
+                // What perf did not even count found no room for another reason.
+                if s.overrun > 0 || manifest.plan.perf.is_none() {
+                    advice
+                } else {
+                    ""
+                }
             ));
         }
     }

@@ -15,11 +15,7 @@ pub fn summary_text(s: &Summary) -> String {
         s.elapsed.as_secs_f64(),
         size(s.bundle_bytes),
         size(s.ring_bytes),
-        if s.lost == 0 {
-            "none lost".to_owned()
-        } else {
-            format!("{} LOST", s.lost)
-        },
+        lost(s),
         s.stop_reason,
     );
     out += &format!(
@@ -44,6 +40,16 @@ pub fn summary_text(s: &Summary) -> String {
         out += &format!("note: {n}\n");
     }
     out
+}
+
+/// Losses of perf are a lower bound: some events it neither writes nor counts.
+fn lost(s: &Summary) -> String {
+    match (s.lost, s.backend) {
+        (0, "perf") => "none lost that perf counted".to_owned(),
+        (0, _) => "none lost".to_owned(),
+        (n, "perf") => format!("at least {n} LOST"),
+        (n, _) => format!("{n} LOST"),
+    }
 }
 
 fn lost_packets(p: &netmortem_formats::bundle::TapEnd) -> String {

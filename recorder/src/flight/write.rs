@@ -132,7 +132,7 @@ impl Flying<'_> {
                 ..s.clone()
             })
             .collect();
-        judge(&beside, &mut problems);
+        judge(&beside, &manifest, &mut problems);
         let command = self.command.as_mut().and_then(|c| c.ended());
         let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
         let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();

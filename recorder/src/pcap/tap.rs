@@ -18,6 +18,7 @@ use super::{Stop, TapSpec, filter};
 use crate::clock::now_ns;
 use crate::drain::Shared;
 use crate::error::RecordError;
+use crate::snapshot::interface_elsewhere;
 use crate::snapshot::netns;
 
 /// A member is written when this much is waiting, or the oldest packet has waited this long.
@@ -79,6 +80,9 @@ impl Tap {
         }
         let failed = |e: io::Error| match e.kind() {
             io::ErrorKind::PermissionDenied => RecordError::NoPacketPermission { tap: label.clone() },
+            _ if e.raw_os_error() == Some(libc::ENODEV) && spec.netns.is_none() => {
+                refuse(format!("there is no such interface here{}", elsewhere(&spec.name)))
+            }
             _ => refuse(e.to_string()),
         };
         let (netns, opened) = match &spec.netns {
@@ -357,6 +361,18 @@ fn put(section: &mut SectionWriter, end: &mut TapEnd, f: &Frame<'_>, ethernet: b
 }
 
 /// Number and socket of an interface of the network namespace that the calling thread is in.
+/// What to ask for instead, when other namespaces have an interface of this name.
+fn elsewhere(name: &str) -> String {
+    let found: Vec<String> = interface_elsewhere(name)
+        .iter()
+        .map(|(space, _)| format!("--pcap netns:{}/{name}", space.called()))
+        .collect();
+    match found.is_empty() {
+        true => " (ip link lists them)".to_owned(),
+        false => format!("; there is in other network namespaces: {}", found.join(", ")),
+    }
+}
+
 fn open_here(name: &str) -> io::Result<(u32, Socket)> {
     let any = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let ifindex = name_to_index(&any, name).map_err(|e| match e {

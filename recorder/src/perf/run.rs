@@ -10,7 +10,7 @@ use netmortem_formats::{CpuStats, SnapshotWhen};
 
 use super::drain::{Drained, Rings};
 use super::events::{self, OnCpu, Scope, Wanted};
-use super::sys::SAMPLE_TYPE;
+use super::sys::{Ring, SAMPLE_TYPE};
 use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
@@ -26,6 +26,46 @@ use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
 use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
+/// What is set up before anything is recorded; all events are switched off.
+struct Set {
+    symbols: Symbols,
+    scope: Scope,
+    manifest: Manifest,
+    opened: Vec<(OnCpu, Ring)>,
+}
+
+fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Set, RecordError> {
+    let symbols = Symbols::read(&plan::functions(options.profile));
+    let wanted = Wanted::new(tracefs);
+    let enabled = plan::enable(&wanted, options.profile, &options.filters, symbols.functions())?;
+    let scope = Scope::of(&options.perf)?;
+    let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
+    let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
+    let (opened, granted) = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    if granted < ring_bytes {
+        manifest.plan.buffer_bytes_per_cpu = granted as u64;
+        manifest.notes.push(format!(
+            "{}{} KiB instead of {} on each of {} CPUs: this process may lock no more memory \
+             (kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; CAP_IPC_LOCK lifts it)",
+            limits::SHRUNK,
+            granted >> 10,
+            ring_bytes >> 10,
+            manifest.plan.cpus.len()
+        ));
+    }
+    Ok(Set {
+        symbols,
+        scope,
+        manifest,
+        opened,
+    })
+}
+
+/// The plan of a recording that is not made: everything is opened, and closed again.
+pub fn plan_perf(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Manifest, RecordError> {
+    Ok(set_up(options, tracefs, because)?.manifest)
+}
+
 /// Records. `because` says why this backend was chosen.
 pub fn record_perf(
     (options, because): (&RecordOptions, String),
@@ -35,23 +75,12 @@ pub fn record_perf(
     signals: &Signals,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Summary, RecordError> {
-    let symbols = Symbols::read(&plan::functions(options.profile));
-    let wanted = Wanted::new(tracefs);
-    let enabled = plan::enable(&wanted, options.profile, &options.filters, symbols.functions())?;
-    let scope = Scope::of(&options.perf)?;
-    let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
-    let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
-    let (rings_of, granted) = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
-    if granted < ring_bytes {
-        manifest.plan.buffer_bytes_per_cpu = granted as u64;
-        manifest.notes.push(format!(
-            "ring buffers of {} KiB instead of {} on each of {} CPUs: this process may lock no more memory \
-             (kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; CAP_IPC_LOCK lifts it)",
-            granted >> 10,
-            ring_bytes >> 10,
-            manifest.plan.cpus.len()
-        ));
-    }
+    let Set {
+        symbols,
+        scope,
+        mut manifest,
+        opened,
+    } = set_up(options, tracefs, because)?;
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
@@ -59,9 +88,9 @@ pub fn record_perf(
         sink,
         path,
         patience,
-        made: opened,
+        made: file,
     } = output::open(&options.output, options.force)?;
-    *made = opened;
+    *made = file;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -84,7 +113,7 @@ pub fn record_perf(
 
     let shared = Arc::new(Shared::new(writer, patience)?);
     let (mut cpus, mut rings) = (Vec::new(), Vec::new());
-    for (on, ring) in rings_of {
+    for (on, ring) in opened {
         rings.push((on.cpu, ring));
         cpus.push(on);
     }

@@ -200,6 +200,17 @@ fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), m
     t
 }
 
+/// Where else an interface of this name is: namespaces, and its number there.
+pub fn interface_elsewhere(name: &str) -> Vec<(Netns, u32)> {
+    let others = netns::list().into_iter().filter(|n| !n.own).take(MAX_NETNS);
+    let index = |space: &Netns| {
+        let found = space.inside(|| links::links(space.inode, &mut String::new()));
+        let (_, all) = found.ok()?.ok()?;
+        all.into_iter().find(|(_, n)| n == name).map(|(index, _)| index)
+    };
+    others.filter_map(|n| Some((n.clone(), index(&n)?))).collect()
+}
+
 fn split<T: Default>(done: io::Result<(Dumped, T)>) -> (io::Result<Dumped>, T) {
     match done {
         Ok((d, t)) => (Ok(d), t),
