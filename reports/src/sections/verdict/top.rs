@@ -2,7 +2,6 @@
 
 use netmortem_analyzer::analyses::quality::{Level, Quality};
 use netmortem_analyzer::ingest::CaptureInfo;
-use netmortem_formats::bundle::Flight;
 
 use crate::clean::Text;
 use crate::document::{Block, Severity, Strip, Tile};
@@ -33,7 +32,7 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
         span(flight.before_ns),
         span(flight.after_ns)
     )];
-    if let Some([before, after]) = recorded(capture, flight) {
+    if let Some([before, after]) = recorded(capture, trigger.clock.monotonic_ns) {
         detail.push(format!(
             "Recorded: {} before, {} after.",
             format::duration(before),
@@ -71,8 +70,8 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
 
 /// For how long it was recorded before and after the trigger. Not from the first event to the last: where nothing happens
 /// there are none.
-fn recorded(capture: &CaptureInfo, flight: &Flight) -> Option<[i64; 2]> {
-    let trigger = flight.trigger.clock.monotonic_ns;
+fn recorded(capture: &CaptureInfo, trigger: i64) -> Option<[i64; 2]> {
+    let flight = capture.flight.as_ref()?;
     if capture.clock != "mono" {
         return None;
     }
