@@ -233,6 +233,7 @@ fn only_the_cpus_asked_for_are_recorded() {
     let Some(pair) = super::pair::Pair::new("dev") else {
         return;
     };
+    let path = scratch("elsewhere");
     let mut o = options(&path);
     o.duration = Some(std::time::Duration::from_millis(100));
     o.filters.devs = vec!["v1".into()];
