@@ -131,6 +131,7 @@ fn run(profile: Profile, path: &Path, started: &Path) -> Summary {
     let script = format!(": > {}; exec sleep 60", started.display());
     let options = RecordOptions {
         output: Output::File(path.into()),
+        force: true,
         duration: Some(ROUND + Duration::from_millis(500)),
         profile,
         filters: Filters::default(),

@@ -5,16 +5,24 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::clock::now_ns;
-use crate::dry_run::{Forecast, dry_run};
+use crate::dry_run::dry_run;
 use crate::error::RecordError;
-use crate::flight::{FLIGHT_BUFFER_KIB, FlightEvent, FlightOptions, On, flight};
+use crate::flight::{self, FLIGHT_BUFFER_KIB, FlightOptions, On};
 use crate::options::{Output, Profile, RecordOptions};
 use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
-use crate::record::{Progress, Summary, record};
-use crate::units::{self, CpuList};
+use crate::record::{Progress, record};
+use crate::units::{self, CpuList, size};
+
+mod fly;
+mod names;
+mod summary;
+
+use fly::{fly, reach};
+use names::default_name;
+
+pub use summary::summary_text;
 
 /// Shown at the end of `--help`.
 pub const EXAMPLES: &str = "Examples:
@@ -34,17 +42,20 @@ const PROFILES: [&str; 6] = ["drops", "lean", "tcp", "rx", "tx", "full"];
 /// Arguments of a recording.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RecordArgs {
-    /// Where to write the bundle; - is standard output [default: incident-<host>-<time>.nmb]
+    /// Where to write the bundle: a new file, or a folder, - is standard output [default: incident-<host>-<time>.nmb]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Stop after this long (500ms, 30s, 5m, 1h); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
+    /// Write over FILE when it exists, unless another recorder is writing it
+    #[arg(long, conflicts_with = "flight")]
+    pub force: bool,
+    /// Stop after this long (500ms, 30s, 5m, 1h, 1d); without it, when CMD exits, at Ctrl-C, or after 1 h when there is no CMD
     #[arg(short, long, value_name = "TIME", value_parser = units::parse_length)]
     pub duration: Option<Duration>,
     /// Which events to record, from the cheapest: drops, lean (at most 12 per request and response), tcp, rx, tx, full
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = PROFILES)]
     pub profile: String,
     /// Of events that hold a port, only those of this one; repeat for several (the other events are recorded whole)
-    #[arg(long, value_name = "PORT", value_delimiter = ',')]
+    #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = units::parse_port)]
     pub port: Vec<u16>,
     /// Of events that hold an interface, only those of this one; repeat for several (the other events are recorded whole)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -62,10 +73,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = BACKENDS)]
     pub backend: String,
     /// Only what tasks of this cgroup do (a folder, or a path below /sys/fs/cgroup); by perf
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["flight", "dry_run"])]
+    #[arg(long, value_name = "PATH", conflicts_with = "flight")]
     pub cgroup: Option<PathBuf>,
     /// Only what this process, and what it starts, does; repeat for several; by perf
-    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = ["flight", "dry_run", "cgroup"])]
+    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = ["flight", "cgroup"])]
     pub pid: Vec<u32>,
     /// Bytes to keep of each packet, payload included; 0 keeps all [default: the headers, no payload]
     #[arg(long, value_name = "BYTES", requires = "pcap")]
@@ -76,7 +87,7 @@ pub struct RecordArgs {
     /// Ring buffer per CPU in KiB, or with a suffix (512K, 32M) [default: 8M]
     #[arg(short, long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub buffer_size: Option<u64>,
-    /// Kernel memory of all ring buffers together (100M, 1G) [default: an eighth of the available memory]
+    /// Kernel memory of all ring buffers of events together (100M, 1G), not those of --pcap-buffer, nor the 64K for each CPU of --on drop: [default: an eighth of the available memory]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_kib)]
     pub max_buffers: Option<u64>,
     /// Stop when the bundle has grown to this size (500M, 2G) [default: 4G or half of the free disk; none with -o -]
@@ -137,12 +148,16 @@ impl RecordArgs {
     pub fn options(&self) -> RecordOptions {
         let output = match &self.output {
             Some(p) if p.as_os_str() == "-" => Output::Stdout,
-            Some(p) if self.flight && p.is_dir() => Output::File(p.join(default_name())),
+            // `new/` is a folder, too: one that is missing is an error, and no file of that name.
+            Some(p) if p.is_dir() || p.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+                Output::Named(p.join(default_name()))
+            }
             Some(p) => Output::File(p.clone()),
-            None => Output::File(default_name()),
+            None => Output::Named(default_name()),
         };
         RecordOptions {
             output,
+            force: self.force,
             duration: self.duration,
             profile: Profile::parse(&self.profile).unwrap_or_default(),
             filters: Filters {
@@ -171,14 +186,29 @@ impl RecordArgs {
     }
 }
 
+/// An error of the command line, with a tip when a command to record stands there without `--`.
+pub fn with_tip(mut e: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) = (e.kind(), e.get(ContextKind::InvalidArg))
+        && !word.starts_with('-')
+    {
+        let tip = format!("a command to record stands behind `--`: -- {word} ...");
+        e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    e
+}
+
 /// Records and talks to standard error: one line of progress on a terminal, and what was recorded.
 pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
-    if (args.flight || args.dry_run) && args.backend == "perf" {
+    if args.flight && args.backend == "perf" {
         return Err(RecordError::Perf {
-            because: "--flight and --dry-run need a tracing instance: they do not work with --backend perf".to_owned(),
+            because: "--flight needs a tracing instance: it does not work with --backend perf".to_owned(),
         });
     }
     if args.dry_run {
+        if args.flight {
+            flight::check_plan(&args.options(), &args.flight_options())?;
+        }
         let mut forecast = dry_run(&args.options())?;
         if args.flight && args.duration.is_none() && args.command.is_empty() {
             forecast.limits.duration = None;
@@ -196,6 +226,13 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
     let mut err = std::io::stderr();
     let terminal = err.is_terminal();
     let mut tell = |p: &Progress| {
+        if let Some(name) = p.unheeded {
+            let clear = if terminal { "\r\x1b[K" } else { "" };
+            let _ = writeln!(
+                std::io::stderr(),
+                "{clear}note: {name} came: only a flight (--flight) writes at a signal; this recording goes on (SIGINT or SIGTERM ends it)"
+            );
+        }
         if terminal {
             let lost = if p.lost > 0 {
                 format!(", {} events LOST", p.lost)
@@ -215,143 +252,4 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
     }
     let _ = write!(err, "{}", summary_text(&done?));
     Ok(())
-}
-
-/// How far back the rings would reach at the rate that was counted.
-fn reach(forecast: &Forecast, before: Duration) -> String {
-    let [_, ring_bytes_per_s, _, _] = forecast.rates();
-    let (cpus, before) = (forecast.plan.cpus.len() as f64, before.as_secs_f64());
-    let all = forecast.plan.buffer_bytes_per_cpu as f64 * cpus;
-    match ring_bytes_per_s > 0.0 {
-        true => format!(
-            "flight: at this rate the buffers reach back {:.1} s where all CPUs are equally busy; --before is {before} s",
-            all / ring_bytes_per_s
-        ),
-        false => format!("flight: nothing was counted; --before is {before} s"),
-    }
-}
-
-/// Flies, and tells standard error what happens: a line or two for each trigger, as a service's log wants it.
-fn fly(args: &RecordArgs) -> Result<(), RecordError> {
-    let mut err = std::io::stderr();
-    let mut tell = |e: &FlightEvent<'_>| {
-        let text = match e {
-            FlightEvent::Armed(m) => format!(
-                "armed: profile {}, {} kinds of events, {} KiB on each of {} CPUs, instance {}; SIGUSR1 or a trigger writes, \
-                 Ctrl-C ends\n",
-                m.plan.profile,
-                m.plan.events.len(),
-                m.plan.buffer_bytes_per_cpu >> 10,
-                m.plan.cpus.len(),
-                m.plan.instance
-            ),
-            FlightEvent::Triggered(t) => format!("trigger {}: {}\n", t.on, t.sentence),
-            FlightEvent::TooSoon(t) => format!(
-                "trigger {}: {}; too soon after the last, not written\n",
-                t.on, t.sentence
-            ),
-            FlightEvent::Off(why) => format!("{why}\n"),
-            FlightEvent::Written(s) => summary_text(s),
-        };
-        let _ = write!(std::io::stderr(), "{text}");
-    };
-    let s = flight(&args.options(), &args.flight_options(), &mut tell)?;
-    let _ = writeln!(
-        err,
-        "landed after {:.0} s by {}: {} bundles, {} triggers came too soon; the recorder used {:.2} CPU seconds",
-        s.elapsed.as_secs_f64(),
-        s.stop_reason,
-        s.bundles,
-        s.suppressed,
-        s.cpu_ns as f64 / 1e9
-    );
-    if let Some(sentence) = s.sentence {
-        let _ = writeln!(err, "note: {sentence}");
-    }
-    Ok(())
-}
-
-/// What was recorded, for a person.
-pub fn summary_text(s: &Summary) -> String {
-    let path = s
-        .path
-        .as_ref()
-        .map_or("standard output".into(), |p| p.display().to_string());
-    let mut out = format!(
-        "{path}: {} events in {:.1} s, {} ({} in the ring buffers), {}; stopped by {}\n",
-        s.events,
-        s.elapsed.as_secs_f64(),
-        size(s.bundle_bytes),
-        size(s.ring_bytes),
-        if s.lost == 0 {
-            "none lost".to_owned()
-        } else {
-            format!("{} LOST", s.lost)
-        },
-        s.stop_reason,
-    );
-    out += &format!(
-        "{} kinds of events enabled, {} not on this kernel; the recorder used {:.2} CPU seconds\n",
-        s.enabled,
-        s.absent,
-        s.cpu_ns as f64 / 1e9
-    );
-    for p in &s.packets {
-        out += &format!("{}: {} packets{}\n", p.name, p.packets, lost_packets(p));
-    }
-    if let Some(c) = &s.command {
-        out += &match (c.exit_code, c.signal) {
-            (Some(0), _) => "the command exited with status 0\n".to_owned(),
-            (Some(n), _) => format!("the command exited with status {n}\n"),
-            (_, Some(n)) => format!("the command was killed by signal {n}\n"),
-            _ => "the command was still running\n".to_owned(),
-        };
-    }
-    for n in &s.notes {
-        out += &format!("note: {n}\n");
-    }
-    out
-}
-
-fn lost_packets(p: &netmortem_formats::bundle::TapEnd) -> String {
-    p.dropped
-        .map_or(", losses unknown".to_owned(), |n| format!(", {n} lost"))
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..10_240 => format!("{bytes} B"),
-        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
-        _ => format!("{} MiB", bytes >> 20),
-    }
-}
-
-/// `incident-<host>-<time>.nmb`, time in UTC.
-fn default_name() -> PathBuf {
-    let host = crate::host::host(0).hostname;
-    let host: String = host
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-        .collect();
-    let secs = now_ns(rustix::time::ClockId::Realtime).div_euclid(1_000_000_000);
-    format!("incident-{host}-{}.nmb", utc(secs)).into()
-}
-
-/// `20261121T120501Z`: days to a date of the Gregorian calendar by counting years from 1 March.
-fn utc(secs: i64) -> String {
-    let (days, rest) = (secs.div_euclid(86_400), secs.rem_euclid(86_400));
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (h, m, s) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}{month:02}{day:02}T{h:02}{m:02}{s:02}Z")
 }

@@ -1,17 +1,44 @@
 //! The command that is recorded (`-- CMD...`).
 
 use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::CommandEnd;
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::RecordError;
 
 /// How long a command that outlived the recording may take to obey SIGTERM, and then to die of SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Whether it can be started, before anything is set up for it: its name as `execvp` looks it up.
+pub fn find(argv: &[OsString]) -> Result<(), RecordError> {
+    let Some(name) = argv.first() else { return Ok(()) };
+    let no = |kind: io::ErrorKind| RecordError::Command {
+        command: name.to_string_lossy().into(),
+        source: kind.into(),
+    };
+    let runs = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    let named = Path::new(name);
+    if name.as_bytes().contains(&b'/') {
+        return match (runs(named), named.exists()) {
+            (true, _) => Ok(()),
+            (false, true) => Err(no(io::ErrorKind::PermissionDenied)),
+            (false, false) => Err(no(io::ErrorKind::NotFound)),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    match std::env::split_paths(&path).any(|folder| runs(&folder.join(named))) {
+        true => Ok(()),
+        false => Err(no(io::ErrorKind::NotFound)),
+    }
+}
 
 /// A running command. Dropping it terminates it.
 #[derive(Debug)]

@@ -23,8 +23,9 @@ use crate::tracefs;
 
 /// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
 const BATCH_BYTES: usize = 512 << 10;
-/// ... or when the oldest sub-buffer has waited this long, so that a killed recorder leaves almost everything.
-const BATCH_AGE: Duration = Duration::from_secs(1);
+/// ... or when this long has passed since the last, with what a sub-buffer has that is not full; and then it goes to the
+/// file at once. So a killed recorder leaves all but the last second.
+const BATCH_AGE: Duration = Duration::from_millis(750);
 /// How long to sleep when the kernel has nothing; also bounds how late an old batch is noticed.
 const POLL: Duration = Duration::from_millis(250);
 /// Pause after a nearly empty read: kernels that wake a reader for every event would otherwise keep us spinning.
@@ -106,7 +107,8 @@ pub struct CpuDrain {
     capacity: u64,
     encoder: PagesEncoder,
     batch: Vec<u8>,
-    oldest: Option<Instant>,
+    /// When the last member was written.
+    flushed: Instant,
     sequence: u64,
     /// What is older than the window of a flight recorder is left out.
     cut: Option<Cut>,
@@ -131,7 +133,7 @@ impl CpuDrain {
             capacity: buffer_bytes.div_ceil(sub_buffer_bytes.max(1) as u64) + 2,
             encoder,
             batch: Vec::new(),
-            oldest: None,
+            flushed: Instant::now(),
             sequence: 0,
             cut: None,
         })
@@ -159,8 +161,12 @@ impl CpuDrain {
                 return self.finish(shared);
             }
             let moved = self.read_full(shared)?;
-            if self.oldest.is_some_and(|t| t.elapsed() >= BATCH_AGE) {
+            if self.flushed.elapsed() >= BATCH_AGE {
+                // A quiet CPU takes long to fill one.
+                self.read_one(shared)?;
                 self.flush(shared)?;
+                let mut writer = shared.writer();
+                writer.flush().map_err(RecordError::output)?;
             }
             if moved < 16 * self.sub_buffer_bytes {
                 self.wait(shared, moved > 0)?;
@@ -216,7 +222,6 @@ impl CpuDrain {
                     tracefs::append(reader, n, &mut self.batch).map_err(|e| self.error(e))?;
                     total += n;
                     shared.ring_bytes.fetch_add(n as u64, Ordering::Relaxed);
-                    self.oldest.get_or_insert_with(Instant::now);
                     self.flush_if_large(shared)?;
                 }
                 // No splice here (some containers): fall back to read.
@@ -246,7 +251,6 @@ impl CpuDrain {
                 shared
                     .ring_bytes
                     .fetch_add(self.sub_buffer_bytes as u64, Ordering::Relaxed);
-                self.oldest.get_or_insert_with(Instant::now);
                 Ok(true)
             }
             Err(e) => {
@@ -268,7 +272,7 @@ impl CpuDrain {
     }
 
     fn flush(&mut self, shared: &Shared) -> Result<(), RecordError> {
-        self.oldest = None;
+        self.flushed = Instant::now();
         if let Some(cut) = &mut self.cut {
             cut.apply(&mut self.batch);
         }
@@ -283,11 +287,7 @@ impl CpuDrain {
         let frame = self.encoder.encode(&self.batch).map_err(|e| self.error(e))?;
         self.batch.clear();
         let mut writer = shared.writer();
-        let done = writer.append_pages(name, &frame);
-        done.map_err(|source| RecordError::Output {
-            path: "the bundle".into(),
-            source,
-        })?;
+        writer.append_pages(name, &frame).map_err(RecordError::output)?;
         shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
         Ok(())
     }

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{BundleWriter, Plan, PlannedEvent};
+use netmortem_formats::bundle::{BundleWriter, Manifest, Plan, PlannedEvent};
 
 use crate::drain::{Drains, Shared};
 use crate::error::RecordError;
-use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::RecordOptions;
 use crate::output::Patience;
+use crate::perf::{self, Chosen};
 use crate::prepare::prepare;
+use crate::probes::Probes;
 use crate::record::{Tracing, lost_events, open_drains, stats};
 use crate::signals::Signals;
 use crate::symbols::Symbols;
@@ -33,7 +34,7 @@ pub struct Forecast {
     pub notes: Vec<String>,
     /// When it would stop by itself.
     pub limits: Limits,
-    /// Length of the count.
+    /// Length of the count; 0: nothing was counted, there is the plan only.
     pub counted: Duration,
     /// Events that the kernel wrote in it.
     pub events: u64,
@@ -50,13 +51,24 @@ pub struct Forecast {
 /// Counts for a second. The output is not touched and the command is not run.
 pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let _signals = Signals::take();
-    let (instance, removed) = Instance::create(&tracefs::find()?)?;
+    let tracefs = tracefs::find()?;
+    // Dropped after the instance, which has them enabled.
+    let mut probes = Probes::new(&tracefs);
+    let (instance, removed) = match perf::choose(options, &tracefs)? {
+        Chosen::Ftrace(instance, removed) => (instance, removed),
+        Chosen::Perf(because) => return plan_only(perf::plan_perf(options, &tracefs, because)?, options),
+    };
     let mut manifest = prepare(
         &instance,
         options,
         &Symbols::read(&plan::functions(options.profile)),
         removed,
     )?;
+    if options.extra_kprobes {
+        let (events, absent) = probes.enable(&instance);
+        manifest.plan.events.extend(events);
+        manifest.plan.absent.extend(absent);
+    }
     // Opened to see that it can be; packets are not counted.
     manifest.plan.packets = crate::pcap::Taps::open(options, &mut manifest.notes)?.plan();
     let out_error = |source| RecordError::Output {
@@ -99,6 +111,22 @@ pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     })
 }
 
+/// A plan without a count.
+fn plan_only(mut manifest: Manifest, options: &RecordOptions) -> Result<Forecast, RecordError> {
+    manifest.plan.packets = crate::pcap::Taps::open(options, &mut manifest.notes)?.plan();
+    Ok(Forecast {
+        limits: Limits::of(options, manifest.machine.cpus_online.len()),
+        plan: manifest.plan,
+        notes: manifest.notes,
+        counted: Duration::ZERO,
+        events: 0,
+        sampled: 0,
+        ring_bytes: 0,
+        bundle_bytes: 0,
+        cpu_ns: 0,
+    })
+}
+
 impl Forecast {
     /// Per second: events, bytes in the rings, bytes in the bundle, CPU seconds of the recorder.
     pub fn rates(&self) -> [f64; 4] {
@@ -110,6 +138,43 @@ impl Forecast {
             each(self.bundle_bytes),
             each(self.cpu_ns) / 1e9,
         ]
+    }
+
+    /// What the count says.
+    fn count(&self, out: &mut String) {
+        let mib = |b: f64| b / f64::from(1 << 20);
+        let [events, ring, bundle, cpu] = self.rates();
+        _ = writeln!(
+            out,
+            "counted for {:.1} s: {events:.0} events/s, {:.3} MiB/s in the buffers, {:.3} MiB/s in the bundle",
+            self.counted.as_secs_f64(),
+            mib(ring),
+            mib(bundle)
+        );
+        if self.sampled < self.events {
+            _ = writeln!(
+                out,
+                "the buffers overflowed in this second; sizes are of the {} events that were left. A recording reads all the time",
+                self.sampled
+            );
+        }
+        let percent = |us: f64| events * us / 1e4;
+        _ = writeln!(
+            out,
+            "cost: {:.1} to {:.1} % of one CPU on the traced paths ({} to {} us for each event), {:.1} % for the recorder",
+            percent(EVENT_US[0]),
+            percent(EVENT_US[1]),
+            EVENT_US[0],
+            EVENT_US[1],
+            cpu * 100.0
+        );
+        if let Some(limit) = self.limits.bytes.filter(|_| bundle > 0.0) {
+            _ = writeln!(
+                out,
+                "at this rate the limit of bytes is reached after {:.0} s",
+                limit as f64 / bundle
+            );
+        }
     }
 
     /// For a person.
@@ -172,37 +237,9 @@ impl Forecast {
             "stops after: {duration}, {bytes}, or {} % of one CPU for 5 s",
             l.cpu_percent
         );
-        let [events, ring, bundle, cpu] = self.rates();
-        _ = writeln!(
-            out,
-            "counted for {:.1} s: {events:.0} events/s, {:.3} MiB/s in the buffers, {:.3} MiB/s in the bundle",
-            self.counted.as_secs_f64(),
-            mib(ring),
-            mib(bundle)
-        );
-        if self.sampled < self.events {
-            _ = writeln!(
-                out,
-                "the buffers overflowed in this second; sizes are of the {} events that were left. A recording reads all the time",
-                self.sampled
-            );
-        }
-        let percent = |us: f64| events * us / 1e4;
-        _ = writeln!(
-            out,
-            "cost: {:.1} to {:.1} % of one CPU on the traced paths ({} to {} us for each event), {:.1} % for the recorder",
-            percent(EVENT_US[0]),
-            percent(EVENT_US[1]),
-            EVENT_US[0],
-            EVENT_US[1],
-            cpu * 100.0
-        );
-        if let Some(limit) = l.bytes.filter(|_| bundle > 0.0) {
-            _ = writeln!(
-                out,
-                "at this rate the limit of bytes is reached after {:.0} s",
-                limit as f64 / bundle
-            );
+        match self.counted.is_zero() {
+            true => out += "plan only: by perf nothing is counted before it records\n",
+            false => self.count(&mut out),
         }
         for n in &self.notes {
             _ = writeln!(out, "note: {n}");

@@ -8,9 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum RecordError {
     /// No tracefs is mounted.
-    #[error(
-        "no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing; mount it first: mount -t tracefs nodev /sys/kernel/tracing"
-    )]
+    #[error("no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing; mount it first")]
     NoTracefs,
     /// The kernel refused because of missing privileges.
     #[error("no permission for {path}: {because}", path = .path.display())]
@@ -40,7 +38,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// `--dev` names no interface.
-    #[error("--dev {name}: there is no such interface here (ip link lists them)")]
+    #[error("--dev {name}: there is no such interface, in no network namespace")]
     NoInterface {
         /// What was asked for.
         name: String,
@@ -63,12 +61,48 @@ pub enum RecordError {
         because: String,
     },
     /// A flight writes a file for each trigger.
-    #[error(
-        "--flight writes a bundle for each trigger and cannot write to standard output; name a file or a folder with -o"
-    )]
+    #[error("--flight writes a bundle for each trigger and cannot write to standard output")]
     FlightToStdout,
-    /// The output could not be created or written.
-    #[error("cannot write {path}: {source}; what was written so far stays readable", path = .path.display())]
+    /// The output could not be created, or written before anything was recorded.
+    #[error("cannot write {}: {source}", shown(.path))]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The output is there already.
+    #[error("{path} exists; a recording does not write over a file", path = .path.display())]
+    OutputExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another recorder writes the output.
+    #[error("{path} is being written by another recorder", path = .path.display())]
+    OutputInUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The output is a symbolic link.
+    #[error(
+        "{path} is a symbolic link; none is followed, on purpose: a link planted under a name that can be guessed would make \
+         root overwrite its target",
+        path = .path.display()
+    )]
+    OutputIsLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Nothing could be recorded for want of room.
+    #[error("cannot write into {folder}: {because}", folder = .folder.display())]
+    Folder {
+        /// Where bundles were to go.
+        folder: PathBuf,
+        /// Why not.
+        because: String,
+    },
+    /// The output could not be written while it was recorded.
+    #[error("cannot write {}: {source}; what was written so far stays readable", shown(.path))]
     Output {
         /// The file.
         path: PathBuf,
@@ -76,7 +110,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The output would be the user's terminal.
-    #[error("refusing to write a bundle to a terminal; redirect it, or name a file with -o")]
+    #[error("refusing to write a bundle to a terminal")]
     OutputIsTerminal,
     /// The command could not be started.
     #[error("cannot run {command}: {source}")]
@@ -133,12 +167,28 @@ pub enum RecordError {
     },
 }
 
+/// The output, as a person knows it.
+fn shown(path: &std::path::Path) -> std::borrow::Cow<'_, str> {
+    match path.as_os_str() == "-" {
+        true => "standard output".into(),
+        false => path.to_string_lossy(),
+    }
+}
+
 impl RecordError {
     /// A refusal, and what is missing.
     pub(crate) fn no_permission(path: impl Into<PathBuf>) -> Self {
         RecordError::NoPermission {
             path: path.into(),
             because: crate::permissions::why_refused(),
+        }
+    }
+
+    /// The bundle could not be written; whoever records knows its path.
+    pub(crate) fn output(source: io::Error) -> Self {
+        RecordError::Output {
+            path: "the bundle".into(),
+            source,
         }
     }
 

@@ -52,7 +52,7 @@ pub fn finish(
         ..
     } = ended;
     problems.extend(stopped.sentence);
-    judge(&cpu_stats, &mut problems);
+    judge(&cpu_stats, manifest, &mut problems);
     problems.extend(packets.iter().flat_map(|p| p.notes.iter().cloned()));
     let mut notes = manifest.notes.clone();
     notes.extend(problems.iter().cloned());
@@ -79,6 +79,7 @@ pub fn finish(
         path,
         elapsed,
         stop_reason: stopped.reason,
+        backend: if manifest.plan.perf.is_some() { "perf" } else { "ftrace" },
         events,
         lost,
         ring_bytes,

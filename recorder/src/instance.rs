@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netmortem_formats::CpuStats;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::error::RecordError;
 use crate::{hist, tracefs};
@@ -33,8 +34,7 @@ impl Instance {
             let path = instances.join(&name);
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let lock = File::open(&path).ok();
-                    let locked = lock.filter(|f| flock(f, FlockOperation::NonBlockingLockExclusive).is_ok());
+                    let locked = lock(&path);
                     let this = Instance {
                         path,
                         name,
@@ -154,7 +154,23 @@ fn remove_instance(path: &Path) -> io::Result<()> {
     result
 }
 
-/// Removes instances whose recorder was killed: the pid in the name is gone, and nobody holds the lock.
+/// Locks an instance of ours. Another recorder that looks whether it is a leftover holds the lock for a moment.
+fn lock(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    for _ in 0..50 {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(2)),
+            done => return done.ok().map(|()| file),
+        }
+    }
+    None
+}
+
+/// An instance that is being made is not locked for a moment; one of this age was.
+const MADE: Duration = Duration::from_secs(3);
+
+/// Removes instances whose recorder was killed: nobody holds the lock. The pid in the name says less (it may have been
+/// given to another process, or be of another pid namespace): that it is gone only spares the wait.
 fn remove_stale(instances: &Path) -> Vec<String> {
     let stale = |name: &String| {
         let Some(pid) = name
@@ -163,11 +179,17 @@ fn remove_stale(instances: &Path) -> Vec<String> {
         else {
             return false;
         };
+        let path = instances.join(name);
+        let age = fs::metadata(&path)
+            .and_then(|m| m.modified())
+            .ok()
+            .and_then(|t| t.elapsed().ok());
+        let made = age.is_some_and(|a| a >= MADE) || !Path::new(&format!("/proc/{pid}")).exists();
         let unlocked = || {
-            let f = File::open(instances.join(name));
+            let f = File::open(&path);
             f.is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok())
         };
-        !Path::new(&format!("/proc/{pid}")).exists() && unlocked()
+        made && unlocked()
     };
     let names = tracefs::list(instances).into_iter().filter(stale);
     names.filter(|n| remove_instance(&instances.join(n)).is_ok()).collect()

@@ -12,6 +12,7 @@
 //! stop -> tracing_on 0 -> rest of every CPU -> snapshots/end, stats -> end.json -> instance removed
 //! ```
 
+mod advice;
 pub mod cli;
 mod clock;
 mod command;

@@ -17,6 +17,9 @@ const MEMORY_PART: u64 = 8;
 /// A ring buffer of less holds nothing.
 const LEAST_BUFFER_KIB: u64 = 8;
 
+/// How the note begins that rings are smaller than asked for.
+pub const SHRUNK: &str = "ring buffers of ";
+
 /// The limits of one recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -38,7 +41,9 @@ impl Limits {
         let forgotten = options.duration.is_none() && options.command.is_empty();
         let default_bytes = match &options.output {
             Output::Stdout => None,
-            Output::File(path) => Some(DEFAULT_BYTES.min(free_bytes(path).map_or(DEFAULT_BYTES, |f| f / 2))),
+            Output::File(path) | Output::Named(path) => {
+                Some(DEFAULT_BYTES.min(free_bytes(path).map_or(DEFAULT_BYTES, |f| f / 2)))
+            }
         };
         Limits {
             duration: options.duration.or(forgotten.then_some(DEFAULT_DURATION)),
@@ -54,12 +59,11 @@ impl Limits {
 }
 
 /// Free bytes of the file system that `path` is or will be on; `None` for what is no file (a pipe, /dev/full).
-fn free_bytes(path: &std::path::Path) -> Option<u64> {
+pub fn free_bytes(path: &std::path::Path) -> Option<u64> {
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         return None;
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let s = rustix::fs::statvfs(folder.unwrap_or(".".as_ref())).ok()?;
+    let s = rustix::fs::statvfs(crate::output::folder(path)).ok()?;
     Some(s.f_bavail.saturating_mul(s.f_frsize))
 }
 
@@ -78,7 +82,7 @@ pub fn buffer_kib(options: &RecordOptions, cpus: u64, notes: &mut Vec<String>) -
             None => "an eighth of the available memory; --max-buffers sets another limit",
         };
         notes.push(format!(
-            "ring buffers of {room} KiB instead of {wanted} on each of {cpus} CPUs: together they may take {limit} KiB ({whose})"
+            "{SHRUNK}{room} KiB instead of {wanted} on each of {cpus} CPUs: together they may take {limit} KiB ({whose})"
         ));
     }
     wanted.min(room)

@@ -15,10 +15,10 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    match cli::run(&Args::parse().record) {
+    match cli::run(&Args::try_parse().unwrap_or_else(|e| cli::with_tip(e).exit()).record) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            let _ = writeln!(std::io::stderr(), "netmortem-record: {e}");
+            let _ = writeln!(std::io::stderr(), "netmortem-record: {}", e.for_terminal());
             ExitCode::FAILURE
         }
     }

@@ -13,6 +13,8 @@ use crate::plan::Filters;
 pub enum Output {
     /// A file, created with mode 0600 (a bundle holds kernel addresses and peers' addresses).
     File(PathBuf),
+    /// The same under a name of ours: one that is taken gets a number.
+    Named(PathBuf),
     /// Standard output; a recorded command then writes its own output to standard error.
     Stdout,
 }
@@ -65,6 +67,8 @@ impl Profile {
 pub struct RecordOptions {
     /// Where the bundle goes.
     pub output: Output,
+    /// Write over a file that exists, unless another recorder writes it.
+    pub force: bool,
     /// Stop after this long; `None` is an hour, or until the command exits.
     pub duration: Option<Duration>,
     /// Which events.

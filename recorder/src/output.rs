@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use crate::drain::Sink;
 use crate::error::RecordError;
+use crate::limits::free_bytes;
 use crate::options::Output;
 use crate::signals;
 
@@ -32,9 +34,69 @@ impl Patience {
     }
 }
 
-/// Creates it, before anything is recorded; the path is `None` for standard output.
-pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>, Patience), RecordError> {
+/// An output that is open.
+pub struct Opened {
+    /// What is written to it.
+    pub sink: Sink,
+    /// Its file; `None` is standard output.
+    pub path: Option<PathBuf>,
+    /// Of the sink.
+    pub patience: Patience,
+    /// The file that was made for it.
+    pub made: Made,
+}
+
+/// The file of a bundle. One that was made goes again unless something is recorded: a failed start leaves no stub.
+#[derive(Debug, Default)]
+pub struct Made {
+    path: Option<PathBuf>,
+    new: bool,
+    kept: bool,
+}
+
+impl Made {
+    /// One that was just made.
+    pub fn of(path: PathBuf) -> Made {
+        Made {
+            path: Some(path),
+            new: true,
+            kept: false,
+        }
+    }
+
+    /// Whether something is recorded.
+    pub fn is_kept(&self) -> bool {
+        self.kept
+    }
+
+    /// Something is recorded.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// What a failed write means. The threads that write know no path.
+    pub fn failed(&self, source: io::Error) -> RecordError {
+        let path = self.path.clone().unwrap_or_else(|| "-".into());
+        match self.kept {
+            true => RecordError::Output { path, source },
+            false => RecordError::Create { path, source },
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.as_ref().filter(|_| self.new && !self.kept) {
+            // On the way out of an error that is already being returned.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens it, before anything is recorded. A bundle that exists is written over only by `force`.
+pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
     let patience = Patience::default();
+    let mut made = Made::default();
     let (file, path) = match output {
         Output::Stdout => {
             let stdout = io::stdout();
@@ -49,35 +111,169 @@ pub fn open(output: &Output) -> Result<(Sink, Option<PathBuf>, Patience), Record
             (File::from(fd), None)
         }
         Output::File(path) => {
-            let file = create(path).map_err(|source| RecordError::Output {
-                path: path.clone(),
-                source,
-            })?;
+            let (file, new) = create(path, force)?;
+            made.new = new;
             (file, Some(path.clone()))
         }
+        Output::Named(first) => {
+            let (file, path) = create_numbered(first)?;
+            made.new = true;
+            (file, Some(path))
+        }
     };
+    made.path = path.clone();
     let stopped = Arc::clone(&patience.0);
     let sink: Sink = match file.metadata().is_ok_and(|m| m.is_file()) {
         true => Box::new(BufWriter::with_capacity(256 << 10, file)),
         false => Box::new(BufWriter::with_capacity(256 << 10, Pipe::new(file, stopped))),
     };
-    Ok((sink, path, patience))
+    Ok(Opened {
+        sink,
+        path,
+        patience,
+        made,
+    })
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        // A link planted under a name that can be guessed must not make root overwrite its target.
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(path)?;
-    // A file that existed keeps its mode unless told otherwise.
-    if file.metadata()?.is_file() {
-        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+/// Whether it could be opened, before anything else is done: what is refused here costs no setup.
+pub fn check(output: &Output, force: bool) -> Result<(), RecordError> {
+    let (Output::File(path) | Output::Named(path)) = output else {
+        return match io::stdout().is_terminal() {
+            true => Err(RecordError::OutputIsTerminal),
+            false => Ok(()),
+        };
+    };
+    if let Err(source) = std::fs::metadata(folder(path)) {
+        return Err(RecordError::Create {
+            path: path.clone(),
+            source,
+        });
     }
-    Ok(file)
+    match (output, path.symlink_metadata()) {
+        (Output::File(_), Ok(m)) if m.is_symlink() => Err(RecordError::OutputIsLink { path: path.clone() }),
+        (Output::File(_), Ok(m)) if m.is_file() && !force => Err(RecordError::OutputExists { path: path.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// The name that a flight numbers.
+pub fn base(output: &Output) -> Result<&Path, RecordError> {
+    match output {
+        Output::File(path) | Output::Named(path) => Ok(path),
+        Output::Stdout => Err(RecordError::FlightToStdout),
+    }
+}
+
+/// Less is no room for what a bundle holds besides events: symbols, formats, settings.
+const LEAST_ROOM: u64 = 4 << 20;
+/// Events take this part of their ring in the bundle, or less (2.7 of 46 bytes; docs/recording.md).
+const PACKED: u64 = 8;
+
+/// Whether a flight will find its folder when it triggers: it is there, takes a file, and has room. A note when full rings
+/// may not fit.
+pub fn check_folder(base: &Path, rings_bytes: u64) -> Result<Option<String>, RecordError> {
+    let folder = folder(base);
+    let error = |because: String| RecordError::Folder {
+        folder: folder.into(),
+        because,
+    };
+    match std::fs::metadata(folder) {
+        Ok(m) if !m.is_dir() => return Err(error("it is no folder".to_owned())),
+        Ok(_) => {}
+        Err(e) => return Err(error(e.to_string())),
+    }
+    let probe = folder.join(format!(".netmortem-probe-{}", std::process::id()));
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe);
+    made.and_then(|mut f| f.write_all(b"probe").and_then(|()| std::fs::remove_file(&probe)))
+        .map_err(|e| {
+            let _ = std::fs::remove_file(&probe);
+            error(e.to_string())
+        })?;
+    let Some(free) = free_bytes(base) else { return Ok(None) };
+    if free < LEAST_ROOM {
+        return Err(error(format!(
+            "{} KiB are free, and a bundle needs {} KiB before its first event",
+            free >> 10,
+            LEAST_ROOM >> 10
+        )));
+    }
+    let full = LEAST_ROOM.saturating_add(rings_bytes / PACKED);
+    Ok((free < full).then(|| {
+        format!(
+            "{} has {} MiB free; a bundle of full rings may need {} MiB",
+            folder.display(),
+            free >> 20,
+            full >> 20
+        )
+    }))
+}
+
+/// The folder of a file.
+pub fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The file, and whether it is new.
+fn create(path: &Path, force: bool) -> Result<(File, bool), RecordError> {
+    let error = |source| RecordError::Create {
+        path: path.to_owned(),
+        source,
+    };
+    let mut how = OpenOptions::new();
+    // A link planted under a name that can be guessed must not make root overwrite its target.
+    how.write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let (file, new) = match how.clone().create_new(true).open(path) {
+        Ok(file) => (file, true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            let is_link = path.symlink_metadata().is_ok_and(|m| m.is_symlink());
+            if is_link {
+                return Err(RecordError::OutputIsLink { path: path.into() });
+            }
+            (how.open(path).map_err(error)?, false)
+        }
+        Err(e) => return Err(error(e)),
+    };
+    // A pipe or a device holds no bundle that could be lost.
+    if !file.metadata().map_err(error)?.is_file() {
+        return Ok((file, false));
+    }
+    if !new && !force {
+        return Err(RecordError::OutputExists { path: path.into() });
+    }
+    // Held as long as it is written: nobody's --force takes it from a recorder that runs.
+    if let Err(Errno::WOULDBLOCK) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        return Err(RecordError::OutputInUse { path: path.into() });
+    }
+    if !new {
+        // It keeps its mode unless told otherwise.
+        let private = std::fs::Permissions::from_mode(0o600);
+        file.set_permissions(private)
+            .and_then(|()| file.set_len(0))
+            .map_err(error)?;
+    }
+    Ok((file, new))
+}
+
+/// More bundles of one second than this are a mistake.
+const MOST: u32 = 1000;
+
+/// `<stem>.nmb`, or `<stem>-2.nmb` when that is taken, and so on.
+fn create_numbered(first: &Path) -> Result<(File, PathBuf), RecordError> {
+    let stem = first.file_stem().unwrap_or_default().to_string_lossy();
+    let mut path = first.to_owned();
+    for n in 2..MOST {
+        match create(&path, false) {
+            Ok((file, _)) => return Ok((file, path)),
+            Err(
+                RecordError::OutputExists { .. } | RecordError::OutputInUse { .. } | RecordError::OutputIsLink { .. },
+            ) => {
+                path = first.with_file_name(format!("{stem}-{n}.nmb"));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Err(RecordError::OutputExists { path })
 }
 
 /// A pipe, a socket or a device: its reader may stop reading. Waits as long as the recording goes on, and [`PATIENCE`]

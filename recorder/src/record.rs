@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, TapEnd};
+use netmortem_formats::bundle::{self, BundleWriter, CommandEnd, Manifest, TapEnd};
 use netmortem_formats::{CpuStats, SnapshotWhen};
 use rustix::fs::OFlags;
 
@@ -17,13 +17,14 @@ use crate::finish::{Ended, finish};
 use crate::instance::Instance;
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
+use crate::output::{Made, Opened};
 use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
 use crate::probes::{self, Probes};
 use crate::signals::Signals;
 use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
-use crate::{clock, output, pcap, plan, snapshot, tracefs};
+use crate::{clock, command, limits, output, pcap, plan, snapshot, tracefs};
 
 /// A recording under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Progress {
     pub ring_bytes: u64,
     /// Events lost so far, all CPUs.
     pub lost: u64,
+    /// SIGUSR1 or SIGUSR2 came, which only a flight heeds.
+    pub unheeded: Option<&'static str>,
 }
 
 /// A recording that ended well.
@@ -47,6 +50,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// Why it ended, as in `end.json`.
     pub stop_reason: String,
+    /// What events were recorded by: ftrace or perf.
+    pub backend: &'static str,
     /// Events in the bundle, all CPUs.
     pub events: u64,
     /// Events lost, all CPUs (overrun, commit overrun, dropped).
@@ -71,17 +76,20 @@ pub struct Summary {
 
 /// Records. Whatever it returns, and also when it panics, the instance is gone afterwards.
 pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
-    // The threads that write know no path.
-    record_to(options, tell).map_err(|e| match (e, &options.output) {
-        (RecordError::Output { source, .. }, Output::File(path)) => RecordError::Output {
-            path: path.clone(),
-            source,
-        },
-        (e, _) => e,
+    let mut made = Made::default();
+    record_to(options, &mut made, tell).map_err(|e| match e {
+        RecordError::Output { source, .. } => made.failed(source),
+        e => e,
     })
 }
 
-fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
+fn record_to(
+    options: &RecordOptions,
+    made: &mut Made,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Summary, RecordError> {
+    command::find(&options.command)?;
+    output::check(&options.output, options.force)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
     let tracefs = tracefs::find()?;
@@ -89,7 +97,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = match perf::choose(options, &tracefs)? {
         Chosen::Ftrace(instance, removed) => (instance, removed),
-        Chosen::Perf(because) => return record_perf(options, &tracefs, because, cpu_before_ns, &signals, tell),
+        Chosen::Perf(because) => return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, tell),
     };
     removed.extend(probes::remove_stale(&tracefs));
     let symbols = Symbols::read(&plan::functions(options.profile));
@@ -102,7 +110,13 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
-    let (sink, path, patience) = output::open(&options.output)?;
+    let Opened {
+        sink,
+        path,
+        patience,
+        made: opened,
+    } = output::open(&options.output, options.force)?;
+    *made = opened;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -135,6 +149,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
+    made.keep();
 
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {
@@ -143,7 +158,7 @@ fn record_to(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result
         one_has_ended: &|| drains.one_has_ended(),
         lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
     };
-    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell)?;
+    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -237,7 +252,12 @@ pub fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, Recor
 }
 
 /// Sentences about events that are not in the bundle.
-pub fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
+pub fn judge(stats: &[CpuStats], manifest: &Manifest, problems: &mut Vec<String>) {
+    let shrunk = manifest.notes.iter().any(|n| n.starts_with(limits::SHRUNK));
+    let advice = match shrunk {
+        true => "; a larger ring loses fewer, which a limit kept smaller (see the notes), or a smaller --profile",
+        false => "; a larger --buffer-size loses fewer",
+    };
     for s in stats {
         if s.entries > 0 {
             problems.push(format!(
@@ -248,8 +268,14 @@ pub fn judge(stats: &[CpuStats], problems: &mut Vec<String>) {
         let lost = lost_events(s);
         if lost > 0 {
             problems.push(format!(
-                "CPU {}: {lost} events lost; a larger --buffer-size loses fewer",
-                s.cpu
+                "CPU {}: {lost} events lost{}",
+                s.cpu,
+                // What perf did not even count found no room for another reason.
+                if s.overrun > 0 || manifest.plan.perf.is_none() {
+                    advice
+                } else {
+                    ""
+                }
             ));
         }
     }

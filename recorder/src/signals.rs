@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static TRIGGERS: AtomicI32 = AtomicI32::new(0);
+/// Those that only a flight heeds, or nobody.
+static UNHEEDED: AtomicI32 = AtomicI32::new(0);
 
 const HANDLED: [(i32, &str); 4] = [
     (libc::SIGINT, "SIGINT"),
@@ -21,18 +23,27 @@ extern "C" fn on_trigger(_: i32) {
     TRIGGERS.fetch_add(1, Ordering::Relaxed);
 }
 
+extern "C" fn on_unheeded(number: i32) {
+    UNHEEDED.store(number, Ordering::Relaxed);
+}
+
 /// While it lives, the signals only set a flag; dropping it gives back the handlers that were there.
 pub struct Signals {
     previous: Vec<(i32, libc::sigaction)>,
 }
 
 impl Signals {
-    /// Takes the signals over. One that is ignored stays ignored (`nohup`).
+    /// Takes the signals over. One that is ignored stays ignored (`nohup`). SIGUSR1 and SIGUSR2 would kill a recorder:
+    /// whoever takes it for a flight must not cut its bundle.
     pub fn take() -> Signals {
         RECEIVED.store(0, Ordering::Relaxed);
+        UNHEEDED.store(0, Ordering::Relaxed);
         let mut this = Signals { previous: Vec::new() };
         for (number, _) in HANDLED {
             this.handle(number, on_signal);
+        }
+        for number in [libc::SIGUSR1, libc::SIGUSR2] {
+            this.handle(number, on_unheeded);
         }
         this
     }
@@ -74,6 +85,15 @@ pub fn came() -> bool {
     RECEIVED.load(Ordering::Relaxed) != 0
 }
 
+/// SIGUSR1 or SIGUSR2, when it came since the last call and nothing heeds it.
+pub fn take_unheeded() -> Option<&'static str> {
+    match UNHEEDED.swap(0, Ordering::Relaxed) {
+        libc::SIGUSR1 => Some("SIGUSR1"),
+        libc::SIGUSR2 => Some("SIGUSR2"),
+        _ => None,
+    }
+}
+
 /// How many SIGUSR1 came since the last call.
 pub fn take_triggers() -> i32 {
     TRIGGERS.swap(0, Ordering::Relaxed)
@@ -81,7 +101,8 @@ pub fn take_triggers() -> i32 {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        for (number, old) in &self.previous {
+        // The first that was taken last: a signal may have been taken twice.
+        for (number, old) in self.previous.iter().rev() {
             // SAFETY: `old` is what the kernel gave us for this very signal.
             unsafe {
                 libc::sigaction(*number, old, std::ptr::null_mut());

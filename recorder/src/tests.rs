@@ -8,6 +8,7 @@ pub(crate) mod harness;
 mod host_faults;
 pub(crate) mod kernel_state;
 mod live;
+mod outputs;
 mod overflow;
 mod packets;
 mod pair;

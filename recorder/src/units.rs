@@ -16,7 +16,7 @@ fn split_unit(s: &str) -> Result<(f64, &str), String> {
     Ok((value, unit.trim()))
 }
 
-/// A time as `100us`, `500ms`, `30s`, `5m` or `1h`; a bare number is seconds.
+/// A time as `100us`, `500ms`, `30s`, `5m`, `1h` or `1d`; a bare number is seconds.
 pub fn parse_duration(s: &str) -> Result<Duration, String> {
     let (value, unit) = split_unit(s)?;
     let factor = match unit {
@@ -25,7 +25,8 @@ pub fn parse_duration(s: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3_600.0,
-        _ => return Err(format!("unknown unit {unit:?}; use us, ms, s, m or h")),
+        "d" => 86_400.0,
+        _ => return Err(format!("unknown unit {unit:?}; use us, ms, s, m, h or d")),
     };
     Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
 }
@@ -81,4 +82,20 @@ pub fn parse_kib(s: &str) -> Result<u64, String> {
         kib @ 8.. => Ok(kib),
         _ => Err("a ring buffer of less than 8 KiB holds nothing".into()),
     }
+}
+
+/// Bytes for a person.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} B"),
+        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}
+
+/// A port.
+pub fn parse_port(s: &str) -> Result<u16, String> {
+    s.parse().map_err(|_| {
+        format!("{s:?} is no port: a number from 0 to 65535 is wanted (`getent services https` tells that of a name)")
+    })
 }

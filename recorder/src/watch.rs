@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::record::Progress;
 use crate::signals::Signals;
 use crate::snapshot::second;
-use crate::{clock, limits, pcap};
+use crate::{clock, limits, pcap, signals, units};
 
 /// How often the loop looks for a reason to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -62,6 +62,22 @@ pub fn watch(
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
+    problems: &mut Vec<String>,
+) -> Result<Stopped, RecordError> {
+    let mut left_out = second::LeftOut::default();
+    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut left_out);
+    problems.extend(left_out.sentence(second::MOST_BYTES));
+    stopped
+}
+
+fn watch_until(
+    limits: &Limits,
+    signals: &Signals,
+    watched: &Watched<'_>,
+    command: &mut Option<Command>,
+    started: Instant,
+    tell: &mut dyn FnMut(&Progress),
+    left_out: &mut second::LeftOut,
 ) -> Result<Stopped, RecordError> {
     let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
@@ -88,7 +104,7 @@ pub fn watch(
             write(shared, |w| w.append_clock_pair(&pair))?;
         }
         if seconds.is_due(Instant::now()) {
-            let now = second::take();
+            let now = second::take(second::MOST_BYTES, left_out);
             write(shared, |w| w.append_second(&now))?;
         }
         if told.elapsed() >= TELL {
@@ -99,6 +115,7 @@ pub fn watch(
                 bundle_bytes,
                 ring_bytes: shared.ring_bytes.load(Ordering::Relaxed),
                 lost: (watched.lost)()?,
+                unheeded: signals::take_unheeded(),
             });
             if let Some(stopped) = over_cpu(limits, &mut cpu) {
                 return Ok(stopped);
@@ -136,12 +153,14 @@ pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Sto
         });
     }
     if limits.bytes.is_some_and(|m| bundle_bytes >= m) {
-        let limit = limits.bytes.unwrap_or(0) >> 20;
+        let limit = units::size(limits.bytes.unwrap_or(0));
+        let whose = match limits.bytes_is_default {
+            true => "the limit when no --max-bytes is given (4 GiB, or half of what is free)",
+            false => "the limit of --max-bytes",
+        };
         return Some(Stopped {
             reason: "max_bytes".into(),
-            sentence: limits.bytes_is_default.then(|| {
-                format!("stopped: the bundle reached {limit} MiB, the limit when no --max-bytes is given (4 GiB, or half of what is free)")
-            }),
+            sentence: Some(format!("stopped: the bundle reached {limit}, {whose}")),
         });
     }
     None
@@ -156,10 +175,7 @@ pub fn write(
     let Some(mut writer) = shared.writer_within(Duration::from_millis(100)) else {
         return Ok(());
     };
-    f(&mut writer).map_err(|source| RecordError::Output {
-        path: "the bundle".into(),
-        source,
-    })?;
+    f(&mut writer).map_err(RecordError::output)?;
     shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
     Ok(())
 }

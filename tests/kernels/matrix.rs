@@ -78,8 +78,10 @@ fn under(series: &str) {
             "skipped: Linux {series}: {}",
             told.trim().trim_start_matches("skipped: ")
         ),
-        // A machine too busy to emulate another one in time says nothing about the recorder.
-        Some(124 | 143) => println!("skipped: Linux {series}: not done in time: {} {said}", told.trim()),
+        // A machine too busy to emulate another one in time says nothing about the recorder; where tests must run (CI) nothing was proven.
+        Some(124 | 143) if std::env::var_os("CI").is_none() => {
+            println!("skipped: Linux {series}: not done in time: {} {said}", told.trim())
+        }
         other => panic!("{other:?}: {told} {said}"),
     }
     let _ = std::fs::remove_dir_all(out);

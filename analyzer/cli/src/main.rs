@@ -30,7 +30,16 @@ pub enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse(); // a usage error ends here with exit code 2
+    // A usage error ends here with exit code 2.
+    let cli = args::Cli::try_parse().unwrap_or_else(|e| {
+        let recording = std::env::args().any(|a| a == "record");
+        if recording {
+            netmortem_recorder::cli::with_tip(e)
+        } else {
+            e
+        }
+        .exit()
+    });
     match run(&cli) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(3),

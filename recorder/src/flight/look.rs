@@ -52,7 +52,7 @@ impl Flying<'_> {
         let now = Instant::now();
         // A late loop skips, it never catches up.
         self.due = (self.due + SECOND).max(now + SECOND / 2);
-        let taken = second::take();
+        let taken = second::take(second::MOST_BYTES_KEPT, &mut self.left_out);
         let before = std::mem::replace(&mut self.counters, Counters::of(&taken));
         let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
         let now_ns = taken.clock.monotonic_ns;

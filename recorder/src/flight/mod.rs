@@ -15,6 +15,7 @@
 //!                                                             -> snapshots/end, end.json
 //! ```
 
+mod check;
 mod counters;
 mod cut;
 mod delays;
@@ -37,20 +38,23 @@ use crate::command::Command;
 use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::limits::Limits;
-use crate::options::{Output, RecordOptions};
+use crate::options::RecordOptions;
 use crate::prepare::prepare;
 use crate::probes::{self, Probes};
-use crate::record::{Summary, Tracing};
+use crate::record::{Summary, Tracing, stats};
 use crate::signals::Signals;
-use crate::snapshot::second;
+use crate::snapshot::netns;
+use crate::snapshot::second::{self, LeftOut};
 use crate::symbols::Symbols;
 use crate::watch::{CpuShare, Stopped, over, over_cpu};
-use crate::{clock, plan, tracefs};
+use crate::{clock, command, output, plan, tracefs};
 
+use check::{check, of_own_namespace, reasons};
 use counters::Counters;
 use delays::Delays;
 use drop_watch::DropWatch;
 
+pub use check::check_plan;
 pub use cut::Cut;
 pub use spec::{DelayOf, FORMS, On, OnKind, Rate};
 
@@ -86,8 +90,12 @@ pub enum FlightEvent<'a> {
     TooSoon(&'a Trigger),
     /// Some triggers fire no more, and why: the kernel refused.
     Off(&'a str),
+    /// What a person should know now.
+    Note(&'a str),
     /// A bundle is complete.
     Written(&'a Summary),
+    /// A bundle could not be written, and why; it is armed again.
+    NotWritten(&'a str),
 }
 
 /// A flight that ended well.
@@ -113,9 +121,9 @@ pub fn flight(
     flight: &FlightOptions,
     tell: &mut dyn FnMut(&FlightEvent<'_>),
 ) -> Result<FlightSummary, RecordError> {
-    let Output::File(base) = &options.output else {
-        return Err(RecordError::FlightToStdout);
-    };
+    let base = output::base(&options.output)?;
+    output::check_folder(base, 0)?;
+    command::find(&options.command)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let mut signals = Signals::take();
     signals.take_usr1();
@@ -131,11 +139,18 @@ pub fn flight(
         manifest.plan.events.extend(events);
         manifest.plan.absent.extend(absent);
     }
+    let rings = manifest
+        .plan
+        .buffer_bytes_per_cpu
+        .saturating_mul(manifest.plan.cpus.len() as u64);
+    manifest.notes.extend(output::check_folder(base, rings)?);
     let drops = DropWatch::create(&tracefs, &reasons(flight))?;
     let delays = Delays::create(&tracefs, &flight.on)?;
-    let first = second::take();
+    let mut left_out = LeftOut::default();
+    let first = second::take(second::MOST_BYTES_KEPT, &mut left_out);
     let counters = Counters::of(&first);
     check(flight, options, &counters)?;
+    manifest.notes.extend(of_own_namespace(flight, &netns::list()));
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
@@ -159,6 +174,7 @@ pub fn flight(
         told_off: false,
         command: None,
         history: [first].into(),
+        left_out,
         counters,
         due: started + SECOND,
         limits,
@@ -169,6 +185,8 @@ pub fn flight(
         bundles: 0,
         bytes: 0,
         suppressed: (0, 0),
+        failed: None,
+        reach_told: false,
     };
     // Dropped first on the way out.
     let tracing = Tracing::on(&instance)?;
@@ -184,10 +202,14 @@ pub fn flight(
     }
     tell(&FlightEvent::Armed(&manifest));
     let stopped = flying.run(&signals, tell)?;
-    let (bundles, suppressed) = (flying.bundles, flying.suppressed.1);
+    let (bundles, suppressed, failed) = (flying.bundles, flying.suppressed.1, flying.failed.take());
     drop(flying);
     tracing.off()?;
     instance.remove()?;
+    // Something happened, and nothing tells of it.
+    if let Some(e) = failed.filter(|_| bundles == 0) {
+        return Err(e);
+    }
     Ok(FlightSummary {
         bundles,
         suppressed,
@@ -196,34 +218,6 @@ pub fn flight(
         elapsed: started.elapsed(),
         cpu_ns: clock::process_cpu_ns().saturating_sub(cpu_before_ns),
     })
-}
-
-/// SPEC and reason of each `drop:REASON`.
-fn reasons(flight: &FlightOptions) -> Vec<(&str, &str)> {
-    let of = flight.on.iter().filter_map(|on| match &on.kind {
-        OnKind::Drop { reason } => Some((on.spec.as_str(), reason.as_str())),
-        _ => None,
-    });
-    of.collect()
-}
-
-/// A trigger that can never fire is an error: nobody would notice.
-fn check(flight: &FlightOptions, options: &RecordOptions, counters: &Counters) -> Result<(), RecordError> {
-    for on in &flight.on {
-        let because = match &on.kind {
-            OnKind::Rate { of, .. } if !counters.knows(of) => {
-                "no such counter here; they are named as in /proc/net/snmp, netstat and snmp6 (Tcp.RetransSegs), \
-                 softnet.dropped, softnet.time_squeeze, dev.<name>.rx_drop, qdisc.<ifindex>.drops"
-            }
-            OnKind::Exit { .. } if options.command.is_empty() => "there is no command (-- CMD...)",
-            _ => continue,
-        };
-        return Err(RecordError::Trigger {
-            spec: on.spec.clone(),
-            because: because.to_owned(),
-        });
-    }
-    Ok(())
 }
 
 /// A flight under way.
@@ -244,6 +238,8 @@ struct Flying<'a> {
     command: Option<Command>,
     /// Texts of `before`, the oldest first.
     history: VecDeque<Second>,
+    /// Texts that were too long to be kept.
+    left_out: LeftOut,
     /// The last reading.
     counters: Counters,
     due: Instant,
@@ -258,6 +254,10 @@ struct Flying<'a> {
     bytes: u64,
     /// Triggers that came too soon: since the last bundle, and in all.
     suppressed: (u64, u64),
+    /// Why the last bundle that could not be written was not.
+    failed: Option<RecordError>,
+    /// Whether the rings reach back was looked at.
+    reach_told: bool,
 }
 
 impl Flying<'_> {
@@ -279,11 +279,14 @@ impl Flying<'_> {
                 } else {
                     self.last = Some(Instant::now());
                     tell(&FlightEvent::Triggered(&trigger));
-                    let summary = self.write(trigger, signals)?;
+                    let written = self.attempt(trigger, signals)?;
                     if let Some(d) = &mut self.delays {
                         d.disarm();
                     }
-                    tell(&FlightEvent::Written(&summary));
+                    match &written {
+                        Ok(summary) => tell(&FlightEvent::Written(summary)),
+                        Err(why) => tell(&FlightEvent::NotWritten(why)),
+                    }
                     self.cpu = CpuShare::new(Instant::now());
                 }
             }
@@ -302,6 +305,9 @@ impl Flying<'_> {
                     tell(&FlightEvent::Off(&note));
                 }
             }
+            if let Some(note) = self.reach()? {
+                tell(&FlightEvent::Note(&note));
+            }
             let left = self
                 .limits
                 .duration
@@ -316,6 +322,33 @@ impl Flying<'_> {
                 None => std::thread::sleep(TICK.min(left)),
             }
         }
+    }
+
+    /// Once, when `before` has passed: whether the rings still hold all of it.
+    fn reach(&mut self) -> Result<Option<String>, RecordError> {
+        let before = self.flight.before;
+        if self.reach_told || self.started.elapsed() < before {
+            return Ok(None);
+        }
+        self.reach_told = true;
+        // A bundle says it of itself.
+        if self.bundles > 0 {
+            return Ok(None);
+        }
+        let all = stats(self.instance, &[])?;
+        let wrapped: Vec<String> = all
+            .iter()
+            .filter(|s| s.overrun > 0)
+            .map(|s| s.cpu.to_string())
+            .collect();
+        Ok((!wrapped.is_empty()).then(|| {
+            format!(
+                "at this rate the rings hold less than the {} s of --before (CPU {}); a larger -b or a smaller --profile reaches \
+                 further back",
+                before.as_secs_f64(),
+                wrapped.join(", ")
+            )
+        }))
     }
 
     /// A reason to end the flight.

@@ -14,6 +14,7 @@ use super::{Counters, Cut, Delays, Flying, names};
 use crate::drain::{Drains, Shared, Sink};
 use crate::error::RecordError;
 use crate::options::Output;
+use crate::output::{Made, Opened};
 use crate::prepare::write_texts;
 use crate::record::{Summary, judge, open_drains, stats};
 use crate::signals::{self, Signals};
@@ -26,11 +27,49 @@ const SETTLE: Duration = Duration::from_millis(10);
 const TICK: Duration = Duration::from_millis(50);
 
 impl Flying<'_> {
-    /// Writes the bundle of a trigger; the rings are armed again before its last members are written.
-    pub(super) fn write(&mut self, trigger: Trigger, signals: &Signals) -> Result<Summary, RecordError> {
+    /// Writes the bundle of a trigger. When its file cannot be written the flight goes on, and says why: the next trigger
+    /// tries again.
+    pub(super) fn attempt(
+        &mut self,
+        trigger: Trigger,
+        signals: &Signals,
+    ) -> Result<Result<Summary, String>, RecordError> {
+        let mut made = Made::default();
+        let error = match self.write(trigger, signals, &mut made) {
+            Ok(summary) => return Ok(Ok(summary)),
+            Err(RecordError::Output { source, .. }) => made.failed(source),
+            Err(e @ RecordError::Create { .. }) => e,
+            Err(e) => return Err(e),
+        };
+        let rings = match made.is_kept() {
+            true => {
+                self.rearm()?;
+                "what was not written of the rings is lost"
+            }
+            false => "the rings were not read, and go on",
+        };
+        let why = format!("{error}; {rings}; armed: the next trigger tries again");
+        self.failed = Some(error);
+        Ok(Err(why))
+    }
+
+    /// Empties the rings, and switches them on.
+    fn rearm(&mut self) -> Result<(), RecordError> {
+        self.instance.write("tracing_on", "0")?;
+        self.instance.reset()?;
+        self.instance.write("tracing_on", "1")?;
+        self.armed = clock::clock_pair();
+        // The next window cannot begin before this; the counters of the rates go on.
+        self.history = [second::take(second::MOST_BYTES_KEPT, &mut self.left_out)].into();
+        Ok(())
+    }
+
+    /// The rings are armed again before the last members are written.
+    fn write(&mut self, trigger: Trigger, signals: &Signals, made: &mut Made) -> Result<Summary, RecordError> {
         let triggered = Instant::now();
         let cpu_before_ns = clock::process_cpu_ns();
         let path = self.create()?;
+        *made = Made::of(path.clone());
         let out_error = |source| RecordError::Output {
             path: path.clone(),
             source,
@@ -39,7 +78,7 @@ impl Flying<'_> {
         // Those that come from here on are for the next.
         self.suppressed.0 = 0;
         let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
-        let (sink, _, patience) = output::open(&Output::File(path.clone()))?;
+        let Opened { sink, patience, .. } = output::open(&Output::File(path.clone()), true)?;
         let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
         write_texts(
             &mut writer,
@@ -67,13 +106,10 @@ impl Flying<'_> {
             drains.iter_mut().for_each(|d| d.set_cut(Cut::new(layout, start)));
         }
         let online = manifest.plan.cpus.clone();
+        made.keep();
         let (shared, cuts) = Drains::start(Shared::new(writer, patience)?, drains, &online)?.finish_cut()?;
         let kernel = stats(self.instance, &online)?;
-        self.instance.reset()?;
-        self.instance.write("tracing_on", "1")?;
-        self.armed = clock::clock_pair();
-        // The next window cannot begin before this; the counters of the rates go on.
-        self.history = [second::take()].into();
+        self.rearm()?;
 
         let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
         let mut writer = shared.into_writer();
@@ -85,6 +121,7 @@ impl Flying<'_> {
         );
         let cmdlines = tracefs::read(&self.tracefs.join("saved_cmdlines")).unwrap_or_default();
         writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
+        problems.extend(self.left_out.sentence(second::MOST_BYTES_KEPT));
         let (cpus, cpu_stats) = of_window(&kernel, &cuts);
         say(&cpus, window_start_ns, &manifest, &mut problems);
         // Of what was overwritten `say` tells, with how far the ring reaches.
@@ -95,7 +132,7 @@ impl Flying<'_> {
                 ..s.clone()
             })
             .collect();
-        judge(&beside, &mut problems);
+        judge(&beside, &manifest, &mut problems);
         let command = self.command.as_mut().and_then(|c| c.ended());
         let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
         let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
@@ -122,6 +159,7 @@ impl Flying<'_> {
             path: Some(path),
             elapsed: Duration::from_nanos(u64::try_from(window_ns).unwrap_or(0)),
             stop_reason,
+            backend: "ftrace",
             events,
             lost,
             ring_bytes,
@@ -135,7 +173,7 @@ impl Flying<'_> {
     }
 
     fn create(&self) -> Result<PathBuf, RecordError> {
-        names::take(self.base).map_err(|source| RecordError::Output {
+        names::take(self.base).map_err(|source| RecordError::Create {
             path: self.base.into(),
             source,
         })

@@ -18,11 +18,12 @@ use super::{Stop, TapSpec, filter};
 use crate::clock::now_ns;
 use crate::drain::Shared;
 use crate::error::RecordError;
+use crate::snapshot::interface_elsewhere;
 use crate::snapshot::netns;
 
 /// A member is written when this much is waiting, or the oldest packet has waited this long.
 const BATCH_BYTES: usize = 512 << 10;
-const BATCH_AGE: Duration = Duration::from_secs(1);
+const BATCH_AGE: Duration = Duration::from_millis(750);
 const POLL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 250_000_000,
@@ -79,6 +80,9 @@ impl Tap {
         }
         let failed = |e: io::Error| match e.kind() {
             io::ErrorKind::PermissionDenied => RecordError::NoPacketPermission { tap: label.clone() },
+            _ if e.raw_os_error() == Some(libc::ENODEV) && spec.netns.is_none() => {
+                refuse(format!("there is no such interface here{}", elsewhere(&spec.name)))
+            }
             _ => refuse(e.to_string()),
         };
         let (netns, opened) = match &spec.netns {
@@ -171,6 +175,7 @@ impl Tap {
             self.take(shared)?;
             if self.oldest.is_some_and(|t| t.elapsed() >= BATCH_AGE) {
                 self.flush(shared)?;
+                shared.writer().flush().map_err(RecordError::output)?;
             }
             let mut fds = vec![PollFd::new(&stop.wake, PollFlags::IN)];
             if open {
@@ -274,21 +279,17 @@ impl Tap {
         });
         self.told = now;
         let ns = u64::try_from(now_ns(rustix::time::ClockId::Realtime)).unwrap_or(0);
-        let output = |source| RecordError::Output {
-            path: "the bundle".into(),
-            source,
-        };
         let frame = self
             .encoder
             .encode(&self.section.finish(ns, received, dropped))
-            .map_err(output)?;
+            .map_err(RecordError::output)?;
         self.sequence += 1;
         let name = bundle::packets_name(PacketsName {
             tap: self.number,
             sequence: self.sequence,
         });
         let mut writer = shared.writer();
-        writer.append(&name, &frame).map_err(output)?;
+        writer.append(&name, &frame).map_err(RecordError::output)?;
         shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
         Ok(())
     }
@@ -360,6 +361,18 @@ fn put(section: &mut SectionWriter, end: &mut TapEnd, f: &Frame<'_>, ethernet: b
 }
 
 /// Number and socket of an interface of the network namespace that the calling thread is in.
+/// What to ask for instead, when other namespaces have an interface of this name.
+fn elsewhere(name: &str) -> String {
+    let found: Vec<String> = interface_elsewhere(name)
+        .iter()
+        .map(|(space, _)| format!("--pcap netns:{}/{name}", space.called()))
+        .collect();
+    match found.is_empty() {
+        true => " (ip link lists them)".to_owned(),
+        false => format!("; there is in other network namespaces: {}", found.join(", ")),
+    }
+}
+
 fn open_here(name: &str) -> io::Result<(u32, Socket)> {
     let any = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let ifindex = name_to_index(&any, name).map_err(|e| match e {

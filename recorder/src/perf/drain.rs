@@ -15,7 +15,7 @@ use crate::error::RecordError;
 
 /// As of the sub-buffers of a tracing instance.
 const BATCH_BYTES: usize = 512 << 10;
-const BATCH_AGE: Duration = Duration::from_secs(1);
+const BATCH_AGE: Duration = Duration::from_millis(750);
 /// Also bounds how late a stop is noticed.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -58,6 +58,9 @@ impl CpuRing {
             let old = self.oldest.is_some_and(|t| t.elapsed() >= BATCH_AGE);
             if self.batch.len() >= BATCH_BYTES || old || stopping {
                 self.flush(shared)?;
+            }
+            if old {
+                shared.writer().flush().map_err(RecordError::output)?;
             }
             if stopping {
                 return Ok(());
@@ -130,10 +133,7 @@ impl CpuRing {
         let frame = frame.map_err(|source| RecordError::Drain { cpu, source })?;
         self.batch.clear();
         let mut writer = shared.writer();
-        writer.append(&name, &frame).map_err(|source| RecordError::Output {
-            path: "the bundle".into(),
-            source,
-        })?;
+        writer.append(&name, &frame).map_err(RecordError::output)?;
         shared.bundle_bytes.store(writer.bytes_written(), Ordering::Relaxed);
         Ok(())
     }

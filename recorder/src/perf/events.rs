@@ -149,24 +149,41 @@ pub struct OnCpu {
     pub events: Vec<Event>,
 }
 
+/// A ring on each CPU, all of `bytes` (a power of two of pages), or of what this process may lock: half, half again.
+/// Returns what it became.
+fn rings(cpus: &[u32], mut bytes: usize) -> Result<(Vec<Ring>, usize), RecordError> {
+    let ring = |cpu: u32, bytes: usize| {
+        let wake_at = u32::try_from(bytes / 4).unwrap_or(u32::MAX);
+        let owner = Event::open(What::Ring { wake_at }, Whom::All, cpu).map_err(refused)?;
+        Ok(Ring::map(owner, bytes))
+    };
+    loop {
+        // Those that were mapped are given back before the next try: the limit is of all together.
+        let mapped: Result<io::Result<Vec<Ring>>, RecordError> = cpus.iter().map(|cpu| ring(*cpu, bytes)).collect();
+        match mapped? {
+            Ok(rings) => return Ok((rings, bytes)),
+            Err(e) if e.raw_os_error() == Some(libc::EPERM) && bytes > rustix::param::page_size() => bytes /= 2,
+            Err(source) => {
+                return Err(RecordError::System {
+                    doing: "mapping a ring of perf (kernel.perf_event_mlock_kb limits it without CAP_IPC_LOCK)",
+                    source,
+                });
+            }
+        }
+    }
+}
+
+/// What [`open`] opened, and the bytes of each ring.
+pub type Opened = (Vec<(OnCpu, Ring)>, usize);
+
 /// Opens everything on every CPU, switched off.
-pub fn open(
-    wanted: &[(u64, String)],
-    scope: &Scope,
-    cpus: &[u32],
-    ring_bytes: usize,
-) -> Result<Vec<(OnCpu, Ring)>, RecordError> {
+pub fn open(wanted: &[(u64, String)], scope: &Scope, cpus: &[u32], ring_bytes: usize) -> Result<Opened, RecordError> {
     let whoms = scope.whoms();
     let needed = (wanted.len() * whoms.len() + 1) as u64 * cpus.len() as u64;
     raise_limit(needed)?;
     let mut out = Vec::new();
-    for cpu in cpus {
-        let wake_at = u32::try_from(ring_bytes / 4).unwrap_or(u32::MAX);
-        let owner = Event::open(What::Ring { wake_at }, Whom::All, *cpu).map_err(refused)?;
-        let ring = Ring::map(owner, ring_bytes).map_err(|source| RecordError::System {
-            doing: "mapping a ring of perf (kernel.perf_event_mlock_kb limits it without CAP_IPC_LOCK; a smaller -b helps)",
-            source,
-        })?;
+    let (rings, ring_bytes) = rings(cpus, ring_bytes)?;
+    for (cpu, ring) in cpus.iter().zip(rings) {
         let mut events = Vec::with_capacity(wanted.len() * whoms.len());
         for (id, filter) in wanted {
             for whom in &whoms {
@@ -190,7 +207,7 @@ pub fn open(
         }
         out.push((OnCpu { cpu: *cpu, events }, ring));
     }
-    Ok(out)
+    Ok((out, ring_bytes))
 }
 
 /// Each event on each CPU is a file descriptor, and the usual limit is 1024.

@@ -27,7 +27,7 @@ use crate::instance::Instance;
 use crate::options::RecordOptions;
 use crate::tracefs;
 
-pub use run::record_perf;
+pub use run::{plan_perf, record_perf};
 
 /// How events reach the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,13 +10,14 @@ use netmortem_formats::{CpuStats, SnapshotWhen};
 
 use super::drain::{Drained, Rings};
 use super::events::{self, OnCpu, Scope, Wanted};
-use super::sys::SAMPLE_TYPE;
+use super::sys::{Ring, SAMPLE_TYPE};
 use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::finish::{Ended, finish};
 use crate::limits::Limits;
 use crate::options::{Output, RecordOptions};
+use crate::output::{Made, Opened};
 use crate::plan::{self, Enabled};
 use crate::prepare::{recorder_info, write_texts};
 use crate::record::{Progress, Summary};
@@ -25,26 +26,71 @@ use crate::symbols::Symbols;
 use crate::watch::{Watched, watch};
 use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
-/// Records. `because` says why this backend was chosen.
-pub fn record_perf(
-    options: &RecordOptions,
-    tracefs: &Path,
-    because: String,
-    cpu_before_ns: u64,
-    signals: &Signals,
-    tell: &mut dyn FnMut(&Progress),
-) -> Result<Summary, RecordError> {
+/// What is set up before anything is recorded; all events are switched off.
+struct Set {
+    symbols: Symbols,
+    scope: Scope,
+    manifest: Manifest,
+    opened: Vec<(OnCpu, Ring)>,
+}
+
+fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Set, RecordError> {
     let symbols = Symbols::read(&plan::functions(options.profile));
     let wanted = Wanted::new(tracefs);
     let enabled = plan::enable(&wanted, options.profile, &options.filters, symbols.functions())?;
     let scope = Scope::of(&options.perf)?;
     let mut manifest = manifest(options, enabled, &scope, because, &symbols)?;
     let ring_bytes = usize::try_from(manifest.plan.buffer_bytes_per_cpu).unwrap_or(usize::MAX);
-    let opened = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    let (opened, granted) = events::open(&wanted.into_events(), &scope, &manifest.plan.cpus, ring_bytes)?;
+    if granted < ring_bytes {
+        manifest.plan.buffer_bytes_per_cpu = granted as u64;
+        manifest.notes.push(format!(
+            "{}{} KiB instead of {} on each of {} CPUs: this process may lock no more memory \
+             (kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; CAP_IPC_LOCK lifts it)",
+            limits::SHRUNK,
+            granted >> 10,
+            ring_bytes >> 10,
+            manifest.plan.cpus.len()
+        ));
+    }
+    Ok(Set {
+        symbols,
+        scope,
+        manifest,
+        opened,
+    })
+}
+
+/// The plan of a recording that is not made: everything is opened, and closed again.
+pub fn plan_perf(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Manifest, RecordError> {
+    Ok(set_up(options, tracefs, because)?.manifest)
+}
+
+/// Records. `because` says why this backend was chosen.
+pub fn record_perf(
+    (options, because): (&RecordOptions, String),
+    tracefs: &Path,
+    made: &mut Made,
+    cpu_before_ns: u64,
+    signals: &Signals,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Summary, RecordError> {
+    let Set {
+        symbols,
+        scope,
+        mut manifest,
+        opened,
+    } = set_up(options, tracefs, because)?;
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
-    let (sink, path, patience) = output::open(&options.output)?;
+    let Opened {
+        sink,
+        path,
+        patience,
+        made: file,
+    } = output::open(&options.output, options.force)?;
+    *made = file;
     let out_error = |source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
@@ -79,6 +125,7 @@ pub fn record_perf(
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
+    made.keep();
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {
         shared: &shared,
@@ -86,7 +133,7 @@ pub fn record_perf(
         one_has_ended: &|| rings.one_has_ended(),
         lost: &|| Ok(rings.lost.load(Ordering::Relaxed)),
     };
-    let stopped = watch(&limits, signals, &watched, &mut command, started, tell)?;
+    let stopped = watch(&limits, signals, &watched, &mut command, started, tell, &mut problems)?;
     switch(&cpus, false)?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();

@@ -6,6 +6,7 @@ use std::fs;
 use netmortem_formats::bundle::PlannedEvent;
 
 use crate::error::RecordError;
+use crate::snapshot::interface_elsewhere;
 
 /// What of the events is wanted; empty means everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,21 +65,31 @@ impl Filters {
         out
     }
 
-    /// Numbers and names of the interfaces. One that does not exist is an error: a recording of nothing helps nobody.
+    /// Numbers and names of the interfaces, here or else in other network namespaces, whose events are recorded, too. One that
+    /// is nowhere is an error: a recording of nothing helps nobody.
     pub fn interfaces(&self) -> Result<Vec<(u32, String)>, RecordError> {
-        let number = |name: &String| {
+        let numbers = |name: &String| {
             // A name goes into a path and into the kernel's filter language.
             let plain = name
                 .chars()
                 .all(|c| c.is_ascii_graphic() && !matches!(c, '/' | '"' | '\\'))
                 && !name.starts_with('.');
             let text = plain.then(|| fs::read_to_string(format!("/sys/class/net/{name}/ifindex")).ok());
-            let index = text.flatten().and_then(|t| t.trim().parse().ok());
-            index
-                .map(|i| (i, name.clone()))
-                .ok_or_else(|| RecordError::NoInterface { name: name.clone() })
+            let here: Option<u32> = text.flatten().and_then(|t| t.trim().parse().ok());
+            let mut all: Vec<u32> = match here {
+                Some(index) => vec![index],
+                None if plain => interface_elsewhere(name).iter().map(|(_, index)| *index).collect(),
+                None => Vec::new(),
+            };
+            all.sort_unstable();
+            all.dedup();
+            match all.is_empty() {
+                true => Err(RecordError::NoInterface { name: name.clone() }),
+                false => Ok(all.into_iter().map(|i| (i, name.clone())).collect::<Vec<_>>()),
+            }
         };
-        self.devs.iter().map(number).collect()
+        let all: Result<Vec<_>, _> = self.devs.iter().map(numbers).collect();
+        Ok(all?.concat())
     }
 
     /// The filter for an event of this system with this format text; `None` when it holds neither.
@@ -129,6 +140,8 @@ fn dev(system: &str, format: &str, interfaces: &[(u32, String)]) -> Option<Strin
             _ => format!("{field} == \"{name}\""),
         })
         .collect();
+    // One name may have several numbers.
+    any.dedup();
     if system == "napi" && !any.is_empty() {
         // The backlog of a CPU is a NAPI of all interfaces, and has no name.
         any.push("dev_name == \"(no_device)\"".into());

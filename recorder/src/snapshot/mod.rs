@@ -42,6 +42,9 @@ use owners::Owners;
 /// No more than so many namespaces are entered, and no more sockets listed: a snapshot is bounded on any host.
 const MAX_NETNS: usize = 64;
 const MAX_SOCKETS: usize = addresses::MOST;
+/// Nor more devices asked for their settings, about a millisecond each.
+const MAX_DEVICES: usize = 64;
+const DEVICES: &str = "sysctl_devices";
 /// Nor are namespaces entered when all this took so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -57,16 +60,20 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
     put("interfaces", tasks::interfaces().as_bytes())?;
     put(TASKS, &tasks::tasks())?;
     put("queues", settings::queues().as_bytes())?;
+    let mut texts = Texts {
+        device_room: MAX_DEVICES,
+        ..Texts::default()
+    };
     let sysctl = match when {
         SnapshotWhen::Start => settings::sysctl(),
         _ => String::new(),
     };
     put("sysctl", sysctl.as_bytes())?;
     if when == SnapshotWhen::Start {
+        put(DEVICES, settings::sysctl_devices(&mut texts.device_room).as_bytes())?;
         put("irq_affinity", settings::irq_affinity().as_bytes())?;
         put("cpu_topology", settings::cpu_topology().as_bytes())?;
     }
-    let mut texts = Texts::default();
     let namespaces = netns::list();
     put("namespaces", netns::text(&namespaces).as_bytes())?;
     let owners = Owners::read();
@@ -128,6 +135,8 @@ struct Texts {
     nics: String,
     sockets: String,
     sockets_taken: usize,
+    /// So many devices more may be asked for their settings.
+    device_room: usize,
     /// (`netns/<inode>/net/netstat`, text).
     of_namespaces: Vec<(String, Vec<u8>)>,
     problems: Vec<String>,
@@ -183,9 +192,23 @@ fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), m
             let beside = settings::sysctl_beside(sysctl);
             t.of_namespaces
                 .push((format!("netns/{netns}/sysctl"), beside.into_bytes()));
+            let devices = settings::sysctl_devices(&mut t.device_room);
+            t.of_namespaces
+                .push((format!("netns/{netns}/{DEVICES}"), devices.into_bytes()));
         }
     }
     t
+}
+
+/// Where else an interface of this name is: namespaces, and its number there.
+pub fn interface_elsewhere(name: &str) -> Vec<(Netns, u32)> {
+    let others = netns::list().into_iter().filter(|n| !n.own).take(MAX_NETNS);
+    let index = |space: &Netns| {
+        let found = space.inside(|| links::links(space.inode, &mut String::new()));
+        let (_, all) = found.ok()?.ok()?;
+        all.into_iter().find(|(_, n)| n == name).map(|(index, _)| index)
+    };
+    others.filter_map(|n| Some((n.clone(), index(&n)?))).collect()
 }
 
 fn split<T: Default>(done: io::Result<(Dumped, T)>) -> (io::Result<Dumped>, T) {

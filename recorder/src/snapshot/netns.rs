@@ -99,6 +99,11 @@ pub fn text(all: &[Netns]) -> String {
 }
 
 impl Netns {
+    /// Its name, or its inode in digits: what `--pcap netns:` takes.
+    pub fn called(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.inode.to_string())
+    }
+
     /// Whether this is its name, or its inode in digits.
     pub fn is_called(&self, name: &str) -> bool {
         self.name.as_deref() == Some(name) || self.inode.to_string() == name

@@ -1,5 +1,6 @@
 //! Counters read while recording, every second at first.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,17 +23,45 @@ const FILES: [&str; 10] = [
     "interrupts",
     "stat",
 ];
-/// A longer text (a host of hundreds of CPUs) is left out: a second must not cost more than the events.
-const MAX_BYTES: usize = 64 << 10;
+/// A longer text is left out: a second must not cost more than the events. `interrupts` of 256 CPUs and 500 interrupts
+/// has 1.4 MiB. Together they stay below what a reader takes (16 MiB).
+pub const MOST_BYTES: usize = 2 << 20;
+/// Of a flight, which keeps up to 120 of them in memory.
+pub const MOST_BYTES_KEPT: usize = 128 << 10;
 
-/// Reads them.
-pub fn take() -> Second {
+/// Texts that were too long at least once.
+#[derive(Debug, Default)]
+pub struct LeftOut(BTreeMap<String, usize>);
+
+impl LeftOut {
+    /// What a person should know about it.
+    pub fn sentence(&self, most: usize) -> Option<String> {
+        let names: Vec<String> = self
+            .0
+            .iter()
+            .map(|(what, n)| format!("{what} ({} KiB)", n >> 10))
+            .collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "counters of each second: left out as longer than {} KiB: {}",
+                most >> 10,
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// Reads them; none that is longer than `most`.
+pub fn take(most: usize, left_out: &mut LeftOut) -> Second {
     let mut out = Second {
         clock: clock_pair(),
         texts: Vec::new(),
     };
     let mut put = |what: &str, text: Vec<u8>| {
-        if !text.is_empty() && text.len() <= MAX_BYTES {
+        if text.len() > most {
+            let longest = left_out.0.entry(what.to_owned()).or_default();
+            *longest = text.len().max(*longest);
+        } else if !text.is_empty() {
             out.texts.push((what.to_owned(), text));
         }
     };

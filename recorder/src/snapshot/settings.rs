@@ -64,6 +64,45 @@ pub fn sysctl_beside(own: &str) -> String {
     })
 }
 
+/// Folders of /proc/sys/net with one for each device. `neigh` has a `default` in the first namespace only: in others it is
+/// not told.
+const OF_DEVICES: [&str; 4] = ["ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh"];
+/// As the interface has it; `links` says it.
+const KNOWN_OF_DEVICES: [&str; 1] = ["mtu"];
+
+/// `net.ipv4.conf.eth0.rp_filter = 2` lines of this namespace: of each device what is not as `default` has it (a dot in a
+/// name is a slash, as `sysctl` writes it). Devices with hardware first; no more than `room`, which is counted down.
+pub fn sysctl_devices(room: &mut usize) -> String {
+    let root = Path::new("/proc/sys/net");
+    let mut devices = list(&root.join("ipv4/conf"));
+    devices.retain(|d| d != "all" && d != "default");
+    devices.sort_by_key(|d| !Path::new("/sys/class/net").join(d).join("device").exists());
+    let taken = devices.len().min(*room);
+    *room -= taken;
+    let mut out = format!("# what differs from default, of {taken} of {} devices\n", devices.len());
+    for folder in OF_DEVICES {
+        let value = |device: &str, name: &str| read_sysctl(&root.join(folder).join(device).join(name)).ok();
+        let names: Vec<(String, Vec<u8>)> = list(&root.join(folder).join("default"))
+            .into_iter()
+            .filter(|n| !SECRETS.contains(&n.as_str()) && !KNOWN_OF_DEVICES.contains(&n.as_str()))
+            .filter_map(|n| Some((n.clone(), value("default", &n)?)))
+            .collect();
+        let key = folder.replace('/', ".");
+        for device in devices.iter().take(taken) {
+            for (name, default) in &names {
+                let Some(own) = value(device, name).filter(|v| v != default) else {
+                    continue;
+                };
+                let device = device.replace('.', "/");
+                for line in String::from_utf8_lossy(&own).lines() {
+                    _ = writeln!(out, "net.{key}.{device}.{name} = {line}");
+                }
+            }
+        }
+    }
+    out
+}
+
 /// Files of /sys/class/net/<dev>.
 const DEVICE: [&str; 7] = [
     "threaded",

@@ -25,6 +25,15 @@ pub fn spawn_recorder_to(path: &Path, stdout: Stdio) -> Child {
     c.stdout(stdout).stderr(Stdio::null()).spawn().unwrap()
 }
 
+/// By this backend.
+pub fn spawn_by(backend: &str, path: &Path) -> Child {
+    let mut c = Command::new(std::env::current_exe().unwrap());
+    c.args(ARGS)
+        .env("NETMORTEM_TEST_OUT", path)
+        .env("NETMORTEM_TEST_BACKEND", backend);
+    c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
 /// What makes the test binary a recorder.
 pub const ARGS: [&str; 4] = ["--exact", "tests::child::child_recorder", "--nocapture", "--ignored"];
 
@@ -40,6 +49,9 @@ fn child_recorder() {
     o.duration = seconds.map(|s| Duration::from_secs_f64(s.parse().unwrap()));
     if let Ok(capabilities) = std::env::var("NETMORTEM_TEST_CAPABILITIES") {
         become_nobody(&capabilities);
+    }
+    if let Ok(backend) = std::env::var("NETMORTEM_TEST_BACKEND") {
+        o.perf.backend = crate::Backend::parse(&backend).unwrap();
     }
     o.extra_kprobes = std::env::var_os("NETMORTEM_TEST_EXTRA").is_some();
     let eat = std::env::var_os("NETMORTEM_TEST_EAT");

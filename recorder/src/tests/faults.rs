@@ -6,12 +6,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::open_path;
+use netmortem_formats::{Locus, StreamItem, open_path};
 
-use super::child::{signal, spawn_recorder, spawn_recorder_to};
+use super::child::{signal, spawn_by, spawn_recorder, spawn_recorder_to};
+use super::flight::mono;
 use super::harness::{open, options, scratch, sh, tracefs_or_skip, tracing_is_on, transfer, wait_for};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
 use super::reading::totals;
+use crate::instance::Instance;
 use crate::record::record;
 
 /// Whether this process ignores a signal, and with it what it starts.
@@ -22,11 +24,13 @@ fn is_ignored(signal: rustix::process::Signal) -> bool {
 }
 
 #[test]
-fn sigterm_and_sigquit_end_the_bundle_properly() {
+fn signals_that_end_it_end_the_bundle_properly() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
     for (number, name) in [
         (rustix::process::Signal::TERM, "SIGTERM"),
         (rustix::process::Signal::QUIT, "SIGQUIT"),
+        (rustix::process::Signal::INT, "SIGINT"),
+        (rustix::process::Signal::HUP, "SIGHUP"),
     ] {
         if is_ignored(number) {
             // As in a job in the background of a script; a recorder rightly goes on ignoring it.
@@ -38,6 +42,11 @@ fn sigterm_and_sigquit_end_the_bundle_properly() {
         let pid = child.id();
         wait_for("the child did not start", || tracing_is_on(&root, pid));
         transfer(100_000);
+        // Meant for a flight: they end no recording.
+        signal(&child, rustix::process::Signal::USR1);
+        signal(&child, rustix::process::Signal::USR2);
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(tracing_is_on(&root, pid), "{:?}", child.try_wait());
         signal(&child, number);
         assert!(child.wait().unwrap().success());
         assert_eq!(instances_of(&root, pid), [""; 0]);
@@ -46,6 +55,90 @@ fn sigterm_and_sigquit_end_the_bundle_properly() {
         assert_eq!(end.stop_reason, name);
         std::fs::remove_file(path).unwrap();
     }
+}
+
+/// How long before a kill -9 the last event was that its bundle has, ns.
+fn lost_by_a_kill(root: &Path, backend: &str, after: Duration) -> i64 {
+    let path = scratch("kill");
+    let mut child = spawn_by(backend, &path);
+    wait_for("tracing is not on", || {
+        transfer(10_000);
+        open_path(&path).is_ok_and(|c| c.is_ok_and(|c| c.streams.iter().any(|s| !s.chunks.is_empty())))
+    });
+    let started = Instant::now();
+    while started.elapsed() < after {
+        transfer(10_000);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = mono();
+    signal(&child, rustix::process::Signal::KILL);
+    child.wait().unwrap();
+    let c = open_path(&path).unwrap().unwrap();
+    assert!(!c.complete);
+    let mut last = 0;
+    for (s, chunk) in c.streams.iter().flat_map(|s| s.chunks.iter().map(move |k| (s, k))) {
+        let locus = Locus {
+            member: chunk.member,
+            stream: s.cpu,
+            offset: 0,
+        };
+        // The last member may be cut.
+        let bytes = c.chunk_bytes(chunk).unwrap_or_default();
+        s.for_each(&bytes, locus, |item| {
+            if let Ok(StreamItem::Record(r)) = item {
+                let t = i64::try_from(r.ts).unwrap();
+                last = if t < killed { last.max(t) } else { last };
+            }
+        });
+    }
+    std::fs::remove_file(path).unwrap();
+    // What it left is removed by the next.
+    wait_for("the instance stays", || {
+        let _ = Instance::create(root);
+        instances_of(root, child.id()).is_empty()
+    });
+    killed - last
+}
+
+#[test]
+fn a_kill_costs_at_most_the_last_second() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    for backend in ["ftrace", "perf"] {
+        // A machine that stands still may make one late.
+        let late = |ms: &[u64]| {
+            let lost = ms
+                .iter()
+                .map(|ms| lost_by_a_kill(&root, backend, Duration::from_millis(*ms)));
+            lost.filter(|ns| *ns > 1_200_000_000).collect::<Vec<_>>()
+        };
+        let (all, again) = ([200, 500, 800, 1100], [300, 600, 900, 1200]);
+        let seen = late(&all);
+        assert!(
+            seen.is_empty() || late(&again).is_empty(),
+            "{backend}: {seen:?} ns before the kill"
+        );
+    }
+}
+
+#[test]
+fn a_leftover_goes_although_its_pid_lives_again() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let path = scratch("reused-pid");
+    let mut o = options(&path);
+    o.duration = Some(Duration::from_millis(100));
+    // As a killed recorder leaves it whose pid another process has: this very one.
+    let left = root
+        .join("instances")
+        .join(format!("netmortem-{}-99", std::process::id()));
+    std::fs::create_dir(&left).unwrap();
+    // One of this moment may be in the making.
+    record(&o, &mut |_| {}).unwrap();
+    assert!(left.exists());
+    std::thread::sleep(Duration::from_secs(3));
+    // Another recorder of this machine may be the one that removes it.
+    let said = record(&o, &mut |_| {}).unwrap().notes;
+    assert!(!left.exists(), "{said:?}");
+    std::fs::remove_file(path).unwrap();
 }
 
 /// Waits until nothing more has come for a second: the writer stands still.

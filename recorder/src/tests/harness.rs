@@ -37,6 +37,8 @@ pub fn scratch(name: &str) -> PathBuf {
 pub fn options(path: &Path) -> RecordOptions {
     RecordOptions {
         output: Output::File(path.into()),
+        // Many tests record twice to one name.
+        force: true,
         duration: None,
         profile: Profile::Full,
         filters: Filters::default(),

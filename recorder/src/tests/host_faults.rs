@@ -8,22 +8,24 @@ use std::process::{Command, Stdio};
 use netmortem_formats::open_path;
 
 use super::child::{ARGS, signal, spawn_recorder_to};
-use super::flight::mono;
+use super::flight::{flying, mono};
 use super::harness::{open, options, record_while, scratch, sh, tracefs_or_skip, tracing_is_on, transfer, wait_for};
 use super::kernel_state::{assert_restored, instances_of, kernel_state};
 use super::reading::{each_record_of, totals};
 use crate::RecordError;
+use crate::flight::{FlightEvent, flight};
+use crate::options::Profile;
 use crate::record::record;
 
-/// A file system of three megabytes; gone when it is dropped.
+/// A file system of some megabytes; gone when it is dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn new() -> Option<SmallDisk> {
-        let path = std::env::temp_dir().join(format!("netmortem-small-disk-{}", std::process::id()));
+    fn new(mib: u32) -> Option<SmallDisk> {
+        let path = std::env::temp_dir().join(format!("netmortem-small-disk-{}-{mib}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=3m", "none"])
+            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "none"])
             .arg(&path)
             .status();
         let this = SmallDisk(path);
@@ -51,7 +53,7 @@ impl Drop for SmallDisk {
 #[test]
 fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
-    let Some(disk) = SmallDisk::new() else { return };
+    let Some(disk) = SmallDisk::new(3) else { return };
     let state = kernel_state(&root);
     let path = disk.0.join("x.nmb");
     let mut o = options(&path);
@@ -80,6 +82,62 @@ fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     let c = open_path(&path).unwrap().unwrap();
     assert!(!c.complete && c.manifest.is_some() && c.end.is_none());
     assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 1000);
+}
+
+#[test]
+fn a_flight_whose_disk_is_full_stays_armed_and_writes_when_there_is_room() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let Some(disk) = SmallDisk::new(12) else { return };
+    let state = kernel_state(&root);
+    let (filler, base) = (disk.0.join("filler"), disk.0.join("f.nmb"));
+    let mut o = options(&base);
+    o.profile = Profile::Drops;
+    o.duration = Some(std::time::Duration::from_secs(90));
+    let mut f = flying(&[]);
+    f.after = std::time::Duration::from_millis(100);
+    let me = rustix::process::getpid();
+    let trigger = || rustix::process::kill_process(me, rustix::process::Signal::USR1).unwrap();
+    let (mut armed, mut refused) = (0, Vec::new());
+    let summary = flight(&o, &f, &mut |e| match e {
+        FlightEvent::Armed(_) => {
+            armed = mono();
+            let mut file = std::fs::File::create(&filler).unwrap();
+            while file.write_all(&[7; 4096]).is_ok() {}
+            trigger();
+        }
+        FlightEvent::NotWritten(why) => {
+            refused.push((*why).to_owned());
+            assert!(
+                !disk.0.join("f-000001.nmb").exists(),
+                "a cut bundle without events stays"
+            );
+            std::fs::remove_file(&filler).unwrap();
+            trigger();
+        }
+        _ => {}
+    });
+    assert_eq!(summary.unwrap().bundles, 1);
+    let [why] = &refused[..] else { panic!("{refused:?}") };
+    assert!(
+        why.contains("No space left") && why.contains("the rings were not read, and go on"),
+        "{why}"
+    );
+    // What the rings held at the first trigger is in the bundle of the second.
+    let (c, manifest, _) = open(&disk.0.join("f-000001.nmb"));
+    assert!(c.complete, "{:?}", c.problems);
+    assert!(manifest.flight.unwrap().armed.monotonic_ns <= armed);
+    // Nothing written at all is a failure.
+    std::fs::remove_file(disk.0.join("f-000001.nmb")).unwrap();
+    o.duration = Some(std::time::Duration::from_secs(1));
+    let failed = flight(&o, &f, &mut |e| {
+        if matches!(e, FlightEvent::Armed(_)) {
+            let mut file = std::fs::File::create(&filler).unwrap();
+            while file.write_all(&[7; 4096]).is_ok() {}
+            trigger();
+        }
+    });
+    assert!(failed.is_err(), "{failed:?}");
+    assert_restored(&root, &state);
 }
 
 /// A control group with a limit of memory; gone when it is dropped.

@@ -165,6 +165,8 @@ fn duration_and_size_limits_stop_it() {
     let summary = record(&o, &mut |_| {}).unwrap();
     assert_eq!(summary.stop_reason, "max_bytes");
     assert!(summary.bundle_bytes >= 1_500_000);
+    let said = "stopped: the bundle reached 1464 KiB, the limit of --max-bytes".to_owned();
+    assert!(open(&path).2.problems.contains(&said), "{:?}", summary.notes);
     assert_eq!(instances_of(&root, std::process::id()), [""; 0]);
     std::fs::remove_file(path).unwrap();
 }
@@ -281,11 +283,14 @@ fn an_error_leaves_nothing_behind() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
     let before = kernel_state(&root);
     let mut o = options(Path::new("/nonexistent/x.nmb"));
-    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Output { .. })));
-    // While the drain threads run: the command does not exist; then the disk is full.
+    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Create { .. })));
+    // While the drain threads run: the command does not start; then the disk is full.
     let path = scratch("error");
+    let script = path.with_extension("script");
+    std::fs::write(&script, "#!/nonexistent/interpreter\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     o = options(&path);
-    o.command = vec!["/nonexistent/command".into()];
+    o.command = vec![script.clone().into()];
     // Under load: draining the rest with tracing still on would be fed for ever, also by its own reads.
     let mut load = Command::new("dd")
         .args(["if=/dev/zero", "of=/dev/null", "bs=1"])
@@ -302,12 +307,11 @@ fn an_error_leaves_nothing_behind() {
     );
     o = options(Path::new("/dev/full"));
     o.command = sh("exec sleep 60");
-    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Output { .. })));
+    assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::Create { .. })));
     assert_restored(&root, &before);
-    // What was written before the error opens, and says that it is cut.
-    let c = open_path(&path).unwrap().unwrap();
-    assert!(!c.complete && c.manifest.is_some() && c.end.is_none());
-    std::fs::remove_file(path).unwrap();
+    // A failed start leaves no stub.
+    assert!(!path.exists());
+    std::fs::remove_file(script).unwrap();
 }
 
 #[test]
@@ -317,8 +321,17 @@ fn a_panic_leaves_nothing_behind() {
     let path = scratch("panic");
     let mut o = options(&path);
     o.duration = Some(Duration::from_secs(60));
-    let result = std::panic::catch_unwind(|| record(&o, &mut |_| panic!("from the progress callback")));
+    let result = std::panic::catch_unwind(|| {
+        record(&o, &mut |_| {
+            transfer(1_000_000);
+            panic!("from the progress callback")
+        })
+    });
     assert!(result.is_err());
     assert_restored(&root, &before);
+    // What it had recorded opens, and says that it is cut.
+    let c = open_path(&path).unwrap().unwrap();
+    assert!(!c.complete && c.manifest.is_some() && c.end.is_none());
+    assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 20);
     std::fs::remove_file(path).unwrap();
 }

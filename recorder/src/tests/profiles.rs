@@ -9,6 +9,7 @@ use netmortem_formats::Capture;
 use netmortem_formats::event_format::IntAccess;
 
 use super::harness::{on_cpu, options, record_while, scratch, tracefs_or_skip, wait_for};
+use super::kernel_state::{assert_restored, kernel_state};
 use super::reading::{each_record, payloads};
 use crate::options::{Profile, RecordOptions};
 use crate::plan::{Filters, cpu_mask};
@@ -228,6 +229,39 @@ fn only_the_cpus_asked_for_are_recorded() {
         ..Filters::default()
     };
     assert!(matches!(record(&o, &mut |_| {}), Err(RecordError::NoInterface { .. })));
+    // One of another namespace is one whose events are recorded; packets of it are asked for by that namespace.
+    let Some(pair) = super::pair::Pair::new("dev") else {
+        return;
+    };
+    let path = scratch("elsewhere");
+    let mut o = options(&path);
+    o.duration = Some(std::time::Duration::from_millis(100));
+    o.filters.devs = vec!["v1".into()];
+    record(&o, &mut |_| {}).unwrap();
+    o.filters = Filters::default();
+    o.pcap.taps = vec!["v1".parse().unwrap()];
+    let refused = record(&o, &mut |_| {}).unwrap_err().to_string();
+    assert!(refused.contains(&format!("--pcap netns:{}/v1", pair.0[1])), "{refused}");
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_dry_run_of_perf_is_a_plan_without_a_count() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let mut o = options(&scratch("dry-perf"));
+    o.perf.backend = crate::Backend::Perf;
+    let forecast = dry_run(&o).unwrap();
+    assert!(forecast.plan.perf.is_some() && forecast.plan.events.len() > 20 && forecast.counted.is_zero());
+    let text = forecast.text();
+    assert!(text.contains("plan only") && !text.contains("events/s"), "{text}");
+    // Probes of ours are in the plan of a tracing instance, or told why not.
+    let mut o = options(&scratch("dry-probes"));
+    o.extra_kprobes = true;
+    let plan = dry_run(&o).unwrap().plan;
+    let ours = |name: &str| name.starts_with("netmortem_");
+    assert!(plan.events.iter().any(|e| ours(&e.name)) || plan.absent.iter().any(|e| ours(&e.name)));
+    assert_restored(&root, &state);
 }
 
 #[test]

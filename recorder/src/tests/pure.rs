@@ -10,7 +10,7 @@ use crate::instance::parse_stats;
 use crate::limits::{Limits, buffer_kib};
 use crate::options::Profile;
 use crate::plan::{find_symbol, is_hidden};
-use crate::snapshot::second::{Pace, interval};
+use crate::snapshot::second::{LeftOut, MOST_BYTES, Pace, interval, take};
 use crate::symbols::Symbols;
 use crate::watch::CpuShare;
 
@@ -202,4 +202,22 @@ fn limits_have_defaults() {
     assert_eq!(buffers(&["--max-buffers", "16M"], 8), (2048, 1));
     assert_eq!(buffers(&["-b", "1M", "--max-buffers", "16M"], 8), (1024, 0));
     assert_eq!(buffers(&["-b", "1G", "--max-buffers", "16M"], 2), (8192, 1));
+}
+
+#[test]
+fn a_text_that_is_too_long_for_a_second_is_said() {
+    let mut left_out = LeftOut::default();
+    let all = take(MOST_BYTES, &mut left_out);
+    assert_eq!(left_out.sentence(MOST_BYTES), None);
+    let (_, stat) = all.texts.iter().find(|(w, _)| w == "stat").unwrap();
+    // As on a host of hundreds of CPUs; the short ones stay.
+    let most = stat.len() / 2;
+    let short = take(most, &mut left_out);
+    assert!(short.texts.iter().all(|(w, t)| w != "stat" && t.len() <= most));
+    assert!(short.texts.iter().any(|(w, _)| w == "net/sockstat"));
+    let said = left_out.sentence(most).unwrap();
+    assert!(
+        said.contains("left out as longer than") && said.contains("stat ("),
+        "{said}"
+    );
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::child::ARGS;
 use super::harness::{open, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
+use crate::options::DEFAULT_BUFFER_KIB;
 use crate::permissions::{is_whole, locked_down};
 
 /// Says that it is over, also when a test panics: else the scope waits for its thread for ever.
@@ -72,7 +73,18 @@ fn what_is_refused_is_said_and_what_to_do() {
         let done = recorded(before, &out, capabilities);
         let said = String::from_utf8_lossy(&done.stderr);
         // Where tracefs refuses, perf events may still do.
-        if !before.is_empty() && done.status.success() {
+        if before == seal && done.status.success() {
+            let (c, manifest, _) = open(&out);
+            let fallback = "recorded by perf: no tracing instance can be made";
+            assert!(c.complete && manifest.plan.perf.is_some(), "{:?}", c.problems);
+            assert!(
+                manifest
+                    .notes
+                    .iter()
+                    .any(|n| n.starts_with(fallback) && n.contains(expected)),
+                "{:?}",
+                manifest.notes
+            );
             std::fs::remove_file(&out).unwrap();
             continue;
         }
@@ -143,6 +155,32 @@ fn capabilities_without_root_record_and_say_what_is_missing() {
         assert_eq!(timers + told, 4);
         std::fs::remove_file(out).unwrap();
     }
+    assert_restored(&root, &state);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn perf_takes_the_ring_that_it_may_lock() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let folder = open_folder("locked");
+    let out = folder.join("x.nmb");
+    // No limit but that of the kernel's setting.
+    let done = recorded("ulimit -l 64 &&", &out, Some("PERFMON,DAC_READ_SEARCH"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let (c, manifest, _) = open(&out);
+    assert!(c.complete && manifest.plan.perf.is_some(), "{:?}", c.problems);
+    let setting = std::fs::read_to_string("/proc/sys/kernel/perf_event_mlock_kb").unwrap();
+    let may_kib = (setting.trim().parse::<u64>().unwrap() + 64) * manifest.plan.cpus.len() as u64;
+    let (each, all_kib) = (
+        manifest.plan.buffer_bytes_per_cpu,
+        (manifest.plan.buffer_bytes_per_cpu >> 10) * manifest.plan.cpus.len() as u64,
+    );
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    let limited = paranoid.trim() != "-1" && may_kib < DEFAULT_BUFFER_KIB * manifest.plan.cpus.len() as u64;
+    let said = manifest.notes.iter().any(|n| n.contains("may lock no more memory"));
+    assert_eq!(said, limited, "{each}: {:?}", manifest.notes);
+    assert!(!limited || all_kib <= may_kib, "{each}");
     assert_restored(&root, &state);
     std::fs::remove_dir_all(folder).unwrap();
 }

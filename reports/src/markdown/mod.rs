@@ -55,6 +55,16 @@ fn verdict(section: &Section, out: &mut String) {
                     line(out, &format!("  {}", escaped(detail.as_str())));
                 }
             }
+            // What a trigger rests on.
+            Block::Details { summary, blocks } => {
+                line(out, &format!("- {}", escaped(summary.as_str())));
+                for block in blocks {
+                    let Block::List(lines) = block else { continue };
+                    for of in lines {
+                        line(out, &format!("  - {}", escaped(of.as_str())));
+                    }
+                }
+            }
             Block::KeyValues(pairs) => {
                 for (name, value) in pairs {
                     line(

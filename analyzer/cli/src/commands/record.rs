@@ -3,6 +3,7 @@
 use netmortem_recorder::cli::{self, RecordArgs};
 
 use crate::Outcome;
+use crate::failure::failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,6 +26,12 @@ pub struct Args {
 
 /// Records.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
-    cli::run(&args.record)?;
-    Ok(Outcome::Done)
+    match cli::run(&args.record) {
+        Ok(()) => Ok(Outcome::Done),
+        // As words: a reader of `-o -` that went away has not got what it wanted, whatever it is for other commands.
+        Err(e) => Err(match e.next() {
+            Some(next) => failure(e.to_string(), next),
+            None => anyhow::Error::msg(e.to_string()),
+        }),
+    }
 }

@@ -7,6 +7,7 @@ mod browser;
 mod contract;
 mod diff;
 mod evidence;
+mod record;
 mod schema;
 
 use std::path::PathBuf;

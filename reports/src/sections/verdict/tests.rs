@@ -204,6 +204,31 @@ fn the_trigger_of_a_flight_recorder_is_said_first() {
         panic!("no evidence")
     };
     assert!(matches!(&blocks[..], [Block::List(lines)] if lines[0].as_str().contains("+240")));
+    let text = plain(&crate::markdown::markdown(&crate::sections::document(
+        &facts,
+        &fixture::answers(&facts),
+    )));
+    assert!(
+        text.contains("\n- What the trigger rests on (1 line)\n  - TcpExtListenDrops &lt;script&gt; +240\n"),
+        "{text}"
+    );
+    // Rings that were on and lost nothing: also where no event was for long, it was recorded.
+    let flight = facts.capture.flight.as_mut().unwrap();
+    flight.window_start_ns = fixture::START - 1_000_000_000;
+    facts.capture.lost_events = 0;
+    facts.capture.complete = true;
+    facts.capture.stop_reason = "trigger".to_owned();
+    let told = |facts: &_| match first_page(facts).blocks.swap_remove(1) {
+        Block::Strip(strip) => plain(strip.detail.unwrap().as_str()),
+        other => panic!("{other:?}"),
+    };
+    let detail = told(&facts);
+    assert!(detail.contains("Recorded: 7.50 s before, 5.00 s after."), "{detail}");
+    // Cut short by a signal, and with rings that do not reach back, as far as there are events.
+    facts.capture.lost_events = 7;
+    facts.capture.stop_reason = "SIGTERM".to_owned();
+    let detail = told(&facts);
+    assert!(detail.contains("Recorded: 6.50 s before, 3.50 s after."), "{detail}");
 }
 
 #[test]

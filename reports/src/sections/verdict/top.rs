@@ -32,12 +32,11 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
         span(flight.before_ns),
         span(flight.after_ns)
     )];
-    if let Some(at) = at.filter(|at| *at >= 0) {
-        let after = capture.duration_ns.saturating_sub(at);
+    if let Some([before, after]) = recorded(capture, trigger.clock.monotonic_ns) {
         detail.push(format!(
             "Recorded: {} before, {} after.",
-            format::duration(at),
-            format::duration(after.max(0))
+            format::duration(before),
+            format::duration(after)
         ));
     }
     if let Some(per_second) = trigger.threshold_per_s {
@@ -67,6 +66,29 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
         });
     }
     blocks
+}
+
+/// For how long it was recorded before and after the trigger. Not from the first event to the last: where nothing happens
+/// there are none.
+fn recorded(capture: &CaptureInfo, trigger: i64) -> Option<[i64; 2]> {
+    let flight = capture.flight.as_ref()?;
+    if capture.clock != "mono" {
+        return None;
+    }
+    let events = [capture.start_ns?, capture.end_ns?];
+    // Rings that did not reach back lost what is between; a slice has less than was recorded.
+    let begin = match capture.lost_events == 0 && flight.window_start_ns > 0 {
+        true => flight.window_start_ns.min(events[0]),
+        false => events[0],
+    };
+    let whole = capture.complete && capture.part.slice.is_none() && capture.stop_reason == "trigger";
+    let after_ns = i64::try_from(flight.after_ns).unwrap_or(i64::MAX);
+    let end = match whole {
+        true => trigger.saturating_add(after_ns).max(events[1]),
+        false => events[1],
+    };
+    let before = trigger.saturating_sub(begin);
+    (before >= 0).then(|| [before, end.saturating_sub(trigger).max(0)])
 }
 
 /// What was captured, and when.

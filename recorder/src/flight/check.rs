@@ -1,0 +1,81 @@
+//! Whether a flight can do what it is asked for, before it is armed: nobody would notice that it cannot.
+
+use super::counters::Counters;
+use super::delays::Delays;
+use super::drop_watch::DropWatch;
+use super::{FlightOptions, OnKind, Rate};
+use crate::error::RecordError;
+use crate::options::RecordOptions;
+use crate::signals::Signals;
+use crate::snapshot::netns::Netns;
+use crate::snapshot::second::{self, LeftOut};
+use crate::{command, output, tracefs};
+
+/// What would keep a flight from writing, or a trigger from firing: asked for by `--dry-run`, which does not fly.
+pub fn check_plan(options: &RecordOptions, flight: &FlightOptions) -> Result<(), RecordError> {
+    output::check_folder(output::base(&options.output)?, 0)?;
+    command::find(&options.command)?;
+    let _signals = Signals::take();
+    let tracefs = tracefs::find()?;
+    DropWatch::create(&tracefs, &reasons(flight))?;
+    Delays::create(&tracefs, &flight.on)?;
+    check(
+        flight,
+        options,
+        &Counters::of(&second::take(second::MOST_BYTES_KEPT, &mut LeftOut::default())),
+    )
+}
+
+/// SPEC and reason of each `drop:REASON`.
+pub(super) fn reasons(flight: &FlightOptions) -> Vec<(&str, &str)> {
+    let of = flight.on.iter().filter_map(|on| match &on.kind {
+        OnKind::Drop { reason } => Some((on.spec.as_str(), reason.as_str())),
+        _ => None,
+    });
+    of.collect()
+}
+
+/// A trigger that can never fire is an error: nobody would notice.
+pub(super) fn check(flight: &FlightOptions, options: &RecordOptions, counters: &Counters) -> Result<(), RecordError> {
+    for on in &flight.on {
+        let because = match &on.kind {
+            OnKind::Rate { of, .. } if !counters.knows(of) => {
+                "no such counter here; they are named as in /proc/net/snmp, netstat and snmp6 (Tcp.RetransSegs), \
+                 softnet.dropped, softnet.time_squeeze, dev.<name>.rx_drop, qdisc.<ifindex>.drops"
+            }
+            OnKind::Exit { .. } if options.command.is_empty() => "there is no command (-- CMD...)",
+            _ => continue,
+        };
+        return Err(RecordError::Trigger {
+            spec: on.spec.clone(),
+            because: because.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Rates are of the recorder's own network namespace: said where there are others, whose traffic would not trigger.
+pub(super) fn of_own_namespace(flight: &FlightOptions, all: &[Netns]) -> Option<String> {
+    let own = |kind: &OnKind| match kind {
+        OnKind::Rate {
+            of: Rate::Counter(name),
+            ..
+        } => !name.starts_with("softnet."),
+        OnKind::Rate { of, .. } => *of != Rate::TimeSqueeze,
+        _ => false,
+    };
+    let specs: Vec<&str> = flight
+        .on
+        .iter()
+        .filter(|on| own(&on.kind))
+        .map(|on| on.spec.as_str())
+        .collect();
+    let others = all.iter().filter(|n| !n.own).count();
+    (others > 0 && !specs.is_empty()).then(|| {
+        format!(
+            "{} counts in the recorder's own network namespace only, and {others} others are here (drop:REASON, the delays and \
+             softnet counters are of the whole host)",
+            specs.join(", ")
+        )
+    })
+}
