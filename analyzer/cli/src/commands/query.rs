@@ -94,12 +94,11 @@ fn quoted_sql(first: &Path) -> String {
     word.map_or_else(|| "SQL".to_owned(), |w| w.to_string())
 }
 
-/// The dataset of a batch's folder, or the folder itself if it is a dataset.
+/// The dataset of a batch's folder, or the folder itself if it has tables.
 fn dataset(input: &Path) -> Option<PathBuf> {
     let inside = input.join("dataset");
-    if inside.is_dir() {
-        return Some(inside);
-    }
-    // A folder of tables: one of them is always there.
-    input.join("skbs").is_dir().then(|| input.to_owned())
+    [inside.as_path(), input]
+        .into_iter()
+        .find(|p| netmortem_frames::is_dataset(p))
+        .map(Path::to_owned)
 }
