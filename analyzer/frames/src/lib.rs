@@ -55,7 +55,9 @@ pub enum FramesError {
     #[error(":start is of one recording: here are several, or its start is not known")]
     NoStart,
     /// A sum of a constant, which the engine gets wrong.
-    #[error("SUM or AVG of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)")]
+    #[error(
+        "SUM or AVG of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)"
+    )]
     SumOfANumber,
     /// What the engine gets wrong or does not know, with what to write in its place.
     #[error("{0}")]

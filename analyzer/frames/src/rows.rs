@@ -12,6 +12,8 @@ pub struct RowsColumn {
     pub name: String,
     /// Type of its cells; `Str` also stands for every type that fact tables do not have.
     pub kind: CellKind,
+    /// Its cells are lists, each the text of a JSON array.
+    pub list: bool,
 }
 
 /// Rows of a query's result.
@@ -27,6 +29,7 @@ impl Rows {
         let columns = frame.columns().iter().map(|c| RowsColumn {
             name: c.name().to_string(),
             kind: kind(c.dtype()),
+            list: matches!(c.dtype(), DataType::List(_)),
         });
         Rows {
             columns: columns.collect(),

@@ -4,9 +4,9 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, ObjectNamePart, OrderByExpr,
-    OrderByKind, Query, Select, UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+    ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, UnaryOperator, Value, Visit, VisitMut, Visitor,
+    VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use super::{done, ended, expression, refused};
@@ -30,12 +30,32 @@ const COUNTS: [&str; 12] = [
 
 /// Of one number they give that number, whatever the rows.
 const OF_ROWS: [&str; 12] = [
-    "sum", "total", "avg", "mean", "median", "stddev", "stdev", "stddev_samp", "var", "variance", "var_samp", "quantile_cont",
+    "sum",
+    "total",
+    "avg",
+    "mean",
+    "median",
+    "stddev",
+    "stdev",
+    "stddev_samp",
+    "var",
+    "variance",
+    "var_samp",
+    "quantile_cont",
 ];
 
 /// All of a group, also where rows up to the current one are asked for.
 const NOT_RUNNING: [&str; 10] = [
-    "avg", "median", "stddev", "stdev", "stddev_samp", "var", "variance", "var_samp", "quantile_cont", "quantile_disc",
+    "avg",
+    "median",
+    "stddev",
+    "stdev",
+    "stddev_samp",
+    "var",
+    "variance",
+    "var_samp",
+    "quantile_cont",
+    "quantile_disc",
 ];
 
 /// Rewrites all of a query.
@@ -64,7 +84,11 @@ impl VisitorMut for Calls {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<FramesError> {
         let made = match expr {
             Expr::Function(f) => call(f),
-            Expr::Case { conditions, else_result, .. } => {
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            } => {
                 // Two numbers in digits are of 32 bits, and so would be their sum.
                 let results = conditions.iter_mut().map(|c| &mut c.result);
                 for e in results.chain(else_result.as_deref_mut()).filter(|e| is_whole(e)) {
@@ -75,10 +99,12 @@ impl VisitorMut for Calls {
                 }
                 return ControlFlow::Continue(());
             }
-            Expr::InList { expr, list, negated } => match (expr.as_ref(), list.iter().all(|e| matches!(e, Expr::Tuple(_)))) {
-                (Expr::Tuple(columns), true) => among(columns, list, *negated),
-                _ => return ControlFlow::Continue(()),
-            },
+            Expr::InList { expr, list, negated } => {
+                match (expr.as_ref(), list.iter().all(|e| matches!(e, Expr::Tuple(_)))) {
+                    (Expr::Tuple(columns), true) => among(columns, list, *negated),
+                    _ => return ControlFlow::Continue(()),
+                }
+            }
             Expr::InSubquery { expr, .. } if matches!(expr.as_ref(), Expr::Tuple(_)) => Err(refused(
                 "(a, b) IN (SELECT ...) is not known: join with the subquery, JOIN (SELECT DISTINCT a, b FROM ...) AS p ON p.a = t.a AND p.b = t.b",
             )),
@@ -136,7 +162,9 @@ pub(super) fn name_of(f: &Function) -> String {
 }
 
 fn arguments(f: &Function) -> Vec<&Expr> {
-    let FunctionArguments::List(list) = &f.args else { return vec![] };
+    let FunctionArguments::List(list) = &f.args else {
+        return vec![];
+    };
     let of = |a| match a {
         &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref e)) => Some(e),
         _ => None,
@@ -176,7 +204,10 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     let quantile = |of: &Expr, p: &str, disc: bool| {
         let called = if disc { "QUANTILE_DISC" } else { "QUANTILE_CONT" };
         let over = f.over.as_ref().map_or_else(String::new, |o| format!(" OVER {o}"));
-        let filter = f.filter.as_ref().map_or_else(String::new, |e| format!(" FILTER (WHERE {e})"));
+        let filter = f
+            .filter
+            .as_ref()
+            .map_or_else(String::new, |e| format!(" FILTER (WHERE {e})"));
         expression(&format!("{called}({of}, {p}){filter}{over}")).map(Some)
     };
     let args = arguments(f);
@@ -186,7 +217,10 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
                 Some(false) => format!("1 - {p}"),
                 _ => p.to_string(),
             };
-            let p = p.strip_prefix("1 - ").and_then(|p| p.parse::<f64>().ok()).map_or(p.clone(), |p| format!("{}", 1.0 - p));
+            let p = p
+                .strip_prefix("1 - ")
+                .and_then(|p| p.parse::<f64>().ok())
+                .map_or(p.clone(), |p| format!("{}", 1.0 - p));
             quantile(&by.expr, &p, name == "percentile_disc")
         }
         ("percentile_cont" | "percentile_disc", [_], []) => Err(refused(format!(
@@ -219,6 +253,12 @@ fn window(name: &str, spec: &WindowSpec) -> Result<(), FramesError> {
                 "of frames only ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW is known: take single rows before this one with LAG(x, n)",
             ));
         }
+    }
+    let falls = |o: &OrderByExpr| o.options.asc == Some(false);
+    if spec.order_by.iter().any(falls) && !spec.order_by.iter().all(falls) {
+        return Err(refused(
+            "OVER (ORDER BY x DESC, y) is not known: order all of it one way, a number the other way by its negative, ORDER BY -x, y",
+        ));
     }
     match NOT_RUNNING.contains(&name) && !spec.order_by.is_empty() {
         true => Err(refused(format!(

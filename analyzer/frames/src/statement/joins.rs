@@ -10,11 +10,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, JoinConstraint, JoinOperator, ObjectNamePart, Query, Select, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, JoinConstraint, JoinOperator, ObjectNamePart, Query, Select, TableFactor, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 
 use super::calls::parts;
-use super::{Known, done, ended, expression, refused};
+use super::{Known, done, ended, expression, quoted, refused};
 use crate::FramesError;
 
 /// Rewrites the joins of a query.
@@ -83,7 +84,9 @@ impl<'k> Joins<'k> {
                 )
             });
             for (nth, join) in from.joins.iter_mut().enumerate() {
-                let Some(right) = self.side(&join.relation) else { continue };
+                let Some(right) = self.side(&join.relation) else {
+                    continue;
+                };
                 let movable = keeps_right.is_none_or(|at| at < nth);
                 if let Some(on) = on(&mut join.join_operator) {
                     let moved = one(on, &left, &right, movable)?;
@@ -133,7 +136,12 @@ struct Moved {
 }
 
 /// One ON; `None`: it stays, or was mended in place.
-fn one((on, outer): (&mut Expr, bool), left: &[Side<'_>], right: &Side<'_>, movable: bool) -> Result<Option<Moved>, FramesError> {
+fn one(
+    (on, outer): (&mut Expr, bool),
+    left: &[Side<'_>],
+    right: &Side<'_>,
+    movable: bool,
+) -> Result<Option<Moved>, FramesError> {
     let mut all = vec![];
     parts(on, &mut all);
     let of = |e: &Expr| whose(e, left, right);
@@ -164,10 +172,14 @@ fn one((on, outer): (&mut Expr, bool), left: &[Side<'_>], right: &Side<'_>, mova
     }
     if outer {
         rest.append(&mut compares);
-        return folded(on, keys, rest, of).map(|()| None);
+        return folded(on, keys, rest, left, right).map(|()| None);
     }
     if rest.is_empty() && (keys.is_empty() || compares.is_empty()) {
-        *on = joined(keys.iter().map(|(l, r)| format!("{l} = {r}")).chain(compares.iter().map(Expr::to_string)))?;
+        *on = joined(
+            keys.iter()
+                .map(|(l, r)| format!("{l} = {r}"))
+                .chain(compares.iter().map(Expr::to_string)),
+        )?;
         return Ok(None);
     }
     if !movable {
@@ -202,7 +214,8 @@ fn folded(
     on: &mut Expr,
     mut keys: Vec<(Expr, Expr)>,
     rest: Vec<Expr>,
-    of: impl Fn(&Expr) -> Result<Of, FramesError>,
+    left: &[Side<'_>],
+    right: &Side<'_>,
 ) -> Result<(), FramesError> {
     let Some(first) = keys.first_mut() else {
         return Err(refused(
@@ -210,7 +223,7 @@ fn folded(
         ));
     };
     for part in rest {
-        let key = match of(&part)? {
+        let key = match whose(&part, left, right)? {
             Of::Right => &mut first.1,
             Of::Left | Of::None => &mut first.0,
             Of::Both => {
@@ -222,8 +235,32 @@ fn folded(
         };
         *key = expression(&format!("CASE WHEN {part} THEN {key} END"))?;
     }
+    if left.len() > 1 {
+        let _whole = VisitMut::visit(&mut first.0, &mut Merged(left));
+    }
     *on = joined(keys.iter().map(|(l, r)| format!("{l} = {r}")))?;
     Ok(())
+}
+
+/// Columns of joined tables as the engine calls them, because it knows no `r.x` inside a key: `"x:r"` where a table before has an `x`.
+struct Merged<'s>(&'s [Side<'s>]);
+
+impl VisitorMut for Merged<'_> {
+    type Break = ();
+    fn post_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = e
+            && let [table, name] = parts.as_slice()
+            && let Some(at) = self.0.iter().position(|s| s.name == table.value)
+        {
+            let mut before = self.0.iter().take(at);
+            let merged = match before.any(|s| s.columns.is_none_or(|c| c.contains(&name.value))) {
+                true => format!("{}:{}", name.value, table.value),
+                false => name.value.clone(),
+            };
+            *e = Expr::Identifier(quoted(&merged));
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Of whose columns it is.

@@ -14,14 +14,20 @@ fn name(body: &mut SetExpr, first: &mut Vec<String>) {
     match body {
         SetExpr::Select(select) => {
             let alone = first.is_empty();
-            let columns: Vec<String> = select.projection.iter().filter_map(|i| column(i).map(str::to_owned)).collect();
+            let columns: Vec<String> = select
+                .projection
+                .iter()
+                .filter_map(|i| column(i).map(str::to_owned))
+                .collect();
             let twice = |name: &str| columns.iter().filter(|c| *c == name).count() > 1;
             for (nth, item) in select.projection.iter_mut().enumerate() {
                 let SelectItem::UnnamedExpr(expr) = item else { continue };
                 let name = match (&*expr, first.get(nth)) {
                     (_, Some(name)) => name.clone(),
                     (Expr::Identifier(_), None) => continue,
-                    (Expr::CompoundIdentifier(parts), None) if !parts.last().is_some_and(|p| twice(&p.value)) => continue,
+                    (Expr::CompoundIdentifier(parts), None) if !parts.last().is_some_and(|p| twice(&p.value)) => {
+                        continue;
+                    }
                     (Expr::CompoundIdentifier(parts), None) => {
                         let parts: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
                         parts.join(".")
@@ -34,7 +40,8 @@ fn name(body: &mut SetExpr, first: &mut Vec<String>) {
                 };
             }
             if alone {
-                let names: Option<Vec<String>> = select.projection.iter().map(|i| Some(column(i)?.to_owned())).collect();
+                let names: Option<Vec<String>> =
+                    select.projection.iter().map(|i| Some(column(i)?.to_owned())).collect();
                 *first = names.unwrap_or_default();
             }
         }

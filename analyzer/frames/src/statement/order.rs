@@ -9,7 +9,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, GroupByExpr, ObjectNamePart, OrderByKind, Query, Select, SelectItem, SetExpr, Value, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, GroupByExpr, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::calls::name_of;
@@ -19,8 +20,26 @@ use crate::FramesError;
 
 /// One row of many, without OVER.
 const AGGREGATES: [&str; 20] = [
-    "sum", "total", "avg", "count", "min", "max", "median", "stddev", "stdev", "stddev_samp", "var", "variance", "var_samp",
-    "quantile_cont", "quantile_disc", "corr", "first", "last", "array_agg", "string_agg",
+    "sum",
+    "total",
+    "avg",
+    "count",
+    "min",
+    "max",
+    "median",
+    "stddev",
+    "stdev",
+    "stddev_samp",
+    "var",
+    "variance",
+    "var_samp",
+    "quantile_cont",
+    "quantile_disc",
+    "corr",
+    "first",
+    "last",
+    "array_agg",
+    "string_agg",
 ];
 
 /// Rewrites all queries of a query.
@@ -47,7 +66,9 @@ enum By {
 }
 
 fn one(query: &mut Query) -> Result<(), FramesError> {
-    let SetExpr::Select(select) = query.body.as_mut() else { return Ok(()) };
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Ok(());
+    };
     let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
     let Some(OrderByKind::Expressions(by)) = query.order_by.as_mut().map(|o| &mut o.kind) else {
         return Ok(());
@@ -71,6 +92,16 @@ fn one(query: &mut Query) -> Result<(), FramesError> {
             };
         }
     }
+    if let [all] = by.as_slice()
+        && matches!(&all.expr, Expr::Identifier(i) if i.value.eq_ignore_ascii_case("all") && i.quote_style.is_none())
+    {
+        let each = select.projection.iter().filter_map(column).map(|name| OrderByExpr {
+            expr: Expr::Identifier(quoted(name)),
+            options: all.options,
+            with_fill: None,
+        });
+        *by = each.collect();
+    }
     let mut added: Vec<Expr> = vec![];
     for order in by.iter_mut() {
         let name = match place(&order.expr, select)? {
@@ -90,15 +121,24 @@ fn one(query: &mut Query) -> Result<(), FramesError> {
             "ORDER BY behind SELECT DISTINCT can have results only: name them in SELECT",
         ));
     }
-    let names: Option<Vec<String>> = select.projection.iter().map(|i| Some(quoted(column(i)?).to_string())).collect();
-    let names = names.ok_or_else(|| refused("ORDER BY an aggregate beside * is not known: name the columns in SELECT"))?;
+    let names: Option<Vec<String>> = select
+        .projection
+        .iter()
+        .map(|i| Some(quoted(column(i)?).to_string()))
+        .collect();
+    let names =
+        names.ok_or_else(|| refused("ORDER BY an aggregate beside * is not known: name the columns in SELECT"))?;
     for (nth, expr) in added.into_iter().enumerate() {
         select.projection.push(SelectItem::ExprWithAlias {
             expr,
             alias: quoted(&format!("order {}", nth + 1)),
         });
     }
-    let mut outer = query_of(&format!("SELECT {} FROM ({}) AS \"groups\"", names.join(", "), query.body))?;
+    let mut outer = query_of(&format!(
+        "SELECT {} FROM ({}) AS \"groups\"",
+        names.join(", "),
+        query.body
+    ))?;
     outer.with = query.with.take();
     outer.order_by = query.order_by.take();
     outer.limit_clause = query.limit_clause.take();
@@ -115,9 +155,9 @@ fn place(by: &Expr, select: &Select) -> Result<By, FramesError> {
     {
         let nth = n.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
         let name = nth.and_then(|n| column(items.get(n)?));
-        return name.map(|n| By::Name(n.to_owned())).ok_or_else(|| {
-            refused(format!("ORDER BY {n}: there are {} results", items.len()))
-        });
+        return name
+            .map(|n| By::Name(n.to_owned()))
+            .ok_or_else(|| refused(format!("ORDER BY {n}: there are {} results", items.len())));
     }
     let said = plain(by);
     for item in items {

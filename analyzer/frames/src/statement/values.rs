@@ -28,7 +28,8 @@ struct Places<'a> {
 impl VisitorMut for Places<'_> {
     type Break = FramesError;
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<FramesError> {
-        self.around.push(query.with.as_ref().map_or_else(Vec::new, |w| w.cte_tables.clone()));
+        self.around
+            .push(query.with.as_ref().map_or_else(Vec::new, |w| w.cte_tables.clone()));
         ControlFlow::Continue(())
     }
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
@@ -38,7 +39,12 @@ impl VisitorMut for Places<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<FramesError> {
         let made = match expr {
             Expr::Subquery(query) => self.value(query),
-            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match right.as_ref() {
+            Expr::AnyOp {
+                left,
+                compare_op: BinaryOperator::Eq,
+                right,
+                ..
+            } => match right.as_ref() {
                 Expr::Subquery(query) => expression(&format!("{left} IN ({query})")),
                 _ => return ControlFlow::Continue(()),
             },

@@ -85,7 +85,6 @@ fn tokens(sql: &str) -> Vec<Token<'_>> {
     all
 }
 
-
 /// Whether an `end` is a column: one that ends no CASE, or stands where a value is expected.
 fn is_column(all: &[Token<'_>], at: usize, cases: usize) -> bool {
     const EXPECT: [&str; 9] = ["case", "when", "then", "else", "and", "or", "not", "between", "like"];

@@ -6,6 +6,8 @@ use polars_io::parquet::read::ParquetReader;
 
 use super::*;
 
+mod answers;
+
 /// Three rows; row 1 is all null.
 struct Demo(&'static str);
 
