@@ -20,7 +20,7 @@ mod tests;
 
 pub use dataset::{is_dataset, query_dataset};
 pub use parquet::{rows_to_parquet, to_parquet};
-pub use query::{near, query};
+pub use query::{listing, near, query};
 pub use rows::{Rows, RowsColumn};
 
 /// Why a query or an export has no result.

@@ -40,10 +40,7 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
     }
     run(&mut context, &known, sql).map(Rows::new).map_err(|e| match e {
         FramesError::Polars(e) => {
-            // Without the engine's plan and the columns of which it says that there are none.
-            let said = e.to_string();
-            let first = said.split("\n\n").next().unwrap_or_default();
-            let message = first.split("; valid columns").next().unwrap_or_default().to_owned();
+            let message = brief(&e.to_string());
             let help = known
                 .iter()
                 .map(|k| format!("columns of {}: {}", k.name, k.columns.join(", ")));
@@ -54,6 +51,34 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
         }
         e => e,
     })
+}
+
+/// What the engine says, without its plan, the columns of which it says that there are none, and the parts of the statement as it
+/// keeps them.
+fn brief(said: &str) -> String {
+    if said.contains("Exists {") {
+        return "EXISTS is known in WHERE, of tables that have another name: FROM rx AS r WHERE EXISTS (SELECT 1 FROM tx AS t \
+                WHERE t.skb_id = r.skb_id); else ask with IN (SELECT ...)"
+            .to_owned();
+    }
+    let first = said.split("\n\n").next().unwrap_or_default();
+    let first = first.split("; valid columns").next().unwrap_or_default();
+    let tree = first.find(" { ").filter(|_| first.contains("span: "));
+    tree.and_then(|at| first.get(..at)).unwrap_or(first).to_owned()
+}
+
+/// What `SHOW TABLES` and `DESCRIBE t` ask for: all tables, or one.
+#[must_use]
+pub fn listing(sql: &str) -> Option<Option<String>> {
+    let all: Vec<String> = words(sql).map(str::to_ascii_lowercase).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    match all.as_slice() {
+        ["show", "tables"] | ["describe"] => Some(None),
+        ["describe" | "desc", "table", name] | ["describe" | "desc", name] | ["show", "columns", "from", name] => {
+            Some(Some((*name).to_owned()))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a table is named in a statement.

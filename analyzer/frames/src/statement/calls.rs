@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, UnaryOperator, Value, Visit, VisitMut, Visitor,
-    VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+    GroupByExpr, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, UnaryOperator, Value, Visit,
+    VisitMut, Visitor, VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use super::{done, ended, expression, refused};
@@ -76,9 +76,17 @@ impl VisitorMut for Calls {
         ControlFlow::Continue(())
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
-        match select.named_window.is_empty() {
-            true => ControlFlow::Continue(()),
-            false => ended(refused("WINDOW is not known: write what it names behind each OVER")),
+        if !select.named_window.is_empty() {
+            return ended(refused("WINDOW is not known: write what it names behind each OVER"));
+        }
+        // The engine takes each group for all rows.
+        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+        match grouped && select.projection.iter().any(over) {
+            true => ended(refused(
+                "OVER beside GROUP BY is not known: group in a subquery, SELECT k, 100.0 * n / SUM(n) OVER () AS share \
+                 FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS g",
+            )),
+            false => ControlFlow::Continue(()),
         }
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<FramesError> {
@@ -117,6 +125,21 @@ impl VisitorMut for Calls {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether it has an OVER.
+fn over(item: &SelectItem) -> bool {
+    struct Over(bool);
+    impl Visitor for Over {
+        type Break = ();
+        fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
+            self.0 |= matches!(e, Expr::Function(f) if f.over.is_some());
+            ControlFlow::Continue(())
+        }
+    }
+    let mut over = Over(false);
+    let _whole = Visit::visit(item, &mut over);
+    over.0
 }
 
 /// Unknown values last, where nothing else is said.
@@ -178,7 +201,12 @@ fn of_rows(e: &Expr) -> bool {
     impl Visitor for Columns {
         type Break = ();
         fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            self.0 |= matches!(e, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            let counts = |f: &Function| COUNTS.contains(&name_of(f).as_str());
+            self.0 |= match e {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+                Expr::Function(f) => counts(f),
+                _ => false,
+            };
             ControlFlow::Continue(())
         }
     }

@@ -319,6 +319,10 @@ fn what_is_not_known_says_what_to_write() {
             "ORDER BY -x, y",
         ),
         (
+            "SELECT task, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () FROM names GROUP BY task",
+            "group in a subquery",
+        ),
+        (
             "SELECT ns FROM names WHERE (task, ns) IN (SELECT task, ns FROM names)",
             "join with the subquery",
         ),
@@ -339,6 +343,9 @@ fn what_is_not_known_says_what_to_write() {
         let why = refusal(sql);
         assert!(why.contains(said), "{sql}: {why}");
     }
+    // What is said there is known.
+    let share = "SELECT task, ROUND(100.0 * n / SUM(n) OVER (), 1) AS share FROM (SELECT task, COUNT(*) AS n FROM names GROUP BY task) AS g ORDER BY share";
+    assert_eq!(line(share), "a 33.3, b 66.7");
     for sql in [
         "SELECT SUM(2*3) FROM names",
         "SELECT AVG(-1) FROM names",
