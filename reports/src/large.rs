@@ -97,7 +97,7 @@ fn large() -> Facts {
         d.location = u64::from(n);
         d.time_ns += i64::from(n) * 1_000;
     });
-    f.gaps = many(&f.gaps, |g, n| g.cpu = n as u16);
+    f.gaps = many(&f.gaps, |g, n| g.cpu = n);
     f
 }
 
