@@ -57,8 +57,8 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
 /// keeps them.
 fn brief(said: &str) -> String {
     if said.contains("Exists {") {
-        return "EXISTS is known in WHERE, of tables that have another name: FROM rx AS r WHERE EXISTS (SELECT 1 FROM tx AS t \
-                WHERE t.skb_id = r.skb_id); else ask with IN (SELECT ...)"
+        return "EXISTS with a condition on a column that both tables have is not known: ask with IN, \
+                WHERE r.skb_id IN (SELECT skb_id FROM tx WHERE total_ns > 1000)"
             .to_owned();
     }
     let first = said.split("\n\n").next().unwrap_or_default();

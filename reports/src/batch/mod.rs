@@ -154,7 +154,7 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
 fn folded(sentence: &str) -> Cell {
     match steps(sentence).as_slice() {
         [first, rest @ ..] if !rest.is_empty() => Cell::More {
-            first: Text::from(first.clone()),
+            first: Text::from(first.trim_end_matches(':').to_owned()),
             rest: Text::from(rest.join("; ")),
         },
         _ => Cell::Text(Text::from(sentence.to_owned())),

@@ -62,7 +62,7 @@ impl VisitorMut for Orders {
 /// What it is called in the result, or a column to be added.
 enum By {
     Name(String),
-    Added(Expr),
+    Added(Box<Expr>),
 }
 
 fn one(query: &mut Query) -> Result<(), FramesError> {
@@ -107,7 +107,7 @@ fn one(query: &mut Query) -> Result<(), FramesError> {
         let name = match place(&order.expr, select)? {
             By::Name(name) => name,
             By::Added(expr) => {
-                added.push(expr);
+                added.push(*expr);
                 format!("order {}", added.len())
             }
         };
@@ -173,7 +173,7 @@ fn place(by: &Expr, select: &Select) -> Result<By, FramesError> {
     // A name of the result in a sum is what it stands for.
     let mut expr = by.clone();
     let _whole = VisitMut::visit(&mut expr, &mut Unnamed(items));
-    Ok(By::Added(expr))
+    Ok(By::Added(Box::new(expr)))
 }
 
 struct Unnamed<'i>(&'i [SelectItem]);

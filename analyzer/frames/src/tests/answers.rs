@@ -343,6 +343,18 @@ fn what_is_not_known_says_what_to_write() {
         let why = refusal(sql);
         assert!(why.contains(said), "{sql}: {why}");
     }
+    // The engine's own words on EXISTS are its parse tree.
+    let exists = "SELECT n.ns FROM names n WHERE EXISTS (SELECT 1 FROM samples s WHERE s.connection = n.connection AND s.addr > 5)";
+    let why = query(&[&Samples, &Names], exists, None)
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        why.starts_with("EXISTS with a condition on a column that both tables have"),
+        "{why}"
+    );
+    let within = "SELECT n.ns FROM names n WHERE n.connection IN (SELECT connection FROM samples WHERE addr > 5)";
+    assert_eq!(line(within), "5");
     // What is said there is known.
     let share = "SELECT task, ROUND(100.0 * n / SUM(n) OVER (), 1) AS share FROM (SELECT task, COUNT(*) AS n FROM names GROUP BY task) AS g ORDER BY share";
     assert_eq!(line(share), "a 33.3, b 66.7");
