@@ -33,6 +33,8 @@ pub use text::{Colors, text};
 #[cfg(test)]
 extern crate self as netmortem_reports; // the gallery below is shared with an example
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 #[path = "../examples/gallery/layout/mod.rs"]
 mod layout;
 #[cfg(test)]

@@ -1,62 +1,88 @@
-//! SQL over the Parquet dataset of a batch: `<dataset>/<table>/bundle=<recording>/*.parquet`. The partition is the column `bundle`.
+//! SQL over folders of Parquet files: the dataset of a batch, `<dataset>/<table>/bundle=<recording>/*.parquet`, whose partition is the
+//! column `bundle`, and the tables of one recording, `<folder>/<table>.parquet`.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, IntoLazy, Scalar};
-use polars::sql::SQLContext;
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, Scalar};
 use polars_io::SerReader;
 use polars_io::parquet::read::ParquetReader;
 
 use crate::FramesError;
-use crate::query::{mistake, no_view, question, words};
+use crate::query::{answer, is_named, no_view, question};
 use crate::rows::Rows;
-use crate::statement::{prepared, run};
+use crate::statement::prepared;
+
+/// What a partition's folder begins with.
+const PARTITION: &str = "bundle=";
 
 /// Runs one SQL statement. Only tables whose name is a word of the statement are read.
 pub fn query_dataset(dataset: &Path, sql: &str) -> Result<Rows, FramesError> {
-    let tables = folders(dataset)?;
+    let tables = tables(dataset)?;
     let sql = &prepared(sql, None)?;
     question(sql)?;
-    let named: Vec<&(String, PathBuf)> = tables
-        .iter()
-        .filter(|(name, _)| words(sql).any(|w| w == name))
-        .collect();
+    let named: Vec<&(String, PathBuf)> = tables.iter().filter(|(name, _)| is_named(sql, name)).collect();
     if named.is_empty() {
         let names: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
         return Err(no_view(sql, &names));
     }
-    let mut context = SQLContext::new();
-    let mut help = vec![];
-    for (name, path) in named {
-        let frame = table(path)?;
-        help.push(format!("columns of {name}: {}", names(&frame)));
-        context.register(name, frame.lazy());
+    let frames = named.iter().map(|(name, path)| {
+        let frame = if path.is_dir() { partitions(path)? } else { part(path)? };
+        Ok((name.clone(), frame))
+    });
+    answer(frames.collect::<Result<Vec<_>, FramesError>>()?, sql)
+}
+
+/// Whether [`query_dataset`] finds tables there.
+#[must_use]
+pub fn is_dataset(path: &Path) -> bool {
+    path.is_dir() && tables(path).is_ok_and(|t| !t.is_empty())
+}
+
+/// Names of tables and where they are: files, or folders with partitions.
+fn tables(path: &Path) -> Result<Vec<(String, PathBuf)>, FramesError> {
+    let mut found: Vec<(String, PathBuf)> = vec![];
+    for (name, folder) in folders(path)? {
+        if folders(&folder)?.iter().any(|(name, _)| name.starts_with(PARTITION)) {
+            found.push((name, folder));
+        }
     }
-    let result = run(&mut context, sql);
-    result.map(Rows::new).map_err(|e| mistake(&e, help.join("\n")))
+    for file in files(path)? {
+        if let Some(name) = file.file_stem().and_then(|n| n.to_str()) {
+            found.push((name.to_owned(), file));
+        }
+    }
+    Ok(found)
+}
+
+fn part(file: &Path) -> Result<DataFrame, FramesError> {
+    let failed = |because: String| FramesError::Dataset {
+        path: file.to_owned(),
+        because,
+    };
+    let opened = File::open(file).map_err(|e| failed(e.to_string()))?;
+    ParquetReader::new(opened).finish().map_err(|e| failed(e.to_string()))
 }
 
 /// All partitions of a table, one under the other, in the order of their names.
-fn table(path: &Path) -> Result<DataFrame, FramesError> {
+fn partitions(path: &Path) -> Result<DataFrame, FramesError> {
     let mut whole: Option<DataFrame> = None;
     for (name, folder) in folders(path)? {
-        let Some(bundle) = name.strip_prefix("bundle=").map(decoded) else {
+        let Some(bundle) = name.strip_prefix(PARTITION).map(decoded) else {
             continue;
         };
         for file in files(&folder)? {
-            let read = |e: FramesError| FramesError::Dataset {
-                path: file.clone(),
-                because: e.to_string(),
-            };
-            let opened = std::fs::File::open(&file).map_err(|e| read(e.into()))?;
-            let mut part = ParquetReader::new(opened).finish().map_err(|e| read(e.into()))?;
+            let mut part = part(&file)?;
             let rows = part.height();
             let name = Scalar::new(DataType::String, AnyValue::StringOwned(bundle.as_str().into()));
             part.insert_column(0, Column::new_scalar("bundle".into(), name, rows))?;
             match &mut whole {
                 None => whole = Some(part),
                 Some(w) => {
-                    w.vstack_mut(&part).map_err(|e| read(e.into()))?;
+                    w.vstack_mut(&part).map_err(|e| FramesError::Dataset {
+                        path: file.clone(),
+                        because: e.to_string(),
+                    })?;
                 }
             }
         }
@@ -65,11 +91,6 @@ fn table(path: &Path) -> Result<DataFrame, FramesError> {
         path: path.to_owned(),
         because: "it has no partition".to_owned(),
     })
-}
-
-fn names(frame: &DataFrame) -> String {
-    let names: Vec<&str> = frame.get_column_names().into_iter().map(|n| n.as_str()).collect();
-    names.join(", ")
 }
 
 fn folders(path: &Path) -> Result<Vec<(String, PathBuf)>, FramesError> {

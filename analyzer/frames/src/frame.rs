@@ -1,7 +1,7 @@
 //! One fact table as one data frame: same column names, same order of rows, `Null` stays null.
 
 use netmortem_analyzer::table::{Cell, CellKind, FactTable};
-use polars::prelude::{Column, DataFrame, NamedFrom, PolarsResult, Series, StringChunkedBuilder};
+use polars::prelude::{ChunkAgg, Column, DataFrame, DataType, NamedFrom, PolarsResult, Series, StringChunkedBuilder};
 use polars::prelude::{IntoSeries, PlSmallStr};
 
 /// The table as a data frame. A cell that is not of its column's kind becomes null.
@@ -13,6 +13,25 @@ pub fn of(table: &dyn FactTable) -> PolarsResult<DataFrame> {
         .map(|(c, info)| column(table, c, info.name, info.kind).into())
         .collect();
     DataFrame::new(table.len(), made)
+}
+
+/// Unsigned columns signed, for sums and differences: below zero the engine would go on from the largest number. A column of which
+/// any frame has a value that is too large for it (an address) stays in all of them, so that they can be joined by it.
+pub fn signed(frames: &mut [DataFrame]) -> PolarsResult<()> {
+    let mut large: Vec<PlSmallStr> = vec![];
+    for column in frames.iter().flat_map(DataFrame::columns) {
+        if *column.dtype() == DataType::UInt64 && column.u64()?.max().is_some_and(|v| i64::try_from(v).is_err()) {
+            large.push(column.name().clone());
+        }
+    }
+    for frame in frames {
+        let chosen = |c: &&Column| c.dtype().is_unsigned_integer() && !large.contains(c.name());
+        let changed: Vec<Column> = frame.columns().iter().filter(chosen).cloned().collect();
+        for column in changed {
+            frame.with_column(column.cast(&DataType::Int64)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn column(table: &dyn FactTable, c: usize, name: &'static str, kind: CellKind) -> Series {

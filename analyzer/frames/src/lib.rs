@@ -18,9 +18,9 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use dataset::query_dataset;
+pub use dataset::{is_dataset, query_dataset};
 pub use parquet::{rows_to_parquet, to_parquet};
-pub use query::{near, query};
+pub use query::{listing, near, query};
 pub use rows::{Rows, RowsColumn};
 
 /// Why a query or an export has no result.
@@ -55,8 +55,13 @@ pub enum FramesError {
     #[error(":start is of one recording: here are several, or its start is not known")]
     NoStart,
     /// A sum of a constant, which the engine gets wrong.
-    #[error("SUM of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)")]
+    #[error(
+        "SUM or AVG of a number is wrong here: the engine has that number once, not once for each row; use COUNT(*)"
+    )]
     SumOfANumber,
+    /// What the engine gets wrong or does not know, with what to write in its place.
+    #[error("{0}")]
+    Refused(String),
     /// A mistake in the SQL, with what could have been meant.
     #[error("{message}\n{help}")]
     Query {

@@ -1,11 +1,11 @@
 //! SQL over fact tables.
 
 use netmortem_analyzer::table::FactTable;
-use polars::prelude::{IntoLazy, PolarsError};
+use polars::prelude::{DataFrame, IntoLazy};
 use polars::sql::SQLContext;
 
 use crate::rows::Rows;
-use crate::statement::{prepared, run};
+use crate::statement::{Known, prepared, run};
 use crate::{FramesError, frame};
 
 /// Statements of the engine that change tables.
@@ -15,55 +15,84 @@ const CHANGES: [&str; 4] = ["drop", "truncate", "delete", "create"];
 pub fn query(tables: &[&dyn FactTable], sql: &str, start_ns: Option<i64>) -> Result<Rows, FramesError> {
     let sql = &prepared(sql, start_ns)?;
     question(sql)?;
-    let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| words(sql).any(|w| w == t.name())).collect();
+    let named: Vec<&&dyn FactTable> = tables.iter().filter(|t| is_named(sql, t.name())).collect();
     if named.is_empty() {
         let names: Vec<&str> = tables.iter().map(|t| t.name()).collect();
         return Err(no_view(sql, &names));
     }
+    let frames: Result<Vec<_>, FramesError> = named
+        .iter()
+        .map(|t| Ok((t.name().to_owned(), frame::of(**t)?)))
+        .collect();
+    answer(frames?, sql)
+}
+
+/// Runs a prepared statement over named frames.
+pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows, FramesError> {
+    let (names, mut frames): (Vec<String>, Vec<DataFrame>) = frames.into_iter().unzip();
+    frame::signed(&mut frames)?;
     let mut context = SQLContext::new();
-    for t in &named {
-        context.register(t.name(), frame::of(**t)?.lazy());
+    let mut known = vec![];
+    for (name, frame) in names.into_iter().zip(frames) {
+        let columns = frame.get_column_names().into_iter().map(|n| n.to_string()).collect();
+        context.register(&name, frame.lazy());
+        known.push(Known { name, columns });
     }
-    let result = run(&mut context, sql);
-    result.map(Rows::new).map_err(|e| mistake(&e, help(&named)))
+    run(&mut context, &known, sql).map(Rows::new).map_err(|e| match e {
+        FramesError::Polars(e) => {
+            let message = brief(&e.to_string());
+            let help = known
+                .iter()
+                .map(|k| format!("columns of {}: {}", k.name, k.columns.join(", ")));
+            FramesError::Query {
+                message,
+                help: help.collect::<Vec<_>>().join("\n"),
+            }
+        }
+        e => e,
+    })
 }
 
-/// What the engine says, without its plan and the columns of which it says that there are none.
-pub(crate) fn mistake(e: &PolarsError, help: String) -> FramesError {
-    let said = e.to_string();
+/// What the engine says, without its plan, the columns of which it says that there are none, and the parts of the statement as it
+/// keeps them.
+fn brief(said: &str) -> String {
+    if said.contains("Exists {") {
+        return "EXISTS with a condition on a column that both tables have is not known: ask with IN, \
+                WHERE r.skb_id IN (SELECT skb_id FROM tx WHERE total_ns > 1000)"
+            .to_owned();
+    }
     let first = said.split("\n\n").next().unwrap_or_default();
-    let message = first.split("; valid columns").next().unwrap_or_default().to_owned();
-    FramesError::Query { message, help }
+    let first = first.split("; valid columns").next().unwrap_or_default();
+    let tree = first.find(" { ").filter(|_| first.contains("span: "));
+    tree.and_then(|at| first.get(..at)).unwrap_or(first).to_owned()
 }
 
-/// Refuses what the engine would run without an error and get wrong.
+/// What `SHOW TABLES` and `DESCRIBE t` ask for: all tables, or one.
+#[must_use]
+pub fn listing(sql: &str) -> Option<Option<String>> {
+    let all: Vec<String> = words(sql).map(str::to_ascii_lowercase).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    match all.as_slice() {
+        ["show", "tables"] | ["describe"] => Some(None),
+        ["describe" | "desc", "table", name] | ["describe" | "desc", name] | ["show", "columns", "from", name] => {
+            Some(Some((*name).to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a table is named in a statement.
+pub(crate) fn is_named(sql: &str, table: &str) -> bool {
+    words(sql).any(|w| w.eq_ignore_ascii_case(table))
+}
+
+/// Refuses what would change tables: on ones that are gone when it returns.
 pub(crate) fn question(sql: &str) -> Result<(), FramesError> {
-    // On tables that are gone when it returns.
     let verb = words(sql).next().unwrap_or_default();
     match CHANGES.iter().any(|v| verb.eq_ignore_ascii_case(v)) {
         true => Err(FramesError::NoSelect),
-        false if sums_a_number(sql) => Err(FramesError::SumOfANumber),
         false => Ok(()),
     }
-}
-
-/// A sum over rows of a number in digits: the engine has one such number, not one for each row, and gives it back as if it were the sum.
-fn sums_a_number(sql: &str) -> bool {
-    // What is between quotes is text, or a name.
-    let outside: Vec<&str> = sql.split(['\'', '"']).step_by(2).collect();
-    let sql = outside.join(" x ").to_ascii_lowercase();
-    sql.match_indices("sum").any(|(at, word)| {
-        let before = sql.get(..at).and_then(|b| b.chars().next_back());
-        let begins = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
-        let rest = sql.get(at + word.len()..).unwrap_or_default().trim_start();
-        let inside = rest.strip_prefix('(').and_then(|r| r.split_once(')'));
-        begins
-            && inside.is_some_and(|(of, _)| {
-                of.trim_matches(|c: char| c.is_whitespace() || c == '(')
-                    .parse::<f64>()
-                    .is_ok()
-            })
-    })
 }
 
 /// That no view is named, with those that may have been meant.
@@ -110,15 +139,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// Words of a statement; what is inside a string literal counts too, which only loads a table too many.
-pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
+fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|w| !w.is_empty())
-}
-
-fn help(named: &[&&dyn FactTable]) -> String {
-    let lines = named.iter().map(|t| {
-        let columns: Vec<&str> = t.columns().iter().map(|c| c.name).collect();
-        format!("columns of {}: {}", t.name(), columns.join(", "))
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }

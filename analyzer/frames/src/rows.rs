@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use netmortem_analyzer::table::{Cell, CellKind};
-use polars::prelude::{AnyValue, DataFrame, DataType};
+use polars::prelude::{AnyValue, DataFrame, DataType, Series};
 
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct RowsColumn {
     pub name: String,
     /// Type of its cells; `Str` also stands for every type that fact tables do not have.
     pub kind: CellKind,
+    /// Its cells are lists, each the text of a JSON array.
+    pub list: bool,
 }
 
 /// Rows of a query's result.
@@ -27,6 +29,7 @@ impl Rows {
         let columns = frame.columns().iter().map(|c| RowsColumn {
             name: c.name().to_string(),
             kind: kind(c.dtype()),
+            list: matches!(c.dtype(), DataType::List(_)),
         });
         Rows {
             columns: columns.collect(),
@@ -67,6 +70,20 @@ fn kind(t: &DataType) -> CellKind {
     }
 }
 
+/// All of a list, as JSON.
+fn list(items: &Series) -> String {
+    let items = items.iter().map(|v| match cell(v) {
+        Cell::Null => "null".to_owned(),
+        Cell::I64(v) => v.to_string(),
+        Cell::U64(v) => v.to_string(),
+        Cell::F64(v) if v.is_finite() => v.to_string(),
+        Cell::F64(_) => "null".to_owned(),
+        Cell::Bool(v) => v.to_string(),
+        Cell::Str(s) => serde_json::Value::from(s).to_string(),
+    });
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
 fn cell(v: AnyValue<'_>) -> Cell<'_> {
     match v {
         AnyValue::Null => Cell::Null,
@@ -77,6 +94,7 @@ fn cell(v: AnyValue<'_>) -> Cell<'_> {
         AnyValue::Float64(f) => Cell::F64(f),
         v if v.is_unsigned_integer() => v.extract::<u64>().map_or(Cell::Null, Cell::U64),
         v if v.is_integer() => v.extract::<i64>().map_or(Cell::Null, Cell::I64),
+        AnyValue::List(items) => Cell::Str(Cow::Owned(list(&items))),
         v => Cell::Str(Cow::Owned(v.to_string())),
     }
 }

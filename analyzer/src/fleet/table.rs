@@ -5,8 +5,8 @@ use crate::analyses::verdict::Tone;
 use crate::facts::Names;
 use crate::table::{Cell, Column, ColumnInfo, FactTable, col};
 
-/// One row: the recording.
-pub struct SummaryTable<'s>(pub &'s Summary);
+/// One row: the recording. `None`: no row, only what there is to know of its columns.
+pub struct SummaryTable<'s>(pub Option<&'s Summary>);
 
 static COLUMNS: [Column<Summary>; 13] = [
     col!(
@@ -89,18 +89,18 @@ impl FactTable for SummaryTable<'_> {
         "bundles"
     }
     fn meaning(&self) -> &'static str {
-        "one row per recording of a batch"
+        "one row per recording of a batch: only in its dataset, where every table has the column bundle, the recording's name"
     }
     fn columns(&self) -> Vec<ColumnInfo> {
         COLUMNS.iter().map(|c| c.info).collect()
     }
     fn len(&self) -> usize {
-        1
+        usize::from(self.0.is_some())
     }
     fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         static NO_NAMES: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Names::default);
-        match (row, COLUMNS.get(column)) {
-            (0, Some(c)) => (c.get)(self.0, &NO_NAMES),
+        match (row, self.0, COLUMNS.get(column)) {
+            (0, Some(summary), Some(c)) => (c.get)(summary, &NO_NAMES),
             _ => Cell::Null,
         }
     }

@@ -11,6 +11,7 @@ mod tests;
 use netmortem_analyzer::analyses::verdict::Tone;
 use netmortem_analyzer::fleet::{Fleet, SPARK_BINS, Stage, Summary};
 
+use crate::clauses::steps;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Document, Section, Severity, Table};
 use crate::format;
@@ -82,15 +83,15 @@ fn recordings(fleet: &Fleet, link: &dyn Fn(&str) -> Option<String>) -> Section {
         columns: vec![
             Column::text("recording"),
             Column::text(""),
-            Column::text("what is worst"),
-            Column::text("lost or sent again"),
-            Column::text("slowest receive"),
             Column::time("receive p99"),
             Column::time("transmit p99"),
             Column::number("packets lost"),
             Column::number("segments sent again"),
             Column::number("by calls"),
             Column::number("events lost"),
+            Column::text("what is worst"),
+            Column::text("lost or sent again"),
+            Column::text("slowest receive"),
             Column::text("length"),
             Column::text("began"),
             Column::text("host, kernel"),
@@ -115,9 +116,9 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
         None => severity(Tone::Ok),
     };
     let what = match worst {
-        Some(l) => Text::from(l.headline.clone()),
-        None if unknown => "nothing is known of it".into(),
-        None => "nothing wrong was found".into(),
+        Some(l) => folded(&l.headline),
+        None if unknown => Cell::Text("nothing is known of it".into()),
+        None => Cell::Text("nothing wrong was found".into()),
     };
     let name = Text::name(&s.name);
     let host: Vec<&str> = [s.hostname.as_str(), s.kernel.as_str()]
@@ -131,21 +132,52 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
             None => Cell::Code(name),
         },
         Cell::Badge(tone, tone.word().into()),
-        Cell::Text(what),
-        Cell::Code(Text::from(spark(s.trouble.iter().map(|n| (*n > 0).then_some(*n))))),
-        Cell::Code(Text::from(spark(
-            s.rx_worst_ns.iter().map(|ns| ns.and_then(|ns| u64::try_from(ns).ok())),
-        ))),
         p99(&s.rx),
         p99(&s.tx),
         Cell::known(s.lost_packets(), Cell::Count),
         Cell::known(s.retransmit_segments, Cell::Count),
         Cell::known(s.retransmits, Cell::Count),
         Cell::Fraction(s.lost_share),
+        what,
+        chart(s.trouble.iter().map(|n| (*n > 0).then_some(*n)), format::count),
+        chart(
+            s.rx_worst_ns.iter().map(|ns| ns.and_then(|ns| u64::try_from(ns).ok())),
+            |ns| format::duration(i64::try_from(ns).unwrap_or(i64::MAX)),
+        ),
         Cell::Text(Text::from(format::duration(s.duration_ns))),
         Cell::known(s.began_realtime_ns, |ns| Cell::Text(Text::from(format::utc(ns)))),
         Cell::Text(Text::name(&host.join(", "))),
     ]
+}
+
+/// The first step of a sentence; the others folded.
+fn folded(sentence: &str) -> Cell {
+    match steps(sentence).as_slice() {
+        [first, rest @ ..] if !rest.is_empty() => Cell::More {
+            first: Text::from(first.trim_end_matches(':').to_owned()),
+            rest: Text::from(rest.join("; ")),
+        },
+        _ => Cell::Text(Text::from(sentence.to_owned())),
+    }
+}
+
+/// A chart and what it says: the least and the most of its parts.
+fn chart(values: impl Iterator<Item = Option<u64>> + Clone, shown: impl Fn(u64) -> String) -> Cell {
+    let known = || values.clone().flatten();
+    let parts = values.clone().count();
+    let said = match (known().min(), known().max()) {
+        (Some(least), Some(most)) => format!(
+            "{} of {parts} parts with any: least {}, most {}",
+            known().count(),
+            shown(least),
+            shown(most)
+        ),
+        _ => format!("none in {parts} parts"),
+    };
+    Cell::Spark {
+        line: Text::from(spark(values)),
+        said: Text::from(said),
+    }
 }
 
 /// A chart of one line of text: eight heights, the largest value is the highest, a dot where there is none.

@@ -91,6 +91,28 @@ fn every_recording_has_its_line_and_the_worst_is_first() {
 }
 
 #[test]
+fn charts_are_said_in_words_and_sentences_are_folded() {
+    let page = page();
+    let last = SPARK_BINS - 1;
+    let said = format!("{last} of {SPARK_BINS} parts with any: least 1, most {last}");
+    assert!(
+        page.contains(&format!("role=\"img\" aria-label=\"{said}\" title=\"{said}\"")),
+        "{said}"
+    );
+    assert!(page.contains(&format!("aria-label=\"none in {SPARK_BINS} parts\"")));
+    let parts = folded("slow: p99 9 ms; most of it in protocol; 3 segments were sent again.");
+    let Cell::More { first, rest } = parts else {
+        panic!("{parts:?}")
+    };
+    assert_eq!(first.as_str(), "slow: p99 9 ms");
+    assert_eq!(rest.as_str(), "most of it in protocol; 3 segments were sent again");
+    assert_eq!(folded("one clause"), Cell::Text("one clause".into()));
+    // Numbers stand before the sentence.
+    let at = |text: &str| page.find(text).unwrap();
+    assert!(at("events lost") < at("what is worst") && at("what is worst") < at("lost or sent again"));
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let page = page();
     assert!(

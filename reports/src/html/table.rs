@@ -71,6 +71,7 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &st
     let shown = cell.shown(unit);
     let long = shown.chars().count() > SHORT;
     let classes = match (right, *cell == Cell::Unknown) {
+        _ if matches!(cell, Cell::Link { .. }) => "l",
         (true, true) => "n u",
         (true, false) => "n",
         (false, true) => "u",
@@ -88,6 +89,8 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &st
                 Cell::Code(_) => code { (shown) },
                 Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain " (input) " " (id.as_str()) } { (shown) },
                 Cell::Link { href, .. } => a href=(href) { (shown) },
+                Cell::More { first, rest } => details { summary { (first.as_str()) } (rest.as_str()) },
+                Cell::Spark { said, .. } => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
                 _ => (shown),
             }

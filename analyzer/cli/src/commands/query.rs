@@ -16,15 +16,21 @@ Examples:
   netmortem query incident.nmb 'SELECT task, MAX(total_ns) AS worst_ns FROM rx GROUP BY task' --format csv
   netmortem query incident.nmb 'SELECT * FROM skbs WHERE life_ns > 1000000' --format parquet -o slow.parquet
   netmortem query out 'SELECT bundle, COUNT(*) AS n FROM drops GROUP BY bundle'     all recordings of `netmortem batch -o out`
+  netmortem query tables/ 'SELECT COUNT(*) FROM rx'          the Parquet files of `netmortem convert -o tables/`
+  netmortem query incident.nmb 'DESCRIBE rx'                 columns, units, meaning; SHOW TABLES: of all tables
 
-`netmortem show --list` names the tables and their columns. Unknown values are NULL. :start is the time of the first event:
+`netmortem show --list` names the tables and their columns. Unknown values are NULL, and last in ORDER BY but for NULLS FIRST; in OVER (ORDER BY) they are first.
+Percentiles: QUANTILE_CONT(x, 0.99), MEDIAN(x). SUM(x) OVER (ORDER BY t) adds row by row. CAST to an integer cuts.
+Not known: in ON of a LEFT JOIN a comparison between both tables but =; a subquery as a value that names a column outside it; frames like 5 PRECEDING;
+NTILE; ALL (SELECT ...); (a, b) IN (SELECT ...). The message says what to write in place.
+:start is the time of the first event:
 (time_ns - :start) / 1e9 are the seconds of the report. Without ORDER BY rows may come in any order. POLARS_MAX_THREADS limits the threads of the SQL engine; --threads those of the analysis.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A bundle (.nmb), trace.dat or perf.data; - is standard input; or the folder a batch wrote
+    /// A bundle (.nmb), trace.dat or perf.data; - is standard input; or the folder that a batch or convert --to parquet wrote
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// One SELECT statement
@@ -50,6 +56,10 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     if let Some(to) = args.output.as_deref() {
         output::distinct(&args.input, &[to])?;
     }
+    if let Some(view) = netmortem_frames::listing(&args.sql) {
+        let list = super::show::Args::list(view, args.format, args.output.clone());
+        return super::show::run(&list, global);
+    }
     let rows = match dataset(&args.input) {
         Some(dataset) => netmortem_frames::query_dataset(&dataset, &args.sql),
         None => {
@@ -69,6 +79,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
                     output::quoted(&args.input)
                 ),
             ),
+            FramesError::Refused(_) | FramesError::SumOfANumber => {
+                usage(e.to_string(), "`netmortem query --help` says what is not known")
+            }
             FramesError::NoView { .. } | FramesError::Query { .. } | FramesError::NoStart => usage(e.to_string(), next),
             e => failure(e.to_string(), next),
         }
@@ -94,12 +107,11 @@ fn quoted_sql(first: &Path) -> String {
     word.map_or_else(|| "SQL".to_owned(), |w| w.to_string())
 }
 
-/// The dataset of a batch's folder, or the folder itself if it is a dataset.
+/// The dataset of a batch's folder, or the folder itself if it has tables.
 fn dataset(input: &Path) -> Option<PathBuf> {
     let inside = input.join("dataset");
-    if inside.is_dir() {
-        return Some(inside);
-    }
-    // A folder of tables: one of them is always there.
-    input.join("skbs").is_dir().then(|| input.to_owned())
+    [inside.as_path(), input]
+        .into_iter()
+        .find(|p| netmortem_frames::is_dataset(p))
+        .map(Path::to_owned)
 }

@@ -1,4 +1,4 @@
-//! An array with one object per line and row. Text is exact; unknown and not-a-number are null.
+//! An array with one object per line and row. Text is exact, a list is an array; unknown and not-a-number are null.
 
 use std::io::{self, Write};
 
@@ -17,8 +17,12 @@ pub fn write(sheet: &Sheet<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut before = "[";
     for row in sheet.iter() {
         write!(out, "{before}\n{{")?;
-        for (i, (cell, key)) in row.zip(&keys).enumerate() {
-            write!(out, "{}{key}:{}", if i > 0 { "," } else { "" }, value(&cell)?)?;
+        for (i, ((cell, key), head)) in row.zip(&keys).zip(&sheet.heads).enumerate() {
+            let value = match &cell {
+                Cell::Str(array) if head.list => escape_high_controls(array.to_string()),
+                cell => value(cell)?,
+            };
+            write!(out, "{}{key}:{value}", if i > 0 { "," } else { "" })?;
         }
         out.write_all(b"}")?;
         before = ",";

@@ -10,6 +10,8 @@ pub struct Head {
     pub name: String,
     /// Type of its cells.
     pub kind: CellKind,
+    /// Its cells are texts of JSON arrays.
+    pub list: bool,
 }
 
 /// Cells of a row and a column.
@@ -31,6 +33,7 @@ impl<'a> Sheet<'a> {
         let heads = columns.iter().map(|c| Head {
             name: c.name.to_owned(),
             kind: c.kind,
+            list: false,
         });
         Sheet {
             heads: heads.collect(),
@@ -43,6 +46,7 @@ impl<'a> Sheet<'a> {
         let heads = rows.columns().iter().map(|c| Head {
             name: c.name.clone(),
             kind: c.kind,
+            list: c.list,
         });
         Sheet {
             heads: heads.collect(),

@@ -186,6 +186,67 @@ fn too_little_memory_and_wrong_words_are_told() {
     );
 }
 
+/// Every file below a folder, and its bytes.
+fn contents(root: &str) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = std::collections::BTreeMap::new();
+    let mut folders = vec![PathBuf::from(root)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()) {
+            match entry.is_dir() {
+                true => folders.push(entry),
+                false => {
+                    let name = entry.strip_prefix(root).unwrap().to_owned();
+                    all.insert(name, std::fs::read(entry).unwrap());
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Killed at any moment, the same command goes on and leaves what one that was never killed leaves.
+#[test]
+fn a_batch_that_was_killed_goes_on() {
+    let f = Folder::new("killed");
+    let (dir, whole, broken) = (incidents(&f), f.at("whole"), f.at("broken"));
+    for n in 0..4 {
+        std::fs::copy(sample("rpc/rpc.nmb"), format!("{dir}/rpc-{n}.nmb")).unwrap();
+    }
+    told(&["batch", &dir, "-o", &whole]);
+    let args = ["batch", &dir, "-o", &broken, "--jobs", "1"];
+    let done = || std::fs::read_dir(format!("{broken}/state")).map_or(0, |d| d.flatten().count());
+    // After the first and after the fourth of ten are done, with another under way.
+    let mut cut = 0;
+    for after in [1, 4] {
+        let mut child = netmortem(&args).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let began = std::time::Instant::now();
+        while done() < after && began.elapsed().as_secs() < 120 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        child.kill().unwrap();
+        cut += usize::from(child.wait().unwrap().code().is_none());
+    }
+    assert!(cut > 0, "the batch was too fast to be killed");
+    let before = done();
+    let again = told(&args);
+    let kept = again
+        .split(", ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse::<usize>();
+    assert!(kept.unwrap() > 0 && before >= 4, "{before}: {again}");
+    let (a, b) = (contents(&whole), contents(&broken));
+    let names = |of: &std::collections::BTreeMap<PathBuf, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&a), names(&b), "a file too many or too few");
+    for (name, bytes) in &a {
+        assert!(*bytes == b[name], "{} differs", name.display());
+    }
+}
+
 #[test]
 fn three_files_of_one_name_are_three_recordings() {
     let f = Folder::new("names");

@@ -7,6 +7,7 @@ mod browser;
 mod contract;
 mod diff;
 mod evidence;
+mod exports;
 mod record;
 mod schema;
 

@@ -1,7 +1,7 @@
 //! `report --json` against `docs/report.schema.json`. The words of JSON Schema that this schema uses are checked here; a schema with
 //! another word fails, so that no rule is taken for checked that is not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -106,19 +106,37 @@ fn check(value: &Value) -> Vec<String> {
     out
 }
 
+/// Every recording of `sample-data`, unpacked into `dir` where it is packed.
+fn samples(dir: &Path) -> Vec<PathBuf> {
+    let mut all = vec![];
+    for folder in std::fs::read_dir(sample("")).unwrap() {
+        for file in std::fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if let Some(inside) = name.strip_suffix(".zst").filter(|n| n.ends_with(".nmb")) {
+                let to = dir.join(inside);
+                let packed = std::fs::File::open(&path).unwrap();
+                zstd::stream::copy_decode(packed, std::fs::File::create(&to).unwrap()).unwrap();
+                all.push(to);
+            } else if name.ends_with(".nmb") || ["trace.dat", "perf.data"].contains(&name) {
+                all.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
 #[test]
 fn the_json_of_every_sample_is_as_the_schema_says() {
     let dir = tempdir("schema");
-    for input in [
-        "rpc/rpc.nmb",
-        "sawtooth/sawtooth.nmb",
-        "kernel-6.1/netem.nmb",
-        "tracedat-loopback/trace.dat",
-    ] {
+    let all = samples(&dir);
+    assert!(all.len() > 18, "{all:?}");
+    for input in all.iter().map(|p| p.to_str().unwrap()) {
         let (page, facts) = (dir.join("r.html"), dir.join("r.json"));
         let done = run(&[
             "report",
-            &sample(input),
+            input,
             "-o",
             page.to_str().unwrap(),
             "--json",

@@ -104,7 +104,7 @@ fn write(facts: &Facts, answers: &Answers, summary: &Summary, store: &Store, wan
         whole(&store.report(&summary.name), |out| Ok(out.write_all(page.as_bytes())?))?;
     }
     if wanted.dataset {
-        let table = fleet::SummaryTable(summary);
+        let table = fleet::SummaryTable(Some(summary));
         let tables = facts.tables();
         let all = tables
             .iter()

@@ -8,6 +8,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::Facts;
+use netmortem_analyzer::fleet::SummaryTable;
 use netmortem_analyzer::table::{Cell, ColumnInfo, FactTable};
 
 use self::filter::Filter;
@@ -83,7 +84,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         color,
     };
     let none = Facts::empty();
-    let known = none.tables();
+    let mut known = none.tables();
+    // A table of batches, not of recordings.
+    known.push(Box::new(SummaryTable(None)));
     if let (Some(view), Some(input)) = (&args.view, &args.input)
         && known.iter().all(|t| t.name() != view)
     {
@@ -100,6 +103,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let (Some(described), Some(input)) = (described, &args.input) else {
         return Ok(Outcome::Done);
     };
+    if described.name() == SummaryTable(None).name() {
+        return Err(usage(
+            "bundles is a table of a batch's dataset, not of a recording",
+            "ask the dataset: netmortem query OUT 'SELECT * FROM bundles'",
+        ));
+    }
     let filters = filters(described, &args.filter)?;
     let columns = columns(described, &args.columns)?;
     if let Some(to) = to {

@@ -1,0 +1,178 @@
+//! What `convert` and `batch` leave, read by others: SQL over the folder of tables, tshark, Perfetto's own definitions.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{failed, json, rpc, run, sample, stdout, tempdir};
+
+#[test]
+fn a_folder_of_tables_answers_as_the_recording_does() {
+    let dir = tempdir("tables");
+    let tables = dir.to_str().unwrap();
+    assert!(
+        run(&["convert", &rpc(), "--to", "parquet", "-o", tables])
+            .status
+            .success()
+    );
+    for sql in [
+        "SELECT connection, bytes_in - bytes_out AS d FROM connections ORDER BY connection",
+        "SELECT COUNT(*), COUNT(r.skb_id) FROM skbs s LEFT JOIN rx r ON s.skb_id = r.skb_id AND r.total_ns > 100000",
+        "SELECT reason, COUNT(*) FROM drops GROUP BY reason ORDER BY COUNT(*) DESC, reason",
+    ] {
+        let of = |input: &str| stdout(&["query", input, sql, "--format", "csv"]);
+        assert_eq!(of(tables), of(&rpc()), "{sql}");
+    }
+    // As `show connections` and DuckDB on these files say.
+    let d = stdout(&[
+        "query",
+        tables,
+        "SELECT bytes_in - bytes_out AS d FROM connections ORDER BY d",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(d, "d\n-603800\n603800\n");
+    let kept = "SELECT COUNT(*) AS n, COUNT(r.skb_id) AS k FROM skbs s LEFT JOIN rx r ON s.skb_id = r.skb_id AND r.total_ns > 100000";
+    assert_eq!(stdout(&["query", tables, kept, "--format", "csv"]), "n,k\n1886,43\n");
+    let (code, why) = failed(&["query", tables, "SELECT * FROM rxx"]);
+    assert!(code == 2 && why.contains("did you mean rx"), "{why}");
+    let list = json(&[
+        "query",
+        &rpc(),
+        "SELECT ARRAY_AGG(reason) AS l FROM drops",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(list[0]["l"].as_array().unwrap().len(), 6);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn tables_are_described_where_one_asks() {
+    assert_eq!(stdout(&["query", &rpc(), "SHOW TABLES;"]), stdout(&["tables"]));
+    assert_eq!(stdout(&["query", &rpc(), "DESCRIBE RX"]), stdout(&["tables", "rx"]));
+    let bundles = stdout(&["tables", "bundles"]);
+    assert!(
+        bundles.contains("hostname") && bundles.contains("lines_bad"),
+        "{bundles}"
+    );
+    let (code, why) = failed(&["show", "bundles", &rpc()]);
+    assert!(code == 2 && why.contains("batch"), "{why}");
+}
+
+/// The comments of our pcapng as tshark prints them.
+#[test]
+fn tshark_shows_where_each_packet_waited() {
+    let dir = tempdir("tshark");
+    let (pcap, to) = (dir.join("sender.pcap"), dir.join("out.pcapng"));
+    let packed = std::fs::File::open(sample("sawtooth/sender.pcap.zst")).unwrap();
+    zstd::stream::copy_decode(packed, std::fs::File::create(&pcap).unwrap()).unwrap();
+    let named = format!("va={}", pcap.display());
+    let out = run(&[
+        "convert",
+        &sample("sawtooth/sawtooth.nmb"),
+        &named,
+        "-o",
+        to.to_str().unwrap(),
+    ]);
+    let told = String::from_utf8(out.stderr).unwrap();
+    let packets: usize = told.split(' ').next().unwrap().parse().unwrap();
+    let comments = |filter: &str| -> Option<Vec<String>> {
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-r", to.to_str()?, "-Y", filter, "-T", "fields", "-e", "frame.comment"]);
+        let out = tshark.output().ok()?;
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        Some(
+            String::from_utf8_lossy(&out.stdout)
+                .lines()
+                .map(str::to_owned)
+                .collect(),
+        )
+    };
+    match comments("frame.comment") {
+        None => println!("skipped: tshark is not installed"),
+        Some(all) => {
+            assert_eq!(all.len(), packets, "every packet has its comment");
+            // What the filter finds is what the texts hold.
+            let queued: Vec<String> = all.iter().filter(|c| c.contains("run_queue")).cloned().collect();
+            assert!(
+                !queued.is_empty() && queued.iter().all(|c| c.starts_with("netmortem rx:")),
+                "{queued:?}"
+            );
+            assert_eq!(comments(r#"frame.comment contains "run_queue""#).unwrap(), queued);
+        }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Packets and fields that the classes generated from Perfetto's own definitions find in a trace.
+const COUNT: &str = r"
+import sys
+from google.protobuf.unknown_fields import UnknownFieldSet
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+def unknown(message):
+    n = len(UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.message_type:
+            n += sum(map(unknown, value if hasattr(value, 'add') else [value]))
+    return n
+
+raw = open(sys.argv[1], 'rb').read()
+trace = Trace()
+trace.ParseFromString(raw)
+events = [p.track_event for p in trace.packet if p.HasField('track_event')]
+of = lambda kind: sum(1 for e in events if e.type == kind)
+drops = sum(1 for e in events if 'drop' in e.categories)
+print(len(trace.packet), unknown(trace), of(1) - of(2), drops, sum('softirq' in e.categories for e in events))
+";
+
+#[test]
+fn perfettos_own_definitions_read_our_trace() {
+    let dir = tempdir("perfetto");
+    let to = dir.join("t.perfetto-trace");
+    assert!(run(&["convert", &rpc(), "-o", to.to_str().unwrap()]).status.success());
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/perfetto/bin/python");
+    let python = if venv.exists() { venv } else { "python3".into() };
+    let there = |c: &mut Command| c.output().is_ok_and(|o| o.status.success());
+    if !there(Command::new(&python).args(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"])) {
+        println!("skipped: python has no perfetto (pip install perfetto)");
+        return;
+    }
+    let out = Command::new(&python)
+        .args(["-c", COUNT, to.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let ours = packets(&std::fs::read(&to).unwrap());
+    let rows = |view: &str| {
+        json(&["show", view, &rpc(), "--format", "json"])
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    // No field unknown to them, no slice open.
+    let said = format!("{ours} 0 0 {} {}\n", rows("drops"), rows("softirqs"));
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), said);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Messages of field 1, which is all that a trace is.
+fn packets(mut bytes: &[u8]) -> usize {
+    let mut n = 0;
+    while let Some((tag, mut rest)) = bytes.split_first() {
+        assert_eq!(*tag, 0x0a);
+        let (mut length, mut shift) = (0usize, 0);
+        loop {
+            let (b, after) = rest.split_first().unwrap();
+            rest = after;
+            length |= usize::from(b & 0x7f) << shift;
+            shift += 7;
+            if b & 0x80 == 0 {
+                break;
+            }
+        }
+        bytes = &rest[length..];
+        n += 1;
+    }
+    n
+}

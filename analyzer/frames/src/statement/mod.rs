@@ -1,0 +1,124 @@
+//! What people write, in the words of the engine. It knows no column `end` without quotes, no `1e6`, no two results of one name, no
+//! subquery in a comparison; and some of what it does know it gets wrong without a word.
+//!
+//! ```text
+//! text --words--> parsed --spelled, values, names, calls, joins, order--> text that the engine runs
+//! ```
+//!
+//! | step | what it mends |
+//! |---|---|
+//! | `words` | `end`, `1e6`, `:start`, comments |
+//! | `spelled` | `FROM RX`, `SELECT Reason` |
+//! | `values` | a subquery that is one value becomes that value |
+//! | `names` | a name for each result that has none, as it is written |
+//! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number |
+//! | `joins` | further conditions in ON |
+//! | `order` | ORDER BY an aggregate |
+
+mod calls;
+mod joins;
+mod names;
+mod order;
+mod spelled;
+mod values;
+mod words;
+
+use std::ops::ControlFlow;
+
+use polars::prelude::{DataFrame, PolarsError};
+use polars::sql::SQLContext;
+use sqlparser::ast::{Expr, Ident, Query, Statement};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::{Parser, ParserOptions};
+
+use crate::FramesError;
+
+pub(crate) use words::prepared;
+
+/// Deepest subqueries that are values.
+const DEEPEST: usize = 8;
+
+/// A table that the statement names, with its columns.
+pub(crate) struct Known {
+    pub name: String,
+    pub columns: Vec<String>,
+}
+
+/// Runs a prepared statement.
+pub(crate) fn run(context: &mut SQLContext, known: &[Known], sql: &str) -> Result<DataFrame, FramesError> {
+    answer(context, known, sql, 0)
+}
+
+fn answer(context: &mut SQLContext, known: &[Known], sql: &str, deep: usize) -> Result<DataFrame, FramesError> {
+    let mut query = match parsed(sql)? {
+        Statement::Query(q) => q,
+        plan @ Statement::Explain { .. } => return Ok(context.execute(&plan.to_string())?.collect()?),
+        _ => return Err(FramesError::NoSelect),
+    };
+    if deep > DEEPEST {
+        return Err(refused("subqueries are nested too deep"));
+    }
+    spelled::as_known(&mut query, known);
+    values::put_in(&mut query, &mut |sql| answer(context, known, sql, deep + 1))?;
+    names::given(&mut query);
+    calls::rewritten(&mut query)?;
+    joins::rewritten(&mut query, known)?;
+    order::rewritten(&mut query)?;
+    Ok(context.execute(&query.to_string())?.collect()?)
+}
+
+fn options() -> ParserOptions {
+    ParserOptions {
+        trailing_commas: true,
+        ..ParserOptions::default()
+    }
+}
+
+fn mistake(e: impl std::fmt::Display) -> FramesError {
+    PolarsError::SQLInterface(e.to_string().into()).into()
+}
+
+/// As the engine parses it.
+fn parsed(sql: &str) -> Result<Statement, FramesError> {
+    let parser = Parser::new(&GenericDialect).with_options(options());
+    let all = parser.try_with_sql(sql).and_then(|mut p| p.parse_statements());
+    let mut all = all.map_err(mistake)?;
+    match (all.pop(), all.pop()) {
+        (Some(one), None) => Ok(one),
+        _ => Err(mistake("one statement at a time")),
+    }
+}
+
+fn query_of(sql: &str) -> Result<Box<Query>, FramesError> {
+    match parsed(sql)? {
+        Statement::Query(q) => Ok(q),
+        _ => Err(FramesError::NoSelect),
+    }
+}
+
+fn expression(sql: &str) -> Result<Expr, FramesError> {
+    let parser = Parser::new(&GenericDialect).with_options(options());
+    let made = parser.try_with_sql(sql).and_then(|mut p| p.parse_expr());
+    made.map_err(mistake)
+}
+
+fn refused(why: impl Into<String>) -> FramesError {
+    FramesError::Refused(why.into())
+}
+
+/// An error that ends a walk.
+fn ended<T>(e: FramesError) -> ControlFlow<FramesError, T> {
+    ControlFlow::Break(e)
+}
+
+fn done(walk: ControlFlow<FramesError>) -> Result<(), FramesError> {
+    match walk {
+        ControlFlow::Break(e) => Err(e),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// A name in quotes.
+fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name.replace('"', "'"))
+}

@@ -1,0 +1,65 @@
+//! A name for each result that has none, as it is written: `min(ns)`, `bytes_in - bytes_out`, `a.ns` beside `b.ns`.
+
+use sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
+
+use super::quoted;
+
+/// Names of the results, and of a union's first part in all of its parts.
+pub(super) fn given(query: &mut Query) {
+    let mut first = vec![];
+    name(&mut query.body, &mut first);
+}
+
+fn name(body: &mut SetExpr, first: &mut Vec<String>) {
+    match body {
+        SetExpr::Select(select) => {
+            let alone = first.is_empty();
+            let columns: Vec<String> = select
+                .projection
+                .iter()
+                .filter_map(|i| column(i).map(str::to_owned))
+                .collect();
+            let twice = |name: &str| columns.iter().filter(|c| *c == name).count() > 1;
+            for (nth, item) in select.projection.iter_mut().enumerate() {
+                let SelectItem::UnnamedExpr(expr) = item else { continue };
+                let name = match (&*expr, first.get(nth)) {
+                    (_, Some(name)) => name.clone(),
+                    (Expr::Identifier(_), None) => continue,
+                    (Expr::CompoundIdentifier(parts), None) if !parts.last().is_some_and(|p| twice(&p.value)) => {
+                        continue;
+                    }
+                    (Expr::CompoundIdentifier(parts), None) => {
+                        let parts: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
+                        parts.join(".")
+                    }
+                    (e, None) => e.to_string(),
+                };
+                *item = SelectItem::ExprWithAlias {
+                    expr: expr.clone(),
+                    alias: quoted(&name),
+                };
+            }
+            if alone {
+                let names: Option<Vec<String>> =
+                    select.projection.iter().map(|i| Some(column(i)?.to_owned())).collect();
+                *first = names.unwrap_or_default();
+            }
+        }
+        SetExpr::SetOperation { left, right, .. } => {
+            name(left, first);
+            name(right, first);
+        }
+        SetExpr::Query(inner) => name(&mut inner.body, first),
+        _ => {}
+    }
+}
+
+/// What a result is called, where that is plain.
+pub(super) fn column(item: &SelectItem) -> Option<&str> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(&alias.value),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(&name.value),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last().map(|p| p.value.as_str()),
+        _ => None,
+    }
+}

@@ -1,0 +1,170 @@
+//! A subquery that is one value becomes that value: the engine knows none in a comparison.
+
+use std::ops::ControlFlow;
+
+use polars::prelude::{AnyValue, DataFrame};
+use sqlparser::ast::{
+    BinaryOperator, Cte, Expr, ObjectName, ObjectNamePart, Query, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use super::{done, ended, expression, refused};
+use crate::FramesError;
+
+/// Puts values in the places of subqueries; `ask` runs one.
+pub(super) fn put_in(
+    query: &mut Query,
+    ask: &mut dyn FnMut(&str) -> Result<DataFrame, FramesError>,
+) -> Result<(), FramesError> {
+    let mut places = Places { around: vec![], ask };
+    done(VisitMut::visit(query, &mut places))
+}
+
+struct Places<'a> {
+    /// What each query around names WITH.
+    around: Vec<Vec<Cte>>,
+    ask: &'a mut dyn FnMut(&str) -> Result<DataFrame, FramesError>,
+}
+
+impl VisitorMut for Places<'_> {
+    type Break = FramesError;
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<FramesError> {
+        self.around
+            .push(query.with.as_ref().map_or_else(Vec::new, |w| w.cte_tables.clone()));
+        ControlFlow::Continue(())
+    }
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
+        self.around.pop();
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<FramesError> {
+        let made = match expr {
+            Expr::Subquery(query) => self.value(query),
+            Expr::AnyOp {
+                left,
+                compare_op: BinaryOperator::Eq,
+                right,
+                ..
+            } => match right.as_ref() {
+                Expr::Subquery(query) => expression(&format!("{left} IN ({query})")),
+                _ => return ControlFlow::Continue(()),
+            },
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                Err(refused(
+                    "ALL and ANY over a subquery are not known: compare with its largest or smallest, x > (SELECT MAX(y) FROM ...)",
+                ))
+            }
+            _ => return ControlFlow::Continue(()),
+        };
+        match made {
+            Ok(value) => *expr = value,
+            Err(e) => return ended(e),
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Places<'_> {
+    fn value(&mut self, query: &Query) -> Result<Expr, FramesError> {
+        if names(query).outer() {
+            return Err(refused(
+                "a subquery that names a column of the query around it is not known as a value: join with a subquery \
+                 that has the value for each group, JOIN (SELECT k, MAX(x) AS m FROM t GROUP BY k) AS g ON g.k = t.k",
+            ));
+        }
+        let text = self.text(query);
+        let frame = (self.ask)(&text)?;
+        match (frame.width(), frame.height(), frame.columns().first().map(|c| c.get(0))) {
+            (1, 1, Some(value)) => expression(&literal(&value?)),
+            (1, 0, _) => expression("NULL"),
+            (1, n, _) => Err(refused(format!(
+                "a subquery gives {n} values where one is needed: add LIMIT 1, or ask with IN"
+            ))),
+            (n, ..) => Err(refused(format!("a subquery gives {n} columns where one is needed"))),
+        }
+    }
+    /// With what queries around name WITH and this one asks for, itself or by what it asks for.
+    fn text(&self, query: &Query) -> String {
+        let mut asked = names(query).tables;
+        let mut all: Vec<(usize, &Cte)> = vec![];
+        let known: Vec<&Cte> = self.around.iter().flatten().collect();
+        let mut at = 0;
+        while let Some(name) = asked.get(at).cloned() {
+            at += 1;
+            // Of two with one name the inner one.
+            let found = known.iter().enumerate().rfind(|(_, c)| c.alias.name.value == name);
+            if let Some((place, cte)) = found.filter(|(place, _)| all.iter().all(|(p, _)| p != place)) {
+                all.push((place, *cte));
+                asked.extend(names(&cte.query).tables);
+            }
+        }
+        all.sort_by_key(|(place, _)| *place);
+        let mut query = query.clone();
+        let own = query.with.take().map_or_else(Vec::new, |w| w.cte_tables);
+        let texts: Vec<String> = all.iter().map(|(_, c)| *c).chain(&own).map(Cte::to_string).collect();
+        match texts.is_empty() {
+            true => query.to_string(),
+            false => format!("WITH {} {query}", texts.join(", ")),
+        }
+    }
+}
+
+/// What a query names.
+#[derive(Default)]
+struct Names {
+    tables: Vec<String>,
+    aliases: Vec<String>,
+    of: Vec<String>,
+}
+
+impl Names {
+    /// Whether it names a column of a table that is not its own.
+    fn outer(&self) -> bool {
+        self.of
+            .iter()
+            .any(|n| !self.aliases.contains(n) && !self.tables.contains(n))
+    }
+}
+
+fn names(query: &Query) -> Names {
+    let mut names = Names::default();
+    let _whole = Visit::visit(query, &mut names);
+    names
+}
+
+impl Visitor for Names {
+    type Break = ();
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        if let Some(ObjectNamePart::Identifier(name)) = relation.0.last() {
+            self.tables.push(name.value.clone());
+        }
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } = factor {
+            self.aliases.push(a.name.value.clone());
+        }
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [table, _] = parts.as_slice()
+        {
+            self.of.push(table.value.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A value as the engine reads it.
+fn literal(v: &AnyValue<'_>) -> String {
+    match v {
+        AnyValue::Null => "NULL".to_owned(),
+        AnyValue::Float32(_) | AnyValue::Float64(_) => v
+            .extract::<f64>()
+            .map_or_else(|| "NULL".to_owned(), |f| format!("({f})")),
+        AnyValue::String(s) => format!("'{}'", s.replace('\'', "''")),
+        AnyValue::StringOwned(s) => format!("'{}'", s.replace('\'', "''")),
+        // Behind a minus a negative one would begin a comment.
+        v => format!("({v})"),
+    }
+}
