@@ -57,7 +57,7 @@ pub(super) fn opening(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<Opening>
     }
     let (to, (n, word, longest_ns)) = by.into_iter().max_by_key(|(_, of)| of.0)?;
     let nearly_all = n as f64 >= NEARLY_ALL * slow.len() as f64;
-    nearly_all.then(|| Opening {
+    nearly_all.then_some(Opening {
         to,
         n,
         of: slow.len() as u64,

@@ -2,6 +2,7 @@ mod around;
 mod forgotten;
 mod meanwhile;
 mod membership;
+mod noise;
 mod sizes;
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};

@@ -104,6 +104,26 @@ fn what_was_only_sent_again_is_of_the_socket_that_sent_it() {
     assert_eq!(told(&s.facts()), [Some((Carries::Data, Some(SOCK.sport)))]);
 }
 
+/// A SYN with data is lost; its data is sent again when the connection is there, by the same original.
+#[test]
+fn what_left_before_its_connection_was_there_is_a_syn() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
+    let v = [("skb_addr", N(A + 0x90000))];
+    s.ev(T + 5, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &v);
+    frame(&mut s, T + 10, 0, A + 0x90000 + FCLONE, 237);
+    dropped(&mut s, T + 20, 0, A + 0x90000 + FCLONE);
+    SOCK.state(&mut s, 2 * T, 0, Ctx::Soft(1), 2, 1);
+    frame(&mut s, 2 * T + 10, 0, A + 0x90000 + FCLONE, 217);
+    SOCK.retransmit(&mut s, 2 * T + 20, 0, Ctx::Soft(1), A + 0x90000, &[]);
+    dropped(&mut s, 2 * T + 30, 0, A + 0x90000 + FCLONE);
+    let port = Some(SOCK.sport);
+    assert_eq!(
+        told(&s.facts()),
+        [Some((Carries::SynData, port)), Some((Carries::Data, port))]
+    );
+}
+
 /// Three segments pass a tunnel's device: one comes back from it cut to 576 bytes, one as it was (a redirect), one goes on. X-8 of the
 /// container host had the first: 1514 bytes out by vxlan42, 576 in by it.
 #[test]

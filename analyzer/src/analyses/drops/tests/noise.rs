@@ -1,0 +1,165 @@
+//! Drops that nobody waited for; queues that others' packets fill; packets whose sender a router sent another way.
+
+use netmortem_formats::event_format::{ValueTable, ValueTableKind};
+
+use super::{answer, drop_row};
+use crate::analyses::Outcome;
+use crate::analyses::drops::{Drops, Flood, Redirected, Unmissed};
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::whose::{Carries, Owner};
+
+/// Reasons 1 to 3.
+fn facts() -> Facts {
+    let mut f = Facts::empty();
+    f.names.drop_reasons = Some(ValueTable {
+        kind: ValueTableKind::Symbolic,
+        entries: ["NETFILTER_DROP", "OTHERHOST", "QDISC_DROP"]
+            .iter()
+            .zip(1..)
+            .map(|(name, n)| (n, (*name).to_owned()))
+            .collect(),
+    });
+    f
+}
+
+fn of(f: &Facts) -> Drops {
+    let Outcome::Findings(d) = answer(f) else { panic!() };
+    d
+}
+
+fn owned(f: &mut Facts, carries: Carries, connection: u32, pid: i32) {
+    let mut row = drop_row(1_000, 1, 1, Some(false));
+    row.owner = Some(Owner {
+        connection: (carries != Carries::Datagram).then_some(ConnectionId(connection)),
+        carries,
+        task: Name::default(),
+        pid,
+        confidence: crate::Confidence::Strong,
+    });
+    f.drops.push(row);
+}
+
+/// Attempts at so many ports, each given up after 50 ms; the address has another connection.
+fn scan(f: &mut Facts, ports: u32) {
+    let mut attempt = |n: u32, port: u16, end| {
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(n)),
+            from: None,
+            to: Some(([10, 0, 0, 2].into(), port)),
+            pid: 42,
+            task: Name::new(b"masscan"),
+            start_ns: 0,
+            end_ns: 50_000_000,
+            end,
+            error: None,
+            message: false,
+            syns_again: Some(0),
+            confidence: crate::Confidence::Certain,
+        });
+    };
+    (100..100 + ports).for_each(|n| attempt(n, n as u16, OpenEnd::GivenUp));
+    attempt(99, 80, OpenEnd::Established);
+}
+
+#[test]
+fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
+    let noise = |ports: u32| {
+        let mut f = facts();
+        scan(&mut f, ports);
+        (0..30).for_each(|n| owned(&mut f, Carries::Fin, n, 0));
+        (100..100 + ports).for_each(|n| owned(&mut f, Carries::Syn, n, 42));
+        (0..5).for_each(|_| owned(&mut f, Carries::Datagram, 0, 7));
+        f
+    };
+    let expected = Unmissed {
+        fins: 30,
+        scans: 8,
+        datagrams: 5,
+        ..Unmissed::default()
+    };
+    assert_eq!(of(&noise(8)).unmissed, Some(expected));
+    let tone = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        lines.into_iter().find(|l| l.subject == "drops").unwrap().tone
+    };
+    assert_eq!(tone(&noise(8)), crate::analyses::verdict::Tone::Notice);
+    // Few ports are servers that are down.
+    assert_eq!(of(&noise(7)).unmissed, None);
+    assert_eq!(tone(&noise(7)), crate::analyses::verdict::Tone::Bad);
+    // Data, a question, another reason, and where events were lost.
+    let mut f = noise(8);
+    owned(&mut f, Carries::Data, 1, 0);
+    assert_eq!(of(&f).unmissed, None);
+    let mut f = noise(8);
+    f.drops.push(drop_row(1_000, 3, 1, Some(false)));
+    assert_eq!(of(&f).unmissed, None);
+    let mut f = noise(8);
+    f.gaps.push(crate::ingest::GapRow {
+        cpu: 0,
+        start_ns: None,
+        end_ns: None,
+        lost_events: None,
+        cause: "overrun",
+    });
+    assert_eq!(of(&f).unmissed, None);
+}
+
+/// Of 200 packets that left by eth0, whose queue refused two, 150 came to a host that they are not for.
+#[test]
+fn a_queue_is_filled_by_what_is_for_others() {
+    let flooded = |others: u32| {
+        let mut f = facts();
+        for n in 0..200u32 {
+            f.hops.push(HopRow {
+                skb_id: SkbId(n),
+                time_ns: i64::from(n),
+                cpu: 0,
+                kind: "xmit",
+                dev: Name::new(b"eth0"),
+                bytes: None,
+                confidence: crate::Confidence::Certain,
+            });
+        }
+        for n in 0..others {
+            let mut row = drop_row(i64::from(n), 2, 1, Some(true));
+            row.skb_id = Some(SkbId(n));
+            f.drops.push(row);
+        }
+        f.drops.push(drop_row(5, 3, 2, Some(false)));
+        of(&f)
+            .groups
+            .into_iter()
+            .find(|g| g.reason == "QDISC_DROP")
+            .unwrap()
+            .flood
+    };
+    assert_eq!(flooded(150), Some(Flood { others: 150, of: 200 }));
+    assert_eq!((flooded(99), flooded(0)), (None, None));
+}
+
+#[test]
+fn a_redirect_is_no_answer_to_a_drop() {
+    let mut f = facts();
+    f.capture.start_ns = Some(1_000);
+    for (ns, icmp) in [
+        (1_500, None),
+        (2_000, Some((5, 1))),
+        (3_000, None),
+        (4_000, Some((5, 1))),
+    ] {
+        let mut row = drop_row(ns, 1, 1, Some(false));
+        row.icmp = icmp;
+        f.drops.push(row);
+    }
+    let group = of(&f).groups.remove(0);
+    assert_eq!(group.answered, []);
+    let expected = Redirected {
+        count: 2,
+        first_ns: 1_000,
+        behind: 2,
+    };
+    assert_eq!(group.redirected, Some(expected));
+}
