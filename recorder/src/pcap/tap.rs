@@ -80,7 +80,7 @@ impl Tap {
         }
         let failed = |e: io::Error| match e.kind() {
             io::ErrorKind::PermissionDenied => RecordError::NoPacketPermission { tap: label.clone() },
-            _ if e.raw_os_error() == Some(libc::ENODEV) && spec.netns.is_none() => {
+            _ if e.kind() == io::ErrorKind::NotFound && spec.netns.is_none() => {
                 refuse(format!("there is no such interface here{}", elsewhere(&spec.name)))
             }
             _ => refuse(e.to_string()),
@@ -376,10 +376,7 @@ fn elsewhere(name: &str) -> String {
 fn open_here(name: &str) -> io::Result<(u32, Socket)> {
     let any = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let ifindex = name_to_index(&any, name).map_err(|e| match e {
-        Errno::NODEV => io::Error::new(
-            io::ErrorKind::NotFound,
-            "there is no such interface (ip link lists them)",
-        ),
+        Errno::NODEV => io::Error::new(io::ErrorKind::NotFound, "there is no such interface in it"),
         e => e.into(),
     })?;
     Ok((ifindex, Socket::open(ifindex)?))
