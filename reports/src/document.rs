@@ -297,20 +297,10 @@ pub enum Cell {
         /// Relative URL, already percent-encoded.
         href: String,
     },
-    /// The first of several clauses, and those behind it, folded.
-    More {
-        /// What is seen.
-        first: Text,
-        /// What is folded.
-        rest: Text,
-    },
-    /// A chart of one line of text.
-    Spark {
-        /// The chart.
-        line: Text,
-        /// The same in words.
-        said: Text,
-    },
+    /// A clause that is seen, and those behind it, folded.
+    More(Text, Text),
+    /// A chart of one line of text, and the same in words.
+    Spark(Text, Text),
     /// Not known.
     Unknown,
 }
@@ -329,8 +319,8 @@ impl Cell {
                 Self::Text(text) | Self::Code(text) | Self::Id(text) | Self::Badge(_, text) | Self::Link { text, .. },
                 _,
             ) => text.as_str().to_owned(),
-            (Self::More { first, rest }, _) => format!("{first}; {rest}"),
-            (Self::Spark { line, .. }, _) => line.as_str().to_owned(),
+            (Self::More(first, rest), _) => format!("{first}; {rest}"),
+            (Self::Spark(line, _), _) => line.as_str().to_owned(),
             (Self::Count(value), _) => format::count(*value),
             (Self::Ns(ns), Some(unit)) => format::duration_in(*ns, unit),
             (Self::Ns(0), None) => "0".to_owned(),

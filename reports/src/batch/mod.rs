@@ -153,10 +153,10 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
 /// The first step of a sentence; the others folded.
 fn folded(sentence: &str) -> Cell {
     match steps(sentence).as_slice() {
-        [first, rest @ ..] if !rest.is_empty() => Cell::More {
-            first: Text::from(first.trim_end_matches(':').to_owned()),
-            rest: Text::from(rest.join("; ")),
-        },
+        [first, rest @ ..] if !rest.is_empty() => Cell::More(
+            Text::from(first.trim_end_matches(':').to_owned()),
+            Text::from(rest.join("; ")),
+        ),
         _ => Cell::Text(Text::from(sentence.to_owned())),
     }
 }
@@ -174,10 +174,7 @@ fn chart(values: impl Iterator<Item = Option<u64>> + Clone, shown: impl Fn(u64) 
         ),
         _ => format!("none in {parts} parts"),
     };
-    Cell::Spark {
-        line: Text::from(spark(values)),
-        said: Text::from(said),
-    }
+    Cell::Spark(Text::from(spark(values)), Text::from(said))
 }
 
 /// A chart of one line of text: eight heights, the largest value is the highest, a dot where there is none.

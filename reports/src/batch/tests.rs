@@ -101,7 +101,7 @@ fn charts_are_said_in_words_and_sentences_are_folded() {
     );
     assert!(page.contains(&format!("aria-label=\"none in {SPARK_BINS} parts\"")));
     let parts = folded("slow: p99 9 ms; most of it in protocol; 3 segments were sent again.");
-    let Cell::More { first, rest } = parts else {
+    let Cell::More(first, rest) = parts else {
         panic!("{parts:?}")
     };
     assert_eq!(first.as_str(), "slow: p99 9 ms");

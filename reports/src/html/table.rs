@@ -89,8 +89,8 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &st
                 Cell::Code(_) => code { (shown) },
                 Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain " (input) " " (id.as_str()) } { (shown) },
                 Cell::Link { href, .. } => a href=(href) { (shown) },
-                Cell::More { first, rest } => details { summary { (first.as_str()) } (rest.as_str()) },
-                Cell::Spark { said, .. } => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
+                Cell::More(first, rest) => details { summary { (first.as_str()) } (rest.as_str()) },
+                Cell::Spark(_, said) => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
                 _ => (shown),
             }
