@@ -179,7 +179,7 @@ trap 'exit 130' INT TERM
 {
     network
     plant
-    "$LAB" record -o "$dir/bundle.nmb" -d 20s -- bash "$0" "$scene" "$side" "$dir" traffic
+    "$LAB" record --force -o "$dir/bundle.nmb" -d 20s -- bash "$0" "$scene" "$side" "$dir" traffic
     echo "--- $(router nft list ruleset 2> /dev/null | grep counter)"
     for n in "router rc" "router rs" "client c0"; do
         set -- $n
