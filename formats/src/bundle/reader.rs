@@ -308,14 +308,12 @@ impl Parts {
                 let size = self.manifest.as_ref().map_or(0, |m| m.plan.sub_buffer_bytes);
                 Some(if size > 0 { l.with_size(size) } else { l })
             }
-            // Perf records need none.
             Err(_) if self.pages.is_empty() && !self.perf.is_empty() => None,
             Err(e) => {
                 let e = FormatError { locus, ..e };
                 let member = members
                     .get(locus.member.0 as usize)
-                    .map(|m| m.name.clone())
-                    .unwrap_or_default();
+                    .map_or_else(String::new, |m| m.name.clone());
                 let message = format!("header_page: no sub-buffer can be read ({e})");
                 self.problems.push(Problem {
                     error: Some(e),

@@ -287,13 +287,8 @@ pub(super) const RULES: &[Rule] = &[
         Some(false),
         "it has a TCP-AO signature where this host has no key for its sender: a key is set at the other end alone",
     ),
-    rule(
-        "TCP_MD5*",
-        "",
-        Some(false),
-        "its TCP authentication is wrong or missing",
-    ),
-    rule("TCP_AO*", "", Some(false), "its TCP authentication is wrong or missing"),
+    rule("TCP_MD5*", "", Some(false), "its TCP MD5 signature is refused"),
+    rule("TCP_AO*", "", Some(false), "its TCP-AO signature is refused"),
     rule("TCP_AUTH_HDR", "", Some(false), "its TCP authentication is malformed"),
     rule(
         "TCP_MINTTL",

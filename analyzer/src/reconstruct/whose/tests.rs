@@ -104,24 +104,84 @@ fn what_was_only_sent_again_is_of_the_socket_that_sent_it() {
     assert_eq!(told(&s.facts()), [Some((Carries::Data, Some(SOCK.sport)))]);
 }
 
-/// A SYN with data is lost; its data is sent again when the connection is there, by the same original.
+/// Of one connection, by rows: an original's frames before and after the connection was there (a SYN with data, then data), and what was sent again
+/// as long as an ACK (a FIN) or longer (data).
 #[test]
-fn what_left_before_its_connection_was_there_is_a_syn() {
-    let mut s = script();
-    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
-    let v = [("skb_addr", N(A + 0x90000))];
-    s.ev(T + 5, 0, Ctx::Task(1), "tcp:tcp_sendmsg_locked", &v);
-    frame(&mut s, T + 10, 0, A + 0x90000 + FCLONE, 237);
-    dropped(&mut s, T + 20, 0, A + 0x90000 + FCLONE);
-    SOCK.state(&mut s, 2 * T, 0, Ctx::Soft(1), 2, 1);
-    frame(&mut s, 2 * T + 10, 0, A + 0x90000 + FCLONE, 217);
-    SOCK.retransmit(&mut s, 2 * T + 20, 0, Ctx::Soft(1), A + 0x90000, &[]);
-    dropped(&mut s, 2 * T + 30, 0, A + 0x90000 + FCLONE);
-    let port = Some(SOCK.sport);
-    assert_eq!(
-        told(&s.facts()),
-        [Some((Carries::SynData, port)), Some((Carries::Data, port))]
-    );
+fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
+    use crate::facts::{ConnectionId, SkbId};
+    use crate::reconstruct::lineage::tables::{Conserved, LineageKind, LineageRow, Rule};
+    use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, StateRow};
+    use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+    use crate::testing::{life, sent};
+
+    let mut f = Facts::empty();
+    let c = ConnectionId(0);
+    let state = |time_ns, state| StateRow {
+        time_ns,
+        connection: c,
+        kind: "sock",
+        state,
+        name: "",
+        cpu: 0,
+        in_task: true,
+    };
+    f.tcp_states = vec![state(5, 2), state(100, 1)];
+    // Life, birth, bytes: the original and its two frames, an ACK, and two originals that are sent again.
+    for (n, birth_ns, bytes) in [
+        (0, 6, 0),
+        (1, 10, 237),
+        (2, 200, 217),
+        (3, 150, 66),
+        (4, 300, 66),
+        (5, 400, 80),
+    ] {
+        let mut l = life(n);
+        (l.birth_ns, l.bytes) = (birth_ns, Some(bytes));
+        f.skbs.push(l);
+    }
+    let of = |skb, original, kind, bytes| TxRow {
+        skb_id: SkbId(skb),
+        original,
+        connection: Some(c),
+        kind,
+        bytes: Some(bytes),
+        ..sent()
+    };
+    f.tx = vec![
+        of(1, Some(SkbId(0)), TxKind::Tcp, 143),
+        of(3, None, TxKind::TcpControl, 0),
+    ];
+    for child in [1, 2] {
+        f.lineage.push(LineageRow {
+            ts_ns: 0,
+            parent: SkbId(0),
+            child: SkbId(child),
+            kind: LineageKind::Fclone,
+            rule: Rule::FcloneDistance,
+            bytes: None,
+            conserved: Conserved::Unknown,
+            confidence: crate::Confidence::Certain,
+        });
+    }
+    for (original, bytes) in [(4, 66), (5, 80)] {
+        f.retransmits.push(RetransmitRow {
+            index: 0,
+            time_ns: 500,
+            connection: Some(c),
+            synack: None,
+            class: RetransmitClass::Rto,
+            err: None,
+            bytes: Some(bytes),
+            original: Some(SkbId(original)),
+            segments: Some(1),
+            confidence: crate::Confidence::Certain,
+        });
+    }
+    let whose = super::Whose::of((&f).into());
+    let carries = |n| whose.packet(SkbId(n)).map(|o| o.carries);
+    let told = [1, 2, 4, 5].map(carries);
+    let expected = [Carries::SynData, Carries::Data, Carries::Fin, Carries::Data].map(Some);
+    assert_eq!(told, expected);
 }
 
 /// Three segments pass a tunnel's device: one comes back from it cut to 576 bytes, one as it was (a redirect), one goes on. X-8 of the
