@@ -76,7 +76,7 @@ fn squeezed(dir: &Path) -> anyhow::Result<()> {
 pub fn record(dir: &Path, name: &str, args: &[&str]) -> Command {
     // Where it cannot be told what this program is, starting it says so.
     let mut c = Command::new(std::env::current_exe().unwrap_or_default());
-    c.args(["record", "--force", "-o"]).arg(dir.join(name)).args(args);
+    c.arg("record").arg("-o").arg(dir.join(name)).args(args);
     c
 }
 
