@@ -1,6 +1,7 @@
 //! Which other server had answered when a request was given up: who asks a second one after a while, and takes what comes first, gives up the slower one.
 //!
-//! Needs `responses`, `connections`. Must not take for one: an answer to what was asked before, or one that came long before the close.
+//! Needs `responses`, `connections`. Must not take for one: an answer to what was asked before, one that came long before the close, or one of another service, of which
+//! a busy program has some in any millisecond.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ impl Answers {
         Answers(all)
     }
 
-    /// Whether another server than that one answered right before the close what was asked for later.
+    /// Whether another server than that one, at the same port, answered right before the close what was asked for later.
     pub(super) fn answered(&self, task: Name, server: End, sent_ns: i64, closed_ns: i64) -> bool {
         let of = self.0.get(&task).map_or(&[][..], Vec::as_slice);
         let before = of.get(..of.partition_point(|r| r.0 <= closed_ns)).unwrap_or_default();
@@ -44,7 +45,8 @@ impl Answers {
             .rev()
             .take(NEAR)
             .take_while(|r| r.0 >= closed_ns.saturating_sub(SOON_NS));
-        soon.into_iter().any(|(_, asked, to)| *asked > sent_ns && *to != server)
+        soon.into_iter()
+            .any(|(_, asked, to)| *asked > sent_ns && to.1 == server.1 && to.0 != server.0)
     }
 }
 

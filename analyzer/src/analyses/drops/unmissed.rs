@@ -9,6 +9,8 @@ use super::answered::Vain;
 use super::forgotten::RULES;
 use crate::analyses::opens::scanning;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::whose::Carries;
 
 /// Longest frame that can be a TCP segment without payload, over IPv4, with timestamps.
@@ -45,19 +47,24 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
         return None;
     }
     let (vain, scanned): (Vain, FxHashSet<ConnectionId>) = (Vain::of(facts), scanning(facts));
-    let bytes = |d: &crate::reconstruct::drops::tables::DropRow| facts.skbs.get(d.skb_id?.0 as usize)?.bytes;
+    // As it was sent: what was received is counted without its link header.
+    let sent = |class| matches!(class, SkbClass::Tx | SkbClass::TxClone | SkbClass::TxOther);
+    let bare = |d: &DropRow| {
+        let life = d.skb_id.and_then(|skb| facts.skbs.get(skb.0 as usize));
+        life.is_some_and(|l| sent(l.class) && l.bytes.is_some_and(|b| b <= BARE_BYTES))
+    };
     let mut of = Unmissed::default();
     for d in lost() {
         let kind = match d.owner {
             Some(o) if o.carries == Carries::Fin => &mut of.fins,
             Some(o) if o.carries == Carries::Syn && o.connection.is_some_and(|c| scanned.contains(&c)) => &mut of.scans,
             Some(o) if o.carries == Carries::Datagram && !vain.at(o.pid, d.time_ns) => &mut of.datagrams,
-            None if bytes(d).is_some_and(|b| b <= BARE_BYTES) => &mut of.short,
+            None if bare(d) => &mut of.short,
             _ => &mut of.others,
         };
         *kind += 1;
     }
     let known = of.fins + of.scans + of.datagrams;
-    // What is not known alone is not known.
-    (known > of.short && of.others.saturating_mul(NEARLY) <= known).then_some(of)
+    // The first of each FIN has no owner; more than these are not known.
+    (of.short <= of.fins && of.others.saturating_mul(NEARLY) <= known).then_some(of)
 }

@@ -18,9 +18,11 @@ const PORTS: usize = 20;
 /// Most attempts at each.
 const EACH: u64 = 3;
 /// Fewest ports of one address that has other connections, where nobody answered and none was waited for longer than [`SOON_NS`].
-const SILENT: usize = 8;
-/// Of a way a quarter round the world; programs that want an answer wait for longer.
-const SOON_NS: i64 = 250_000_000;
+const SILENT: usize = 10;
+/// Their numbers lie so far apart: those of a cluster's nodes do not.
+const APART: u16 = 1000;
+/// Programs that want an answer wait for longer.
+const SOON_NS: i64 = 100_000_000;
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -75,7 +77,7 @@ pub(super) fn scans(failed: &mut Vec<Failed>, up: &BTreeSet<String>) -> Vec<Scan
         .map(|(task, _)| task);
     let by_silence = unheard
         .into_iter()
-        .filter(|(_, to)| to.len() >= SILENT)
+        .filter(|(_, to)| to.len() >= SILENT && apart(to.iter().filter_map(|port| port.parse().ok())))
         .map(|((task, _), _)| task);
     let scanners: BTreeSet<(String, bool)> = (by_refusal.map(|t| (t, true)))
         .chain(by_silence.map(|t| (t, false)))
@@ -113,6 +115,11 @@ pub(super) fn scans(failed: &mut Vec<Failed>, up: &BTreeSet<String>) -> Vec<Scan
     all
 }
 
+fn apart(ports: impl Iterator<Item = u16>) -> bool {
+    let ends = ports.fold((u16::MAX, u16::MIN), |(least, most), p| (least.min(p), most.max(p)));
+    ends.1.saturating_sub(ends.0) >= APART
+}
+
 /// Attempts of such as had no answer.
 pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
@@ -126,6 +133,8 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
             of.1.push(c);
         }
     }
-    let scans = by.into_values().filter(|(ports, _)| ports.len() >= SILENT);
+    let scans = by
+        .into_values()
+        .filter(|(ports, _)| ports.len() >= SILENT && apart(ports.iter().copied()));
     scans.flat_map(|(_, all)| all).collect()
 }

@@ -226,7 +226,7 @@ fn opening(o: &Opening) -> String {
         _ => "had no answer",
     };
     format!(
-        "; {which} waited while their thread tried to connect to {}, and {came} (for {} at most)",
+        "; {which} waited while their thread tried to connect to {}, and {came} (for {} at most; inferred)",
         o.to,
         duration(o.longest_ns)
     )

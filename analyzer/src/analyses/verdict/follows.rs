@@ -109,7 +109,8 @@ const TIMES: u64 = 4;
 fn held(t: &Transmit, hurt: &Hurt) -> bool {
     let most = t.most_held();
     most.is_some_and(|c| {
-        let ours = c.retransmits <= hurt.lost.saturating_mul(TIMES) && !hurt.before.contains(&c.connection);
+        let lost = hurt.losses.get(&c.connection).map_or(0, Vec::len) as u64;
+        let ours = c.retransmits <= lost.saturating_mul(TIMES) && !hurt.before.contains(&c.connection);
         hurt.losses.contains_key(&c.connection) && c.held_by == Some(Sent::Recovery.name()) && ours
     })
 }

@@ -14,7 +14,8 @@ const WAITS: i64 = 4;
 
 /// The group with most of them that is worth a word.
 fn first(a: &Application) -> Option<&GivenUp> {
-    a.given_up.iter().find(|g| g.requests.saturating_mul(ONE_IN) >= g.of)
+    let worth = || a.given_up.iter().filter(|g| g.requests.saturating_mul(ONE_IN) >= g.of);
+    worth().find(|g| !hedged(g)).or_else(|| worth().next())
 }
 
 /// Share of them from which all were hedged.

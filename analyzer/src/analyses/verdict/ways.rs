@@ -22,14 +22,10 @@ pub(super) fn flooded(g: &Group) -> Option<String> {
     ))
 }
 
-/// `768 FINs of connections that were done, 375 SYNs of a port scan`
+/// `768 FINs, 375 SYNs of a port scan`
 pub(super) fn unmissed(u: &Unmissed) -> String {
     let all = [
-        (
-            u.fins,
-            "FIN of a connection that was done",
-            "FINs of connections that were done",
-        ),
+        (u.fins, "FIN", "FINs"),
         (u.scans, "SYN of a port scan", "SYNs of a port scan"),
         (
             u.datagrams,

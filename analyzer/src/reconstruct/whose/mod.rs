@@ -309,8 +309,8 @@ impl<'k> Whose<'k> {
         let mut of: FxHashMap<SkbId, (Option<ConnectionId>, Carries)> = FxHashMap::default();
         for r in again {
             let by_frame = || {
-                self.last_before(&frames, r.time_ns, r.bytes)
-                    .map(|f| self.original(f.1))
+                let near = self.last_before(&frames, r.time_ns, Some(r.bytes?));
+                near.map(|f| self.original(f.1))
             };
             let (Some(original), Some(c)) = (r.original.filter(known).or_else(by_frame), r.connection) else {
                 continue;

@@ -60,7 +60,7 @@ fn scan(f: &mut Facts, ports: u32) {
             confidence: crate::Confidence::Certain,
         });
     };
-    (100..100 + ports).for_each(|n| attempt(n, n as u16, OpenEnd::GivenUp));
+    (100..100 + ports).for_each(|n| attempt(n, 21 + (n - 100) as u16 * 150, OpenEnd::GivenUp));
     attempt(99, 80, OpenEnd::Established);
 }
 
@@ -76,27 +76,27 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     };
     let expected = Unmissed {
         fins: 30,
-        scans: 8,
+        scans: 10,
         datagrams: 5,
         ..Unmissed::default()
     };
-    assert_eq!(of(&noise(8)).unmissed, Some(expected));
+    assert_eq!(of(&noise(10)).unmissed, Some(expected));
     let tone = |f: &Facts| {
         let lines = crate::analyses::answer(f).verdict;
         lines.into_iter().find(|l| l.subject == "drops").unwrap().tone
     };
-    assert_eq!(tone(&noise(8)), crate::analyses::verdict::Tone::Notice);
+    assert_eq!(tone(&noise(10)), crate::analyses::verdict::Tone::Notice);
     // Few ports are servers that are down.
-    assert_eq!(of(&noise(7)).unmissed, None);
-    assert_eq!(tone(&noise(7)), crate::analyses::verdict::Tone::Bad);
+    assert_eq!(of(&noise(9)).unmissed, None);
+    assert_eq!(tone(&noise(9)), crate::analyses::verdict::Tone::Bad);
     // Data, a question, another reason, and where events were lost.
-    let mut f = noise(8);
+    let mut f = noise(10);
     owned(&mut f, Carries::Data, 1, 0);
     assert_eq!(of(&f).unmissed, None);
-    let mut f = noise(8);
+    let mut f = noise(10);
     f.drops.push(drop_row(1_000, 3, 1, Some(false)));
     assert_eq!(of(&f).unmissed, None);
-    let mut f = noise(8);
+    let mut f = noise(10);
     f.gaps.push(crate::ingest::GapRow {
         cpu: 0,
         start_ns: None,
