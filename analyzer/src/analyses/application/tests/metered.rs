@@ -1,30 +1,14 @@
 //! A rate limit that delays, and attempts to connect that answers wait for.
 
-use super::{MS, turnaround};
+use super::MS;
+use super::work::row;
 use crate::analyses::application::metered::metered;
 use crate::analyses::application::opening::opening;
 use crate::analyses::application::{Metered, Opening};
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::Facts;
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::states::ESTABLISHED;
-use crate::reconstruct::thread::Split;
-
-fn row(c: u32, read_ns: i64, send_ns: i64) -> TurnaroundRow {
-    TurnaroundRow {
-        connection: ConnectionId(c),
-        pid: 9,
-        sender_pid: 9,
-        ready_ns: Some(read_ns),
-        read_ns,
-        send_ns,
-        split: Split {
-            asleep_ns: send_ns - read_ns,
-            ..Split::default()
-        },
-        ..turnaround(0, MS, "epoll_wait")
-    }
-}
 
 /// 40 answers to 10.0.0.50, `each` of them, after 300 ms each; as many to 10.0.0.60 after `others`.
 fn found(each: impl Fn(i64) -> i64, others: i64, asleep: bool) -> Option<Metered> {

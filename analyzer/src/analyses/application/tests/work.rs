@@ -9,7 +9,7 @@ use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::thread::Split;
 
 /// On connection `c` by the one thread: read and answered at, ns.
-fn row(c: u32, read_ns: i64, send_ns: i64) -> TurnaroundRow {
+pub(super) fn row(c: u32, read_ns: i64, send_ns: i64) -> TurnaroundRow {
     TurnaroundRow {
         connection: ConnectionId(c),
         pid: 9,
