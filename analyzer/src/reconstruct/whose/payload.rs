@@ -2,20 +2,23 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Known;
+use super::{Known, SYN_NS};
 use crate::facts::ConnectionId;
 use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_SENT};
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
-/// When sockets that were seen to send a SYN were told that their connection is there.
+/// When sockets that were seen to send a SYN were told that their connection is there; of others (it never was, or the recording ends before) what leaves
+/// right behind the state is a SYN, and no more is known.
 pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
     let mut opening: FxHashSet<ConnectionId> = FxHashSet::default();
     let mut out = FxHashMap::default();
     for s in states.iter().filter(|s| s.kind == "sock") {
         match s.state {
-            SYN_SENT => _ = opening.insert(s.connection),
-            ESTABLISHED if opening.contains(&s.connection) => _ = out.entry(s.connection).or_insert(s.time_ns),
+            SYN_SENT if opening.insert(s.connection) => {
+                _ = out.insert(s.connection, s.time_ns.saturating_add(SYN_NS));
+            }
+            ESTABLISHED if opening.remove(&s.connection) => _ = out.insert(s.connection, s.time_ns),
             _ => {}
         }
     }

@@ -182,6 +182,12 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
     let told = [1, 2, 4, 5].map(carries);
     let expected = [Carries::SynData, Carries::Data, Carries::Fin, Carries::Data].map(Some);
     assert_eq!(told, expected);
+    // A recording that ends before the connection is there: what left right behind the state is its SYN, what left later is not known to be.
+    f.tcp_states.pop();
+    f.skbs[2].birth_ns = 600_000;
+    let whose = super::Whose::of((&f).into());
+    let told = [1, 2].map(|n| whose.packet(SkbId(n)).map(|o| o.carries));
+    assert_eq!(told, [Carries::SynData, Carries::Data].map(Some));
 }
 
 /// Three segments pass a tunnel's device: one comes back from it cut to 576 bytes, one as it was (a redirect), one goes on. X-8 of the
