@@ -79,6 +79,10 @@ impl Links {
         let of = self.0.get(dev)?;
         (!of.netns.is_empty()).then(|| of.netns.contains(&netns))
     }
+    /// Whether namespaces have several devices of that name.
+    pub(crate) fn several(&self, dev: &str) -> bool {
+        self.0.get(dev).is_some_and(|of| of.netns.len() > 1)
+    }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {
         only(&self.0.get(dev)?.mtus).copied()
@@ -108,6 +112,7 @@ mod tests {
         assert_eq!((links.tunnel("vx0"), links.mtu("vx0")), (Some("vxlan"), None));
         assert_eq!((links.tunnel("eth0"), links.mtu("eth0")), (None, Some(1500)));
         assert_eq!((links.tunnel("lo"), links.mtu("lo")), (None, None));
+        assert_eq!((links.several("eth0"), links.several("lo")), (true, false));
         assert_eq!(
             ["vx0", "eth0", "lo"].map(|dev| links.is_tunnel(dev)),
             [Some(true), None, Some(false)]

@@ -13,6 +13,8 @@ use crate::error::RecordError;
 use crate::{hist, tracefs};
 
 const PREFIX: &str = "netmortem-";
+/// Names tried.
+const MOST: u32 = 1000;
 
 /// An instance of ours. Dropping it stops tracing and removes it; all its `trace_pipe_raw` must be closed before.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub struct Instance {
     path: PathBuf,
     name: String,
     /// Held while we live: it tells a later recorder that this instance is not a leftover, whatever the pid says.
-    _lock: Option<File>,
+    _lock: File,
 }
 
 impl Instance {
@@ -29,12 +31,16 @@ impl Instance {
         let instances = tracefs.join("instances");
         let removed = remove_stale(&instances);
         let pid = std::process::id();
-        for n in 0u32.. {
+        for n in 0..MOST {
             let name = format!("{PREFIX}{pid}-{n}");
             let path = instances.join(&name);
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let locked = lock(&path);
+                    // Without its lock the next recorder would take it for a leftover.
+                    let Some(locked) = lock(&path) else {
+                        let _ = fs::remove_dir(&path);
+                        continue;
+                    };
                     let this = Instance {
                         path,
                         name,
@@ -169,28 +175,30 @@ fn lock(path: &Path) -> Option<File> {
 /// An instance that is being made is not locked for a moment; one of this age was.
 const MADE: Duration = Duration::from_secs(3);
 
-/// Removes instances whose recorder was killed: nobody holds the lock. The pid in the name says less (it may have been
-/// given to another process, or be of another pid namespace): that it is gone only spares the wait.
+/// Removes instances whose recorder was killed: nobody holds the lock. The pid in the name tells only where to wait: one that is there and
+/// young may be being made, and is left; one that is not may be of another pid namespace, so its instance must grow old, too.
 fn remove_stale(instances: &Path) -> Vec<String> {
     let stale = |name: &String| {
-        let Some(pid) = name
+        let pid = name
             .strip_prefix(PREFIX)
-            .and_then(|r| r.split_once('-')?.0.parse::<u32>().ok())
-        else {
+            .and_then(|r| r.split_once('-')?.0.parse::<u32>().ok());
+        let path = instances.join(name);
+        let age = || fs::metadata(&path).and_then(|m| m.modified()).ok()?.elapsed().ok();
+        let (Some(pid), Some(young)) = (pid, age().map(|a| MADE.saturating_sub(a))) else {
             return false;
         };
-        let path = instances.join(name);
-        let age = fs::metadata(&path)
-            .and_then(|m| m.modified())
-            .ok()
-            .and_then(|t| t.elapsed().ok());
-        let made = age.is_some_and(|a| a >= MADE) || !Path::new(&format!("/proc/{pid}")).exists();
         let unlocked = || {
-            let f = File::open(&path);
-            f.is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok())
+            let f = File::open(&path).ok()?;
+            flock(&f, FlockOperation::NonBlockingLockExclusive).ok().map(|()| f)
         };
-        made && unlocked()
+        if !young.is_zero() {
+            if Path::new(&format!("/proc/{pid}")).exists() || unlocked().is_none() {
+                return false;
+            }
+            std::thread::sleep(young);
+        }
+        // Held until it is gone: who makes one of that name meanwhile cannot take it.
+        unlocked().is_some_and(|_held| remove_instance(&path).is_ok())
     };
-    let names = tracefs::list(instances).into_iter().filter(stale);
-    names.filter(|n| remove_instance(&instances.join(n)).is_ok()).collect()
+    tracefs::list(instances).into_iter().filter(stale).collect()
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,12 +46,22 @@ pub struct Opened {
     pub made: Made,
 }
 
-/// The file of a bundle. One that was made goes again unless something is recorded: a failed start leaves no stub.
+/// The file of a bundle. One that was made goes again unless something is recorded: a failed start leaves no stub, and the bundle that it was told to
+/// replace as it was.
 #[derive(Debug, Default)]
 pub struct Made {
     path: Option<PathBuf>,
     new: bool,
     kept: bool,
+    replaces: Option<Replaced>,
+}
+
+/// A bundle that another one is to take the place of.
+#[derive(Debug)]
+struct Replaced {
+    path: PathBuf,
+    /// Its lock: nobody else replaces it meanwhile.
+    _held: File,
 }
 
 impl Made {
@@ -61,7 +71,13 @@ impl Made {
             path: Some(path),
             new: true,
             kept: false,
+            replaces: None,
         }
+    }
+
+    /// The file, where it is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Whether something is recorded.
@@ -69,14 +85,25 @@ impl Made {
         self.kept
     }
 
-    /// Something is recorded.
-    pub fn keep(&mut self) {
+    /// Something is recorded: from here on it has its name.
+    pub fn keep(&mut self) -> Result<(), RecordError> {
+        if let Some((part, old)) = self.path.as_ref().zip(self.replaces.as_ref()) {
+            std::fs::rename(part, &old.path).map_err(|source| RecordError::Create {
+                path: old.path.clone(),
+                source,
+            })?;
+        }
+        if let Some(old) = self.replaces.take() {
+            self.path = Some(old.path);
+        }
         self.kept = true;
+        Ok(())
     }
 
     /// What a failed write means. The threads that write know no path.
     pub fn failed(&self, source: io::Error) -> RecordError {
-        let path = self.path.clone().unwrap_or_else(|| "-".into());
+        let path = self.replaces.as_ref().map(|old| &old.path).or(self.path.as_ref());
+        let path = path.cloned().unwrap_or_else(|| "-".into());
         match self.kept {
             true => RecordError::Output { path, source },
             false => RecordError::Create { path, source },
@@ -112,20 +139,23 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
         }
         Output::File(path) => {
             let (file, new) = create(path, force)?;
-            made.new = new;
+            (made.new, made.path) = (new, Some(path.clone()));
+            let file = match new || !file.metadata().is_ok_and(|m| m.is_file()) {
+                true => file,
+                false => beside(path, file, &mut made)?,
+            };
             (file, Some(path.clone()))
         }
         Output::Named(first) => {
             let (file, path) = create_numbered(first)?;
-            made.new = true;
+            (made.new, made.path) = (true, Some(path.clone()));
             (file, Some(path))
         }
     };
-    made.path = path.clone();
     let stopped = Arc::clone(&patience.0);
     let sink: Sink = match file.metadata().is_ok_and(|m| m.is_file()) {
-        true => Box::new(BufWriter::with_capacity(256 << 10, file)),
-        false => Box::new(BufWriter::with_capacity(256 << 10, Pipe::new(file, stopped))),
+        true => buffered(file),
+        false => Box::new(BufWriter::with_capacity(BUFFER_BYTES, Pipe::new(file, stopped))),
     };
     Ok(Opened {
         sink,
@@ -133,6 +163,18 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
         patience,
         made,
     })
+}
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+fn buffered(file: File) -> Sink {
+    Box::new(BufWriter::with_capacity(BUFFER_BYTES, file))
+}
+
+/// A file that this process made for itself a moment ago.
+pub fn open_own(path: &Path) -> Result<(Sink, Patience), RecordError> {
+    let (file, _) = create(path, true)?;
+    Ok((buffered(file), Patience::default()))
 }
 
 /// Whether it could be opened, before anything else is done: what is refused here costs no setup.
@@ -166,6 +208,8 @@ pub fn base(output: &Output) -> Result<&Path, RecordError> {
 
 /// Less is no room for what a bundle holds besides events: symbols, formats, settings.
 const LEAST_ROOM: u64 = 4 << 20;
+/// Names tried for the file that tells whether a folder can be written.
+const PROBES: u32 = 100;
 /// Events take this part of their ring in the bundle, or less (2.7 of 46 bytes; docs/recording.md).
 const PACKED: u64 = 8;
 
@@ -182,13 +226,7 @@ pub fn check_folder(base: &Path, rings_bytes: u64) -> Result<Option<String>, Rec
         Ok(_) => {}
         Err(e) => return Err(error(e.to_string())),
     }
-    let probe = folder.join(format!(".netmortem-probe-{}", std::process::id()));
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe);
-    made.and_then(|mut f| f.write_all(b"probe").and_then(|()| std::fs::remove_file(&probe)))
-        .map_err(|e| {
-            let _ = std::fs::remove_file(&probe);
-            error(e.to_string())
-        })?;
+    probe(folder).map_err(|e| error(e.to_string()))?;
     let Some(free) = free_bytes(base) else { return Ok(None) };
     if free < LEAST_ROOM {
         return Err(error(format!(
@@ -206,6 +244,38 @@ pub fn check_folder(base: &Path, rings_bytes: u64) -> Result<Option<String>, Rec
             full >> 20
         )
     }))
+}
+
+/// Whether a file can be made, written and removed there. A name that is taken is another recorder's, which may have the same number in its pid
+/// namespace, or one that was killed.
+fn probe(folder: &Path) -> io::Result<()> {
+    for n in 0..PROBES {
+        let path = folder.join(format!(".netmortem-probe-{}-{n}", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(e) => return Err(e),
+            Ok(mut file) => {
+                let written = file.write_all(b"probe");
+                return std::fs::remove_file(&path).and(written);
+            }
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Whether a bundle of what the rings hold now, and of what comes until they are read, will fit. A refused one leaves the rings as they are.
+pub fn check_room(base: &Path, held_bytes: u64, rings_bytes: u64) -> io::Result<()> {
+    let Some(free) = free_bytes(base) else { return Ok(()) };
+    let need = LEAST_ROOM.saturating_add(held_bytes.saturating_mul(2).min(rings_bytes) / PACKED);
+    if free >= need {
+        return Ok(());
+    }
+    let because = format!(
+        "{} KiB are free, and this bundle may need {} KiB",
+        free >> 10,
+        need >> 10
+    );
+    Err(io::Error::new(io::ErrorKind::StorageFull, because))
 }
 
 /// The folder of a file.
@@ -245,14 +315,24 @@ fn create(path: &Path, force: bool) -> Result<(File, bool), RecordError> {
     if let Err(Errno::WOULDBLOCK) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
         return Err(RecordError::OutputInUse { path: path.into() });
     }
-    if !new {
-        // It keeps its mode unless told otherwise.
-        let private = std::fs::Permissions::from_mode(0o600);
-        file.set_permissions(private)
-            .and_then(|()| file.set_len(0))
-            .map_err(error)?;
-    }
     Ok((file, new))
+}
+
+/// A file beside one that exists and that it takes the place of once something is recorded. Hidden, and gone when nothing is.
+fn beside(path: &Path, held: File, made: &mut Made) -> Result<File, RecordError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    // Of a recorder that was killed, whose process had this number.
+    let _ = std::fs::remove_file(&part);
+    let (file, _) = create(&part, false)?;
+    *made = Made {
+        replaces: Some(Replaced {
+            path: path.to_owned(),
+            _held: held,
+        }),
+        ..Made::of(part)
+    };
+    Ok(file)
 }
 
 /// More bundles of one second than this are a mistake.

@@ -149,7 +149,7 @@ fn record_to(
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
-    made.keep();
+    made.keep()?;
 
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {

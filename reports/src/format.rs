@@ -229,28 +229,9 @@ fn group(digits: &str) -> String {
     out
 }
 
-/// Nanoseconds since 1970 as `2026-11-20 14:03:22 UTC`; the proleptic Gregorian calendar, days counted by H. Hinnant's method.
+/// Nanoseconds since 1970 as `2026-11-20 14:03:22 UTC`, without their fraction.
 #[must_use]
 pub fn utc(unix_ns: i64) -> String {
-    let seconds = unix_ns.div_euclid(1_000_000_000);
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years start on the 1st of March, so that the leap day is the last one; eras have 400 years.
-    let from_march = days + 719_468;
-    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC",
-        rest / 3_600,
-        rest / 60 % 60,
-        rest % 60
-    )
+    let at = chrono::DateTime::from_timestamp_nanos(unix_ns);
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }

@@ -10,7 +10,7 @@ file=$(realpath "$1")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 target=${CARGO_TARGET_DIR:-$root/target}/profile
-(cd "$root" && RUSTFLAGS="-C force-frame-pointers=yes" CARGO_TARGET_DIR=$target \
+(cd "$root" && RUSTFLAGS="-C force-frame-pointers=yes" CARGO_PROFILE_RELEASE_STRIP=none CARGO_TARGET_DIR=$target \
     cargo build -q --release -p netmortem-analyzer --example analyze)
 perf record -q -e cpu-clock -F 1997 --call-graph fp -o "$tmp/perf.data" "$target/release/examples/analyze" "$file"
 perf script -i "$tmp/perf.data" -F comm,tid,ip,sym 2> /dev/null > "$tmp/stacks"

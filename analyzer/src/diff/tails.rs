@@ -1,4 +1,4 @@
-//! Answers of which the slowest take far longer on one side, where that is not judged: between the percentiles that are tested, or of few blocks.
+//! Answers of which the slowest take far longer on one side than on the other, where that is not judged: between the percentiles that are tested, or of few blocks.
 //! One stall makes many slow answers, so this is said, and is no verdict.
 
 use super::answers::LEDGER;
@@ -57,36 +57,69 @@ fn figures(m: &Metric, of: &[Figure]) -> String {
     format!("{}n {} -> {}", each.collect::<String>(), m.before.n, m.after.n)
 }
 
+const ALL: [Figure; 4] = [
+    ("p50", |d| d.p50_ns),
+    ("p90", |d| d.p90_ns),
+    ("p99", |d| d.p99_ns),
+    ("max", |d| d.max_ns),
+];
+const SLOWEST: [Figure; 2] = [("p99", |d| d.p99_ns), ("max", |d| d.max_ns)];
+
+fn server(m: &Metric) -> &str {
+    m.which.service.as_deref().unwrap_or("all servers")
+}
+
+/// What is no chance, and below its threshold, is no stall.
+fn surely(m: &Metric) -> bool {
+    m.shifts.iter().any(|s| s.percent == 90 && s.significant)
+}
+
 fn words(m: &Metric) -> Option<String> {
-    let server = m.which.service.as_deref().unwrap_or("all servers");
-    // What is no chance, and below its threshold, is no stall.
-    let surely = m.shifts.iter().any(|s| s.percent == 90 && s.significant);
-    if !surely && a_tenth(&m.before, &m.after) {
+    let server = server(m);
+    if !surely(m) && a_tenth(&m.before, &m.after) {
         return Some(format!(
             "A tenth of the answers of {server} took longer than any before: {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
-            figures(
-                m,
-                &[
-                    ("p50", |d| d.p50_ns),
-                    ("p90", |d| d.p90_ns),
-                    ("p99", |d| d.p99_ns),
-                    ("max", |d| d.max_ns)
-                ]
-            )
+            figures(m, &ALL)
         ));
     }
     longer(&m.before, &m.after).then(|| {
         format!(
             "The slowest answers of {server} take far longer: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
-            figures(m, &[("p99", |d| d.p99_ns), ("max", |d| d.max_ns)])
+            figures(m, &SLOWEST)
         )
     })
 }
 
-/// A sentence for each server.
-pub(super) fn said(metrics: &[Metric]) -> Vec<String> {
+/// The other way round: slow answers that are gone.
+fn words_gone(m: &Metric) -> Option<String> {
+    let server = server(m);
+    if !surely(m) && a_tenth(&m.after, &m.before) {
+        return Some(format!(
+            "A tenth of the answers of {server} took longer before than any after: {}; by the test of chance that may have been single stalls, so it is not judged: see the slow ones in a report of each.",
+            figures(m, &ALL)
+        ));
+    }
+    longer(&m.after, &m.before).then(|| {
+        format!(
+            "The slowest answers of {server} take far less long: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
+            figures(m, &SLOWEST)
+        )
+    })
+}
+
+fn of_servers(metrics: &[Metric], words: fn(&Metric) -> Option<String>) -> Vec<String> {
     let of = |m: &&Metric| (m.which.ledger, m.which.stage, m.outcome) == (LEDGER, "response", Outcome::Same);
     metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
+}
+
+/// A sentence for each server whose slow answers are new.
+pub(super) fn said(metrics: &[Metric]) -> Vec<String> {
+    of_servers(metrics, words)
+}
+
+/// And for each whose slow answers are gone.
+pub(super) fn gone(metrics: &[Metric]) -> Vec<String> {
+    of_servers(metrics, words_gone)
 }
 
 #[cfg(test)]
@@ -137,6 +170,12 @@ mod tests {
         let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
         (m.before, m.after) = (answers(230, 3, 1), answers(238, 30, 3));
         assert!(words(&m).is_some_and(|w| w.contains("by the test of chance")));
+        // The other way round, and never both.
+        assert_eq!(words_gone(&m), None);
+        std::mem::swap(&mut m.before, &mut m.after);
+        assert!(words_gone(&m).is_some_and(|w| w.contains("took longer before than any after: p50")));
+        assert_eq!(words(&m), None);
+        std::mem::swap(&mut m.before, &mut m.after);
         for s in m.shifts.iter_mut().filter(|s| s.percent == 90) {
             s.significant = true;
         }

@@ -245,6 +245,7 @@ impl Judged<'_> {
             .chain(tails_first)
             .chain(lead.sentences)
             .chain(tails_behind)
+            .chain(tails::gone(self.metrics))
             .chain(moved)
             .chain([first])
             .chain(lead.unmoved)

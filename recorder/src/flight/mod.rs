@@ -183,6 +183,7 @@ pub fn flight(
         armed: clock::clock_pair(),
         last: None,
         bundles: 0,
+        cut: 0,
         bytes: 0,
         suppressed: (0, 0),
         failed: None,
@@ -250,6 +251,8 @@ struct Flying<'a> {
     /// When the last bundle was triggered.
     last: Option<Instant>,
     bundles: u64,
+    /// Bundles that ended before their end: the disk was full.
+    cut: u64,
     /// Of all bundles.
     bytes: u64,
     /// Triggers that came too soon: since the last bundle, and in all.
@@ -356,7 +359,7 @@ impl Flying<'_> {
         if let Some(name) = signals.received() {
             return Some(Stopped::because(name));
         }
-        if self.bundles >= self.flight.max_bundles {
+        if self.bundles.saturating_add(self.cut) >= self.flight.max_bundles {
             return Some(Stopped::because("max_bundles"));
         }
         let (limits, elapsed) = (&self.limits, self.started.elapsed());

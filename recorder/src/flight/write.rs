@@ -13,8 +13,7 @@ use netmortem_formats::{CpuStats, SnapshotWhen};
 use super::{Counters, Cut, Delays, Flying, names};
 use crate::drain::{Drains, Shared, Sink};
 use crate::error::RecordError;
-use crate::options::Output;
-use crate::output::{Made, Opened};
+use crate::output::Made;
 use crate::prepare::write_texts;
 use crate::record::{Summary, judge, open_drains, stats};
 use crate::signals::{self, Signals};
@@ -35,6 +34,14 @@ impl Flying<'_> {
         signals: &Signals,
     ) -> Result<Result<Summary, String>, RecordError> {
         let mut made = Made::default();
+        if let Err(source) = self.room()? {
+            let why = format!("{source}; the rings were not read, and go on; armed: the next trigger tries again");
+            self.failed = Some(RecordError::Create {
+                path: self.base.into(),
+                source,
+            });
+            return Ok(Err(why));
+        }
         let error = match self.write(trigger, signals, &mut made) {
             Ok(summary) => return Ok(Ok(summary)),
             Err(RecordError::Output { source, .. }) => made.failed(source),
@@ -43,6 +50,10 @@ impl Flying<'_> {
         };
         let rings = match made.is_kept() {
             true => {
+                // It is there, and counts as one.
+                self.cut = self.cut.saturating_add(1);
+                let bytes = made.path().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len());
+                self.bytes = self.bytes.saturating_add(bytes);
                 self.rearm()?;
                 "what was not written of the rings is lost"
             }
@@ -51,6 +62,14 @@ impl Flying<'_> {
         let why = format!("{error}; {rings}; armed: the next trigger tries again");
         self.failed = Some(error);
         Ok(Err(why))
+    }
+
+    /// Whether there is room for what the rings hold.
+    fn room(&self) -> Result<io::Result<()>, RecordError> {
+        let held = stats(self.instance, &[])?.iter().map(|s| s.bytes).sum();
+        let plan = &self.manifest.plan;
+        let rings = plan.buffer_bytes_per_cpu.saturating_mul(plan.cpus.len() as u64);
+        Ok(output::check_room(self.base, held, rings))
     }
 
     /// Empties the rings, and switches them on.
@@ -78,7 +97,7 @@ impl Flying<'_> {
         // Those that come from here on are for the next.
         self.suppressed.0 = 0;
         let window_start_ns = manifest.flight.as_ref().map_or(0, |f| f.window_start_ns);
-        let Opened { sink, patience, .. } = output::open(&Output::File(path.clone()), true)?;
+        let (sink, patience) = output::open_own(&path)?;
         let mut writer = BundleWriter::new(sink, &manifest).map_err(out_error)?;
         write_texts(
             &mut writer,
@@ -106,7 +125,7 @@ impl Flying<'_> {
             drains.iter_mut().for_each(|d| d.set_cut(Cut::new(layout, start)));
         }
         let online = manifest.plan.cpus.clone();
-        made.keep();
+        made.keep()?;
         let (shared, cuts) = Drains::start(Shared::new(writer, patience)?, drains, &online)?.finish_cut()?;
         let kernel = stats(self.instance, &online)?;
         self.rearm()?;

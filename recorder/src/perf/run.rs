@@ -125,7 +125,7 @@ pub fn record_perf(
         true => None,
         false => Some(Command::start(&options.command, options.output == Output::Stdout)?),
     };
-    made.keep();
+    made.keep()?;
     let limits = Limits::of(options, manifest.machine.cpus_online.len());
     let watched = Watched {
         shared: &shared,

@@ -100,9 +100,17 @@ fn a_failed_start_leaves_no_file_and_destroys_none() {
     std::fs::write(&path, "yesterday").unwrap();
     let mut o = short(&path);
     o.force = true;
-    o.command = vec!["nosuch-command".into()];
-    record(&o, &mut |_| {}).unwrap_err();
-    assert_eq!(std::fs::read(&path).unwrap(), b"yesterday");
+    for command in ["nosuch-command", script.to_str().unwrap()] {
+        o.command = vec![command.into()];
+        record(&o, &mut |_| {}).unwrap_err();
+        assert_eq!(std::fs::read(&path).unwrap(), b"yesterday", "{command}");
+        let left = std::fs::read_dir(&folder.0).unwrap().count();
+        assert_eq!(left, 2, "{command} left a stub");
+    }
+    o.command = vec!["true".into()];
+    record(&o, &mut |_| {}).unwrap();
+    assert!(std::fs::read(&path).unwrap().len() > 1000);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
     // A folder that is missing.
     let error = record(&short(&folder.0.join("new/x.nmb")), &mut |_| {}).unwrap_err();
     let next = error.next().unwrap();

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    GroupByExpr, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, UnaryOperator, Value, Visit,
-    VisitMut, Visitor, VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+    GroupByExpr, Ident, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, UnaryOperator,
+    Value, Visit, VisitMut, Visitor, VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
+use super::functions::{runs_wrong, wants_rows};
 use super::{done, ended, expression, refused};
 use crate::FramesError;
 
@@ -26,36 +27,6 @@ const COUNTS: [&str; 12] = [
     "strpos",
     "array_length",
     "bit_count",
-];
-
-/// Of one number they give that number, whatever the rows.
-const OF_ROWS: [&str; 12] = [
-    "sum",
-    "total",
-    "avg",
-    "mean",
-    "median",
-    "stddev",
-    "stdev",
-    "stddev_samp",
-    "var",
-    "variance",
-    "var_samp",
-    "quantile_cont",
-];
-
-/// All of a group, also where rows up to the current one are asked for.
-const NOT_RUNNING: [&str; 10] = [
-    "avg",
-    "median",
-    "stddev",
-    "stdev",
-    "stddev_samp",
-    "var",
-    "variance",
-    "var_samp",
-    "quantile_cont",
-    "quantile_disc",
 ];
 
 /// Rewrites all of a query.
@@ -217,6 +188,9 @@ fn of_rows(e: &Expr) -> bool {
 
 /// The call in the engine's words; `None`: as it stands.
 fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
+    if name_of(f) == "mean" {
+        f.name = ObjectName::from(vec![Ident::new("AVG")]);
+    }
     let name = name_of(f);
     if let FunctionArguments::List(list) = &mut f.args {
         for clause in &mut list.clauses {
@@ -258,14 +232,13 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
             quantile(of, &p.to_string(), name == "percentile_disc")
         }
         ("approx_count_distinct", [of], []) => expression(&format!("CAST(COUNT(DISTINCT {of}) AS BIGINT)")).map(Some),
-        ("mean", [of], []) => expression(&format!("AVG({of})")).map(Some),
         ("ntile" | "percent_rank" | "cume_dist", ..) => Err(refused(format!(
             "{name} is not known: take bounds from QUANTILE_CONT(x, 0.25) and compare, or number rows with ROW_NUMBER() OVER (ORDER BY x)"
         ))),
         ("nth_value", ..) => Err(refused(
             "nth_value is not known: choose by ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) in a subquery",
         )),
-        (n, [of, ..], _) if OF_ROWS.contains(&n) && !of_rows(of) => Err(FramesError::SumOfANumber),
+        (n, [of, ..], _) if wants_rows(n) && !of_rows(of) => Err(FramesError::SumOfANumber),
         (n, ..) if COUNTS.contains(&n) => wide(&Expr::Function(f.clone())).map(Some),
         _ => Ok(None),
     }
@@ -288,7 +261,7 @@ fn window(name: &str, spec: &WindowSpec) -> Result<(), FramesError> {
             "OVER (ORDER BY x DESC, y) is not known: order all of it one way, a number the other way by its negative, ORDER BY -x, y",
         ));
     }
-    match NOT_RUNNING.contains(&name) && !spec.order_by.is_empty() {
+    match runs_wrong(name) && !spec.order_by.is_empty() {
         true => Err(refused(format!(
             "{name} OVER (ORDER BY ...) is not known for the rows up to this one: leave ORDER BY out for all rows of the partition, \
              or divide SUM(x) OVER (ORDER BY t) by COUNT(x) OVER (ORDER BY t)"

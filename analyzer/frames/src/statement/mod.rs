@@ -16,6 +16,7 @@
 //! | `order` | ORDER BY an aggregate |
 
 mod calls;
+mod functions;
 mod joins;
 mod names;
 mod order;

@@ -14,33 +14,10 @@ use sqlparser::ast::{
 };
 
 use super::calls::name_of;
+use super::functions::is_aggregate;
 use super::names::column;
 use super::{done, ended, query_of, quoted, refused};
 use crate::FramesError;
-
-/// One row of many, without OVER.
-const AGGREGATES: [&str; 20] = [
-    "sum",
-    "total",
-    "avg",
-    "count",
-    "min",
-    "max",
-    "median",
-    "stddev",
-    "stdev",
-    "stddev_samp",
-    "var",
-    "variance",
-    "var_samp",
-    "quantile_cont",
-    "quantile_disc",
-    "corr",
-    "first",
-    "last",
-    "array_agg",
-    "string_agg",
-];
 
 /// Rewrites all queries of a query.
 pub(super) fn rewritten(query: &mut Query) -> Result<(), FramesError> {
@@ -227,7 +204,7 @@ fn aggregates(item: &SelectItem) -> bool {
     impl Visitor for Found {
         type Break = ();
         fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            self.0 |= matches!(e, Expr::Function(f) if f.over.is_none() && AGGREGATES.contains(&name_of(f).as_str()));
+            self.0 |= matches!(e, Expr::Function(f) if f.over.is_none() && is_aggregate(&name_of(f)));
             ControlFlow::Continue(())
         }
     }

@@ -277,6 +277,15 @@ fn words_of_other_engines() {
             "SELECT task, quantile_cont(ns, 0.5) FROM names GROUP BY task ORDER BY task",
             "a 5, b 60",
         ),
+        // AVG by another name: with all that stands behind it, and refused where AVG is.
+        (
+            "SELECT MEAN(cwnd), MEAN(cwnd) FILTER (WHERE cwnd > 15) FROM samples WHERE connection = 0",
+            "15.25 18",
+        ),
+        (
+            "SELECT MEAN(ns) OVER (PARTITION BY task) AS m FROM names ORDER BY m",
+            "5, 60, 60",
+        ),
         ("SELECT COUNT(*) FROM NAMES", "3"),
         ("SELECT Names.Task FROM Names ORDER BY NAMES.NS LIMIT 1", "a"),
         ("SELECT COUNT(*) AS N FROM names GROUP BY TASK ORDER BY n", "1, 2"),
@@ -314,6 +323,10 @@ fn what_is_not_known_says_what_to_write() {
             "LAG(x, n)",
         ),
         ("SELECT AVG(cwnd) OVER (ORDER BY time_ns) FROM samples", "divide SUM(x)"),
+        (
+            "SELECT MEAN(cwnd) OVER (ORDER BY time_ns) FROM samples",
+            "divide SUM(x)",
+        ),
         (
             "SELECT ROW_NUMBER() OVER (ORDER BY cwnd DESC, time_ns) FROM samples",
             "ORDER BY -x, y",
@@ -361,6 +374,7 @@ fn what_is_not_known_says_what_to_write() {
     for sql in [
         "SELECT SUM(2*3) FROM names",
         "SELECT AVG(-1) FROM names",
+        "SELECT MEAN(3) FROM names",
         "SELECT SUM(CAST(1 AS BIGINT)) FROM names",
     ] {
         assert!(

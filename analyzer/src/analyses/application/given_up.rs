@@ -354,9 +354,7 @@ fn judged(
         (long >= RATE_NS).then(|| n as f64 / (long as f64 / 1e9))
     };
     Some(GivenUp {
-        hedged: given()
-            .filter(|(sent, (left, _))| others.answered(task, end, *sent, *left))
-            .count() as u64,
+        hedged: others.explain(task, end, given().map(|(sent, (left, _))| (sent, left))),
         task: task.text().into_owned(),
         server,
         requests: waits.len() as u64,

@@ -1,7 +1,8 @@
 //! Answers that a server lets go at its own even pace, for one client's address: a rate limit that delays.
 //!
 //! Needs `turnarounds`, `connections`. What is above the rate waits; so while any waits, answers leave one each so often, whatever they ask for. Must not take
-//! for one: a server whose one thread takes as long for each (it runs), or whose own server does (then the others wait as well).
+//! for one: a server whose one thread takes as long for each (it runs), or whose own server does (then the others wait as well); a client that asks at an even pace
+//! (answers leave as they come); a lock or a worker that takes as long for each (another thread wakes them; of a limit a timer does).
 //!
 //! ```text
 //! 192.0.2.50   asks ||| | || |||| |      answers   |     |     |     |     |      one each EACH
@@ -43,6 +44,32 @@ pub struct Metered {
     pub others: u64,
 }
 
+fn near(ns: i64, each_ns: i64) -> bool {
+    ns.saturating_sub(each_ns).saturating_abs() <= each_ns / NEAR
+}
+
+/// Times from one to the next.
+struct Pace {
+    /// Median, ns.
+    each_ns: i64,
+    /// Share of them that are near it, 0 to 1.
+    even: f64,
+}
+
+impl Pace {
+    /// Of moments in their order; two or more.
+    fn of(at: impl Iterator<Item = i64> + Clone) -> Option<Pace> {
+        let next = at.clone().skip(1);
+        let mut apart: Vec<i64> = at.zip(next).map(|(a, b)| b.saturating_sub(a)).collect();
+        let each_ns = nearest_rank(&mut apart, 50)?;
+        let even = apart.iter().filter(|ns| near(**ns, each_ns)).count();
+        Some(Pace {
+            each_ns,
+            even: even as f64 / apart.len() as f64,
+        })
+    }
+}
+
 fn client(facts: &Facts, c: ConnectionId) -> Option<IpAddr> {
     facts.connections.get(c.0 as usize)?.daddr.map(|a| a.to_canonical())
 }
@@ -61,20 +88,20 @@ pub(super) fn metered(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<Metered>
     if (sum(&|t| t.split.asleep_ns) as f64) < MOSTLY * sum(&TurnaroundRow::total_ns) as f64 {
         return None;
     }
+    let woken = |t: &&&TurnaroundRow| t.woken_by_pid != 0 && t.woken_by_ns.saturating_mul(2) >= t.total_ns();
+    if theirs.iter().filter(woken).count().saturating_mul(2) >= theirs.len() {
+        return None;
+    }
+    theirs.sort_by_key(|t| t.start_ns());
+    let come = Pace::of(theirs.iter().map(|t| t.start_ns()))?;
     theirs.sort_by_key(|t| t.send_ns);
-    let mut apart: Vec<i64> = theirs
-        .iter()
-        .zip(theirs.iter().skip(1))
-        .map(|(a, b)| b.send_ns.saturating_sub(a.send_ns))
-        .collect();
-    let each_ns = nearest_rank(&mut apart, 50).filter(|ns| *ns >= EACH_NS)?;
-    let even = apart
-        .iter()
-        .filter(|ns| ns.saturating_sub(each_ns).saturating_abs() <= each_ns / NEAR);
+    let go = Pace::of(theirs.iter().map(|t| t.send_ns))?;
+    let each_ns = Some(go.each_ns).filter(|ns| *ns >= EACH_NS)?;
+    let as_they_come = come.even >= MOSTLY && near(come.each_ns, each_ns);
     let mut waits: Vec<i64> = theirs.iter().map(|t| t.total_ns()).collect();
     let p50 = nearest_rank(&mut waits, 50)?;
     // Several wait at a time: else it is their client's pace.
-    if (even.count() as f64) < MOSTLY * apart.len() as f64 || p50 < each_ns.saturating_mul(2) {
+    if go.even < MOSTLY || as_they_come || p50 < each_ns.saturating_mul(2) {
         return None;
     }
     let end = |c: ConnectionId| facts.connections.get(c.0 as usize).map(|r| (r.saddr, r.sport));

@@ -321,9 +321,11 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             let reads = out.waited.as_ref().is_none_or(|w| w.kind == "read");
             out.kept = kept(facts, &theirs).filter(|_| reads);
             out.waited = out.waited.filter(|_| out.kept.is_none());
-            out.metered = metered(facts, &theirs);
             out.opening = opening(facts, &theirs);
             out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
+            // What is known to hold them is no limit.
+            let known = out.waited.is_some() || out.released.is_some();
+            out.metered = metered(facts, &theirs).filter(|_| !known);
             out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
         }
         "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),

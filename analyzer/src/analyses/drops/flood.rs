@@ -18,7 +18,7 @@ const MOSTLY: f64 = 0.5;
 pub struct Flood {
     /// Packets that came to a host that they are not for.
     pub others: u64,
-    /// All whose way was recorded.
+    /// All whose way was recorded, each once.
     pub of: u64,
 }
 
@@ -35,9 +35,12 @@ pub(super) fn flood(facts: &Facts, reason: &str, dev: &str) -> Option<Flood> {
     if (theirs.len() as u64) < FEWEST {
         return None;
     }
+    // Namespaces have devices of one name: what left by which of them is not known.
+    if facts.routes.links.several(dev) {
+        return None;
+    }
     let left = facts.hops.iter().filter(|h| h.kind == "xmit" && h.dev.text() == dev);
-    let (others, of) = left.fold((0u64, 0u64), |(others, of), h| {
-        (others + u64::from(theirs.contains(&h.skb_id)), of + 1)
-    });
+    let left: FxHashSet<SkbId> = left.map(|h| h.skb_id).collect();
+    let (others, of) = (left.intersection(&theirs).count() as u64, left.len() as u64);
     (others >= FEWEST && others as f64 >= MOSTLY * of as f64).then_some(Flood { others, of })
 }

@@ -1,20 +1,22 @@
 //! Packets that rules dropped and that nobody is known to have waited for: noise, as every host at the internet's edge has it.
 //!
-//! Needs `drops` (by rules alone), `opens`, `udp_turns`, `skbs`. Must not be said where data was lost, a datagram of whose thread a question was waiting, an
-//! attempt to connect that is no scan's, or what may be any of these.
+//! Needs `drops` (by rules alone), `opens`, `udp_turns`, `udp_sockets`, `processes`, `skbs`. Must not be said where data was lost, a datagram for whose answer
+//! anybody may have waited, an attempt to connect that is no scan's, or what may be any of these.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answered::Vain;
 use super::forgotten::RULES;
+use crate::analyses::not_recorded;
 use crate::analyses::opens::scanning;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::datagrams::tables::Awaited;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
 
-/// Longest frame that can be a TCP segment without payload, over IPv4, with timestamps.
-const BARE_BYTES: u32 = 66;
+/// Longest frame that can be a TCP segment without payload, over IPv4, with timestamps; and without.
+const BARE_BYTES: (u32, u32) = (66, 54);
 /// One in so many may be something else.
 const NEARLY: u64 = 100;
 
@@ -25,12 +27,56 @@ pub struct Unmissed {
     pub fins: u64,
     /// Attempts of a port scan.
     pub scans: u64,
-    /// Datagrams of threads that waited for no answer then.
+    /// Datagrams of sockets to which nothing ever came, whose only thread waited for no answer then.
     pub datagrams: u64,
     /// Frames too short for payload, whose is not known.
     pub short: u64,
     /// Others.
     pub others: u64,
+}
+
+/// Without these a wait for an answer would not be seen.
+const WAITS: [&str; 4] = [
+    "sock:sock_send_length",
+    "sock:sock_recv_length",
+    "sock:sk_data_ready",
+    "syscalls:sys_enter_epoll_wait",
+];
+/// Waits for whatever its program asked of it.
+const OF_ANY: &str = "io_uring_enter";
+
+/// When threads sent what they wanted no answer to: (begin, end) by thread.
+struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
+
+impl OneWay {
+    fn of(facts: &Facts) -> OneWay {
+        let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+        if not_recorded(facts, &WAITS).is_some() {
+            return OneWay(of);
+        }
+        // Of several threads another one may wait, which no event ties to the socket.
+        let mut threads: FxHashMap<i32, u64> = FxHashMap::default();
+        for (process, _) in facts.processes.values() {
+            *threads.entry(*process).or_default() += 1;
+        }
+        let alone = |pid: i32| facts.processes.get(&pid).and_then(|p| threads.get(&p.0)) == Some(&1);
+        for t in &facts.udp_turns {
+            let silent = facts.udp_sockets.get(t.socket as usize).is_some_and(|s| s.arrived == 0);
+            let no_wait = t.awaited == Awaited::No && t.waited_in.text() != OF_ANY && t.confidence.is_solid();
+            if silent && no_wait && alone(t.pid) {
+                of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
+            }
+        }
+        of.values_mut().for_each(|of| of.sort_unstable());
+        OneWay(of)
+    }
+
+    fn at(&self, pid: i32, ns: i64) -> bool {
+        self.0.get(&pid).is_some_and(|of| {
+            let before = of.partition_point(|t| t.0 <= ns).checked_sub(1);
+            before.and_then(|n| of.get(n)).is_some_and(|t| t.1 >= ns)
+        })
+    }
 }
 
 /// Of all packets lost, where nearly all are such.
@@ -46,19 +92,26 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
     if reasons.is_empty() || !reasons.into_iter().all(by_rule) || !facts.gaps.is_empty() {
         return None;
     }
-    let (vain, scanned): (Vain, FxHashSet<ConnectionId>) = (Vain::of(facts), scanning(facts));
+    let (one_way, scanned): (OneWay, FxHashSet<ConnectionId>) = (OneWay::of(facts), scanning(facts));
+    // The shortest that is known to carry nothing: where some have no timestamps, 66 bytes may carry twelve.
+    let control = facts
+        .tx
+        .iter()
+        .filter(|r| r.kind == TxKind::TcpControl && r.bytes == Some(0));
+    let shortest = control.filter_map(|r| facts.skbs.get(r.skb_id.0 as usize)?.bytes).min();
+    let bare_bytes = shortest.unwrap_or(BARE_BYTES.1).min(BARE_BYTES.0);
     // As it was sent: what was received is counted without its link header.
     let sent = |class| matches!(class, SkbClass::Tx | SkbClass::TxClone | SkbClass::TxOther);
     let bare = |d: &DropRow| {
         let life = d.skb_id.and_then(|skb| facts.skbs.get(skb.0 as usize));
-        life.is_some_and(|l| sent(l.class) && l.bytes.is_some_and(|b| b <= BARE_BYTES))
+        life.is_some_and(|l| sent(l.class) && l.bytes.is_some_and(|b| b <= bare_bytes))
     };
     let mut of = Unmissed::default();
     for d in lost() {
         let kind = match d.owner {
             Some(o) if o.carries == Carries::Fin => &mut of.fins,
             Some(o) if o.carries == Carries::Syn && o.connection.is_some_and(|c| scanned.contains(&c)) => &mut of.scans,
-            Some(o) if o.carries == Carries::Datagram && !vain.at(o.pid, d.time_ns) => &mut of.datagrams,
+            Some(o) if o.carries == Carries::Datagram && one_way.at(o.pid, d.time_ns) => &mut of.datagrams,
             None if bare(d) => &mut of.short,
             _ => &mut of.others,
         };

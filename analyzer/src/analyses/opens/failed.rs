@@ -72,14 +72,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         }
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
-    let up = opens
-        .iter()
-        .filter(|r| r.end == OpenEnd::Established)
-        .filter_map(|r| r.to);
-    let up = up
-        .filter_map(|to| Some(end(Some(to)).rsplit_once(':')?.0.to_owned()))
-        .collect();
-    let scans = scans::scans(&mut all, &up);
+    let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
+    let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
+    let scans = scans::scans(&mut all, &served);
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {

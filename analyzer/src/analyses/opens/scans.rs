@@ -1,7 +1,7 @@
 //! A program that tries many ports, and is refused, a few times each, or has no answer and does not wait for one: a port scan.
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
-//! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody.
+//! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Failed;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
 /// Fewest ports, those of each address by themselves, and fewest port numbers.
 const PORTS: usize = 20;
@@ -43,8 +43,8 @@ pub struct Scan {
     pub refused: bool,
 }
 
-/// Takes them out of what failed; most attempts first. Addresses that others have connections to are `up`.
-pub(super) fn scans(failed: &mut Vec<Failed>, up: &BTreeSet<String>) -> Vec<Scan> {
+/// Takes them out of what failed; most attempts first. `served` are the ends, `address:port`, that connections came to be with.
+pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<Scan> {
     let name = |f: &Failed| {
         f.task
             .rsplit_once('/')
@@ -57,8 +57,10 @@ pub(super) fn scans(failed: &mut Vec<Failed>, up: &BTreeSet<String>) -> Vec<Scan
             .map_or((String::new(), to.to_owned()), |(a, p)| (a.to_owned(), p.to_owned()))
     };
     let refused = |f: &Failed| f.end == OpenEnd::Refused.word() && f.attempts <= EACH && named(f);
+    let up: BTreeSet<String> = served.iter().map(|to| ends(to).0).collect();
     let silent = |f: &Failed| {
-        f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS && named(f) && up.contains(&ends(&f.to).0)
+        let short = f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS && f.attempts <= EACH;
+        short && named(f) && up.contains(&ends(&f.to).0) && !served.contains(&f.to)
     };
     let of_one = |f: &Failed| refused(f) || silent(f);
     // Port numbers of each program; of each program and address.
@@ -123,18 +125,21 @@ fn apart(ports: impl Iterator<Item = u16>) -> bool {
 /// Attempts of such as had no answer.
 pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
-    let up: FxHashSet<IpAddr> = established.filter_map(|r| r.to).map(|to| to.0).collect();
-    let mut by: FxHashMap<(Name, IpAddr), (BTreeSet<u16>, Vec<ConnectionId>)> = FxHashMap::default();
+    let served: FxHashSet<End> = established.filter_map(|r| r.to).collect();
+    let up: FxHashSet<IpAddr> = served.iter().map(|to| to.0).collect();
+    let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<ConnectionId>>> = FxHashMap::default();
     let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.total_ns() <= SOON_NS;
     for r in facts.opens.iter().filter(silent) {
-        if let (Some(to), Some(c)) = (r.to.filter(|to| up.contains(&to.0)), r.connection) {
-            let of = by.entry((r.task, to.0)).or_default();
-            of.0.insert(to.1);
-            of.1.push(c);
+        let to = r.to.filter(|to| up.contains(&to.0) && !served.contains(to));
+        if let (Some(to), Some(c)) = (to, r.connection) {
+            by.entry((r.task, to.0)).or_default().entry(to.1).or_default().push(c);
         }
+    }
+    for ports in by.values_mut() {
+        ports.retain(|_, all| all.len() as u64 <= EACH);
     }
     let scans = by
         .into_values()
-        .filter(|(ports, _)| ports.len() >= SILENT && apart(ports.iter().copied()));
-    scans.flat_map(|(_, all)| all).collect()
+        .filter(|ports| ports.len() >= SILENT && apart(ports.keys().copied()));
+    scans.flat_map(|ports| ports.into_values().flatten()).collect()
 }

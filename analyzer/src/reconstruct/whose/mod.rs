@@ -305,7 +305,7 @@ impl<'k> Whose<'k> {
             let life = self.known.lives.get(skb.0 as usize).filter(|l| l.skb_id == *skb);
             framed.contains(skb) && life.is_none_or(|l| l.links.is_solid())
         };
-        let bare = payload::bare(&self.known);
+        let bare = payload::bare(&self.known, &self.established);
         let mut of: FxHashMap<SkbId, (Option<ConnectionId>, Carries)> = FxHashMap::default();
         for r in again {
             let by_frame = || {

@@ -25,19 +25,27 @@ pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
     out
 }
 
-/// Length of each connection's shortest frame that is known to carry nothing.
-pub(super) fn bare(known: &Known<'_>) -> FxHashMap<ConnectionId, u32> {
+/// Frames of a TCP header without payload, over IPv4 and IPv6, without and with timestamps; with an Ethernet header and without. Others have more options (SACK, a
+/// SYN's), beside which a small payload would pass for none.
+const BARE_BYTES: [u32; 8] = [54, 66, 74, 86, 40, 52, 60, 72];
+
+/// Length of each connection's shortest frame that is known to carry nothing, once it is there.
+pub(super) fn bare(known: &Known<'_>, established: &FxHashMap<ConnectionId, i64>) -> FxHashMap<ConnectionId, u32> {
     let mut bare: FxHashMap<ConnectionId, u32> = FxHashMap::default();
     let control = known
         .tx
         .iter()
         .filter(|r| r.kind == TxKind::TcpControl && r.bytes == Some(0));
     for row in control {
-        let bytes = known.lives.get(row.skb_id.0 as usize).and_then(|l| l.bytes);
-        if let Some((c, bytes)) = row.connection.zip(bytes) {
+        let life = known.lives.get(row.skb_id.0 as usize);
+        let (Some(c), Some((born, bytes))) = (row.connection, life.and_then(|l| Some((l.birth_ns, l.bytes?)))) else {
+            continue;
+        };
+        if established.get(&c).is_none_or(|at| born > *at) {
             let of = bare.entry(c).or_insert(bytes);
             *of = bytes.min(*of);
         }
     }
+    bare.retain(|_, bytes| BARE_BYTES.contains(bytes));
     bare
 }

@@ -182,6 +182,18 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
     let told = [1, 2, 4, 5].map(carries);
     let expected = [Carries::SynData, Carries::Data, Carries::Fin, Carries::Data].map(Some);
     assert_eq!(told, expected);
+    // Where no frame is known to be without options, the small one may carry a line.
+    f.skbs[3].bytes = Some(78);
+    assert_eq!(
+        super::Whose::of((&f).into()).packet(SkbId(4)).map(|o| o.carries),
+        Some(Carries::Data)
+    );
+    (f.skbs[3].bytes, f.skbs[3].birth_ns) = (Some(66), 99);
+    assert_eq!(
+        super::Whose::of((&f).into()).packet(SkbId(4)).map(|o| o.carries),
+        Some(Carries::Data)
+    );
+    f.skbs[3].birth_ns = 150;
     // A recording that ends before the connection is there: what left right behind the state is its SYN, what left later is not known to be.
     f.tcp_states.pop();
     f.skbs[2].birth_ns = 600_000;

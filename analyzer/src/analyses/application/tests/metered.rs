@@ -10,8 +10,27 @@ use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::states::ESTABLISHED;
 
-/// 40 answers to 10.0.0.50, `each` of them, after 300 ms each; as many to 10.0.0.60 after `others`.
+/// 40 answers to 10.0.0.50, `each` of them, asked for five at a time 300 ms before; as many to 10.0.0.60 after `others`.
 fn found(each: impl Fn(i64) -> i64, others: i64, asleep: bool) -> Option<Metered> {
+    found_of(
+        &each,
+        |n| each(n - n % 5) - 300 * MS,
+        others,
+        |r| {
+            if !asleep {
+                r.split.asleep_ns = 0;
+            }
+        },
+    )
+}
+
+/// The same, that were asked for at `asked`.
+fn found_of(
+    each: impl Fn(i64) -> i64,
+    asked: impl Fn(i64) -> i64,
+    others: i64,
+    change: impl Fn(&mut TurnaroundRow),
+) -> Option<Metered> {
     let mut f = Facts::empty();
     for n in 0..2u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -21,10 +40,8 @@ fn found(each: impl Fn(i64) -> i64, others: i64, asleep: bool) -> Option<Metered
     }
     let slow: Vec<TurnaroundRow> = (0..40)
         .map(|n| {
-            let mut r = row(0, each(n) - 300 * MS, each(n));
-            if !asleep {
-                r.split.asleep_ns = 0;
-            }
+            let mut r = row(0, asked(n), each(n));
+            change(&mut r);
             r
         })
         .collect();
@@ -45,6 +62,13 @@ fn answers_at_an_even_pace_to_one_address_are_a_limit() {
     assert_eq!(found(even, 5 * MS, false), None);
     assert_eq!(found(|n| (1000 + n * n) * MS, 5 * MS, true), None);
     assert_eq!(found(|n| (1000 + 200 * n) * MS, 5 * MS, true), None);
+    // As many at a time, each after 300 ms: they leave as they come, one each 50 ms. A burst's do not.
+    let same = |_: &mut TurnaroundRow| {};
+    assert_eq!(found_of(even, |n| even(n) - 300 * MS, 5 * MS, same), None);
+    assert!(found_of(even, |n| 900 * MS + n, 5 * MS, same).is_some());
+    // A lock: who had it wakes them.
+    let woken = |r: &mut TurnaroundRow| (r.woken_by_pid, r.woken_by_ns) = (77, r.total_ns());
+    assert_eq!(found_of(even, |n| even(n - n % 5) - 300 * MS, 5 * MS, woken), None);
 }
 
 #[test]
@@ -70,6 +94,7 @@ fn answers_wait_for_their_threads_attempts() {
         attempt(9, 1001, 4001, OpenEnd::GivenUp),
         attempt(9, 9001, 12_002, OpenEnd::GivenUp),
     ];
+    f.turnarounds.extend(slow.clone());
     let expected = Opening {
         to: "10.0.0.22:8080".into(),
         n: 2,
@@ -85,8 +110,21 @@ fn answers_wait_for_their_threads_attempts() {
         |r: &mut OpenRow| r.end = OpenEnd::Established,
     ] {
         let mut other = Facts::empty();
-        other.opens = f.opens.clone();
+        (other.opens, other.turnarounds) = (f.opens.clone(), f.turnarounds.clone());
         other.opens.iter_mut().for_each(change);
         assert_eq!(told(&other), None);
     }
+    // Under way before.
+    let mut before = Facts::empty();
+    (before.opens, before.turnarounds) = (f.opens.clone(), f.turnarounds.clone());
+    before.opens.iter_mut().for_each(|r| r.start_ns -= 2 * MS);
+    assert_eq!(told(&before), None);
+    // Each three seconds, whether anybody asks or not; and one for many answers.
+    f.opens
+        .extend((0..10).map(|n| attempt(9, 20_000 + 3000 * n, 22_900 + 3000 * n, OpenEnd::GivenUp)));
+    assert_eq!(told(&f), None);
+    f.opens.truncate(1);
+    let many: Vec<TurnaroundRow> = (0..10).map(|n| row(0, (1000 - n) * MS, (4005 + n) * MS)).collect();
+    f.turnarounds.clone_from(&many);
+    assert_eq!(opening(&f, &many.iter().collect::<Vec<_>>()), None);
 }

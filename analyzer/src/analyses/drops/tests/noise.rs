@@ -5,8 +5,10 @@ use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 use super::{answer, drop_row};
 use crate::analyses::Outcome;
 use crate::analyses::drops::{Drops, Flood, Redirected, Unmissed};
+use crate::analyses::opens::scanning;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::datagrams::tables::{Awaited, TurnRow};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Owner};
@@ -42,8 +44,26 @@ fn owned(f: &mut Facts, carries: Carries, connection: u32, pid: i32) {
     f.drops.push(row);
 }
 
-/// Attempts at so many ports, each given up after 50 ms; the address has another connection.
-fn scan(f: &mut Facts, ports: u32) {
+/// Thread 7, alone in its process, sends on a socket to which nothing comes, and waits for nothing.
+fn one_way(f: &mut Facts) {
+    f.udp_sockets
+        .push(crate::reconstruct::datagrams::sockets::SocketRow::begin(1, 500));
+    let mut turn = TurnRow::begin(0, 7, 500);
+    turn.end_ns = 2_000;
+    f.udp_turns.push(turn);
+    f.processes.insert(7, (7, Name::new(b"statsd")));
+    for event in [
+        "sock:sock_send_length",
+        "sock:sock_recv_length",
+        "sock:sk_data_ready",
+        "syscalls:sys_enter_epoll_wait",
+    ] {
+        f.capture.events.insert(event.into(), 1);
+    }
+}
+
+/// Attempts at so many ports, `apart` from each other, each given up after 50 ms; the address has another connection.
+fn scan(f: &mut Facts, ports: u32, apart: u16) {
     let mut attempt = |n: u32, port: u16, end| {
         f.opens.push(OpenRow {
             connection: Some(ConnectionId(n)),
@@ -60,7 +80,7 @@ fn scan(f: &mut Facts, ports: u32) {
             confidence: crate::Confidence::Certain,
         });
     };
-    (100..100 + ports).for_each(|n| attempt(n, 21 + (n - 100) as u16 * 150, OpenEnd::GivenUp));
+    (100..100 + ports).for_each(|n| attempt(n, 21 + (n - 100) as u16 * apart, OpenEnd::GivenUp));
     attempt(99, 80, OpenEnd::Established);
 }
 
@@ -68,7 +88,8 @@ fn scan(f: &mut Facts, ports: u32) {
 fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     let noise = |ports: u32| {
         let mut f = facts();
-        scan(&mut f, ports);
+        scan(&mut f, ports, 150);
+        one_way(&mut f);
         (0..30).for_each(|n| owned(&mut f, Carries::Fin, n, 0));
         (100..100 + ports).for_each(|n| owned(&mut f, Carries::Syn, n, 42));
         (0..5).for_each(|_| owned(&mut f, Carries::Datagram, 0, 7));
@@ -89,6 +110,37 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     // Few ports are servers that are down.
     assert_eq!(of(&noise(9)).unmissed, None);
     assert_eq!(tone(&noise(9)), crate::analyses::verdict::Tone::Bad);
+    // Nor are near ones, ones that are tried again and again, and one that answered before.
+    let scanned = |ports: u32, apart: u16| {
+        let mut f = facts();
+        scan(&mut f, ports, apart);
+        f
+    };
+    let scans = |f: &Facts| scanning(f).len();
+    assert_eq!((scans(&scanned(10, 150)), scans(&scanned(10, 100))), (10, 0));
+    let mut f = scanned(10, 150);
+    let again: Vec<OpenRow> = (0..3).map(|_| f.opens[0].clone()).collect();
+    f.opens.extend(again);
+    assert_eq!(scans(&f), 0);
+    let mut f = scanned(10, 150);
+    let mut stood = f.opens[0].clone();
+    stood.end = OpenEnd::Established;
+    f.opens.push(stood);
+    assert_eq!(scans(&f), 0);
+    // Datagrams whose answer another thread may wait for, came once, or would not be seen to be waited for.
+    for change in [
+        (|f: &mut Facts| _ = f.processes.insert(8, (7, Name::new(b"reader")))) as fn(&mut Facts),
+        |f| f.processes.clear(),
+        |f| f.udp_sockets[0].arrived = 1,
+        |f| f.udp_turns[0].awaited = Awaited::Perhaps,
+        |f| f.udp_turns[0].waited_in = Name::new(b"io_uring_enter"),
+        |f| f.udp_turns[0].end_ns = 900,
+        |f| _ = f.capture.events.remove("sock:sk_data_ready"),
+    ] {
+        let mut f = noise(10);
+        change(&mut f);
+        assert_eq!(of(&f).unmissed, None);
+    }
     // Data, a question, another reason, and where events were lost.
     let mut f = noise(10);
     owned(&mut f, Carries::Data, 1, 0);
