@@ -167,6 +167,8 @@ pub struct Facts {
     pub routes: Routes,
     /// Who held the memory of TCP's receive queues when the recording ended.
     pub memory: Vec<crate::snapshots::memory::Holder>,
+    /// Listening sockets that turned connections away, where lists of sockets tell.
+    pub refusing: Vec<crate::snapshots::refusing::Refusing>,
     /// View `counters`.
     pub counters: Vec<CounterRow>,
     /// View `counters_over_time`, and when the readings were made.

@@ -196,21 +196,17 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     missing_events.dedup();
     // Of joined bundles the snapshots are the first one's only: what the kernel counted in another time says nothing of these events.
     let counted = trace.info.joined.is_empty();
-    let (counters, too_many) = if counted {
-        crate::counters::of(capture)
-    } else {
-        Default::default()
-    };
-    let mut counters_over_time = match counted {
-        true => crate::counters::over_time::of(capture),
+    let ((counters, too_many), mut counters_over_time) = match counted {
+        true => (crate::counters::of(capture), crate::counters::over_time::of(capture)),
         false => Default::default(),
     };
     unknown.append(&mut counters_over_time.unknown);
-    let (snapshots, lines_left_out, routes, memory) = match counted {
+    let (snapshots, lines_left_out, routes, memory, refusing) = match counted {
         true => {
             let (rows, left_out) = crate::snapshots::tables::rows(capture);
             let memory = crate::snapshots::memory::holders(capture);
-            (rows, left_out, crate::routes::Routes::of(capture), memory)
+            let refusing = crate::snapshots::refusing::refusing(capture);
+            (rows, left_out, crate::routes::Routes::of(capture), memory, refusing)
         }
         false => Default::default(),
     };
@@ -349,6 +345,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         snapshots,
         routes,
         memory,
+        refusing,
         neighbours,
         opens: opens.opens,
         resets: opens.resets,

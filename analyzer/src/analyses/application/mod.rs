@@ -16,6 +16,7 @@ use crate::stat::Distribution;
 
 mod blocked;
 mod given_up;
+mod gone_idle;
 mod half_open;
 mod hedged;
 mod itself;
@@ -44,6 +45,7 @@ mod work;
 
 pub use blocked::Silent;
 pub use given_up::GivenUp;
+pub use gone_idle::GoneIdle;
 pub use half_open::HalfOpen;
 pub use itself::ByItself;
 pub use kept::Kept;
@@ -112,6 +114,8 @@ pub struct Application {
     pub unanswered: Vec<Unanswered>,
     /// Of these, such that wait on connections whose peer is gone.
     pub half_open: Option<HalfOpen>,
+    /// Of these, such whose connections something on the way had forgotten (inferred).
+    pub gone_idle: Option<GoneIdle>,
     /// Requests that clients gave up, by program and server, most first.
     pub given_up: Vec<GivenUp>,
     /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
@@ -236,6 +240,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         ..Application::default()
     };
     out.half_open = half_open::half_open(facts, &all, &out.unanswered);
+    out.gone_idle = gone_idle::gone_idle(facts, &out.unanswered);
     let (servers, clients) = all
         .iter()
         .filter(|s| s.in_turns)

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::analyses::Outcome;
 use crate::counters::tables::CounterRow;
 use crate::facts::{Facts, Reason};
+use crate::snapshots::refusing::Refusing;
 use crate::table::Cell;
 
 mod meanings;
@@ -85,6 +86,8 @@ pub struct Counters {
     pub rises: Vec<Rise>,
     /// Counters beside events.
     pub checks: Vec<Check>,
+    /// Listening sockets that turned connections away, by the snapshots of sockets; most first.
+    pub refusing: Vec<Refusing>,
 }
 
 impl Counters {
@@ -154,6 +157,7 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
         rose: rises.iter().filter(|(_, rise)| *rise > 0).count() as u64,
         rises: meaningful,
         checks: checks(facts, &rises),
+        refusing: facts.refusing.clone(),
     })
 }
 

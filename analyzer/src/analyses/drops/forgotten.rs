@@ -1,4 +1,5 @@
-//! Connections that a stateful firewall has forgotten: what it drops is the first that passes on them after a long silence.
+//! Connections that a stateful firewall has forgotten: what it drops is the first that passes on them after a long silence. In this host its drops tell; of
+//! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
 //! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
 //! than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
@@ -46,7 +47,7 @@ struct Seen {
 /// Silence and drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Forgotten {
-    /// Connections with drops of which the silence before is known.
+    /// Connections with drops, or with what was not acknowledged, of which the silence before is known.
     pub connections: u64,
     /// The shortest silence on one of them before its first drop: from what was sent or came before, or from its opening; where it is older than the
     /// recording and was silent from its start, from there on.
@@ -73,7 +74,15 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
         let at = first.entry(c).or_insert(r.time_ns);
         *at = r.time_ns.min(*at);
     }
-    if first.len() < FEWEST || unsure.iter().any(|c| !first.contains_key(c)) {
+    if unsure.iter().any(|c| !first.contains_key(c)) {
+        return None;
+    }
+    after_silence(facts, &first)
+}
+
+/// Of connections by when what did not get through was first sent.
+pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>) -> Option<Forgotten> {
+    if first.len() < FEWEST {
         return None;
     }
     let to = |c: ConnectionId| -> Option<(IpAddr, u16)> {

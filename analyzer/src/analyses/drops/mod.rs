@@ -36,6 +36,7 @@ mod whose;
 pub use answered::{Answered, Passes, Redirected};
 pub use flood::Flood;
 pub use forgotten::Forgotten;
+pub(crate) use forgotten::after_silence;
 pub use fragments::Fragments;
 pub use hurt::{Hurt, NEARLY_ALL};
 pub use inside::Inside;

@@ -13,8 +13,11 @@ use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{NET_RX, VECTORS};
 use crate::stat::Distribution;
 
+mod saturated;
 #[cfg(test)]
 mod tests;
+
+pub use saturated::Saturated;
 
 /// Polls of one device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -102,6 +105,8 @@ pub struct Napi {
     pub threads: Vec<NapiThread>,
     /// Runs stopped by netdev_budget or netdev_budget_usecs.
     pub squeezes: Squeezes,
+    /// The CPU that did nothing but receive, where there is one.
+    pub saturated: Option<Saturated>,
 }
 
 /// Asks.
@@ -111,6 +116,7 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     }
     let (devices, cpus) = rayon::join(|| devices(facts), || cpus(facts));
     Outcome::Findings(Napi {
+        saturated: saturated::saturated(facts, &cpus),
         devices,
         cpus,
         threads: threads(facts),

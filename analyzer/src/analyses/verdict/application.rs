@@ -1,5 +1,6 @@
 //! The verdict's line on requests and answers: the network or the application?
 
+use super::acknowledged::acknowledged;
 use super::always::{always, tone_of_each};
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
@@ -8,17 +9,18 @@ use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{
-    acknowledged, by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late,
-};
+use super::turns::{by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late};
 use super::waited::waited_for;
 use super::waker::woken;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited, Part, Waited};
+use crate::analyses::application::{Answered, Application, Awaited, HELD_OFF_NS, Part, Waited};
+use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
 const MOSTLY: f64 = 0.5;
+/// Share of a wait for a CPU that was held off though it idled.
+const HELD_OFF_PART: f64 = 0.25;
 
 /// Longest answer of a recording in which answers are told last, ns.
 const SMALL_NS: i64 = 10_000_000;
@@ -158,10 +160,13 @@ pub(super) fn doing(
         true => task.0.as_str(),
         false => "several threads",
     };
-    let behind = behind.filter(|b| most.state == "run_queue" && b.1 >= MOSTLY);
+    // Nobody leaves who is runnable off an idle CPU for long: a part of it tells, whoever ran in the rest.
+    let mean_ns = most.ns / n.max(1) as i64;
+    let held_off = |b: &&(String, f64)| b.0 == IDLE && b.1 >= HELD_OFF_PART && mean_ns >= HELD_OFF_NS;
+    let behind = behind.filter(|b| most.state == "run_queue" && (b.1 >= MOSTLY || held_off(b)));
     let (did, behind) = match behind {
-        Some((who, _)) => {
-            let (did, behind) = runnable(who, most.ns / n.max(1) as i64);
+        Some((who, part)) => {
+            let (did, behind) = runnable(who, mean_ns, *part);
             (did.to_owned(), behind)
         }
         None => (most.words(), String::new()),
@@ -259,6 +264,9 @@ pub(super) fn headline(a: &Application) -> String {
     let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
     said.extend(causes(a));
     if let Some(given) = given_up(a) {
+        // Slow answers are another thing.
+        let slow = most_of_it(a).filter(|_| said.is_empty() && answers(a).0 != Tone::Ok);
+        said.extend(slow);
         said.insert(0, given);
         return said.join("; ");
     }

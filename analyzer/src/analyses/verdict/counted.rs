@@ -2,9 +2,13 @@
 
 use super::Tone;
 use crate::analyses::counters::{Counters, Rise};
+use crate::snapshots::refusing::Refusing;
 
 /// Counters of connections that never were; the first that rose says why best.
 const TURNED_AWAY: [&str; 3] = ["TcpExtListenOverflows", "TcpExtTCPReqQFullDrop", "TcpExtListenDrops"];
+
+/// Listening sockets that are named.
+const TOLD: usize = 2;
 
 fn most(counters: Option<&Counters>) -> Option<&Rise> {
     let rises = &counters?.rises;
@@ -23,7 +27,7 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
                 "No event tells of a lost packet",
                 1,
             );
-            let s = format!("{sentence} {} rose by {}: {}.", r.name, r.rise, r.says);
+            let s = format!("{sentence} {} rose by {}: {}.", r.name, r.rise, says(r, counters));
             (Tone::Bad, s)
         }
     }
@@ -31,5 +35,32 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
 
 /// The same for the head of the page.
 pub(super) fn headline(counters: Option<&Counters>) -> Option<String> {
-    most(counters).map(|r| format!("{} {}", r.rise, super::sentences::first_words(r.says)))
+    most(counters).map(|r| format!("{} {}", r.rise, super::sentences::first_words(&says(r, counters))))
+}
+
+/// With where that was: `... every try of a connection (679 at [::]:8080 of java/18280, whose queue holds 50): the listener accepts too slowly, ...`
+fn says(r: &Rise, counters: Option<&Counters>) -> String {
+    let of = counters.map_or(&[][..], |c| &c.refusing);
+    let one = |r: &Refusing| {
+        let whose = match r.task.as_str() {
+            "" => String::new(),
+            task => format!(" of {task}"),
+        };
+        let holds = r.limit.map_or_else(String::new, |n| format!(", whose queue holds {n}"));
+        format!("{} at {}{whose}{holds}", r.drops, r.local)
+    };
+    let told: Vec<String> = of.iter().take(TOLD).map(one).collect();
+    let more = match of.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        n => format!(
+            " and {}",
+            super::sentences::counted(n as u64, "socket more", "sockets more")
+        ),
+    };
+    if told.is_empty() {
+        return r.says.to_owned();
+    }
+    let end = r.says.find([':', ';']).unwrap_or(r.says.len());
+    let (what, why) = r.says.split_at(end);
+    format!("{what} ({}{more}){why}", told.join(", "))
 }

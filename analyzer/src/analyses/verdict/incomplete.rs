@@ -2,7 +2,9 @@
 
 use super::sentences::{counted, duration, moment, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
-use crate::analyses::application::{Application, Awaited, GivenUp, HalfOpen, Silence, Unanswered, most_asked};
+use crate::analyses::application::{
+    Application, Awaited, GivenUp, GoneIdle, HalfOpen, Silence, Unanswered, most_asked,
+};
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
 const IN_PARTS: i64 = 2;
@@ -81,10 +83,22 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
     };
     let early = given_up_early(&all);
     let gone = a.half_open.as_ref().map_or_else(String::new, half_open);
+    let idle = a.gone_idle.as_ref().map_or_else(String::new, gone_idle);
     Some(match all.len() {
-        1 => format!("1 request{whose} had no answer {which}{early}{gone}"),
-        n => format!("{n} requests{whose} had no answer, one {which}{early}{gone}"),
+        1 => format!("1 request{whose} had no answer {which}{idle}{early}{gone}"),
+        n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
     })
+}
+
+/// `; 12 connections to 10.77.0.20:6379 had been silent for 5.5 s or longer ...`
+fn gone_idle(g: &GoneIdle) -> String {
+    format!(
+        "; {} to {} had been silent for {} or longer, and nothing sent on them then was acknowledged, while after {} at most it passed on others there: something on the way (a firewall, a NAT, a load balancer) has forgotten idle connections (inferred)",
+        counted(g.silence.connections, "connection", "connections"),
+        g.to,
+        duration(g.silence.silent_least_ns),
+        duration(g.silence.passed_most_ns)
+    )
 }
 
 /// Those that their own TCP gave up long before it does by itself.

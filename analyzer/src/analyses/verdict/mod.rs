@@ -18,6 +18,7 @@ use crate::facts::Reason;
 use crate::ingest::CaptureInfo;
 
 mod accepts;
+mod acknowledged;
 mod always;
 mod application;
 mod counted;
@@ -46,6 +47,7 @@ mod received;
 mod resets;
 mod sent;
 mod sentences;
+mod softirqs;
 mod spells;
 #[cfg(test)]
 mod tests;
@@ -297,10 +299,13 @@ pub fn answer(
         ),
         in_words(drops_line, Some(dropped.join("; "))),
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
-        in_words(
-            line("napi", get(napi).map(|n| figures(sentences::napi(n)))),
-            napi.findings().map(sentences::napi_headline),
-        ),
+        Line {
+            names_cause: napi.findings().is_some_and(|n| n.saturated.is_some()),
+            ..in_words(
+                line("napi", get(napi).map(|n| figures(softirqs::napi(n)))),
+                napi.findings().map(softirqs::napi_headline),
+            )
+        },
     ];
     let top = receive.findings().and_then(received::top_stage);
     let lines = echo::without_echo(lines, receive.findings(), top);

@@ -1,22 +1,14 @@
 //! The fixed list of verdict sentences: all but those of the two ledgers.
 
-use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use super::Tone;
 use crate::analyses::counters::Counters;
-use crate::analyses::napi::{Napi, NapiThread};
 use crate::analyses::quality;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
 use crate::facts::Reason;
 use crate::reconstruct::tcp::tables::RetransmitClass;
-use crate::reconstruct::thread::IDLE;
 use crate::stat::Distribution;
-
-/// Fewest delays of a CPU whose p99 is judged.
-const WAITS: u64 = 100;
-
-/// A NAPI thread's single wait for a CPU that is worth a look, ns.
-const NAPI_THREAD_NOTICE_NS: i64 = 5_000_000;
 
 /// From so many times the median on the longest stands out.
 const STANDS_OUT: i64 = 20;
@@ -287,66 +279,6 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
 
 fn synacks(n: u64) -> String {
     counted(n, "SYN-ACK was", "SYN-ACKs were")
-}
-
-/// A NAPI thread that was woken and did not run for so long that a packet's reader feels it.
-fn late_thread(n: &Napi) -> Option<&NapiThread> {
-    let late = |t: &&NapiThread| {
-        let p99 = t.wait.p99_ns.filter(|_| t.wait.n >= WAITS);
-        p99.is_some_and(|ns| ns >= SOFTIRQ_WAIT_NOTICE_NS) || stands_out(&t.wait, NAPI_THREAD_NOTICE_NS)
-    };
-    n.threads.iter().find(late)
-}
-
-fn thread_waited(t: &NapiThread) -> String {
-    // What ran longest in the longest of its waits is not all of them.
-    let behind = t.behind.first().filter(|(_, share)| *share >= 0.5);
-    let behind = behind.map_or_else(String::new, |(who, _)| match who.as_str() {
-        IDLE => ", mostly while that CPU idled".to_owned(),
-        who => format!(", mostly behind {who}"),
-    });
-    format!(
-        "{} is polled by the thread {}, which waited p50 {}, p99 {}, max {} (n {}) for a CPU{behind}",
-        t.dev,
-        t.task,
-        or_dash(t.wait.p50_ns),
-        or_dash(t.wait.p99_ns),
-        or_dash(t.wait.max_ns),
-        t.wait.n
-    )
-}
-
-/// What is worth a look, for the head of the page.
-pub(super) fn napi_headline(n: &Napi) -> String {
-    match late_thread(n) {
-        Some(t) => thread_waited(t),
-        None => first_words(&napi(n).1),
-    }
-}
-
-pub(super) fn napi(n: &Napi) -> (Tone, String) {
-    let rx: Vec<_> = n.cpus.iter().filter(|c| c.vector == "NET_RX").collect();
-    let Some(busiest) = rx.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else {
-        return (Tone::Unknown, "No NET_RX softirq was recorded.".into());
-    };
-    // The p99 of a few runs is only the largest of them.
-    let often = rx.iter().filter(|c| c.wait.n >= WAITS);
-    let late = often.filter_map(|c| c.wait.p99_ns).max().or(busiest.wait.p99_ns);
-    let exhausted: u64 = n.devices.iter().map(|d| d.exhausted).sum();
-    let polls: u64 = n.devices.iter().map(|d| d.polls).sum();
-    let bad = busiest.share >= SOFTIRQ_NOTICE_SHARE || late.is_some_and(|w| w >= SOFTIRQ_WAIT_NOTICE_NS);
-    let sentence = format!(
-        "NET_RX took at most {:.1} % of a CPU (CPU {}), where it started p99 {}, max {} after its raise (n {}); {exhausted} of {polls} polls used their whole budget.",
-        busiest.share * 100.0,
-        busiest.cpu,
-        or_dash(busiest.wait.p99_ns),
-        or_dash(busiest.wait.max_ns),
-        busiest.wait.n,
-    );
-    if let Some(t) = late_thread(n) {
-        return (Tone::Notice, format!("{}. {sentence}", thread_waited(t)));
-    }
-    (if bad { Tone::Notice } else { Tone::Ok }, sentence)
 }
 
 #[cfg(test)]

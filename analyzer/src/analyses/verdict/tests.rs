@@ -12,7 +12,7 @@ mod waited;
 mod whose;
 
 use super::sentences::{self, duration};
-use super::{Line, Tone, received};
+use super::{Line, Tone, received, softirqs};
 use crate::analyses::napi::{CpuVector, Napi};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
@@ -322,16 +322,17 @@ fn the_napi_line_is_of_the_busiest_cpu() {
         devices: vec![],
         cpus,
         squeezes: Default::default(),
+        saturated: None,
     };
-    let (tone, s) = sentences::napi(&napi(vec![cpu(0, 0.05, &[700]), cpu(3, 0.29, &[900])]));
+    let (tone, s) = softirqs::napi(&napi(vec![cpu(0, 0.05, &[700]), cpu(3, 0.29, &[900])]));
     assert_eq!(tone, Tone::Ok);
     assert!(
         s.contains("29.0 % of a CPU (CPU 3)") && s.contains("p99 0.90 µs, max 0.90 µs after its raise (n 1)"),
         "{s}"
     );
-    assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
-    assert_eq!(sentences::napi(&napi(vec![cpu(0, 0.01, &[500_000])])).0, Tone::Notice);
-    assert_eq!(sentences::napi(&napi(vec![])).0, Tone::Unknown);
+    assert_eq!(softirqs::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
+    assert_eq!(softirqs::napi(&napi(vec![cpu(0, 0.01, &[500_000])])).0, Tone::Notice);
+    assert_eq!(softirqs::napi(&napi(vec![])).0, Tone::Unknown);
     // A NAPI thread that waits is worth a look by its p99 where it polled often, else by a wait that stands out.
     let thread = |waits: &[i64], behind: f64| Napi {
         threads: vec![crate::analyses::napi::NapiThread {
@@ -344,16 +345,16 @@ fn the_napi_line_is_of_the_busiest_cpu() {
         }],
         ..napi(vec![cpu(0, 0.01, &[])])
     };
-    let (tone, s) = sentences::napi(&thread(&[1_000, 2_000, 30_000_000], 0.9));
+    let (tone, s) = softirqs::napi(&thread(&[1_000, 2_000, 30_000_000], 0.9));
     assert_eq!(tone, Tone::Notice);
     let expect = "s0 is polled by the thread napi/s0-288/15447, which waited p50 2.00 µs, p99 30.00 ms, max 30.00 ms (n 3) for a CPU, mostly behind python3. NET_RX took";
     assert!(s.starts_with(expect), "{s}");
     assert!(
-        !sentences::napi(&thread(&[1_000, 2_000, 30_000_000], 0.4))
+        !softirqs::napi(&thread(&[1_000, 2_000, 30_000_000], 0.4))
             .1
             .contains("behind")
     );
-    assert_eq!(sentences::napi(&thread(&[1_000, 2_000, 600_000], 0.9)).0, Tone::Ok);
+    assert_eq!(softirqs::napi(&thread(&[1_000, 2_000, 600_000], 0.9)).0, Tone::Ok);
 }
 
 /// No event of a kind that nobody says was recorded is no news, and is not called good news.

@@ -1,6 +1,7 @@
 //! What the line on requests and answers says of servers and threads one by one: where most of the time over the median is, who waited
 //! behind whom, and what those that ask did themselves.
 
+use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::{doing, tone_of};
 use super::itself::itself;
@@ -82,7 +83,7 @@ pub(super) fn busy(a: &Application) -> Vec<&Server> {
 
 /// The server to speak of: of those worth a look the one with most time over its median; none is: with most time over it of all, or
 /// most time at all where one median does not speak for them.
-fn worst(a: &Application) -> Option<&Server> {
+pub(super) fn worst(a: &Application) -> Option<&Server> {
     let several = busy(a).len() > 1;
     let noticed = a
         .servers
@@ -133,7 +134,10 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     if let Some(all) = all_late(a) {
         return Some(all);
     }
-    let (s, first) = larger(a)?;
+    let Some((s, first)) = larger(a) else {
+        // Of several servers one that is not in the recording.
+        return acknowledged(a).filter(|_| busy(a).len() > 1);
+    };
     let others = s.slow.iter().skip(1);
     let others = others.filter(|o| o.at != "unknown" && share(o.over_ns, s.over_ns) >= OTHERS);
     let when = |of: &Slow| spells(&of.times, a.duration_ns);
@@ -346,28 +350,6 @@ fn held_off_words(a: &Asker) -> String {
     )
 }
 
-/// Of requests whose server is not in the recording: when its host had the slow ones.
-pub(super) fn acknowledged(a: &Application) -> Option<String> {
-    let s = worst(a)?;
-    let slow = s.slow.first().filter(|slow| slow.at == "unknown" && s.paired == 0)?;
-    let within = slow
-        .acked_max_ns
-        .filter(|_| slow.acked as f64 >= MOSTLY * slow.n as f64)?;
-    let which = match slow.acked == slow.n {
-        true => "each of these requests was".to_owned(),
-        false => format!("{} of these requests were", slow.acked),
-    };
-    Some(format!(
-        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host",
-        slow.n,
-        s.response.n,
-        s.server,
-        duration(slow.p50_ns),
-        spells(&slow.times, a.duration_ns),
-        duration(within)
-    ))
-}
-
 /// What is worth a look whatever single answers took.
 pub(super) fn causes(a: &Application) -> Vec<String> {
     let queue = queue(a).map(queue_words);
@@ -389,8 +371,12 @@ pub(super) fn of_threads(a: &Application) -> Vec<String> {
 }
 
 /// Who ran while threads were runnable, and how their wait is called then.
-pub(super) fn runnable(behind: &str, mean_ns: i64) -> (&'static str, String) {
+pub(super) fn runnable(behind: &str, mean_ns: i64, part: f64) -> (&'static str, String) {
     match behind {
+        IDLE if mean_ns >= HELD_OFF_NS && part < MOSTLY => {
+            let part = part * 100.0;
+            ("runnable but not run", format!(", {part:.0} % of that {HELD_OFF}"))
+        }
         IDLE if mean_ns >= HELD_OFF_NS => ("runnable but not run", format!(", mostly {HELD_OFF}")),
         IDLE => ("waiting for a CPU", ", mostly while that CPU idled".into()),
         who => ("waiting for a CPU", format!(", mostly behind {who}")),

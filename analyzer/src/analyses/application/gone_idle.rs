@@ -1,0 +1,51 @@
+//! Requests that nothing acknowledged because something on the way had forgotten their idle connections: a firewall, a NAT, a load balancer.
+//!
+//! Needs `unanswered` (sent again, never acknowledged) and what `drops::forgotten` needs. Must not take for one: a host that is gone (others there are
+//! answered meanwhile), loss (busy connections are hit, too), what this host dropped itself.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Unanswered;
+use crate::analyses::drops::{Forgotten, after_silence};
+use crate::facts::{ConnectionId, Facts};
+
+/// Connections to one place that were forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct GoneIdle {
+    /// `address:port`.
+    pub to: String,
+    /// How long they had been silent.
+    #[serde(flatten)]
+    pub silence: Forgotten,
+}
+
+/// Of the place with most of them.
+pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<GoneIdle> {
+    if !facts.gaps.is_empty() {
+        return None;
+    }
+    let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let here: FxHashSet<ConnectionId> = lost.filter_map(|d| d.owner?.connection).collect();
+    let mut by: BTreeMap<SocketAddr, FxHashMap<ConnectionId, i64>> = BTreeMap::new();
+    for u in unanswered
+        .iter()
+        .filter(|u| u.retransmits > 0 && u.until != "peer_closed")
+    {
+        let row = facts.connections.get(u.connection as usize)?;
+        let to = row.daddr.filter(|_| !here.contains(&row.connection));
+        if let Some(to) = to.map(|a| SocketAddr::new(a.to_canonical(), row.dport)) {
+            by.entry(to).or_default().insert(row.connection, u.send_ns);
+        }
+    }
+    let found = by.into_iter().filter_map(|(to, first)| {
+        let silence = after_silence(facts, &first)?;
+        Some(GoneIdle {
+            to: to.to_string(),
+            silence,
+        })
+    });
+    found.max_by_key(|g| g.silence.connections)
+}

@@ -1,0 +1,33 @@
+//! What is said of slow answers of a server that is not in the recording: when its host had their requests.
+
+use super::always::standstills;
+use super::sentences::duration;
+use super::spells::spells;
+use super::turns::worst;
+use crate::analyses::application::Application;
+
+/// Share of the slow ones.
+const MOSTLY: f64 = 0.5;
+
+/// `72 of 1021 answers of 10.77.0.20:6379 took p50 264.64 ms, in 9 bursts: ..., and each of these requests was acknowledged within 95.41 ms: ...`
+pub(super) fn acknowledged(a: &Application) -> Option<String> {
+    let s = worst(a)?;
+    let slow = s.slow.first().filter(|slow| slow.at == "unknown" && s.paired == 0)?;
+    let within = slow
+        .acked_max_ns
+        .filter(|_| slow.acked as f64 >= MOSTLY * slow.n as f64)?;
+    let which = match slow.acked == slow.n {
+        true => "each of these requests was".to_owned(),
+        false => format!("{} of these requests were", slow.acked),
+    };
+    Some(format!(
+        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host{}",
+        slow.n,
+        s.response.n,
+        s.server,
+        duration(slow.p50_ns),
+        spells(&slow.times, a.duration_ns),
+        duration(within),
+        standstills(s)
+    ))
+}

@@ -1,0 +1,100 @@
+//! What is said of softirqs and NAPI.
+
+use super::sentences::{counted, duration, first_words, or_dash, stands_out};
+use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
+use crate::analyses::napi::{Napi, NapiThread, Saturated};
+use crate::reconstruct::thread::IDLE;
+
+/// Fewest delays of a CPU whose p99 is judged.
+const WAITS: u64 = 100;
+/// A NAPI thread's single wait for a CPU that is worth a look, ns.
+const NAPI_THREAD_NOTICE_NS: i64 = 5_000_000;
+
+/// Share of received units from which they are said to be steered.
+const MOSTLY: f64 = 0.5;
+
+/// `CPU 1 spent 99.8 % of the time in NET_RX (other CPUs 0.3 % at most), 85.0 us for each of 111592 packets; ...`
+fn saturated(s: &Saturated) -> String {
+    let steered = match s.steered >= MOSTLY {
+        true => format!(
+            "; {:.0} % of all received units were steered to it from another CPU (RPS, rps_cpus of their device)",
+            s.steered * 100.0
+        ),
+        false => String::new(),
+    };
+    let reader = s.reader.as_ref().map_or_else(String::new, |(who, share)| {
+        format!("; {:.0} % of all received units were read by {who}", share * 100.0)
+    });
+    format!(
+        "CPU {} spent {:.1} % of the time in NET_RX (other CPUs {:.1} % at most), {} for each of {}{steered}{reader}",
+        s.cpu,
+        s.share * 100.0,
+        s.others * 100.0,
+        duration(s.each_ns),
+        counted(s.packets, "packet", "packets")
+    )
+}
+
+/// A NAPI thread that was woken and did not run for so long that a packet's reader feels it.
+fn late_thread(n: &Napi) -> Option<&NapiThread> {
+    let late = |t: &&NapiThread| {
+        let p99 = t.wait.p99_ns.filter(|_| t.wait.n >= WAITS);
+        p99.is_some_and(|ns| ns >= SOFTIRQ_WAIT_NOTICE_NS) || stands_out(&t.wait, NAPI_THREAD_NOTICE_NS)
+    };
+    n.threads.iter().find(late)
+}
+
+fn thread_waited(t: &NapiThread) -> String {
+    // What ran longest in the longest of its waits is not all of them.
+    let behind = t.behind.first().filter(|(_, share)| *share >= 0.5);
+    let behind = behind.map_or_else(String::new, |(who, _)| match who.as_str() {
+        IDLE => ", mostly while that CPU idled".to_owned(),
+        who => format!(", mostly behind {who}"),
+    });
+    format!(
+        "{} is polled by the thread {}, which waited p50 {}, p99 {}, max {} (n {}) for a CPU{behind}",
+        t.dev,
+        t.task,
+        or_dash(t.wait.p50_ns),
+        or_dash(t.wait.p99_ns),
+        or_dash(t.wait.max_ns),
+        t.wait.n
+    )
+}
+
+/// What is worth a look, for the head of the page.
+pub(super) fn napi_headline(n: &Napi) -> String {
+    match (&n.saturated, late_thread(n)) {
+        (Some(s), _) => saturated(s),
+        (None, Some(t)) => thread_waited(t),
+        (None, None) => first_words(&napi(n).1),
+    }
+}
+
+pub(super) fn napi(n: &Napi) -> (Tone, String) {
+    let rx: Vec<_> = n.cpus.iter().filter(|c| c.vector == "NET_RX").collect();
+    let Some(busiest) = rx.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else {
+        return (Tone::Unknown, "No NET_RX softirq was recorded.".into());
+    };
+    // The p99 of a few runs is only the largest of them.
+    let often = rx.iter().filter(|c| c.wait.n >= WAITS);
+    let late = often.filter_map(|c| c.wait.p99_ns).max().or(busiest.wait.p99_ns);
+    let exhausted: u64 = n.devices.iter().map(|d| d.exhausted).sum();
+    let polls: u64 = n.devices.iter().map(|d| d.polls).sum();
+    let bad = busiest.share >= SOFTIRQ_NOTICE_SHARE || late.is_some_and(|w| w >= SOFTIRQ_WAIT_NOTICE_NS);
+    let sentence = format!(
+        "NET_RX took at most {:.1} % of a CPU (CPU {}), where it started p99 {}, max {} after its raise (n {}); {exhausted} of {polls} polls used their whole budget.",
+        busiest.share * 100.0,
+        busiest.cpu,
+        or_dash(busiest.wait.p99_ns),
+        or_dash(busiest.wait.max_ns),
+        busiest.wait.n,
+    );
+    if let Some(s) = &n.saturated {
+        return (Tone::Notice, format!("{}. {sentence}", saturated(s)));
+    }
+    if let Some(t) = late_thread(n) {
+        return (Tone::Notice, format!("{}. {sentence}", thread_waited(t)));
+    }
+    (if bad { Tone::Notice } else { Tone::Ok }, sentence)
+}

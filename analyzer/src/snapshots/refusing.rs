@@ -1,0 +1,112 @@
+//! Which listening sockets turned connections away, by the snapshots of sockets: `mem.drops` (SK_MEMINFO_DROPS) of each, before and after.
+//!
+//! Source: net/ipv4/tcp_input.c `tcp_conn_request`, net/ipv4/tcp_ipv4.c `tcp_v4_syn_recv_sock` (`tcp_listendrop`: `sk_drops` and ListenDrops, for whatever
+//! reason); `wqueue` of a listening socket is the limit of its accept queue (net/ipv4/tcp_diag.c `tcp_diag_get_info`).
+
+use std::collections::BTreeMap;
+
+use netmortem_formats::Capture;
+use netmortem_formats::capture::SnapshotWhen;
+
+use super::tasks::processes;
+use super::{field, hex, listening, number};
+
+/// Kept, those with most.
+const KEPT: usize = 16;
+
+/// A listening TCP socket that dropped SYNs or handshakes.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Refusing {
+    /// Network namespace (inode).
+    pub netns: u64,
+    /// Its local address.
+    pub local: String,
+    /// `task/process` that holds it; empty: not known.
+    pub task: String,
+    /// Connections that its accept queue holds at most: its program's backlog, or net.core.somaxconn where that is less.
+    pub limit: Option<u64>,
+    /// SYNs and handshakes that it dropped between the snapshots, for whatever reason.
+    pub drops: u64,
+}
+
+/// Most drops first.
+pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
+    let key = |l: &str| number(l, "netns").zip(hex(l, "cookie"));
+    let drops = |when: SnapshotWhen| {
+        let of = move |(_, l)| Some((key(l)?, (l, number(l, "mem.drops")?)));
+        listening(capture, move |w| w == when).filter_map(of)
+    };
+    // One that was not there before had dropped nothing.
+    let before: BTreeMap<(u64, u64), u64> = drops(SnapshotWhen::Start).map(|(k, (_, n))| (k, n)).collect();
+    if before.is_empty() {
+        return vec![];
+    }
+    let tasks = processes(capture);
+    let mut all: Vec<Refusing> = drops(SnapshotWhen::End)
+        .filter_map(|(k, (l, n))| {
+            let drops = n.checked_sub(before.get(&k).copied().unwrap_or(0)).filter(|n| *n > 0)?;
+            let pid: Option<i32> = field(l, "pids").and_then(|p| p.split(',').next()?.parse().ok());
+            let task = pid.map(|pid| match tasks.get(&pid) {
+                Some((_, name)) if !name.is_empty() => format!("{}/{pid}", name.text()),
+                _ => format!("process {pid}"),
+            });
+            Some(Refusing {
+                netns: k.0,
+                local: field(l, "src").unwrap_or_default().to_owned(),
+                task: task.unwrap_or_default(),
+                limit: number(l, "wqueue"),
+                drops,
+            })
+        })
+        .collect();
+    all.sort_by(|a, b| (b.drops, a.netns, &a.local).cmp(&(a.drops, b.netns, &b.local)));
+    all.truncate(KEPT);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netmortem_formats::capture::Snapshot;
+
+    #[test]
+    fn what_rose_between_the_snapshots_is_told_of_its_socket() {
+        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+        let line = |cookie: u32, port: u16, drops: u32, pids: &str| {
+            format!(
+                "netns=7 proto=tcp family=inet6 state=listen src=[::]:{port} dst=[::]:0 cookie={cookie:#x} wqueue=50 mem.drops={drops}{pids}\n"
+            )
+        };
+        let snapshot = |what: &str, when, text: String| Snapshot {
+            what: what.into(),
+            when,
+            text: text.into_bytes(),
+        };
+        let (start, end) = (SnapshotWhen::Start, SnapshotWhen::End);
+        capture.snapshots = vec![
+            snapshot(
+                "sockets",
+                start,
+                line(1, 8080, 5, " pids=9") + &line(2, 80, 7, "") + &line(5, 22, 9, ""),
+            ),
+            snapshot(
+                "sockets",
+                end,
+                line(1, 8080, 684, " pids=9") + &line(2, 80, 7, "") + &line(3, 81, 2, "") + &line(5, 22, 8, ""),
+            ),
+            snapshot("tasks", end, "9 9 java\n".into()),
+        ];
+        let got = refusing(&capture);
+        let told: Vec<_> = got
+            .iter()
+            .map(|r| (r.local.as_str(), r.task.as_str(), r.limit, r.drops))
+            .collect();
+        assert_eq!(
+            told,
+            [("[::]:8080", "java/9", Some(50), 679), ("[::]:81", "", Some(50), 2)]
+        );
+        // With no list from before, nothing is known of when they were dropped.
+        capture.snapshots.remove(0);
+        assert_eq!(refusing(&capture), []);
+    }
+}
