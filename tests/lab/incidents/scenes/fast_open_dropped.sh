@@ -46,7 +46,7 @@ took.sort()
 print(sys.argv[3], "n", len(took), "p50 %.1f max %.1f ms" % (1e3 * took[len(took) // 2], 1e3 * took[-1]), flush=True)
 '
 traffic() {
-    client python3 -c "$fast" 1 4 plain &
-    client python3 -c "$fast" 4 4 fast
+    client python3 -c "$fast" 1 3 plain &
+    client python3 -c "$fast" 4 3 fast
     wait
 }

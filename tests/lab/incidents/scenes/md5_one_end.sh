@@ -25,7 +25,7 @@ PY
 }
 session='
 import socket, sys, time
-end, opened, failed = time.time() + 4, 0, 0
+end, opened, failed = time.time() + 3, 0, 0
 while time.time() < end:
     try:
         with socket.create_connection(("10.9.2.2", 7438), 1.2) as s:
