@@ -2,7 +2,7 @@
 # planted: nginx, `limit_req` without `nodelay`: 20 requests a second for each address, above that they wait their turn; only 10.9.1.2 asks for more.
 # first: 10.9.2.2:7430
 # first: 10.9.1.2
-# first: 20.0 a second | 20 a second | 20/s
+# first: 20.0 a second | 19.9 a second | 20.1 a second | 20 a second | 20/s
 # first: rate limit | holds back | limit_req
 plant() {
     command -v nginx > /dev/null || cannot "no nginx"
