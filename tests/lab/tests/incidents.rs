@@ -6,11 +6,13 @@ use std::process::Command;
 use netmortem_lab::incidents::{Kind, Said, judge, scenes};
 
 /// Causes that do not depend on how busy the machine is: a rule, a setting, a program of its own will.
-const SURE: [&str; 9] = [
+const SURE: [&str; 11] = [
     "accept_queue",
+    "fast_open_dropped",
     "firewall_reset",
     "healthy_calls",
     "ipv6_silent",
+    "md5_one_end",
     "ports_used_up",
     "reverse_path",
     "slow_server",
