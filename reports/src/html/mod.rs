@@ -9,6 +9,7 @@
 //! `chart::svg` (escaped there), the style and the script.
 
 mod blocks;
+mod ids;
 mod table;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -66,6 +67,13 @@ struct Page {
     anchors: table::Anchors,
     /// What commands call the recording.
     input: String,
+}
+
+impl Page {
+    /// A sentence, its ids as links.
+    fn said(&self, text: &str) -> Markup {
+        ids::linked(text, &self.input)
+    }
 }
 
 /// The whole page.
@@ -130,7 +138,7 @@ fn section_markup(section: &Section, page: &mut Page) -> Markup {
     markup! {
         section #(section.id) aria-labelledby={ (section.id) "-title" } {
             h2 #{ (section.id) "-title" } { a href={ "#" (section.id) } { (section.title.as_str()) } }
-            @if !section.lead.is_empty() && section.findings().is_empty() { p.lead { (section.lead.as_str()) } }
+            @if !section.lead.is_empty() && section.findings().is_empty() { p.lead { (page.said(section.lead.as_str())) } }
             @for block in blocks { (block) }
         }
     }

@@ -1,7 +1,8 @@
 //! What the page must hold, whatever is in it.
 
 use super::{SCRIPT, base64, html, policy};
-use crate::document::{Block, Document, Section};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Document, Finding, Findings, Section, Severity, Strip, Table, Tile};
 use crate::layout;
 
 fn page() -> String {
@@ -159,5 +160,66 @@ fn an_empty_document_is_a_page() {
             ..Document::default()
         })
         .contains("<section id=\"x\"")
+    );
+}
+
+#[test]
+fn ids_lead_on_from_every_kind_of_text() {
+    let said = || Text::from("the worst: drop:7");
+    let finding = Finding {
+        text: "many were lost; the worst: drop:7".into(),
+        see: None,
+        so: vec![(said(), None)],
+    };
+    let blocks = vec![
+        Block::Paragraph(said()),
+        Block::List(vec![said()]),
+        Block::Strip(Strip {
+            severity: Severity::Bad,
+            sentence: "many were lost; the worst: drop:7".into(),
+            detail: Some(said()),
+            see: None,
+        }),
+        Block::KeyValues(vec![("worst".into(), said())]),
+        Block::Tiles(vec![Tile {
+            severity: Severity::Bad,
+            label: "lost".into(),
+            value: "9".into(),
+            detail: said(),
+        }]),
+        Block::Table(Table {
+            columns: vec![Column::text("what"), Column::text("more")],
+            rows: vec![vec![Cell::Text(said()), Cell::More("first".into(), said())]],
+            note: Some(said()),
+            ..Table::default()
+        }),
+    ];
+    // A lead stands where no findings are.
+    let section = |blocks| Section {
+        id: "x",
+        title: "x".into(),
+        lead: said(),
+        blocks,
+    };
+    let of = |blocks| {
+        let document = Document {
+            sections: vec![section(blocks)],
+            input: Some("a.nmb".into()),
+            ..Document::default()
+        };
+        let link = "<a class=\"id\" href=\"#drop=7\" title=\"netmortem explain a.nmb drop:7\">drop:7</a>";
+        html(&document).matches(link).count()
+    };
+    assert_eq!(of(blocks), 10, "the lead and nine below it");
+    let found = Findings {
+        severity: Severity::Bad,
+        title: "Wrong".into(),
+        said: vec![finding],
+        more: 0,
+    };
+    assert_eq!(
+        of(vec![Block::Findings(vec![found])]),
+        2,
+        "what was found, and what followed"
     );
 }

@@ -18,7 +18,7 @@
       /* An skb is shown in the row of its unit. */
       if (!wanted && part.indexOf("skb=") === 0) wanted = doc.getElementById(part.replace("skb", "rx")) || doc.getElementById(part.replace("skb", "tx"));
       if (!wanted && part.indexOf("=") > 0) {
-        var link = all("a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
+        var link = all("td a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
         wanted = link && link.closest("tr");
         /* Nothing else of an address may get into a command that somebody types. */
         if (!wanted && /^[a-z_]+=\d+$/.test(part)) say("No row of this page has " + part.replace("=", " ") + "; see: netmortem explain " + body.dataset.input + " " + part.replace("=", ":"));
