@@ -20,10 +20,11 @@ use crate::chart;
 use crate::document::{Document, Section};
 
 const STYLE: &str = include_str!("style.css");
-/// One script in four files: each is a part of the function that the first opens and the last ends.
+/// One script in five files: each is a part of the function that the first opens and the last ends.
 const SCRIPT: &str = concat!(
     include_str!("script/base.js"),
     include_str!("script/charts.js"),
+    include_str!("script/curves.js"),
     include_str!("script/tables.js"),
     include_str!("script/begin.js")
 );
@@ -120,7 +121,13 @@ pub fn html(document: &Document) -> String {
                         }
                         main #content { @for section in sections { (section) } }
                     }
-                    footer { (document.footer.as_str()) }
+                    footer {
+                        (document.footer.as_str())
+                        @if !state.anchors.is_empty() {
+                            " Behind an id such as rx:12: " code { "netmortem explain " (document.input()) " rx:12" }
+                            " prints its rows and its events, each with member, CPU and offset."
+                        }
+                    }
                 }
                 script { (PreEscaped(SCRIPT)) }
             }

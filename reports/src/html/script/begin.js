@@ -40,6 +40,7 @@
     charts.forEach(attach);
     place();
   }
+  all("svg .curves").forEach(curve);
   legends();
   all("main table").forEach(tabulate);
   var nav = doc.querySelector("nav");
@@ -57,6 +58,16 @@
   doc.addEventListener("click", function (event) {
     var link = event.target.closest && event.target.closest("a.id");
     if (link) { copy(link.title, "“" + link.title + "”"); }
+  });
+  /* On paper nothing can be unfolded: what is closed is opened, and closed again afterwards. */
+  var unfolded = [];
+  window.addEventListener("beforeprint", function () {
+    unfolded = all("details:not([open])");
+    unfolded.forEach(function (fold) { fold.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    unfolded.forEach(function (fold) { fold.open = false; });
+    unfolded = [];
   });
   window.addEventListener("hashchange", go);
   if (location.hash) go();
