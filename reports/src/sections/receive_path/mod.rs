@@ -18,7 +18,6 @@ use crate::sections::Input;
 
 const ID: &str = "receive-path";
 const TITLE: &str = "Receive path";
-/// Devices or readers in a table.
 /// Rows of the table of what units waited for, for each stage.
 const BLAMED: usize = 6;
 /// The same for each reader that waited in a run queue.
