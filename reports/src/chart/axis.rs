@@ -55,6 +55,21 @@ impl Axis {
         self.from + (self.to - self.from) * fraction.clamp(0.0, 1.0)
     }
 
+    /// First and last value.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.lo, self.hi)
+    }
+
+    /// Pixel of the first value.
+    pub fn from(&self) -> f64 {
+        self.from
+    }
+
+    /// Whether equal steps are equal factors.
+    pub fn is_log(&self) -> bool {
+        self.division == Division::Log
+    }
+
     /// True when the value lies on the axis.
     pub fn contains(&self, value: f64) -> bool {
         value >= self.lo && value <= self.hi

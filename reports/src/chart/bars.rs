@@ -3,7 +3,7 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Canvas, ChartError};
+use crate::chart::canvas::{Canvas, ChartError, LINE};
 use crate::chart::frame::{self, Frame};
 use crate::chart::legend::Swatch;
 use crate::chart::letters::{Align, Letters};
@@ -12,11 +12,15 @@ use crate::chart::theme::Tone;
 use crate::format;
 
 const ROW: f64 = 22.0;
+/// Names of parts that fit into a row of the legend.
+const A_ROW: usize = 5;
 const BELOW: f64 = 42.0;
 
 pub fn height(plot: &Bars) -> u32 {
-    // Two legend rows at most: parts are few.
-    let legend = if plot.parts.len() > 1 { 38.0 } else { 0.0 };
+    let legend = match plot.parts.len() {
+        0 | 1 => 0.0,
+        parts => 19.0 * parts.div_ceil(A_ROW).max(2) as f64,
+    };
     (legend + 6.0 + ROW * plot.rows.len().max(1) as f64 + BELOW) as u32
 }
 
@@ -26,7 +30,11 @@ pub fn draw<DB: DrawingBackend>(plot: &Bars, canvas: &mut Canvas<DB>) -> Result<
         let names: Vec<_> = plot
             .parts
             .iter()
-            .map(|(name, tone)| (name.clone(), Swatch::Box(tone.color())))
+            .enumerate()
+            .map(|(part, (name, tone))| match is_low(plot, part) {
+                true => (name.clone(), Swatch::Low(tone.color())),
+                false => (name.clone(), Swatch::Box(tone.color())),
+            })
             .collect();
         top += canvas.legend(8.0, canvas.top(), &names)?;
     }
@@ -68,11 +76,12 @@ pub fn draw<DB: DrawingBackend>(plot: &Bars, canvas: &mut Canvas<DB>) -> Result<
         let mut so_far = 0.0;
         for (part, value) in row.values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
             let tone = plot.parts.get(part).map_or(Tone::nth(part), |(_, tone)| *tone);
-            canvas.rect(
-                (axis.px(so_far), y - 7.0),
-                (axis.px(so_far + value), y + 7.0),
-                tone.color(),
-            )?;
+            let (from, to) = (axis.px(so_far), axis.px(so_far + value));
+            let name = plot.parts.get(part).map_or("", |(name, _)| name.as_str());
+            canvas.open("h", &[("t", &told(row, plot, name, *value))])?;
+            let half = if is_low(plot, part) { 3.0 } else { 7.0 };
+            canvas.rect((from, y - half), (to, y + half), tone.color())?;
+            canvas.close()?;
             so_far += value;
         }
         let behind = canvas.fit(behind, Letters::NOTE, behind_width);
@@ -82,17 +91,42 @@ pub fn draw<DB: DrawingBackend>(plot: &Bars, canvas: &mut Canvas<DB>) -> Result<
     frame::x_title(canvas, panel, plot.label.as_str())
 }
 
+/// A part whose tone another has before it is drawn low, in the legend too.
+fn is_low(plot: &Bars, part: usize) -> bool {
+    let tone = plot.parts.get(part).map(|(_, tone)| *tone);
+    plot.parts.iter().take(part).any(|(_, before)| Some(*before) == tone)
+}
+
+/// A part's figures, a line each.
+fn told(row: &BarRow, plot: &Bars, name: &str, value: f64) -> String {
+    let label = row.label.as_str();
+    let value = match plot.unit {
+        Unit::Fraction => format!("{} of {}", format::percent(value), shown(row, plot.unit)),
+        unit => written(value, unit),
+    };
+    match plot.parts.len() {
+        0 | 1 => format!("{label}{LINE}{value}"),
+        _ => format!("{label}{LINE}{name}{LINE}{value}"),
+    }
+}
+
 fn sum(row: &BarRow) -> f64 {
     row.values.iter().filter(|value| value.is_finite()).sum()
 }
 
 fn shown(row: &BarRow, unit: Unit) -> String {
     let sum = sum(row);
-    match (&row.shown, unit) {
-        (Some(text), _) => text.as_str().to_owned(),
-        (None, Unit::Nanoseconds) => format::duration(sum as i64),
-        (None, Unit::Bytes) => format::bytes(sum as u64),
-        (None, Unit::Count) => format::count(sum as u64),
-        (None, Unit::Fraction) => format::percent(sum),
+    match &row.shown {
+        Some(text) => text.as_str().to_owned(),
+        None => written(sum, unit),
+    }
+}
+
+fn written(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => format::duration(value as i64),
+        Unit::Bytes => format::bytes(value as u64),
+        Unit::Count => format::count(value as u64),
+        Unit::Fraction => format::percent(value),
     }
 }

@@ -40,6 +40,9 @@ pub const GROUP: char = '\u{1}';
 /// Between the parts of such a mark.
 pub const FIELD: char = '\u{2}';
 
+/// Between the lines of what the script shows at the pointer.
+pub const LINE: &str = " | ";
+
 /// Where a text was placed, logical pixels: for the tests that nothing is clipped and nothing overlaps.
 #[derive(Clone, Debug)]
 pub struct TextBox {

@@ -81,11 +81,15 @@ pub fn draw<DB: DrawingBackend>(plot: &Distribution, canvas: &mut Canvas<DB>) ->
         let fractions = Axis::new(Division::Linear, 0.0, 1.0, ecdf.bottom, ecdf.top);
         frame::x_grid(canvas, ecdf, &values, plot.unit)?;
         frame::y_axis(canvas, ecdf, &fractions, Unit::Fraction, 2)?;
+        frame::curves(canvas, ecdf, &values, plot.unit)?;
+        canvas.open("ln", &[("n", "")])?;
         canvas.line(
             &steps(&plot.ecdf, &values, &fractions, ecdf.left),
             plot.tone.color(),
             1.8,
         )?;
+        canvas.close()?;
+        canvas.close()?;
         ecdf
     };
     frame::x_axis(canvas, last, &values, plot.unit)?;
@@ -235,7 +239,7 @@ fn labels(plot: &Distribution) -> Vec<(i64, String)> {
         .collect()
 }
 
-fn written(value: i64, unit: Unit) -> String {
+pub fn written(value: i64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => format::duration(value),
         Unit::Bytes => u64::try_from(value).map_or_else(|_| format::signed(value), format::bytes),

@@ -45,6 +45,7 @@ pub fn draw<DB: DrawingBackend>(plot: &EcdfPlot, canvas: &mut Canvas<DB>) -> Res
     let fractions = Axis::new(Division::Linear, 0.0, 1.0, panel.bottom, panel.top);
     frame::x_grid(canvas, panel, &axis, plot.unit)?;
     frame::y_axis(canvas, panel, &fractions, Unit::Fraction, 5)?;
+    frame::curves(canvas, panel, &axis, plot.unit)?;
     for curve in plot.curves.iter().filter(|curve| !curve.points.is_empty()) {
         let name = canvas.legend_name(curve.name.as_str(), 8.0);
         canvas.open("ln", &[("n", &name)])?;
@@ -55,6 +56,7 @@ pub fn draw<DB: DrawingBackend>(plot: &EcdfPlot, canvas: &mut Canvas<DB>) -> Res
         )?;
         canvas.close()?;
     }
+    canvas.close()?;
     frame::x_axis(canvas, panel, &axis, plot.unit)?;
     frame::x_title(canvas, panel, plot.label.as_str())
 }

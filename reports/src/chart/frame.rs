@@ -92,6 +92,28 @@ pub fn time<DB: DrawingBackend>(
     )
 }
 
+/// Begins a group of ECDFs, of which the script tells the share at or below a value.
+pub fn curves<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    frame: Frame,
+    axis: &Axis,
+    unit: Unit,
+) -> Result<(), ChartError> {
+    let (lo, hi) = axis.ends();
+    let log = if axis.is_log() { "log" } else { "linear" };
+    canvas.open(
+        "curves",
+        &[
+            ("x", &format!("{:.1} {:.1}", frame.left.max(axis.from()), frame.right)),
+            ("y", &format!("{:.1} {:.1}", frame.top, frame.bottom)),
+            ("v", &format!("{lo} {hi}")),
+            ("d", log),
+            ("u", unit.word()),
+            ("scale", &format!("{:.0}", canvas.scale())),
+        ],
+    )
+}
+
 /// The time axis under `frame`, which the script replaces when it zooms.
 pub fn time_axis<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: Frame, axis: &Axis) -> Result<(), ChartError> {
     canvas.open("axis", &[("y", &format!("{:.1}", frame.bottom))])?;

@@ -9,7 +9,7 @@ use crate::chart::frame::{self, Frame};
 use crate::chart::legend::Swatch;
 use crate::chart::letters::{Align, Letters};
 use crate::chart::spec::{Lane, Span, TimeSeries};
-use crate::chart::theme::{self, Tone};
+use crate::chart::theme::Tone;
 use crate::clean::Text;
 
 /// Kinds of intervals named in the legend.
@@ -94,14 +94,14 @@ pub fn draw<DB: DrawingBackend>(
     }
     canvas.close()?;
     canvas.open("zt", &[])?;
-    let letters = Letters {
-        size: 11.0,
-        bold: false,
-        color: theme::ON_TONE,
-    };
     for span in &lane.spans {
         let Some((from, to)) = pixels(span, time, 0.0) else {
             continue;
+        };
+        let letters = Letters {
+            size: 11.0,
+            bold: false,
+            color: span.tone.letters(),
         };
         if to - from > 20.0 && canvas.text_width(span.label.as_str(), letters) + 6.0 < to - from {
             canvas.text((from + to) / 2.0, middle, Align::Middle, letters, span.label.as_str())?;

@@ -11,6 +11,8 @@ use crate::clean::Text;
 pub enum Swatch {
     /// A filled box.
     Box(BackendColor),
+    /// A low part of a bar.
+    Low(BackendColor),
     /// A line.
     Line(BackendColor),
     /// A thick line.
@@ -44,6 +46,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
             self.open("lg", &[("n", &name)])?;
             match swatch {
                 Swatch::Box(color) => self.rect((at, row - 5.0), (at + 12.0, row + 5.0), *color)?,
+                Swatch::Low(color) => self.rect((at, row - 2.0), (at + 12.0, row + 2.0), *color)?,
                 Swatch::Bold(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 3.5)?,
                 Swatch::Line(color) => self.line(&[(at, row), (at + 16.0, row)], *color, 2.0)?,
                 Swatch::Dashed(color) => self.dashes(&[(at, row), (at + 17.0, row)], *color, 2.0)?,

@@ -17,6 +17,7 @@ mod ecdf;
 pub(crate) mod font;
 mod frame;
 mod heat;
+mod histograms;
 mod lanes;
 mod legend;
 mod letters;
@@ -45,6 +46,7 @@ pub fn height(spec: &ChartSpec) -> u32 {
         Plot::TimeSeries(plot) => time_series::height(plot),
         Plot::Bars(plot) => bars::height(plot),
         Plot::Heat(_) => heat::height(),
+        Plot::Histograms(plot) => histograms::height(plot),
     };
     canvas::header_height(spec) + body
 }
@@ -62,6 +64,7 @@ pub fn draw<DB: DrawingBackend>(spec: &ChartSpec, canvas: &mut Canvas<DB>) -> Re
         Plot::TimeSeries(plot) => time_series::draw(plot, canvas),
         Plot::Bars(plot) => bars::draw(plot, canvas),
         Plot::Heat(plot) => heat::draw(plot, canvas),
+        Plot::Histograms(plot) => histograms::draw(plot, canvas),
     }
 }
 

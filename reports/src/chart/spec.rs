@@ -51,6 +51,8 @@ pub enum Plot {
     Bars(Bars),
     /// Counts over time and value.
     Heat(Heat),
+    /// Histograms below one another.
+    Histograms(Histograms),
 }
 
 /// What an axis counts.
@@ -64,6 +66,19 @@ pub enum Unit {
     Count,
     /// 1.0 = all.
     Fraction,
+}
+
+impl Unit {
+    /// As the page's script knows it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
+            Self::Count => "n",
+            Self::Fraction => "%",
+        }
+    }
 }
 
 /// How an axis is divided.
@@ -281,6 +296,30 @@ pub struct BarRow {
     pub values: Vec<f64>,
     /// Written behind the bar instead of the sum.
     pub shown: Option<Text>,
+}
+
+/// Histograms of groups on one logarithmic axis, each scaled to its own fullest bin.
+#[derive(Clone, Debug)]
+pub struct Histograms {
+    /// What the values are, without the unit.
+    pub label: Text,
+    /// Their unit.
+    pub unit: Unit,
+    /// Top to bottom.
+    pub rows: Vec<HistogramRow>,
+}
+
+/// The histogram of one group.
+#[derive(Clone, Debug)]
+pub struct HistogramRow {
+    /// Name at the left.
+    pub name: Text,
+    /// Colour.
+    pub tone: Tone,
+    /// Written behind it: how many.
+    pub n: u64,
+    /// Ascending, not overlapping.
+    pub bins: Vec<Bin>,
 }
 
 /// Counts over time and value.

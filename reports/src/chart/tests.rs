@@ -175,7 +175,7 @@ fn dark_mode_knows_every_colour() {
                 let Some(color) = node.attribute(attribute).filter(|color| color.starts_with('#')) else {
                     continue;
                 };
-                let known = style.contains(&format!("[{attribute}=\"{color}\"]")) || color == "#FFFFFF";
+                let known = style.contains(&format!("[{attribute}=\"{color}\"]")) || color == "#000000";
                 assert!(known, "{name}: {attribute} {color} has no rule in style.css");
             }
         }

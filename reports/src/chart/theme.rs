@@ -13,8 +13,9 @@ pub const GRID: BackendColor = rgb(0xE2, 0xE6, 0xEA);
 pub const AXIS: BackendColor = rgb(0x8A, 0x94, 0x9E);
 /// Ground of a panel or a lane.
 pub const GROUND: BackendColor = rgb(0xF5, 0xF7, 0xF9);
-/// Letters on a coloured ground.
-pub const ON_TONE: BackendColor = rgb(0xFF, 0xFF, 0xFF);
+/// Letters on a dark tone, and on a light one.
+const LIGHT_LETTERS: BackendColor = rgb(0xFF, 0xFF, 0xFF);
+const DARK_LETTERS: BackendColor = rgb(0, 0, 0);
 
 const fn rgb(r: u8, g: u8, b: u8) -> BackendColor {
     BackendColor {
@@ -70,6 +71,15 @@ impl Tone {
     #[must_use]
     pub fn nth(n: usize) -> Self {
         Self::SERIES.get(n % Self::SERIES.len()).copied().unwrap_or(Self::Grey)
+    }
+
+    /// Letters on it that can be read (4.5:1); the dark page's tones are all lighter, and have dark ones.
+    #[must_use]
+    pub const fn letters(self) -> BackendColor {
+        match self {
+            Self::Blue | Self::Purple | Self::Red | Self::Brown => LIGHT_LETTERS,
+            Self::Orange | Self::Green | Self::Teal | Self::Grey => DARK_LETTERS,
+        }
     }
 
     /// Its colour on white.

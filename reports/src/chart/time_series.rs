@@ -125,7 +125,7 @@ fn draw_panel<DB: DrawingBackend>(
         frame.top,
         frame.bottom,
         most * 1.05,
-        unit_word(panel.unit)
+        panel.unit.word()
     );
     for line in &panel.lines {
         let name = canvas.legend_name(line.name.as_str(), legend_from);
@@ -144,15 +144,6 @@ fn draw_panel<DB: DrawingBackend>(
         theme::AXIS,
         1.0,
     )
-}
-
-fn unit_word(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanoseconds => "ns",
-        Unit::Bytes => "B",
-        Unit::Count => "n",
-        Unit::Fraction => "%",
-    }
 }
 
 fn legend(plot: &TimeSeries, panel: &Panel, first: bool) -> Vec<(Text, Swatch)> {

@@ -4,7 +4,7 @@
 use plotters_backend::DrawingBackend;
 
 use crate::chart::axis::Axis;
-use crate::chart::canvas::{Canvas, ChartError};
+use crate::chart::canvas::{Canvas, ChartError, LINE};
 use crate::chart::frame::{self, Frame};
 use crate::chart::legend::Swatch;
 use crate::chart::letters::{Align, Letters};
@@ -63,6 +63,7 @@ pub fn draw<DB: DrawingBackend>(plot: &Waterfall, canvas: &mut Canvas<DB>) -> Re
     for (row, stage) in plot.stages.iter().enumerate() {
         let y = top + ROW * (row as f64 + 0.5);
         let name = canvas.fit(stage.name.as_str(), Letters::NORMAL, name_width);
+        canvas.open("h", &[("t", &told(stage))])?;
         canvas.text(left - 10.0, y, Align::End, Letters::NORMAL, &name)?;
         so_far = share(stage, canvas, &share_axis, y, so_far)?;
         if let Some(axis) = &time_axis {
@@ -70,6 +71,7 @@ pub fn draw<DB: DrawingBackend>(plot: &Waterfall, canvas: &mut Canvas<DB>) -> Re
         }
         let n = canvas.fit(&format::count(stage.n), Letters::NOTE, n_width);
         canvas.text(right + n_width + 12.0, y, Align::End, Letters::NOTE, &n)?;
+        canvas.close()?;
         canvas.line(&[(left, y + ROW / 2.0), (right, y + ROW / 2.0)], theme::GRID, 0.5)?;
     }
     match &time_axis {
@@ -79,6 +81,23 @@ pub fn draw<DB: DrawingBackend>(plot: &Waterfall, canvas: &mut Canvas<DB>) -> Re
         }
         None => frame::nothing(canvas, times, "nothing was measured"),
     }
+}
+
+/// A row's figures, a line each.
+fn told(stage: &Stage) -> String {
+    let time = |what: &str, ns: Option<i64>| ns.map(|ns| format!("{what} {}", format::duration(ns)));
+    let parts = [
+        Some(stage.name.as_str().to_owned()),
+        stage
+            .share
+            .map(|share| format!("{} of the summed time", format::percent(share))),
+        Some(format!("n = {}", format::count(stage.n))),
+        time("p50", stage.p50_ns),
+        time("p90", stage.p90_ns),
+        time("p99", stage.p99_ns),
+        time("largest", stage.max_ns),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(LINE)
 }
 
 fn head<DB: DrawingBackend>(

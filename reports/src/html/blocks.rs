@@ -10,10 +10,10 @@ use crate::document::{Block, Figure, Finding, Findings, Severity, Strip};
 
 pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
     match block {
-        Block::Paragraph(text) => markup! { p { (text.as_str()) } },
-        Block::List(items) => markup! { ul { @for item in items { li { (item.as_str()) } } } },
-        Block::Strip(strip) => strip_markup(strip),
-        Block::Findings(findings) => markup! { @for of in findings { (findings_markup(of)) } },
+        Block::Paragraph(text) => markup! { p { (page.said(text.as_str())) } },
+        Block::List(items) => markup! { ul { @for item in items { li { (page.said(item.as_str())) } } } },
+        Block::Strip(strip) => strip_markup(strip, page),
+        Block::Findings(findings) => markup! { @for of in findings { (findings_markup(of, page)) } },
         Block::Table(data) => table::table(data, page),
         Block::Figure(figure) => figure_markup(section, figure, page),
         Block::Figures(figures) => {
@@ -24,13 +24,13 @@ pub fn block(section: &str, block: &Block, page: &mut Page) -> Markup {
             markup! { div.pair { @for figure in drawn { (figure) } } }
         }
         Block::KeyValues(pairs) => markup! {
-            dl { @for (key, value) in pairs { dt { (key.as_str()) } dd { (value.as_str()) } } }
+            dl { @for (key, value) in pairs { dt { (key.as_str()) } dd { (page.said(value.as_str())) } } }
         },
         Block::Tiles(tiles) => markup! {
             dl.tiles { @for tile in tiles {
                 div class={ "tile " (class(tile.severity)) } {
                     dt { (tile.label.as_str()) " " b { (tile.severity.word()) } }
-                    dd { strong { (tile.value.as_str()) } " " small { (tile.detail.as_str()) } }
+                    dd { strong { (tile.value.as_str()) } " " small { (page.said(tile.detail.as_str())) } }
                 }
             } }
         },
@@ -56,12 +56,12 @@ fn see(section: Option<&str>) -> Markup {
     markup! { @if let Some(section) = section { " " a href={ "#" (section) } aria-label={ "See why: " (section) } { "See why" } } }
 }
 
-fn findings_markup(of: &Findings) -> Markup {
+fn findings_markup(of: &Findings, page: &Page) -> Markup {
     markup! {
         div class={ "findings " (class(of.severity)) } {
             h3 { (of.title.as_str()) }
             ul {
-                @for finding in &of.said { (finding_markup(finding)) }
+                @for finding in &of.said { (finding_markup(finding, page)) }
                 @if of.more > 0 { li { (Finding::more(of.more, of.severity)) } }
             }
         }
@@ -69,38 +69,38 @@ fn findings_markup(of: &Findings) -> Markup {
 }
 
 /// What was found in its steps, the first of which stands out, and what followed of it.
-fn finding_markup(finding: &Finding) -> Markup {
+fn finding_markup(finding: &Finding, page: &Page) -> Markup {
     let steps = steps(finding.text.as_str());
     let (first, rest) = steps.split_at(steps.len().min(1));
     markup! {
         li {
-            @for step in first { strong { (step) } }
+            @for step in first { strong { (page.said(step)) } }
             (see(finding.see))
             @if !rest.is_empty() || !finding.so.is_empty() {
                 ul {
-                    @for step in rest { li { (step) } }
-                    @if !finding.so.is_empty() { li { (Finding::SO) (what_followed(&finding.so)) } }
+                    @for step in rest { li { (page.said(step)) } }
+                    @if !finding.so.is_empty() { li { (Finding::SO) (what_followed(&finding.so, page)) } }
                 }
             }
         }
     }
 }
 
-fn what_followed(so: &[(Text, Option<&'static str>)]) -> Markup {
-    markup! { ul { @for (so, section) in so { li { (so.as_str()) (see(*section)) } } } }
+fn what_followed(so: &[(Text, Option<&'static str>)], page: &Page) -> Markup {
+    markup! { ul { @for (so, section) in so { li { (page.said(so.as_str())) (see(*section)) } } } }
 }
 
-fn strip_markup(strip: &Strip) -> Markup {
+fn strip_markup(strip: &Strip, page: &Page) -> Markup {
     let clauses = clauses(strip.sentence.as_str());
     let (first, rest) = clauses.split_at(clauses.len().min(1));
     markup! {
         div class={ "strip " (class(strip.severity)) } {
             b { (strip.severity.word()) }
             div {
-                @for clause in first { (clause) }
+                @for clause in first { (page.said(clause)) }
                 (see(strip.see))
-                @if !rest.is_empty() { ul { @for clause in rest { li { (clause) } } } }
-                @if let Some(detail) = &strip.detail { small { (detail.as_str()) } }
+                @if !rest.is_empty() { ul { @for clause in rest { li { (page.said(clause)) } } } }
+                @if let Some(detail) = &strip.detail { small { (page.said(detail.as_str())) } }
             }
         }
     }
@@ -121,7 +121,7 @@ fn figure_markup(section: &str, figure: &Figure, page: &mut Page) -> Markup {
         figure id={ (section) "-" (figure.id) } class=(width) {
             // Wide charts scroll on narrow screens; with the keyboard too.
             div.draw tabindex="0" role="group" aria-label=(figure.chart.title.as_str()) { (picture) }
-            @if !figure.caption.is_empty() { figcaption { (figure.caption.as_str()) } }
+            @if !figure.caption.is_empty() { figcaption { (page.said(figure.caption.as_str())) } }
         }
     }
 }

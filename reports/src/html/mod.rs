@@ -9,6 +9,7 @@
 //! `chart::svg` (escaped there), the style and the script.
 
 mod blocks;
+mod ids;
 mod table;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -19,10 +20,11 @@ use crate::chart;
 use crate::document::{Document, Section};
 
 const STYLE: &str = include_str!("style.css");
-/// One script in four files: each is a part of the function that the first opens and the last ends.
+/// One script in five files: each is a part of the function that the first opens and the last ends.
 const SCRIPT: &str = concat!(
     include_str!("script/base.js"),
     include_str!("script/charts.js"),
+    include_str!("script/curves.js"),
     include_str!("script/tables.js"),
     include_str!("script/begin.js")
 );
@@ -66,6 +68,13 @@ struct Page {
     anchors: table::Anchors,
     /// What commands call the recording.
     input: String,
+}
+
+impl Page {
+    /// A sentence, its ids as links.
+    fn said(&self, text: &str) -> Markup {
+        ids::linked(text, &self.input)
+    }
 }
 
 /// The whole page.
@@ -112,7 +121,13 @@ pub fn html(document: &Document) -> String {
                         }
                         main #content { @for section in sections { (section) } }
                     }
-                    footer { (document.footer.as_str()) }
+                    footer {
+                        (document.footer.as_str())
+                        @if !state.anchors.is_empty() {
+                            " Behind an id such as rx:12: " code { "netmortem explain " (document.input()) " rx:12" }
+                            " prints its rows and its events, each with member, CPU and offset."
+                        }
+                    }
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -130,11 +145,13 @@ fn section_markup(section: &Section, page: &mut Page) -> Markup {
     markup! {
         section #(section.id) aria-labelledby={ (section.id) "-title" } {
             h2 #{ (section.id) "-title" } { a href={ "#" (section.id) } { (section.title.as_str()) } }
-            @if !section.lead.is_empty() && section.findings().is_empty() { p.lead { (section.lead.as_str()) } }
+            @if !section.lead.is_empty() && section.findings().is_empty() { p.lead { (page.said(section.lead.as_str())) } }
             @for block in blocks { (block) }
         }
     }
 }
 
+#[cfg(test)]
+mod contrast;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 
 use maud::{Markup, html as markup};
 
-use super::Page;
 use super::blocks::class;
-use crate::clean::Text;
+use super::{Page, ids};
 use crate::document::{Cell, Column, ColumnKind, Table};
 use crate::format::TimeUnit;
 
@@ -35,20 +34,15 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
                 } } }
             }
         }
-        @if let Some(note) = &table.note { p.note { (note.as_str()) } }
+        @if let Some(note) = &table.note { p.note { (ids::linked(note.as_str(), &page.input)) } }
     }
 }
 
 /// `rx=45` for a row whose first cell is `rx:45`, unless a row before has it.
 fn anchor(row: &[Cell], anchors: &mut Anchors) -> Option<String> {
     let Some(Cell::Id(id)) = row.first() else { return None };
-    let anchor = fragment(id);
+    let anchor = ids::fragment(id)?;
     anchors.insert(anchor.clone()).then_some(anchor)
-}
-
-/// An id as the part of an address after `#`.
-pub fn fragment(id: &Text) -> String {
-    id.as_str().replace(':', "=")
 }
 
 fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
@@ -60,7 +54,8 @@ fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
     let time = column.kind == ColumnKind::Time;
     markup! {
         th scope="col" class=[right.then_some("n")] data-u=[time.then_some("ns")] {
-            (column.title.as_str())
+            // A column of badges needs no heading for who sees them.
+            @if column.title.is_empty() { span.vh { "how it is meant" } } @else { (column.title.as_str()) }
             @if let Some(symbol) = symbol { " " i { "(" (symbol) ")" } }
         }
     }
@@ -87,11 +82,12 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &st
         td class=(classes) data-v=[value] {
             @match cell {
                 Cell::Code(_) => code { (shown) },
-                Cell::Id(id) => a.id href={ "#" (fragment(id)) } title={ "netmortem explain " (input) " " (id.as_str()) } { (shown) },
+                Cell::Id(id) => (ids::cell(id, input)),
                 Cell::Link { href, .. } => a href=(href) { (shown) },
-                Cell::More(first, rest) => details { summary { (first.as_str()) } (rest.as_str()) },
+                Cell::More(first, rest) => details { summary { (first.as_str()) } (ids::linked(rest.as_str(), input)) },
                 Cell::Spark(_, said) => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
+                Cell::Text(_) => (ids::linked(&shown, input)),
                 _ => (shown),
             }
         }

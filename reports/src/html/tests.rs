@@ -1,7 +1,8 @@
 //! What the page must hold, whatever is in it.
 
 use super::{SCRIPT, base64, html, policy};
-use crate::document::{Block, Document, Section};
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Document, Finding, Findings, Section, Severity, Strip, Table, Tile};
 use crate::layout;
 
 fn page() -> String {
@@ -140,6 +141,33 @@ fn numbers_are_right_aligned_with_the_unit_in_the_heading() {
 }
 
 #[test]
+fn every_column_has_a_heading_for_who_cannot_see_it() {
+    let page = page();
+    let heads: Vec<&str> = page.match_indices("<th ").map(|(at, _)| &page[at..]).collect();
+    assert!(heads.len() > 20);
+    for head in heads {
+        let inside = head.split_once('>').unwrap().1.split("</th>").next().unwrap();
+        let text: String = inside.split('<').map(|part| part.rsplit('>').next().unwrap()).collect();
+        assert!(!text.trim().is_empty(), "{inside}");
+    }
+    let table = Table {
+        columns: vec![Column::text("")],
+        ..Table::default()
+    };
+    let section = Section {
+        id: "x",
+        title: "x".into(),
+        lead: "".into(),
+        blocks: vec![Block::Table(table)],
+    };
+    let document = Document {
+        sections: vec![section],
+        ..Document::default()
+    };
+    assert!(html(&document).contains("<span class=\"vh\">how it is meant</span></th>"));
+}
+
+#[test]
 fn the_same_document_gives_the_same_bytes() {
     assert_eq!(page(), page());
 }
@@ -159,5 +187,66 @@ fn an_empty_document_is_a_page() {
             ..Document::default()
         })
         .contains("<section id=\"x\"")
+    );
+}
+
+#[test]
+fn ids_lead_on_from_every_kind_of_text() {
+    let said = || Text::from("the worst: drop:7");
+    let finding = Finding {
+        text: "many were lost; the worst: drop:7".into(),
+        see: None,
+        so: vec![(said(), None)],
+    };
+    let blocks = vec![
+        Block::Paragraph(said()),
+        Block::List(vec![said()]),
+        Block::Strip(Strip {
+            severity: Severity::Bad,
+            sentence: "many were lost; the worst: drop:7".into(),
+            detail: Some(said()),
+            see: None,
+        }),
+        Block::KeyValues(vec![("worst".into(), said())]),
+        Block::Tiles(vec![Tile {
+            severity: Severity::Bad,
+            label: "lost".into(),
+            value: "9".into(),
+            detail: said(),
+        }]),
+        Block::Table(Table {
+            columns: vec![Column::text("what"), Column::text("more")],
+            rows: vec![vec![Cell::Text(said()), Cell::More("first".into(), said())]],
+            note: Some(said()),
+            ..Table::default()
+        }),
+    ];
+    // A lead stands where no findings are.
+    let section = |blocks| Section {
+        id: "x",
+        title: "x".into(),
+        lead: said(),
+        blocks,
+    };
+    let of = |blocks| {
+        let document = Document {
+            sections: vec![section(blocks)],
+            input: Some("a.nmb".into()),
+            ..Document::default()
+        };
+        let link = "<a class=\"id\" href=\"#drop=7\" title=\"netmortem explain a.nmb drop:7\">drop:7</a>";
+        html(&document).matches(link).count()
+    };
+    assert_eq!(of(blocks), 10, "the lead and nine below it");
+    let found = Findings {
+        severity: Severity::Bad,
+        title: "Wrong".into(),
+        said: vec![finding],
+        more: 0,
+    };
+    assert_eq!(
+        of(vec![Block::Findings(vec![found])]),
+        2,
+        "what was found, and what followed"
     );
 }

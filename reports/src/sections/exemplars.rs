@@ -1,7 +1,6 @@
 //! Units to look at, of either path: the worst, the 99th percentile and the median of every stage, each with the command that prints its
-//! whole story; and whole times by device, CPU, process and connection. In: `Answers::exemplars`, `Answers::breakdown`.
+//! whole story. In: `Answers::exemplars`.
 
-use netmortem_analyzer::analyses::breakdown::{Group, Kind};
 use netmortem_analyzer::analyses::exemplars::{Exemplar, StageExemplars, TOTAL};
 
 use super::shared::{figure, name_cell, words};
@@ -34,11 +33,10 @@ pub fn blocks(input: &Input<'_>, of: &[StageExemplars], rows: &str) -> Vec<Block
     if !stages.is_empty() {
         blocks.push(Block::Details {
             summary: Text::from(format!("The same of each of {} stages", stages.len())),
-            blocks: vec![Block::Table(table(
-                input,
-                &stages,
-                "Worst, p99 and median of each stage",
-            ))],
+            blocks: vec![
+                Block::Figure(Box::new(timelines(of, &stages, rows))),
+                Block::Table(table(input, &stages, "Worst, p99 and median of each stage")),
+            ],
         });
     }
     blocks
@@ -56,58 +54,80 @@ fn distinct(stage: &StageExemplars) -> Vec<(String, &Exemplar)> {
     out
 }
 
-/// The stages of each unit, one after the other, as parts of its whole time.
+/// Of whole times.
 fn timeline(of: &[StageExemplars], total: &StageExemplars, rows: &str) -> Figure {
-    let share = |unit: &Exemplar, stage: &str| {
-        let ns = unit
-            .stages
-            .iter()
-            .find(|time| time.stage == stage)
-            .map_or(0, |time| time.ns);
-        ns.max(0) as f64 / unit.total_ns.max(1) as f64
-    };
     let units = distinct(total);
-    let drawn: Vec<(usize, &str)> = of
-        .iter()
-        .map(|stage| stage.stage)
-        .enumerate()
-        .filter(|(_, stage)| units.iter().any(|(_, unit)| share(unit, stage) >= DRAWN_SHARE))
-        .collect();
-    let row = |(which, unit): (String, &Exemplar)| {
-        let mut values: Vec<f64> = drawn.iter().map(|(_, stage)| share(unit, stage)).collect();
+    let labelled = units
+        .into_iter()
+        .map(|(which, unit)| (format!("{which} {}", unit.id), unit));
+    let title = format!(
+        "Where the slowest, the p99 and the median of the {} spent their time",
+        rows.to_lowercase()
+    );
+    drawn(
+        "exemplars",
+        &title,
+        of,
+        labelled.collect(),
+        "Of units with certain or strong links; of equals the one with the smallest id. The commands below print every event of each.",
+    )
+}
+
+/// Of the times in each stage.
+fn timelines(of: &[StageExemplars], stages: &[&StageExemplars], rows: &str) -> Figure {
+    let units = stages.iter().flat_map(|stage| {
+        let each = distinct(stage).into_iter();
+        each.map(|(which, unit)| (format!("{}: {which} {}", words(stage.stage), unit.id), unit))
+    });
+    let title = format!(
+        "The whole time of the {} that were worst, p99 and median in each stage",
+        rows.to_lowercase()
+    );
+    drawn(
+        "exemplars-by-stage",
+        &title,
+        of,
+        units.collect(),
+        "Each bar is the whole time of one unit, from its begin to its end; the table below has the time in the stage that it stands for.",
+    )
+}
+
+/// The stages of units, one after the other, as parts of each unit's whole time.
+fn drawn(id: &str, title: &str, of: &[StageExemplars], units: Vec<(String, &Exemplar)>, caption: &str) -> Figure {
+    let share = |unit: &Exemplar, stage: &str| {
+        let of = unit.stages.iter().find(|time| time.stage == stage);
+        of.map_or(0, |time| time.ns).max(0) as f64 / unit.total_ns.max(1) as f64
+    };
+    let seen = |stage: &str| units.iter().any(|(_, unit)| share(unit, stage) >= DRAWN_SHARE);
+    let stages: Vec<&str> = of.iter().map(|of| of.stage).filter(|stage| seen(stage)).collect();
+    let row = |(label, unit): &(String, &Exemplar)| {
+        let mut values: Vec<f64> = stages.iter().map(|stage| share(unit, stage)).collect();
         values.push((1.0 - values.iter().sum::<f64>()).max(0.0));
         BarRow {
-            label: Text::from(format!("{which} {}", unit.id)),
+            label: Text::from(label.as_str()),
             values,
             shown: Some(format::duration(unit.total_ns).into()),
         }
     };
-    let mut parts: Vec<(Text, Tone)> = drawn
+    let mut parts: Vec<(Text, Tone)> = stages
         .iter()
         .enumerate()
-        .map(|(nth, (_, stage))| (Text::from(words(stage)), Tone::nth(nth)))
+        .map(|(nth, stage)| (Text::from(words(stage)), Tone::nth(nth)))
         .collect();
     parts.push(("the rest, and no stage".into(), Tone::Grey));
     let plot = Bars {
         label: "part of the unit's own time, in the order of the path".into(),
         unit: Unit::Fraction,
         parts,
-        rows: units.into_iter().map(row).collect(),
+        rows: units.iter().map(row).collect(),
     };
     let chart = ChartSpec {
-        title: Text::from(format!(
-            "Where the slowest, the p99 and the median of the {} spent their time",
-            rows.to_lowercase()
-        )),
+        title: title.into(),
         note: Some("each bar is one unit, its whole time written behind it".into()),
         size: Size::Full,
         plot: Plot::Bars(plot),
     };
-    figure(
-        "exemplars",
-        chart,
-        "Of units with certain or strong links; of equals the one with the smallest id. The commands below print every event of each.",
-    )
+    figure(id, chart, caption)
 }
 
 fn table(input: &Input<'_>, stages: &[&StageExemplars], caption: &str) -> Table {
@@ -148,68 +168,5 @@ fn table(input: &Input<'_>, stages: &[&StageExemplars], caption: &str) -> Table 
         note: Some(
             "An id is what `netmortem explain INPUT ID` takes; with the script, a click copies that command.".into(),
         ),
-    }
-}
-
-/// Tables of whole times by what units have in common; those with one group only say nothing and are left out.
-pub fn groups(kinds: &[Kind], rows: &str, command: &str) -> Vec<Block> {
-    let several = kinds.iter().filter(|kind| kind.groups.len() > 1);
-    let tables: Vec<Block> = several
-        .map(|kind| Block::Table(group_table(kind, rows, command)))
-        .collect();
-    let single: Vec<String> = kinds
-        .iter()
-        .filter_map(|kind| match kind.groups.as_slice() {
-            [only] if !only.name.is_empty() => Some(format!("{} {}", kind.by, Text::name(&only.name))),
-            _ => None,
-        })
-        .collect();
-    let said = match single.is_empty() {
-        true => None,
-        false => Some(Block::Paragraph(Text::from(format!(
-            "All {rows} belong to {}.",
-            single.join(", ")
-        )))),
-    };
-    said.into_iter().chain(tables).collect()
-}
-
-fn group_table(kind: &Kind, rows: &str, command: &str) -> Table {
-    let time = |ns| Cell::known(ns, Cell::Ns);
-    let row = |group: &Group| {
-        vec![
-            match (group.name.is_empty(), kind.by) {
-                (true, _) => Cell::Unknown,
-                (false, "connection") => Cell::Id((&group.name).into()),
-                (false, _) => name_cell(&group.name),
-            },
-            Cell::Count(group.n),
-            Cell::Fraction(group.share),
-            time(group.p50_ns),
-            time(group.p99_ns),
-            time(group.max_ns),
-            Cell::known(group.top, |(stage, _)| Cell::Text(words(stage).into())),
-            Cell::known(group.top, |(_, share)| Cell::Fraction(share)),
-        ]
-    };
-    Table {
-        caption: Text::from(format!("Whole time by {}", kind.by)),
-        columns: vec![
-            Column::text(kind.by),
-            Column::number("n"),
-            Column::number("share of all time"),
-            Column::time("p50"),
-            Column::time("p99"),
-            Column::time("max"),
-            Column::text("most of it"),
-            Column::number("its share"),
-        ],
-        rows: kind.groups.iter().map(row).collect(),
-        note: (kind.others > 0).then(|| {
-            Text::from(format!(
-                "Most summed time of {rows} first; {} more are left out: netmortem show {command} INPUT",
-                format::count(kind.others)
-            ))
-        }),
     }
 }

@@ -3,6 +3,7 @@
 //! Percentiles are those of the certain and strong units; the table gives all units beside them. Shares are of the summed time, so they
 //! add up. A stage of which the recording itself is a large part carries a star: its size says little.
 
+use netmortem_analyzer::analyses::exemplars::StageExemplars;
 use netmortem_analyzer::analyses::waits::StageTimes;
 use netmortem_analyzer::reconstruct::observer::tables::{MARKED_SHARE, ObserverRow};
 
@@ -35,6 +36,8 @@ pub struct Ledger<'a> {
     pub total: &'a StageTimes,
     /// What recording cost each stage.
     pub observer: &'a [ObserverRow],
+    /// Units to look at, by stage.
+    pub exemplars: &'a [StageExemplars],
 }
 
 /// The second half of a sentence on who is left out: those in the percentiles of all only.
@@ -133,7 +136,11 @@ impl<'a> Ledger<'a> {
     pub fn table(&self) -> Table {
         let mut columns = vec![Column::text("stage")];
         columns.extend(quantile_columns());
-        columns.extend([Column::number("share"), Column::number("cost of recording")]);
+        columns.extend([
+            Column::number("share"),
+            Column::text("the longest"),
+            Column::number("cost of recording"),
+        ]);
         // Without weak ones they would say everything twice.
         let weak = self
             .every()
@@ -154,6 +161,7 @@ impl<'a> Ledger<'a> {
             row.extend(quantile_cells(&times.solid));
             row.extend([
                 Cell::known((times.all.n > 0).then_some(times.share), Cell::Fraction),
+                Cell::known(self.worst(times.stage), |id| Cell::Id(id.into())),
                 Cell::known(cost.and_then(|row| row.share), |share| {
                     match self.is_marked(times.stage) {
                         true => Cell::Badge(Severity::Notice, format::percent(share).into()),
@@ -187,10 +195,16 @@ impl<'a> Ledger<'a> {
             columns,
             rows: self.every().chain([self.total]).map(row).collect(),
             note: Some(Text::from(format!(
-                "n, p50, p90, p99 and max are of the certain and strong {0}; {of_all}. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
+                "n, p50, p90, p99, max and the longest are of the certain and strong {0}; {of_all}. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
                 self.rows
             ))),
         }
+    }
+
+    /// The certain or strong unit whose time in a stage is the longest.
+    fn worst(&self, stage: &str) -> Option<&str> {
+        let of = self.exemplars.iter().find(|of| of.stage == stage)?;
+        Some(of.worst.id.as_str())
     }
 
     /// What passes in each stage, folded away.

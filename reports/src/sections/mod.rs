@@ -11,6 +11,7 @@ pub mod counters;
 pub mod datagrams;
 pub mod drops;
 mod exemplars;
+mod groups;
 mod ledger;
 pub mod method;
 pub mod napi;

@@ -229,7 +229,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         servers: servers::servers(facts, &all, &waits),
         services: services::services(facts, &all, &waits),
         serving: threads::serving(facts, &all),
-        askers: threads::askers(&all),
+        askers: threads::askers(facts, &all),
         limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),
         silence: silence::silence(facts),

@@ -9,6 +9,7 @@ use super::sockets::{Role, Socket};
 use super::task;
 use super::waited::Spans;
 use crate::analyses::tcp::label;
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::thread::IDLE;
@@ -37,6 +38,8 @@ pub struct Serving {
     pub turnaround_ns: i64,
     /// Of it, lying unread while the thread was between the read of a request of another connection and its answer, and had a CPU.
     pub behind_ns: i64,
+    /// The turnaround with most of that, of equals the first row.
+    pub worst: Option<Id>,
 }
 
 /// A thread that asked.
@@ -54,6 +57,8 @@ pub struct Asker {
     pub held_off_ns: i64,
     /// What it did in `between_ns`, largest first.
     pub parts: Vec<Part>,
+    /// The longest of these times, of equals the first row.
+    pub worst: Option<Id>,
 }
 
 /// Servers' threads of several connections, most time in turnarounds first.
@@ -99,6 +104,7 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
             requests: rows.len() as u64,
             turnaround_ns: sum(&TurnaroundRow::total_ns),
             behind_ns: sum(&behind),
+            worst: longest(facts, &rows, behind),
         })
     };
     let mut all: Vec<Serving> = by.into_iter().filter_map(row).collect();
@@ -108,7 +114,7 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
 }
 
 /// Clients' threads, most time between answers and requests first.
-pub(super) fn askers(sockets: &[Socket<'_>]) -> Vec<Asker> {
+pub(super) fn askers(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Asker> {
     let mut by: BTreeMap<i32, (Vec<&TurnaroundRow>, i64)> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         for r in s.judged_turnarounds() {
@@ -132,12 +138,21 @@ pub(super) fn askers(sockets: &[Socket<'_>]) -> Vec<Asker> {
             awaiting_ns,
             held_off_ns: rows.iter().map(|r| held_off(r)).fold(0, i64::saturating_add),
             parts: parts.largest(),
+            worst: longest(facts, &rows, TurnaroundRow::total_ns),
         })
     };
     let mut all: Vec<Asker> = by.into_iter().filter_map(asker).collect();
     all.sort_by_key(|a| std::cmp::Reverse(a.between_ns));
     all.truncate(THREADS);
     all
+}
+
+/// The row with most of something; of equals the first of the view.
+fn longest(facts: &Facts, rows: &[&TurnaroundRow], ns: impl Fn(&TurnaroundRow) -> i64) -> Option<Id> {
+    let ids = rows
+        .iter()
+        .map(|r| (ns(r), Id::of_row(Kind::Turnaround, &facts.turnarounds, *r)));
+    ids.min_by_key(|(ns, id)| (std::cmp::Reverse(*ns), *id))?.1
 }
 
 /// Runnable on a CPU that idled, for longer than waking takes.

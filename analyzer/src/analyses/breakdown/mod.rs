@@ -7,11 +7,13 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::exemplars::StageNs;
 use crate::analyses::units::Ledgers;
-use crate::facts::Facts;
+use crate::explain::{self, Id};
+use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
-use crate::stat::nearest_rank;
+use crate::stat::{Distribution, nearest_rank};
 
 mod kinds;
 mod nodes;
@@ -23,6 +25,8 @@ pub use nodes::{Node, Nodes, ReadWay};
 
 /// Groups kept of each kind.
 pub const GROUPS: usize = 20;
+/// Groups of each kind whose times are kept whole: those with most units. The others are one more.
+pub const CURVES: usize = 6;
 /// Rows kept of queues and of ways.
 pub const WAYS: usize = 60;
 
@@ -58,6 +62,21 @@ pub struct Kind {
     pub groups: Vec<Group>,
     /// Groups left out.
     pub others: u64,
+    /// Times of the groups with most units, and of all others together; empty where there is one group alone.
+    pub curves: Vec<Curve>,
+}
+
+/// The times of a group, or of those that have no curve of their own.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Curve {
+    /// As of a group; empty when not known, and of others together.
+    pub name: String,
+    /// So many groups together; 0: the one of that name.
+    pub others: u64,
+    /// Whole times.
+    pub times: Distribution,
+    /// Summed times of its stages in the order of the path, `unattributed` last; those without any are not there.
+    pub stages: Vec<StageNs>,
 }
 
 /// One group.
@@ -73,6 +92,8 @@ pub struct Group {
     pub p99_ns: Option<i64>,
     /// Largest.
     pub max_ns: Option<i64>,
+    /// The unit with that, of equals the one with the smallest id.
+    pub worst: Option<Id>,
     /// Share of the summed time of all units, 0 to 1.
     pub share: f64,
     /// The stage that took most of its time, and its share of that, when there is one.
@@ -96,6 +117,8 @@ pub struct Queue {
     pub cpu_node: Option<u32>,
     /// Packets.
     pub packets: u64,
+    /// The poll with most work, or the pass that took longest; of equals the first.
+    pub worst: Option<Id>,
 }
 
 /// From one step of an skb to its next.
@@ -119,6 +142,8 @@ pub struct Way {
     pub p50_ns: Option<i64>,
     /// 99th percentile.
     pub p99_ns: Option<i64>,
+    /// The skb with most time between them, of equals the one with the smallest id.
+    pub worst: Option<Id>,
 }
 
 /// Asks.
@@ -137,18 +162,43 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> Breakdown {
     }
 }
 
+/// What went through a queue.
+#[derive(Default)]
+struct Used {
+    packets: u64,
+    /// How much, and which row.
+    most: Option<(i64, usize)>,
+}
+
+impl Used {
+    fn add(&mut self, packets: u64, much: i64, nth: usize) {
+        self.packets += packets;
+        if self.most.is_none_or(|(most, _)| much > most) {
+            self.most = Some((much, nth));
+        }
+    }
+    fn worst(&self, kind: explain::Kind) -> Option<Id> {
+        Id::at(kind, self.most?.1)
+    }
+}
+
 /// Those with most packets; and the packets of all, by direction: sent, received.
 fn queues(facts: &Facts, known: &Known) -> (Vec<Queue>, u64, u64) {
-    let mut sent: FxHashMap<(Name, Option<u16>, u16), u64> = FxHashMap::default();
-    for pass in facts.xmits.iter().filter(|p| p.started_ns.is_some()) {
-        *sent.entry((pass.dev, pass.queue, pass.cpu)).or_insert(0) += 1;
+    let mut sent: FxHashMap<(Name, Option<u16>, u16), Used> = FxHashMap::default();
+    for (nth, pass) in facts.xmits.iter().enumerate().filter(|(_, p)| p.started_ns.is_some()) {
+        let of = sent.entry((pass.dev, pass.queue, pass.cpu)).or_default();
+        of.add(1, pass.total_ns, nth);
     }
-    let mut polled: FxHashMap<(u64, Name, u16), u64> = FxHashMap::default();
-    for poll in &facts.polls {
-        let work = u64::try_from(poll.work.unwrap_or(0)).unwrap_or(0);
-        *polled.entry((poll.napi, poll.dev, poll.cpu)).or_insert(0) += work;
+    let mut polled: FxHashMap<(u64, Name, u16), Used> = FxHashMap::default();
+    for (nth, poll) in facts.polls.iter().enumerate() {
+        let work = poll.work.unwrap_or(0).into();
+        let of = polled.entry((poll.napi, poll.dev, poll.cpu)).or_default();
+        of.add(u64::try_from(work).unwrap_or(0), work, nth);
     }
-    let packets = (sent.values().sum(), polled.values().sum());
+    let packets = (
+        sent.values().map(|of| of.packets).sum(),
+        polled.values().map(|of| of.packets).sum(),
+    );
     // Addresses differ from boot to boot; their order is enough of a name.
     let mut instances: Vec<(Name, u64)> = polled.keys().map(|(napi, dev, _)| (*dev, *napi)).collect();
     instances.sort_unstable();
@@ -157,23 +207,25 @@ fn queues(facts: &Facts, known: &Known) -> (Vec<Queue>, u64, u64) {
         let before = |of: (Name, u64)| instances.partition_point(|instance| *instance < of);
         (before((dev, napi)) - before((dev, 0))) as u32
     };
-    let transmit = sent.into_iter().map(|((dev, queue, cpu), packets)| Queue {
+    let transmit = sent.into_iter().map(|((dev, queue, cpu), of)| Queue {
         direction: "transmit",
         dev: dev.text().into_owned(),
         queue: queue.map(u32::from),
         cpu,
         dev_node: known.device(&dev.text()),
         cpu_node: known.cpu(cpu),
-        packets,
+        packets: of.packets,
+        worst: of.worst(explain::Kind::Xmit),
     });
-    let receive = polled.into_iter().map(|((napi, dev, cpu), packets)| Queue {
+    let receive = polled.into_iter().map(|((napi, dev, cpu), of)| Queue {
         direction: "receive",
         dev: dev.text().into_owned(),
         queue: Some(nth(dev, napi)),
         cpu,
         dev_node: known.device(&dev.text()),
         cpu_node: known.cpu(cpu),
-        packets,
+        packets: of.packets,
+        worst: of.worst(explain::Kind::Poll),
     });
     let mut all: Vec<Queue> = transmit.chain(receive).filter(|q| q.packets > 0).collect();
     all.sort_by(|a, b| {
@@ -187,8 +239,8 @@ fn queues(facts: &Facts, known: &Known) -> (Vec<Queue>, u64, u64) {
 /// Kind, device and CPU of a step.
 type Step = (&'static str, Name, u16);
 
-/// Steps of one place after steps of another: ns between.
-type Between = FxHashMap<(u32, u32), Vec<i64>>;
+/// Steps of one place after steps of another: ns between, and of which skb.
+type Between = FxHashMap<(u32, u32), Vec<(i64, SkbId)>>;
 
 /// Every step once, and what lay between two of them.
 fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
@@ -208,7 +260,10 @@ fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
             continue;
         };
         if let Some((from, at)) = slot.replace((here, hop.time_ns)) {
-            between.entry((from, here)).or_default().push(hop.time_ns - at);
+            between
+                .entry((from, here))
+                .or_default()
+                .push((hop.time_ns - at, hop.skb_id));
         }
     }
     (steps, between)
@@ -228,9 +283,13 @@ fn ways(facts: &Facts, known: &Known) -> Breakdown {
     let shown = |step: &Step| format!("{} {}", step.0, step.1.text());
     let mut all: Vec<Way> = between
         .into_iter()
-        .filter_map(|((from, to), mut times)| {
+        .filter_map(|((from, to), lives)| {
             let (from, to) = (step(from)?, step(to)?);
+            let worst = lives.iter().min_by_key(|(ns, skb)| (std::cmp::Reverse(*ns), *skb));
+            let worst = worst.map(|(_, skb)| Id::new(explain::Kind::Skb, skb.0));
+            let mut times: Vec<i64> = lives.iter().map(|(ns, _)| *ns).collect();
             Some(Way {
+                worst,
                 from: shown(&from),
                 from_cpu: from.2,
                 from_node: known.cpu(from.2),

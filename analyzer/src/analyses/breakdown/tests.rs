@@ -286,3 +286,98 @@ fn without_a_topology_no_node_is_known_and_a_name_of_two_namespaces_has_none() {
     f.snapshots.push(line("links", Some(2), "netns=2 ifindex=2 name=eth0"));
     assert_eq!(of(&f), [(0, vec![0], 0)]);
 }
+
+#[test]
+fn curves_are_of_the_groups_with_most_units_and_of_the_others_together() {
+    let mut f = Facts::empty();
+    // CPU n has n + 1 units of 10 ns and more; CPU 0, with one, has most time.
+    let mut id = 0;
+    for cpu in 0..9u16 {
+        for _ in 0..=cpu {
+            let ns = if cpu == 0 { 1_000_000 } else { i64::from(id) };
+            f.rx.push(unit(id, cpu, "t", ns));
+            id += 1;
+        }
+    }
+    let b = answer(&f);
+    let cpus = of(&b.receive, "CPU");
+    assert_eq!(cpus.groups[0].name, "0");
+    let told: Vec<(&str, u64, u64)> = cpus
+        .curves
+        .iter()
+        .map(|c| (c.name.as_str(), c.others, c.times.n))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("8", 0, 9),
+            ("7", 0, 8),
+            ("6", 0, 7),
+            ("5", 0, 6),
+            ("4", 0, 5),
+            ("3", 0, 4),
+            ("", 3, 6)
+        ]
+    );
+    assert_eq!(cpus.curves.len(), CURVES + 1);
+    // One group alone is what the whole is.
+    assert!(of(&b.receive, "process").curves.is_empty());
+}
+
+/// Each figure of a real recording's groups against its rows, read anew.
+#[test]
+fn groups_and_curves_of_real_recordings_are_those_of_their_rows() {
+    let (mut groups, mut curves) = (0, 0);
+    for path in ["rpc/rpc.nmb", "cpu/cpu.nmb", "neighbour/neighbour.nmb"] {
+        let file = format!("{}/../sample-data/{path}", env!("CARGO_MANIFEST_DIR"));
+        let capture = netmortem_formats::open_path(file.as_ref()).unwrap().unwrap();
+        let facts = crate::analyze(&capture, &Default::default());
+        let b = answer(&facts);
+        let name = |by: &str, r: &RxRow| match by {
+            "device" => r.dev.text().into_owned(),
+            "CPU" => r.cpu.to_string(),
+            "process" => r.task.text().into_owned(),
+            _ => r.connection.map_or_else(String::new, |c| format!("conn:{}", c.0)),
+        };
+        let read = || {
+            let rows = facts.rx.iter().filter(|r| r.end == RxEnd::Read && r.censored.is_none());
+            rows.filter(|r| matches!(r.confidence, Confidence::Certain | Confidence::Strong))
+        };
+        for kind in &b.receive {
+            for g in &kind.groups {
+                let rows = || read().filter(|r| name(kind.by, r) == g.name);
+                let most = rows().map(|r| r.total_ns).max();
+                assert_eq!(
+                    (rows().count() as u64, most),
+                    (g.n, g.max_ns),
+                    "{path} {} {}",
+                    kind.by,
+                    g.name
+                );
+                let first = rows()
+                    .find(|r| Some(r.total_ns) == most)
+                    .map(|r| format!("rx:{}", r.skb_id.0));
+                assert_eq!(g.worst.map(|id| id.to_string()), first, "{path} {} {}", kind.by, g.name);
+                groups += 1;
+            }
+            let n: u64 = kind.curves.iter().map(|c| c.times.n).sum();
+            assert!(
+                kind.curves.is_empty() || n == read().count() as u64,
+                "{path} {}: {n}",
+                kind.by
+            );
+            for c in &kind.curves {
+                let sum: i64 = c.stages.iter().map(|s| s.ns).sum();
+                assert_eq!(
+                    sum, c.times.sum_ns,
+                    "{path} {} {}: stages sum to the whole",
+                    kind.by, c.name
+                );
+                let of_name = read().filter(|r| name(kind.by, r) == c.name).count() as u64;
+                assert!(c.others > 0 || of_name == c.times.n, "{path} {} {}", kind.by, c.name);
+                curves += 1;
+            }
+        }
+    }
+    assert!(groups >= 15 && curves >= 10, "{groups} groups, {curves} curves");
+}

@@ -138,7 +138,7 @@ fn exemplar<R: Unit>(r: &R, ns: i64, realtime: Option<i64>) -> Exemplar {
         connection,
     } = r.place();
     Exemplar {
-        id: format!("{}:{}", R::KIND, r.skb().0),
+        id: r.id().to_string(),
         skb: format!("skb:{}", r.skb().0),
         ns,
         total_ns: r.total_ns(),

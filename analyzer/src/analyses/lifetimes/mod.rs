@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analyses::{Outcome, reasons};
-use crate::facts::Facts;
+use crate::explain::{Id, Kind};
+use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
 use crate::stat::Distribution;
@@ -25,6 +26,8 @@ pub struct Group {
     pub solid: Distribution,
     /// All lives with both ends known.
     pub all: Distribution,
+    /// The longest of the certain and strong ones, else of all; of equals the one with the smallest id.
+    pub worst: Option<Id>,
     /// Lives by how they ended.
     pub deaths: BTreeMap<&'static str, u64>,
 }
@@ -52,6 +55,7 @@ pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
         solid: Vec<i64>,
         all: Vec<i64>,
         unknown: (u64, u64),
+        worst: Option<(bool, i64, SkbId)>,
         deaths: BTreeMap<DeathKind, u64>,
     }
     let mut groups: FxHashMap<(SkbClass, Name), Acc> = FxHashMap::default();
@@ -62,6 +66,10 @@ pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
         match s.life_ns() {
             Some(v) => {
                 a.all.push(v);
+                // A solid one before others, then the longest; rows are in order of ids.
+                if a.worst.is_none_or(|(of, most, _)| (solid, v) > (of, most)) {
+                    a.worst = Some((solid, v, s.skb_id));
+                }
                 if solid {
                     a.solid.push(v);
                 }
@@ -81,6 +89,7 @@ pub fn answer(facts: &Facts) -> Outcome<Lifetimes> {
             dev: dev.text().into_owned(),
             solid: Distribution::of(a.solid, a.unknown.0),
             all: Distribution::of(a.all, a.unknown.1),
+            worst: a.worst.map(|(.., skb)| Id::new(Kind::Skb, skb.0)),
             deaths: a.deaths.into_iter().map(|(kind, n)| (kind.word(), n)).collect(),
         })
         .collect();

@@ -1,7 +1,7 @@
 //! What happened when? The recording cut into [`BINS`] equal parts of time: how many units of which latency, how busy each CPU
-//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues; and what the kernel counted from reading to reading.
+//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues and packets in those of devices; and what the kernel counted from reading to reading.
 //!
-//! Needs the views `rx`, `tx`, `softirqs`, `counters_over_time`; each is read once. Data are binned, never sampled: every unit is in one cell, every
+//! Needs the views `rx`, `tx`, `xmits`, `softirqs`, `counters_over_time`; each is read once. Data are binned, never sampled: every unit is in one cell, every
 //! run of a softirq in the bins that it covers. Latencies fall in rows of half an octave. Queue sizes are the largest of each
 //! bin. Must not see events.
 //!
@@ -20,10 +20,12 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxKind};
 use crate::stat::sort_by_key;
 
 mod counted;
+mod lay;
 #[cfg(test)]
 mod tests;
 
 pub use counted::{Counted, Rate};
+pub use lay::{Lay, QUEUES};
 
 /// Parts that the recording is cut into.
 pub const BINS: usize = 240;
@@ -55,6 +57,8 @@ pub struct OverTime {
     pub receive_queue: Vec<u64>,
     /// Most bytes sent by TCP and not yet acknowledged (all sockets together), per bin; empty when not known.
     pub unacknowledged: Vec<u64>,
+    /// Queues of devices that held most packets, the fullest first.
+    pub device_queues: Vec<Lay>,
     /// What the kernel counted from reading to reading.
     pub counted: Counted,
 }
@@ -119,8 +123,9 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         let joined_ns = time.joined(facts);
         (joined_ns, time.busy(facts, joined_ns))
     };
-    let (((receive, receive_queue), (transmit, unacknowledged)), (joined_ns, softirqs)) =
-        rayon::join(|| rayon::join(received, sent), busy);
+    let queues = || lay::lay(facts, &time);
+    let (((receive, receive_queue), (transmit, unacknowledged)), ((joined_ns, softirqs), device_queues)) =
+        rayon::join(|| rayon::join(received, sent), || rayon::join(busy, queues));
     OverTime {
         bin_ns: time.bin_ns,
         joined_ns,
@@ -129,6 +134,7 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         softirqs,
         receive_queue,
         unacknowledged,
+        device_queues,
         counted: counted::counted(&facts.counters_over_time, start, facts.capture.duration_ns),
     }
 }

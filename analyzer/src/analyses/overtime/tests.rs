@@ -186,3 +186,68 @@ fn counters_are_rises_per_second_between_readings() {
     f.counters_over_time.readings.clear();
     assert_eq!(answer(&f).counted, Counted::default());
 }
+
+/// The packets in each device's queue of a real recording, counted from its raw events alone: in at `net_dev_queue`, out at the last
+/// `net_dev_start_xmit` of that address on that device.
+#[test]
+fn packets_in_device_queues_are_those_of_the_raw_events() {
+    use crate::explain::fields::FieldReader;
+    let file = format!("{}/../sample-data/kernel-6.1/netem.nmb", env!("CARGO_MANIFEST_DIR"));
+    let capture = netmortem_formats::open_path(file.as_ref()).unwrap().unwrap();
+    let facts = crate::analyze(&capture, &Default::default());
+    let told = answer(&facts);
+    // netem, which lets nothing by: each of its packets lies there.
+    let fullest = &told.device_queues[0];
+    assert_eq!(fullest.dev, "va");
+
+    let trace = crate::ingest::Trace::read(&capture, &Default::default());
+    let format = |name: &str| trace.schema.formats().iter().find(|f| f.name == name).unwrap();
+    let (queue, start) = (format("net_dev_queue"), format("net_dev_start_xmit"));
+    let text = |f: &netmortem_formats::EventFormat, payload: &[u8], field: &str| {
+        let readers = FieldReader::all_of(f, trace.schema.endian);
+        let reader = readers.into_iter().find(|r| r.name == field).unwrap();
+        match reader.value(payload) {
+            crate::explain::fields::Value::Text(text) => text,
+            other => format!("{other}"),
+        }
+    };
+    let mut lying: std::collections::BTreeMap<String, (i64, Option<i64>)> = Default::default();
+    let mut spans: Vec<(i64, i64)> = vec![];
+    for e in trace.events(|kind| kind == queue.id || kind == start.id) {
+        let format = if e.kind == queue.id { queue } else { start };
+        if text(format, e.payload, "name") != fullest.dev {
+            continue;
+        }
+        let address = text(format, e.payload, "skbaddr");
+        if e.kind == queue.id {
+            // Of the life before.
+            if let Some((from, Some(to))) = lying.insert(address, (e.ts, None)) {
+                spans.push((from, to));
+            }
+        } else if let Some(of) = lying.get_mut(&address) {
+            of.1 = Some(e.ts);
+        }
+    }
+    spans.extend(lying.into_values().filter_map(|(from, to)| Some((from, to?))));
+    let started = facts.capture.start_ns.unwrap();
+    let counted: Vec<u64> = (0..BINS as i64)
+        .map(|bin| {
+            let (from, to) = (started + bin * told.bin_ns, started + (bin + 1) * told.bin_ns);
+            // The most is there when one has just come, or when the bin begins.
+            let moments = spans
+                .iter()
+                .map(|s| s.0)
+                .filter(|t| (from..to).contains(t))
+                .chain([from]);
+            let lie = |t: i64| spans.iter().filter(|s| s.0 <= t && s.1 > t).count() as u64;
+            moments.map(lie).max().unwrap()
+        })
+        .collect();
+    assert!(
+        spans.len() > 100 && counted.iter().max() > Some(&3),
+        "{} {:?}",
+        spans.len(),
+        counted.iter().max()
+    );
+    assert_eq!(fullest.packets, counted);
+}

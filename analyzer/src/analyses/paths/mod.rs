@@ -16,6 +16,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use crate::explain::Id;
 use crate::facts::Facts;
 
 mod change;
@@ -58,6 +59,8 @@ pub struct Host {
     pub acks: Times,
     /// Send to first byte of the answer readable.
     pub answers: Times,
+    /// The longest of the handshakes and ACKs.
+    pub worst: Option<Id>,
     /// Handshakes and ACKs by when they were sent.
     pub windows: Vec<Window>,
     /// When they rose or fell.
@@ -104,6 +107,7 @@ pub fn answer(facts: &Facts) -> Paths {
             handshakes: s.times(Of::Handshake),
             acks: s.times(Of::Ack),
             answers: Times::of(s.answers.iter().map(|a| a.ns).collect()),
+            worst: s.worst(),
             windows: levels::windows(&s.trips),
             change: None,
         })

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use super::Times;
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::opens::tables::{FIRST_SYN_NS, OpenEnd};
 use crate::reconstruct::receive::tables::Stage;
@@ -28,6 +29,8 @@ pub(super) struct Trip {
     /// When it began.
     pub(super) sent_ns: i64,
     pub(super) ns: i64,
+    /// What `netmortem explain` takes.
+    pub(super) id: Option<Id>,
     pub(super) connection: ConnectionId,
     /// Remote port.
     pub(super) port: u16,
@@ -58,6 +61,14 @@ pub(super) struct Samples {
 impl Samples {
     pub(super) fn times(&self, of: Of) -> Times {
         Times::of(self.trips.iter().filter(|t| t.of == of).map(|t| t.ns).collect())
+    }
+    /// The longest of the handshakes and ACKs, of equals the first.
+    pub(super) fn worst(&self) -> Option<Id> {
+        let longest = self
+            .trips
+            .iter()
+            .min_by_key(|t| (std::cmp::Reverse(t.ns), t.sent_ns, t.id));
+        longest?.id
     }
     fn sort(&mut self) {
         sort_by_key(&mut self.trips, |t| t.sent_ns);
@@ -124,6 +135,7 @@ pub(super) fn by_host(facts: &Facts, most: usize) -> (Vec<(IpAddr, Samples)>, u6
                 of: Of::Handshake,
                 sent_ns: o.start_ns,
                 ns: o.total_ns(),
+                id: Id::of_row(Kind::Open, &facts.opens, o),
                 connection,
                 port,
                 in_flight: 0,
@@ -145,6 +157,7 @@ pub(super) fn by_host(facts: &Facts, most: usize) -> (Vec<(IpAddr, Samples)>, u6
             of: Of::Ack,
             sent_ns: sent,
             ns: acked.saturating_sub(sent),
+            id: Some(Id::new(Kind::Tx, r.skb_id.0)),
             connection,
             port,
             in_flight: 0,

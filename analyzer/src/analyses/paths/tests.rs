@@ -318,6 +318,7 @@ fn what_rose_in_small_neither_shares_it_nor_clears_it() {
 #[test]
 fn windows_are_bounded() {
     let trip = |n: i64| super::samples::Trip {
+        id: None,
         sent_ns: n / 250,
         ns: MS,
         of: super::samples::Of::Ack,

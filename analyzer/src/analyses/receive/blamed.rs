@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::explain::{Id, Kind};
+use crate::facts::SkbId;
 use crate::name::Name;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::{RxRow, Stage};
@@ -43,17 +45,38 @@ pub struct Blamed {
     pub units: u64,
     /// Their time in the stage, ns.
     pub ns: i64,
+    /// The unit with most of it, of equals the one with the smallest id.
+    pub worst: Option<Id>,
+}
+
+/// Units, their time, and the longest of it: whose.
+#[derive(Default, Clone, Copy)]
+struct Sum {
+    units: u64,
+    ns: i64,
+    worst: Option<(i64, SkbId)>,
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.units += other.units;
+        self.ns = self.ns.saturating_add(other.ns);
+        let both = self.worst.into_iter().chain(other.worst);
+        self.worst = both.min_by_key(|(ns, skb)| (std::cmp::Reverse(*ns), *skb));
+    }
 }
 
 /// Of read units; in the order of the path, then readers with most time first, then most time first.
 pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
-    let mut by: FxHashMap<(Stage, Reader, &'static str, Name), (u64, i64)> = FxHashMap::default();
-    let mut add = |stage: Stage, reader: Reader, ns: i64, part: &'static str, who: Name| {
-        let (units, sum) = by.entry((stage, reader, part, who)).or_default();
-        *units += 1;
-        *sum = sum.saturating_add(ns);
-    };
+    let mut by: FxHashMap<(Stage, Reader, &'static str, Name), Sum> = FxHashMap::default();
     for r in read {
+        let mut add = |stage: Stage, reader: Reader, ns: i64, part: &'static str, who: Name| {
+            by.entry((stage, reader, part, who)).or_default().add(Sum {
+                units: 1,
+                ns,
+                worst: Some((ns, r.skb_id)),
+            });
+        };
         for stage in [Stage::SoftirqWait, Stage::Rps] {
             if let Some(ns) = r.stage(stage) {
                 let blame = r.softirq_blame;
@@ -84,28 +107,28 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
         }
     }
     // Names may differ and read the same.
-    let mut texts: BTreeMap<(&'static str, String, &'static str, String), (u64, i64)> = BTreeMap::new();
+    let mut texts: BTreeMap<(&'static str, String, &'static str, String), Sum> = BTreeMap::new();
     let mut of_reader: FxHashMap<(&'static str, String), i64> = FxHashMap::default();
-    for ((stage, reader, part, who), (units, ns)) in by {
+    for ((stage, reader, part, who), of) in by {
         let reader = match reader {
             NOBODY => String::new(),
             (name, pid) => format!("{}/{pid}", name.text()),
         };
         let sum = of_reader.entry((stage.name(), reader.clone())).or_default();
-        *sum = sum.saturating_add(ns);
+        *sum = sum.saturating_add(of.ns);
         let key = (stage.name(), reader, part, who.text().into_owned());
-        let of = texts.entry(key).or_default();
-        *of = (of.0 + units, of.1.saturating_add(ns));
+        texts.entry(key).or_default().add(of);
     }
     let mut all: Vec<Blamed> = texts
         .into_iter()
-        .map(|((stage, reader, part, who), (units, ns))| Blamed {
+        .map(|((stage, reader, part, who), of)| Blamed {
             stage,
             part,
             who,
             reader,
-            units,
-            ns,
+            units: of.units,
+            ns: of.ns,
+            worst: of.worst.map(|(_, skb)| Id::new(Kind::Rx, skb.0)),
         })
         .collect();
     let nth = |stage: &str| STAGES.iter().position(|s| s.name() == stage);

@@ -13,7 +13,8 @@ use crate::Confidence;
 use crate::analyses::units::Units;
 use crate::analyses::waits::StageTimes;
 use crate::analyses::{Outcome, not_recorded, reasons};
-use crate::facts::{Facts, Reason};
+use crate::explain::{Id, Kind};
+use crate::facts::{Facts, Reason, SkbId};
 use crate::reconstruct::limiters::tables::LimiterRow;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
@@ -120,6 +121,10 @@ pub struct Transmit {
     pub rtt_by_host: BTreeMap<String, Distribution>,
     /// First transmission to the last one, of acknowledged segments sent again, by why the last time (class of `retransmits`).
     pub recovery: BTreeMap<&'static str, Distribution>,
+    /// The segment with the largest of each `rtt_by_host`, of equals the one with the smallest id.
+    pub rtt_worst: BTreeMap<String, Id>,
+    /// The same of `recovery`.
+    pub recovery_worst: BTreeMap<&'static str, Id>,
     /// What the recording lacks for this ledger.
     pub lacks: Vec<Reason>,
 }
@@ -138,7 +143,13 @@ impl Transmit {
 
 /// The connections that sent, most segments first.
 pub fn senders_of(facts: &Facts) -> Vec<Sender> {
-    senders::senders(facts).0
+    senders::senders(facts).kept
+}
+
+/// The segment with the longest time, of equals the one with the smallest id.
+fn worst(of: impl Iterator<Item = (i64, SkbId)>) -> Option<Id> {
+    let (_, skb) = of.min_by_key(|(ns, skb)| (std::cmp::Reverse(*ns), *skb))?;
+    Some(Id::new(Kind::Tx, skb.0))
 }
 
 /// Asks.
@@ -149,14 +160,19 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         return Outcome::Unknown(reasons(facts, "tx", &none));
     }
     let counts = Counts::of(&facts.tx);
-    let (connections, rtt_by_host, initial) = senders::senders(facts);
-    let mut recovery: BTreeMap<RetransmitClass, Vec<i64>> = BTreeMap::new();
+    let senders::Senders {
+        kept: connections,
+        rtt_by_host,
+        rtt_worst,
+        initial,
+    } = senders::senders(facts);
+    let mut recovery: BTreeMap<RetransmitClass, Vec<(i64, SkbId)>> = BTreeMap::new();
     let mut starts: BTreeMap<TxStart, u64> = BTreeMap::new();
     for r in units.rows() {
         *starts.entry(r.start).or_insert(0) += 1;
         if let Some(ns) = r.stage(Stage::Recovery) {
             let class = r.recovery_by.unwrap_or(RetransmitClass::Unknown);
-            recovery.entry(class).or_default().push(ns);
+            recovery.entry(class).or_default().push((ns, r.skb_id));
         }
     }
     let waits = "waits of this host and for the peer's window";
@@ -188,9 +204,19 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         initial,
         queues: queues::queues(facts),
         rtt_by_host,
+        rtt_worst,
+        recovery_worst: recovery
+            .iter()
+            .filter_map(|(c, of)| Some((c.word(), worst(of.iter().copied())?)))
+            .collect(),
         recovery: recovery
             .into_iter()
-            .map(|(c, v)| (c.word(), Distribution::of(v, 0)))
+            .map(|(c, of)| {
+                (
+                    c.word(),
+                    Distribution::of(of.into_iter().map(|(ns, _)| ns).collect(), 0),
+                )
+            })
             .collect(),
         lacks: lacks(facts),
     })

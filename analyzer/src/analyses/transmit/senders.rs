@@ -12,9 +12,11 @@ use super::paced::{self, Paced};
 use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
+use super::worst;
 use crate::analyses::units::Unit;
 use crate::analyses::waits::{Top, top};
-use crate::facts::{ConnectionId, Facts};
+use crate::explain::Id;
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::SampleRow;
 use crate::reconstruct::transmit::Spent;
@@ -113,12 +115,24 @@ impl Flight {
 }
 
 /// Number of a connection, its rows, its round trips.
-type Rows<'f> = (u32, Vec<&'f TxRow>, Vec<i64>);
+type Rows<'f> = (u32, Vec<&'f TxRow>, Vec<(i64, SkbId)>);
 
-/// Those kept, distributions by address, and those that began with a small window.
-pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribution>, Option<Initial>) {
+/// What is known of those that sent.
+pub(super) struct Senders {
+    /// Those kept.
+    pub(super) kept: Vec<Sender>,
+    /// Round trips by remote address.
+    pub(super) rtt_by_host: BTreeMap<String, Distribution>,
+    /// The segment with the longest of each.
+    pub(super) rtt_worst: BTreeMap<String, Id>,
+    /// Those that began with a small window.
+    pub(super) initial: Option<Initial>,
+}
+
+/// Of all rows.
+pub(super) fn senders(facts: &Facts) -> Senders {
     let mut all = by_connection(facts);
-    let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let mut hosts: BTreeMap<String, Vec<(i64, SkbId)>> = BTreeMap::new();
     for (c, _, rtts) in &all {
         if let Some(host) = facts.connections.get(*c as usize).and_then(|c| c.daddr) {
             hosts.entry(host.to_string()).or_default().extend(rtts);
@@ -152,9 +166,20 @@ pub(super) fn senders(facts: &Facts) -> (Vec<Sender>, BTreeMap<String, Distribut
     let began: Vec<_> = kept.iter().filter_map(|(s, began)| Some((s, (*began)?))).collect();
     let initial = initial::initial(facts, &began);
     let kept = kept.into_iter().map(|of| of.0).collect();
-    let of_host = |(host, values): (String, Vec<i64>)| (host, Distribution::of(values, 0));
-    let hosts: Vec<(String, Vec<i64>)> = hosts.into_iter().collect();
-    (kept, hosts.into_par_iter().map(of_host).collect(), initial)
+    let longest = |(host, of): (&String, &Vec<(i64, SkbId)>)| Some((host.clone(), worst(of.iter().copied())?));
+    let rtt_worst = hosts.iter().filter_map(longest).collect();
+    let of_host = |(host, of): (String, Vec<(i64, SkbId)>)| (host, times(&of));
+    let hosts: Vec<(String, Vec<(i64, SkbId)>)> = hosts.into_iter().collect();
+    Senders {
+        kept,
+        rtt_by_host: hosts.into_par_iter().map(of_host).collect(),
+        rtt_worst,
+        initial,
+    }
+}
+
+fn times(of: &[(i64, SkbId)]) -> Distribution {
+    Distribution::of(of.iter().map(|(ns, _)| *ns).collect(), 0)
 }
 
 fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
@@ -168,7 +193,7 @@ fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
         });
         if let Some((_, rows, rtts)) = all.get_mut(nth) {
             rows.push(r);
-            rtts.extend(round_trip(r));
+            rtts.extend(round_trip(r).map(|ns| (ns, r.skb_id)));
         }
     }
     all
@@ -210,7 +235,7 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         retransmits,
         top: top(whole),
         limiters: spent.map_or_else(|| limiters(every), Spent::shares),
-        rtt: Distribution::of(rtts, 0),
+        rtt: times(&rtts),
         unscaled: None,
         restarts: None,
         small: None,

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::analyses::waits::{StageTimes, UNATTRIBUTED, UNTOLD, Waits};
+use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
@@ -32,8 +33,8 @@ const UNKNOWN: i64 = i64::MIN;
 
 /// A row of a ledger as a unit of percentiles.
 pub trait Unit: Waits + Sync {
-    /// Word before the id.
-    const KIND: &'static str;
+    /// What its id is of.
+    const KIND: Kind;
     /// What its whole time is.
     const WHOLE: &'static str;
     /// What passes in a stage, for a person.
@@ -42,6 +43,10 @@ pub trait Unit: Waits + Sync {
     fn is_whole(&self) -> bool;
     /// The skb.
     fn skb(&self) -> SkbId;
+    /// What `netmortem explain` takes.
+    fn id(&self) -> Id {
+        Id::new(Self::KIND, self.skb().0)
+    }
     /// Start, on the trace clock.
     fn start_ns(&self) -> i64;
     /// Payload.
@@ -64,7 +69,7 @@ pub struct Place {
 }
 
 impl Unit for RxRow {
-    const KIND: &'static str = "rx";
+    const KIND: Kind = Kind::Rx;
     const WHOLE: &'static str = "first event to the end of the read";
     fn meaning(nth: usize) -> &'static str {
         Stage::ALL.get(nth).map_or("", |s| s.meaning())
@@ -92,7 +97,7 @@ impl Unit for RxRow {
 }
 
 impl Unit for TxRow {
-    const KIND: &'static str = "tx";
+    const KIND: Kind = Kind::Tx;
     const WHOLE: &'static str = "send call, or first event, to ACK";
     fn meaning(nth: usize) -> &'static str {
         transmit::Stage::ALL.get(nth).map_or("", |s| s.meaning())

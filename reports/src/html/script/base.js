@@ -1,7 +1,7 @@
 "use strict";
 /* Adds to a page that is whole without it: one time axis for all charts over time, values under the pointer, legends that
    switch series, tables that sort, filter and copy, and addresses that lead to a row. It fetches nothing and stores nothing.
-   Four files are one script: base.js, charts.js, tables.js, begin.js. */
+   Five files are one script: base.js, charts.js, curves.js, tables.js, begin.js. */
 (function () {
   var doc = document, body = doc.body;
   var all = function (css, at) { return Array.prototype.slice.call((at || doc).querySelectorAll(css)); };

@@ -18,7 +18,7 @@
       /* An skb is shown in the row of its unit. */
       if (!wanted && part.indexOf("skb=") === 0) wanted = doc.getElementById(part.replace("skb", "rx")) || doc.getElementById(part.replace("skb", "tx"));
       if (!wanted && part.indexOf("=") > 0) {
-        var link = all("a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
+        var link = all("td a.id").filter(function (a) { return a.getAttribute("href") === "#" + part; })[0];
         wanted = link && link.closest("tr");
         /* Nothing else of an address may get into a command that somebody types. */
         if (!wanted && /^[a-z_]+=\d+$/.test(part)) say("No row of this page has " + part.replace("=", " ") + "; see: netmortem explain " + body.dataset.input + " " + part.replace("=", ":"));
@@ -40,6 +40,7 @@
     charts.forEach(attach);
     place();
   }
+  all("svg .curves").forEach(curve);
   legends();
   all("main table").forEach(tabulate);
   var nav = doc.querySelector("nav");
@@ -57,6 +58,16 @@
   doc.addEventListener("click", function (event) {
     var link = event.target.closest && event.target.closest("a.id");
     if (link) { copy(link.title, "“" + link.title + "”"); }
+  });
+  /* On paper nothing can be unfolded: what is closed is opened, and closed again afterwards. */
+  var unfolded = [];
+  window.addEventListener("beforeprint", function () {
+    unfolded = all("details:not([open])");
+    unfolded.forEach(function (fold) { fold.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    unfolded.forEach(function (fold) { fold.open = false; });
+    unfolded = [];
   });
   window.addEventListener("hashchange", go);
   if (location.hash) go();

@@ -130,6 +130,7 @@
     tip.style.display = "none";
     charts.forEach(function (one) { one.cursor.setAttribute("x1", -9); one.cursor.setAttribute("x2", -9); });
   };
+  /* Where in the picture. */
   var pointed = function (one, event) {
     var point = new DOMPoint(event.clientX, event.clientY).matrixTransform(one.svg.getScreenCTM().inverse());
     return { x: Math.max(one.left, Math.min(one.right, point.x)), y: point.y, inside: point.x >= one.left - 2 * one.scale && point.x <= one.right + 2 * one.scale };
@@ -246,7 +247,7 @@
   /* Bars and cells that say what they are. */
   doc.addEventListener("pointerover", function (event) {
     var told = event.target.closest && event.target.closest("g.h");
-    if (told && !told.closest(".time")) showTip([told.dataset.t], event);
+    if (told && !told.closest(".time")) showTip(told.dataset.t.split(" | "), event);
   });
   doc.addEventListener("pointerout", function (event) {
     if (event.target.closest && event.target.closest("g.h")) hideTip();

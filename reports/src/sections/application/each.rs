@@ -126,6 +126,7 @@ fn serving(of: &[Serving]) -> Table {
             Cell::Count(s.requests),
             mean(s.turnaround_ns, s),
             mean(s.behind_ns, s),
+            id_cell(s.worst),
         ]
     };
     Table {
@@ -139,6 +140,7 @@ fn serving(of: &[Serving]) -> Table {
             Column::number("requests"),
             Column::time("turnaround, mean"),
             Column::time("of it behind others, mean"),
+            Column::text("the longest of that"),
         ],
         rows: of.iter().map(row).collect(),
         note: Some("Behind others: unread while the thread was between the read of another connection's request and its answer, and had a CPU. Most time first.".into()),
@@ -154,6 +156,7 @@ fn askers(of: &[Asker]) -> Table {
             Cell::Ns(a.between_ns),
             Cell::Ns(a.held_off_ns),
             parts(&a.parts),
+            id_cell(a.worst),
         ]
     };
     Table {
@@ -165,6 +168,7 @@ fn askers(of: &[Asker]) -> Table {
             Column::time("between answer and next request"),
             Column::time("of it held off an idle CPU"),
             Column::text("between, it was"),
+            Column::text("the longest between"),
         ],
         rows: of.iter().map(row).collect(),
         note: Some("Held off: runnable, but not run for a millisecond or more although its CPU idled. Most time between answer and next request first.".into()),
@@ -186,7 +190,7 @@ fn by_itself(of: &ByItself) -> Table {
         ],
         rows: of.spells.iter().map(row).collect(),
         note: Some(Text::from(format!(
-            "From the first to the last request read that it answered without having asked another: {} of its {}.{rest}",
+            "From the first to the last request read that it answered without having asked another: {} of its {}.{rest} Rows: netmortem show turnarounds INPUT",
             format::count(of.n),
             counted(of.of, "answer"),
         ))),

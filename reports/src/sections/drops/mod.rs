@@ -6,8 +6,9 @@ mod rows;
 
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, kind};
+use netmortem_analyzer::explain::{self, Id};
 
-use super::shared::{figure, name_cell, strip, truncation, unanswered};
+use super::shared::{figure, id_cell, name_cell, strip, truncation, unanswered};
 use crate::chart::{BarRow, Bars, ChartSpec, Plot, Size, Tone, Unit};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Severity, Table};
@@ -176,6 +177,11 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
             Cell::Count(group.count),
             seconds(group.first_ns),
             seconds(group.last_ns),
+            id_cell(
+                u32::try_from(group.first_drop)
+                    .ok()
+                    .map(|n| Id::new(explain::Kind::Drop, n)),
+            ),
         ];
         if repaired {
             cells.extend(costs(group));
@@ -191,6 +197,7 @@ fn table(input: &Input<'_>, groups: &[Group]) -> Table {
         Column::number("frees"),
         Column::in_unit("first", "s"),
         Column::in_unit("last", "s"),
+        Column::text("the first"),
     ];
     if repaired {
         columns.extend([

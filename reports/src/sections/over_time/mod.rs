@@ -2,12 +2,12 @@
 //! drops and retransmits fell, and what the kernel counted each second. In: `Answers::over_time`, and from the fact tables moments of drops, retransmits and polls.
 //!
 //! ```text
-//! heat map of receive | heat map of transmit | panels: softirq share per CPU, bytes in queues; lanes: softirqs per CPU, whole budgets, ...
+//! heat map of receive | heat map of transmit | panels: softirq share per CPU, bytes and packets in queues; lanes: softirqs per CPU, whole budgets, ...
 //!                                            | panels: rise per second of each counter that tells of trouble and rose
 //! ```
 //! All of them, and the sawtooths of TCP, share one time axis.
 
-use netmortem_analyzer::analyses::overtime::{BINS, Busy, HeatCell, OverTime};
+use netmortem_analyzer::analyses::overtime::{BINS, Busy, HeatCell, Lay, OverTime, QUEUES};
 
 use super::shared::{figure, gaps};
 use crate::chart::{self, ChartSpec, Heat, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
@@ -167,6 +167,18 @@ fn lanes(input: &Input<'_>, data: &OverTime) -> Option<Figure> {
             lines,
         });
     }
+    if !data.device_queues.is_empty() {
+        panels.push(Panel {
+            label: "most packets in queues of devices".into(),
+            unit: Unit::Count,
+            lines: data
+                .device_queues
+                .iter()
+                .enumerate()
+                .map(|(nth, lay)| queue(input, data, &gaps, nth, lay))
+                .collect(),
+        });
+    }
     let mut rows: Vec<Lane> = data
         .softirqs
         .iter()
@@ -197,10 +209,39 @@ fn lanes(input: &Input<'_>, data: &OverTime) -> Option<Figure> {
         plot: Plot::TimeSeries(plot),
     };
     let caption = format!(
-        "Lines: the share, and the largest size, of each of {BINS} parts of the recording; none where events were lost. Lanes: stretches of softirqs nearer than {} are drawn as one. What a socket's queues held is known of units whose read or acknowledgement was seen.",
+        "Lines: the share, and the largest size, of each of {BINS} parts of the recording; none where events were lost. Lanes: stretches of softirqs nearer than {} are drawn as one. What a socket's queues held is known of units whose read or acknowledgement was seen; what a device's queue held (of the {QUEUES} fullest), of packets that were seen given to the driver.",
         format::duration(data.joined_ns)
     );
     Some(figure("lanes", chart, &caption))
+}
+
+/// What lay in the queue of a device.
+fn queue(input: &Input<'_>, data: &OverTime, gaps: &[Span], nth: usize, lay: &Lay) -> Line {
+    // Devices of two namespaces may share their name; an index then tells them apart.
+    let twice = data.device_queues.iter().filter(|other| other.dev == lay.dev).count() > 1;
+    let index = lay
+        .ifindex
+        .filter(|_| twice)
+        .map_or_else(String::new, |n| format!(" (index {n})"));
+    let dev = if lay.dev.is_empty() {
+        "device not known"
+    } else {
+        &lay.dev
+    };
+    let kind = if lay.qdisc.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", lay.qdisc)
+    };
+    Line {
+        name: Text::name(&format!("{dev}{index}{kind}")),
+        tone: Tone::nth(nth),
+        shape: Shape::Step,
+        stroke: Stroke::Plain,
+        segments: runs(data.bin_ns, input.facts.capture.duration_ns, gaps, |bin| {
+            lay.packets.get(bin).copied().unwrap_or(0) as f64
+        }),
+    }
 }
 
 /// Values of bins as a line; no value where events of any CPU were lost.

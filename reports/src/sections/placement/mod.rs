@@ -3,7 +3,7 @@
 
 use netmortem_analyzer::analyses::breakdown::{Breakdown, Queue, WAYS, Way};
 
-use super::shared::{name_cell, words};
+use super::shared::{id_cell, name_cell, words};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -78,6 +78,7 @@ fn queue_table(breakdown: &Breakdown, nodes: bool) -> Table {
             Cell::Count(u64::from(queue.cpu)),
             Cell::Count(queue.packets),
             Cell::Fraction(queue.packets as f64 / all(queue.direction).max(1) as f64),
+            id_cell(queue.worst),
         ];
         if nodes {
             cells.push(nodes::cell(queue.dev_node, queue.cpu_node));
@@ -91,6 +92,7 @@ fn queue_table(breakdown: &Breakdown, nodes: bool) -> Table {
         Column::number("CPU"),
         Column::number("packets"),
         Column::number("of the direction"),
+        Column::text("the most of it"),
     ];
     if nodes {
         columns.push(Column::text("node of device, of CPU"));
@@ -101,7 +103,7 @@ fn queue_table(breakdown: &Breakdown, nodes: bool) -> Table {
         rows: queues.iter().map(row).collect(),
         note: note(
             queues.len(),
-            "Transmit: hand-overs to the driver. Receive: work of the polls of a NAPI instance; instances are numbered by address.",
+            "Transmit: hand-overs to the driver. Receive: work of the polls of a NAPI instance; instances are numbered by address. The most of it: the hand-over that took longest, the poll with most work.",
         ),
     }
 }
@@ -117,6 +119,7 @@ fn way_table(ways: &[Way], nodes: bool) -> Table {
             Cell::Count(way.packets),
             time(way.p50_ns),
             time(way.p99_ns),
+            id_cell(way.worst),
         ];
         if nodes {
             cells.push(nodes::cell(way.from_node, way.to_node));
@@ -131,6 +134,7 @@ fn way_table(ways: &[Way], nodes: bool) -> Table {
         Column::number("skbs"),
         Column::time("between p50"),
         Column::time("p99"),
+        Column::text("the longest"),
     ];
     if nodes {
         columns.push(Column::text("nodes"));

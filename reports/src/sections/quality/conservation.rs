@@ -119,7 +119,7 @@ fn balances(balances: &[Balance]) -> Table {
         caption: "Do the bytes add up?".into(),
         columns,
         rows: balances.iter().map(row).collect(),
-        note: Some("Expected: what the kernel's own lengths and sequence numbers say. Found: what the reconstructed links account for. Unexplained: the differences unit by unit, without sign, so that they never cancel. A comparison of unknown trust judges nothing.".into()),
+        note: Some("Expected: what the kernel's own lengths and sequence numbers say. Found: what the reconstructed links account for. Unexplained: the differences unit by unit, without sign, so that they never cancel. A comparison of unknown trust judges nothing. Rows: netmortem show balances INPUT".into()),
     }
 }
 
@@ -150,7 +150,7 @@ fn links(links: &[Links]) -> Table {
             Column::number("bytes not known"),
         ],
         rows: links.iter().map(row).collect(),
-        note: Some("A link whose bytes do not add up is weak.".into()),
+        note: Some("A link whose bytes do not add up is weak. Rows: netmortem show lineage INPUT".into()),
     }
 }
 

@@ -5,18 +5,12 @@
 //!   -> ledger.rs: ECDFs compared, histogram + ECDF each -> by device, by reader -> worst units
 //! ```
 
-use std::collections::BTreeMap;
-
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::receive::{Blamed, Example, Receive};
-use netmortem_analyzer::stat::Distribution as Summary;
 
-use super::exemplars;
-use super::ledger::{CURVES, Ledger, weak};
-use super::shared::{
-    compared, had_cpu, name_cell, quantile_cells, quantile_columns, spoken, truncation, unanswered, words,
-};
-use crate::chart::Size;
+use super::ledger::{Ledger, weak};
+use super::shared::{had_cpu, id_cell, name_cell, spoken, truncation, unanswered, words};
+use super::{exemplars, groups};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -24,8 +18,6 @@ use crate::sections::Input;
 
 const ID: &str = "receive-path";
 const TITLE: &str = "Receive path";
-/// Devices or readers in a table.
-const NAMES: usize = 20;
 /// Rows of the table of what units waited for, for each stage.
 const BLAMED: usize = 6;
 /// The same for each reader that waited in a run queue.
@@ -107,15 +99,7 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
         (&receive.total, "whole time"),
         (&receive.rcvq, "receive queue: all stages of the reader"),
     ]));
-    blocks.extend(by_name("device", "Whole time by receiving device", &receive.by_dev));
-    blocks.extend(by_name("reader", "Whole time by reading task", &receive.by_task));
-    let more = input
-        .answers
-        .breakdown
-        .receive
-        .iter()
-        .filter(|kind| matches!(kind.by, "CPU" | "connection"));
-    blocks.extend(exemplars::groups(&more.cloned().collect::<Vec<_>>(), "units", "rx"));
+    blocks.extend(groups::blocks(&input.answers.breakdown.receive, "units", "rx"));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.receive, "Units"));
     if !receive.worst.is_empty() {
         blocks.push(Block::Table(worst(input, &receive.worst)));
@@ -134,6 +118,7 @@ fn ledger<'a>(input: &Input<'a>, receive: &'a Receive) -> Ledger<'a> {
         unattributed: &receive.unattributed,
         total: &receive.total,
         observer: &input.facts.observer,
+        exemplars: &input.answers.exemplars.receive,
     }
 }
 
@@ -153,6 +138,7 @@ fn blamed(receive: &Receive) -> Table {
             Cell::Count(blamed.units),
             Cell::Ns(blamed.ns),
             Cell::known((all > 0).then_some(blamed.ns as f64 / all as f64), Cell::Fraction),
+            id_cell(blamed.worst),
         ]
     };
     let nth = |at: usize, blamed: &Blamed| {
@@ -184,48 +170,13 @@ fn blamed(receive: &Receive) -> Table {
             Column::number("units"),
             Column::time("their time"),
             Column::number("of the stage"),
+            Column::text("the longest"),
         ],
         rows: shown.into_iter().map(row).collect(),
         note: Some(Text::from(match cut {
             Some(cut) => format!("{how} {cut}"),
             None => how.to_owned(),
         })),
-    }
-}
-
-fn by_name(what: &str, title: &str, groups: &BTreeMap<String, Summary>) -> Vec<Block> {
-    let mut order: Vec<(&String, &Summary)> = groups.iter().collect();
-    order.sort_by_key(|(_, summary)| std::cmp::Reverse(summary.n));
-    if order.is_empty() {
-        return Vec::new();
-    }
-    let mut columns = vec![Column::text(what)];
-    columns.extend(quantile_columns());
-    let row = |(name, summary): &(&String, &Summary)| {
-        let mut row = vec![name_cell(name)];
-        row.extend(quantile_cells(summary));
-        row
-    };
-    let table = Table {
-        caption: title.into(),
-        columns,
-        rows: order.iter().take(NAMES).map(row).collect(),
-        note: truncation(order.len().min(NAMES), order.len(), "most units first", "show rx INPUT"),
-    };
-    let mut blocks = vec![Block::Table(table)];
-    if order.len() > 1 {
-        let curves = order.iter().take(CURVES).map(|(name, summary)| (shown(name), *summary));
-        let picture = compared(&format!("by-{what}"), title, Size::Full, curves, "");
-        blocks.extend(picture.map(|figure| Block::Figure(Box::new(figure))));
-    }
-    blocks
-}
-
-fn shown(name: &str) -> Text {
-    if name.is_empty() {
-        "not known".into()
-    } else {
-        Text::name(name)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::lifetimes::{Group, Lifetimes};
 
-use super::shared::{durations, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words};
+use super::shared::{durations, id_cell, name_cell, quantile_cells, quantile_columns, truncation, unanswered, words};
 use crate::chart::{Size, Tone};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Table};
@@ -123,6 +123,7 @@ fn lives(groups: &[&Group]) -> Table {
     let mut columns = vec![Column::text("kind"), Column::text("device")];
     columns.extend(quantile_columns());
     columns.extend([
+        Column::text("the longest"),
         Column::number("end unknown"),
         Column::number("n of all"),
         Column::time("p99 of all"),
@@ -130,6 +131,7 @@ fn lives(groups: &[&Group]) -> Table {
     let row = |group: &&Group| {
         let mut row = vec![Cell::Text(kind(group.class).into()), name_cell(&group.dev)];
         row.extend(quantile_cells(&group.solid));
+        row.push(id_cell(group.worst));
         row.extend([
             Cell::Count(group.all.unknown),
             Cell::Count(group.all.n),

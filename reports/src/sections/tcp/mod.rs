@@ -12,7 +12,7 @@ mod sawtooth;
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::tcp::{Connection, Reduction, Sawtooth, Tcp};
 
-use super::shared::{counted, name_cell, truncation, unanswered, words};
+use super::shared::{connection_cell, counted, name_cell, truncation, unanswered, words};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -116,15 +116,16 @@ fn sender(input: &Input<'_>, tcp: &Tcp, at: usize, data: &Sawtooth) -> Vec<Block
         );
         blocks.push(Block::Details {
             summary: summary.into(),
-            blocks: vec![Block::Table(reductions(input, &data.reductions))],
+            blocks: vec![Block::Table(reductions(input, data.connection, &data.reductions))],
         });
     }
     blocks
 }
 
-fn reductions(input: &Input<'_>, reductions: &[Reduction]) -> Table {
+fn reductions(input: &Input<'_>, connection: u32, reductions: &[Reduction]) -> Table {
     let row = |reduction: &Reduction| {
         vec![
+            connection_cell(connection),
             Cell::At(input.since_start(reduction.time_ns)),
             Cell::Text(reduction.state.into()),
             Cell::Count(u64::from(reduction.wmax)),
@@ -134,6 +135,7 @@ fn reductions(input: &Input<'_>, reductions: &[Reduction]) -> Table {
     Table {
         caption: Text::default(),
         columns: vec![
+            Column::text("connection"),
             Column::in_unit("at", "s"),
             Column::text("state"),
             Column::in_unit("cwnd before", "packets"),

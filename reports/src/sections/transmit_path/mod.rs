@@ -17,12 +17,12 @@ use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::transmit::{DeviceQueue, PeerPart, Transmit};
 use netmortem_analyzer::stat::Distribution as Summary;
 
-use super::exemplars;
 use super::ledger::{CURVES, Ledger, weak};
 use super::shared::{
     compared, counted, id_cell, name_cell, quantile_cells, quantile_columns, spoken, strip, truncation, unanswered,
     words,
 };
+use super::{exemplars, groups};
 use crate::chart::Size;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Severity, Table};
@@ -171,7 +171,7 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     blocks.extend(hosts(transmit));
     blocks.extend(paths::table(input, &input.answers.paths));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
-    blocks.extend(exemplars::groups(&input.answers.breakdown.transmit, "segments", "tx"));
+    blocks.extend(groups::blocks(&input.answers.breakdown.transmit, "segments", "tx"));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.transmit, "Segments"));
     blocks.push(Block::Code(vec!["netmortem show tx INPUT --format csv".into()]));
     blocks
@@ -206,6 +206,7 @@ fn ledger<'a>(input: &Input<'a>, transmit: &'a Transmit) -> Ledger<'a> {
         unattributed: &transmit.unattributed,
         total: &transmit.total,
         observer: &input.facts.observer,
+        exemplars: &input.answers.exemplars.transmit,
     }
 }
 
@@ -216,9 +217,11 @@ fn recovery(transmit: &Transmit) -> Block {
     }
     let mut columns = vec![Column::text("sent again by")];
     columns.extend(quantile_columns());
+    columns.push(Column::text("the longest"));
     let row = |(class, summary): (&&'static str, &Summary)| {
         let mut row = vec![Cell::Text(words(class).into())];
         row.extend(quantile_cells(summary));
+        row.push(id_cell(transmit.recovery_worst.get(*class).copied()));
         row
     };
     Block::Table(Table {
@@ -272,9 +275,11 @@ fn hosts(transmit: &Transmit) -> Vec<Block> {
     }
     let mut columns = vec![Column::text("remote host")];
     columns.extend(quantile_columns());
+    columns.push(Column::text("the longest"));
     let row = |(host, rtt): &(&String, &Summary)| {
         let mut row = vec![name_cell(host)];
         row.extend(quantile_cells(rtt));
+        row.push(id_cell(transmit.rtt_worst.get(*host).copied()));
         row
     };
     let how = "From the device to the ACK, of certain and strong segments sent once: without this host's own waits, with the peer's delayed ACKs.";

@@ -6,7 +6,7 @@ use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Table};
 use crate::format;
 use crate::sections::Input;
-use crate::sections::shared::name_cell;
+use crate::sections::shared::{id_cell, name_cell};
 
 /// The table; nothing where no round trip is known.
 pub fn table(input: &Input<'_>, paths: &Paths) -> Vec<Block> {
@@ -23,6 +23,7 @@ pub fn table(input: &Input<'_>, paths: &Paths) -> Vec<Block> {
             Cell::Count(h.acks.n),
             Cell::known(h.acks.min_ns, Cell::Ns),
             Cell::known(h.acks.p50_ns, Cell::Ns),
+            id_cell(h.worst),
             Cell::Count(h.answers.n),
             Cell::known(h.answers.p50_ns, Cell::Ns),
             Cell::Text(Text::from(h.change.as_ref().map_or_else(
@@ -50,6 +51,7 @@ pub fn table(input: &Input<'_>, paths: &Paths) -> Vec<Block> {
             Column::number("ACKs"),
             Column::number("min"),
             Column::number("p50"),
+            Column::text("the longest"),
             Column::number("answers"),
             Column::number("p50"),
             Column::text("change of the least of handshakes and ACKs"),

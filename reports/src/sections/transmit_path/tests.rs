@@ -265,6 +265,7 @@ fn round_trips_by_remote_host_are_rows() {
         p50_ns: None,
     };
     let host = |host: &str, change| Host {
+        worst: None,
         host: host.into(),
         recorded: false,
         handshakes: times(23),

@@ -3,6 +3,7 @@
 
 mod devtools;
 mod page;
+mod pages;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -21,7 +21,7 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Keeps a screenshot where `cargo test` keeps its temporary files.
-fn keep(browser: &mut Browser, name: &str) {
+pub fn keep(browser: &mut Browser, name: &str) {
     let png = browser.picture();
     assert!(
         png.starts_with(b"\x89PNG") && png.len() > BLANK,
@@ -116,6 +116,8 @@ fn zoom(b: &mut Browser, page: &Path) {
         "{again:?} from {hash}"
     );
 
+    curves(b, page);
+
     // A legend hides its line and says so.
     b.open(page, "#tcp");
     let pressed = b.eval(
@@ -124,6 +126,58 @@ fn zoom(b: &mut Browser, page: &Path) {
          return [l.getAttribute('role'), l.getAttribute('aria-pressed'), getComputedStyle(line).display]; })()",
     );
     assert_eq!(pressed, json!(["button", "false", "none"]));
+}
+
+/// The share under the pointer of an ECDF, by keys too; a row of the waterfall; ids in sentences.
+fn curves(b: &mut Browser, page: &Path) {
+    b.open(page, "#receive-path");
+    let box_of = "document.querySelector('#receive-path-compared .draw')";
+    b.eval(&format!("{box_of}.scrollIntoView({{block: 'center'}})"));
+    let place = b.eval(&format!(
+        "(() => {{ const c = {box_of}.querySelector('.curves').dataset, s = {box_of}.querySelector('svg'), r = s.getBoundingClientRect(), \
+         k = r.width / 800, x = c.x.split(' ').map(Number), y = c.y.split(' ').map(Number); \
+         return [r.x + x[0] * k, r.x + x[1] * k, r.y + (y[0] + y[1]) / 2 * k]; }})()"
+    ));
+    let at: Vec<f64> = place.as_array().unwrap().iter().map(number).collect();
+    let shares = |b: &mut Browser, part: f64| -> Vec<f64> {
+        b.mouse("mouseMoved", at[0] + (at[1] - at[0]) * part, at[2]);
+        b.until("document.querySelector('.tip').innerText.includes('at or below')");
+        let tip = b.eval("document.querySelector('.tip').innerText");
+        let lines = tip.as_str().unwrap().lines().skip(1).map(str::to_owned);
+        let share = |line: String| {
+            line.rsplit("\u{2248} ")
+                .next()
+                .unwrap()
+                .trim_end_matches(" %")
+                .parse()
+                .unwrap()
+        };
+        lines.map(share).collect()
+    };
+    let (low, high) = (shares(b, 0.2), shares(b, 0.995));
+    assert!(low.len() > 1 && low.len() == high.len(), "{low:?} {high:?}");
+    assert!(low.iter().zip(&high).all(|(low, high)| low <= high), "{low:?} {high:?}");
+    assert!(high.iter().any(|share| *share > 99.0), "{high:?}");
+    b.eval(&format!("{box_of}.focus()"));
+    b.key("ArrowRight", "");
+    b.until("document.querySelector('.said').textContent.includes('at or below')");
+
+    let told = b.eval("document.querySelector('#receive-path-waterfall g.h').dataset.t");
+    let told = told.as_str().unwrap();
+    assert!(
+        told.contains(" | ") && told.contains("p50 ") && told.contains("of the summed time"),
+        "{told}"
+    );
+    let said =
+        b.eval("[...document.querySelectorAll('#verdict .findings a.id, #verdict .strip a.id')].map(a => a.title)");
+    let said = said.as_array().unwrap();
+    assert!(
+        !said.is_empty()
+            && said
+                .iter()
+                .all(|t| t.as_str().unwrap().contains("sawtooth/sawtooth.nmb")),
+        "{said:?}"
+    );
 }
 
 /// Rows of the table of stages of the receive path.

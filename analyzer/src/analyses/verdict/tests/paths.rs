@@ -32,6 +32,7 @@ fn paths(with: impl Fn(&mut Change)) -> Paths {
     };
     with(&mut change);
     let host = Host {
+        worst: None,
         host: "10.20.2.2".into(),
         recorded: false,
         handshakes: Times::default(),

@@ -150,6 +150,7 @@ fn requests_that_wait_for_others_are_worth_a_look() {
     let of = |behind: i64, of| Application {
         answered: Some(answered(vec![20 * MS; 100], "asleep_in", Some("clock_nanosleep"))),
         serving: vec![Serving {
+            worst: None,
             task: "python3/29312".into(),
             server: "10.9.2.2:7301".into(),
             connections: 10,
@@ -208,6 +209,7 @@ fn an_asker_without_its_cpu() {
         answered: Some(answered(vec![60_000; 300], "running", None)),
         awaited: Some(awaited(vec![60_000; 300], 30_000, 30_000, None)),
         askers: vec![Asker {
+            worst: None,
             task: "python3/9560".into(),
             turns: 300,
             between_ns: 3900 * MS,
@@ -267,6 +269,7 @@ fn a_reader_held_off_an_idle_cpu() {
         let mut r = super::receive(0);
         r.stages = vec![super::stage("run_queue", &[21_000], 0.7)];
         r.blamed = vec![Blamed {
+            worst: None,
             stage: "run_queue",
             part,
             who: who.into(),
