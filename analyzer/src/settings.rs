@@ -11,6 +11,7 @@ use netmortem_formats::{Capture, Endian};
 
 use crate::snapshots::{field, of_netns, words};
 
+pub mod devices;
 mod qdisc;
 #[cfg(test)]
 mod tests;
@@ -69,9 +70,12 @@ impl Settings {
         }
         drop_reasons(capture, &mut of);
         let names = device_names(capture);
-        for s in capture.snapshots.iter().filter(|s| s.when == SnapshotWhen::Start) {
+        let start = capture.snapshots.iter().filter(|s| s.when == SnapshotWhen::Start);
+        let start: Vec<&Snapshot> = start.collect();
+        for s in &start {
             snapshot(s, &names, capture.endian, &mut of);
         }
+        devices::put(&start, &names, &mut of);
         of.complete();
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netmortem_formats::bundle::{BundleWriter, CommandEnd, End, Manifest, RecorderEnd, TapEnd};
+use netmortem_formats::bundle::{BundleWriter, CommandEnd, End, Manifest, ReadingEnd, RecorderEnd, TapEnd};
 use netmortem_formats::{ClockPair, CpuStats};
 
 use crate::clock;
@@ -32,6 +32,8 @@ pub struct Ended {
     pub cpu_before_ns: u64,
     /// What went wrong so far.
     pub problems: Vec<String>,
+    /// What was read every second.
+    pub readings: Vec<ReadingEnd>,
 }
 
 /// Ends the bundle. `path`: `None` is standard output.
@@ -49,6 +51,7 @@ pub fn finish(
         packets,
         command,
         mut problems,
+        readings,
         ..
     } = ended;
     problems.extend(stopped.sentence);
@@ -66,6 +69,7 @@ pub fn finish(
         packets: packets.clone(),
         command: command.clone(),
         recorder: RecorderEnd { cpu_ns, ring_bytes },
+        readings,
         flight: None,
         problems,
         of_incomplete: false,

@@ -16,7 +16,7 @@ use crate::error::RecordError;
 use crate::finish::{Ended, finish};
 use crate::instance::Instance;
 use crate::limits::Limits;
-use crate::options::{Output, RecordOptions};
+use crate::options::{Output, Profile, RecordOptions};
 use crate::output::{Made, Opened};
 use crate::perf::{self, Chosen, record_perf};
 use crate::prepare::{prepare, write_texts};
@@ -158,7 +158,7 @@ fn record_to(
         one_has_ended: &|| drains.one_has_ended(),
         lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
     };
-    let stopped = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
+    let (stopped, readings) = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
     tracing.off()?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -188,6 +188,7 @@ fn record_to(
         command,
         cpu_before_ns,
         problems,
+        readings,
     };
     let summary = finish(writer, path, &manifest, ended)?;
     instance.remove()?;
@@ -254,9 +255,15 @@ pub fn stats(instance: &Instance, always: &[u32]) -> Result<Vec<CpuStats>, Recor
 /// Sentences about events that are not in the bundle.
 pub fn judge(stats: &[CpuStats], manifest: &Manifest, problems: &mut Vec<String>) {
     let shrunk = manifest.notes.iter().any(|n| n.starts_with(limits::SHRUNK));
-    let advice = match shrunk {
-        true => "; a larger ring loses fewer, which a limit kept smaller (see the notes), or a smaller --profile",
-        false => "; a larger --buffer-size loses fewer",
+    // Of the smallest profile there is none smaller.
+    let smallest = manifest.plan.profile == Profile::Drops.name();
+    let advice = match (shrunk, smallest) {
+        (true, false) => {
+            "; a larger ring loses fewer, which a limit kept smaller (see the notes), or a smaller --profile"
+        }
+        (true, true) => "; a larger ring loses fewer, which a limit kept smaller (see the notes)",
+        (false, false) => "; a larger --buffer-size or a smaller --profile loses fewer",
+        (false, true) => "; a larger --buffer-size loses fewer",
     };
     for s in stats {
         if s.entries > 0 {

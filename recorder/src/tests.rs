@@ -3,6 +3,7 @@
 mod child;
 mod faults;
 mod flight;
+mod flight_drops;
 mod flight_processes;
 pub(crate) mod harness;
 mod host_faults;
@@ -17,3 +18,4 @@ mod profiles;
 mod pure;
 mod reading;
 mod refused;
+mod words;

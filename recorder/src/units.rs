@@ -16,19 +16,31 @@ fn split_unit(s: &str) -> Result<(f64, &str), String> {
     Ok((value, unit.trim()))
 }
 
-/// A time as `100us`, `500ms`, `30s`, `5m`, `1h` or `1d`; a bare number is seconds.
+/// A time as `100us`, `500ms`, `30s`, `5m`, `1h` or `1d`, or several of them as `1h30m`; a bare number is seconds.
 pub fn parse_duration(s: &str) -> Result<Duration, String> {
-    let (value, unit) = split_unit(s)?;
-    let factor = match unit {
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        "d" => 86_400.0,
-        _ => return Err(format!("unknown unit {unit:?}; use us, ms, s, m, h or d")),
-    };
-    Duration::try_from_secs_f64(value * factor).map_err(|e| e.to_string())
+    let mut seconds = 0.0;
+    let mut rest = s;
+    loop {
+        let (value, tail) = split_unit(rest)?;
+        let (unit, more) = tail.split_at(tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len()));
+        let factor = match unit.trim() {
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            // Of several each has its unit: what is missing in `1h30` may be minutes.
+            "" if rest == s && more.is_empty() => 1.0,
+            "" => return Err(format!("a unit is missing in {s:?}; use us, ms, s, m, h or d")),
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            unit => return Err(format!("unknown unit {unit:?}; use us, ms, s, m, h or d")),
+        };
+        seconds += value * factor;
+        rest = more;
+        if rest.is_empty() {
+            return Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string());
+        }
+    }
 }
 
 /// A duration that is not 0.

@@ -5,12 +5,15 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use netmortem_formats::bundle::ReadingEnd;
+
 use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::limits::Limits;
 use crate::record::Progress;
 use crate::signals::Signals;
+use crate::snapshot::beside::Beside;
 use crate::snapshot::second;
 use crate::{clock, limits, pcap, signals, units};
 
@@ -54,7 +57,30 @@ pub struct Watched<'a> {
     pub lost: &'a dyn Fn() -> Result<u64, RecordError>,
 }
 
-/// Waits for a reason to stop. `command` ends the recording when it ends.
+/// What is read every second.
+struct Reading {
+    left_out: second::LeftOut,
+    beside: Beside,
+}
+
+impl Reading {
+    /// Reads, and writes it.
+    fn second(&mut self, shared: &Shared) -> Result<(), RecordError> {
+        let mut now = second::take(second::MOST_BYTES, &mut self.left_out);
+        self.beside.take(second::MOST_BYTES, &mut now);
+        let mut written = false;
+        write(shared, |w| {
+            written = true;
+            w.append_second(&now)
+        })?;
+        if !written {
+            self.beside.lost();
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a reason to stop; says also what was read every second. `command` ends the recording when it ends.
 pub fn watch(
     limits: &Limits,
     signals: &Signals,
@@ -63,11 +89,15 @@ pub fn watch(
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
     problems: &mut Vec<String>,
-) -> Result<Stopped, RecordError> {
-    let mut left_out = second::LeftOut::default();
-    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut left_out);
-    problems.extend(left_out.sentence(second::MOST_BYTES));
-    stopped
+) -> Result<(Stopped, Vec<ReadingEnd>), RecordError> {
+    let mut reading = Reading {
+        left_out: second::LeftOut::default(),
+        beside: Beside::new(),
+    };
+    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut reading)?;
+    problems.extend(reading.left_out.sentence(second::MOST_BYTES));
+    problems.extend(reading.beside.sentence());
+    Ok((stopped, reading.beside.end()))
 }
 
 fn watch_until(
@@ -77,7 +107,7 @@ fn watch_until(
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
-    left_out: &mut second::LeftOut,
+    reading: &mut Reading,
 ) -> Result<Stopped, RecordError> {
     let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
@@ -104,8 +134,7 @@ fn watch_until(
             write(shared, |w| w.append_clock_pair(&pair))?;
         }
         if seconds.is_due(Instant::now()) {
-            let now = second::take(second::MOST_BYTES, left_out);
-            write(shared, |w| w.append_second(&now))?;
+            reading.second(shared)?;
         }
         if told.elapsed() >= TELL {
             told = Instant::now();

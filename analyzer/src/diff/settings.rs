@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::settings::OTHERS;
+use crate::settings::devices::{MARKER, OfDevice, SOME};
 
 /// A setting that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -22,7 +23,7 @@ pub struct SettingChange {
 /// What differs, by name; nothing where a side has no snapshot.
 pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange> {
     let of = |side: &[&Facts]| {
-        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut all = Side::new();
         for (name, value) in side.iter().flat_map(|f| &f.settings.0) {
             let values = all.entry(name.clone()).or_default();
             if !values.contains(value) {
@@ -38,25 +39,61 @@ pub(super) fn changes(before: &[&Facts], after: &[&Facts]) -> Vec<SettingChange>
     if b.is_empty() || a.is_empty() {
         return vec![];
     }
-    // Older recorders did not read those of other namespaces.
-    let read = format!("sysctls{OTHERS}");
-    let both = b.contains_key(&read) && a.contains_key(&read);
-    let known = |n: &&String| both || !n.ends_with(OTHERS);
-    let names: BTreeSet<&String> = b.keys().chain(a.keys()).filter(known).collect();
-    let text = |of: &BTreeMap<String, Vec<String>>, n: &String| of.get(n).map_or(String::new(), |v| v.join(" | "));
-    // What is not there of any other namespace is as the recorder's own has it.
-    let text = |of: &BTreeMap<String, Vec<String>>, n: &String| match n.strip_suffix(OTHERS) {
-        Some(own) if !of.contains_key(n) => text(of, &own.to_owned()),
-        _ => text(of, n),
-    };
+    let names: BTreeSet<&String> = b.keys().chain(a.keys()).filter(|n| known(n, [&b, &a])).collect();
     let change = |n: &String| SettingChange {
         name: n.clone(),
-        before: text(&b, n),
-        after: text(&a, n),
+        before: value(&b, n),
+        after: value(&a, n),
         beside: vec![],
     };
-    let all = names.into_iter().map(change).filter(|c| c.before != c.after);
+    // Of a device without a `default` that is known nothing can be filled in.
+    let told = |c: &SettingChange| OfDevice::of(&c.name).is_none() || !c.before.is_empty() && !c.after.is_empty();
+    let all = names.into_iter().map(change).filter(|c| c.before != c.after && told(c));
     together(all.collect(), [&b, &a])
+}
+
+/// The settings of a side: all values of each.
+type Side = BTreeMap<String, Vec<String>>;
+
+/// Whether both sides can say what a setting is: older recorders did not read those of other namespaces, nor those of devices.
+fn known(name: &str, sides: [&Side; 2]) -> bool {
+    let read = format!("sysctls{OTHERS}");
+    let others = !name.ends_with(OTHERS) || sides.iter().all(|s| s.contains_key(&read));
+    let Some(of) = OfDevice::of(name) else {
+        return others && name != MARKER;
+    };
+    // Where devices were too many, one of which nothing is told was perhaps not read. A device of one side alone is told as such.
+    let (first, link) = (format!("{}.{}.", of.folder, of.device), of.link());
+    let told = |side: &Side| match side.get(MARKER) {
+        None => false,
+        Some(m) if m.iter().any(|m| m.contains(SOME)) => side
+            .range(first.clone()..)
+            .next()
+            .is_some_and(|(n, _)| n.starts_with(&first)),
+        Some(_) => true,
+    };
+    let there = sides.map(|s| has_device(s, &link));
+    others && sides.iter().all(|s| told(s)) && there[0] == there[1]
+}
+
+/// Whether anything but sysctls is told of a device.
+fn has_device(side: &Side, dev: &str) -> bool {
+    let first = format!("{dev} ");
+    side.range(first.clone()..)
+        .next()
+        .is_some_and(|(n, _)| n.starts_with(&first))
+}
+
+/// What a side has. What is not there of any other namespace is as the recorder's own has it, and of a device as `default` is.
+fn value(side: &Side, name: &str) -> String {
+    if let Some(values) = side.get(name) {
+        return values.join(" | ");
+    }
+    if let Some(of) = OfDevice::of(name) {
+        return value(side, &of.default());
+    }
+    let own = name.strip_suffix(OTHERS).and_then(|own| side.get(own));
+    own.map_or(String::new(), |v| v.join(" | "))
 }
 
 /// What a setting is of: the device of `eth0 mtu`, nothing of a sysctl.
@@ -65,7 +102,7 @@ fn device(name: &str) -> Option<&str> {
 }
 
 /// A device that is on one side alone differs in all it has: that is one difference.
-fn together(all: Vec<SettingChange>, sides: [&BTreeMap<String, Vec<String>>; 2]) -> Vec<SettingChange> {
+fn together(all: Vec<SettingChange>, sides: [&Side; 2]) -> Vec<SettingChange> {
     let [b, a] = sides.map(|side| {
         let mut count: BTreeMap<&str, usize> = BTreeMap::new();
         for d in side.keys().filter_map(|n| device(n)) {
@@ -165,5 +202,87 @@ mod tests {
         assert_eq!(told(&one, &after)[0].1, "0 | 1");
         let older = facts(&[("net.ipv4.tcp_sack", "1")]);
         assert_eq!(told(&older, &after), []);
+    }
+
+    /// What is set on a device, against what its namespace's `default` is on the other side.
+    #[test]
+    fn settings_of_devices_are_compared_where_both_sides_have_them() {
+        let filter = "net.ipv4.conf.eth0.rp_filter";
+        let read = ("sysctl_devices", "read");
+        let default = ("net.ipv4.conf.default.rp_filter", "0");
+        let before = facts(&[("eth0 mtu", "1500"), default, read]);
+        let after = facts(&[("eth0 mtu", "1500"), default, (filter, "1"), read]);
+        let told = |b: &[&Facts], a: &[&Facts]| {
+            let all = changes(b, a).into_iter();
+            all.map(|c| format!("{}: {} -> {}", c.name, c.before, c.after))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[&before], &[&after]), [format!("{filter}: 0 -> 1")]);
+        assert_eq!(told(&[&after], &[&before]), [format!("{filter}: 1 -> 0")]);
+        assert_eq!(
+            told(&[&before, &after], &[&after]),
+            [] as [String; 0],
+            "one of a side has it"
+        );
+        // A `default` that is set later does not change a device that is there: then the device differs from it, and is as it was.
+        let later = [("net.ipv4.conf.default.rp_filter", "1"), (filter, "0"), read];
+        assert_eq!(
+            told(&[&before], &[&facts(&later)]),
+            ["eth0 mtu: 1500 -> ", "net.ipv4.conf.default.rp_filter: 0 -> 1"]
+        );
+        let later = facts(&[later[0], later[1], later[2], ("eth0 mtu", "1500")]);
+        assert_eq!(told(&[&before], &[&later]), ["net.ipv4.conf.default.rp_filter: 0 -> 1"]);
+        // An older recorder did not read them.
+        let older = facts(&[("eth0 mtu", "1500"), default]);
+        assert_eq!(told(&[&older], &[&after]), [] as [String; 0]);
+        // Nor did one that met too many devices, where nothing is told of this one.
+        let part = ("sysctl_devices", "of some devices | read");
+        let some = facts(&[("eth0 mtu", "1500"), default, part]);
+        assert_eq!(told(&[&some], &[&after]), [] as [String; 0]);
+        let other = ("net.ipv4.conf.eth0.forwarding", "0");
+        let some = facts(&[
+            ("eth0 mtu", "1500"),
+            default,
+            part,
+            other,
+            ("net.ipv4.conf.default.forwarding", "0"),
+        ]);
+        // Of its forwarding the other side does not know the default.
+        assert_eq!(
+            told(&[&some], &[&after]),
+            ["net.ipv4.conf.default.forwarding: 0 -> ", &format!("{filter}: 0 -> 1")]
+        );
+        // A device of one side alone is one difference.
+        let gone = facts(&[default, read]);
+        let two = facts(&[
+            ("eth0 mtu", "1500"),
+            ("eth0 kind", "veth"),
+            default,
+            (filter, "1"),
+            read,
+        ]);
+        assert_eq!(told(&[&gone], &[&two]), ["eth0:  -> there"]);
+    }
+
+    /// Of a pod's device, too: against its own namespace's default, else the host's.
+    #[test]
+    fn settings_of_devices_of_other_namespaces_are_compared() {
+        let (filter, default) = ("net.ipv4.conf.eth0.rp_filter@netns", "net.ipv4.conf.default.rp_filter");
+        let read = [("sysctl_devices", "read"), ("sysctls@netns", "read"), (default, "2")];
+        let with = |more: &[(&str, &str)]| facts(&[&read[..], more].concat());
+        let told = |b: &Facts, a: &Facts| {
+            let all = changes(&[b], &[a]).into_iter();
+            all.map(|c| format!("{}: {} -> {}", c.name, c.before, c.after))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&with(&[]), &with(&[(filter, "1")])), [format!("{filter}: 2 -> 1")]);
+        let own = with(&[("net.ipv4.conf.default.rp_filter@netns", "0")]);
+        let both = [
+            "net.ipv4.conf.default.rp_filter@netns: 0 -> 2".to_owned(),
+            format!("{filter}: 0 -> 1"),
+        ];
+        assert_eq!(told(&own, &with(&[(filter, "1")])), both);
+        let older = facts(&[("sysctl_devices", "read"), (default, "2")]);
+        assert_eq!(told(&older, &with(&[(filter, "1")])), [] as [String; 0]);
     }
 }

@@ -84,6 +84,58 @@ fn what_is_set_is_kept_and_what_counts_is_not() {
     assert!(s.contains_key("drop reason NETFILTER_DROP"));
 }
 
+/// What is set on devices, under the names of `sysctl`; a namespace that has the device and sets nothing has its default.
+#[test]
+fn sysctls_of_devices_are_settings() {
+    let first = |read: usize, all: usize| format!("# what differs from default, of {read} of {all} devices\n");
+    let own = format!(
+        "{}net.ipv4.conf.eth0.rp_filter = 1\nnet.ipv6.conf.lo/7.hop_limit = 7\n",
+        first(2, 2)
+    );
+    let nine = format!(
+        "{}net.ipv4.conf.eth0.rp_filter = 2\nnonsense\nnet.ipv4.conf.all.rp_filter = 9\n",
+        first(1, 1)
+    );
+    let links = "netns=7 ifindex=2 name=eth0\nnetns=9 ifindex=2 name=eth0\nnetns=10 ifindex=2 name=eth0\nnetns=11 ifindex=2 name=eth0\n";
+    let all = [
+        ("links", Start, links),
+        ("sysctl", Start, "net.ipv4.conf.default.rp_filter = 0\n"),
+        ("sysctl_devices", Start, own.as_str()),
+        ("netns/9/sysctl_devices", Start, nine.as_str()),
+        ("netns/10/sysctl_devices", Start, &first(1, 1)),
+        ("sysctl_devices", End, "net.ipv4.conf.eth0.rp_filter = 5\n"),
+    ];
+    let s = with(&all);
+    let of = |s: &BTreeMap<String, String>, k: &str| s.get(k).cloned().unwrap_or_default();
+    assert_eq!(of(&s, "net.ipv4.conf.eth0.rp_filter"), "1");
+    assert_eq!(of(&s, "net.ipv6.conf.lo/7.hop_limit"), "7");
+    assert_eq!(
+        of(&s, "net.ipv4.conf.eth0.rp_filter@netns"),
+        "0 | 2",
+        "10 has it as the default, 11 was not read"
+    );
+    assert_eq!(
+        (of(&s, "sysctl_devices"), of(&s, "net.ipv4.conf.all.rp_filter@netns")),
+        ("read".into(), String::new())
+    );
+    // A default of its own.
+    let s = with(
+        &[
+            &all[..],
+            &[("netns/10/sysctl", Start, "net.ipv4.conf.default.rp_filter = 1\n")],
+        ]
+        .concat(),
+    );
+    assert_eq!(of(&s, "net.ipv4.conf.eth0.rp_filter@netns"), "1 | 2");
+    for cut in [first(64, 100), String::new(), "# what".into()] {
+        let s = with(&[
+            ("sysctl_devices", Start, cut.as_str()),
+            ("netns/9/sysctl_devices", Start, nine.as_str()),
+        ]);
+        assert_eq!(of(&s, "sysctl_devices"), "of some devices | read", "{cut}");
+    }
+}
+
 #[test]
 fn two_devices_of_one_name_stand_side_by_side() {
     let s = with(&[(

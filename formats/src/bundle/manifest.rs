@@ -235,6 +235,9 @@ pub struct End {
     /// What the recording cost.
     #[serde(default)]
     pub recorder: RecorderEnd,
+    /// What was read every second beside the counters, as long as it was cheap; of an ordinary recording.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<ReadingEnd>,
     /// How far back the rings of a flight recorder reached; `None` for an ordinary recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flight: Option<FlightEnd>,
@@ -295,6 +298,25 @@ pub struct RecorderEnd {
     /// Bytes of sub-buffers read from the kernel.
     #[serde(default)]
     pub ring_bytes: u64,
+}
+
+/// A kind of reading of every second.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadingEnd {
+    /// `nics`, `qdiscs`, `sockets`, `counters`.
+    pub what: String,
+    /// How often it is in the bundle.
+    #[serde(default)]
+    pub read: u64,
+    /// Seconds in which it was left out, so that it costs little.
+    #[serde(default)]
+    pub skipped: u64,
+    /// How often it was not whole, or too long, and is not in the bundle.
+    #[serde(default)]
+    pub failed: u64,
+    /// The longest took so long, ns.
+    #[serde(default)]
+    pub longest_ns: u64,
 }
 
 /// Name, size and checksum of a member as stored.

@@ -35,7 +35,7 @@ use crate::open::Descriptor;
 pub use flight::{Flight, FlightCpu, FlightEnd, Trigger};
 pub use manifest::{
     AbsentEvent, Clocks, CommandEnd, End, FORMAT_VERSION, Machine, Manifest, MemberDigest, Plan, PlannedEvent,
-    PlannedPerf, PlannedTap, RecorderEnd, RecorderInfo, TapEnd,
+    PlannedPerf, PlannedTap, ReadingEnd, RecorderEnd, RecorderInfo, TapEnd,
 };
 pub use names::{
     HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PROC_COUNTERS, PacketsName, PagesName,

@@ -164,6 +164,7 @@ impl Flying<'_> {
             cpu_stats,
             command: command.clone(),
             recorder: RecorderEnd { cpu_ns, ring_bytes },
+            readings: Vec::new(),
             flight: Some(FlightEnd { cpus }),
             problems,
             of_incomplete: false,

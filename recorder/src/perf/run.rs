@@ -133,7 +133,7 @@ pub fn record_perf(
         one_has_ended: &|| rings.one_has_ended(),
         lost: &|| Ok(rings.lost.load(Ordering::Relaxed)),
     };
-    let stopped = watch(&limits, signals, &watched, &mut command, started, tell, &mut problems)?;
+    let (stopped, readings) = watch(&limits, signals, &watched, &mut command, started, tell, &mut problems)?;
     switch(&cpus, false)?;
     let clock_at_end = clock::clock_pair();
     let elapsed = started.elapsed();
@@ -162,6 +162,7 @@ pub fn record_perf(
         command,
         cpu_before_ns,
         problems,
+        readings,
     };
     finish(writer, path, &manifest, ended)
 }

@@ -13,6 +13,8 @@
 //! ```
 
 mod addresses;
+pub mod beside;
+pub mod changes;
 mod ethtool;
 mod links;
 mod netlink;

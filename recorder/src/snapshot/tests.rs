@@ -1,6 +1,8 @@
 //! Against tc, ss, ethtool and sysctl at the same time, in network namespaces of our own; and damaged bytes.
 
 mod addresses;
+mod beside;
+mod changes;
 mod links;
 mod settings;
 

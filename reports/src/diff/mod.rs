@@ -26,7 +26,7 @@ use crate::sections::verdict;
 /// Settings shown; the JSON has all.
 const SETTINGS: usize = 200;
 /// Of which namespace sysctls are: `recorder/src/snapshot`.
-const OWN_SYSCTLS: &str = "Sysctls are those of the recorder's own network namespace; of others none are recorded.";
+const OWN_SYSCTLS: &str = "Sysctls are those of the recorder's own network namespace; those of others, and of devices, where both recorders read them.";
 /// Metrics named at a setting.
 const BESIDE: usize = 3;
 

@@ -1,0 +1,336 @@
+//! What is read every second beside the counters of `second`, as long as it is cheap: statistics of network cards, qdiscs and classes, sockets with
+//! their tcp_info, and the counters of other network namespaces.
+//!
+//! In: what the snapshots read. Out: sections of a reading: what changed since the last of its kind, and `readings`, which says what was read at all
+//! (docs/bundle.md, "Seconds"). It must not cost: each kind rests after it was read, for so long that its share of a CPU, and of the bundle, stays small.
+//!
+//! ```text
+//! second 1: nics 1               all of it        (took 3 ms: rests for 600 ms)
+//! second 2: nics 2 after 1       what changed
+//! second 3: -                    a reading that was slow is rested from; what is left out is counted
+//! second 4: nics 3 after 2       what changed since number 2
+//! ```
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::io;
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::{ReadingEnd, Second};
+
+use super::changes::{Files, Groups, Words};
+use super::netlink::Dumped;
+use super::netns::{self, Netns};
+use super::owners::Owners;
+use super::{MAX_NETNS, PATIENCE, links, nics, proc, qdisc, sockets};
+
+/// A kind takes one part in so many of a CPU at most, by the time that it took (waiting for a busy CPU included).
+const SHARE: u32 = 200;
+/// And so many bytes each second of what changed, before compression.
+const BYTES_PER_S: u64 = 256 << 10;
+/// More sockets than these are not read every second: a whole list of them would be longer than a text may be.
+const MOST_SOCKETS: usize = 2_500;
+/// Where there are more, they are counted again after this.
+const TOO_MANY: Duration = Duration::from_secs(60);
+/// How often all processes are asked for their network namespaces.
+const LISTED: Duration = Duration::from_secs(60);
+/// All is told again at every so many readings of a kind: what a damaged member held is then known again.
+const WHOLE: u64 = 64;
+
+/// Fewer than so many left out are not worth a sentence.
+const FEW: u64 = 10;
+
+/// Words of a socket that change while nothing happens.
+const PASSING: [&str; 5] = [
+    "timer_ms",
+    "tcp.last_data_sent",
+    "tcp.last_ack_sent",
+    "tcp.last_data_recv",
+    "tcp.last_ack_recv",
+];
+
+/// A kind of reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nics,
+    Qdiscs,
+    Sockets,
+    Counters,
+}
+
+const KINDS: [(Kind, &str); 4] = [
+    (Kind::Nics, "nics"),
+    (Kind::Qdiscs, "qdiscs"),
+    (Kind::Sockets, "sockets"),
+    (Kind::Counters, "counters"),
+];
+
+/// How a kind fares.
+#[derive(Debug)]
+struct Reader {
+    kind: Kind,
+    due: Instant,
+    /// Number of the last one in the bundle that the next can build upon.
+    last: Option<u64>,
+    told: ReadingEnd,
+}
+
+impl Reader {
+    /// After a reading that began at `began`, took `took` and has so many bytes.
+    fn rest(&mut self, began: Instant, took: Duration, bytes: u64) {
+        let by_bytes = Duration::from_millis(bytes.saturating_mul(1000) / BYTES_PER_S);
+        self.due = began + took.saturating_mul(SHARE).max(by_bytes);
+        self.told.longest_ns = self
+            .told
+            .longest_ns
+            .max(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// All kinds, and what they said last.
+#[derive(Debug)]
+pub struct Beside {
+    readers: Vec<Reader>,
+    spaces: Vec<Netns>,
+    listed: Option<Instant>,
+    /// How often namespaces could not be entered, one after the other.
+    refused: HashMap<u64, u32>,
+    nics: Words,
+    sockets: Words,
+    qdiscs: Groups,
+    classes: Groups,
+    files: Files,
+}
+
+/// Texts of a reading.
+type Texts = Vec<(String, String)>;
+
+impl Beside {
+    /// Nothing read yet.
+    pub fn new() -> Beside {
+        let reader = |(kind, what): (Kind, &str)| Reader {
+            kind,
+            due: Instant::now(),
+            last: None,
+            told: ReadingEnd {
+                what: what.to_owned(),
+                ..ReadingEnd::default()
+            },
+        };
+        Beside {
+            readers: KINDS.map(reader).into(),
+            spaces: vec![],
+            listed: None,
+            refused: HashMap::new(),
+            nics: Words::default(),
+            sockets: Words::default(),
+            qdiscs: Groups::default(),
+            classes: Groups::default(),
+            files: Files::default(),
+        }
+    }
+
+    /// Adds what is due to a reading; none of its texts is longer than `most` bytes.
+    pub fn take(&mut self, most: usize, second: &mut Second) {
+        let mut readings = String::new();
+        let mut readers = std::mem::take(&mut self.readers);
+        for r in &mut readers {
+            let began = Instant::now();
+            if began < r.due {
+                r.told.skipped += 1;
+                continue;
+            }
+            self.list(began);
+            if r.told.read % WHOLE == 0 {
+                self.forget(r.kind);
+            }
+            let whole = self.is_new(r.kind);
+            let (texts, failed, many) = self.read(r.kind, began);
+            let took = began.elapsed();
+            let bytes: usize = texts.iter().map(|(_, t)| t.len()).sum();
+            r.rest(began, took, if whole { 0 } else { bytes as u64 });
+            let too_long = texts.iter().any(|(_, t)| t.len() > most);
+            if too_long || many {
+                r.due = began + TOO_MANY;
+            }
+            if failed || too_long {
+                // What is not told now is not known: the next builds upon nothing, and is whole.
+                r.told.failed += 1;
+                (r.last, self.listed) = (None, None);
+                self.forget(r.kind);
+                continue;
+            }
+            r.told.read += 1;
+            _ = write!(readings, "{} {}", r.told.what, r.told.read);
+            if let Some(last) = r.last {
+                _ = write!(readings, " after {last}");
+            }
+            readings.push('\n');
+            r.last = Some(r.told.read);
+            let texts = texts.into_iter().filter(|(_, t)| !t.is_empty());
+            second.texts.extend(texts.map(|(what, t)| (what, t.into_bytes())));
+        }
+        self.readers = readers;
+        if !readings.is_empty() {
+            second.texts.push(("readings".to_owned(), readings.into_bytes()));
+        }
+    }
+
+    /// The last reading is not in the bundle: what it told is not known there.
+    pub fn lost(&mut self) {
+        for (kind, _) in KINDS {
+            self.forget(kind);
+        }
+        for r in &mut self.readers {
+            r.last = None;
+        }
+    }
+
+    /// What was read, and what was left out.
+    pub fn end(&self) -> Vec<ReadingEnd> {
+        self.readers.iter().map(|r| r.told.clone()).collect()
+    }
+
+    /// What a person should know about it: of kinds that were left out more often than read.
+    pub fn sentence(&self) -> Option<String> {
+        let seldom = |t: &&ReadingEnd| t.skipped + t.failed >= FEW.max(t.read + 1);
+        let told = self.readers.iter().map(|r| &r.told).filter(seldom);
+        let kinds: Vec<String> = told
+            .map(|t| {
+                let ms = t.longest_ns as f64 / 1e6;
+                format!(
+                    "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
+                    t.what, t.read, t.skipped, t.failed
+                )
+            })
+            .collect();
+        (!kinds.is_empty()).then(|| {
+            format!(
+                "readings of every second: to cost less than {:.1} % of a CPU each, these were made seldom: {}",
+                100.0 / f64::from(SHARE),
+                kinds.join(", ")
+            )
+        })
+    }
+
+    fn list(&mut self, now: Instant) {
+        if self.listed.is_none_or(|at| now.duration_since(at) >= LISTED) {
+            self.listed = Some(now);
+            self.spaces = netns::list();
+            // What is refused again is not asked for again.
+            self.spaces
+                .retain(|s| self.refused.get(&s.inode).is_none_or(|n| *n < 2));
+            self.spaces.truncate(MAX_NETNS);
+        }
+    }
+
+    fn is_new(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Nics => self.nics.is_new(),
+            Kind::Qdiscs => self.qdiscs.is_new(),
+            Kind::Sockets => self.sockets.is_new(),
+            Kind::Counters => self.files.is_new(),
+        }
+    }
+
+    fn forget(&mut self, kind: Kind) {
+        match kind {
+            Kind::Nics => self.nics.forget(),
+            Kind::Qdiscs => {
+                self.qdiscs.forget();
+                self.classes.forget();
+            }
+            Kind::Sockets => self.sockets.forget(),
+            Kind::Counters => self.files.forget(),
+        }
+    }
+
+    /// Reads a kind in all namespaces; whether that failed in one, and whether there was more than is read.
+    fn read(&mut self, kind: Kind, began: Instant) -> (Texts, bool, bool) {
+        let mut all = (String::new(), String::new());
+        let mut files = vec![];
+        let mut room = MOST_SOCKETS;
+        let mut failed = false;
+        for space in &self.spaces {
+            match space.inside(|| visit(kind, space, &mut room, &mut all, &mut files)) {
+                Ok(done) => {
+                    failed |= done.is_err();
+                    self.refused.remove(&space.inode);
+                }
+                // It is gone, or the process by which it was found is.
+                Err(_) => {
+                    failed = true;
+                    *self.refused.entry(space.inode).or_default() += 1;
+                }
+            }
+            if room == 0 || began.elapsed() > PATIENCE {
+                failed = true;
+                break;
+            }
+        }
+        let (first, second) = all;
+        let text = |what: &str, text| vec![(what.to_owned(), text)];
+        let texts = match kind {
+            Kind::Nics => text(
+                "nics",
+                self.nics.changed(&first, &["netns", "ifindex", "dev", "group"], &[]),
+            ),
+            Kind::Sockets => text(
+                "sockets",
+                self.sockets.changed(&first, &["netns", "proto", "cookie"], &PASSING),
+            ),
+            Kind::Qdiscs => {
+                let of = ["netns", "ifindex"];
+                let mut texts = text("qdiscs", self.qdiscs.changed(&first, &of, &["options"]));
+                texts.extend(text("classes", self.classes.changed(&second, &of, &["options"])));
+                texts
+            }
+            Kind::Counters => {
+                let changed = files
+                    .into_iter()
+                    .map(|(what, t)| (what.clone(), self.files.changed(&what, t)));
+                changed.collect()
+            }
+        };
+        (texts, failed, room == 0)
+    }
+}
+
+/// Inside a namespace.
+fn visit(kind: Kind, space: &Netns, room: &mut usize, out: &mut (String, String), files: &mut Texts) -> io::Result<()> {
+    let netns = space.inode;
+    match kind {
+        Kind::Nics => {
+            let (done, all) = links::links(netns, &mut String::new())?;
+            nics::nics(netns, &all, false, &mut out.0)?;
+            settled(done)
+        }
+        Kind::Qdiscs => {
+            let mut own = String::new();
+            // Those of the recorder's own are in every reading already, whole.
+            let qdiscs = if space.own { &mut own } else { &mut out.0 };
+            let (done, with_qdisc) = qdisc::qdiscs(netns, qdiscs)?;
+            settled(done)?;
+            settled(qdisc::classes(netns, &with_qdisc, &mut out.1)?)
+        }
+        Kind::Sockets => {
+            let owners = Owners::default();
+            let done = sockets::sockets(netns, &owners, room, &mut out.0)?;
+            settled(Dumped { changed: false, ..done })
+        }
+        Kind::Counters if space.own => Ok(()),
+        Kind::Counters => {
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            files.extend(proc::of_namespace(netns).into_iter().map(|(what, t)| (what, text(t))));
+            Ok(())
+        }
+    }
+}
+
+/// A list that changed while it was read, or was cut, says nothing of what it lacks.
+fn settled(done: Dumped) -> io::Result<()> {
+    match done.changed || done.cut {
+        true => Err(io::ErrorKind::Interrupted.into()),
+        false => Ok(()),
+    }
+}
