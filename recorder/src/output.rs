@@ -325,13 +325,11 @@ fn beside(path: &Path, held: File, made: &mut Made) -> Result<File, RecordError>
     // Of a recorder that was killed, whose process had this number.
     let _ = std::fs::remove_file(&part);
     let (file, _) = create(&part, false)?;
-    *made = Made {
-        replaces: Some(Replaced {
-            path: path.to_owned(),
-            _held: held,
-        }),
-        ..Made::of(part)
-    };
+    *made = Made::of(part);
+    made.replaces = Some(Replaced {
+        path: path.to_owned(),
+        _held: held,
+    });
     Ok(file)
 }
 
