@@ -26,7 +26,7 @@ const FAR_LESS: i64 = 4;
 const EACH_NS: i64 = 2_000_000;
 /// Times between two answers are the pace when they are this near to it: one part in so many.
 const NEAR: i64 = 5;
-/// So many of them, of the time for which the threads slept, and of the slow answers at one address.
+/// So many of them, of the time for which the threads slept, and of the slow answers' time at one address.
 const MOSTLY: f64 = 0.9;
 
 /// At which pace.
@@ -80,8 +80,10 @@ pub(super) fn metered(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<Metered>
     for t in slow {
         by.entry(client(facts, t.connection)?).or_default().push(t);
     }
-    let (address, mut theirs) = by.into_iter().max_by_key(|(_, of)| of.len())?;
-    if theirs.len() < FEWEST || (theirs.len() as f64) < MOSTLY * slow.len() as f64 {
+    let time = |of: &[&TurnaroundRow]| of.iter().map(|t| t.total_ns()).fold(0i64, i64::saturating_add);
+    // By time: where most answers are held back, those of others are among these, too.
+    let (address, mut theirs) = by.into_iter().max_by_key(|(_, of)| time(of))?;
+    if theirs.len() < FEWEST || (time(&theirs) as f64) < MOSTLY * time(slow) as f64 {
         return None;
     }
     let sum = |of: &dyn Fn(&TurnaroundRow) -> i64| theirs.iter().map(|t| of(t)).fold(0i64, i64::saturating_add);

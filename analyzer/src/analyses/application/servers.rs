@@ -326,7 +326,8 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             // What is known to hold them is no limit.
             let known = out.waited.is_some() || out.released.is_some();
             out.metered = metered(facts, &theirs).filter(|_| !known);
-            out.for_work = for_work(facts, &theirs).filter(|_| out.waited.is_none() && out.released.is_none());
+            let known = known || out.metered.is_some() || out.opening.is_some();
+            out.for_work = for_work(facts, &theirs).filter(|_| !known);
         }
         "unknown" => (out.acked, out.acked_max_ns) = acked(facts, rows),
         "rest" => {}

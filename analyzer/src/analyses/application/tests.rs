@@ -7,6 +7,7 @@ use crate::reconstruct::thread::Split;
 
 mod blocked;
 mod given_up;
+mod gone_idle;
 mod half_open;
 mod itself;
 mod kept;

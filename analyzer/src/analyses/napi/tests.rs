@@ -101,3 +101,51 @@ fn squeezes_and_what_was_waited_for() {
     let waited: Vec<_> = n.cpus[0].waited_for.iter().map(|(k, v)| (*k, *v)).collect();
     assert_eq!(waited, [("bh_off", 60), ("irq", 50)]);
 }
+
+/// CPU 1 runs NET_RX for 950 of 1000 ms, and its polls take 9,500 packets; CPU 0 for 30.
+#[test]
+fn a_cpu_that_only_receives() {
+    use crate::reconstruct::receive::tables::{RxRow, Stage};
+    const MS: i64 = 1_000_000;
+    let facts = |busy_ms: i64, steered: usize| {
+        let mut f = Facts::empty();
+        f.capture.duration_ns = 1000 * MS;
+        f.softirqs = vec![
+            run(0, 3, None, 0, Some(30 * MS)),
+            run(1, 3, None, 0, Some(busy_ms * MS)),
+        ];
+        f.polls = vec![PollRow {
+            cpu: 1,
+            ..poll(b"(no_device)", Some(0), 10, Some(9500))
+        }];
+        for n in 0..10 {
+            let mut row = RxRow {
+                pid: if n < 6 { 77 } else { 78 },
+                task: Name::new(b"vector"),
+                ..RxRow::default()
+            };
+            if n < steered {
+                row.stages.set(Stage::Rps, Some(MS));
+            }
+            f.rx.push(row);
+        }
+        f
+    };
+    let found = |f: &Facts| answer(f).findings().unwrap().saturated.clone();
+    let s = found(&facts(950, 7)).unwrap();
+    assert_eq!((s.cpu, s.packets, s.each_ns), (1, 9500, 100_000));
+    assert_eq!(
+        (s.share, s.others, s.steered, s.reader),
+        (0.95, 0.03, 0.7, Some(("vector/77".to_owned(), 0.6)))
+    );
+    let said = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        let line = lines.into_iter().find(|l| l.subject == "napi").unwrap();
+        (line.names_cause, line.headline)
+    };
+    let says = "CPU 1 spent 95.0 % of the time in NET_RX (other CPUs 3.0 % at most), 100.0 µs for each of 9500 packets; 70 % of all received units were steered to it from another CPU (RPS, rps_cpus of their device); 60 % of all received units were read by vector/77";
+    assert_eq!(said(&facts(950, 7)), (true, says.to_owned()));
+    // On veth and lo packets are in the backlog without being steered.
+    assert!(!said(&facts(950, 4)).1.contains("RPS"));
+    assert_eq!(found(&facts(890, 7)), None);
+}

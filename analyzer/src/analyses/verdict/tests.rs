@@ -8,6 +8,7 @@ mod once;
 mod paths;
 mod requests;
 mod turns;
+mod unseen;
 mod waited;
 mod whose;
 

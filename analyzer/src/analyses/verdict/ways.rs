@@ -7,7 +7,7 @@ use crate::analyses::drops::{Group, Unmissed};
 pub(super) fn redirected(g: &Group) -> Option<String> {
     let r = g.redirected.as_ref()?;
     Some(format!(
-        "a router passed {} of them on and told their sender by an ICMP redirect, first at {}, to send what is for there this way by itself: it keeps to that for minutes, also when the router has its own way back (accept_redirects)",
+        "a router passed {} of them on and told their sender by an ICMP redirect, first at {}, to send what is for there this way by itself: who accepts that (net.ipv4.conf.*.accept_redirects, secure_redirects) keeps to it for minutes, also when the router has its own way back",
         r.count,
         moment(r.first_ns)
     ))
@@ -17,7 +17,7 @@ pub(super) fn redirected(g: &Group) -> Option<String> {
 pub(super) fn flooded(g: &Group) -> Option<String> {
     let f = g.flood?;
     Some(format!(
-        "{} of the {} packets that left by it came to a host that they are not for: a bridge or switch sends them to every port, not knowing where their address is (flooding, inferred)",
+        "{} of the {} packets that left by it came to a host that they are not for: a bridge or switch sends them to every port, not knowing where their address is (flooding), or a mirror copies them there (inferred)",
         f.others, f.of
     ))
 }

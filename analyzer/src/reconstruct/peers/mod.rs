@@ -66,21 +66,28 @@ fn by_ends(connections: &[&ConnectionRow]) -> Vec<Option<ConnectionId>> {
     all.iter().enumerate().map(mutual).collect()
 }
 
-/// What packets say of one connection.
-#[derive(Clone, Copy, PartialEq)]
-enum Seen {
-    Nothing,
-    One(u32),
-    Several,
+/// Of the packets of a connection so many are one peer's, to be its: a RST for a socket that is gone may be counted for another one.
+const NEARLY_ALL: u32 = 20;
+
+/// What packets say of one connection: the first two other ends, with their packets, and all.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    of: [(u32, u32); 2],
+    all: u32,
 }
 
 impl Seen {
     fn add(&mut self, c: u32) {
-        *self = match *self {
-            Seen::Nothing => Seen::One(c),
-            Seen::One(had) if had == c => Seen::One(c),
-            _ => Seen::Several,
-        };
+        self.all = self.all.saturating_add(1);
+        if let Some(of) = self.of.iter_mut().find(|of| of.1 == 0 || of.0 == c) {
+            *of = (c, of.1.saturating_add(1));
+        }
+    }
+
+    fn one(&self) -> Option<u32> {
+        let (c, n) = self.of.into_iter().max_by_key(|of| of.1)?;
+        let others = self.all.saturating_sub(n);
+        (n > 0 && others.saturating_mul(NEARLY_ALL) <= n).then_some(c)
     }
 }
 
@@ -97,7 +104,7 @@ pub fn peers(connections: &[&ConnectionRow], tx: &[TxRow], rx: &[RxRow]) -> Vec<
             *of = c.0;
         }
     }
-    let mut seen: Vec<Seen> = vec![Seen::Nothing; connections.len()];
+    let mut seen: Vec<Seen> = vec![Seen::default(); connections.len()];
     for r in rx {
         let Some(to) = r.connection else { continue };
         let from = sender.get(r.skb_id.0 as usize).copied().filter(|c| *c != NONE);
@@ -110,10 +117,7 @@ pub fn peers(connections: &[&ConnectionRow], tx: &[TxRow], rx: &[RxRow]) -> Vec<
             }
         }
     }
-    let one = |c: u32| match seen.get(c as usize) {
-        Some(Seen::One(peer)) => Some(*peer),
-        _ => None,
-    };
+    let one = |c: u32| seen.get(c as usize).and_then(Seen::one);
     for (c, of) in (0u32..).zip(&mut peers).filter(|(_, of)| of.is_none()) {
         *of = one(c).filter(|peer| one(*peer) == Some(c)).map(ConnectionId);
     }

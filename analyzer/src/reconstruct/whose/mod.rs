@@ -133,6 +133,8 @@ pub struct Whose<'k> {
     opened: FxHashMap<SkbId, (ConnectionId, Confidence)>,
     /// Originals of segments that were only seen sent again: cut from a larger one that was sent before.
     again: FxHashMap<SkbId, (ConnectionId, Carries)>,
+    /// When sockets began to open one: what left before is not theirs.
+    began: FxHashMap<ConnectionId, i64>,
     /// When sockets that opened a connection were told that it is there: what left before is its SYN.
     established: FxHashMap<ConnectionId, i64>,
     /// Packets that a tunnel turned round, and the tunnel.
@@ -163,6 +165,7 @@ impl<'k> Whose<'k> {
             made_of: made_of.collect(),
             opened: FxHashMap::default(),
             again: FxHashMap::default(),
+            began: payload::began(known.states),
             established: payload::established(known.states),
             turned: turned::turned(known.hops),
         };
@@ -179,6 +182,12 @@ impl<'k> Whose<'k> {
     /// The packet's, when anything tells. Of one that was turned round: whose the segment was of which it was made.
     pub fn packet(&self, skb: SkbId) -> Option<Owner> {
         let mut owner = self.made(skb)?;
+        let began = owner.connection.and_then(|c| self.began.get(&c));
+        let born = self.known.lives.get(skb.0 as usize).map(|l| l.birth_ns);
+        // The memory of another socket's original may be this one's later.
+        if born.zip(began).is_some_and(|(born, began)| born < *began) {
+            return None;
+        }
         // A segment sent again has the same original as the SYN that it was in: each frame is told by when it left.
         let opens = || {
             let established = self.established.get(&owner.connection?)?;

@@ -8,6 +8,15 @@ use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_SENT};
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
+/// When sockets went to SYN_SENT first.
+pub(super) fn began(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
+    let mut out = FxHashMap::default();
+    for s in states.iter().filter(|s| s.kind == "sock" && s.state == SYN_SENT) {
+        out.entry(s.connection).or_insert(s.time_ns);
+    }
+    out
+}
+
 /// When sockets that were seen to send a SYN were told that their connection is there; of others (it never was, or the recording ends before) what leaves
 /// right behind the state is a SYN, and no more is known.
 pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {

@@ -194,6 +194,10 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
         Some(Carries::Data)
     );
     f.skbs[3].birth_ns = 150;
+    // A frame from before the socket began is another's.
+    f.skbs[1].birth_ns = 4;
+    assert_eq!(super::Whose::of((&f).into()).packet(SkbId(1)), None);
+    f.skbs[1].birth_ns = 10;
     // A recording that ends before the connection is there: what left right behind the state is its SYN, what left later is not known to be.
     f.tcp_states.pop();
     f.skbs[2].birth_ns = 600_000;
