@@ -124,7 +124,7 @@ pub fn html(document: &Document) -> String {
                     footer {
                         (document.footer.as_str())
                         @if !state.anchors.is_empty() {
-                            " Behind an id such as rx:12: " code { "netmortem explain " (document.input()) " rx:12" }
+                            " Behind an id (" code { "rx:" i { "N" } } " and the like): " code { "netmortem explain " (document.input()) " ID" }
                             " prints its rows and its events, each with member, CPU and offset."
                         }
                     }

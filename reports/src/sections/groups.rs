@@ -239,4 +239,5 @@ impl Pictures<'_> {
 }
 
 #[cfg(test)]
+#[path = "groups_tests.rs"] // folders here are sections
 mod tests;
