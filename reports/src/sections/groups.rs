@@ -123,6 +123,8 @@ impl Pictures<'_> {
             .enumerate()
             .map(|(nth, curve)| match curve.others {
                 0 if curve.name.is_empty() => ("not known".into(), Tone::nth(nth), curve),
+                // A number alone is no name.
+                0 if self.kind.by == "CPU" => (Text::from(format!("CPU {}", curve.name)), Tone::nth(nth), curve),
                 0 => (Text::name(&curve.name), Tone::nth(nth), curve),
                 others => (
                     Text::from(format!("the other {}", format::count(others))),
