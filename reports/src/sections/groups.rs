@@ -85,9 +85,9 @@ fn pictures(kind: &Kind, rows: &str) -> Vec<Block> {
         return Vec::new();
     }
     let rule = match kind.curves.iter().find(|curve| curve.others > 0) {
-        None => "Every group has a line.".to_owned(),
+        None => "Every group is drawn.".to_owned(),
         Some(of) => format!(
-            "The {CURVES} groups with most {rows}; the other {} are together in the grey line.",
+            "The {CURVES} groups with most {rows}; the other {} are together, in grey.",
             format::count(of.others)
         ),
     };

@@ -157,6 +157,7 @@ pub fn document() -> Document {
         ],
         footer: "netmortem 0.1.0 · layout gallery, not a measurement".into(),
         input: None,
+        one_recording: true,
     }
 }
 
