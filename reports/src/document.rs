@@ -20,6 +20,8 @@ pub struct Document {
     pub footer: Text,
     /// What commands call the recording, quoted for a shell; `None`: `INPUT`.
     pub input: Option<Text>,
+    /// Ids in its sentences are of one recording, which `explain` can be asked of: a page of several has none to link.
+    pub one_recording: bool,
 }
 
 impl Document {

@@ -50,6 +50,7 @@ pub fn document(
             " batch; every recording's own page says how its figures came about."
         )),
         input: None,
+        one_recording: false,
     }
 }
 

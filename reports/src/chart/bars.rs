@@ -7,19 +7,27 @@ use crate::chart::canvas::{Canvas, ChartError, LINE};
 use crate::chart::frame::{self, Frame};
 use crate::chart::legend::Swatch;
 use crate::chart::letters::{Align, Letters};
-use crate::chart::spec::{BarRow, Bars, Division, Unit};
+use crate::chart::spec::{BarRow, Bars, Division, Size, Unit};
 use crate::chart::theme::Tone;
 use crate::format;
 
 const ROW: f64 = 22.0;
-/// Names of parts that fit into a row of the legend.
-const A_ROW: usize = 5;
+/// Width of an entry of the legend without its name, and of a wide letter.
+const MARK: f64 = 38.0;
+const LETTER: f64 = 7.0;
 const BELOW: f64 = 42.0;
 
-pub fn height(plot: &Bars) -> u32 {
+pub fn height(plot: &Bars, size: Size) -> u32 {
+    let widths = plot
+        .parts
+        .iter()
+        .map(|(name, _)| MARK + LETTER * name.as_str().chars().count() as f64);
+    // Entries are not cut in two: each row may have the widest one's room to spare.
+    let room = f64::from(size.width()) - 16.0;
+    let widest = widths.clone().fold(0.0, f64::max).min(room / 2.0);
     let legend = match plot.parts.len() {
         0 | 1 => 0.0,
-        parts => 19.0 * parts.div_ceil(A_ROW).max(2) as f64,
+        _ => 19.0 * (widths.sum::<f64>() / (room - widest)).ceil(),
     };
     (legend + 6.0 + ROW * plot.rows.len().max(1) as f64 + BELOW) as u32
 }

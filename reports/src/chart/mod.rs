@@ -44,7 +44,7 @@ pub fn height(spec: &ChartSpec) -> u32 {
         Plot::Ecdf(plot) => ecdf::height(plot, spec.size),
         Plot::Waterfall(plot) => waterfall::height(plot),
         Plot::TimeSeries(plot) => time_series::height(plot),
-        Plot::Bars(plot) => bars::height(plot),
+        Plot::Bars(plot) => bars::height(plot, spec.size),
         Plot::Heat(_) => heat::height(),
         Plot::Histograms(plot) => histograms::height(plot),
     };

@@ -57,6 +57,7 @@ pub fn document(diff: &Diff) -> Document {
             " from the recordings alone."
         )),
         input: None,
+        one_recording: false,
     }
 }
 

@@ -68,12 +68,17 @@ struct Page {
     anchors: table::Anchors,
     /// What commands call the recording.
     input: String,
+    /// Whether ids in sentences are links.
+    links: bool,
 }
 
 impl Page {
     /// A sentence, its ids as links.
     fn said(&self, text: &str) -> Markup {
-        ids::linked(text, &self.input)
+        match self.links {
+            true => ids::linked(text, &self.input),
+            false => markup! { (text) },
+        }
     }
 }
 
@@ -89,6 +94,7 @@ pub fn html(document: &Document) -> String {
         pictures: drawn.into_iter(),
         anchors: table::Anchors::new(),
         input: document.input().to_owned(),
+        links: document.one_recording,
     };
     let sections: Vec<Markup> = document
         .sections
@@ -124,7 +130,7 @@ pub fn html(document: &Document) -> String {
                     footer {
                         (document.footer.as_str())
                         @if !state.anchors.is_empty() {
-                            " Behind an id such as rx:12: " code { "netmortem explain " (document.input()) " rx:12" }
+                            " Behind an id (" code { "rx:" i { "N" } } " and the like): " code { "netmortem explain " (document.input()) " ID" }
                             " prints its rows and its events, each with member, CPU and offset."
                         }
                     }

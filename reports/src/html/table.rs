@@ -30,11 +30,11 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
                 thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, unit(at))) } } }
                 tbody { @for (id, row) in rows { tr id=[id] {
-                    @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at), &page.input)) }
+                    @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at), page)) }
                 } } }
             }
         }
-        @if let Some(note) = &table.note { p.note { (ids::linked(note.as_str(), &page.input)) } }
+        @if let Some(note) = &table.note { p.note { (page.said(note.as_str())) } }
     }
 }
 
@@ -61,7 +61,7 @@ fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
     }
 }
 
-fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &str) -> Markup {
+fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, page: &Page) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
     let shown = cell.shown(unit);
     let long = shown.chars().count() > SHORT;
@@ -82,12 +82,12 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, input: &st
         td class=(classes) data-v=[value] {
             @match cell {
                 Cell::Code(_) => code { (shown) },
-                Cell::Id(id) => (ids::cell(id, input)),
+                Cell::Id(id) => (ids::cell(id, &page.input)),
                 Cell::Link { href, .. } => a href=(href) { (shown) },
-                Cell::More(first, rest) => details { summary { (first.as_str()) } (ids::linked(rest.as_str(), input)) },
+                Cell::More(first, rest) => details { summary { (first.as_str()) } (page.said(rest.as_str())) },
                 Cell::Spark(_, said) => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
-                Cell::Text(_) => (ids::linked(&shown, input)),
+                Cell::Text(_) => (page.said(&shown)),
                 _ => (shown),
             }
         }

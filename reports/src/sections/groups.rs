@@ -85,9 +85,9 @@ fn pictures(kind: &Kind, rows: &str) -> Vec<Block> {
         return Vec::new();
     }
     let rule = match kind.curves.iter().find(|curve| curve.others > 0) {
-        None => "Every group has a line.".to_owned(),
+        None => "Every group is drawn.".to_owned(),
         Some(of) => format!(
-            "The {CURVES} groups with most {rows}; the other {} are together in the grey line.",
+            "The {CURVES} groups with most {rows}; the other {} are together, in grey.",
             format::count(of.others)
         ),
     };
@@ -123,6 +123,8 @@ impl Pictures<'_> {
             .enumerate()
             .map(|(nth, curve)| match curve.others {
                 0 if curve.name.is_empty() => ("not known".into(), Tone::nth(nth), curve),
+                // A number alone is no name.
+                0 if self.kind.by == "CPU" => (Text::from(format!("CPU {}", curve.name)), Tone::nth(nth), curve),
                 0 => (Text::name(&curve.name), Tone::nth(nth), curve),
                 others => (
                     Text::from(format!("the other {}", format::count(others))),
@@ -239,4 +241,5 @@ impl Pictures<'_> {
 }
 
 #[cfg(test)]
+#[path = "groups_tests.rs"] // folders here are sections
 mod tests;

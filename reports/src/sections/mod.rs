@@ -151,6 +151,7 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
             " from the recording alone; times are since the start of the recording."
         )),
         input: None,
+        one_recording: true,
     };
     // An id of joined recordings is another one's in the first of them alone.
     if capture.joined.is_empty() {

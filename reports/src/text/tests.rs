@@ -28,6 +28,7 @@ fn strips_and_paths_one_per_line() {
         }],
         footer: "".into(),
         input: None,
+        one_recording: true,
     };
     let expected = "incident.nmb\n30.0 s\nWorth a look: readers.\nbad      Readers are late.\n         n = 12\ngood     No loss.\nwrote    report.html\n";
     assert_eq!(

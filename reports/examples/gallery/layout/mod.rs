@@ -5,8 +5,8 @@ mod rx;
 mod tcp;
 
 use netmortem_reports::chart::{
-    BarRow, Bars, Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, Lane, Line, Mark, Panel, Plot, Shape,
-    Size, Span, Stage, Stroke, TimeSeries, Tone, Unit, Waterfall,
+    BarRow, Bars, Bin, ChartSpec, Distribution, Division, EcdfCurve, EcdfPlot, HistogramRow, Histograms, Lane, Line,
+    Mark, Panel, Plot, Shape, Size, Span, Stage, Stroke, TimeSeries, Tone, Unit, Waterfall,
 };
 use netmortem_reports::clean::Text;
 use netmortem_reports::document::{Block, Cell, Column, Document, Figure, Section, Severity, Strip, Table};
@@ -157,6 +157,7 @@ pub fn document() -> Document {
         ],
         footer: "netmortem 0.1.0 · layout gallery, not a measurement".into(),
         input: None,
+        one_recording: true,
     }
 }
 

@@ -189,6 +189,46 @@ pub fn hostile() -> Section {
                 }),
                 HOSTILE[1],
             ))),
+            Block::Figure(Box::new(figure(
+                "histograms",
+                HOSTILE[1],
+                None,
+                Size::Half,
+                Plot::Histograms(Histograms {
+                    label: HOSTILE[3].into(),
+                    unit: Unit::Nanoseconds,
+                    rows: histograms(),
+                }),
+                "",
+            ))),
         ],
     }
+}
+
+/// Groups of hostile names, one of a single value below what a log axis can show, one of none.
+fn histograms() -> Vec<HistogramRow> {
+    let bins = |of: &[(i64, i64, u64)]| {
+        of.iter()
+            .map(|(lo, hi, count)| Bin {
+                lo: *lo,
+                hi: *hi,
+                count: *count,
+            })
+            .collect()
+    };
+    let row = |at: usize, n, of: &[(i64, i64, u64)]| HistogramRow {
+        name: Text::name(HOSTILE[at]),
+        tone: Tone::nth(at),
+        n,
+        bins: bins(of),
+    };
+    vec![
+        row(
+            0,
+            1_000_001,
+            &[(1_000, 1_250, 1_000_000), (2_000_000_000, 2_500_000_000, 1)],
+        ),
+        row(1, 1, &[(i64::MIN, 1, 1)]),
+        row(4, 0, &[]),
+    ]
 }

@@ -43,6 +43,6 @@
       var from = one.at === null ? (one.left + one.right) / 2 : one.at + step * (one.right - one.left) / 50;
       say(one.told(Math.max(one.left, Math.min(one.right, from))).join(" "));
     });
-    box.setAttribute("aria-label", name + ". Arrow keys tell the share at or below a value.");
+    box.setAttribute("aria-label", name.replace(/\.+$/, "") + ". Arrow keys tell the share at or below a value.");
     return one;
   };

@@ -143,6 +143,7 @@ fn servers_and_threads_have_tables() {
             slow: vec![slow],
         }],
         serving: vec![Serving {
+            worst: None,
             task: "python3/7".into(),
             server: "10.9.2.2:7301".into(),
             connections: 10,
@@ -153,6 +154,7 @@ fn servers_and_threads_have_tables() {
             behind_ns: 1_700_000_000,
         }],
         askers: vec![Asker {
+            worst: None,
             task: "client/8".into(),
             turns: 5,
             between_ns: 7,
@@ -207,7 +209,7 @@ fn servers_and_threads_have_tables() {
         where_.as_str().replace('\u{202f}', " "),
         "54 in the server (p50 90.5 ms)"
     );
-    assert_eq!(tables[1].rows[0][6..], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
+    assert_eq!(tables[1].rows[0][6..8], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
     assert_eq!(tables[2].rows[0][2..4], [Cell::Ns(9), Cell::Ns(7)]);
     assert_eq!(
         tables[3].rows,

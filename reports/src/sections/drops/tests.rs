@@ -177,7 +177,8 @@ fn what_drops_cost_has_columns_where_a_segment_was_lost() {
     use netmortem_analyzer::reconstruct::whose::{Carries, Owner};
     let mut facts = fixture::facts();
     let columns = |section: &Section| tables(section)[0].columns.len();
-    assert_eq!(columns(&built(&facts)), 8);
+    assert_eq!(columns(&built(&facts)), 9);
+    assert!(matches!(&tables(&built(&facts))[0].rows[0][7], Cell::Id(id) if id.as_str().starts_with("drop:")));
     let owner = Owner {
         connection: Some(ConnectionId(0)),
         carries: Carries::Data,
@@ -196,7 +197,7 @@ fn what_drops_cost_has_columns_where_a_segment_was_lost() {
     }
     let section = built(&facts);
     let table = tables(&section)[0];
-    let costs = &table.rows[0][7..11];
+    let costs = &table.rows[0][8..12];
     let after = Cell::Ns(25_000_000);
     assert_eq!(
         costs,

@@ -167,18 +167,19 @@ fn lanes(input: &Input<'_>, data: &OverTime) -> Option<Figure> {
             lines,
         });
     }
-    if !data.device_queues.is_empty() {
-        panels.push(Panel {
-            label: "most packets in queues of devices".into(),
-            unit: Unit::Count,
-            lines: data
-                .device_queues
-                .iter()
-                .enumerate()
-                .map(|(nth, lay)| queue(input, data, &gaps, nth, lay))
-                .collect(),
-        });
-    }
+    let queues = data.device_queues.iter().enumerate();
+    let lines: Vec<Line> = queues.map(|(nth, lay)| queue(input, data, &gaps, nth, lay)).collect();
+    let label = match lines.as_slice() {
+        [] => None,
+        // A line alone has no legend.
+        [one] => Some(Text::from(format!("most packets in the queue of {}", one.name))),
+        _ => Some("most packets in queues of devices".into()),
+    };
+    panels.extend(label.map(|label| Panel {
+        label,
+        unit: Unit::Count,
+        lines,
+    }));
     let mut rows: Vec<Lane> = data
         .softirqs
         .iter()

@@ -145,3 +145,49 @@ fn counters_that_rose_have_a_panel_each_on_the_same_axis() {
     assert_eq!(up, [3_000_000_000, 4_000_000_000]);
     assert!(line.iter().all(|(ns, _)| (plot.start_ns..=plot.end_ns).contains(ns)));
 }
+
+#[test]
+fn queues_of_devices_have_a_panel_that_names_them() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    let lay = |dev: &str, ifindex, most: u64| Lay {
+        dev: dev.into(),
+        ifindex,
+        qdisc: "tbf".into(),
+        packets: (0..BINS as u64).map(|n| n % (most + 1)).collect(),
+    };
+    let mut label_and_names = |queues: Vec<Lay>| {
+        answers.over_time.device_queues = queues;
+        let section = super::section(&Input {
+            facts: &facts,
+            answers: &answers,
+        });
+        let figures = figures(&section);
+        let lanes = figures.iter().find(|figure| figure.id == "lanes").unwrap();
+        let Plot::TimeSeries(plot) = &lanes.chart.plot else {
+            panic!("no time series")
+        };
+        let panel = plot
+            .panels
+            .iter()
+            .find(|panel| panel.label.as_str().contains("most packets"));
+        let panel = panel.unwrap();
+        let names: Vec<String> = panel.lines.iter().map(|line| line.name.to_string()).collect();
+        let most = panel.lines[0]
+            .segments
+            .iter()
+            .flatten()
+            .map(|point| point.1)
+            .fold(0.0, f64::max);
+        (panel.label.to_string(), names, most)
+    };
+    let (label, _, most) = label_and_names(vec![lay("eth0", Some(2), 9)]);
+    assert_eq!((label.as_str(), most), ("most packets in the queue of eth0 tbf", 9.0));
+    // Two namespaces with a device of the same name.
+    let (_, names, _) = label_and_names(vec![
+        lay("eth0", Some(2), 9),
+        lay("eth0", Some(5), 3),
+        lay("va", None, 1),
+    ]);
+    assert_eq!(names, ["eth0 (index 2) tbf", "eth0 (index 5) tbf", "va tbf"]);
+}

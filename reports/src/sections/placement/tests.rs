@@ -9,6 +9,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
     let facts = fixture::facts();
     let mut answers = fixture::answers(&facts);
     let queue = |direction, dev: &str, cpu, packets| Queue {
+        worst: None,
         direction,
         dev: dev.to_owned(),
         queue: Some(0),
@@ -18,6 +19,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
         packets,
     };
     let way = |to_cpu, packets| Way {
+        worst: None,
         from: "xmit eth0".into(),
         from_cpu: 0,
         from_node: None,
@@ -57,7 +59,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
         [share(0), share(1), share(2)],
         [Cell::Fraction(0.375), Cell::Fraction(1.0), Cell::Fraction(0.125)]
     );
-    assert_eq!(tables[1].rows[0][6], Cell::Unknown);
+    assert_eq!(tables[1].rows[0][7], Cell::Unknown);
     let said = |section: &Section| match &section.blocks[0] {
         Block::Paragraph(text) => text.as_str().to_owned(),
         other => panic!("{other:?}"),
@@ -77,7 +79,7 @@ fn shares_are_of_the_direction_and_crossings_are_counted() {
         said(&one),
         "One NUMA node (0) has all 2 CPUs: nothing here crosses nodes."
     );
-    assert_eq!(tables_of(&one), [6, 7]);
+    assert_eq!(tables_of(&one), [7, 8]);
 }
 
 /// Columns of each table.
@@ -96,6 +98,7 @@ fn what_crosses_nodes_is_marked_where_there_are_two() {
     };
     answers.breakdown = Breakdown {
         queues: vec![Queue {
+            worst: None,
             direction: "receive",
             dev: "eth0".to_owned(),
             queue: Some(0),
@@ -105,6 +108,7 @@ fn what_crosses_nodes_is_marked_where_there_are_two() {
             packets: 40,
         }],
         ways: vec![Way {
+            worst: None,
             from: "queue eth0".into(),
             from_cpu: 0,
             from_node: Some(0),

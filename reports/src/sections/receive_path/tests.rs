@@ -67,13 +67,13 @@ fn the_table_gives_solid_percentiles_and_n_of_all_beside() {
         .unwrap();
     assert_eq!(row("reader asleep")[1], Cell::Count(asleep.solid.n));
     assert_eq!(row("reader asleep")[4], Cell::Ns(asleep.solid.p99_ns.unwrap()));
-    assert_eq!(row("reader asleep")[8], Cell::Count(392), "400 units less 8 not read");
+    assert_eq!(row("reader asleep")[9], Cell::Count(392), "400 units less 8 not read");
     assert_eq!(
-        row("gro *")[7],
+        row("gro *")[8],
         Cell::Badge(Severity::Notice, format::percent(0.35).into())
     );
-    assert_eq!(row("protocol")[7], Cell::Fraction(0.04));
-    assert_eq!(row("copy")[7], Cell::Unknown, "what was not estimated is not 0");
+    assert_eq!(row("protocol")[8], Cell::Fraction(0.04));
+    assert_eq!(row("copy")[8], Cell::Unknown, "what was not estimated is not 0");
     assert_eq!(stages.rows.len(), 17 + 2, "every stage, the rest and the whole");
     assert_eq!(
         row("irq")[1..6],

@@ -29,7 +29,7 @@ fn lives_without_a_known_end_are_counted_but_not_drawn() {
         .find(|row| row[0] == Cell::Text("received".into()))
         .unwrap();
     assert_eq!(
-        (&received[1], &received[2], &received[7]),
+        (&received[1], &received[2], &received[8]),
         (&Cell::Code("eth0".into()), &Cell::Count(160), &Cell::Count(40))
     );
     let Some(Block::Figures(figures)) = section.blocks.iter().find(|block| matches!(block, Block::Figures(_))) else {

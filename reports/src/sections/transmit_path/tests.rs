@@ -63,9 +63,9 @@ fn the_chart_and_the_table_have_every_stage_in_path_order() {
         .find(|row| row[0] == Cell::Text("cwnd".into()))
         .unwrap();
     let times = transmit.stages.iter().find(|stage| stage.stage == "cwnd").unwrap();
-    assert_eq!((&cwnd[1], &cwnd[8]), (&Cell::Count(240), &Cell::Count(250)));
+    assert_eq!((&cwnd[1], &cwnd[9]), (&Cell::Count(240), &Cell::Count(250)));
     assert_eq!(cwnd[4], Cell::Ns(times.solid.p99_ns.unwrap()));
-    assert_eq!(cwnd[11], Cell::Ns(times.all.max_ns.unwrap()));
+    assert_eq!(cwnd[12], Cell::Ns(times.all.max_ns.unwrap()));
     assert_eq!(stages.rows.len(), Stage::ALL.len() + 2, "and the rest, and the whole");
 }
 

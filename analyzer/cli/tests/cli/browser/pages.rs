@@ -72,7 +72,7 @@ fn the_pages_of_diff_and_batch_open_and_fit() {
 }
 
 /// Names of 15 bytes, the longest that the kernel keeps.
-const HOSTILE: [(&[u8], &[u8; 15]); 2] = [(b"python3", b"<script>ran()//"), (b"bash", b"\"><img onerror>")];
+const HOSTILE: [(&[u8], &[u8; 15]); 2] = [(b"iperf3", b"<script>ran()//"), (b"ip", b"\"><img onerror>")];
 
 /// A member's name and its bytes.
 type Member = (Vec<u8>, Vec<u8>);
@@ -128,7 +128,7 @@ fn renamed(mut bytes: Vec<u8>) -> (Vec<u8>, usize) {
 
 /// A real recording as it would be had its programs called themselves so.
 fn hostile_recording(to: &Path) {
-    let tar = std::fs::read(rpc()).unwrap();
+    let tar = std::fs::read(sample("sawtooth/sawtooth.nmb")).unwrap();
     let mut all = members(&tar);
     let mut n = 0;
     for (header, bytes) in &mut all {

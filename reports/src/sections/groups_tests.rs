@@ -72,6 +72,12 @@ fn groups_have_a_table_with_their_worst_unit_and_three_pictures() {
             figure.caption
         );
     }
+    let svg_of = |figure: &Figure| svg(&figure.chart, &figure.alt).unwrap();
+    assert!(
+        self::figures(&blocks)
+            .iter()
+            .all(|figure| svg_of(figure).contains("CPU 0"))
+    );
     // Parts of the whole: a quarter, a half, and what is no stage.
     let Some(Block::Figure(stages)) = blocks.last() else {
         panic!("no stages")
