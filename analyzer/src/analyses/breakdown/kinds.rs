@@ -57,6 +57,9 @@ fn sum(of: &[i64], places: &[usize]) -> i64 {
     of.fold(0i64, |sum, ns| sum.saturating_add(*ns))
 }
 
+/// Whole times, and whose.
+type Times = Vec<(i64, SkbId)>;
+
 /// One group, as it is found.
 struct Found<K> {
     key: K,
@@ -105,7 +108,7 @@ fn kind<R: Unit, K: Ord + Copy>(
     let others = order.len().saturating_sub(GROUPS) as u64;
     order.truncate(GROUPS);
     let times = by_group(units, order.iter().map(|f| &f.places[..]), None);
-    let group = |(f, units): (Found<K>, Vec<(i64, SkbId)>)| {
+    let group = |(f, units): (Found<K>, Times)| {
         let worst = units
             .iter()
             .copied()
@@ -135,7 +138,7 @@ fn by_group<'p, R: Unit>(
     units: &Units<'_, R>,
     groups: impl Iterator<Item = &'p [usize]>,
     rest: Option<usize>,
-) -> Vec<Vec<(i64, SkbId)>> {
+) -> Vec<Times> {
     let (places, at) = units.places();
     let mut kept = vec![rest.unwrap_or(usize::MAX); places.len()];
     let mut n = 0;
@@ -147,7 +150,7 @@ fn by_group<'p, R: Unit>(
             }
         }
     }
-    let mut times: Vec<Vec<(i64, SkbId)>> = vec![vec![]; rest.map_or(n, |rest| rest + 1)];
+    let mut times: Vec<Times> = vec![vec![]; rest.map_or(n, |rest| rest + 1)];
     for (row, place) in units.solid().iter().zip(at) {
         let of = kept.get(*place as usize).and_then(|group| times.get_mut(*group));
         if let Some(of) = of {
@@ -170,7 +173,7 @@ fn curves<R: Unit, K>(
     let together: Vec<usize> = others.iter().flat_map(|f| f.places.iter().copied()).collect();
     let groups = own.iter().map(|f| (name(f), 0, &f.places));
     let groups = groups.chain(rest.map(|_| (String::new(), others.len() as u64, &together)));
-    let curve = |((name, others, places), times): ((String, u64, &Vec<usize>), Vec<(i64, SkbId)>)| Curve {
+    let curve = |((name, others, places), times): ((String, u64, &Vec<usize>), Times)| Curve {
         name,
         others,
         times: Distribution::of(times.into_iter().map(|(ns, _)| ns).collect(), 0),

@@ -25,15 +25,20 @@ pub struct Lay {
     pub packets: Vec<u64>,
 }
 
+/// Device, its index, its qdisc.
+type Queue = (Name, Option<i32>, Name);
+/// From, to, packets.
+type Lying = Vec<(i64, i64, u32)>;
+
 pub(super) fn lay(facts: &Facts, time: &Time) -> Vec<Lay> {
-    let mut of: BTreeMap<(Name, Option<i32>, Name), Vec<(i64, i64, u32)>> = BTreeMap::new();
+    let mut of: BTreeMap<Queue, Lying> = BTreeMap::new();
     for p in facts.xmits.iter().filter(|p| p.bypass != Some(true)) {
         let Some((from, to)) = p.queued_ns.zip(p.started_ns).filter(|(from, to)| to > from) else {
             continue;
         };
         of.entry((p.dev, p.ifindex, p.qdisc)).or_default().push((from, to, 1));
     }
-    let queue = |((dev, ifindex, qdisc), lay): ((Name, Option<i32>, Name), Vec<(i64, i64, u32)>)| Lay {
+    let queue = |((dev, ifindex, qdisc), lay): (Queue, Lying)| Lay {
         dev: dev.text().into_owned(),
         ifindex,
         qdisc: qdisc.text().into_owned(),
