@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use crate::classes::tables::{CLASSES, ClassRow};
-use crate::counters::over_time::{OverTime, tables::COUNTERS_OVER_TIME};
+use crate::counters::over_time::{OverTime, sockets::SOCKETS_OVER_TIME, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
 use crate::name::Name;
@@ -326,6 +326,11 @@ impl Facts {
             Box::new(Typed {
                 def: &COUNTERS_OVER_TIME,
                 rows: &self.counters_over_time.rows,
+                names,
+            }),
+            Box::new(Typed {
+                def: &SOCKETS_OVER_TIME,
+                rows: &self.counters_over_time.sockets,
                 names,
             }),
             Box::new(Typed {

@@ -67,7 +67,7 @@ impl Reading {
     /// Reads, and writes it.
     fn second(&mut self, shared: &Shared) -> Result<(), RecordError> {
         let mut now = second::take(second::MOST_BYTES, &mut self.left_out);
-        self.beside.take(second::MOST_BYTES, &mut now);
+        self.beside.take(&mut now);
         let mut written = false;
         write(shared, |w| {
             written = true;

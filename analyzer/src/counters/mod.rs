@@ -34,7 +34,7 @@ pub fn is_flight(manifest: &serde_json::Value) -> bool {
 
 /// What a flight reads for the first time after its trigger: its `start` lies inside the recording.
 fn read_late(what: &str) -> bool {
-    what.starts_with("netns/") || what.starts_with("net/stat/") || what == "qdiscs" || what == "nics"
+    what.starts_with("netns/") || what.starts_with("net/stat/") || ["qdiscs", "classes", "nics"].contains(&what)
 }
 
 /// The counters of a capture, and how many were too many to be kept; in the order in which the texts name them; those that are 0 in both snapshots are left out.
@@ -54,6 +54,10 @@ pub fn of(capture: &Capture) -> (Vec<CounterRow>, u64) {
         };
         let text = String::from_utf8_lossy(&s.text);
         read::text(&s.what, &text, &names, &mut |key, value| {
+            // The view `classes` has those.
+            if key.source == "class" {
+                return;
+            }
             let place = match places.get(&key) {
                 Some(place) => *place,
                 None if found.len() < MOST => {

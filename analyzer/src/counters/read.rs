@@ -25,7 +25,8 @@ pub struct Key {
 /// What the recorded host calls its namespaces and devices.
 #[derive(Debug, Default)]
 pub struct Names {
-    own: Option<u64>,
+    /// The recorder's own namespace.
+    pub own: Option<u64>,
     devices: BTreeMap<(u64, u64), String>,
 }
 
@@ -88,7 +89,8 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
         "net/stat/arp_cache" => of_cpus(text, &mut |name, value| of("arp_cache", None, "", name, value)),
         "net/stat/ndisc_cache" => of_cpus(text, &mut |name, value| of("ndisc_cache", None, "", name, value)),
         "net/dev" => dev(text, &mut |dev, name, value| of("dev", netns, dev, name, value)),
-        "qdiscs" => {
+        "qdiscs" | "classes" => {
+            let class = what == "classes";
             for line in text.lines() {
                 let netns = number(line, "netns");
                 let dev = netns.zip(number(line, "ifindex")).and_then(|k| names.devices.get(&k));
@@ -96,14 +98,15 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
                     continue;
                 };
                 // The root's counters hold those of the qdiscs below it.
-                let root = field(line, "parent") == Some("0xffffffff");
+                let root = !class && field(line, "parent") == Some("0xffffffff");
                 let place = if root {
                     "root".to_owned()
                 } else {
                     field(line, "handle").unwrap_or("").to_owned()
                 };
                 for (name, value) in QDISC.iter().filter_map(|k| Some((k, number(line, k)?))) {
-                    of("qdisc", netns, &format!("{dev} {kind} {place}"), name, value);
+                    let source = if class { "class" } else { "qdisc" };
+                    of(source, netns, &format!("{dev} {kind} {place}"), name, value);
                 }
             }
         }

@@ -28,8 +28,10 @@ use super::{MAX_NETNS, PATIENCE, links, nics, proc, qdisc, sockets};
 const SHARE: u32 = 200;
 /// And so many bytes each second of what changed, before compression.
 const BYTES_PER_S: u64 = 256 << 10;
-/// More sockets than these are not read every second: a whole list of them would be longer than a text may be.
+/// More sockets than these are not read every second: a whole list of them (some 1.1 kB each) would be longer than a text may be.
 const MOST_SOCKETS: usize = 2_500;
+/// The longest text.
+const MOST_BYTES: usize = 3 << 20;
 /// Where there are more, they are counted again after this.
 const TOO_MANY: Duration = Duration::from_secs(60);
 /// How often all processes are asked for their network namespaces.
@@ -130,8 +132,8 @@ impl Beside {
         }
     }
 
-    /// Adds what is due to a reading; none of its texts is longer than `most` bytes.
-    pub fn take(&mut self, most: usize, second: &mut Second) {
+    /// Adds what is due to a reading.
+    pub fn take(&mut self, second: &mut Second) {
         let mut readings = String::new();
         let mut readers = std::mem::take(&mut self.readers);
         for r in &mut readers {
@@ -149,7 +151,7 @@ impl Beside {
             let took = began.elapsed();
             let bytes: usize = texts.iter().map(|(_, t)| t.len()).sum();
             r.rest(began, took, if whole { 0 } else { bytes as u64 });
-            let too_long = texts.iter().any(|(_, t)| t.len() > most);
+            let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
             if too_long || many {
                 r.due = began + TOO_MANY;
             }

@@ -117,6 +117,10 @@ fn views_have_the_columns_that_programs_rely_on() {
             "time_ns reason location dev expected confidence repaired_by repaired_after_ns",
         ),
         ("counters_over_time", "from_ns to_ns source netns of name rise whole"),
+        (
+            "sockets_over_time",
+            "at_ns netns proto state src dst cookie gone rqueue wqueue rtt_us snd_cwnd",
+        ),
         ("polls", "cpu start_ns end_ns"),
         ("softirqs", "cpu start_ns end_ns"),
     ];

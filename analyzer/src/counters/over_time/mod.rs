@@ -5,7 +5,8 @@
 //! that fell has no rise there. Format: docs/bundle.md, "Seconds".
 //!
 //! ```text
-//! start --- second 1 --- second 2 --- ... --- end       a text that one reading lacks: the next row reaches over it
+//! start --- second 1 --- second 2 --- ... --- end       a text that one reading lacks: the next row reaches over it, unless the reading says
+//!                                                       that it tells only what changed (`chain`)
 //!   |- row ---|- row ------|-                            too many rows: two readings become one, then four ... (sums stay)
 //! ```
 
@@ -22,10 +23,13 @@ use super::{Key, MOST, is_flight, read_late};
 use crate::facts::Reason;
 use crate::ingest::TraceClock;
 
+mod chain;
+pub mod sockets;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 
+use chain::Chains;
 use tables::RiseRow;
 
 /// Rows above this: readings are joined.
@@ -47,6 +51,8 @@ pub struct OverTime {
     pub readings: Vec<i64>,
     /// How many readings a row joins at most; 1: none was joined.
     pub joined: u64,
+    /// View `sockets_over_time`.
+    pub sockets: Vec<sockets::SocketRow>,
     /// What could not be read.
     pub unknown: Vec<Reason>,
 }
@@ -99,6 +105,9 @@ pub(crate) fn of_at_most(capture: &Capture, most_rows: usize) -> OverTime {
             continue;
         }
         for (what, text) in &second.texts {
+            if what == "sockets" {
+                walk.sockets.read(&String::from_utf8_lossy(text));
+            }
             bytes = bytes.saturating_add(text.len());
             walk.text(what, text);
         }
@@ -190,6 +199,10 @@ struct Walk {
     readings: Vec<i64>,
     nth: u64,
     joined: u64,
+    chains: Chains,
+    sockets: sockets::Sockets,
+    /// What the reading that is under way says it holds.
+    holds: Option<String>,
 }
 
 impl Walk {
@@ -204,12 +217,19 @@ impl Walk {
             readings: vec![],
             nth: 0,
             joined: 1,
+            chains: Chains::default(),
+            sockets: sockets::Sockets::default(),
+            holds: None,
         }
     }
 
     /// Takes a text of the reading that is under way.
     fn text(&mut self, what: &str, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
+        if what == "readings" {
+            self.holds = Some(text.into_owned());
+            return;
+        }
         let Walk {
             names,
             counters,
@@ -251,6 +271,7 @@ impl Walk {
         let when = When { ns, nth: self.nth };
         self.nth += 1;
         self.readings.extend(ns);
+        self.sockets.close(ns);
         for place in std::mem::take(&mut self.touched) {
             let Some(counter) = self.counters.get_mut(place) else {
                 continue;
@@ -262,6 +283,7 @@ impl Walk {
             let Some((from, then)) = before.filter(|(_, then)| counter.timed && *then != now) else {
                 continue;
             };
+            let from = self.chains.held(&counter.key, self.names.own, from);
             let rise = rise(&counter.key, then, now);
             let row = RiseRow {
                 from_ns: from.ns,
@@ -274,6 +296,10 @@ impl Walk {
             if self.rows.len() > self.most_rows {
                 self.coarser();
             }
+        }
+        // Only now: what was read in this reading does not hold from before it.
+        if let Some(holds) = self.holds.take() {
+            self.chains.read(&holds, when);
         }
     }
 
@@ -313,11 +339,16 @@ impl Walk {
     }
 
     fn finish(self) -> OverTime {
+        let (sockets, left_out) = self.sockets.finish();
+        let too_many = format!(
+            "{left_out} lines of sockets in the readings of every second are left out of sockets_over_time: they are too many"
+        );
         OverTime {
             rows: self.rows.into_iter().map(|(row, ..)| row).collect(),
             readings: self.readings,
             joined: self.joined,
-            unknown: vec![],
+            sockets,
+            unknown: (left_out > 0).then(|| reason(too_many)).into_iter().collect(),
         }
     }
 }

@@ -23,8 +23,8 @@ pub struct RiseRow {
 /// The view.
 pub static COUNTERS_OVER_TIME: TableDef<RiseRow> = TableDef {
     name: "counters_over_time",
-    meaning: "one row per counter and reading that changed since the reading before (every second at first, of the recorder's own network \
-              namespace); rises of a counter sum to that of counters, but for what fell. The texts are read within ms after the time that is said",
+    meaning: "one row per counter and reading that changed since the reading before (every second at first; of other namespaces, cards and classes \
+              as long as it cost little); rises of a counter sum to that of counters (of classes), but for what fell. The texts are read within ms after the time that is said",
     columns: &[
         col!(
             "from_ns",
@@ -44,7 +44,7 @@ pub static COUNTERS_OVER_TIME: TableDef<RiseRow> = TableDef {
             "source",
             "",
             Str,
-            "text it is from: snmp, netstat, snmp6, softnet, dev, qdisc",
+            "text it is from: snmp, netstat, snmp6, softnet, dev, qdisc, class, nic",
             |r, _| Cell::str(r.counter.source)
         ),
         col!(

@@ -9,7 +9,7 @@ use super::names::Names;
 use crate::snapshots::{field, of_netns};
 
 /// Texts that hold numbers and the kernel's own words only.
-const HARMLESS: [&str; 15] = [
+const HARMLESS: [&str; 16] = [
     "net/snmp",
     "net/netstat",
     "net/snmp6",
@@ -25,6 +25,7 @@ const HARMLESS: [&str; 15] = [
     "classes",
     "irq_affinity",
     "cpu_topology",
+    "readings",
 ];
 /// Keys of `links` that hold numbers and the kernel's own words.
 const LINK_KEYS: [&str; 20] = [

@@ -9,7 +9,6 @@ use netmortem_formats::bundle::Second;
 
 use super::{Pair, lines};
 use crate::snapshot::beside::Beside;
-use crate::snapshot::second::MOST_BYTES;
 use crate::tests::harness::wait_for;
 
 /// The latest of each number: `netns/<inode>/net/snmp` by group and name, lists by what names a line.
@@ -41,7 +40,7 @@ fn read(b: &mut Beside, over: &mut BTreeMap<String, String>) -> Vec<Second> {
     let mut out = vec![];
     wait_for("a kind is not read again", || {
         let mut second = Second::default();
-        b.take(MOST_BYTES, &mut second);
+        b.take(&mut second);
         lay(over, &second);
         out.push(second);
         counts(b).iter().zip(&before).all(|(now, before)| now > before)
@@ -153,7 +152,7 @@ fn what_is_left_out_is_counted_and_what_is_lost_is_told_again() {
     let mut second = Second::default();
     for _ in 0..50 {
         second = Second::default();
-        b.take(MOST_BYTES, &mut second);
+        b.take(&mut second);
     }
     let told = b.end();
     let names: Vec<&str> = told.iter().map(|t| t.what.as_str()).collect();

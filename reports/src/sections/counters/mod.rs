@@ -17,7 +17,7 @@ const ROWS: usize = 60;
 
 /// What the column says.
 const WHEN: &str = "When: from the reading before the first rise to that after the last one, and between how many readings it rose; the recorder \
-                    reads every second, and its own network namespace only. Each: netmortem show counters_over_time INPUT";
+                    reads every second, and other namespaces and network cards as long as that costs little. Each: netmortem show counters_over_time INPUT";
 
 /// Builds the section.
 #[must_use]

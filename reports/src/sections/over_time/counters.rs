@@ -34,7 +34,7 @@ pub fn figure(input: &Input<'_>, counted: &Counted) -> Option<Figure> {
     let chart = ChartSpec {
         title: "What the kernel counted over time".into(),
         note: Some(Text::from(format!(
-            "{} of the recorder, in its own network namespace; softnet is of the whole host",
+            "{} of the recorder, in its own network namespace, and in others as long as that cost little; softnet is of the whole host",
             shared::counted(counted.edges_ns.len().saturating_sub(2) as u64, "reading")
         ))),
         size: Size::Full,
