@@ -18,7 +18,7 @@ pub enum Meaning {
 use Meaning::{Lost, LostUnseen, Short, Sign};
 
 /// Counters of a namespace, by the name `nstat` gives them.
-const NAMED: [(&str, Meaning, &str); 71] = [
+const NAMED: [(&str, Meaning, &str); 72] = [
     (
         "TcpExtListenOverflows",
         Lost,
@@ -48,6 +48,11 @@ const NAMED: [(&str, Meaning, &str); 71] = [
         "TcpExtTCPRcvQDrop",
         Lost,
         "segments dropped because the receive queue had no memory left",
+    ),
+    (
+        "TcpExtTCPOFOQueue",
+        Sign,
+        "TCP segments that came behind a missing one: lost or overtaken on the way to this host",
     ),
     (
         "TcpExtTCPOFODrop",

@@ -1,6 +1,6 @@
 //! What the kernel counted and no event tells: connections that a listener turned away.
 
-use super::Tone;
+use super::{Line, Tone};
 use crate::analyses::counters::{Counters, Rise};
 use crate::snapshots::refusing::Refusing;
 
@@ -30,6 +30,27 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
             let s = format!("{sentence} {} rose by {}: {}.", r.name, r.rise, says(r, counters));
             (Tone::Bad, s)
         }
+    }
+}
+
+/// Counter of segments behind a hole.
+const BEHIND_A_HOLE: &str = "TcpExtTCPOFOQueue";
+/// From so many on they are worth a look.
+const HOLES: u64 = 100;
+
+/// The line on received packets where their way was not recorded, and the kernel counted what came behind a missing segment.
+pub(super) fn holes(line: Line, counters: Option<&Counters>) -> Line {
+    let rises = counters.map_or(&[][..], |c| &c.rises);
+    let rise = rises.iter().find(|r| r.name == BEHIND_A_HOLE && r.rise >= HOLES);
+    let Some(r) = rise.filter(|_| line.tone == Tone::Unknown) else {
+        return line;
+    };
+    let said = format!("{} {} ({}, counted by the kernel)", r.rise, r.says, r.name);
+    Line {
+        tone: Tone::Notice,
+        sentence: format!("{said}. {}", line.sentence),
+        headline: said,
+        ..line
     }
 }
 

@@ -280,13 +280,16 @@ pub fn answer(
             },
             of_answers,
         ),
-        Line {
-            names_cause: receive.findings().is_some_and(|r| received::cause(r).is_some()),
-            ..in_words(
-                line("receive", get(receive).map(|r| figures(received::receive(r)))),
-                receive.findings().map(received::headline),
-            )
-        },
+        counted::holes(
+            Line {
+                names_cause: receive.findings().is_some_and(|r| received::cause(r).is_some()),
+                ..in_words(
+                    line("receive", get(receive).map(|r| figures(received::receive(r)))),
+                    receive.findings().map(received::headline),
+                )
+            },
+            counted,
+        ),
         with_the_paths(
             Line {
                 names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
