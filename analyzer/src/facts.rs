@@ -24,6 +24,8 @@ use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
+use crate::reconstruct::probes::Probes;
+use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::ByProgram;
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
@@ -173,6 +175,8 @@ pub struct Facts {
     pub counters: Vec<CounterRow>,
     /// View `counters_over_time`, and when the readings were made.
     pub counters_over_time: OverTime,
+    /// Views `accept_queues`, `socket_backlogs`, `name_lookups`.
+    pub probes: Probes,
     /// View `classes`.
     pub classes: Vec<ClassRow>,
     /// What could not be answered, and why.
@@ -331,6 +335,21 @@ impl Facts {
             Box::new(Typed {
                 def: &SOCKETS_OVER_TIME,
                 rows: &self.counters_over_time.sockets,
+                names,
+            }),
+            Box::new(Typed {
+                def: &ACCEPT_QUEUES,
+                rows: &self.probes.accepts,
+                names,
+            }),
+            Box::new(Typed {
+                def: &SOCKET_BACKLOGS,
+                rows: &self.probes.backlogs,
+                names,
+            }),
+            Box::new(Typed {
+                def: &NAME_LOOKUPS,
+                rows: &self.probes.lookups,
                 names,
             }),
             Box::new(Typed {

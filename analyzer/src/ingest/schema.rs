@@ -23,7 +23,7 @@ impl<'c> Schema<'c> {
         let mut by_key = FxHashMap::default();
         let mut by_id = FxHashMap::default();
         for (i, f) in formats.iter().enumerate() {
-            by_key.entry((f.system.as_str(), f.name.as_str())).or_insert(i);
+            by_key.entry((f.group(), f.name.as_str())).or_insert(i);
             by_id.entry(f.id).or_insert(i);
         }
         let common = formats.iter().find_map(|f| common::Bound::bind(f, capture.endian));

@@ -35,6 +35,7 @@ mod noticed;
 pub mod observer;
 pub mod opens;
 pub mod peers;
+pub mod probes;
 pub mod receive;
 mod run;
 pub mod skb;

@@ -12,7 +12,7 @@ use super::thread::Threads;
 use super::timers::Timers;
 use super::{
     application, balances, datagrams, drops, herds, limiters, lineage, listeners, napi, negotiated, neighbours,
-    observer, opens, peers, receive, skb, skew, softirq, tcp, transmit, xmits,
+    observer, opens, peers, probes, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
@@ -31,6 +31,7 @@ struct Before {
     herds: Vec<herds::HerdRow>,
     timers: Timers,
     opens: opens::Opens,
+    probes: probes::Probes,
 }
 
 fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
@@ -59,7 +60,9 @@ fn before(trace: &Trace<'_>, capture: &Capture) -> Before {
             (timers, opens)
         },
     );
+    let probes = probes::walk(trace, &tcp.sockets, &comms);
     Before {
+        probes,
         comms,
         tcp,
         threads,
@@ -85,6 +88,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         herds,
         timers,
         opens,
+        probes,
     } = before;
     for r in &mut tcp.retransmits {
         r.original = identity.of(r.index);
@@ -369,6 +373,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         unknown,
         counters,
         counters_over_time,
+        probes,
         classes: match counted {
             true => crate::classes::of(capture),
             false => vec![],

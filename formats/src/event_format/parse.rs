@@ -133,6 +133,15 @@ impl EventFormat {
         self.fields.iter().chain(&self.common).find(|f| f.name == name)
     }
 
+    /// The tracing system, of probes of our recorder without its pid (`netmortem_4242`): by this, and its name, an event is known.
+    pub fn group(&self) -> &str {
+        let pid = self.system.strip_prefix("netmortem_");
+        match pid.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit())) {
+            true => "netmortem",
+            false => &self.system,
+        }
+    }
+
     /// `system:name`.
     pub fn key(&self) -> String {
         format!("{}:{}", self.system, self.name)

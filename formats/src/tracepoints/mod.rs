@@ -18,9 +18,13 @@ pub use binding::{FieldType, MissingField, Raw, Text, Tracepoint};
 pub use registry::{ALL, TracepointInfo};
 pub use words::{Words, WordsAccess};
 
+pub mod accept_queue;
+pub mod backlog;
 pub mod common;
 pub mod consume_skb;
 pub mod dql_stall_detected;
+pub mod getaddrinfo;
+pub mod getaddrinfo_return;
 pub mod hrtimer_cancel;
 pub mod hrtimer_expire_entry;
 pub mod hrtimer_expire_exit;

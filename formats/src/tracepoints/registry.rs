@@ -18,7 +18,7 @@ pub struct TracepointInfo {
 impl TracepointInfo {
     /// Whether this view is meant for that event.
     pub fn is_of(&self, format: &EventFormat) -> bool {
-        self.system == format.system
+        self.system == format.group()
             && match self.name.strip_suffix('*') {
                 Some(prefix) => format.name.starts_with(prefix),
                 None => self.name == format.name,
@@ -40,6 +40,10 @@ const fn info<T: Tracepoint>() -> TracepointInfo {
 
 /// Every tracepoint folder, by system and name.
 pub const ALL: &[TracepointInfo] = &[
+    info::<accept_queue::AcceptQueue>(),
+    info::<backlog::Backlog>(),
+    info::<getaddrinfo::Getaddrinfo>(),
+    info::<getaddrinfo_return::GetaddrinfoReturn>(),
     info::<icmp_send::IcmpSend>(),
     info::<irq_handler_entry::IrqHandlerEntry>(),
     info::<irq_handler_exit::IrqHandlerExit>(),
