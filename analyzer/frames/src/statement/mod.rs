@@ -15,13 +15,24 @@
 //! | `joins` | further conditions in ON |
 //! | `order` | ORDER BY an aggregate |
 
+mod asked;
 mod calls;
+mod conditions;
+mod exact;
 mod functions;
+mod groups;
+mod holds;
 mod joins;
 mod names;
 mod order;
+mod parts;
+mod scope;
 mod spelled;
+mod texts;
+mod using;
 mod values;
+mod windows;
+mod with;
 mod words;
 
 use std::ops::ControlFlow;
@@ -43,6 +54,8 @@ const DEEPEST: usize = 8;
 pub(crate) struct Known {
     pub name: String,
     pub columns: Vec<String>,
+    /// Those of floating point.
+    pub floats: Vec<String>,
 }
 
 /// Runs a prepared statement.
@@ -59,12 +72,17 @@ fn answer(context: &mut SQLContext, known: &[Known], sql: &str, deep: usize) -> 
     if deep > DEEPEST {
         return Err(refused("subqueries are nested too deep"));
     }
+    with::lifted(&mut query, known)?;
     spelled::as_known(&mut query, known);
-    values::put_in(&mut query, &mut |sql| answer(context, known, sql, deep + 1))?;
+    values::put_in(&mut query, known, &mut |sql| answer(context, known, sql, deep + 1))?;
     names::given(&mut query);
     calls::rewritten(&mut query)?;
+    using::rewritten(&mut query, known)?;
     joins::rewritten(&mut query, known)?;
+    groups::rewritten(&mut query, known)?;
     order::rewritten(&mut query)?;
+    windows::spread(&mut query)?;
+    exact::rewritten(&mut query, known)?;
     Ok(context.execute(&query.to_string())?.collect()?)
 }
 
