@@ -231,6 +231,9 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
         }
         ("log", [x], []) => expression(&format!("LOG10({x})")).map(Some),
         // The engine has the base behind.
+        ("log", [base, x], []) if matches!(base.to_string().as_str(), "2" | "10") => {
+            expression(&format!("LOG{base}({x})")).map(Some)
+        }
         ("log", [base, x], []) => expression(&format!("LOG({x}, {base})")).map(Some),
         ("strpos", [text, part], []) => texts::place(text, part),
         ("replace", [text, old, _], []) if texts::is_empty(old) => Ok(Some((*text).clone())),

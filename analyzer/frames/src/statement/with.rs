@@ -2,12 +2,15 @@
 //! stand there, each under a name that nothing else has.
 //!
 //! ```text
-//! SELECT ... FROM (WITH rx AS (...) SELECT * FROM rx) AS t   ->  WITH "rx 1" AS (...) SELECT ... FROM (SELECT * FROM "rx 1" AS rx) AS t
+//! SELECT ... FROM (WITH rx AS (...) SELECT * FROM rx) AS t   ->  WITH "rx 1" AS (...) SELECT ... FROM (SELECT * FROM "rx 1") AS t
 //! ```
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Cte, Ident, ObjectNamePart, Query, TableAlias, TableFactor, VisitMut, VisitorMut, With};
+use sqlparser::ast::{
+    Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Visit,
+    VisitMut, Visitor, VisitorMut, With,
+};
 
 use super::{Known, done, ended, quoted, refused};
 use crate::FramesError;
@@ -15,10 +18,13 @@ use crate::FramesError;
 /// Moves all WITH of a query to its beginning.
 pub(super) fn lifted(query: &mut Query, known: &[Known]) -> Result<(), FramesError> {
     let token = query.with.as_ref().map(|w| w.with_token.clone());
+    let mut aliases = Aliases(vec![]);
+    let _whole = Visit::visit(&*query, &mut aliases);
     let mut withs = Withs {
         taken: known.iter().map(|k| k.name.clone()).collect(),
         around: vec![],
         lifted: vec![],
+        aliases: aliases.0,
     };
     done(VisitMut::visit(query, &mut withs))?;
     if !withs.lifted.is_empty() {
@@ -37,9 +43,24 @@ struct Withs {
     /// What each query around names: as it is written, and as it is called now.
     around: Vec<Vec<(Ident, Ident)>>,
     lifted: Vec<Cte>,
+    aliases: Vec<Ident>,
 }
 
 impl Withs {
+    /// What a table of FROM is called now.
+    fn now(&self, asked: &Ident) -> Option<Ident> {
+        let mut around = self.around.iter().rev();
+        let found = around.find_map(|q| q.iter().rev().find(|(n, _)| same(n, asked)));
+        found.map(|(_, now)| now.clone())
+    }
+    /// A table before a column, unless it is what FROM calls another one.
+    fn rename(&self, table: &mut Ident) {
+        if self.aliases.iter().all(|a| !same(a, table))
+            && let Some(now) = self.now(table)
+        {
+            *table = now;
+        }
+    }
     fn free(&mut self, name: &Ident) -> Ident {
         let taken = |n: &str| self.taken.iter().any(|t| t.eq_ignore_ascii_case(n));
         let free = match taken(&name.value) {
@@ -91,24 +112,43 @@ impl VisitorMut for Withs {
         self.around.pop();
         ControlFlow::Continue(())
     }
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
+        for item in &mut select.projection {
+            if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+                && let [ObjectNamePart::Identifier(table)] = name.0.as_mut_slice()
+            {
+                self.rename(table);
+            }
+        }
+        ControlFlow::Continue(())
+    }
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<FramesError> {
-        if let TableFactor::Table { name, alias, .. } = factor
+        if let TableFactor::Table { name, .. } = factor
             && let [ObjectNamePart::Identifier(asked)] = name.0.as_mut_slice()
-            && let Some((_, now)) = self
-                .around
-                .iter()
-                .rev()
-                .find_map(|q| q.iter().rev().find(|(n, _)| same(n, asked)))
-            && now.value != asked.value
+            && let Some(now) = self.now(asked)
         {
-            // Its columns are named by the name that it has in the statement.
-            alias.get_or_insert_with(|| TableAlias {
-                explicit: true,
-                name: asked.clone(),
-                columns: vec![],
-                at: None,
-            });
-            *asked = now.clone();
+            *asked = now;
+        }
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<FramesError> {
+        if let Expr::CompoundIdentifier(parts) = e
+            && let [table, _] = parts.as_mut_slice()
+        {
+            self.rename(table);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Names behind AS in FROM.
+struct Aliases(Vec<Ident>);
+
+impl Visitor for Aliases {
+    type Break = ();
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } = factor {
+            self.0.push(a.name.clone());
         }
         ControlFlow::Continue(())
     }
