@@ -264,8 +264,8 @@ fn numbers_are_what_they_are() {
         ),
         ("SELECT SUM(ns) / 5 FROM names", "25"),
         (
-            "SELECT LOG(10, addr * 1000 - 2000), LOG(addr + 97) FROM names WHERE ns = 5",
-            "3 2",
+            "SELECT ROUND(LOG(10, addr * 1000 - 2000), 9), ROUND(LOG(addr + 97), 9), ROUND(LOG(3, addr * 27), 9) FROM names WHERE ns = 5",
+            "3 2 4",
         ),
         ("SELECT ABS(4384158399737) // 7 AS x FROM names LIMIT 1", "626308342819"),
         ("SELECT ABS(-4384158399737) AS x FROM names LIMIT 1", "4384158399737"),
