@@ -272,10 +272,7 @@ fn numbers_are_what_they_are() {
         ("SELECT - -ns AS x, -(-ns) AS y FROM names LIMIT 1", "5 5"),
         ("SELECT ns FROM names WHERE ns IN (5, 60.0, 70)", "5, 70"),
         ("SELECT ns FROM names ORDER BY 1+1 LIMIT 1", "5"),
-        (
-            "SELECT SUM(ns * 1000), SUM(ns) * 1000, SUM(DISTINCT addr) FROM names",
-            "125000 125000 3",
-        ),
+        ("SELECT SUM(ns * 1000), SUM(ns) * 1000 FROM names", "125000 125000"),
         (
             "SELECT task, SUM(ns) OVER (PARTITION BY task) AS s FROM names ORDER BY s",
             "a 5, b 120, b 120",
