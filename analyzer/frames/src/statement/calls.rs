@@ -4,17 +4,20 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    GroupByExpr, Ident, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, UnaryOperator,
-    Value, Visit, VisitMut, Visitor, VisitorMut, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
+    ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query, Select, SelectItem, UnaryOperator, Value, VisitMut,
+    VisitorMut, WindowType,
 };
 
-use super::functions::{runs_wrong, wants_rows};
-use super::{done, ended, expression, refused};
+use super::functions::wants_rows;
+use super::holds::{asks, columns, of_rows};
+use super::names::column;
+use super::windows::window;
+use super::{conditions, done, ended, expression, refused, texts};
 use crate::FramesError;
 
 /// Of unsigned type in the engine: below zero they would begin again at the largest number.
-const COUNTS: [&str; 12] = [
+pub(super) const COUNTS: [&str; 12] = [
     "count",
     "row_number",
     "rank",
@@ -50,12 +53,21 @@ impl VisitorMut for Calls {
         if !select.named_window.is_empty() {
             return ended(refused("WINDOW is not known: write what it names behind each OVER"));
         }
-        // The engine takes each group for all rows.
-        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
-        match grouped && select.projection.iter().any(over) {
+        if let Some(by) = select.qualify.as_ref() {
+            let names: Vec<&str> = select.projection.iter().filter_map(column).collect();
+            let wild = |i: &SelectItem| matches!(i, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+            let there = |c: &str| names.contains(&c) || select.projection.iter().any(wild);
+            if let Some(missing) = columns(by).iter().find(|c| !there(c)) {
+                return ended(refused(format!(
+                    "QUALIFY can have results only, and {missing} is none: select it, or ask in a subquery, \
+                     SELECT * FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) AS n FROM t) AS q WHERE n = 1"
+                )));
+            }
+        }
+        match select.projection.iter().any(asks) || asks(&select.group_by) {
             true => ended(refused(
-                "OVER beside GROUP BY is not known: group in a subquery, SELECT k, 100.0 * n / SUM(n) OVER () AS share \
-                 FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS g",
+                "IN (SELECT ...) is known in WHERE only: LEFT JOIN the subquery, \
+                 LEFT JOIN (SELECT DISTINCT k FROM ...) AS p ON p.k = t.k, and ask p.k IS NOT NULL",
             )),
             false => ControlFlow::Continue(()),
         }
@@ -78,16 +90,23 @@ impl VisitorMut for Calls {
                 }
                 return ControlFlow::Continue(());
             }
-            Expr::InList { expr, list, negated } => {
-                match (expr.as_ref(), list.iter().all(|e| matches!(e, Expr::Tuple(_)))) {
-                    (Expr::Tuple(columns), true) => among(columns, list, *negated),
-                    _ => return ControlFlow::Continue(()),
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } if expr.to_string().starts_with('-') => {
+                // Two of them would begin a comment.
+                let inner = expr.clone();
+                **expr = Expr::Nested(inner);
+                return ControlFlow::Continue(());
+            }
+            Expr::BinaryOp { left, op, right } if is_arithmetic(op) && !of_rows(left) && !of_rows(right) => {
+                match widened([left.as_mut(), right.as_mut()]) {
+                    Ok(()) => return ControlFlow::Continue(()),
+                    Err(e) => return ended(e),
                 }
             }
-            Expr::InSubquery { expr, .. } if matches!(expr.as_ref(), Expr::Tuple(_)) => Err(refused(
-                "(a, b) IN (SELECT ...) is not known: join with the subquery, JOIN (SELECT DISTINCT a, b FROM ...) AS p ON p.a = t.a AND p.b = t.b",
-            )),
-            _ => return ControlFlow::Continue(()),
+            Expr::Position { .. } | Expr::Substring { .. } => texts::made(expr),
+            _ => conditions::made(expr),
         };
         match made {
             Ok(Some(made)) => *expr = made,
@@ -98,21 +117,6 @@ impl VisitorMut for Calls {
     }
 }
 
-/// Whether it has an OVER.
-fn over(item: &SelectItem) -> bool {
-    struct Over(bool);
-    impl Visitor for Over {
-        type Break = ();
-        fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            self.0 |= matches!(e, Expr::Function(f) if f.over.is_some());
-            ControlFlow::Continue(())
-        }
-    }
-    let mut over = Over(false);
-    let _whole = Visit::visit(item, &mut over);
-    over.0
-}
-
 /// Unknown values last, where nothing else is said.
 fn last(by: &mut [OrderByExpr]) {
     for one in by {
@@ -120,8 +124,10 @@ fn last(by: &mut [OrderByExpr]) {
     }
 }
 
-fn is_whole(e: &Expr) -> bool {
+/// Whether it is a number in digits.
+pub(super) fn is_whole(e: &Expr) -> bool {
     match e {
+        Expr::Nested(e) => is_whole(e),
         Expr::Value(v) => matches!(&v.value, Value::Number(n, _) if n.bytes().all(|b| b.is_ascii_digit())),
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
@@ -131,21 +137,25 @@ fn is_whole(e: &Expr) -> bool {
     }
 }
 
-fn wide(e: &Expr) -> Result<Expr, FramesError> {
-    expression(&format!("CAST({e} AS BIGINT)"))
+fn is_arithmetic(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(
+        op,
+        B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo | B::DuckIntegerDivide
+    )
 }
 
-/// `(a, b) IN ((1, 2), (3, 4))`
-fn among(columns: &[Expr], list: &[Expr], negated: bool) -> Result<Option<Expr>, FramesError> {
-    let one = |values: &Expr| -> Option<String> {
-        let Expr::Tuple(values) = values else { return None };
-        let pairs = columns.iter().zip(values).map(|(c, v)| format!("({c}) = ({v})"));
-        (columns.len() == values.len()).then(|| format!("({})", pairs.collect::<Vec<_>>().join(" AND ")))
-    };
-    let all: Option<Vec<String>> = list.iter().map(one).collect();
-    let all = all.ok_or_else(|| refused("(a, b) IN needs as many values in each bracket as there are columns"))?;
-    let not = if negated { "NOT " } else { "" };
-    expression(&format!("({not}({}))", all.join(" OR "))).map(Some)
+/// Numbers in digits that need more than 32 bits have them: a function of one would be computed with less.
+fn widened<'e>(all: impl IntoIterator<Item = &'e mut Expr>) -> Result<(), FramesError> {
+    let large = |e: &Expr| e.to_string().bytes().filter(u8::is_ascii_digit).count() > 9;
+    for e in all.into_iter().filter(|e| is_whole(e) && large(e)) {
+        *e = wide(e)?;
+    }
+    Ok(())
+}
+
+fn wide(e: &Expr) -> Result<Expr, FramesError> {
+    expression(&format!("CAST({e} AS BIGINT)"))
 }
 
 pub(super) fn name_of(f: &Function) -> String {
@@ -155,7 +165,7 @@ pub(super) fn name_of(f: &Function) -> String {
     }
 }
 
-fn arguments(f: &Function) -> Vec<&Expr> {
+pub(super) fn arguments(f: &Function) -> Vec<&Expr> {
     let FunctionArguments::List(list) = &f.args else {
         return vec![];
     };
@@ -166,33 +176,18 @@ fn arguments(f: &Function) -> Vec<&Expr> {
     list.args.iter().filter_map(of).collect()
 }
 
-/// Whether a column is in it.
-fn of_rows(e: &Expr) -> bool {
-    struct Columns(bool);
-    impl Visitor for Columns {
-        type Break = ();
-        fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            let counts = |f: &Function| COUNTS.contains(&name_of(f).as_str());
-            self.0 |= match e {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
-                Expr::Function(f) => counts(f),
-                _ => false,
-            };
-            ControlFlow::Continue(())
-        }
-    }
-    let mut columns = Columns(false);
-    let _whole = Visit::visit(e, &mut columns);
-    columns.0
-}
-
 /// The call in the engine's words; `None`: as it stands.
 fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     if name_of(f) == "mean" {
         f.name = ObjectName::from(vec![Ident::new("AVG")]);
     }
     let name = name_of(f);
+    constant_filter(f)?;
     if let FunctionArguments::List(list) = &mut f.args {
+        widened(list.args.iter_mut().filter_map(|a| match a {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Some(e),
+            _ => None,
+        }))?;
         for clause in &mut list.clauses {
             if let FunctionArgumentClause::OrderBy(by) = clause {
                 last(by);
@@ -206,11 +201,11 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     let quantile = |of: &Expr, p: &str, disc: bool| {
         let called = if disc { "QUANTILE_DISC" } else { "QUANTILE_CONT" };
         let over = f.over.as_ref().map_or_else(String::new, |o| format!(" OVER {o}"));
-        let filter = f
+        let of = f
             .filter
             .as_ref()
-            .map_or_else(String::new, |e| format!(" FILTER (WHERE {e})"));
-        expression(&format!("{called}({of}, {p}){filter}{over}")).map(Some)
+            .map_or_else(|| of.to_string(), |c| format!("CASE WHEN {c} THEN {of} END"));
+        expression(&format!("{called}({of}, {p}){over}")).map(Some)
     };
     let args = arguments(f);
     match (name.as_str(), args.as_slice(), f.within_group.as_slice()) {
@@ -231,6 +226,26 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
         ("percentile_cont" | "percentile_disc" | "quantile" | "approx_quantile" | "approx_percentile", [of, p], []) => {
             quantile(of, &p.to_string(), name == "percentile_disc")
         }
+        ("quantile_cont" | "quantile_disc", [of, p], []) if f.filter.is_some() => {
+            quantile(of, &p.to_string(), name == "quantile_disc")
+        }
+        ("log", [x], []) => expression(&format!("LOG10({x})")).map(Some),
+        // The engine has the base behind.
+        ("log", [base, x], []) if matches!(base.to_string().as_str(), "2" | "10") => {
+            expression(&format!("LOG{base}({x})")).map(Some)
+        }
+        ("log", [base, x], []) => expression(&format!("LOG({x}, {base})")).map(Some),
+        ("strpos", [text, part], []) => texts::place(text, part),
+        ("replace", [text, old, _], []) if texts::is_empty(old) => Ok(Some((*text).clone())),
+        ("count", [Expr::Tuple(_)], []) => Err(refused(
+            "COUNT(DISTINCT (a, b)) is not known: count in a subquery, SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t) AS p",
+        )),
+        ("count", [of], []) if !of_rows(of) && !matches!(of, Expr::Value(_)) => Err(refused(format!(
+            "COUNT({of}) of no column is not known: COUNT(*) counts rows"
+        ))),
+        ("min" | "max" | "first" | "last", [of], []) if !of_rows(of) => {
+            Err(refused(format!("{name} of no column is not known: write {of} itself")))
+        }
         ("approx_count_distinct", [of], []) => expression(&format!("CAST(COUNT(DISTINCT {of}) AS BIGINT)")).map(Some),
         ("ntile" | "percent_rank" | "cume_dist", ..) => Err(refused(format!(
             "{name} is not known: take bounds from QUANTILE_CONT(x, 0.25) and compare, or number rows with ROW_NUMBER() OVER (ORDER BY x)"
@@ -244,30 +259,27 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     }
 }
 
-/// Refuses what the engine does not count row by row.
-fn window(name: &str, spec: &WindowSpec) -> Result<(), FramesError> {
-    if let Some(frame) = &spec.window_frame {
-        let from_first = matches!(frame.start_bound, WindowFrameBound::Preceding(None));
-        let to_here = matches!(frame.end_bound, None | Some(WindowFrameBound::CurrentRow));
-        if frame.units != WindowFrameUnits::Rows || !from_first || !to_here {
-            return Err(refused(
-                "of frames only ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW is known: take single rows before this one with LAG(x, n)",
-            ));
-        }
+/// A condition that no row has a say in: the engine would count it once.
+fn constant_filter(f: &mut Function) -> Result<(), FramesError> {
+    let Some(filter) = f.filter.as_deref().filter(|e| !of_rows(e)) else {
+        return Ok(());
+    };
+    let plainly = match filter {
+        Expr::Value(v) => v.value == Value::Boolean(true),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq,
+            right,
+        } => left == right && matches!(left.as_ref(), Expr::Value(v) if v.value != Value::Null),
+        _ => false,
+    };
+    if !plainly {
+        return Err(refused(format!(
+            "FILTER (WHERE {filter}) has no column in it: leave it out, or name a column"
+        )));
     }
-    let falls = |o: &OrderByExpr| o.options.asc == Some(false);
-    if spec.order_by.iter().any(falls) && !spec.order_by.iter().all(falls) {
-        return Err(refused(
-            "OVER (ORDER BY x DESC, y) is not known: order all of it one way, a number the other way by its negative, ORDER BY -x, y",
-        ));
-    }
-    match runs_wrong(name) && !spec.order_by.is_empty() {
-        true => Err(refused(format!(
-            "{name} OVER (ORDER BY ...) is not known for the rows up to this one: leave ORDER BY out for all rows of the partition, \
-             or divide SUM(x) OVER (ORDER BY t) by COUNT(x) OVER (ORDER BY t)"
-        ))),
-        false => Ok(()),
-    }
+    f.filter = None;
+    Ok(())
 }
 
 /// `a AND b AND c` as its parts; `x BETWEEN a AND b` is two.

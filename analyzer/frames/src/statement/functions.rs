@@ -17,7 +17,7 @@ const fn aggregate(name: &'static str, constant_wrong: bool, running_wrong: bool
     }
 }
 
-const AGGREGATES: [Aggregate; 19] = [
+const AGGREGATES: [Aggregate; 26] = [
     aggregate("sum", true, false),
     aggregate("total", true, false),
     aggregate("avg", true, true),
@@ -37,6 +37,13 @@ const AGGREGATES: [Aggregate; 19] = [
     aggregate("first", false, false),
     aggregate("last", false, false),
     aggregate("array_agg", false, false),
+    aggregate("stdev_samp", true, true),
+    aggregate("covar", false, false),
+    aggregate("covar_samp", false, false),
+    aggregate("covar_pop", false, false),
+    aggregate("string_agg", false, false),
+    aggregate("listagg", false, false),
+    aggregate("group_concat", false, false),
 ];
 
 fn of(name: &str) -> Option<&'static Aggregate> {

@@ -2,26 +2,44 @@
 //! subquery in a comparison; and some of what it does know it gets wrong without a word.
 //!
 //! ```text
-//! text --words--> parsed --spelled, values, names, calls, joins, order--> text that the engine runs
+//! text --words--> parsed --with, spelled, values, names, calls, using, joins, groups, order, windows, exact--> text that the engine runs
 //! ```
 //!
 //! | step | what it mends |
 //! |---|---|
 //! | `words` | `end`, `1e6`, `:start`, comments |
+//! | `with` | all WITH at the beginning, under names of their own |
 //! | `spelled` | `FROM RX`, `SELECT Reason` |
-//! | `values` | a subquery that is one value becomes that value |
-//! | `names` | a name for each result that has none, as it is written |
-//! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number |
+//! | `values` | a subquery that is one value becomes that value, EXISTS true or false; `asked` knows whose columns it names |
+//! | `names` | a name for each result that has none, as it is written, and another for the second of one name |
+//! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number (`conditions`, `texts`) |
+//! | `using` | a key of USING stands once |
 //! | `joins` | further conditions in ON |
-//! | `order` | ORDER BY an aggregate |
+//! | `groups` | GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
+//! | `order` | ORDER BY a column, not a result that has its name |
+//! | `windows` | COUNT(*) OVER () alone |
+//! | `exact` | whole numbers that do not fit are an error; `x / 49` is a division |
+//!
+//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression.
 
+mod asked;
 mod calls;
+mod conditions;
+mod exact;
 mod functions;
+mod groups;
+mod holds;
 mod joins;
 mod names;
 mod order;
+mod parts;
+mod scope;
 mod spelled;
+mod texts;
+mod using;
 mod values;
+mod windows;
+mod with;
 mod words;
 
 use std::ops::ControlFlow;
@@ -43,6 +61,8 @@ const DEEPEST: usize = 8;
 pub(crate) struct Known {
     pub name: String,
     pub columns: Vec<String>,
+    /// Those of floating point.
+    pub floats: Vec<String>,
 }
 
 /// Runs a prepared statement.
@@ -59,12 +79,17 @@ fn answer(context: &mut SQLContext, known: &[Known], sql: &str, deep: usize) -> 
     if deep > DEEPEST {
         return Err(refused("subqueries are nested too deep"));
     }
+    with::lifted(&mut query, known)?;
     spelled::as_known(&mut query, known);
-    values::put_in(&mut query, &mut |sql| answer(context, known, sql, deep + 1))?;
+    values::put_in(&mut query, known, &mut |sql| answer(context, known, sql, deep + 1))?;
     names::given(&mut query);
     calls::rewritten(&mut query)?;
+    using::rewritten(&mut query, known)?;
     joins::rewritten(&mut query, known)?;
+    groups::rewritten(&mut query, known)?;
     order::rewritten(&mut query)?;
+    windows::spread(&mut query)?;
+    exact::rewritten(&mut query, known)?;
     Ok(context.execute(&query.to_string())?.collect()?)
 }
 

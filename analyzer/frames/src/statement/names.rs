@@ -1,6 +1,6 @@
 //! A name for each result that has none, as it is written: `min(ns)`, `bytes_in - bytes_out`, `a.ns` beside `b.ns`.
 
-use sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
+use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 
 use super::quoted;
 
@@ -39,6 +39,7 @@ fn name(body: &mut SetExpr, first: &mut Vec<String>) {
                     alias: quoted(&name),
                 };
             }
+            apart(select);
             if alone {
                 let names: Option<Vec<String>> =
                     select.projection.iter().map(|i| Some(column(i)?.to_owned())).collect();
@@ -51,6 +52,29 @@ fn name(body: &mut SetExpr, first: &mut Vec<String>) {
         }
         SetExpr::Query(inner) => name(&mut inner.body, first),
         _ => {}
+    }
+}
+
+/// Results of one name: all but the first get a number.
+fn apart(select: &mut Select) {
+    let mut taken: Vec<String> = vec![];
+    for item in &mut select.projection {
+        let Some(name) = column(item).map(str::to_owned) else {
+            continue;
+        };
+        let is = |n: &String| taken.contains(n);
+        if is(&name) {
+            let free = (1..).map(|n| format!("{name}_{n}")).find(|n| !is(n));
+            let alias = quoted(&free.unwrap_or_default());
+            let (SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr)) = &*item else {
+                continue;
+            };
+            let expr = expr.clone();
+            taken.push(alias.value.clone());
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        } else {
+            taken.push(name);
+        }
     }
 }
 

@@ -3,25 +3,35 @@
 use std::ops::ControlFlow;
 
 use polars::prelude::{AnyValue, DataFrame};
-use sqlparser::ast::{
-    BinaryOperator, Cte, Expr, ObjectName, ObjectNamePart, Query, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
-};
+use sqlparser::ast::{BinaryOperator, Cte, Expr, Query, Select, VisitMut, VisitorMut};
 
-use super::{done, ended, expression, refused};
+use super::asked::{names, outer, qualify};
+use super::scope::Scope;
+use super::{Known, done, ended, expression, query_of, refused};
 use crate::FramesError;
 
 /// Puts values in the places of subqueries; `ask` runs one.
 pub(super) fn put_in(
     query: &mut Query,
+    known: &[Known],
     ask: &mut dyn FnMut(&str) -> Result<DataFrame, FramesError>,
 ) -> Result<(), FramesError> {
-    let mut places = Places { around: vec![], ask };
+    let scope = Scope::of(query, known);
+    let mut places = Places {
+        around: vec![],
+        joins: vec![],
+        scope,
+        ask,
+    };
     done(VisitMut::visit(query, &mut places))
 }
 
 struct Places<'a> {
     /// What each query around names WITH.
     around: Vec<Vec<Cte>>,
+    /// Of each SELECT around, whether it joins.
+    joins: Vec<bool>,
+    scope: Scope<'a>,
     ask: &'a mut dyn FnMut(&str) -> Result<DataFrame, FramesError>,
 }
 
@@ -36,9 +46,35 @@ impl VisitorMut for Places<'_> {
         self.around.pop();
         ControlFlow::Continue(())
     }
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
+        let joins = select.from.len() > 1 || select.from.iter().any(|f| !f.joins.is_empty());
+        self.joins.push(joins);
+        ControlFlow::Continue(())
+    }
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<FramesError> {
+        self.joins.pop();
+        ControlFlow::Continue(())
+    }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<FramesError> {
         let made = match expr {
             Expr::Subquery(query) => self.value(query),
+            Expr::InSubquery { subquery, .. } => {
+                if outer(&self.scope, subquery) {
+                    return ended(refused(
+                        "IN (SELECT ...) that names a column of the query around it is not known: join with the subquery, \
+                         JOIN (SELECT DISTINCT a, b FROM ...) AS p ON p.a = t.a AND p.b = t.b",
+                    ));
+                }
+                if self.joins.last() == Some(&true) {
+                    qualify(&self.scope, subquery);
+                }
+                return ControlFlow::Continue(());
+            }
+            Expr::Exists { subquery, negated } if !outer(&self.scope, subquery) => {
+                let negated = *negated;
+                self.any(subquery)
+                    .and_then(|any| expression(if any == negated { "FALSE" } else { "TRUE" }))
+            }
             Expr::AnyOp {
                 left,
                 compare_op: BinaryOperator::Eq,
@@ -65,7 +101,7 @@ impl VisitorMut for Places<'_> {
 
 impl Places<'_> {
     fn value(&mut self, query: &Query) -> Result<Expr, FramesError> {
-        if names(query).outer() {
+        if outer(&self.scope, query) {
             return Err(refused(
                 "a subquery that names a column of the query around it is not known as a value: join with a subquery \
                  that has the value for each group, JOIN (SELECT k, MAX(x) AS m FROM t GROUP BY k) AS g ON g.k = t.k",
@@ -81,6 +117,14 @@ impl Places<'_> {
             ))),
             (n, ..) => Err(refused(format!("a subquery gives {n} columns where one is needed"))),
         }
+    }
+    /// Whether it has any row.
+    fn any(&mut self, query: &Query) -> Result<bool, FramesError> {
+        let counted = query_of(&format!("SELECT COUNT(*) AS \"n\" FROM ({query}) AS \"rows\""))?;
+        let text = self.text(&counted);
+        let frame = (self.ask)(&text)?;
+        let n = frame.columns().first().map(|c| c.get(0)).transpose()?;
+        Ok(n.and_then(|n| n.extract::<i64>()).unwrap_or(0) > 0)
     }
     /// With what queries around name WITH and this one asks for, itself or by what it asks for.
     fn text(&self, query: &Query) -> String {
@@ -105,53 +149,6 @@ impl Places<'_> {
             true => query.to_string(),
             false => format!("WITH {} {query}", texts.join(", ")),
         }
-    }
-}
-
-/// What a query names.
-#[derive(Default)]
-struct Names {
-    tables: Vec<String>,
-    aliases: Vec<String>,
-    of: Vec<String>,
-}
-
-impl Names {
-    /// Whether it names a column of a table that is not its own.
-    fn outer(&self) -> bool {
-        self.of
-            .iter()
-            .any(|n| !self.aliases.contains(n) && !self.tables.contains(n))
-    }
-}
-
-fn names(query: &Query) -> Names {
-    let mut names = Names::default();
-    let _whole = Visit::visit(query, &mut names);
-    names
-}
-
-impl Visitor for Names {
-    type Break = ();
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        if let Some(ObjectNamePart::Identifier(name)) = relation.0.last() {
-            self.tables.push(name.value.clone());
-        }
-        ControlFlow::Continue(())
-    }
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } = factor {
-            self.aliases.push(a.name.value.clone());
-        }
-        ControlFlow::Continue(())
-    }
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if let Expr::CompoundIdentifier(parts) = expr
-            && let [table, _] = parts.as_slice()
-        {
-            self.of.push(table.value.clone());
-        }
-        ControlFlow::Continue(())
     }
 }
 

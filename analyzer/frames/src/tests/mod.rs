@@ -7,6 +7,7 @@ use polars_io::parquet::read::ParquetReader;
 use super::*;
 
 mod answers;
+mod elsewhere;
 
 /// Three rows; row 1 is all null.
 struct Demo(&'static str);
