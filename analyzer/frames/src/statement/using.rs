@@ -37,7 +37,7 @@ impl VisitorMut for Joins<'_> {
         match self.merged(select) {
             Ok(None) => ControlFlow::Continue(()),
             Ok(Some(mut merged)) => {
-                merged.into_results(select)?;
+                merged.put_into_results(select)?;
                 if let Some(OrderByKind::Expressions(by)) = query.order_by.as_mut().map(|o| &mut o.kind) {
                     for order in by {
                         let called = |n: &Ident| select.projection.iter().any(|i| column(i) == Some(&n.value));
@@ -54,7 +54,7 @@ impl VisitorMut for Joins<'_> {
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
         // Those that are parts of a union.
         match self.merged(select) {
-            Ok(Some(mut merged)) => merged.into_results(select),
+            Ok(Some(mut merged)) => merged.put_into_results(select),
             Ok(None) => ControlFlow::Continue(()),
             Err(e) => ended(e),
         }
@@ -152,7 +152,7 @@ struct Merged {
 }
 
 impl Merged {
-    fn into_results(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
+    fn put_into_results(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr @ Expr::Identifier(_)) = item
                 && let Some(name) = column(&SelectItem::UnnamedExpr(expr.clone())).map(quoted)
