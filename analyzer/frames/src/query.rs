@@ -65,9 +65,6 @@ fn brief(said: &str) -> String {
                 WHERE r.skb_id IN (SELECT skb_id FROM tx WHERE total_ns > 1000)"
             .to_owned();
     }
-    if said.contains("conversion from `f64` to `i64` failed") && said.contains("1.5e19") {
-        return "a sum or product is larger than the largest whole number, 9223372036854775807: compute it with CAST(x AS DOUBLE)".to_owned();
-    }
     let first = said.split("\n\n").next().unwrap_or_default();
     let first = first.split("; valid columns").next().unwrap_or_default();
     let tree = first.find(" { ").filter(|_| first.contains("span: "));

@@ -2,10 +2,10 @@
 //! constant is a multiplication by its inverse, so that 49 / 49 is less than 1.
 //!
 //! ```text
-//! SUM(a * 1000)  ->  ... + CAST(CASE WHEN ABS(the same in floating point) > 9.2e18 THEN 1.5e19 ELSE 0 END AS BIGINT)
+//! SUM(a * 1000)  ->  CASE WHEN ABS(the same in floating point) > 9.2e18 THEN NULL ELSE SUM(a * 1000) END
 //! a / 49         ->  a / CASE WHEN a IS NULL THEN 49 ELSE 49 END
 //! ```
-//! That cast is an error where the number does not fit; the CASE is a column, by which the engine divides row by row.
+//! What does not fit is unknown; the other CASE is a column, by which the engine divides row by row.
 
 use std::ops::ControlFlow;
 
@@ -19,9 +19,6 @@ use super::holds::of_rows;
 use super::parts::aggregates;
 use super::{Known, done, ended, expression};
 use crate::FramesError;
-
-/// What the engine says of a number that does not fit has this in it.
-pub(crate) const TOO_LARGE: &str = "15000000000000000000.0";
 
 /// Functions of floating point whatever they are asked of.
 const FLOATS: [&str; 18] = [
@@ -184,7 +181,7 @@ impl Exact<'_> {
         }
     }
 
-    /// A sum of products with an error where it is none that fits.
+    /// A sum of products, unknown where it does not fit.
     fn fits(&self, e: &Expr) -> Result<Option<Expr>, FramesError> {
         if !multiplies(e) || !of_rows(e) {
             return Ok(None);
@@ -234,7 +231,7 @@ impl Exact<'_> {
 
 fn guarded(e: &Expr, shadow: &Expr) -> Result<Expr, FramesError> {
     expression(&format!(
-        "({e} + CAST(CASE WHEN ABS({shadow}) > 9223372036854774784.0 THEN {TOO_LARGE} ELSE 0.0 END AS BIGINT))"
+        "(CASE WHEN ABS({shadow}) > 9223372036854774784.0 THEN NULL ELSE {e} END)"
     ))
 }
 
