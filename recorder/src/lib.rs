@@ -30,6 +30,7 @@ mod output;
 mod pcap;
 mod perf;
 mod permissions;
+mod pipe;
 mod plan;
 mod prepare;
 mod probes;

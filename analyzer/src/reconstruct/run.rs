@@ -208,8 +208,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let (snapshots, lines_left_out, routes, memory, refusing) = match counted {
         true => {
             let (rows, left_out) = crate::snapshots::tables::rows(capture);
-            let memory = crate::snapshots::memory::holders(capture);
-            let refusing = crate::snapshots::refusing::refusing(capture);
+            let (memory, refusing) = crate::snapshots::of_sockets(capture);
             (rows, left_out, crate::routes::Routes::of(capture), memory, refusing)
         }
         false => Default::default(),

@@ -33,6 +33,11 @@ pub(crate) fn listening<'c>(
     lines(capture, "sockets", when).filter_map(of)
 }
 
+/// Who holds the memory of receive queues, and which listening sockets turned connections away.
+pub(crate) fn of_sockets(capture: &Capture) -> (Vec<memory::Holder>, Vec<refusing::Refusing>) {
+    (memory::holders(capture), refusing::refusing(capture))
+}
+
 /// Namespace and file of a snapshot's name: `netns/4026531840/net/snmp` is of another one than the recorder's own.
 pub(crate) fn of_netns(what: &str) -> (Option<&str>, &str) {
     match what.strip_prefix("netns/").and_then(|w| w.split_once('/')) {
