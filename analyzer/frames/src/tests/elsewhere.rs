@@ -290,7 +290,16 @@ fn numbers_are_what_they_are() {
             "5000000000000000000, -, -",
         ),
         ("SELECT ns FROM names WHERE ns * 1000000000000000000 > 5", "5"),
+        (
+            "SELECT task, SUM(ns * 80000000000000000) AS s FROM names GROUP BY task ORDER BY task",
+            "a 400000000000000000, b -",
+        ),
+        (
+            "SELECT ns * 1000000000000000000 + 0.5 AS x FROM names ORDER BY ns",
+            "5000000000000000000, -, -",
+        ),
     ]);
+    refusals(&[("SELECT ~ns FROM names", "-1 - ns")]);
 }
 
 #[test]
