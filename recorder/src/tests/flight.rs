@@ -10,7 +10,7 @@ use netmortem_formats::bundle::{End, Flight, Manifest, Second, seconds};
 
 use super::harness::{PATIENCE, on_cpu, open, options, sh, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
-use super::overflow::overflow;
+use super::overflow::{Overflow, overflow};
 use super::reading::{assert_between, timestamps, totals};
 use crate::clock::now_ns;
 use crate::flight::{FlightEvent, FlightOptions, FlightSummary, On, flight};
@@ -58,6 +58,15 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Plants again until it is noticed: a reading may lie in the middle of a plant, or late.
+pub fn until_noticed(written: &mpsc::Receiver<()>) -> Vec<Overflow> {
+    let mut all = vec![overflow()];
+    while all.len() < 60 && written.recv_timeout(Duration::from_secs(2)).is_err() {
+        all.push(overflow());
+    }
+    all
 }
 
 /// Flies while `plant` runs beside it, from when it is armed. `plant` is told of each bundle that is complete.
@@ -185,14 +194,7 @@ fn rates_of_counters_trigger_above_their_limit_only() {
     let mut f = flying(&["counter:Udp.RcvbufErrors>100000000/s", "counter:Udp.RcvbufErrors>100/s"]);
     f.max_bundles = 1;
     let on = mono();
-    // Again until it is noticed: a reading may lie in the middle of a plant, or late.
-    let (summary, planted) = fly(&o, &f, |written| {
-        let mut all = vec![overflow()];
-        while all.len() < 60 && written.recv_timeout(Duration::from_secs(2)).is_err() {
-            all.push(overflow());
-        }
-        all
-    });
+    let (summary, planted) = fly(&o, &f, until_noticed);
     assert_eq!(summary.bundles, 1);
     let (c, m, end) = open(&folder.bundles()[0]);
     hold(&c, &m, &end, on);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::flight::{Folder, flight_of, fly, flying, hold, mono};
+use super::flight::{Folder, flight_of, fly, flying, hold, mono, until_noticed};
 use super::harness::{open, tracefs_or_skip};
 use super::kernel_state::{assert_restored, kernel_state};
 use super::overflow::overflow;
@@ -19,13 +19,7 @@ fn drops_per_second_trigger_above_their_limit_only() {
     // Of the two the first is looked at first: it would be what fired.
     let f = flying(&[FEWER, "drops>100/s"]);
     let on = mono();
-    let (summary, planted) = fly(&o, &f, |written| {
-        let mut all = vec![overflow()];
-        while all.len() < 60 && written.recv_timeout(Duration::from_secs(2)).is_err() {
-            all.push(overflow());
-        }
-        all
-    });
+    let (summary, planted) = fly(&o, &f, until_noticed);
     assert_eq!(summary.bundles, 1);
     let (c, m, end) = open(&folder.bundles()[0]);
     hold(&c, &m, &end, on);

@@ -3,9 +3,9 @@
 
 use netmortem_analyzer::analyses::breakdown::{CURVES, Curve, Group, Kind};
 
-use super::shared::{figure, id_cell, name_cell, words};
+use super::shared::{bins, figure, id_cell, name_cell, words};
 use crate::chart::{
-    BarRow, Bars, Bin, ChartSpec, Division, EcdfCurve, EcdfPlot, HistogramRow, Histograms, Plot, Size, Tone, Unit,
+    BarRow, Bars, ChartSpec, Division, EcdfCurve, EcdfPlot, HistogramRow, Histograms, Plot, Size, Tone, Unit,
 };
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Table};
@@ -158,16 +158,7 @@ impl Pictures<'_> {
             name,
             tone,
             n: curve.times.n,
-            bins: curve
-                .times
-                .histogram
-                .iter()
-                .map(|bin| Bin {
-                    lo: bin.lo_ns,
-                    hi: bin.hi_ns,
-                    count: bin.count,
-                })
-                .collect(),
+            bins: bins(&curve.times),
         };
         let plot = Histograms {
             label: "whole time, log scale".into(),

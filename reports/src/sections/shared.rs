@@ -34,6 +34,16 @@ pub fn strip(severity: Severity, sentence: impl Into<Text>) -> Block {
     })
 }
 
+/// The bins of a distribution of times.
+pub fn bins(of: &Summary) -> Vec<Bin> {
+    let bin = |b: &netmortem_analyzer::stat::Bin| Bin {
+        lo: b.lo_ns,
+        hi: b.hi_ns,
+        count: b.count,
+    };
+    of.histogram.iter().map(bin).collect()
+}
+
 /// A figure; the caption is its alternative text too, after the title.
 pub fn figure(id: impl Into<String>, chart: ChartSpec, caption: &str) -> Figure {
     let alt = [
@@ -80,15 +90,7 @@ pub fn durations(
         unit: Unit::Nanoseconds,
         division: Division::Log,
         counted: counted.into(),
-        bins: summary
-            .histogram
-            .iter()
-            .map(|bin| Bin {
-                lo: bin.lo_ns,
-                hi: bin.hi_ns,
-                count: bin.count,
-            })
-            .collect(),
+        bins: bins(summary),
         ecdf: summary.ecdf.clone(),
         marks: quantiles
             .into_iter()
