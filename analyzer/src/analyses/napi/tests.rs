@@ -143,7 +143,7 @@ fn a_cpu_that_only_receives() {
         let line = lines.into_iter().find(|l| l.subject == "napi").unwrap();
         (line.names_cause, line.headline)
     };
-    let says = "CPU 1 spent 95.0 % of the time in NET_RX (other CPUs 3.0 % at most), 100.0 µs for each of 9500 packets; 70 % of all received units were steered to it from another CPU (RPS, rps_cpus of their device); 60 % of all received units were read by vector/77";
+    let says = "CPU 1 spent 95.0 % of the time in NET_RX (other CPUs 3.0 % at most), 100.0 µs for each of 9500 packets; 70 % of all received units were steered from the CPU that they came to, to another one (RPS, rps_cpus of their device); 60 % of all received units were read by vector/77";
     assert_eq!(said(&facts(950, 7)), (true, says.to_owned()));
     // On veth and lo packets are in the backlog without being steered.
     assert!(!said(&facts(950, 4)).1.contains("RPS"));

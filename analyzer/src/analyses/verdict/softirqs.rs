@@ -17,7 +17,7 @@ const MOSTLY: f64 = 0.5;
 fn saturated(s: &Saturated) -> String {
     let steered = match s.steered >= MOSTLY {
         true => format!(
-            "; {:.0} % of all received units were steered to it from another CPU (RPS, rps_cpus of their device)",
+            "; {:.0} % of all received units were steered from the CPU that they came to, to another one (RPS, rps_cpus of their device)",
             s.steered * 100.0
         ),
         false => String::new(),
