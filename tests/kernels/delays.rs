@@ -64,6 +64,9 @@ pub fn late_softirq(dir: &Path) {
     assert!(!trigger.evidence.is_empty());
 }
 
+/// By how much a wait may be beside what its own process measured, us.
+const APART: u64 = 50;
+
 /// Each wait is one of those planted in its phase, and the reader is who read.
 pub fn late_reads(dir: &Path) {
     if let Ok(said) = std::fs::read_to_string(dir.join("read.said")) {
@@ -88,9 +91,9 @@ pub fn late_reads(dir: &Path) {
                 (n[0] <= phase).then_some((n[1], n[2]))
             });
             let planted: Vec<_> = planted.collect();
-            // Truncated to whole us at both ends.
+            // The clocks of emulated CPUs are apart by some us: 14 us too much were seen once on a busy machine.
             assert!(
-                planted.iter().any(|(low, high)| (low - 1..=high + 1).contains(&said)),
+                planted.iter().any(|(low, high)| (low - APART..=high + APART).contains(&said)),
                 "{line}: planted {planted:?}"
             );
             let by = format!("by task {pid} (");
