@@ -1,7 +1,9 @@
-//! Which listening sockets turned connections away, by the snapshots of sockets: `mem.drops` (SK_MEMINFO_DROPS) of each, before and after.
+//! What listening sockets dropped, by the snapshots of sockets: `mem.drops` (SK_MEMINFO_DROPS) of each, before and after.
 //!
-//! Source: net/ipv4/tcp_input.c `tcp_conn_request`, net/ipv4/tcp_ipv4.c `tcp_v4_syn_recv_sock` (`tcp_listendrop`: `sk_drops` and ListenDrops, for whatever
-//! reason); `wqueue` of a listening socket is the limit of its accept queue (net/ipv4/tcp_diag.c `tcp_diag_get_info`).
+//! Not all of it are connections turned away: who says so compares it with ListenDrops (`analyses::counters`). Source: net/ipv4/tcp_input.c
+//! `tcp_conn_request`, net/ipv4/tcp_ipv4.c `tcp_v4_syn_recv_sock` (`tcp_listendrop`: `sk_drops` and ListenDrops, for whatever reason), and
+//! `tcp_v4_rcv` (`discard_and_relse`: `sk_drops` alone, of what `tcp_check_req` does not take: bare ACKs under TCP_DEFER_ACCEPT, RSTs of handshakes);
+//! `wqueue` of a listening socket is the limit of its accept queue (net/ipv4/tcp_diag.c `tcp_diag_get_info`).
 
 use std::collections::BTreeMap;
 
@@ -11,10 +13,7 @@ use netmortem_formats::capture::SnapshotWhen;
 use super::tasks::processes;
 use super::{field, hex, listening, number};
 
-/// Kept, those with most.
-const KEPT: usize = 16;
-
-/// A listening TCP socket that dropped SYNs or handshakes.
+/// A listening TCP socket that dropped something.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Refusing {
     /// Network namespace (inode).
@@ -25,7 +24,7 @@ pub struct Refusing {
     pub task: String,
     /// Connections that its accept queue holds at most: its program's backlog, or net.core.somaxconn where that is less.
     pub limit: Option<u64>,
-    /// SYNs and handshakes that it dropped between the snapshots, for whatever reason.
+    /// What it dropped between the snapshots, for whatever reason.
     pub drops: u64,
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
         let of = move |(_, l)| Some((key(l)?, (l, number(l, "mem.drops")?)));
         listening(capture, move |w| w == when).filter_map(of)
     };
-    // One that was not there before had dropped nothing.
+    // One that was not there before had dropped nothing, or was not reached by the list from before.
     let before: BTreeMap<(u64, u64), u64> = drops(SnapshotWhen::Start).map(|(k, (_, n))| (k, n)).collect();
     if before.is_empty() {
         return vec![];
@@ -60,7 +59,6 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
         })
         .collect();
     all.sort_by(|a, b| (b.drops, a.netns, &a.local).cmp(&(a.drops, b.netns, &b.local)));
-    all.truncate(KEPT);
     all
 }
 

@@ -1,7 +1,7 @@
 //! Requests that nothing acknowledged because something on the way had forgotten their idle connections: a firewall, a NAT, a load balancer.
 //!
-//! Needs `unanswered` (sent again, never acknowledged) and what `drops::forgotten` needs. Must not take for one: a host that is gone (others there are
-//! answered meanwhile), loss (busy connections are hit, too), what this host dropped itself.
+//! Needs `unanswered` (sent again, never acknowledged) and what `drops::forgotten` needs. Must not take for one: a host that is gone (something came from
+//! there on another connection while these tried), loss (busy connections are hit, too), what this host dropped itself.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
     }
     let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
     let here: FxHashSet<ConnectionId> = lost.filter_map(|d| d.owner?.connection).collect();
-    let mut by: BTreeMap<SocketAddr, FxHashMap<ConnectionId, i64>> = BTreeMap::new();
+    let mut by: BTreeMap<SocketAddr, (FxHashMap<ConnectionId, i64>, i64)> = BTreeMap::new();
     for u in unanswered
         .iter()
         .filter(|u| u.retransmits > 0 && u.until != "peer_closed")
@@ -37,15 +37,31 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
         let row = facts.connections.get(u.connection as usize)?;
         let to = row.daddr.filter(|_| !here.contains(&row.connection));
         if let Some(to) = to.map(|a| SocketAddr::new(a.to_canonical(), row.dport)) {
-            by.entry(to).or_default().insert(row.connection, u.send_ns);
+            let (first, until) = by.entry(to).or_default();
+            first.insert(row.connection, u.send_ns);
+            *until = u.send_ns.saturating_add(u.waited_ns).max(*until);
         }
     }
-    let found = by.into_iter().filter_map(|(to, first)| {
+    let found = by.into_iter().filter_map(|(to, (first, until))| {
         let silence = after_silence(facts, &first)?;
-        Some(GoneIdle {
+        answered_meanwhile(facts, to, &first, until).then(|| GoneIdle {
             to: to.to_string(),
             silence,
         })
     });
     found.max_by_key(|g| g.silence.connections)
+}
+
+/// Whether something came from this place on another connection while those tried: it is not gone.
+fn answered_meanwhile(facts: &Facts, to: SocketAddr, first: &FxHashMap<ConnectionId, i64>, until: i64) -> bool {
+    let Some(from) = first.values().min() else { return false };
+    let tried = *from..=until;
+    let is_other = |c: ConnectionId| {
+        let row = facts.connections.get(c.0 as usize);
+        let at = row.and_then(|r| Some(SocketAddr::new(r.daddr?.to_canonical(), r.dport)));
+        at == Some(to) && !first.contains_key(&c)
+    };
+    let acked = facts.tx.iter().filter_map(|t| Some((t.connection?, t.t_ack_ns?)));
+    let came = facts.rx.iter().filter_map(|r| Some((r.connection?, r.start_ns)));
+    acked.chain(came).any(|(c, at)| tried.contains(&at) && is_other(c))
 }

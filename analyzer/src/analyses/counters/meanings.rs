@@ -52,7 +52,7 @@ const NAMED: [(&str, Meaning, &str); 72] = [
     (
         "TcpExtTCPOFOQueue",
         Sign,
-        "TCP segments that came behind a missing one: lost or overtaken on the way to this host",
+        "TCP segments that came behind a missing one: lost or overtaken on the way to this host, or in it",
     ),
     (
         "TcpExtTCPOFODrop",

@@ -86,6 +86,8 @@ pub struct Counters {
     pub rises: Vec<Rise>,
     /// Counters beside events.
     pub checks: Vec<Check>,
+    /// TCP segments received (TcpInSegs), all namespaces; `None`: not counted.
+    pub tcp_segments: Option<u64>,
     /// Listening sockets that turned connections away, by the snapshots of sockets; most first.
     pub refusing: Vec<Refusing>,
 }
@@ -157,8 +159,31 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
         rose: rises.iter().filter(|(_, rise)| *rise > 0).count() as u64,
         rises: meaningful,
         checks: checks(facts, &rises),
-        refusing: facts.refusing.clone(),
+        tcp_segments: (rises.iter().filter(|(r, _)| r.name == "TcpInSegs"))
+            .map(|(_, rise)| *rise)
+            .reduce(u64::saturating_add),
+        refusing: refusing(facts, &rises),
     })
+}
+
+/// What a listening socket counts beside the connections that it turned away, and what came between the two snapshots of a moment: one in so many.
+const ABOUT: u64 = 20;
+/// Listening sockets kept, those with most.
+const KEPT: usize = 16;
+
+/// Of each namespace only where its sockets dropped no more than the kernel counted as turned away there. More is something else: bare ACKs under
+/// TCP_DEFER_ACCEPT, or the drops of a whole life, of a socket that the first list did not reach.
+fn refusing(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Refusing> {
+    let mut left: BTreeMap<u64, i128> = BTreeMap::new();
+    for (row, rise) in rises.iter().filter(|(r, _)| r.name == "TcpExtListenDrops") {
+        let counted = left.entry(row.netns.unwrap_or(0)).or_default();
+        *counted += i128::from(*rise) + i128::from(rise / ABOUT);
+    }
+    for r in &facts.refusing {
+        *left.entry(r.netns).or_default() -= i128::from(r.drops);
+    }
+    let told = |r: &&Refusing| left.get(&r.netns).is_some_and(|n| *n >= 0);
+    facts.refusing.iter().filter(told).take(KEPT).cloned().collect()
 }
 
 /// What is compared: source and names of counters, the event that has to be recorded, how many of it were seen.

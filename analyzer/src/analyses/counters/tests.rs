@@ -57,6 +57,43 @@ fn what_a_card_lost_comes_first_and_what_is_well_is_not_named() {
 }
 
 #[test]
+fn a_listening_socket_is_named_where_the_kernel_counted_what_it_dropped() {
+    let socket = |netns, port: u16, drops| Refusing {
+        netns,
+        local: format!("[::]:{port}"),
+        task: String::new(),
+        limit: Some(50),
+        drops,
+    };
+    let named = |sockets: Vec<Refusing>| {
+        let facts = Facts {
+            counters: vec![
+                row("netstat", 7, "", "TcpExtListenDrops", 1, 680),
+                row("netstat", 9, "", "TcpExtListenDrops", 4, 4),
+            ],
+            refusing: sockets,
+            ..Facts::empty()
+        };
+        let found = answer(&facts);
+        let all = &found.findings().unwrap().refusing;
+        all.iter().map(|r| (r.local.clone(), r.drops)).collect::<Vec<_>>()
+    };
+    let of = |port: u16, drops| (format!("[::]:{port}"), drops);
+    assert_eq!(named(vec![socket(7, 8080, 679)]), [of(8080, 679)]);
+    assert_eq!(
+        named(vec![socket(7, 8080, 600), socket(7, 81, 79)]),
+        [of(8080, 600), of(81, 79)]
+    );
+    // Another namespace's sockets are not those that the counter is of: nothing was turned away there.
+    assert_eq!(
+        named(vec![socket(9, 443, 5_000), socket(7, 8080, 679)]),
+        [of(8080, 679)]
+    );
+    // Bare ACKs under TCP_DEFER_ACCEPT, or drops of a socket's whole life: which of them turned connections away is not known.
+    assert_eq!(named(vec![socket(7, 80, 41_234), socket(7, 8080, 679)]), []);
+}
+
+#[test]
 fn without_two_snapshots_there_is_no_answer() {
     let mut only_start = row("snmp", 7, "", "TcpRetransSegs", 3, 0);
     only_start.end = None;
@@ -201,6 +238,26 @@ fn what_was_counted_as_lost_is_in_the_verdict() {
     let sentence = format!("A {card}. TcpExtListenOverflows rose by 3: {away}.");
     assert!(said.sentence.ends_with(&sentence), "{}", said.sentence);
     assert_eq!(said.headline, format!("{card}; 3 {away}"));
+}
+
+/// Where the receive path was not recorded, one segment in two hundred that came behind a missing one is worth a look, as where it was.
+#[test]
+fn segments_behind_a_hole_are_told_where_there_are_many() {
+    let said = |behind, received| {
+        let facts = Facts {
+            counters: vec![
+                row("netstat", 7, "", "TcpExtTCPOFOQueue", 0, behind),
+                row("snmp", 7, "", "TcpInSegs", 0, received),
+            ],
+            ..Facts::empty()
+        };
+        let lines = crate::analyses::answer(&facts).verdict;
+        lines.into_iter().find(|l| l.subject == "receive").unwrap().headline
+    };
+    let says = "101 of 20200 TCP segments that came behind a missing one: lost or overtaken on the way to this host, or in it (TcpExtTCPOFOQueue, counted by the kernel)";
+    assert_eq!(said(101, 20_200), says);
+    assert_eq!(said(101, 20_201), "");
+    assert_eq!(said(99, 99), "");
 }
 
 /// Where readings are joined, a counter that never rested rose in every part of the recording.

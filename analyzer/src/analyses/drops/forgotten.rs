@@ -2,7 +2,7 @@
 //! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
 //! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
-//! than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
+//! (by a quarter) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!
 //! ```text
@@ -154,7 +154,9 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
     }
     let (silent, passed) = (*silences.iter().min()?, passed?);
     let enough = silences.len() >= FEWEST;
-    let longer = silent > passed && passed_later.is_none_or(|ns| silent > ns);
+    // Gaps of one timer are alike but for some us.
+    let longest = passed_later.map_or(passed, |ns| ns.max(passed));
+    let longer = silent > longest.saturating_add(longest / 4);
     (enough && silent >= LEAST_NS && longer).then_some(Forgotten {
         connections: silences.len() as u64,
         silent_least_ns: silent,

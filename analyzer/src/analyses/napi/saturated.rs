@@ -25,11 +25,9 @@ pub struct Saturated {
     pub share: f64,
     /// The largest such share of another CPU; 0: none ran it.
     pub others: f64,
-    /// Packets that its polls took.
-    pub packets: u64,
-    /// Its time in NET_RX for each of them, ns.
-    pub each_ns: i64,
-    /// Share of all received units that other CPUs steered to one (RPS).
+    /// Packets that its polls took, and its time in NET_RX for each of them, ns; where all its polls say how many they took.
+    pub each: Option<(u64, i64)>,
+    /// Share of the units received on it that came to another CPU and were steered to it (RPS).
     pub steered: f64,
     /// `task/thread` that read most received units, and its share.
     pub reader: Option<(String, f64)>,
@@ -44,9 +42,11 @@ pub(super) fn saturated(facts: &Facts, cpus: &[CpuVector]) -> Option<Saturated> 
     }
     let others = rx().filter(|c| c.cpu != busiest.cpu).map(|c| c.share);
     let polls = facts.polls.iter().filter(|p| p.cpu == busiest.cpu);
-    let packets: u64 = polls.filter_map(|p| u64::try_from(p.work?).ok()).sum();
-    let steered = facts.rx.iter().filter(|r| r.stage(Stage::Rps).is_some_and(|ns| ns > 0));
-    let share = |n: usize| n as f64 / facts.rx.len().max(1) as f64;
+    let works = polls.map(|p| u64::try_from(p.work?).ok());
+    let packets: Option<u64> = works.sum::<Option<u64>>().filter(|n| *n > 0);
+    let on = || facts.rx.iter().filter(|r| r.cpu == busiest.cpu);
+    let steered = on().filter(|r| r.stage(Stage::Rps).is_some_and(|ns| ns > 0)).count();
+    let share = |n: usize, of: usize| n as f64 / of.max(1) as f64;
     let mut by: BTreeMap<(Name, i32), usize> = BTreeMap::new();
     for r in facts.rx.iter().filter(|r| r.pid > 0) {
         *by.entry((r.task, r.pid)).or_default() += 1;
@@ -56,11 +56,10 @@ pub(super) fn saturated(facts: &Facts, cpus: &[CpuVector]) -> Option<Saturated> 
         cpu: busiest.cpu,
         share: busiest.share,
         others: others.fold(0.0, f64::max),
-        packets,
-        each_ns: busiest.run.sum_ns / i64::try_from(packets.max(1)).unwrap_or(i64::MAX),
-        steered: share(steered.count()),
+        each: packets.and_then(|n| Some((n, busiest.run.sum_ns / i64::try_from(n).ok()?))),
+        steered: share(steered, on().count()),
         reader: most
-            .map(|((task, pid), n)| (format!("{}/{pid}", task.text()), share(n)))
+            .map(|((task, pid), n)| (format!("{}/{pid}", task.text()), share(n, facts.rx.len())))
             .filter(|(_, share)| *share >= MOSTLY),
     })
 }

@@ -21,7 +21,7 @@ pub(super) fn acknowledged(a: &Application) -> Option<String> {
         false => format!("{} of these requests were", slow.acked),
     };
     Some(format!(
-        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host{}",
+        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host, or what ends TCP before it, had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host (inferred){}",
         slow.n,
         s.response.n,
         s.server,

@@ -151,8 +151,13 @@ pub(super) fn standstills(s: &Server) -> String {
             at.join(", ")
         ),
     };
+    // Of a server that was not seen, an answer may be lost on its way.
+    let nobody = match s.paired == 0 {
+        true => "nothing came from it",
+        false => "it answered nobody",
+    };
     format!(
-        "; it answered nobody {how}, while up to {} waited",
+        "; {nobody} {how}, while up to {} waited",
         counted(waiting, "request", "requests")
     )
 }

@@ -35,17 +35,21 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
 
 /// Counter of segments behind a hole.
 const BEHIND_A_HOLE: &str = "TcpExtTCPOFOQueue";
-/// From so many on they are worth a look.
+/// One in so many received is worth a look, as of those that events tell (docs/reconstruction.md).
+const FEW_HOLES: u64 = 200;
+/// And no fewer than these.
 const HOLES: u64 = 100;
 
 /// The line on received packets where their way was not recorded, and the kernel counted what came behind a missing segment.
 pub(super) fn holes(line: Line, counters: Option<&Counters>) -> Line {
     let rises = counters.map_or(&[][..], |c| &c.rises);
-    let rise = rises.iter().find(|r| r.name == BEHIND_A_HOLE && r.rise >= HOLES);
+    let of = counters.and_then(|c| c.tcp_segments).unwrap_or(u64::MAX);
+    let many = |r: &Rise| r.rise >= HOLES && r.rise.saturating_mul(FEW_HOLES) >= of;
+    let rise = rises.iter().find(|r| r.name == BEHIND_A_HOLE && many(r));
     let Some(r) = rise.filter(|_| line.tone == Tone::Unknown) else {
         return line;
     };
-    let said = format!("{} {} ({}, counted by the kernel)", r.rise, r.says, r.name);
+    let said = format!("{} of {of} {} ({}, counted by the kernel)", r.rise, r.says, r.name);
     Line {
         tone: Tone::Notice,
         sentence: format!("{said}. {}", line.sentence),

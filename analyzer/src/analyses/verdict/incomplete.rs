@@ -93,7 +93,7 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
 /// `; 12 connections to 10.77.0.20:6379 had been silent for 5.5 s or longer ...`
 fn gone_idle(g: &GoneIdle) -> String {
     format!(
-        "; {} to {} had been silent for {} or longer, and nothing sent on them then was acknowledged, while after {} at most it passed on others there: something on the way (a firewall, a NAT, a load balancer) has forgotten idle connections (inferred)",
+        "; {} to {} had been silent for {} or longer, and nothing sent on them then was acknowledged, while after {} at most it passed, and others there are answered meanwhile: something on the way (a firewall, a NAT, a load balancer) has forgotten idle connections (inferred)",
         counted(g.silence.connections, "connection", "connections"),
         g.to,
         duration(g.silence.silent_least_ns),

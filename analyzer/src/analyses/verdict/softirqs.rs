@@ -10,14 +10,14 @@ const WAITS: u64 = 100;
 /// A NAPI thread's single wait for a CPU that is worth a look, ns.
 const NAPI_THREAD_NOTICE_NS: i64 = 5_000_000;
 
-/// Share of received units from which they are said to be steered.
+/// Share of a CPU's received units from which they are said to be steered.
 const MOSTLY: f64 = 0.5;
 
 /// `CPU 1 spent 99.8 % of the time in NET_RX (other CPUs 0.3 % at most), 85.0 us for each of 111592 packets; ...`
 fn saturated(s: &Saturated) -> String {
     let steered = match s.steered >= MOSTLY {
         true => format!(
-            "; {:.0} % of all received units were steered from the CPU that they came to, to another one (RPS, rps_cpus of their device)",
+            "; {:.0} % of the units received there were steered to it from another CPU (RPS, rps_cpus of their device)",
             s.steered * 100.0
         ),
         false => String::new(),
@@ -25,13 +25,14 @@ fn saturated(s: &Saturated) -> String {
     let reader = s.reader.as_ref().map_or_else(String::new, |(who, share)| {
         format!("; {:.0} % of all received units were read by {who}", share * 100.0)
     });
+    let each = s.each.map_or_else(String::new, |(packets, ns)| {
+        format!(", {} for each of {}", duration(ns), counted(packets, "packet", "packets"))
+    });
     format!(
-        "CPU {} spent {:.1} % of the time in NET_RX (other CPUs {:.1} % at most), {} for each of {}{steered}{reader}",
+        "CPU {} spent {:.1} % of the time in NET_RX (other CPUs {:.1} % at most){each}{steered}{reader}",
         s.cpu,
         s.share * 100.0,
-        s.others * 100.0,
-        duration(s.each_ns),
-        counted(s.packets, "packet", "packets")
+        s.others * 100.0
     )
 }
 

@@ -24,7 +24,7 @@ fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
         (row.sport, row.dport, row.daddr) = (40_000 + c as u16, 6379, Some([10, 0, 0, 2].into()));
         f.connections.push(row);
         if c < 4 {
-            f.tx.extend((0..15).map(|n| sent(c, n * 300, true)));
+            f.tx.extend((0..25).map(|n| sent(c, n * 300, true)));
             continue;
         }
         f.tx.extend([sent(c, 100, true), sent(c, 100 + silence, false)]);
@@ -53,6 +53,14 @@ fn what_is_not_acknowledged_after_a_silence_alone() {
         },
     };
     assert_eq!(gone_idle(&f, &vain), Some(expect));
+    // Nothing came from there since: its host is gone.
+    let (mut f, vain) = facts(5500);
+    f.tx.retain(|t| t.start_ns < 5600 * MS || t.t_ack_ns.is_none());
+    assert_eq!(gone_idle(&f, &vain), None);
+    // Nor is a tenth longer than what passed a time-out of something on the way.
+    let (mut f, vain) = facts(1000);
+    f.tx.retain(|t| t.connection >= Some(ConnectionId(4)) || t.start_ns % (900 * MS) == 0);
+    assert_eq!(gone_idle(&f, &vain), None);
     // A busy one is hit, too: loss. The server closed, or acknowledged: no loss at all.
     let (mut f, mut vain) = facts(5500);
     let mut busy = vain[0].clone();

@@ -251,7 +251,7 @@ fn what_is_known_of_a_peer_outside() {
         }
     };
     let a = of(15, Some(11 * MS));
-    let said = "15 of 200 answers of 198.51.100.7:7315 took p50 250.00 ms, and each of these requests was acknowledged within 11.00 ms: the peer's host had it then";
+    let said = "15 of 200 answers of 198.51.100.7:7315 took p50 250.00 ms, and each of these requests was acknowledged within 11.00 ms: the peer's host, or what ends TCP before it, had it then";
     assert!(application(&a).1.contains(said), "{}", application(&a).1);
     assert!(headline(&a).starts_with(said), "{}", headline(&a));
     assert!(

@@ -26,7 +26,7 @@ fn slow_answers_of_an_unseen_server_among_others() {
     let says = "72 of 1000 answers of 10.77.0.20:6379 took p50 264.00 ms, and each of these requests was acknowledged within 95.00 ms";
     assert!(headline(&a).contains(says), "{}", headline(&a));
     let stood =
-        "it answered nobody 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
+        "nothing came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
     assert!(application(&a).1.contains(stood), "{}", application(&a).1);
 }
 
@@ -73,6 +73,6 @@ fn idle_connections_that_something_forgot() {
         }),
         ..both(vec![server("10.0.0.2:6379", mostly_fast(), vec![], MS)])
     };
-    let says = "4 requests of pool had no answer, one (10.0.0.1:40000 > 10.0.0.2:6379) for 2.500 s until its socket was closed, sent again 5 times; 4 connections to 10.0.0.2:6379 had been silent for 5.500 s or longer, and nothing sent on them then was acknowledged, while after 300.00 ms at most it passed on others there: something on the way";
+    let says = "4 requests of pool had no answer, one (10.0.0.1:40000 > 10.0.0.2:6379) for 2.500 s until its socket was closed, sent again 5 times; 4 connections to 10.0.0.2:6379 had been silent for 5.500 s or longer, and nothing sent on them then was acknowledged, while after 300.00 ms at most it passed, and others there are answered meanwhile: something on the way";
     assert!(headline(&a).starts_with(says), "{}", headline(&a));
 }
