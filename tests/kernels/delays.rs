@@ -93,7 +93,9 @@ pub fn late_reads(dir: &Path) {
             let planted: Vec<_> = planted.collect();
             // The clocks of emulated CPUs are apart by some us: 14 us too much were seen once on a busy machine.
             assert!(
-                planted.iter().any(|(low, high)| (low - APART..=high + APART).contains(&said)),
+                planted
+                    .iter()
+                    .any(|(low, high)| (low - APART..=high + APART).contains(&said)),
                 "{line}: planted {planted:?}"
             );
             let by = format!("by task {pid} (");

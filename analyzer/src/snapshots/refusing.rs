@@ -26,6 +26,12 @@ pub struct Refusing {
     pub limit: Option<u64>,
     /// What it dropped between the snapshots, for whatever reason.
     pub drops: u64,
+    /// Connections in its accept queue at the end.
+    pub queued: Option<u64>,
+    /// Listening sockets of its address in that namespace at the end, itself included (SO_REUSEPORT), and how many of them dropped something.
+    pub group: (u64, u64),
+    /// When its process read last, ns since the start of the recording, where that is known and others of its group's processes read later.
+    pub read_last_ns: Option<i64>,
 }
 
 /// Most drops first.
@@ -41,9 +47,16 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
         return vec![];
     }
     let tasks = processes(capture);
+    let rose = |k: &(u64, u64), n: u64| n.checked_sub(before.get(k).copied().unwrap_or(0)).filter(|n| *n > 0);
+    let mut groups: BTreeMap<(u64, &str), (u64, u64)> = BTreeMap::new();
+    for (k, (l, n)) in drops(SnapshotWhen::End) {
+        let of = groups.entry((k.0, field(l, "src").unwrap_or_default())).or_default();
+        *of = (of.0 + 1, of.1 + u64::from(rose(&k, n).is_some()));
+    }
     let mut all: Vec<Refusing> = drops(SnapshotWhen::End)
         .filter_map(|(k, (l, n))| {
-            let drops = n.checked_sub(before.get(&k).copied().unwrap_or(0)).filter(|n| *n > 0)?;
+            let drops = rose(&k, n)?;
+            let local = field(l, "src").unwrap_or_default();
             let pid: Option<i32> = field(l, "pids").and_then(|p| p.split(',').next()?.parse().ok());
             let task = pid.map(|pid| match tasks.get(&pid) {
                 Some((_, name)) if !name.is_empty() => format!("{}/{pid}", name.text()),
@@ -51,10 +64,13 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
             });
             Some(Refusing {
                 netns: k.0,
-                local: field(l, "src").unwrap_or_default().to_owned(),
+                local: local.to_owned(),
                 task: task.unwrap_or_default(),
                 limit: number(l, "wqueue"),
                 drops,
+                queued: number(l, "rqueue"),
+                group: groups.get(&(k.0, local)).copied().unwrap_or((1, 1)),
+                read_last_ns: None,
             })
         })
         .collect();
@@ -90,18 +106,25 @@ mod tests {
             snapshot(
                 "sockets",
                 end,
-                line(1, 8080, 684, " pids=9") + &line(2, 80, 7, "") + &line(3, 81, 2, "") + &line(5, 22, 8, ""),
+                line(1, 8080, 684, " pids=9")
+                    + &line(2, 80, 7, "")
+                    + &line(3, 81, 2, "")
+                    + &line(4, 81, 0, "")
+                    + &line(5, 22, 8, ""),
             ),
             snapshot("tasks", end, "9 9 java\n".into()),
         ];
         let got = refusing(&capture);
         let told: Vec<_> = got
             .iter()
-            .map(|r| (r.local.as_str(), r.task.as_str(), r.limit, r.drops))
+            .map(|r| (r.local.as_str(), r.task.as_str(), r.limit, r.drops, r.group))
             .collect();
         assert_eq!(
             told,
-            [("[::]:8080", "java/9", Some(50), 679), ("[::]:81", "", Some(50), 2)]
+            [
+                ("[::]:8080", "java/9", Some(50), 679, (1, 1)),
+                ("[::]:81", "", Some(50), 2, (2, 1))
+            ]
         );
         // With no list from before, nothing is known of when they were dropped.
         capture.snapshots.remove(0);

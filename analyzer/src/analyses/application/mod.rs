@@ -19,6 +19,7 @@ mod given_up;
 mod gone_idle;
 mod half_open;
 mod hedged;
+mod holder;
 mod itself;
 mod kept;
 mod limits;

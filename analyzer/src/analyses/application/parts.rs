@@ -37,6 +37,8 @@ pub struct Part {
     pub ran_meanwhile: Option<(String, f64)>,
     /// Of those that `woken_by` woke, when answers are late: what held its process meanwhile.
     pub waker_held: Option<WakerHeld>,
+    /// Likewise: share of it (0 to 1) in which those who woke it slept in state D for answers of their own, or waited for one that did.
+    pub waker_in_state_d: Option<f64>,
     /// ns.
     pub ns: i64,
     /// Share of the whole, 0 to 1.
@@ -129,6 +131,7 @@ impl Parts {
             woken_by: None,
             ran_meanwhile: None,
             waker_held: None,
+            waker_in_state_d: None,
             ns,
             share: ns as f64 / self.total.max(1) as f64,
         };

@@ -9,6 +9,7 @@ mod blocked;
 mod given_up;
 mod gone_idle;
 mod half_open;
+mod holder;
 mod itself;
 mod kept;
 mod limits;

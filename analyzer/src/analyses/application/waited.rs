@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::blocked::{Silent, silent};
+use super::holder::Holders;
 use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
@@ -97,6 +98,7 @@ pub(super) struct Waits<'f> {
     others: Others,
     /// What held those who woke them.
     wakers: Wakers<'f>,
+    holders: Holders<'f>,
     /// By socket and send.
     turnarounds: FxHashMap<(ConnectionId, i64), &'f TurnaroundRow>,
 }
@@ -167,6 +169,7 @@ impl<'f> Waits<'f> {
             room,
             others: Others::of(facts, sockets),
             wakers: Wakers::of(facts),
+            holders: Holders::of(facts),
             turnarounds: turnarounds.collect(),
         }
     }
@@ -175,6 +178,7 @@ impl<'f> Waits<'f> {
     pub(super) fn doing(&self, rows: &[&TurnaroundRow]) -> (Vec<Part>, (String, f64)) {
         let (mut parts, who) = doing(rows);
         self.wakers.name(&mut parts, rows);
+        self.holders.name(&mut parts, rows);
         (parts, who)
     }
 

@@ -183,8 +183,31 @@ fn refusing(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Refusing> {
         *left.entry(r.netns).or_default() -= i128::from(r.drops);
     }
     let told = |r: &&Refusing| left.get(&r.netns).is_some_and(|n| *n >= 0);
-    facts.refusing.iter().filter(told).take(KEPT).cloned().collect()
+    let mut told: Vec<Refusing> = facts.refusing.iter().filter(told).take(KEPT).cloned().collect();
+    told.iter_mut().for_each(|r| r.read_last_ns = read_last(facts, r));
+    told
 }
+
+/// When the process of one of several sockets of an address read last, where it stopped long before others of its name.
+fn read_last(facts: &Facts, r: &Refusing) -> Option<i64> {
+    let (name, pid) = r.task.rsplit_once('/').filter(|_| r.group.0 > 1)?;
+    let pid: i32 = pid.parse().ok()?;
+    let process = |tid: i32| facts.processes.get(&tid).map_or(tid, |p| p.0);
+    let (mut own, mut others) = (None, None);
+    for row in facts.rx.iter().filter(|row| row.pid > 0 && row.task.text() == name) {
+        let last = match process(row.pid) == pid {
+            true => &mut own,
+            false => &mut others,
+        };
+        *last = Some(row.start_ns.saturating_add(row.total_ns)).max(*last);
+    }
+    let at: i64 = own?;
+    let stopped = others.is_some_and(|o: i64| o.saturating_sub(at) >= STOPPED_NS);
+    Some(at.saturating_sub(facts.capture.start_ns?)).filter(|_| stopped)
+}
+
+/// So long before the others.
+const STOPPED_NS: i64 = 1_000_000_000;
 
 /// What is compared: source and names of counters, the event that has to be recorded, how many of it were seen.
 struct Pair {

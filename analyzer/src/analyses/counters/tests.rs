@@ -64,6 +64,9 @@ fn a_listening_socket_is_named_where_the_kernel_counted_what_it_dropped() {
         task: String::new(),
         limit: Some(50),
         drops,
+        queued: Some(0),
+        group: (1, 1),
+        read_last_ns: None,
     };
     let named = |sockets: Vec<Refusing>| {
         let facts = Facts {
@@ -91,6 +94,53 @@ fn a_listening_socket_is_named_where_the_kernel_counted_what_it_dropped() {
     );
     // Bare ACKs under TCP_DEFER_ACCEPT, or drops of a socket's whole life: which of them turned connections away is not known.
     assert_eq!(named(vec![socket(7, 80, 41_234), socket(7, 8080, 679)]), []);
+}
+
+/// One of eight processes that share a port does not accept: 155 SYNs of its own are dropped while the others' queues have room.
+#[test]
+fn one_of_several_listening_sockets_is_named_as_that() {
+    use crate::name::Name;
+    use crate::reconstruct::receive::tables::RxRow;
+    let says = |group, read: [i64; 2]| {
+        let mut facts = Facts {
+            counters: vec![
+                row("netstat", 7, "", "TcpExtListenOverflows", 0, 155),
+                row("netstat", 7, "", "TcpExtListenDrops", 0, 155),
+            ],
+            refusing: vec![Refusing {
+                netns: 7,
+                local: "0.0.0.0:8080".into(),
+                task: "api/11".into(),
+                limit: Some(8),
+                drops: 155,
+                queued: Some(9),
+                group,
+                read_last_ns: None,
+            }],
+            ..Facts::empty()
+        };
+        facts.capture.start_ns = Some(1_000_000_000);
+        facts.capture.total_events = 1;
+        facts.rx = [(11, read[0]), (12, read[1])]
+            .map(|(pid, ms)| RxRow {
+                task: Name::new(b"api"),
+                pid,
+                start_ns: (1_000 + ms) * 1_000_000,
+                ..RxRow::default()
+            })
+            .into();
+        let lines = crate::analyses::answer(&facts).verdict;
+        lines.into_iter().find(|l| l.subject == "drops").unwrap().headline
+    };
+    let away = "155 SYNs and handshakes that a full accept queue turned away, every try of a connection (155 at 0.0.0.0:8080 of api/11, whose queue holds 8";
+    let slow = "): the listener accepts too slowly, or its backlog is small";
+    let one = ", one of 8 listening sockets there (SO_REUSEPORT), the others dropped none; it held 9 at the end";
+    let stopped = "; its process read nothing after 2.500 s, while processes of the others did";
+    let up = "): what it serves is held up, not all of that port";
+    assert_eq!(says((1, 1), [2_500, 9_000]), format!("{away}{slow}"));
+    assert_eq!(says((8, 5), [2_500, 9_000]), format!("{away}{slow}"));
+    assert_eq!(says((8, 1), [2_500, 9_000]), format!("{away}{one}{stopped}{up}"));
+    assert_eq!(says((8, 1), [8_500, 9_000]), format!("{away}{one}{up}"));
 }
 
 #[test]

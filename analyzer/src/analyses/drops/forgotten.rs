@@ -61,20 +61,19 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     if group.reason != RULES || !facts.gaps.is_empty() {
         return None;
     }
-    // First drop of each. What was sent again at the end is less certain: such a one alone tells nothing.
+    // First drop of each. Of some it is less certain whose they were: such a one alone tells nothing.
     let mut first: FxHashMap<ConnectionId, i64> = FxHashMap::default();
-    let mut unsure: FxHashSet<ConnectionId> = FxHashSet::default();
+    let mut sure: FxHashSet<ConnectionId> = FxHashSet::default();
     for r in rows {
         let owner = r.owner.filter(|o| o.carries == Carries::Data)?;
         let c = owner.connection?;
-        if !owner.confidence.is_solid() {
-            unsure.insert(c);
-            continue;
+        if owner.confidence.is_solid() {
+            sure.insert(c);
         }
         let at = first.entry(c).or_insert(r.time_ns);
         *at = r.time_ns.min(*at);
     }
-    if unsure.iter().any(|c| !first.contains_key(c)) {
+    if first.keys().any(|c| !sure.contains(c)) {
         return None;
     }
     after_silence(facts, &first)
@@ -120,7 +119,9 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
         .recorded(STATES)
         .then_some(facts.capture.start_ns)
         .flatten();
-    let (mut silences, mut passed, mut passed_later) = (vec![], None, None);
+    // With whether they began before the recording: then they are as long at least.
+    let mut silences: Vec<(i64, bool)> = vec![];
+    let (mut passed, mut passed_later) = (None, None);
     for (c, of) in &mut seen {
         of.sort_unstable();
         let drop = first.get(c).copied();
@@ -132,7 +133,7 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
                 let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied());
                 // What was sent again may have been sent before the recording began.
                 let quiet = before.or(start.filter(|_| last.begun));
-                silences.extend(quiet.map(|q| last.at_ns.saturating_sub(q)));
+                silences.extend(quiet.map(|q| (last.at_ns.saturating_sub(q), before.is_none())));
                 rest
             }
             // What was dropped first was sent before the recording began: sent again.
@@ -152,12 +153,14 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
         let since = since.zip(start).map(|(f, start)| f.at_ns.saturating_sub(start));
         passed_later = passed_later.max(since);
     }
-    let (silent, passed) = (*silences.iter().min()?, passed?);
-    let enough = silences.len() >= FEWEST;
+    let passed: i64 = passed?;
     // Gaps of one timer are alike but for some us.
     let longest = passed_later.map_or(passed, |ns| ns.max(passed));
-    let longer = silent > longest.saturating_add(longest / 4);
-    (enough && silent >= LEAST_NS && longer).then_some(Forgotten {
+    let least = longest.saturating_add(longest / 4).saturating_add(1).max(LEAST_NS);
+    // Of one that began before the recording, and would have to be longer, it is not known whether it was.
+    silences.retain(|(ns, older)| *ns >= least || !older);
+    let silent = silences.iter().map(|(ns, _)| *ns).min()?;
+    (silences.len() >= FEWEST && silent >= least).then_some(Forgotten {
         connections: silences.len() as u64,
         silent_least_ns: silent,
         passed_most_ns: passed,

@@ -154,5 +154,9 @@ fn a_cpu_that_only_receives() {
     // Where polls do not say how many they took, nothing is said of a packet.
     let mut f = facts(950, 7);
     f.polls[0].work = None;
-    assert!(said(&f).1.starts_with("CPU 1 spent 95.0 % of the time in NET_RX (other CPUs 3.0 % at most); 70 %"));
+    assert!(
+        said(&f)
+            .1
+            .starts_with("CPU 1 spent 95.0 % of the time in NET_RX (other CPUs 3.0 % at most); 70 %")
+    );
 }

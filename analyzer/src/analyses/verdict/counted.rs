@@ -72,7 +72,11 @@ fn says(r: &Rise, counters: Option<&Counters>) -> String {
             task => format!(" of {task}"),
         };
         let holds = r.limit.map_or_else(String::new, |n| format!(", whose queue holds {n}"));
-        format!("{} at {}{whose}{holds}", r.drops, r.local)
+        let alone = match alone(r) {
+            true => among(r),
+            false => String::new(),
+        };
+        format!("{} at {}{whose}{holds}{alone}", r.drops, r.local)
     };
     let told: Vec<String> = of.iter().take(TOLD).map(one).collect();
     let more = match of.len().saturating_sub(TOLD) {
@@ -87,5 +91,32 @@ fn says(r: &Rise, counters: Option<&Counters>) -> String {
     }
     let end = r.says.find([':', ';']).unwrap_or(r.says.len());
     let (what, why) = r.says.split_at(end);
+    let why = match of.iter().take(TOLD).all(alone) {
+        true => ": what it serves is held up, not all of that port",
+        false => why,
+    };
     format!("{what} ({}{more}){why}", told.join(", "))
+}
+
+/// Whether most of the listening sockets of its address had room.
+fn alone(r: &Refusing) -> bool {
+    r.group.1.saturating_mul(2) <= r.group.0 && r.group.0 > 1
+}
+
+/// `, one of 8 listening sockets there, whose others dropped none; it held 9 at the end, and its process read nothing after 2.406 s, while the others did`
+fn among(r: &Refusing) -> String {
+    let (all, dropping) = r.group;
+    let others = match dropping {
+        1 => "the others dropped none".to_owned(),
+        n => format!("{} of which dropped none", all - n),
+    };
+    let held = r.queued.filter(|n| *n > 0);
+    let held = held.map_or_else(String::new, |n| format!("; it held {n} at the end"));
+    let read = r.read_last_ns.map_or_else(String::new, |at| {
+        format!(
+            "; its process read nothing after {}, while processes of the others did",
+            super::sentences::moment(at)
+        )
+    });
+    format!(", one of {all} listening sockets there (SO_REUSEPORT), {others}{held}{read}")
 }

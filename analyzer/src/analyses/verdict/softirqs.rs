@@ -26,7 +26,11 @@ fn saturated(s: &Saturated) -> String {
         format!("; {:.0} % of all received units were read by {who}", share * 100.0)
     });
     let each = s.each.map_or_else(String::new, |(packets, ns)| {
-        format!(", {} for each of {}", duration(ns), counted(packets, "packet", "packets"))
+        format!(
+            ", {} for each of {}",
+            duration(ns),
+            counted(packets, "packet", "packets")
+        )
     });
     format!(
         "CPU {} spent {:.1} % of the time in NET_RX (other CPUs {:.1} % at most){each}{steered}{reader}",

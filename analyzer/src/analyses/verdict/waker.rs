@@ -32,5 +32,11 @@ fn words(h: &WakerHeld) -> String {
 /// Who woke it, and what held that one.
 pub(super) fn woken(p: &Part) -> String {
     let held = p.waker_held.as_ref().map_or_else(String::new, words);
-    format!("{}{held}", p.woken())
+    let in_state_d = p.waker_in_state_d.map_or_else(String::new, |share| {
+        format!(
+            ", who slept in state D meanwhile (a disk, most likely) or waited for one who did in {:.0} % of that time (that they hold a lock is inferred)",
+            share * 100.0
+        )
+    });
+    format!("{}{held}{in_state_d}", p.woken())
 }

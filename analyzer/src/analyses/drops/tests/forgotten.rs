@@ -113,6 +113,13 @@ fn of_one_that_sent_nothing_before_its_silence_begins_where_it_is_known_to() {
         found(&f).map(|f| (f.connections, f.silent_least_ns)),
         Some((3, 2_100 * MS))
     );
+    // The recording begins in the middle of the silence of one: of that it is not known.
+    let mut f = silent_before(facts(|c| if c == 5 { 800 } else { 2_000 }));
+    f.tx.retain(|t| t.connection != Some(ConnectionId(0)));
+    assert_eq!(
+        found(&f).map(|f| (f.connections, f.silent_least_ns)),
+        Some((3, 2_100 * MS))
+    );
     // Another one was silent as long, and passed.
     let mut f = silent_before(facts(|_| 2_000));
     f.tx.retain(|t| t.connection != Some(ConnectionId(0)) || t.start_ns >= 3_000 * MS);

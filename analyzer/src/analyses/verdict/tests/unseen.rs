@@ -76,3 +76,22 @@ fn idle_connections_that_something_forgot() {
     let says = "4 requests of pool had no answer, one (10.0.0.1:40000 > 10.0.0.2:6379) for 2.500 s until its socket was closed, sent again 5 times; 4 connections to 10.0.0.2:6379 had been silent for 5.500 s or longer, and nothing sent on them then was acknowledged, while after 300.00 ms at most it passed, and others there are answered meanwhile: something on the way";
     assert!(headline(&a).starts_with(says), "{}", headline(&a));
 }
+
+#[test]
+fn who_holds_a_lock_for_a_disk() {
+    let mut late = slow("server", 67, 69 * MS);
+    let mut waits = super::turns::part("asleep_in", Some("unrecorded"), 40 * 69 * MS, 0.53);
+    waits.woken_by = Some("threads named ledger".into());
+    waits.waker_in_state_d = Some(0.93);
+    late.parts = vec![
+        waits,
+        super::turns::part("asleep_in", Some("uninterruptible"), 20 * 69 * MS, 0.24),
+    ];
+    let values = (0..1000).map(|n| if n < 67 { 69 * MS } else { MS }).collect();
+    let a = both(vec![
+        server("10.82.0.1:7000", values, vec![late], 10 * MS),
+        server("10.78.0.5:80", mostly_fast(), vec![], 0),
+    ]);
+    let says = "a lock, most likely) 53 % of it, woken by threads named ledger, who slept in state D meanwhile (a disk, most likely) or waited for one who did in 93 % of that time";
+    assert!(headline(&a).contains(says), "{}", headline(&a));
+}
