@@ -34,6 +34,7 @@ mod pipe;
 mod plan;
 mod prepare;
 mod probes;
+mod readings;
 mod record;
 mod signals;
 mod snapshot;

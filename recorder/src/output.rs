@@ -1,8 +1,9 @@
 //! Where the bundle goes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,6 +136,11 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
             (made.new, made.path) = (new, Some(path.clone()));
             let file = match new || !file.metadata().is_ok_and(|m| m.is_file()) {
                 true => file,
+                // No other file can take the place of one that is mounted (docker -v FILE:FILE): it is emptied, and written.
+                false if is_mounted(path) => emptied(file).map_err(|source| RecordError::Create {
+                    path: path.clone(),
+                    source,
+                })?,
                 false => beside(path, file, &mut made)?,
             };
             (file, Some(path.clone()))
@@ -277,8 +283,44 @@ pub fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
+fn emptied(file: File) -> io::Result<File> {
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// Whether a file system is mounted on this file. The fifth word of a line names the place, with spaces and the like in octal.
+fn is_mounted(path: &Path) -> bool {
+    let (Ok(path), Ok(mounts)) = (path.canonicalize(), std::fs::read_to_string("/proc/self/mountinfo")) else {
+        return false;
+    };
+    let escaped = path.as_os_str().as_bytes().iter().fold(String::new(), |mut out, b| {
+        match b {
+            b' ' | b'\t' | b'\n' | b'\\' => out.push_str(&format!("\\{b:03o}")),
+            b => out.push(char::from(*b)),
+        }
+        out
+    });
+    mounts.lines().any(|l| l.split(' ').nth(4) == Some(escaped.as_str()))
+}
+
 /// The file, and whether it is new.
 fn create(path: &Path, force: bool) -> Result<(File, bool), RecordError> {
+    for _ in 1..REPLACED {
+        let (file, new) = open_locked(path, force)?;
+        // Another --force may have put its file in this one's place before this one was locked.
+        let same = |m: std::fs::Metadata| file.metadata().is_ok_and(|f| (f.ino(), f.dev()) == (m.ino(), m.dev()));
+        if path.symlink_metadata().is_ok_and(same) {
+            return Ok((file, new));
+        }
+    }
+    open_locked(path, force)
+}
+
+/// So often another one's file is found in its place.
+const REPLACED: u32 = 5;
+
+fn open_locked(path: &Path, force: bool) -> Result<(File, bool), RecordError> {
     let error = |source| RecordError::Create {
         path: path.to_owned(),
         source,

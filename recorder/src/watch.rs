@@ -5,15 +5,15 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::ReadingEnd;
+use netmortem_formats::bundle::{ReadingEnd, Second};
 
 use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::limits::Limits;
+use crate::readings::Readings;
 use crate::record::Progress;
 use crate::signals::Signals;
-use crate::snapshot::beside::Beside;
 use crate::snapshot::second;
 use crate::{clock, limits, pcap, signals, units};
 
@@ -57,27 +57,18 @@ pub struct Watched<'a> {
     pub lost: &'a dyn Fn() -> Result<u64, RecordError>,
 }
 
-/// What is read every second.
-struct Reading {
-    left_out: second::LeftOut,
-    beside: Beside,
-}
-
-impl Reading {
-    /// Reads, and writes it.
-    fn second(&mut self, shared: &Shared) -> Result<(), RecordError> {
-        let mut now = second::take(second::MOST_BYTES, &mut self.left_out);
-        self.beside.take(&mut now);
-        let mut written = false;
-        write(shared, |w| {
-            written = true;
-            w.append_second(&now)
-        })?;
-        if !written {
-            self.beside.lost();
-        }
-        Ok(())
+/// Writes what was read.
+fn write_second(shared: &Shared, readings: &Readings, now: Option<Second>) -> Result<(), RecordError> {
+    let Some(now) = now else { return Ok(()) };
+    let mut written = false;
+    write(shared, |w| {
+        written = true;
+        w.append_second(&now)
+    })?;
+    if !written {
+        readings.lost();
     }
+    Ok(())
 }
 
 /// Waits for a reason to stop; says also what was read every second. `command` ends the recording when it ends.
@@ -90,14 +81,13 @@ pub fn watch(
     tell: &mut dyn FnMut(&Progress),
     problems: &mut Vec<String>,
 ) -> Result<(Stopped, Vec<ReadingEnd>), RecordError> {
-    let mut reading = Reading {
-        left_out: second::LeftOut::default(),
-        beside: Beside::new(),
-    };
-    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut reading)?;
-    problems.extend(reading.left_out.sentence(second::MOST_BYTES));
-    problems.extend(reading.beside.sentence());
-    Ok((stopped, reading.beside.end()))
+    let mut readings = Readings::start();
+    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut readings)?;
+    let last = readings.last();
+    write_second(watched.shared, &readings, last)?;
+    let (told, ends) = readings.end();
+    problems.extend(told);
+    Ok((stopped, ends))
 }
 
 fn watch_until(
@@ -107,7 +97,7 @@ fn watch_until(
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
-    reading: &mut Reading,
+    readings: &mut Readings,
 ) -> Result<Stopped, RecordError> {
     let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
@@ -134,8 +124,10 @@ fn watch_until(
             write(shared, |w| w.append_clock_pair(&pair))?;
         }
         if seconds.is_due(Instant::now()) {
-            reading.second(shared)?;
+            readings.ask();
         }
+        let made = readings.take();
+        write_second(shared, readings, made)?;
         if told.elapsed() >= TELL {
             told = Instant::now();
             write(shared, |w| w.flush())?;

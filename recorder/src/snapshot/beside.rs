@@ -75,6 +75,8 @@ struct Reader {
     /// Number of the last one in the bundle that the next can build upon.
     last: Option<u64>,
     told: ReadingEnd,
+    /// Times that there was more than is read.
+    many: u64,
 }
 
 impl Reader {
@@ -114,6 +116,7 @@ impl Beside {
             kind,
             due: Instant::now(),
             last: None,
+            many: 0,
             told: ReadingEnd {
                 what: what.to_owned(),
                 ..ReadingEnd::default()
@@ -154,6 +157,7 @@ impl Beside {
             let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
             if too_long || many {
                 r.due = began + TOO_MANY;
+                r.many += 1;
             }
             if failed || too_long {
                 // What is not told now is not known: the next builds upon nothing, and is whole.
@@ -193,26 +197,34 @@ impl Beside {
         self.readers.iter().map(|r| r.told.clone()).collect()
     }
 
-    /// What a person should know about it: of kinds that were left out more often than read.
-    pub fn sentence(&self) -> Option<String> {
-        let seldom = |t: &&ReadingEnd| t.skipped + t.failed >= FEW.max(t.read + 1);
-        let told = self.readers.iter().map(|r| &r.told).filter(seldom);
-        let kinds: Vec<String> = told
-            .map(|t| {
-                let ms = t.longest_ns as f64 / 1e6;
+    /// What a person should know about it: of kinds that were left out more often than read, and why.
+    pub fn sentences(&self) -> Vec<String> {
+        let seldom = |r: &&Reader| r.told.skipped + r.told.failed >= FEW.max(r.told.read + 1);
+        let of = |many: bool| {
+            let told = self.readers.iter().filter(seldom).filter(|r| (r.many > 0) == many);
+            told.map(|r| {
+                let (t, ms) = (&r.told, r.told.longest_ns as f64 / 1e6);
                 format!(
                     "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
                     t.what, t.read, t.skipped, t.failed
                 )
             })
-            .collect();
-        (!kinds.is_empty()).then(|| {
-            format!(
-                "readings of every second: to cost less than {:.1} % of a CPU each, these were made seldom: {}",
-                100.0 / f64::from(SHARE),
-                kinds.join(", ")
-            )
-        })
+            .collect::<Vec<_>>()
+        };
+        let said = |kinds: Vec<String>, why: String| {
+            (!kinds.is_empty()).then(|| {
+                format!(
+                    "readings of every second: {why}, these were made seldom: {}",
+                    kinds.join(", ")
+                )
+            })
+        };
+        let dear = format!("to cost less than {:.1} % of a CPU each", 100.0 / f64::from(SHARE));
+        let much = format!(
+            "as there were more than {MOST_SOCKETS} sockets, or {} MiB of text",
+            MOST_BYTES >> 20
+        );
+        said(of(false), dear).into_iter().chain(said(of(true), much)).collect()
     }
 
     fn list(&mut self, now: Instant) {

@@ -3,7 +3,7 @@
 //! In: the text of now. Out: of lines of words the words that changed behind those that name the line; of /proc/net the lines or columns. It must not
 //! leave out one of two numbers that a reader adds up: numbers of one name in a line go together, and so do the qdiscs of one interface.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// A list of lines `netns=1 ifindex=2 rx_packets=3`, as it was.
@@ -70,9 +70,9 @@ fn tell(old: &str, new: &str, name: &str, out: &mut String) {
         _ = writeln!(out, "{new}");
         return;
     }
-    let changed: Vec<&str> = pairs.iter().filter(|(o, n)| o != n).map(|(_, n)| key(n)).collect();
+    let changed: HashSet<&str> = pairs.iter().filter(|(o, n)| o != n).map(|(_, n)| key(n)).collect();
     out.push_str(name);
-    for (_, word) in pairs.iter().filter(|(_, n)| changed.contains(&key(n))) {
+    for (_, word) in pairs.iter().filter(|(_, n)| changed.contains(key(n))) {
         _ = write!(out, " {word}");
     }
     out.push('\n');
@@ -145,7 +145,7 @@ impl Files {
 
 /// The lines that were not there, behind so many of heading.
 fn lines(old: &str, new: &str, heading: usize) -> String {
-    let old: std::collections::HashSet<&str> = old.lines().collect();
+    let old: HashSet<&str> = old.lines().collect();
     let told = |(n, l): &(usize, &str)| *n < heading || !old.contains(l);
     let kept = new.lines().enumerate().filter(told);
     kept.fold(String::new(), |out, (_, l)| out + l + "\n")

@@ -124,9 +124,11 @@ impl Netns {
             Ok(work())
         };
         std::thread::scope(|s| {
-            s.spawn(enter)
-                .join()
-                .unwrap_or_else(|_| Err("its thread died".to_owned()))
+            // A host that is out of threads (pids.max) is one that is recorded.
+            let thread = std::thread::Builder::new()
+                .spawn_scoped(s, enter)
+                .map_err(|e| e.to_string())?;
+            thread.join().unwrap_or_else(|_| Err("its thread died".to_owned()))
         })
     }
 }

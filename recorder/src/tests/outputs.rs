@@ -53,6 +53,33 @@ fn a_file_that_exists_is_refused_unless_forced_and_is_private_then() {
     assert_restored(&root, &state);
 }
 
+/// As `docker run -v FILE:FILE` makes it: no other file can take its place.
+#[test]
+fn a_file_that_is_mounted_is_written_itself() {
+    let Some((_, _one)) = tracefs_or_skip() else { return };
+    let folder = Folder::new("mounted");
+    let (of_host, path) = (folder.0.join("of host.nmb"), folder.0.join("x y.nmb"));
+    for f in [&of_host, &path] {
+        std::fs::write(f, "a bundle of yesterday").unwrap();
+    }
+    let run = |program: &str, args: &[&std::path::Path]| {
+        let done = std::process::Command::new(program).args(args).status();
+        done.is_ok_and(|s| s.success())
+    };
+    if !run("mount", &["--bind".as_ref(), &of_host, &path]) {
+        eprintln!("skipped: no file can be mounted on another here");
+        return;
+    }
+    let mut o = short(&path);
+    o.force = true;
+    let done = record(&o, &mut |_| {});
+    assert!(run("umount", &[&path]));
+    done.unwrap();
+    assert!(open(&of_host).0.complete);
+    assert_eq!(mode(&of_host), 0o600);
+    assert_eq!(std::fs::read(&path).unwrap(), b"a bundle of yesterday");
+}
+
 #[test]
 fn two_recorders_never_write_one_file() {
     let Some((_, _one)) = tracefs_or_skip() else { return };

@@ -61,7 +61,7 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     if group.reason != RULES || !facts.gaps.is_empty() {
         return None;
     }
-    // First drop of each. Of some it is less certain whose they were: such a one alone tells nothing.
+    // First drop of each. Of some it is less certain whose they were: these do not count, but must not speak against it.
     let mut first: FxHashMap<ConnectionId, i64> = FxHashMap::default();
     let mut sure: FxHashSet<ConnectionId> = FxHashSet::default();
     for r in rows {
@@ -73,14 +73,20 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
         let at = first.entry(c).or_insert(r.time_ns);
         *at = r.time_ns.min(*at);
     }
-    if first.keys().any(|c| !sure.contains(c)) {
-        return None;
-    }
-    after_silence(facts, &first)
+    silences(facts, &first, |c| sure.contains(&c))
 }
 
 /// Of connections by when what did not get through was first sent.
 pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>) -> Option<Forgotten> {
+    silences(facts, first, |_| true)
+}
+
+/// The same, of which those that are not `sure` do not count.
+fn silences(
+    facts: &Facts,
+    first: &FxHashMap<ConnectionId, i64>,
+    sure: impl Fn(ConnectionId) -> bool,
+) -> Option<Forgotten> {
     if first.len() < FEWEST {
         return None;
     }
@@ -119,8 +125,8 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
         .recorded(STATES)
         .then_some(facts.capture.start_ns)
         .flatten();
-    // With whether they began before the recording: then they are as long at least.
-    let mut silences: Vec<(i64, bool)> = vec![];
+    // With whether they began before the recording: then they are as long at least; and whether they count.
+    let mut silences: Vec<(i64, bool, bool)> = vec![];
     let (mut passed, mut passed_later) = (None, None);
     for (c, of) in &mut seen {
         of.sort_unstable();
@@ -133,7 +139,7 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
                 let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied());
                 // What was sent again may have been sent before the recording began.
                 let quiet = before.or(start.filter(|_| last.begun));
-                silences.extend(quiet.map(|q| (last.at_ns.saturating_sub(q), before.is_none())));
+                silences.extend(quiet.map(|q| (last.at_ns.saturating_sub(q), before.is_none(), sure(*c))));
                 rest
             }
             // What was dropped first was sent before the recording began: sent again.
@@ -158,10 +164,11 @@ pub(crate) fn after_silence(facts: &Facts, first: &FxHashMap<ConnectionId, i64>)
     let longest = passed_later.map_or(passed, |ns| ns.max(passed));
     let least = longest.saturating_add(longest / 4).saturating_add(1).max(LEAST_NS);
     // Of one that began before the recording, and would have to be longer, it is not known whether it was.
-    silences.retain(|(ns, older)| *ns >= least || !older);
-    let silent = silences.iter().map(|(ns, _)| *ns).min()?;
-    (silences.len() >= FEWEST && silent >= least).then_some(Forgotten {
-        connections: silences.len() as u64,
+    silences.retain(|(ns, older, _)| *ns >= least || !older);
+    let silent = silences.iter().map(|s| s.0).min()?;
+    let count = silences.iter().filter(|s| s.2).count();
+    (count >= FEWEST && silent >= least).then_some(Forgotten {
+        connections: count as u64,
         silent_least_ns: silent,
         passed_most_ns: passed,
     })

@@ -22,6 +22,7 @@ mod fallback;
 mod handshakes;
 pub(crate) mod herd;
 mod listens;
+mod raced;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use listens::{TakenOver, ToItself, Unheard};
+pub use raced::Raced;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
@@ -84,6 +86,8 @@ pub struct Opens {
     pub taken_over: Option<TakenOver>,
     /// Sockets that connected to themselves.
     pub to_itself: Option<ToItself>,
+    /// Idle connections that their server closed just as their clients asked again.
+    pub raced: Option<Raced>,
     /// Attempts that had no answer yet when the recording ended, for less than twice as long as openings to that end take; not among `failed`.
     pub under_way: u64,
 }
@@ -244,6 +248,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         herd: herd::herd(facts),
         taken_over: listens::taken_over(facts),
         to_itself: listens::to_itself(facts),
+        raced: raced::raced(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,
     })
 }

@@ -13,11 +13,11 @@ const MOSTLY: f64 = 0.5;
 const TIMES: usize = 4;
 
 /// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish. In no recorded call they may sleep by
-/// a timer of their own; not where another thread ran meanwhile, or (`stood`) all stood still at once.
+/// a timer of their own; not where another thread ran meanwhile or waited for a disk, or (`stood`) all stood still at once.
 fn meant(p: &Part, stood: bool) -> bool {
     let held = match p.call.as_deref() {
         Some(UNINTERRUPTIBLE | STOPPED | TRACED) => true,
-        Some(UNRECORDED) => stood || p.ran_meanwhile.is_some(),
+        Some(UNRECORDED) => stood || p.ran_meanwhile.is_some() || p.waker_in_state_d.is_some(),
         _ => false,
     };
     !(matches!(p.state, "run_queue" | "wakeup") || p.state == "asleep_in" && held)

@@ -239,6 +239,7 @@ fn causes(o: &Opens) -> Vec<String> {
     own.chain(accepts::causes(o))
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
+        .chain(super::resets::causes(o))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::opens::was;
 use super::sent::size;
-use super::sentences::counted;
+use super::sentences::{counted, duration};
 use super::spells::spells;
 use crate::analyses::opens::{Opens, Reset};
 
@@ -118,6 +118,22 @@ pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
         ),
     };
     Some((said, n))
+}
+
+/// What has a name: `10.104.0.1:8443 (device-api) closed 38 connections after 1.000 s without a request ...`
+pub(super) fn causes(o: &Opens) -> Option<String> {
+    let r = o.raced.as_ref()?;
+    let by = match r.by.as_str() {
+        "" => String::new(),
+        task => format!(" ({task})"),
+    };
+    Some(format!(
+        "{}{by} closed {} after {} without a request (p50, all alike: a keep-alive time-out of its own, inferred) just as the next request was under way: it came {} behind (p50), met a closed socket and was answered by a RST, so it is lost unless its client sends it again; who keeps such connections has to give them up sooner than their server",
+        r.at,
+        counted(r.connections, "connection", "connections"),
+        duration(r.idle_ns),
+        duration(r.behind_ns)
+    ))
 }
 
 #[cfg(test)]

@@ -120,6 +120,17 @@ fn of_one_that_sent_nothing_before_its_silence_begins_where_it_is_known_to() {
         found(&f).map(|f| (f.connections, f.silent_least_ns)),
         Some((3, 2_100 * MS))
     );
+    // Whose the drops of one are is less certain: it does not count, and speaks against it where it was busy.
+    let unsure = |silence: i64| {
+        let mut f = facts(|c| if c == 5 { silence } else { 2_000 });
+        for owner in f.drops.iter_mut().filter_map(|d| d.owner.as_mut()) {
+            if owner.connection == Some(ConnectionId(5)) {
+                owner.confidence = Confidence::Weak;
+            }
+        }
+        found(&f).map(|f| f.connections)
+    };
+    assert_eq!((unsure(2_000), unsure(200)), (Some(3), None));
     // Another one was silent as long, and passed.
     let mut f = silent_before(facts(|_| 2_000));
     f.tx.retain(|t| t.connection != Some(ConnectionId(0)) || t.start_ns >= 3_000 * MS);

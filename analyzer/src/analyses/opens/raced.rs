@@ -1,0 +1,120 @@
+//! A server closed idle connections just as their clients asked again: what they asked met a closed socket, was answered by a RST, and is lost.
+//!
+//! Needs `resets` with the kernel's own reasons (since Linux 6.12), `tcp_states`, `rx`, `tx`. Told where connections of one listening address were closed after silences
+//! that are alike, and data came right behind: then the silence is the server's own limit (inferred), and the client keeps connections as long or longer. Must not take
+//! for one: a server that closes after an answer whatever comes (no silence), one that is stopped (silences of all lengths), a client that gave up.
+//!
+//! ```text
+//! server   answer | ...... idle_ns, alike ...... | closes (FIN_WAIT1) |             RST: TCP_ABORT_ON_DATA
+//! client                                                    | next request, behind_ns later ^
+//! ```
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::End;
+use crate::reconstruct::tcp::role::Role;
+use crate::reconstruct::tcp::states::FIN_WAIT1;
+use crate::stat::nearest_rank;
+
+/// The kernel's word for data at a socket that its program had closed.
+const REASON: &str = "TCP_ABORT_ON_DATA";
+/// Fewest connections of which the silence is known.
+const FEWEST: usize = 3;
+/// Shortest silence, and how late the data may come, ns.
+const IDLE_NS: i64 = 100_000_000;
+const BEHIND_NS: i64 = 50_000_000;
+/// Nine tenths of the silences are within one such part of the median, or within 10 ms.
+const ALIKE: i64 = 20;
+const ALIKE_NS: i64 = 10_000_000;
+
+/// Connections of one listening address.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Raced {
+    /// `address:port` of the server.
+    pub at: String,
+    /// Its task; empty: not known.
+    pub by: String,
+    /// Connections.
+    pub connections: u64,
+    /// The silence before it closed them, median.
+    pub idle_ns: i64,
+    /// From its close to what came then, median.
+    pub behind_ns: i64,
+}
+
+/// Of the address with most of them.
+pub(super) fn raced(facts: &Facts) -> Option<Raced> {
+    let mut reset: FxHashMap<ConnectionId, (i64, End)> = FxHashMap::default();
+    let rows = facts
+        .resets
+        .iter()
+        .filter(|r| !r.received && r.reason.ends_with(REASON));
+    for (c, at, from) in rows.filter_map(|r| Some((r.connection?, r.time_ns, r.from?))) {
+        let row = facts.connections.get(c.0 as usize);
+        if row.is_some_and(|r| r.role().0 == Role::Server) {
+            reset.entry(c).or_insert((at, from));
+        }
+    }
+    if reset.len() < FEWEST {
+        return None;
+    }
+    let mut closed: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    for s in facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && s.state == FIN_WAIT1)
+    {
+        if reset.get(&s.connection).is_some_and(|(at, _)| s.time_ns <= *at) {
+            closed.insert(s.connection, s.time_ns);
+        }
+    }
+    let mut last: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    let came = facts.rx.iter().filter(|r| r.bytes.is_none_or(|n| n > 0));
+    let came = came.filter_map(|r| Some((r.connection?, r.start_ns)));
+    let sent = facts.tx.iter().filter_map(|t| Some((t.connection?, t.start_ns)));
+    for (c, at) in came.chain(sent) {
+        if closed.get(&c).is_some_and(|close| at < *close) {
+            let of = last.entry(c).or_insert(at);
+            *of = at.max(*of);
+        }
+    }
+    let mut by: BTreeMap<End, Vec<(ConnectionId, i64, i64)>> = BTreeMap::new();
+    for (c, (at, from)) in &reset {
+        let Some(close) = closed.get(c) else { continue };
+        let behind = at.saturating_sub(*close);
+        let idle = last.get(c).map(|last| close.saturating_sub(*last));
+        if let Some(idle) = idle.filter(|idle| *idle >= IDLE_NS && behind <= BEHIND_NS) {
+            by.entry(*from).or_default().push((*c, idle, behind));
+        }
+    }
+    let (end, of) = by
+        .into_iter()
+        .max_by_key(|(end, of)| (of.len(), std::cmp::Reverse(*end)))?;
+    let mut idle: Vec<i64> = of.iter().map(|o| o.1).collect();
+    let (middle, few) = (nearest_rank(&mut idle, 50)?, nearest_rank(&mut idle, 10)?);
+    let most = nearest_rank(&mut idle, 90)?;
+    let alike = most.saturating_sub(few) <= ALIKE_NS.max(middle / ALIKE);
+    (of.len() >= FEWEST && alike).then(|| Raced {
+        at: SocketAddr::new(end.0.to_canonical(), end.1).to_string(),
+        by: task(facts, &of),
+        connections: of.len() as u64,
+        idle_ns: middle,
+        behind_ns: nearest_rank(&mut of.iter().map(|o| o.2).collect::<Vec<_>>(), 50).unwrap_or(0),
+    })
+}
+
+/// The task of all of them; empty: several, or not known.
+fn task(facts: &Facts, of: &[(ConnectionId, i64, i64)]) -> String {
+    let rows = of.iter().filter_map(|o| facts.connections.get(o.0.0 as usize));
+    let mut names: Vec<_> = rows.map(|r| r.task).filter(|t| !t.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.as_slice() {
+        [one] => one.text().into_owned(),
+        _ => String::new(),
+    }
+}

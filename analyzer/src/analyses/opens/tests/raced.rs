@@ -1,0 +1,81 @@
+//! Requests that met a socket which its server had just closed.
+
+use crate::analyses::opens::Raced;
+use crate::analyses::opens::raced::raced;
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{ResetRow, Sender};
+use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::tcp::states::{FIN_WAIT1, SYN_RECV};
+use crate::testing::tcp::{born, connection, state};
+
+const MS: i64 = 1_000_000;
+
+/// Six connections of a server: each has a request at 100 ms, is closed after `idle(n)` ms, and its next request comes `behind` ms later.
+fn facts(idle: impl Fn(i64) -> i64, behind: i64) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(0);
+    for n in 0..6u32 {
+        let mut row = connection(n);
+        (row.sport, row.dport, row.task) = (8443, 40_000 + n as u16, Name::new(b"device-api"));
+        born(&mut f, row, SYN_RECV);
+        let close = 100 + idle(n.into());
+        f.rx.push(RxRow {
+            connection: Some(ConnectionId(n)),
+            bytes: Some(200),
+            start_ns: 100 * MS,
+            ..RxRow::default()
+        });
+        f.tcp_states.push(state(n, FIN_WAIT1, close * MS));
+        f.resets.push(ResetRow {
+            time_ns: (close + behind) * MS,
+            received: false,
+            connection: Some(ConnectionId(n)),
+            from: Some(("10.0.0.1".parse().unwrap(), 8443)),
+            to: Some(("10.0.0.2".parse().unwrap(), 40_000 + n as u16)),
+            reason: "TCP_ABORT_ON_DATA".into(),
+            sender: Sender::Here,
+            confidence: crate::Confidence::Certain,
+        });
+    }
+    f
+}
+
+#[test]
+fn silences_that_are_alike_are_a_time_out() {
+    let f = facts(|n| 1_000 + n, 2);
+    let told = raced(&f).unwrap();
+    let expect = Raced {
+        at: "10.0.0.1:8443".into(),
+        by: "device-api".into(),
+        connections: 6,
+        idle_ns: 1_002 * MS,
+        behind_ns: 2 * MS,
+    };
+    assert_eq!(told, expect);
+    // Closed behind an answer; at any time, as one that is stopped; long before what came.
+    assert_eq!(raced(&facts(|_| 20, 2)), None);
+    assert_eq!(raced(&facts(|n| 300 + 150 * n, 2)), None);
+    assert_eq!(raced(&facts(|n| 1_000 + n, 80)), None);
+    // Who connected, and closed, is no server.
+    let mut f = facts(|n| 1_000 + n, 2);
+    f.connections
+        .iter_mut()
+        .for_each(|c| c.born = Some(crate::reconstruct::tcp::states::SYN_SENT));
+    assert_eq!(raced(&f), None);
+    // Since when two of three were silent is not known.
+    let mut f = facts(|n| 1_000 + n, 2);
+    f.rx.truncate(2);
+    assert_eq!(raced(&f), None);
+}
+
+#[test]
+fn it_is_the_cause_of_the_line() {
+    let mut f = facts(|n| 1_000 + n, 2);
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+    let answers = crate::analyses::answer(&f);
+    let line = answers.verdict.iter().find(|l| l.subject == "opens").unwrap();
+    let says = "10.0.0.1:8443 (device-api) closed 6 connections after 1.002 s without a request";
+    assert!(line.headline.starts_with(says) && line.names_cause, "{}", line.headline);
+    assert!(line.sentence.contains(says), "{}", line.sentence);
+}
