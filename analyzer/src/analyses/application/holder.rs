@@ -1,8 +1,8 @@
 //! Who woke late answers was itself asleep in state D meanwhile: who holds a lock and waits for a disk makes all others wait.
 //!
-//! Needs `turnarounds` (`asleep_in`, `woken_by`). Of answers whose threads waited in no recorded call until another thread woke them: whether that one
-//! had an answer of its own under way that slept in state D most of its time, or waited for a third that did (each queues behind the one before). In half or more
-//! of that waiting it is told. Must not take for one: a thread that only hands work on, which has no such answer.
+//! Needs `turnarounds` (`held_ns`, `woken_by`). Of answers whose threads waited in no recorded call until another thread woke them: how long that one, for an answer of
+//! its own that was under way then, slept in state D; and the one that it waited for, and so on, since each queues behind the one before. In half or more of the
+//! waiting it is told. Must not take for one: a thread that only hands work on, which has no such answer.
 //!
 //! ```text
 //! this answer      readable | ........ waits, until woken ........... | answer
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::parts::Part;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::thread::{UNINTERRUPTIBLE, UNRECORDED};
+use crate::reconstruct::thread::UNRECORDED;
 
 /// Shortest answers that are looked at, ns.
 const LEAST_NS: i64 = 10_000_000;
@@ -33,11 +33,10 @@ pub(super) struct Holders<'f>(FxHashMap<i32, Vec<&'f TurnaroundRow>>);
 impl<'f> Holders<'f> {
     pub(super) fn of(facts: &'f Facts) -> Holders<'f> {
         let mut by: FxHashMap<i32, Vec<&TurnaroundRow>> = FxHashMap::default();
+        let long = || facts.turnarounds.iter().filter(|r| r.total_ns() >= LEAST_NS);
         // Without one that slept so, nobody waited for it.
-        if facts.turnarounds.iter().any(in_state_d) {
-            for r in facts.turnarounds.iter().filter(|r| r.total_ns() >= LEAST_NS) {
-                by.entry(r.sender_pid).or_default().push(r);
-            }
+        if long().any(|r| r.held_ns > 0) {
+            long().for_each(|r| by.entry(r.sender_pid).or_default().push(r));
         }
         by.values_mut().for_each(|of| of.sort_by_key(|r| r.send_ns));
         Holders(by)
@@ -49,29 +48,30 @@ impl<'f> Holders<'f> {
             return;
         }
         for part in parts.iter_mut().take(PARTS).filter(|p| p.lock()) {
-            let waited = rows
-                .iter()
-                .filter(|r| r.asleep_in.text() == UNRECORDED && self.in_vain(r));
-            let ns = waited.fold(0i64, |ns, r| ns.saturating_add(r.woken_by_ns));
+            let waited = rows.iter().filter(|r| r.asleep_in.text() == UNRECORDED);
+            let ns = waited.fold(0i64, |ns, r| ns.saturating_add(self.in_state_d(r)));
             let share = ns as f64 / part.ns.max(1) as f64;
             part.waker_in_state_d = (share >= MOSTLY).then_some(share.min(1.0));
         }
     }
 
-    /// Whether it waited for one in state D, by others or not.
-    fn in_vain(&self, row: &TurnaroundRow) -> bool {
-        let mut waits = row;
+    /// How much of its wait those that it waited for, one behind the other, slept in state D, ns.
+    fn in_state_d(&self, row: &TurnaroundRow) -> i64 {
+        let (mut waits, mut ns) = (row, 0i64);
         for _ in 0..QUEUE {
-            let Some(holder) = self.holder(waits) else { return false };
-            if in_state_d(holder) {
-                return true;
-            }
+            let Some(holder) = self
+                .holder(waits)
+                .filter(|h| !std::ptr::eq(*h, row) && overlap(h, row) > 0)
+            else {
+                break;
+            };
+            ns = ns.saturating_add(holder.held_ns.min(overlap(holder, row)));
             if holder.asleep_in.text() != UNRECORDED {
-                return false;
+                break;
             }
             waits = holder;
         }
-        false
+        ns.min(row.woken_by_ns)
     }
 
     /// The answer that the one who woke this had under way: of several the one that overlaps longest.
@@ -79,15 +79,12 @@ impl<'f> Holders<'f> {
         let of = self.0.get(&row.woken_by_pid)?;
         // What it sent last before the end of the wait may be sent just behind it.
         let from = of.partition_point(|r| r.send_ns <= row.start_ns());
-        let overlap = |r: &TurnaroundRow| {
-            let (from, to) = (r.start_ns().max(row.start_ns()), r.send_ns.min(row.send_ns));
-            to.saturating_sub(from)
-        };
         let near = of.get(from..)?.iter().take(BACK).copied();
-        near.filter(|r| overlap(r) > 0).max_by_key(|r| overlap(r))
+        near.filter(|r| overlap(r, row) > 0).max_by_key(|r| overlap(r, row))
     }
 }
 
-fn in_state_d(r: &TurnaroundRow) -> bool {
-    r.asleep_in.text() == UNINTERRUPTIBLE && r.asleep_in_ns.saturating_mul(2) >= r.total_ns()
+fn overlap(a: &TurnaroundRow, b: &TurnaroundRow) -> i64 {
+    let (from, to) = (a.start_ns().max(b.start_ns()), a.send_ns.min(b.send_ns));
+    to.saturating_sub(from)
 }

@@ -37,7 +37,7 @@ pub struct Part {
     pub ran_meanwhile: Option<(String, f64)>,
     /// Of those that `woken_by` woke, when answers are late: what held its process meanwhile.
     pub waker_held: Option<WakerHeld>,
-    /// Likewise: share of it (0 to 1) in which those who woke it slept in state D for answers of their own, or waited for one that did.
+    /// Likewise: share of it (0 to 1) in which those who woke it, one behind the other, slept in state D for answers of their own.
     pub waker_in_state_d: Option<f64>,
     /// ns.
     pub ns: i64,

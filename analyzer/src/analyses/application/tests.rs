@@ -46,6 +46,11 @@ fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
         },
         asleep_in: Name::new(call.as_bytes()),
         asleep_in_ns: ns - 10_000,
+        held_ns: if call == crate::reconstruct::thread::UNINTERRUPTIBLE {
+            ns - 10_000
+        } else {
+            0
+        },
         woken_by: Name::default(),
         woken_by_pid: 0,
         woken_by_ns: 0,

@@ -34,7 +34,7 @@ pub(super) fn woken(p: &Part) -> String {
     let held = p.waker_held.as_ref().map_or_else(String::new, words);
     let in_state_d = p.waker_in_state_d.map_or_else(String::new, |share| {
         format!(
-            ", who slept in state D meanwhile (a disk, most likely) or waited for one who did in {:.0} % of that time (that they hold a lock is inferred)",
+            ", who themselves slept in state D (a disk, most likely), one behind the other, in {:.0} % of that time (that they hold the lock is inferred)",
             share * 100.0
         )
     });

@@ -22,6 +22,7 @@
 
 mod asleep;
 mod meanwhile;
+mod responses;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -215,6 +215,7 @@ impl Inputs<'_> {
             split: sum(&unread, &think),
             asleep_in: slept.call,
             asleep_in_ns: slept.ns,
+            held_ns: each.map(|(pid, a, b)| self.threads.held_in(pid, a, b)).iter().sum(),
             woken_by: match woken_by_pid {
                 0 => Name::default(),
                 pid => self.comms.at(pid, s.at_ns),

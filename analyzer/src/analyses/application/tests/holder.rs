@@ -49,14 +49,29 @@ fn each_queues_behind_the_one_before() {
     assert!((0.97..1.0).contains(&share), "{share}");
 }
 
+/// Each waits longer for the lock than it then waits for the disk itself.
+#[test]
+fn four_in_line_at_a_slow_disk() {
+    let mut f = Facts::empty();
+    f.turnarounds = (0..8)
+        .map(|n| {
+            let pid = i32::try_from(n % 4).unwrap() + 1;
+            let mut r = row(pid, n * 100, 400, UNRECORDED, if pid == 1 { 4 } else { pid - 1 });
+            (r.asleep_in_ns, r.woken_by_ns, r.held_ns) = (300 * MS, 300 * MS, 100 * MS);
+            r
+        })
+        .collect();
+    assert!(told(&f).is_some_and(|share| share > 0.7), "{:?}", told(&f));
+    // They held it for something else.
+    f.turnarounds.iter_mut().for_each(|r| r.held_ns = 10 * MS);
+    assert_eq!(told(&f), None);
+}
+
 #[test]
 fn who_did_something_else_holds_no_lock_for_a_disk() {
     // It slept so for a part of its answer only; in a call; or had no answer under way then.
-    let changes: [&dyn Fn(&mut TurnaroundRow); 3] = [
-        &|r| r.asleep_in_ns = 30 * MS,
-        &|r| r.asleep_in = Name::new(b"recvfrom"),
-        &|r| r.sender_pid = 9,
-    ];
+    let changes: [&dyn Fn(&mut TurnaroundRow); 3] =
+        [&|r| r.held_ns = 20 * MS, &|r| r.held_ns = 0, &|r| r.sender_pid = 9];
     for change in changes {
         let mut f = queue();
         change(&mut f.turnarounds[0]);

@@ -52,6 +52,7 @@ fn the_peers_part_is_told_by_its_own_turnarounds() {
         split: Split::default(),
         asleep_in: Name::default(),
         asleep_in_ns: 0,
+        held_ns: 0,
         woken_by: Name::default(),
         woken_by_pid: 0,
         woken_by_ns: 0,

@@ -92,6 +92,6 @@ fn who_holds_a_lock_for_a_disk() {
         server("10.82.0.1:7000", values, vec![late], 10 * MS),
         server("10.78.0.5:80", mostly_fast(), vec![], 0),
     ]);
-    let says = "a lock, most likely) 53 % of it, woken by threads named ledger, who slept in state D meanwhile (a disk, most likely) or waited for one who did in 93 % of that time";
+    let says = "a lock, most likely) 53 % of it, woken by threads named ledger, who themselves slept in state D (a disk, most likely), one behind the other, in 93 % of that time";
     assert!(headline(&a).contains(says), "{}", headline(&a));
 }
