@@ -44,6 +44,9 @@ pub struct Asks {
     /// That is told as another division over servers of one port.
     #[serde(skip)]
     pub(super) divided: bool,
+    /// What there is more of on one side may be turns of handshakes.
+    #[serde(skip)]
+    pub(super) handshakes: bool,
     /// These are most of the requests to `asked` on the side that has more.
     #[serde(skip)]
     most: bool,
@@ -224,6 +227,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool
             asked: pair.1.clone(),
             differs: differ(&before, &after, o),
             divided: false,
+            handshakes: false,
             most: more.1.requests as f64 >= MOSTLY * all as f64,
             before,
             after,
@@ -258,8 +262,18 @@ fn times(n: f64) -> String {
 
 impl Asks {
     /// Whether the requests themselves are others.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_other(&self) -> bool {
         self.differs && !self.divided
+    }
+
+    /// Whether more is asked, or less.
+    pub(super) fn is_said(&self) -> bool {
+        self.is_other() && !self.handshakes
+    }
+
+    /// Whether these are most of the requests to the server that is asked.
+    pub(super) fn is_most(&self) -> bool {
+        self.most
     }
 
     fn ratio(&self) -> String {
@@ -302,8 +316,14 @@ impl Asks {
     /// What a metric's units have of it: the requests to a server are others.
     pub(super) fn why(all: &[Asks], which: &Which) -> Option<String> {
         let service = which.service.as_ref().filter(|_| which.ledger == LEDGER)?;
-        let own = |x: &&Asks| x.is_said() && x.most && x.asked == server_of(service);
+        let own = |x: &&Asks| x.is_other() && x.most && x.asked == server_of(service);
         let x = all.iter().find(own)?;
+        if x.handshakes {
+            return Some(format!(
+                "turns of TLS handshakes are among its requests, as connections are opened for each on one side alone ({} -> {}; inferred)",
+                x.before.requests, x.after.requests
+            ));
+        }
         Some(format!(
             "its requests are others: per answer of {} there were {} of them ({} -> {})",
             x.server,

@@ -110,7 +110,7 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
     };
     let less = asks
         .iter()
-        .filter(|x| x.is_said() && x.after.per_answer <= LESS * x.before.per_answer);
+        .filter(|x| x.is_other() && x.after.per_answer <= LESS * x.before.per_answer);
     let fewer: Vec<String> = less.filter(|x| better(&x.server)).map(|x| x.asked.clone()).collect();
     if fewer.is_empty() {
         return;

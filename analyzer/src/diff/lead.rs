@@ -13,6 +13,7 @@ use super::compare::{Metric, Shift};
 use super::options::DiffOptions;
 use super::parts;
 use super::rates::{Kind, Rate};
+use super::reopened;
 use super::resent::Told;
 use super::rtt;
 use super::speed::Speeds;
@@ -44,6 +45,8 @@ pub(super) struct Lead {
     pub worse: bool,
     /// Which of `Servers::asks` were said.
     pub asks: BTreeSet<usize>,
+    /// Which rates of openings were said.
+    pub opened: BTreeSet<String>,
     /// Which of `Servers::sizes` were said.
     pub sizes: BTreeSet<usize>,
     /// Which of `Servers::exchanges` were said.
@@ -110,10 +113,12 @@ impl Leading<'_> {
         // Others may have waited behind larger ones.
         let larger = |m: &Metric| self.servers.larger(m.which.service.as_deref());
         all.sort_by_key(|m| (m.outcome, !larger(m), order.iter().position(|s| *s == m.which.stage)));
+        let (all, put) = reopened::outermost(all, &self.servers.asks);
+        let most = MOST + put.min(MOST);
         for m in all {
             let Some(s) = m
                 .telling()
-                .filter(|_| said.len() < MOST && said.insert(m.which.service.as_ref()))
+                .filter(|_| said.len() < most && said.insert(m.which.service.as_ref()))
             else {
                 continue;
             };
@@ -129,10 +134,11 @@ impl Leading<'_> {
                 "unread" => format!("Requests lie unread {how} at {}", server(m)),
                 _ => format!("{} itself takes {how} to answer", server(m)),
             };
-            let mut sentence = format!("{first}: {}, {n}", moved(s));
             // What an opening takes is not by what is asked behind it.
             let answers = matches!(m.which.stage, "call" | "response");
             let service = m.which.service.as_deref().filter(|_| answers);
+            let turns = reopened::among(&self.servers.asks, service);
+            let mut sentence = format!("{first}: {}, {n}{turns}", moved(s));
             for (at, of) in self.servers.sizes_of(service, longer) {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
@@ -197,6 +203,9 @@ impl Leading<'_> {
 
     /// How often the program of this server asks others.
     fn asks(&self, out: &mut Lead, server: Option<&str>) {
+        if let Some(server) = server.map(server_of) {
+            self.reopened(out, server);
+        }
         let of = |x: &&(usize, &Asks)| x.1.is_said() && Some(x.1.server.as_str()) == server.map(server_of);
         let all: Vec<(usize, &Asks)> = self.servers.asks.iter().enumerate().collect();
         for (at, x) in all.iter().filter(of).take(MOST) {

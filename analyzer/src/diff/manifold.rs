@@ -6,9 +6,9 @@ use super::attempts::FAILED_RATE;
 use super::beside;
 use super::lead::{Lead, Leading, MOST};
 use super::rates::Rate;
+use super::reopened;
 use super::stopped::Stopped;
 use super::verdict::Outcome;
-use crate::analyses::verdict::duration;
 
 impl Leading<'_> {
     /// Openings of connections that fail, and messages without an answer, or no longer so. Of a server that answers on one side alone that is told with it.
@@ -57,20 +57,18 @@ impl Leading<'_> {
             let name = r.metric.strip_prefix(LEDGER).and_then(|m| m.strip_prefix('.'));
             name.is_some_and(|m| m.starts_with(OPENED_RATE)) && r.is_manifold(self.options)
         };
-        for r in self.rates.iter().filter(of).take(MOST) {
+        let all: Vec<&Rate> = self.rates.iter().filter(of).collect();
+        let left = all.into_iter().filter(|r| !out.opened.contains(&r.metric));
+        for r in left.take(MOST).collect::<Vec<_>>() {
             let server = r.metric.split_once('[').map(|(_, s)| s.trim_end_matches(']'));
-            let mut sentence = format!(
-                "Connections opened by clients{}: {} for {} answers -> {} for {}",
+            let kept = reopened::lost(r, self.options);
+            let sentence = format!(
+                "Connections opened by clients{}: {}{}{}",
                 server.map_or_else(String::new, |s| format!(" of {s}")),
-                r.before.of,
-                r.before.out_of,
-                r.after.of,
-                r.after.out_of
+                reopened::figures(r),
+                kept.map_or_else(String::new, |lost| format!(": {}", reopened::words(lost))),
+                self.opening(server)
             );
-            let took = server.and_then(|s| self.servers.opened.get(s));
-            if let Some([_, (n @ 1.., ns)]) = took {
-                sentence += &format!("; opening one took p50 {} after (n {n})", duration(*ns));
-            }
             self.say(out, sentence, vec![]);
         }
     }

@@ -62,6 +62,7 @@ mod pools;
 mod prevented;
 mod rates;
 mod recorded;
+mod reopened;
 mod resent;
 mod reserve;
 mod rtt;
@@ -229,6 +230,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     moved::moderate(&mut rates, &servers.stopped);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = mix::Mixes::of(b, a);
+    reopened::mark(&mut servers.asks, &rates, options);
     for m in changed {
         let mix = mixes.why(&m.which).map(str::to_owned);
         if let Some(mix) = mix.or_else(|| Asks::why(&servers.asks, &m.which)) {

@@ -13,6 +13,7 @@ mod fewer;
 mod kernel;
 mod parity;
 mod paths;
+mod reopened;
 mod rules;
 mod said;
 mod samples;

@@ -8,7 +8,7 @@
 //!
 //! Where the datagram came to a socket of this recording, that socket is named; else no event tells where it went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyses::{Outcome, not_recorded};
 use crate::explain::{Id, Kind};
@@ -21,16 +21,20 @@ use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
 use untaken::Untaken;
 
+mod beside;
 mod copies;
 mod meanwhile;
+mod onward;
 mod questions;
 mod silent;
 #[cfg(test)]
 mod tests;
 mod untaken;
 
+pub use beside::Beside;
 pub use copies::Copied;
 pub use meanwhile::Pause;
+pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
@@ -55,7 +59,7 @@ pub struct Datagrams {
     pub response: Distribution,
     /// Answers to questions, by program and place; those with most time first.
     pub answered: Vec<Questions>,
-    /// Turns whose thread waited in vain, by thread and by where they came to; longest first.
+    /// Turns whose thread waited in vain, by process (by thread, where that is not known) and by where they came to; longest first.
     pub in_vain: Vec<InVain>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
     pub perhaps: u64,
@@ -69,11 +73,13 @@ pub struct Datagrams {
     pub silent: Vec<Silent>,
 }
 
-/// Datagrams of a thread to which nothing came while it waited.
+/// Datagrams of a process to which nothing came while the threads that sent them waited.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct InVain {
-    /// `task/thread` that sent.
+    /// `task/thread` that sent; `task/process` of several threads.
     pub task: String,
+    /// Threads.
+    pub threads: u64,
     /// Where they came to; where not known, the peer of its socket; empty: not recorded.
     pub to: String,
     /// The socket of this recording to which they came, place in `udp_sockets`.
@@ -84,7 +90,7 @@ pub struct InVain {
     pub named_by: &'static str,
     /// Datagrams that got no answer.
     pub sends: u64,
-    /// All that the thread sent there.
+    /// All that these threads sent there.
     pub of: u64,
     /// Of them, those that seem to have had no answer, too, less certainly: not among `sends`.
     pub less_certain: u64,
@@ -113,6 +119,10 @@ pub struct InVain {
     pub again_longest_ns: Option<i64>,
     /// Where the first of these went, when all went to one place that is known.
     pub again_to: String,
+    /// Nearly all of them right behind another question that was answered.
+    pub beside: Option<Beside>,
+    /// What those who read them sent on for them in vain, step by step.
+    pub onward: Vec<Onward>,
     /// Meanwhile its process opened no connection, for far longer than usual; inferred.
     pub pause: Option<Pause>,
     /// The first of these turns.
@@ -168,6 +178,9 @@ fn each_is_told(facts: &Facts) -> bool {
     !UNTOLD.iter().any(|of| release.starts_with(of))
 }
 
+/// Thread or process, the socket to which its datagrams came, or the address.
+type Key = (i32, Option<u32>, String);
+
 /// Asks.
 pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let used = !facts.udp_turns.is_empty() || !facts.udp_sockets.is_empty();
@@ -193,33 +206,55 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         Some(there) => (t.pid, Some(there), String::new()),
         None => (t.pid, None, s.remote.clone()),
     };
-    let mut groups: BTreeMap<(i32, Option<u32>, String), Vec<&TurnRow>> = BTreeMap::new();
-    let mut less: BTreeMap<(i32, Option<u32>, String), u64> = BTreeMap::new();
+    // Threads of one process together.
+    let process = |(pid, there, to): &Key| {
+        let of = facts.processes.get(pid).map_or(*pid, |p| p.0);
+        (of, *there, to.clone())
+    };
+    let mut groups: BTreeMap<Key, Vec<&TurnRow>> = BTreeMap::new();
+    let mut senders: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
+    let mut less: BTreeMap<Key, u64> = BTreeMap::new();
     let mut unsure = 0;
     for (t, s) in turns().filter(|(t, s)| in_vain(t, s)) {
+        let key = key(t, s);
         match t.confidence.is_solid() {
-            true => groups.entry(key(t, s)).or_default().push(t),
+            true => {
+                groups.entry(process(&key)).or_default().push(t);
+                senders.entry(process(&key)).or_default().insert(key);
+            }
             false => {
                 unsure += 1;
-                *less.entry(key(t, s)).or_default() += u64::from(t.sends);
+                *less.entry(process(&key)).or_default() += u64::from(t.sends);
             }
         }
     }
     // All that was sent there. What went to an unknown place counts where its thread waited for an answer.
-    let mut all: BTreeMap<(i32, Option<u32>, String), u64> = BTreeMap::new();
+    let mut all: BTreeMap<Key, u64> = BTreeMap::new();
     for (t, s) in turns() {
         let key = key(t, s);
         if key.1.is_some() || !key.2.is_empty() || t.awaited != Awaited::No || t.end == TurnEnd::Answered {
             *all.entry(key).or_default() += u64::from(t.sends);
         }
     }
-    let sent = |key| all.get(key).copied().unwrap_or(0);
+    let sent = |key| {
+        let of = senders.get(key).into_iter().flatten();
+        of.filter_map(|one| all.get(one)).fold(0, |sum, n| sum + n)
+    };
     let untaken = Untaken::of(facts);
+    let by_thread = beside::by_thread(facts);
+    let reads = onward::Reads::of(facts, &by_thread);
+    let told = each_is_told(facts);
     let mut found: Vec<InVain> = groups
         .iter()
-        .map(|(key, of)| InVain {
-            less_certain: less.get(key).copied().unwrap_or(0),
-            ..group(facts, &untaken, (key.1, of), sent(key))
+        .map(|(key, of)| {
+            let group = group(facts, &untaken, (key.1, of), sent(key));
+            let none = told && group.untaken == 0 && !reads.spoke(of);
+            InVain {
+                less_certain: less.get(key).copied().unwrap_or(0),
+                beside: beside::beside(facts, &by_thread, of).filter(|_| none),
+                onward: if none { reads.onward(of) } else { vec![] },
+                ..group
+            }
         })
         .collect();
     found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
@@ -276,8 +311,16 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let first = turns.iter().min_by_key(|t| t.start_ns);
     let longest = turns.iter().max_by_key(|t| t.waited_ns);
     let sum = |of: fn(&TurnRow) -> u32| turns.iter().map(|t| u64::from(of(t))).sum();
+    let threads: BTreeSet<i32> = turns.iter().map(|t| t.pid).collect();
     InVain {
-        task: first.map_or_else(String::new, |t| who(&t.task, t.pid)),
+        task: first.map_or_else(String::new, |t| match facts.processes.get(&t.pid) {
+            Some((process, _)) if threads.len() > 1 => {
+                let name = facts.processes.get(process).map_or(t.task, |p| p.1);
+                who(&name, *process)
+            }
+            _ => who(&t.task, t.pid),
+        }),
+        threads: threads.len() as u64,
         to: (to.or_else(|| own.map(|s| s.remote.clone()))).unwrap_or_default(),
         socket: there.filter(|_| counted),
         holder: at.map(holder).unwrap_or_default(),
@@ -302,6 +345,8 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
             [one] => (*one).to_owned(),
             _ => String::new(),
         },
+        beside: None,
+        onward: vec![],
         pause: meanwhile::pause(facts, turns),
         first: first.and_then(|t| Id::of_row(Kind::UdpTurn, &facts.udp_turns, t)),
         first_ns: first.map_or(0, |t| t.start_ns),

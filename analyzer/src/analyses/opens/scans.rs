@@ -2,6 +2,7 @@
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
 //! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
+//! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is, nor whether the host is known to answer anybody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -23,6 +24,9 @@ const SILENT: usize = 10;
 const APART: u16 = 1000;
 /// Programs that want an answer wait for longer.
 const SOON_NS: i64 = 100_000_000;
+/// Fewest ports of one address that are tried in turns, none with more than one in so many of the attempts.
+const SWEPT: usize = 30;
+const PART: u64 = 20;
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -35,6 +39,8 @@ pub struct Scan {
     pub ports: u64,
     /// Addresses.
     pub addresses: u64,
+    /// The address, where it is one.
+    pub address: Option<String>,
     /// Most attempts at one port.
     pub each: u64,
     /// Begin of the first.
@@ -56,21 +62,24 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
         to.rsplit_once(':')
             .map_or((String::new(), to.to_owned()), |(a, p)| (a.to_owned(), p.to_owned()))
     };
-    let refused = |f: &Failed| f.end == OpenEnd::Refused.word() && f.attempts <= EACH && named(f);
+    let refused = |f: &Failed| f.end == OpenEnd::Refused.word() && named(f);
     let up: BTreeSet<String> = served.iter().map(|to| ends(to).0).collect();
-    let silent = |f: &Failed| {
-        let short = f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS && f.attempts <= EACH;
-        short && named(f) && up.contains(&ends(&f.to).0) && !served.contains(&f.to)
+    let at_once = |f: &Failed| {
+        let short = f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS;
+        short && named(f) && !served.contains(&f.to)
     };
-    let of_one = |f: &Failed| refused(f) || silent(f);
+    let few = |f: &Failed| f.attempts <= EACH;
+    let silent = |f: &Failed| at_once(f) && few(f) && up.contains(&ends(&f.to).0);
+    let place = |f: &Failed| (name(f), ends(&f.to).0);
+    let swept = swept(failed.iter().filter(|f| at_once(f)).map(|f| (place(f), f.attempts)));
     // Port numbers of each program; of each program and address.
     let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut unheard: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for f in failed.iter().filter(|f| of_one(f)) {
-        let (address, port) = ends(&f.to);
-        match refused(f) {
-            true => _ = ports.entry(name(f)).or_default().insert(port),
-            false => _ = unheard.entry((name(f), address)).or_default().insert(port),
+    for f in failed.iter().filter(|f| few(f)) {
+        if refused(f) {
+            ports.entry(name(f)).or_default().insert(ends(&f.to).1);
+        } else if silent(f) {
+            unheard.entry(place(f)).or_default().insert(ends(&f.to).1);
         }
     }
     let by_refusal = ports
@@ -84,12 +93,14 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
     let scanners: BTreeSet<(String, bool)> = (by_refusal.map(|t| (t, true)))
         .chain(by_silence.map(|t| (t, false)))
         .collect();
-    if scanners.is_empty() {
+    if scanners.is_empty() && swept.is_empty() {
         return vec![];
     }
-    let (mut theirs, others): (Vec<Failed>, Vec<Failed>) = std::mem::take(failed)
-        .into_iter()
-        .partition(|f| of_one(f) && scanners.contains(&(name(f), refused(f))));
+    let of_one = |f: &Failed| {
+        let one = few(f) && refused(f) || silent(f);
+        one && scanners.contains(&(name(f), refused(f))) || at_once(f) && swept.contains(&place(f))
+    };
+    let (mut theirs, others): (Vec<Failed>, Vec<Failed>) = std::mem::take(failed).into_iter().partition(of_one);
     *failed = others;
     theirs.sort_by_key(|f| f.first_ns);
     let mut found: BTreeMap<(String, bool), (Scan, BTreeSet<String>)> = BTreeMap::new();
@@ -100,6 +111,7 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
                 attempts: 0,
                 ports: 0,
                 addresses: 0,
+                address: None,
                 each: 0,
                 first_ns: f.first_ns,
                 refused: refused(f),
@@ -111,10 +123,23 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
         scan.each = scan.each.max(f.attempts);
         addresses.insert(f.to.rsplit_once(':').map_or(f.to.as_str(), |(a, _)| a).to_owned());
         scan.addresses = addresses.len() as u64;
+        scan.address = addresses.first().filter(|_| addresses.len() == 1).cloned();
     }
     let mut all: Vec<Scan> = found.into_values().map(|f| f.0).collect();
     all.sort_by(|a, b| (b.attempts, &a.task).cmp(&(a.attempts, &b.task)));
     all
+}
+
+/// Whose ports, given with their attempts, are tried in turns.
+fn swept<K: Ord>(each: impl Iterator<Item = (K, u64)>) -> BTreeSet<K> {
+    let mut of: BTreeMap<K, (usize, u64, u64)> = BTreeMap::new();
+    for (key, n) in each {
+        let (ports, all, most) = of.entry(key).or_default();
+        (*ports, *all, *most) = (*ports + 1, all.saturating_add(n), n.max(*most));
+    }
+    let turns = of.into_iter();
+    let turns = turns.filter(|(_, (ports, all, most))| *ports >= SWEPT && most.saturating_mul(PART) <= *all);
+    turns.map(|(key, _)| key).collect()
 }
 
 fn apart(ports: impl Iterator<Item = u16>) -> bool {
@@ -127,19 +152,23 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
     let served: FxHashSet<End> = established.filter_map(|r| r.to).collect();
     let up: FxHashSet<IpAddr> = served.iter().map(|to| to.0).collect();
-    let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<ConnectionId>>> = FxHashMap::default();
-    let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.total_ns() <= SOON_NS;
+    let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<&OpenRow>>> = FxHashMap::default();
+    let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.connection.is_some();
     for r in facts.opens.iter().filter(silent) {
-        let to = r.to.filter(|to| up.contains(&to.0) && !served.contains(to));
-        if let (Some(to), Some(c)) = (to, r.connection) {
-            by.entry((r.task, to.0)).or_default().entry(to.1).or_default().push(c);
+        if let Some(to) = r.to.filter(|to| !served.contains(to)) {
+            by.entry((r.task, to.0)).or_default().entry(to.1).or_default().push(r);
         }
     }
-    for ports in by.values_mut() {
+    for ((_, address), ports) in &mut by {
+        ports.retain(|_, all| all.iter().all(|r| r.total_ns() <= SOON_NS));
+        if !swept(ports.values().map(|all| ((), all.len() as u64))).is_empty() {
+            continue;
+        }
         ports.retain(|_, all| all.len() as u64 <= EACH);
+        if !up.contains(address) || ports.len() < SILENT || !apart(ports.keys().copied()) {
+            ports.clear();
+        }
     }
-    let scans = by
-        .into_values()
-        .filter(|ports| ports.len() >= SILENT && apart(ports.keys().copied()));
-    scans.flat_map(|ports| ports.into_values().flatten()).collect()
+    let all = by.into_values().flat_map(|ports| ports.into_values().flatten());
+    all.filter_map(|r| r.connection).collect()
 }

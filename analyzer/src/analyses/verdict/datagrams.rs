@@ -1,9 +1,8 @@
 //! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
 use super::evidence::from;
-use super::questions;
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, Tone};
+use super::{OPEN_NOTICE_NS, Tone, asked_on, questions};
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use crate::analyses::drops::Drops;
 
@@ -37,8 +36,11 @@ fn place(v: &InVain) -> String {
     }
 }
 
-/// What became of those that came to a socket of this host.
+/// What became of those that came to a socket of this host; those that were asked on were read.
 fn there(v: &InVain) -> Option<String> {
+    if !v.onward.is_empty() {
+        return None;
+    }
     let holder = match (v.holder.as_str(), v.socket) {
         (_, None) => return None,
         ("", _) => "a socket on this host".to_owned(),
@@ -79,7 +81,11 @@ fn there(v: &InVain) -> Option<String> {
     })
 }
 
+/// Not of some that were right behind another question: what is asked then may be that one.
 fn again(v: &InVain) -> Option<String> {
+    if v.beside.is_some() && v.again < v.turns {
+        return None;
+    }
     let place = match v.again_to.as_str() {
         to if to.is_empty() || to == v.to => "again".to_owned(),
         to => address(to),
@@ -118,8 +124,12 @@ fn what(v: &InVain) -> String {
         0 => String::new(),
         n => format!(", of {n} more that is less certain"),
     };
+    let (threads, it) = match v.threads {
+        0 | 1 => (String::new(), "it"),
+        n => (format!("{n} threads of "), "they"),
+    };
     format!(
-        "{} of {of} that {} sent {} had no answer while it waited {}{asleep}{open}{less}",
+        "{} of {of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{less}",
         v.sends,
         v.task,
         place(v),
@@ -211,7 +221,7 @@ fn silent(s: &Silent) -> String {
 }
 
 fn wrong(v: &InVain) -> bool {
-    v.pause.is_some() || v.again > 0 && v.waited.sum_ns >= OPEN_NOTICE_NS
+    v.pause.is_some() || (v.again > 0 || v.beside.is_some()) && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
 
 /// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.
@@ -235,7 +245,8 @@ fn perhaps_dropped(n: u64) -> String {
 pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
         let first = format!("{}{}", what(v), from(v.first));
-        let said = [Some(first), pause(v), again(v), there(v)].into_iter().flatten();
+        let said = [Some(first), asked_on::beside(v), pause(v), again(v), there(v)];
+        let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
         format!(
             "{}{}",
             said.collect::<Vec<_>>().join("; "),
@@ -313,7 +324,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(d: &Datagrams) -> String {
     let vain = d.in_vain.first().map(|v| {
-        let said = [Some(what(v)), pause(v), there(v), again(v)].into_iter().flatten();
+        let said = [Some(what(v)), asked_on::beside(v), pause(v), there(v), again(v)];
+        let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));

@@ -61,8 +61,10 @@ pub(super) fn follows(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
 
 /// Every attempt that did not come to be lost something here meanwhile, and nothing was reset.
 fn unopened(o: &Opens, hurt: &Hurt) -> bool {
-    let attempts: u64 = o.failed.iter().map(|f| f.attempts).fold(0, u64::saturating_add);
-    attempts > 0 && hurt.unopened >= attempts && o.resets.is_empty() && o.scans.is_empty()
+    let failed = o.failed.iter().map(|f| f.attempts);
+    let attempts = failed.chain(o.scans.iter().map(|s| s.attempts));
+    let attempts = attempts.fold(0, u64::saturating_add);
+    attempts > 0 && hurt.unopened >= attempts && o.resets.is_empty()
 }
 
 /// How the ends of answers and requests are named in a headline.

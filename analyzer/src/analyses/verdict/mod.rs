@@ -21,6 +21,7 @@ mod accepts;
 mod acknowledged;
 mod always;
 mod application;
+mod asked_on;
 mod counted;
 mod datagrams;
 mod drops;

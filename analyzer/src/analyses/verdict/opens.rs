@@ -99,12 +99,15 @@ fn what(f: &Failed) -> String {
 
 /// Of one that was refused at many ports.
 fn scan(s: &Scan) -> String {
+    let whose = match &s.address {
+        Some(one) => one.clone(),
+        None => counted(s.addresses, "address", "addresses"),
+    };
     format!(
-        "{} by {} to {} of {} {}, {} at most at each: a port scan (inferred)",
+        "{} by {} to {} of {whose} {}, {} at most at each: a port scan (inferred)",
         counted(s.attempts, "attempt", "attempts"),
         s.task,
         counted(s.ports, "port", "ports"),
-        counted(s.addresses, "address", "addresses"),
         match s.refused {
             true => "were refused",
             false => "had no answer and were given up at once",

@@ -6,8 +6,8 @@ use crate::diff::{Asked, Asks, Diff, Outcome};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 
-const SERVER: &str = "10.78.1.2:7000";
-const STORE: &str = "10.78.1.9:6379";
+pub(super) const SERVER: &str = "10.78.1.2:7000";
+pub(super) const STORE: &str = "10.78.1.9:6379";
 
 fn rpc() -> Facts {
     facts("rpc/rpc.nmb")
@@ -52,13 +52,13 @@ fn asks(f: &mut Facts, times: impl Fn(usize) -> i64, ns: i64) {
     }
 }
 
-fn asking(times: impl Fn(usize) -> i64, ns: i64) -> Facts {
+pub(super) fn asking(times: impl Fn(usize) -> i64, ns: i64) -> Facts {
     let mut f = rpc();
     asks(&mut f, times, ns);
     f
 }
 
-fn slower(f: &mut Facts, port: u16, ns: i64) {
+pub(super) fn slower(f: &mut Facts, port: u16, ns: i64) {
     for r in &mut f.responses {
         if f.connections[r.connection.0 as usize].dport == port {
             r.ready_ns = r.ready_ns.map(|t| t + ns);

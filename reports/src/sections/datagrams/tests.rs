@@ -19,6 +19,7 @@ fn each_group_is_a_row() {
         in_vain: vec![InVain {
             first: Some(Id::new(Kind::UdpTurn, 6)),
             task: "<b>cli/42".into(),
+            threads: 1,
             to: "10.0.0.3:53".into(),
             socket: Some(1),
             holder: "named/7".into(),
@@ -36,6 +37,8 @@ fn each_group_is_a_row() {
             again: 4,
             again_answered: 4,
             again_in_vain: 0,
+            beside: None,
+            onward: vec![],
             pause: None,
             again_longest_ns: Some(2_000_000),
             again_to: "10.0.0.4:53".into(),

@@ -71,3 +71,27 @@ fn few_ports_or_many_tries_are_none() {
         assert!(line.headline.contains("were refused"), "{}", line.headline);
     }
 }
+
+/// Given up after 4 ms each, so often, in turns; no other connection is known.
+fn swept(ports: u16, times: u32) -> Facts {
+    let mut f = facts(ports, times);
+    for o in &mut f.opens {
+        (o.end, o.end_ns) = (OpenEnd::GivenUp, o.start_ns + 4_000_000);
+    }
+    f.opens
+        .retain(|o| o.to.is_some_and(|to| to.0 == Ipv4Addr::new(10, 0, 0, 2)));
+    f
+}
+
+#[test]
+fn many_ports_in_turns_are_a_scan_however_often() {
+    let (o, line) = told(&swept(40, 13));
+    assert_eq!((o.scans.len(), o.failed.len()), (1, 0));
+    let says = "520 attempts by nessusd/42 to 40 ports of 10.0.0.2 had no answer and were given up at once, 13 at most at each: a port scan (inferred)";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    // Few ports, and who waits for an answer.
+    assert_eq!(told(&swept(20, 13)).0.scans, []);
+    let mut f = swept(40, 13);
+    f.opens.iter_mut().for_each(|o| o.end_ns = o.start_ns + 500_000_000);
+    assert_eq!(told(&f).0.scans, []);
+}

@@ -1,0 +1,69 @@
+//! Of questions by UDP in vain: what was asked right before and answered, and whom those asked who were asked.
+
+use super::datagrams::address;
+use super::sentences::duration;
+use crate::analyses::datagrams::{InVain, Onward};
+
+/// Nearly all of them right behind one that was answered: the resolver is there.
+pub(super) fn beside(v: &InVain) -> Option<String> {
+    let b = v.beside.as_ref()?;
+    let which = match b.turns == v.turns {
+        true => "each was asked".to_owned(),
+        false => format!("{} of these {} were asked", b.turns, v.turns),
+    };
+    let kind = match b.read {
+        true => "they were not lost, but are of a kind that gets no answer there",
+        false => "the way there and back works, and some kinds of question get no answer",
+    };
+    Some(format!(
+        "{which} right behind another question of the same thread that was answered within {}: {kind}, as the AAAA of a name whose A is answered (inferred)",
+        duration(b.longest_ns)
+    ))
+}
+
+/// Who was asked in a step.
+fn whom(o: &Onward) -> String {
+    match (o.holder.as_str(), o.to.as_str()) {
+        ("", to) => address(to),
+        (holder, "") => holder.to_owned(),
+        (holder, to) => format!("{holder} at {}", address(to)),
+    }
+}
+
+/// What became of the last step.
+fn end(o: &Onward) -> String {
+    let name = match o.holder.as_str() {
+        "" => address(&o.to),
+        holder => holder.to_owned(),
+    };
+    let who = match o.only_these {
+        true => format!(": {name} is who does not answer (inferred)"),
+        false => " (inferred)".to_owned(),
+    };
+    let all = if o.sends == 1 { "it" } else { "them" };
+    match (o.landed, o.unread) {
+        (0, _) => ", from where no answer came (inferred)".to_owned(),
+        (_, 0) if o.landed == o.sends => format!(", which read {all} and answered none{who}"),
+        (n, 0) => format!(", which read {n} and answered none{who}"),
+        (_, n) => format!(", where {n} of {} lie unread and none was answered{who}", o.sends),
+    }
+}
+
+/// The way of the questions from one to the next.
+pub(super) fn onward(v: &InVain) -> Option<String> {
+    let (first, last) = (v.onward.first()?, v.onward.last()?);
+    let times = match first.turns == v.turns {
+        true => String::new(),
+        false => format!(" {} of {} times", first.turns, v.turns),
+    };
+    let steps: Vec<String> = v.onward.iter().map(whom).collect();
+    let asker = match first.task.as_str() {
+        "" => "who was asked",
+        task => task,
+    };
+    Some(format!(
+        "{asker} read them and at once{times} asked {}{}",
+        steps.join(", which read them and asked "),
+        end(last)
+    ))
+}
