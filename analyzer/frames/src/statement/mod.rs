@@ -2,7 +2,8 @@
 //! subquery in a comparison; and some of what it does know it gets wrong without a word.
 //!
 //! ```text
-//! text --words--> parsed --with, spelled, values, names, calls, using, joins, groups, order, windows, exact--> text that the engine runs
+//! text --words--> parsed --with, spelled, called, before, values, names, calls, using, joins, groups, order, windows, exact, sets-->
+//! text that the engine runs
 //! ```
 //!
 //! | step | what it mends |
@@ -10,17 +11,20 @@
 //! | `words` | `end`, `1e6`, `:start`, comments |
 //! | `with` | all WITH at the beginning, under names of their own |
 //! | `spelled` | `FROM RX`, `SELECT Reason` |
+//! | `called` | `FROM t AS q(a, b)` |
+//! | `before` | refuses `x.y` where FROM has no `x`, or `x` no `y` |
 //! | `values` | a subquery that is one value becomes that value, EXISTS true or false; `asked` knows whose columns it names |
 //! | `names` | a name for each result that has none, as it is written, and another for the second of one name |
 //! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number (`conditions`, `texts`) |
 //! | `using` | a key of USING stands once |
 //! | `joins` | further conditions in ON |
-//! | `groups` | GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
+//! | `groups` | aggregates, GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
 //! | `order` | ORDER BY a column, not a result that has its name |
-//! | `windows` | COUNT(*) OVER () alone |
+//! | `windows` | COUNT(*) OVER () alone; unknown values last in OVER |
 //! | `exact` | whole numbers that do not fit are an error; `x / 49` is a division |
+//! | `sets` | UNION, EXCEPT and INTERSECT in one another |
 //!
-//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression.
+//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too long for the engine.
 
 mod asked;
 mod before;
