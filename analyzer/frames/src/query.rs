@@ -65,6 +65,11 @@ fn brief(said: &str) -> String {
                 WHERE r.skb_id IN (SELECT skb_id FROM tx WHERE total_ns > 1000)"
             .to_owned();
     }
+    if said.contains("conversion from `f64` to `i64` failed") {
+        return "a sum, a product or what CAST is asked of is larger than 9223372036854775807, the largest whole number: \
+                make a part of it a number of floating point, SUM(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * y"
+            .to_owned();
+    }
     let first = said.split("\n\n").next().unwrap_or_default();
     let first = first.split("; valid columns").next().unwrap_or_default();
     let tree = first.find(" { ").filter(|_| first.contains("span: "));

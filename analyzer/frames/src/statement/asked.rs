@@ -7,6 +7,7 @@ use sqlparser::ast::{
     VisitorMut,
 };
 
+use super::before::foreign;
 use super::quoted;
 use super::scope::Scope;
 
@@ -14,9 +15,6 @@ use super::scope::Scope;
 #[derive(Default)]
 pub(super) struct Names {
     pub tables: Vec<String>,
-    aliases: Vec<String>,
-    /// Tables that stand before a column.
-    of: Vec<String>,
     /// Columns without a table.
     columns: Vec<String>,
     /// Results that have a name.
@@ -25,11 +23,10 @@ pub(super) struct Names {
 
 /// Whether it names a column of a table that is not its own.
 pub(super) fn outer(scope: &Scope<'_>, query: &Query) -> bool {
-    let names = names(query);
-    let foreign = |n: &String| !names.aliases.contains(n) && !names.tables.contains(n);
-    if names.of.iter().any(foreign) {
+    if foreign(scope, query) {
         return true;
     }
+    let names = names(query);
     // One without a table: where all columns of the query are known, it is none of them, and some other table has it.
     let mut own = Own {
         scope,
@@ -127,21 +124,9 @@ impl Visitor for Names {
         }
         ControlFlow::Continue(())
     }
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } = factor {
-            self.aliases.push(a.name.value.clone());
-        }
-        ControlFlow::Continue(())
-    }
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::CompoundIdentifier(parts) => {
-                if let [table, _] = parts.as_slice() {
-                    self.of.push(table.value.clone());
-                }
-            }
-            Expr::Identifier(name) => self.columns.push(name.value.clone()),
-            _ => {}
+        if let Expr::Identifier(name) = expr {
+            self.columns.push(name.value.clone());
         }
         ControlFlow::Continue(())
     }

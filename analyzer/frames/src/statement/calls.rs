@@ -9,10 +9,10 @@ use sqlparser::ast::{
     VisitorMut, WindowType,
 };
 
-use super::functions::wants_rows;
+use super::functions::{unknown, wants_rows};
 use super::holds::{asks, columns, of_rows};
 use super::names::column;
-use super::windows::window;
+use super::windows::{nulls, window};
 use super::{conditions, done, ended, expression, refused, texts};
 use crate::FramesError;
 
@@ -154,7 +154,7 @@ fn widened<'e>(all: impl IntoIterator<Item = &'e mut Expr>) -> Result<(), Frames
     Ok(())
 }
 
-fn wide(e: &Expr) -> Result<Expr, FramesError> {
+pub(super) fn wide(e: &Expr) -> Result<Expr, FramesError> {
     expression(&format!("CAST({e} AS BIGINT)"))
 }
 
@@ -197,6 +197,7 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     if let Some(WindowType::WindowSpec(spec)) = &mut f.over {
         last(&mut spec.order_by);
         window(&name, spec)?;
+        nulls(&mut spec.order_by)?;
     }
     let quantile = |of: &Expr, p: &str, disc: bool| {
         let called = if disc { "QUANTILE_DISC" } else { "QUANTILE_CONT" };
@@ -207,9 +208,23 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
             .map_or_else(|| of.to_string(), |c| format!("CASE WHEN {c} THEN {of} END"));
         expression(&format!("{called}({of}, {p}){over}")).map(Some)
     };
+    // The same of another function.
+    let again = |called: &str, of: &Expr| {
+        let mut made = f.clone();
+        made.name = ObjectName::from(vec![Ident::new(called)]);
+        if let FunctionArguments::List(list) = &mut made.args {
+            list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(of.clone()))];
+        }
+        Ok(Expr::Function(made))
+    };
     let args = arguments(f);
     match (name.as_str(), args.as_slice(), f.within_group.as_slice()) {
         ("percentile_cont" | "percentile_disc", [p], [by]) => {
+            if name == "percentile_disc" && by.options.asc == Some(false) {
+                return Err(refused(
+                    "PERCENTILE_DISC with DESC is not known: order up, and ask 1 - p, or PERCENTILE_CONT",
+                ));
+            }
             let p = match by.options.asc {
                 Some(false) => format!("1 - {p}"),
                 _ => p.to_string(),
@@ -224,11 +239,18 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
             "{name} needs WITHIN GROUP (ORDER BY x); or write QUANTILE_CONT(x, 0.99)"
         ))),
         ("percentile_cont" | "percentile_disc" | "quantile" | "approx_quantile" | "approx_percentile", [of, p], []) => {
-            quantile(of, &p.to_string(), name == "percentile_disc")
+            quantile(
+                of,
+                &p.to_string(),
+                matches!(name.as_str(), "percentile_disc" | "quantile"),
+            )
         }
         ("quantile_cont" | "quantile_disc", [of, p], []) if f.filter.is_some() => {
             quantile(of, &p.to_string(), name == "quantile_disc")
         }
+        // Whole numbers would begin again at the other end.
+        ("power" | "pow", [x, y], []) => expression(&format!("POWER(CAST({x} AS DOUBLE), {y})")).map(Some),
+        ("right", [text, n], []) => texts::right(text, n),
         ("log", [x], []) => expression(&format!("LOG10({x})")).map(Some),
         // The engine has the base behind.
         ("log", [base, x], []) if matches!(base.to_string().as_str(), "2" | "10") => {
@@ -246,7 +268,24 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
         ("min" | "max" | "first" | "last", [of], []) if !of_rows(of) => {
             Err(refused(format!("{name} of no column is not known: write {of} itself")))
         }
-        ("approx_count_distinct", [of], []) => expression(&format!("CAST(COUNT(DISTINCT {of}) AS BIGINT)")).map(Some),
+        ("approx_count_distinct", [of], []) => {
+            let of = f
+                .filter
+                .as_ref()
+                .map_or_else(|| of.to_string(), |c| format!("CASE WHEN {c} THEN {of} END"));
+            let over = f.over.as_ref().map_or_else(String::new, |o| format!(" OVER {o}"));
+            expression(&format!("CAST(COUNT(DISTINCT {of}){over} AS BIGINT)")).map(Some)
+        }
+        ("bool_or", [of], []) => again("MAX", of).map(Some),
+        ("bool_and", [of], []) => again("MIN", of).map(Some),
+        ("count_if" | "countif", [of], []) => {
+            let made = again("COUNT", &expression(&format!("CASE WHEN {of} THEN 1 END"))?)?;
+            wide(&made).map(Some)
+        }
+        (n, ..) if unknown(n) => Err(refused(format!(
+            "{n} is not known: number rows in a subquery, SELECT * FROM (SELECT k, x, \
+             ROW_NUMBER() OVER (PARTITION BY k ORDER BY y DESC) AS n FROM t) AS q WHERE n = 1; any value of a group is MIN(x)"
+        ))),
         ("ntile" | "percent_rank" | "cume_dist", ..) => Err(refused(format!(
             "{name} is not known: take bounds from QUANTILE_CONT(x, 0.25) and compare, or number rows with ROW_NUMBER() OVER (ORDER BY x)"
         ))),

@@ -2,10 +2,11 @@
 //! constant is a multiplication by its inverse, so that 49 / 49 is less than 1.
 //!
 //! ```text
-//! SUM(a * 1000)  ->  CASE WHEN ABS(the same in floating point) > 9.2e18 THEN NULL ELSE SUM(a * 1000) END
+//! SUM(a * 1000)  ->  CASE WHEN CAST(the same in floating point AS BIGINT) IS NULL THEN NULL ELSE SUM(a * 1000) END
 //! a / 49         ->  a / CASE WHEN a IS NULL THEN 49 ELSE 49 END
 //! ```
-//! What does not fit is unknown; the other CASE is a column, by which the engine divides row by row.
+//! CAST of what does not fit is an error: unknown it would be no row of an aggregate, nor of a WHERE. The other CASE is a column, by
+//! which the engine divides row by row.
 
 use std::ops::ControlFlow;
 
@@ -181,7 +182,7 @@ impl Exact<'_> {
         }
     }
 
-    /// A sum of products, unknown where it does not fit.
+    /// A sum of products, an error where it does not fit.
     fn fits(&self, e: &Expr) -> Result<Option<Expr>, FramesError> {
         if !multiplies(e) || !of_rows(e) {
             return Ok(None);
@@ -231,7 +232,7 @@ impl Exact<'_> {
 
 fn guarded(e: &Expr, shadow: &Expr) -> Result<Expr, FramesError> {
     expression(&format!(
-        "(CASE WHEN ABS({shadow}) > 9223372036854774784.0 THEN NULL ELSE {e} END)"
+        "(CASE WHEN CAST({shadow} AS BIGINT) IS NULL THEN NULL ELSE {e} END)"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! GROUP BY and HAVING: what groups are made of, and what is computed of each group, in two steps. In one step the engine knows no
+//! GROUP BY, HAVING and aggregates alone: what groups are made of, and what is computed of each group, in two steps. In one step the engine knows no
 //! key that is called as another, no HAVING without GROUP BY, no sum of sums, and takes some aggregates for none.
 //!
 //! ```text
@@ -60,7 +60,18 @@ fn body(scope: &Scope<'_>, of: &mut SetExpr, by: &mut [OrderByExpr]) -> Result<(
 
 fn one(scope: &Scope<'_>, select: &mut Select, by: &mut [OrderByExpr]) -> Result<(), FramesError> {
     let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
-    if !grouped && select.having.is_none() {
+    if let Some(of) = select.selection.as_ref().filter(|e| aggregates(e)) {
+        return Err(refused(format!(
+            "WHERE {of} is asked of each row, before rows are made one: compare with a subquery, \
+             WHERE x = (SELECT MAX(x) FROM t), or ask groups in HAVING"
+        )));
+    }
+    let one_row = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => aggregates(e),
+        _ => false,
+    };
+    let one_row = select.projection.iter().any(one_row) || by.iter().any(|o| aggregates(&o.expr));
+    if !grouped && !one_row && select.having.is_none() {
         return Ok(());
     }
     if select.qualify.is_some() || matches!(select.distinct, Some(Distinct::On(_))) {
@@ -90,11 +101,11 @@ fn one(scope: &Scope<'_>, select: &mut Select, by: &mut [OrderByExpr]) -> Result
     }
     if grouped && parts.keys.is_empty() {
         // Groups by nothing that a row has: one of all rows, or none.
-        let rows = parts.aggregate(&expression("COUNT(*)")?);
+        let rows = parts.aggregate(&expression("COUNT(*)")?)?;
         conditions.push(format!("{rows} > 0"));
     }
     if parts.keys.is_empty() && parts.aggregates.is_empty() {
-        parts.aggregate(&expression("COUNT(*)")?);
+        parts.aggregate(&expression("COUNT(*)")?)?;
     }
     let named = |of: &[(Expr, String)], kind: &str| -> Vec<String> {
         let of = of.iter().enumerate();
@@ -213,6 +224,11 @@ fn key_of(scope: &Scope<'_>, select: &Select, items: &[(Expr, String)], key: &Ex
         Expr::Nested(inner) => key_of(scope, select, items, inner),
         Expr::Identifier(name) if scope.has(select, &name.value) != Some(true) => {
             let item = items.iter().find(|(_, n)| *n == name.value);
+            if scope.has(select, &name.value).is_none() && item.is_some_and(|(e, _)| e != key) {
+                return Err(refused(format!(
+                    "GROUP BY {name}: whether it is that result or a column is not known here: give the result another name"
+                )));
+            }
             Ok(item.map_or_else(|| key.clone(), |(e, _)| e.clone()))
         }
         key => Ok(key.clone()),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Function, Visit, Visitor};
 
-use super::calls::{COUNTS, name_of};
+use super::calls::name_of;
 
 /// Whether it has an OVER.
 pub(super) fn over(e: &Expr) -> bool {
@@ -61,7 +61,7 @@ pub(super) fn of_rows(e: &Expr) -> bool {
     impl Visitor for Columns {
         type Break = ();
         fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            let counts = |f: &Function| COUNTS.contains(&name_of(f).as_str());
+            let counts = |f: &Function| matches!(name_of(f).as_str(), "count" | "row_number" | "rank" | "dense_rank");
             self.0 |= match e {
                 Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
                 Expr::Function(f) => counts(f),

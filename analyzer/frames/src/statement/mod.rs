@@ -2,7 +2,8 @@
 //! subquery in a comparison; and some of what it does know it gets wrong without a word.
 //!
 //! ```text
-//! text --words--> parsed --with, spelled, values, names, calls, using, joins, groups, order, windows, exact--> text that the engine runs
+//! text --words--> parsed --with, spelled, called, before, values, names, calls, using, joins, groups, order, windows, exact, sets-->
+//! text that the engine runs
 //! ```
 //!
 //! | step | what it mends |
@@ -10,19 +11,24 @@
 //! | `words` | `end`, `1e6`, `:start`, comments |
 //! | `with` | all WITH at the beginning, under names of their own |
 //! | `spelled` | `FROM RX`, `SELECT Reason` |
+//! | `called` | `FROM t AS q(a, b)` |
+//! | `before` | refuses `x.y` where FROM has no `x`, or `x` no `y` |
 //! | `values` | a subquery that is one value becomes that value, EXISTS true or false; `asked` knows whose columns it names |
 //! | `names` | a name for each result that has none, as it is written, and another for the second of one name |
 //! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number (`conditions`, `texts`) |
 //! | `using` | a key of USING stands once |
 //! | `joins` | further conditions in ON |
-//! | `groups` | GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
+//! | `groups` | aggregates, GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
 //! | `order` | ORDER BY a column, not a result that has its name |
-//! | `windows` | COUNT(*) OVER () alone |
+//! | `windows` | COUNT(*) OVER () alone; unknown values last in OVER |
 //! | `exact` | whole numbers that do not fit are an error; `x / 49` is a division |
+//! | `sets` | UNION, EXCEPT and INTERSECT in one another |
 //!
-//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression.
+//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too long for the engine.
 
 mod asked;
+mod before;
+mod called;
 mod calls;
 mod conditions;
 mod exact;
@@ -30,10 +36,12 @@ mod functions;
 mod groups;
 mod holds;
 mod joins;
+mod long;
 mod names;
 mod order;
 mod parts;
 mod scope;
+mod sets;
 mod spelled;
 mod texts;
 mod using;
@@ -56,6 +64,10 @@ pub(crate) use words::prepared;
 
 /// Deepest subqueries that are values.
 const DEEPEST: usize = 8;
+/// Bytes of a statement in the engine's words.
+const LONGEST: usize = 1 << 20;
+/// Bytes; of what a statement does not need the machine keeps nothing.
+const STACK: usize = 256 << 20;
 
 /// A table that the statement names, with its columns.
 pub(crate) struct Known {
@@ -65,22 +77,53 @@ pub(crate) struct Known {
     pub floats: Vec<String>,
 }
 
-/// Runs a prepared statement.
+/// Runs a prepared statement, on a stack for long ones: the engine goes down one call for each term of a sum.
 pub(crate) fn run(context: &mut SQLContext, known: &[Known], sql: &str) -> Result<DataFrame, FramesError> {
-    answer(context, known, sql, 0)
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let run = thread.spawn_scoped(scope, || answer(context, known, sql, 0));
+        match run.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(e) => Err(refused(format!("no stack of {STACK} bytes for it: {e}"))),
+        }
+    })
 }
 
 fn answer(context: &mut SQLContext, known: &[Known], sql: &str, deep: usize) -> Result<DataFrame, FramesError> {
-    let mut query = match parsed(sql)? {
-        Statement::Query(q) => q,
-        plan @ Statement::Explain { .. } => return Ok(context.execute(&plan.to_string())?.collect()?),
+    if sql.len() > LONGEST {
+        return Err(too_long(sql.len()));
+    }
+    let made = match parsed(sql)? {
+        Statement::Query(q) => rewritten(context, known, q, deep)?,
+        // What the engine plans is what it would run.
+        Statement::Explain { statement, .. } => match *statement {
+            Statement::Query(q) => format!("EXPLAIN {}", rewritten(context, known, q, deep)?),
+            _ => return Err(FramesError::NoSelect),
+        },
         _ => return Err(FramesError::NoSelect),
     };
+    if made.len() > LONGEST {
+        return Err(too_long(made.len()));
+    }
+    Ok(context.execute(&made)?.collect()?)
+}
+
+/// In the engine's words.
+fn rewritten(
+    context: &mut SQLContext,
+    known: &[Known],
+    mut query: Box<Query>,
+    deep: usize,
+) -> Result<String, FramesError> {
     if deep > DEEPEST {
         return Err(refused("subqueries are nested too deep"));
     }
+    long::checked(&query)?;
     with::lifted(&mut query, known)?;
     spelled::as_known(&mut query, known);
+    called::rewritten(&mut query, known)?;
+    before::checked(&query, known)?;
     values::put_in(&mut query, known, &mut |sql| answer(context, known, sql, deep + 1))?;
     names::given(&mut query);
     calls::rewritten(&mut query)?;
@@ -90,7 +133,8 @@ fn answer(context: &mut SQLContext, known: &[Known], sql: &str, deep: usize) -> 
     order::rewritten(&mut query)?;
     windows::spread(&mut query)?;
     exact::rewritten(&mut query, known)?;
-    Ok(context.execute(&query.to_string())?.collect()?)
+    sets::bracketed(&mut query)?;
+    Ok(query.to_string())
 }
 
 fn options() -> ParserOptions {
@@ -123,9 +167,19 @@ fn query_of(sql: &str) -> Result<Box<Query>, FramesError> {
 }
 
 fn expression(sql: &str) -> Result<Expr, FramesError> {
+    if sql.len() > LONGEST {
+        return Err(too_long(sql.len()));
+    }
     let parser = Parser::new(&GenericDialect).with_options(options());
     let made = parser.try_with_sql(sql).and_then(|mut p| p.parse_expr());
     made.map_err(mistake)
+}
+
+fn too_long(bytes: usize) -> FramesError {
+    refused(format!(
+        "the statement is too long in the engine's words, {bytes} bytes, more than {LONGEST}: take steps one by one, each in a \
+         subquery, and ask a chain of x = 1 OR x = 2 as x IN (1, 2)"
+    ))
 }
 
 fn refused(why: impl Into<String>) -> FramesError {

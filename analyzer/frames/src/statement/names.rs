@@ -1,13 +1,22 @@
 //! A name for each result that has none, as it is written: `min(ns)`, `bytes_in - bytes_out`, `a.ns` beside `b.ns`.
 
-use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut};
 
 use super::quoted;
 
-/// Names of the results, and of a union's first part in all of its parts.
+/// Names of the results of all queries, and of a union's first part in all of its parts.
 pub(super) fn given(query: &mut Query) {
-    let mut first = vec![];
-    name(&mut query.body, &mut first);
+    struct Given;
+    impl VisitorMut for Given {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+            name(&mut query.body, &mut vec![]);
+            ControlFlow::Continue(())
+        }
+    }
+    let _whole = VisitMut::visit(query, &mut Given);
 }
 
 fn name(body: &mut SetExpr, first: &mut Vec<String>) {

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Function, Ident, ObjectNamePart, Query, Visit, VisitMut, Visitor, VisitorMut};
 
-use super::calls::name_of;
+use super::calls::{COUNTS, name_of, wide};
 use super::functions::is_aggregate;
+use super::holds::over;
 use super::scope::Table;
 use super::{done, ended, mistake, quoted, refused};
 use crate::FramesError;
@@ -28,16 +29,18 @@ impl Parts {
         }
     }
 
-    pub(super) fn aggregate(&mut self, e: &Expr) -> Ident {
+    pub(super) fn aggregate(&mut self, e: &Expr) -> Result<Ident, FramesError> {
         let said = self.plain(e);
         let place = match self.aggregates.iter().position(|(_, s)| *s == said) {
             Some(at) => at,
             None => {
-                self.aggregates.push((e.clone(), said));
+                // A COUNT(*) alone over a UNION would be added in a type that the engine does not have.
+                let counts = matches!(e, Expr::Function(f) if COUNTS.contains(&name_of(f).as_str()));
+                self.aggregates.push((if counts { wide(e)? } else { e.clone() }, said));
                 self.aggregates.len() - 1
             }
         };
-        quoted(&format!("{AGGREGATE} {}", place + 1))
+        Ok(quoted(&format!("{AGGREGATE} {}", place + 1)))
     }
 
     /// In words of the outer query; `named`: results that can stand in it by their names.
@@ -129,8 +132,19 @@ impl VisitorMut for Outer<'_> {
             return ControlFlow::Continue(());
         }
         if is_one(e) {
-            *e = Expr::Identifier(self.parts.aggregate(e));
-            return ControlFlow::Continue(());
+            if inside(e) {
+                return ended(refused(format!(
+                    "{e} has an aggregate or OVER inside an aggregate: make the inner one in a subquery, \
+                     SELECT MAX(m) FROM (SELECT MIN(x) AS m FROM t GROUP BY k) AS g"
+                )));
+            }
+            return match self.parts.aggregate(e) {
+                Ok(name) => {
+                    *e = Expr::Identifier(name);
+                    ControlFlow::Continue(())
+                }
+                Err(e) => ended(e),
+            };
         }
         let (table, name) = match &*e {
             Expr::Identifier(name) => (None, name),
@@ -166,17 +180,38 @@ fn is_one(e: &Expr) -> bool {
     matches!(e, Expr::Function(f) if f.over.is_none() && is_aggregate(&name_of(f)))
 }
 
-/// Whether such a one is in it.
+/// Whether such a one is in it, subqueries aside.
 pub(super) fn aggregates(e: &Expr) -> bool {
-    struct Found(bool);
-    impl Visitor for Found {
-        type Break = ();
-        fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
-            self.0 |= is_one(e);
-            ControlFlow::Continue(())
-        }
-    }
-    let mut found = Found(false);
+    let mut found = Found::default();
     let _whole = Visit::visit(e, &mut found);
-    found.0
+    found.ones > 0
+}
+
+/// Whether another aggregate or an OVER is in this one.
+fn inside(e: &Expr) -> bool {
+    let mut found = Found::default();
+    let _whole = Visit::visit(e, &mut found);
+    found.ones > 1 || over(e)
+}
+
+#[derive(Default)]
+struct Found {
+    ones: usize,
+    deep: usize,
+}
+
+impl Visitor for Found {
+    type Break = ();
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.deep += 1;
+        ControlFlow::Continue(())
+    }
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.deep -= 1;
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<()> {
+        self.ones += usize::from(self.deep == 0 && is_one(e));
+        ControlFlow::Continue(())
+    }
 }

@@ -1,8 +1,8 @@
 //! Whose columns there are: of each table of a FROM, also of what WITH names and of subqueries.
 
 use sqlparser::ast::{
-    ExcludeSelectItem, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor,
-    WildcardAdditionalOptions,
+    ExcludeSelectItem, ObjectName, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, WildcardAdditionalOptions,
 };
 
 use super::Known;
@@ -112,6 +112,21 @@ impl<'k> Scope<'k> {
                             }
                             all.retain(|name| !excluded(options).contains(name));
                         }
+                        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(of), options)
+                            if is_plain(options) =>
+                        {
+                            let [ObjectNamePart::Identifier(of)] = of.0.as_slice() else {
+                                return None;
+                            };
+                            let table = self.tables(select).into_iter().find(|t| t.name == of.value)?;
+                            let left = excluded(options);
+                            for name in table.columns?.into_iter().filter(|n| !left.contains(n)) {
+                                match all.contains(&name) {
+                                    true => return None,
+                                    false => all.push(name),
+                                }
+                            }
+                        }
                         SelectItem::UnnamedExpr(e) => {
                             all.push(column(item).map_or_else(|| e.to_string(), str::to_owned));
                         }
@@ -128,14 +143,15 @@ impl<'k> Scope<'k> {
     }
 }
 
-/// Whether nothing but EXCLUDE stands behind it.
+/// Whether nothing that gives other names stands behind it.
 fn is_plain(options: &WildcardAdditionalOptions) -> bool {
     let mut options = options.clone();
-    options.opt_exclude = None;
+    (options.opt_exclude, options.opt_replace) = (None, None);
     options == WildcardAdditionalOptions::default()
 }
 
-fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
+/// What `*` leaves out.
+pub(super) fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
     let names: &[ObjectName] = match &options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => std::slice::from_ref(name),
         Some(ExcludeSelectItem::Multiple(names)) => names,

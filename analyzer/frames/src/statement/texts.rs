@@ -6,6 +6,9 @@ use super::calls::is_whole;
 use super::{expression, refused};
 use crate::FramesError;
 
+/// Places that one is asked in.
+const DEEPEST: usize = 3;
+
 /// The part in the engine's words; `None`: as it stands.
 pub(super) fn made(e: &Expr) -> Result<Option<Expr>, FramesError> {
     match e {
@@ -22,7 +25,15 @@ pub(super) fn made(e: &Expr) -> Result<Option<Expr>, FramesError> {
                 )));
             }
             match substring_for {
-                None if !is_whole(from) => expression(&format!("SUBSTRING({expr} FROM GREATEST({from}, 1))")).map(Some),
+                // The larger one of nothing and 1 is 1.
+                None if !is_whole(from) => expression(&format!(
+                    "CASE WHEN {from} IS NOT NULL THEN SUBSTRING({expr} FROM GREATEST({from}, 1)) END"
+                ))
+                .map(Some),
+                Some(n) if !(is_whole(from) && is_whole(n)) => expression(&format!(
+                    "CASE WHEN {from} IS NOT NULL AND {n} IS NOT NULL THEN {e} END"
+                ))
+                .map(Some),
                 _ => Ok(None),
             }
         }
@@ -32,8 +43,22 @@ pub(super) fn made(e: &Expr) -> Result<Option<Expr>, FramesError> {
 
 /// Where a text begins in another; 0: nowhere.
 pub(super) fn place(text: &Expr, part: &Expr) -> Result<Option<Expr>, FramesError> {
+    // Each one in another stands there twice.
+    if text.to_string().matches("STRPOS(").count() > DEEPEST {
+        return Err(refused(
+            "STRPOS in STRPOS in STRPOS is too long in the engine's words: take steps one by one, each in a subquery",
+        ));
+    }
     expression(&format!(
         "CASE WHEN {text} IS NOT NULL AND {part} IS NOT NULL THEN CAST(STRPOS({text}, {part}) AS BIGINT) END"
+    ))
+    .map(Some)
+}
+
+/// The last letters; all of a text that has fewer.
+pub(super) fn right(text: &Expr, n: &Expr) -> Result<Option<Expr>, FramesError> {
+    expression(&format!(
+        "CASE WHEN CAST(LENGTH({text}) AS BIGINT) <= {n} THEN {text} ELSE RIGHT({text}, {n}) END"
     ))
     .map(Some)
 }

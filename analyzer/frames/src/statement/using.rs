@@ -14,7 +14,7 @@ use sqlparser::ast::{
 };
 
 use super::names::column;
-use super::scope::Scope;
+use super::scope::{Scope, Table, excluded};
 use super::{Known, done, ended, expression, quoted, refused};
 use crate::FramesError;
 
@@ -101,7 +101,7 @@ impl Joins<'_> {
             }
         }
         let Some((at, keys, left, right)) = kept else {
-            exclude(select, &twice);
+            exclude(select, &twice, &self.scope.tables(select));
             return Ok(None);
         };
         let joins: usize = select.from.iter().map(|f| f.joins.len()).sum();
@@ -132,14 +132,29 @@ impl Joins<'_> {
     }
 }
 
-fn exclude(select: &mut Select, names: &[String]) {
+/// Leaves them out of `*`, and what it excludes of all tables that have it.
+fn exclude(select: &mut Select, names: &[String], tables: &[Table]) {
     for item in &mut select.projection {
-        if let SelectItem::Wildcard(options) = item
-            && options.opt_exclude.is_none()
-            && !names.is_empty()
-        {
-            let names = names.iter().map(|n| ObjectName::from(vec![quoted(n)]));
-            options.opt_exclude = Some(ExcludeSelectItem::Multiple(names.collect()));
+        let SelectItem::Wildcard(options) = item else { continue };
+        let mut all = excluded(options);
+        let has = |t: &Table, name: &String| t.columns.as_ref().is_some_and(|c| c.contains(name));
+        for name in all.clone() {
+            let behind = tables
+                .iter()
+                .skip_while(|t| !has(t, &name))
+                .skip(1)
+                .filter(|t| has(t, &name));
+            all.extend(behind.map(|t| format!("{name}:{}", t.name)));
+        }
+        all.extend(names.iter().cloned());
+        let mut once: Vec<ObjectName> = vec![];
+        for name in all.iter().map(|n| ObjectName::from(vec![quoted(n)])) {
+            if !once.contains(&name) {
+                once.push(name);
+            }
+        }
+        if !once.is_empty() {
+            options.opt_exclude = Some(ExcludeSelectItem::Multiple(once));
         }
     }
 }

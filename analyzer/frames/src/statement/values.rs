@@ -18,17 +18,25 @@ pub(super) fn put_in(
 ) -> Result<(), FramesError> {
     let scope = Scope::of(query, known);
     let mut places = Places {
-        around: vec![],
+        with: vec![],
         joins: vec![],
         scope,
         ask,
     };
-    done(VisitMut::visit(query, &mut places))
+    // What WITH names first, one after the other: what asks for one has its values, not its subqueries.
+    let mut with = query.with.take();
+    for cte in with.iter_mut().flat_map(|w| &mut w.cte_tables) {
+        done(VisitMut::visit(&mut cte.query, &mut places))?;
+        places.with.push(cte.clone());
+    }
+    let made = done(VisitMut::visit(query, &mut places));
+    query.with = with;
+    made
 }
 
 struct Places<'a> {
-    /// What each query around names WITH.
-    around: Vec<Vec<Cte>>,
+    /// What WITH names, as far as it is done.
+    with: Vec<Cte>,
     /// Of each SELECT around, whether it joins.
     joins: Vec<bool>,
     scope: Scope<'a>,
@@ -37,15 +45,6 @@ struct Places<'a> {
 
 impl VisitorMut for Places<'_> {
     type Break = FramesError;
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<FramesError> {
-        self.around
-            .push(query.with.as_ref().map_or_else(Vec::new, |w| w.cte_tables.clone()));
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.around.pop();
-        ControlFlow::Continue(())
-    }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
         let joins = select.from.len() > 1 || select.from.iter().any(|f| !f.joins.is_empty());
         self.joins.push(joins);
@@ -126,25 +125,21 @@ impl Places<'_> {
         let n = frame.columns().first().map(|c| c.get(0)).transpose()?;
         Ok(n.and_then(|n| n.extract::<i64>()).unwrap_or(0) > 0)
     }
-    /// With what queries around name WITH and this one asks for, itself or by what it asks for.
+    /// With what WITH names and this one asks for, itself or by what it asks for.
     fn text(&self, query: &Query) -> String {
         let mut asked = names(query).tables;
         let mut all: Vec<(usize, &Cte)> = vec![];
-        let known: Vec<&Cte> = self.around.iter().flatten().collect();
         let mut at = 0;
         while let Some(name) = asked.get(at).cloned() {
             at += 1;
-            // Of two with one name the inner one.
-            let found = known.iter().enumerate().rfind(|(_, c)| c.alias.name.value == name);
+            let found = self.with.iter().enumerate().find(|(_, c)| c.alias.name.value == name);
             if let Some((place, cte)) = found.filter(|(place, _)| all.iter().all(|(p, _)| p != place)) {
-                all.push((place, *cte));
+                all.push((place, cte));
                 asked.extend(names(&cte.query).tables);
             }
         }
         all.sort_by_key(|(place, _)| *place);
-        let mut query = query.clone();
-        let own = query.with.take().map_or_else(Vec::new, |w| w.cte_tables);
-        let texts: Vec<String> = all.iter().map(|(_, c)| *c).chain(&own).map(Cte::to_string).collect();
+        let texts: Vec<String> = all.iter().map(|(_, c)| c.to_string()).collect();
         match texts.is_empty() {
             true => query.to_string(),
             false => format!("WITH {} {query}", texts.join(", ")),
@@ -152,13 +147,20 @@ impl Places<'_> {
     }
 }
 
+fn float(f: f64) -> String {
+    match f.is_finite() {
+        // A whole one is of floating point all the same.
+        true if f.fract() == 0.0 => format!("({f}.0)"),
+        true => format!("({f})"),
+        false => format!("CAST('{f}' AS DOUBLE)"),
+    }
+}
+
 /// A value as the engine reads it.
 fn literal(v: &AnyValue<'_>) -> String {
     match v {
         AnyValue::Null => "NULL".to_owned(),
-        AnyValue::Float32(_) | AnyValue::Float64(_) => v
-            .extract::<f64>()
-            .map_or_else(|| "NULL".to_owned(), |f| format!("({f})")),
+        AnyValue::Float32(_) | AnyValue::Float64(_) => v.extract::<f64>().map_or_else(|| "NULL".to_owned(), float),
         AnyValue::String(s) => format!("'{}'", s.replace('\'', "''")),
         AnyValue::StringOwned(s) => format!("'{}'", s.replace('\'', "''")),
         // Behind a minus a negative one would begin a comment.

@@ -7,9 +7,10 @@ use sqlparser::ast::{
     WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
-use super::functions::runs_wrong;
+use super::functions::{Over, with_over};
+use super::holds::of_rows;
 use super::names::column;
-use super::{done, ended, query_of, quoted, refused};
+use super::{done, ended, expression, query_of, quoted, refused};
 use crate::FramesError;
 
 /// Refuses what the engine does not count row by row.
@@ -29,13 +30,42 @@ pub(super) fn window(name: &str, spec: &WindowSpec) -> Result<(), FramesError> {
             "OVER (ORDER BY x DESC, y) is not known: order all of it one way, a number the other way by its negative, ORDER BY -x, y",
         ));
     }
-    match runs_wrong(name) && !spec.order_by.is_empty() {
-        true => Err(refused(format!(
+    if name == "last_value" && spec.order_by.is_empty() {
+        return Err(refused(
+            "LAST_VALUE OVER without ORDER BY is not known: name the order, and take the first of the other one, \
+             FIRST_VALUE(x) OVER (PARTITION BY k ORDER BY t DESC)",
+        ));
+    }
+    match with_over(name) {
+        Over::Wrong => Err(refused(format!(
+            "{name} OVER (...) is not known: join with a subquery that has it for each group, \
+             JOIN (SELECT k, {name}(...) AS v FROM t GROUP BY k) AS g ON g.k = t.k"
+        ))),
+        Over::RunsWrong if !spec.order_by.is_empty() => Err(refused(format!(
             "{name} OVER (ORDER BY ...) is not known for the rows up to this one: leave ORDER BY out for all rows of the partition, \
              or divide SUM(x) OVER (ORDER BY t) by COUNT(x) OVER (ORDER BY t)"
         ))),
-        false => Ok(()),
+        _ => Ok(()),
     }
+}
+
+/// Unknown values where they are asked for, by a key of their own: the engine has them first, and has no rank for them.
+pub(super) fn nulls(by: &mut Vec<OrderByExpr>) -> Result<(), FramesError> {
+    let mut made = vec![];
+    // By a constant rows stay as they are.
+    for mut one in by.drain(..).filter(|o| of_rows(&o.expr)) {
+        let falls = one.options.asc == Some(false);
+        let first = one.options.nulls_first.take() == Some(true);
+        let (unknown, known) = if first == falls { (1, 0) } else { (0, 1) };
+        let mut key = one.clone();
+        key.expr = expression(&format!(
+            "CASE WHEN {} IS NULL THEN {unknown} ELSE {known} END",
+            one.expr
+        ))?;
+        made.extend([key, one]);
+    }
+    *by = made;
+    Ok(())
 }
 
 /// Puts `SELECT COUNT(*) OVER () FROM t` beside all columns, and takes it from there: alone the engine has one row of it.

@@ -8,8 +8,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Visit,
-    VisitMut, Visitor, VisitorMut, With,
+    Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
+    VisitMut, VisitorMut, With,
 };
 
 use super::{Known, done, ended, quoted, refused};
@@ -18,13 +18,11 @@ use crate::FramesError;
 /// Moves all WITH of a query to its beginning.
 pub(super) fn lifted(query: &mut Query, known: &[Known]) -> Result<(), FramesError> {
     let token = query.with.as_ref().map(|w| w.with_token.clone());
-    let mut aliases = Aliases(vec![]);
-    let _whole = Visit::visit(&*query, &mut aliases);
     let mut withs = Withs {
         taken: known.iter().map(|k| k.name.clone()).collect(),
         around: vec![],
         lifted: vec![],
-        aliases: aliases.0,
+        called: vec![],
     };
     done(VisitMut::visit(query, &mut withs))?;
     if !withs.lifted.is_empty() {
@@ -43,7 +41,8 @@ struct Withs {
     /// What each query around names: as it is written, and as it is called now.
     around: Vec<Vec<(Ident, Ident)>>,
     lifted: Vec<Cte>,
-    aliases: Vec<Ident>,
+    /// Of each FROM around, what it calls its tables, and whether by AS.
+    called: Vec<Vec<(Ident, bool)>>,
 }
 
 impl Withs {
@@ -55,7 +54,9 @@ impl Withs {
     }
     /// A table before a column, unless it is what FROM calls another one.
     fn rename(&self, table: &mut Ident) {
-        if self.aliases.iter().all(|a| !same(a, table))
+        let mut called = self.called.iter().rev();
+        let here = called.find_map(|from| from.iter().find(|(name, _)| same(name, table)));
+        if here.is_none_or(|(_, alias)| !alias)
             && let Some(now) = self.now(table)
         {
             *table = now;
@@ -87,6 +88,11 @@ impl VisitorMut for Withs {
     type Break = FramesError;
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<FramesError> {
         self.around.push(vec![]);
+        // ORDER BY stands outside of the SELECT.
+        self.called.push(match query.body.as_ref() {
+            SetExpr::Select(select) => called(select),
+            _ => vec![],
+        });
         let Some(with) = query.with.take() else {
             return ControlFlow::Continue(());
         };
@@ -110,9 +116,15 @@ impl VisitorMut for Withs {
     }
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
         self.around.pop();
+        self.called.pop();
+        ControlFlow::Continue(())
+    }
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<FramesError> {
+        self.called.pop();
         ControlFlow::Continue(())
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<FramesError> {
+        self.called.push(called(select));
         for item in &mut select.projection {
             if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
                 && let [ObjectNamePart::Identifier(table)] = name.0.as_mut_slice()
@@ -141,15 +153,19 @@ impl VisitorMut for Withs {
     }
 }
 
-/// Names behind AS in FROM.
-struct Aliases(Vec<Ident>);
-
-impl Visitor for Aliases {
-    type Break = ();
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } = factor {
-            self.0.push(a.name.clone());
+/// What a FROM calls its tables, and whether by AS.
+fn called(select: &Select) -> Vec<(Ident, bool)> {
+    let from = select.from.iter();
+    let all = from.flat_map(|f| std::iter::once(&f.relation).chain(f.joins.iter().map(|j| &j.relation)));
+    let one = |factor: &TableFactor| match factor {
+        TableFactor::Table { alias: Some(a), .. } | TableFactor::Derived { alias: Some(a), .. } => {
+            Some((a.name.clone(), true))
         }
-        ControlFlow::Continue(())
-    }
+        TableFactor::Table { name, .. } => match name.0.as_slice() {
+            [ObjectNamePart::Identifier(name)] => Some((name.clone(), false)),
+            _ => None,
+        },
+        _ => None,
+    };
+    all.filter_map(one).collect()
 }

@@ -113,7 +113,13 @@ pub(crate) fn prepared(sql: &str, start_ns: Option<i64>) -> Result<String, Frame
                 }
             },
             Kind::Number if token.contains(['e', 'E']) => match token.parse::<f64>() {
-                Ok(n) if n.is_finite() => out += &n.to_string(),
+                // A whole one is of floating point all the same.
+                Ok(n) if n.is_finite() => {
+                    let digits = n.to_string();
+                    out += &digits;
+                    // A whole one is of floating point all the same.
+                    out += if digits.contains('.') { "" } else { ".0" };
+                }
                 _ => out += token,
             },
             Kind::Other if *token == ":" && is(all.get(at), "start") => {

@@ -78,17 +78,20 @@ impl FactTable for Names {
     }
 }
 
-/// The cells of an answer, as short texts.
-pub(super) fn of(sql: &str) -> Vec<Vec<String>> {
-    let rows = query(&[&Samples, &Names], sql, None).unwrap_or_else(|e| panic!("{sql}: {e}"));
-    let text = |c: &Cell<'_>| match c {
+pub(super) fn text(c: &Cell<'_>) -> String {
+    match c {
         Cell::Null => "-".to_owned(),
         Cell::I64(v) => v.to_string(),
         Cell::U64(v) => format!("{v}u"),
         Cell::F64(v) => v.to_string(),
         Cell::Bool(v) => v.to_string(),
         Cell::Str(s) => s.to_string(),
-    };
+    }
+}
+
+/// The cells of an answer, as short texts.
+pub(super) fn of(sql: &str) -> Vec<Vec<String>> {
+    let rows = query(&[&Samples, &Names], sql, None).unwrap_or_else(|e| panic!("{sql}: {e}"));
     cells(&rows).iter().map(|r| r.iter().map(text).collect()).collect()
 }
 

@@ -7,6 +7,7 @@ use polars_io::parquet::read::ParquetReader;
 use super::*;
 
 mod answers;
+mod beside;
 mod elsewhere;
 
 /// Three rows; row 1 is all null.
@@ -135,10 +136,10 @@ fn a_sum_of_a_number_is_refused() {
         assert!(refused(sql), "{sql}");
     }
     for sql in [
-        "SELECT sum(bytes) AS n FROM a",
+        "SELECT sum(share) AS n FROM a",
         "SELECT dev FROM a WHERE dev = 'sum(1)'",
         "SELECT count(*) AS n FROM a",
-        "SELECT sum(bytes * 1) AS checksum FROM a",
+        "SELECT sum(share * 1) AS checksum FROM a",
     ] {
         assert!(query(&[&Demo("a")], sql, None).is_ok(), "{sql}");
     }
