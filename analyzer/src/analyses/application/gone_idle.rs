@@ -12,6 +12,9 @@ use super::Unanswered;
 use crate::analyses::drops::{Forgotten, after_silence};
 use crate::facts::{ConnectionId, Facts};
 
+/// Places that are looked at: those with most.
+const PLACES: usize = 8;
+
 /// Connections to one place that were forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct GoneIdle {
@@ -42,7 +45,10 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
             *until = u.send_ns.saturating_add(u.waited_ns).max(*until);
         }
     }
-    let found = by.into_iter().filter_map(|(to, (first, until))| {
+    // Each is looked for in all that was sent and came.
+    let mut by: Vec<_> = by.into_iter().collect();
+    by.sort_by_key(|(to, (first, _))| (std::cmp::Reverse(first.len()), *to));
+    let found = by.into_iter().take(PLACES).filter_map(|(to, (first, until))| {
         let silence = after_silence(facts, &first)?;
         answered_meanwhile(facts, to, &first, until).then(|| GoneIdle {
             to: to.to_string(),
@@ -54,7 +60,8 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
 
 /// Whether something came from this place on another connection while those tried: it is not gone.
 fn answered_meanwhile(facts: &Facts, to: SocketAddr, first: &FxHashMap<ConnectionId, i64>, until: i64) -> bool {
-    let Some(from) = first.values().min() else { return false };
+    // Behind all their first tries.
+    let Some(from) = first.values().max() else { return false };
     let tried = *from..=until;
     let is_other = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize);
@@ -62,6 +69,7 @@ fn answered_meanwhile(facts: &Facts, to: SocketAddr, first: &FxHashMap<Connectio
         at == Some(to) && !first.contains_key(&c)
     };
     let acked = facts.tx.iter().filter_map(|t| Some((t.connection?, t.t_ack_ns?)));
-    let came = facts.rx.iter().filter_map(|r| Some((r.connection?, r.start_ns)));
+    let came = facts.rx.iter().filter(|r| r.bytes.is_some_and(|n| n > 0));
+    let came = came.filter_map(|r| Some((r.connection?, r.start_ns)));
     acked.chain(came).any(|(c, at)| tried.contains(&at) && is_other(c))
 }

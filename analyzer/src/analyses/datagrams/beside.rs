@@ -1,12 +1,14 @@
 //! Questions in vain that were asked right behind another one, which was answered: the way and the server are there, and some questions get no answer
 //! (the AAAA of a name whose A is answered).
 //!
-//! Needs `udp_turns`. Must not be said where what is lost now and then looks the same: of pairs it would hit the first as often as the second.
+//! Needs `udp_turns`. Must not be said where what is lost now and then looks the same: it would hit the first of a pair as often as the second, and of many
+//! questions in a row a few. So half or more of what those threads asked right behind an answered one is in vain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::TurnRow;
 use crate::facts::Facts;
+use crate::reconstruct::datagrams::tables::TurnEnd;
 
 /// From an answer to the next question, at most, ns; and how many times sooner than the wait it came.
 const NEXT_NS: i64 = 20_000_000;
@@ -47,21 +49,25 @@ pub(super) fn beside(facts: &Facts, by: &ByThread<'_>, turns: &[&TurnRow]) -> Op
         (None, None) => remote(a) == remote(b) && remote(a).is_some_and(|r| !r.is_empty()),
         (a, b) => a == b,
     };
-    let took: Vec<i64> = (turns.iter())
-        .filter_map(|t| {
-            let of = by.get(&t.pid)?;
-            let p = *of.get(of.partition_point(|p| p.start_ns < t.start_ns).checked_sub(1)?)?;
-            let ready = p.ready_ns.filter(|_| p.confidence.is_solid() && p.sends == 1)?;
-            let took = ready.saturating_sub(p.start_ns);
-            let soon = t.start_ns.saturating_sub(ready) <= NEXT_NS && took <= t.waited_ns / SOONER;
-            (soon && same(p, t)).then_some(took)
-        })
-        .collect();
+    // The time that the answer right before it took.
+    let behind = |t: &TurnRow| {
+        let of = by.get(&t.pid)?;
+        let p = *of.get(of.partition_point(|p| p.start_ns < t.start_ns).checked_sub(1)?)?;
+        let ready = p.ready_ns.filter(|_| p.confidence.is_solid() && p.sends == 1)?;
+        let soon = t.start_ns.saturating_sub(ready) <= NEXT_NS;
+        (soon && same(p, t)).then(|| ready.saturating_sub(p.start_ns))
+    };
+    let sooner = |t: &&&TurnRow| behind(t).filter(|ns| *ns <= t.waited_ns / SOONER);
+    let took: Vec<i64> = turns.iter().filter_map(|t| sooner(&t)).collect();
+    let threads: BTreeSet<i32> = turns.iter().map(|t| t.pid).collect();
+    let theirs = threads.iter().filter_map(|pid| by.get(pid)).flatten();
+    let well = theirs.filter(|t| t.end == TurnEnd::Answered && turns.first().is_some_and(|v| same(v, t)));
+    let well = well.filter(|t| behind(t).is_some()).count();
     let sum = |of: fn(&TurnRow) -> u32| turns.iter().map(|t| u64::from(of(t))).sum::<u64>();
     let read = sum(|t| t.landed) == sum(|t| t.sends) && sum(|t| t.unread) == 0;
     let least = if read { LEAST } else { LEAST_UNSEEN };
     let nearly_all = turns.len().saturating_sub(took.len()).saturating_mul(BUT) <= turns.len();
-    (took.len() >= least && nearly_all).then(|| Beside {
+    (took.len() >= least && nearly_all && well <= took.len()).then(|| Beside {
         turns: took.len() as u64,
         longest_ns: took.into_iter().max().unwrap_or(0),
         read,

@@ -170,7 +170,7 @@ fn silences(
     (count >= FEWEST && silent >= least).then_some(Forgotten {
         connections: count as u64,
         silent_least_ns: silent,
-        passed_most_ns: passed,
+        passed_most_ns: longest,
     })
 }
 

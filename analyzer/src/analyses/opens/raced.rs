@@ -2,7 +2,8 @@
 //!
 //! Needs `resets` with the kernel's own reasons (since Linux 6.12), `tcp_states`, `rx`, `tx`. Told where connections of one listening address were closed after silences
 //! that are alike, and data came right behind: then the silence is the server's own limit (inferred), and the client keeps connections as long or longer. Must not take
-//! for one: a server that closes after an answer whatever comes (no silence), one that is stopped (silences of all lengths), a client that gave up.
+//! for one: a server that closes after an answer whatever comes (no silence), one that is stopped (silences of all lengths), a request that it read and did not answer,
+//! and what TLS and HTTP/2 send as a farewell (close_notify, GOAWAY: a short segment).
 //!
 //! ```text
 //! server   answer | ...... idle_ns, alike ...... | closes (FIN_WAIT1) |             RST: TCP_ABORT_ON_DATA
@@ -14,11 +15,13 @@ use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::FIN_WAIT1;
+use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::nearest_rank;
+use crate::table::Cell;
 
 /// The kernel's word for data at a socket that its program had closed.
 const REASON: &str = "TCP_ABORT_ON_DATA";
@@ -30,6 +33,11 @@ const BEHIND_NS: i64 = 50_000_000;
 /// Nine tenths of the silences are within one such part of the median, or within 10 ms.
 const ALIKE: i64 = 20;
 const ALIKE_NS: i64 = 10_000_000;
+
+/// Shorter segments, headers included, may be no request.
+const REQUEST_BYTES: u32 = 200;
+/// From the RST to the event of the freed segment, at most, ns.
+const FREED_NS: i64 = 1_000_000;
 
 /// Connections of one listening address.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -72,21 +80,25 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
             closed.insert(s.connection, s.time_ns);
         }
     }
-    let mut last: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    // With whether that was an answer.
+    let mut last: FxHashMap<ConnectionId, (i64, bool)> = FxHashMap::default();
     let came = facts.rx.iter().filter(|r| r.bytes.is_none_or(|n| n > 0));
-    let came = came.filter_map(|r| Some((r.connection?, r.start_ns)));
-    let sent = facts.tx.iter().filter_map(|t| Some((t.connection?, t.start_ns)));
+    let came = came.filter_map(|r| Some((r.connection?, (r.start_ns, false))));
+    let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let sent = sent.filter_map(|t| Some((t.connection?, (t.start_ns, true))));
     for (c, at) in came.chain(sent) {
-        if closed.get(&c).is_some_and(|close| at < *close) {
+        if closed.get(&c).is_some_and(|close| at.0 < *close) {
             let of = last.entry(c).or_insert(at);
             *of = at.max(*of);
         }
     }
+    let freed = freed(facts);
     let mut by: BTreeMap<End, Vec<(ConnectionId, i64, i64)>> = BTreeMap::new();
     for (c, (at, from)) in &reset {
         let Some(close) = closed.get(c) else { continue };
         let behind = at.saturating_sub(*close);
-        let idle = last.get(c).map(|last| close.saturating_sub(*last));
+        let idle = last.get(c).filter(|last| last.1).map(|last| close.saturating_sub(last.0));
+        let idle = idle.filter(|_| is_request(&freed, *at));
         if let Some(idle) = idle.filter(|idle| *idle >= IDLE_NS && behind <= BEHIND_NS) {
             by.entry(*from).or_default().push((*c, idle, behind));
         }
@@ -105,6 +117,22 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
         idle_ns: middle,
         behind_ns: nearest_rank(&mut of.iter().map(|o| o.2).collect::<Vec<_>>(), 50).unwrap_or(0),
     })
+}
+
+/// What was freed for that reason, by time: how long it was, headers included.
+fn freed(facts: &Facts) -> Vec<(i64, u32)> {
+    let named = |r| matches!(facts.names.drop_reason(r), Cell::Str(name) if name == REASON);
+    let rows = facts.drops.iter().filter(|d| named(d.reason));
+    let bytes = |id: SkbId| facts.skbs.get(usize::try_from(id.0).ok()?)?.bytes;
+    let mut all: Vec<(i64, u32)> = rows.filter_map(|d| Some((d.time_ns, bytes(d.skb_id?)?))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Whether what a RST answered is as long as a request.
+fn is_request(freed: &[(i64, u32)], reset_ns: i64) -> bool {
+    let next = freed.get(freed.partition_point(|f| f.0 < reset_ns));
+    next.is_some_and(|f| f.0.saturating_sub(reset_ns) <= FREED_NS && f.1 >= REQUEST_BYTES)
 }
 
 /// The task of all of them; empty: several, or not known.

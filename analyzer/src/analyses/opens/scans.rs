@@ -2,7 +2,7 @@
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
 //! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
-//! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is, nor whether the host is known to answer anybody.
+//! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -71,7 +71,8 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
     let few = |f: &Failed| f.attempts <= EACH;
     let silent = |f: &Failed| at_once(f) && few(f) && up.contains(&ends(&f.to).0);
     let place = |f: &Failed| (name(f), ends(&f.to).0);
-    let swept = swept(failed.iter().filter(|f| at_once(f)).map(|f| (place(f), f.attempts)));
+    let tried = failed.iter().filter(|f| at_once(f) && up.contains(&ends(&f.to).0));
+    let swept = swept(tried.map(|f| (place(f), f.attempts)));
     // Port numbers of each program; of each program and address.
     let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut unheard: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();

@@ -153,7 +153,7 @@ pub(super) fn standstills(s: &Server) -> String {
     };
     // Of a server that was not seen, an answer may be lost on its way.
     let nobody = match s.paired == 0 {
-        true => "nothing came from it",
+        true => "no answer came from it",
         false => "it answered nobody",
     };
     format!(

@@ -37,7 +37,7 @@ fn end(o: &Onward) -> String {
         holder => holder.to_owned(),
     };
     let who = match o.only_these {
-        true => format!(": {name} is who does not answer (inferred)"),
+        true => format!(": {name} is who does not answer, unless that is a log of what fails (inferred)"),
         false => " (inferred)".to_owned(),
     };
     let all = if o.sends == 1 { "it" } else { "them" };

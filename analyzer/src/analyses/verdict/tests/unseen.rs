@@ -26,7 +26,7 @@ fn slow_answers_of_an_unseen_server_among_others() {
     let says = "72 of 1000 answers of 10.77.0.20:6379 took p50 264.00 ms, and each of these requests was acknowledged within 95.00 ms";
     assert!(headline(&a).contains(says), "{}", headline(&a));
     let stood =
-        "nothing came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
+        "no answer came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
     assert!(application(&a).1.contains(stood), "{}", application(&a).1);
 }
 
