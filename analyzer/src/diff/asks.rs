@@ -320,7 +320,7 @@ impl Asks {
         let x = all.iter().find(own)?;
         if x.handshakes {
             return Some(format!(
-                "turns of TLS handshakes are among its requests, as connections are opened for each on one side alone ({} -> {}; inferred)",
+                "turns of handshakes (TLS, logins) are among its requests, as connections are opened for each on one side alone ({} -> {}; inferred)",
                 x.before.requests, x.after.requests
             ));
         }

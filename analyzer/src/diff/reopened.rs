@@ -78,7 +78,7 @@ pub(super) fn mark(asks: &mut [Asks], rates: &[Rate], o: &DiffOptions) {
 pub(super) fn among(asks: &[Asks], service: Option<&str>) -> &'static str {
     let of = |x: &Asks| x.handshakes && x.is_most() && service.map(server_of) == Some(&x.asked);
     match asks.iter().any(of) {
-        true => ", turns of TLS handshakes among them on one side (inferred)",
+        true => ", turns of handshakes (TLS, logins) among them on one side (inferred)",
         false => "",
     }
 }
@@ -138,7 +138,7 @@ impl Leading<'_> {
             );
             sentence += &self.opening(all.first().map(|(x, _)| x.asked.as_str()));
             if all.iter().any(|(x, _)| x.handshakes) {
-                sentence += "; the turns of a TLS handshake count among these answers, so that it asks no more than before, and take the CPU of both (inferred)";
+                sentence += "; the turns of a handshake (TLS, a login) count among these answers, so that it asks no more than before, and take the CPU of both (inferred)";
             }
             self.say(out, sentence, vec![]);
             out.opened.extend(all.iter().map(|(_, r)| r.metric.clone()));
