@@ -284,24 +284,26 @@ pub fn folder(path: &Path) -> &Path {
 }
 
 fn emptied(file: File) -> io::Result<File> {
-    file.set_permissions(Permissions::from_mode(0o600))?;
+    // Another's file cannot be made private.
+    let _ = file.set_permissions(Permissions::from_mode(0o600));
     file.set_len(0)?;
     Ok(file)
 }
 
 /// Whether a file system is mounted on this file. The fifth word of a line names the place, with spaces and the like in octal.
 fn is_mounted(path: &Path) -> bool {
-    let (Ok(path), Ok(mounts)) = (path.canonicalize(), std::fs::read_to_string("/proc/self/mountinfo")) else {
+    let (Ok(path), Ok(mounts)) = (path.canonicalize(), std::fs::read("/proc/self/mountinfo")) else {
         return false;
     };
-    let escaped = path.as_os_str().as_bytes().iter().fold(String::new(), |mut out, b| {
+    let mut escaped: Vec<u8> = vec![];
+    for b in path.as_os_str().as_bytes() {
         match b {
-            b' ' | b'\t' | b'\n' | b'\\' => out.push_str(&format!("\\{b:03o}")),
-            b => out.push(char::from(*b)),
+            b' ' | b'\t' | b'\n' | b'\\' => escaped.extend(format!("\\{b:03o}").bytes()),
+            b => escaped.push(*b),
         }
-        out
-    });
-    mounts.lines().any(|l| l.split(' ').nth(4) == Some(escaped.as_str()))
+    }
+    let place = |line: &[u8]| line.split(|b| *b == b' ').nth(4).is_some_and(|p| p == escaped);
+    mounts.split(|b| *b == b'\n').any(place)
 }
 
 /// The file, and whether it is new.

@@ -1,5 +1,5 @@
 //! What is read every second, in a thread of its own: while something in the kernel holds a lock that its lists need (rtnl, for seconds, when a driver resets
-//! its card), the recorder still sees Ctrl-C, its limits, and a thread that failed.
+//! its card), the recorder still sees Ctrl-C, its limits, and a thread that failed. (What is read once more at the end may then wait for that lock.)
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -110,7 +110,8 @@ impl Readings {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let late = match (self.out, self.late) {
             (true, n) => Some(format!(
-                "readings of every second: the last one did not come back ({n} more were due meanwhile): something in the kernel holds a lock that it needs"
+                "readings of every second: the last one did not come back within {} s (in all {n} were due while one was made): a busy host, or something in the kernel holds a lock that it needs",
+                PATIENCE.as_secs()
             )),
             (false, 0) => None,
             (false, n) => Some(format!(

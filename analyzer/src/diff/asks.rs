@@ -268,7 +268,9 @@ impl Asks {
 
     /// Whether more is asked, or less.
     pub(super) fn is_said(&self) -> bool {
-        self.is_other() && !self.handshakes
+        // At other ports it may be more requests as well.
+        let tls = super::exchanges::TLS.iter().any(|port| self.asked.ends_with(port));
+        self.is_other() && !(self.handshakes && tls)
     }
 
     /// Whether these are most of the requests to the server that is asked.

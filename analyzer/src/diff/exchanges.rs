@@ -25,7 +25,7 @@ const MOSTLY: f64 = 0.75;
 /// By so much the exchanges of all connections may differ where as much is asked.
 const KEPT: f64 = 0.2;
 /// Ports at which TLS is spoken.
-const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
+pub(super) const TLS: [&str; 5] = [":443", ":465", ":636", ":853", ":8443"];
 
 /// Of one server.
 #[derive(Debug, Clone, PartialEq)]

@@ -138,7 +138,7 @@ impl Leading<'_> {
             );
             sentence += &self.opening(all.first().map(|(x, _)| x.asked.as_str()));
             if all.iter().any(|(x, _)| x.handshakes) {
-                sentence += "; the turns of a handshake (TLS, a login) count among these answers, so that it asks no more than before, and take the CPU of both (inferred)";
+                sentence += "; the turns of a handshake (TLS, a login) count among these answers, so that it may ask no more than before, and take the CPU of both (inferred)";
             }
             self.say(out, sentence, vec![]);
             out.opened.extend(all.iter().map(|(_, r)| r.metric.clone()));

@@ -5,7 +5,7 @@
 //! `tcp_v4_rcv` (`discard_and_relse`: `sk_drops` alone, of what `tcp_check_req` does not take: bare ACKs under TCP_DEFER_ACCEPT, RSTs of handshakes);
 //! `wqueue` of a listening socket is the limit of its accept queue (net/ipv4/tcp_diag.c `tcp_diag_get_info`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
@@ -30,6 +30,9 @@ pub struct Refusing {
     pub queued: Option<u64>,
     /// Listening sockets of its address in that namespace at the end, itself included (SO_REUSEPORT), and how many of them dropped something.
     pub group: (u64, u64),
+    /// Processes of the others of its group.
+    #[serde(skip)]
+    pub beside: Vec<i32>,
     /// When its process read last, ns since the start of the recording, where that is known and others of its group's processes read later.
     pub read_last_ns: Option<i64>,
 }
@@ -48,16 +51,20 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
     }
     let tasks = processes(capture);
     let rose = |k: &(u64, u64), n: u64| n.checked_sub(before.get(k).copied().unwrap_or(0)).filter(|n| *n > 0);
-    let mut groups: BTreeMap<(u64, &str), (u64, u64)> = BTreeMap::new();
+    let process = |l: &str| -> Option<i32> { field(l, "pids").and_then(|p| p.split(',').next()?.parse().ok()) };
+    let mut groups: BTreeMap<(u64, &str), (u64, u64, BTreeSet<i32>)> = BTreeMap::new();
     for (k, (l, n)) in drops(SnapshotWhen::End) {
         let of = groups.entry((k.0, field(l, "src").unwrap_or_default())).or_default();
-        *of = (of.0 + 1, of.1 + u64::from(rose(&k, n).is_some()));
+        of.0 += 1;
+        of.1 += u64::from(rose(&k, n).is_some());
+        of.2.extend(process(l));
     }
     let mut all: Vec<Refusing> = drops(SnapshotWhen::End)
         .filter_map(|(k, (l, n))| {
             let drops = rose(&k, n)?;
             let local = field(l, "src").unwrap_or_default();
-            let pid: Option<i32> = field(l, "pids").and_then(|p| p.split(',').next()?.parse().ok());
+            let pid = process(l);
+            let group = groups.get(&(k.0, local));
             let task = pid.map(|pid| match tasks.get(&pid) {
                 Some((_, name)) if !name.is_empty() => format!("{}/{pid}", name.text()),
                 _ => format!("process {pid}"),
@@ -69,7 +76,8 @@ pub(crate) fn refusing(capture: &Capture) -> Vec<Refusing> {
                 limit: number(l, "wqueue"),
                 drops,
                 queued: number(l, "rqueue"),
-                group: groups.get(&(k.0, local)).copied().unwrap_or((1, 1)),
+                group: group.map_or((1, 1), |g| (g.0, g.1)),
+                beside: group.map_or_else(Vec::new, |g| g.2.iter().copied().filter(|p| Some(*p) != pid).collect()),
                 read_last_ns: None,
             })
         })

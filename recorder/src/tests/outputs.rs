@@ -58,7 +58,7 @@ fn a_file_that_exists_is_refused_unless_forced_and_is_private_then() {
 fn a_file_that_is_mounted_is_written_itself() {
     let Some((_, _one)) = tracefs_or_skip() else { return };
     let folder = Folder::new("mounted");
-    let (of_host, path) = (folder.0.join("of host.nmb"), folder.0.join("x y.nmb"));
+    let (of_host, path) = (folder.0.join("of host.nmb"), folder.0.join("x ü.nmb"));
     for f in [&of_host, &path] {
         std::fs::write(f, "a bundle of yesterday").unwrap();
     }

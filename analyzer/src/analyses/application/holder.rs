@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::parts::Part;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::TurnaroundRow;
-use crate::reconstruct::thread::UNRECORDED;
+use crate::reconstruct::thread::{STOPPED, TRACED, UNRECORDED};
 
 /// Shortest answers that are looked at, ns.
 const LEAST_NS: i64 = 10_000_000;
@@ -57,19 +57,19 @@ impl<'f> Holders<'f> {
 
     /// How much of its wait those that it waited for, one behind the other, slept in state D, ns.
     fn in_state_d(&self, row: &TurnaroundRow) -> i64 {
-        let (mut waits, mut ns) = (row, 0i64);
+        let own = |h: &&TurnaroundRow| !std::ptr::eq(*h, row) && overlap(h, row) > 0;
+        let (mut holder, mut ns, mut until) = (self.holder(row).filter(own), 0i64, row.send_ns);
         for _ in 0..QUEUE {
-            let Some(holder) = self
-                .holder(waits)
-                .filter(|h| !std::ptr::eq(*h, row) && overlap(h, row) > 0)
-            else {
-                break;
-            };
-            ns = ns.saturating_add(holder.held_ns.min(overlap(holder, row)));
-            if holder.asleep_in.text() != UNRECORDED {
-                break;
+            let Some(h) = holder else { break };
+            let waited = h.asleep_in.text() == UNRECORDED;
+            let before = self.holder(h).filter(|b| waited && own(b));
+            // It had the lock from when the one before it was done, until it was.
+            let from = before.map_or(h.start_ns(), |b| b.send_ns).max(row.start_ns());
+            if ![STOPPED, TRACED].contains(&h.asleep_in.text().as_ref()) {
+                let had = h.send_ns.min(until).saturating_sub(from).max(0);
+                ns = ns.saturating_add(h.held_ns.min(had));
             }
-            waits = holder;
+            (holder, until) = (before, from.min(until));
         }
         ns.min(row.woken_by_ns)
     }

@@ -188,16 +188,17 @@ fn refusing(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Refusing> {
     told
 }
 
-/// When the process of one of several sockets of an address read last, where it stopped long before others of its name.
+/// When the process of one of several sockets of an address read last, where it stopped long before those of the others, and connections wait for it.
 fn read_last(facts: &Facts, r: &Refusing) -> Option<i64> {
-    let (name, pid) = r.task.rsplit_once('/').filter(|_| r.group.0 > 1)?;
+    let (_, pid) = (r.task.rsplit_once('/')).filter(|_| !r.beside.is_empty() && r.queued.is_some_and(|n| n > 0))?;
     let pid: i32 = pid.parse().ok()?;
     let process = |tid: i32| facts.processes.get(&tid).map_or(tid, |p| p.0);
     let (mut own, mut others) = (None, None);
-    for row in facts.rx.iter().filter(|row| row.pid > 0 && row.task.text() == name) {
-        let last = match process(row.pid) == pid {
-            true => &mut own,
-            false => &mut others,
+    for row in facts.rx.iter().filter(|row| row.pid > 0) {
+        let last = match process(row.pid) {
+            p if p == pid => &mut own,
+            p if r.beside.contains(&p) => &mut others,
+            _ => continue,
         };
         *last = Some(row.start_ns.saturating_add(row.total_ns)).max(*last);
     }

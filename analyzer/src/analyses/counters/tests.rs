@@ -66,6 +66,7 @@ fn a_listening_socket_is_named_where_the_kernel_counted_what_it_dropped() {
         drops,
         queued: Some(0),
         group: (1, 1),
+        beside: vec![],
         read_last_ns: None,
     };
     let named = |sockets: Vec<Refusing>| {
@@ -115,13 +116,15 @@ fn one_of_several_listening_sockets_is_named_as_that() {
                 drops: 155,
                 queued: Some(9),
                 group,
+                beside: vec![12],
                 read_last_ns: None,
             }],
             ..Facts::empty()
         };
         facts.capture.start_ns = Some(1_000_000_000);
         facts.capture.total_events = 1;
-        facts.rx = [(11, read[0]), (12, read[1])]
+        // Another program of that name is none of them.
+        facts.rx = [(11, read[0]), (12, read[1]), (13, 9_900)]
             .map(|(pid, ms)| RxRow {
                 task: Name::new(b"api"),
                 pid,

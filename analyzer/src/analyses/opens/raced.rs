@@ -97,7 +97,10 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
     for (c, (at, from)) in &reset {
         let Some(close) = closed.get(c) else { continue };
         let behind = at.saturating_sub(*close);
-        let idle = last.get(c).filter(|last| last.1).map(|last| close.saturating_sub(last.0));
+        let idle = last
+            .get(c)
+            .filter(|last| last.1)
+            .map(|last| close.saturating_sub(last.0));
         let idle = idle.filter(|_| is_request(&freed, *at));
         if let Some(idle) = idle.filter(|idle| *idle >= IDLE_NS && behind <= BEHIND_NS) {
             by.entry(*from).or_default().push((*c, idle, behind));

@@ -162,7 +162,8 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     }
     for ((_, address), ports) in &mut by {
         ports.retain(|_, all| all.iter().all(|r| r.total_ns() <= SOON_NS));
-        if !swept(ports.values().map(|all| ((), all.len() as u64))).is_empty() {
+        let in_turns = || !swept(ports.values().map(|all| ((), all.len() as u64))).is_empty();
+        if up.contains(address) && in_turns() {
             continue;
         }
         ports.retain(|_, all| all.len() as u64 <= EACH);

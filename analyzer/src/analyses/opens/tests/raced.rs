@@ -2,11 +2,14 @@
 
 use crate::analyses::opens::Raced;
 use crate::analyses::opens::raced::raced;
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::{ResetRow, Sender};
 use crate::reconstruct::receive::tables::RxRow;
+use crate::reconstruct::skb::tables::SkbRow;
 use crate::reconstruct::tcp::states::{FIN_WAIT1, SYN_RECV};
+use crate::reconstruct::transmit::tables::TxRow;
 use crate::testing::tcp::{born, connection, state};
 
 const MS: i64 = 1_000_000;
@@ -15,6 +18,10 @@ const MS: i64 = 1_000_000;
 fn facts(idle: impl Fn(i64) -> i64, behind: i64) -> Facts {
     let mut f = Facts::empty();
     f.capture.start_ns = Some(0);
+    f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+        entries: vec![(77, "TCP_ABORT_ON_DATA".into())],
+        kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+    });
     for n in 0..6u32 {
         let mut row = connection(n);
         (row.sport, row.dport, row.task) = (8443, 40_000 + n as u16, Name::new(b"device-api"));
@@ -23,10 +30,38 @@ fn facts(idle: impl Fn(i64) -> i64, behind: i64) -> Facts {
         f.rx.push(RxRow {
             connection: Some(ConnectionId(n)),
             bytes: Some(200),
-            start_ns: 100 * MS,
+            start_ns: 99 * MS,
             ..RxRow::default()
         });
+        f.tx.push(TxRow {
+            connection: Some(ConnectionId(n)),
+            start_ns: 100 * MS,
+            ..crate::testing::sent()
+        });
         f.tcp_states.push(state(n, FIN_WAIT1, close * MS));
+        f.skbs.push(SkbRow {
+            bytes: Some(266),
+            ..crate::testing::life(n)
+        });
+        f.drops.push(DropRow {
+            time_ns: (close + behind) * MS + 10_000,
+            cpu: 0,
+            reason: Some(77),
+            location: 0,
+            dev: Name::default(),
+            skb_id: Some(SkbId(n)),
+            protocol: 0x0800,
+            expected: None,
+            background: false,
+            why: "",
+            confidence: crate::Confidence::Strong,
+            owner: None,
+            icmp: None,
+            cut_from: None,
+            sk: 0,
+            to: None,
+            repair: None,
+        });
         f.resets.push(ResetRow {
             time_ns: (close + behind) * MS,
             received: false,
@@ -63,8 +98,16 @@ fn silences_that_are_alike_are_a_time_out() {
         .iter_mut()
         .for_each(|c| c.born = Some(crate::reconstruct::tcp::states::SYN_SENT));
     assert_eq!(raced(&f), None);
+    // A farewell of TLS is no request; a request that had no answer is no idle connection.
+    let mut f = facts(|n| 1_000 + n, 2);
+    f.skbs.iter_mut().for_each(|s| s.bytes = Some(97));
+    assert_eq!(raced(&f), None);
+    let mut f = facts(|n| 1_000 + n, 2);
+    f.rx.iter_mut().for_each(|r| r.start_ns = 101 * MS);
+    assert_eq!(raced(&f), None);
     // Since when two of three were silent is not known.
     let mut f = facts(|n| 1_000 + n, 2);
+    f.tx.truncate(2);
     f.rx.truncate(2);
     assert_eq!(raced(&f), None);
 }

@@ -72,7 +72,7 @@ fn few_ports_or_many_tries_are_none() {
     }
 }
 
-/// Given up after 4 ms each, so often, in turns; no other connection is known.
+/// Given up after 4 ms each, so often, in turns; of the host one connection is known.
 fn swept(ports: u16, times: u32) -> Facts {
     let mut f = facts(ports, times);
     for o in &mut f.opens {
@@ -80,6 +80,9 @@ fn swept(ports: u16, times: u32) -> Facts {
     }
     f.opens
         .retain(|o| o.to.is_some_and(|to| to.0 == Ipv4Addr::new(10, 0, 0, 2)));
+    let mut stood = f.opens[0].clone();
+    (stood.end, stood.to) = (OpenEnd::Established, Some((Ipv4Addr::new(10, 0, 0, 2).into(), 22)));
+    f.opens.push(stood);
     f
 }
 
@@ -89,6 +92,10 @@ fn many_ports_in_turns_are_a_scan_however_often() {
     assert_eq!((o.scans.len(), o.failed.len()), (1, 0));
     let says = "520 attempts by nessusd/42 to 40 ports of 10.0.0.2 had no answer and were given up at once, 13 at most at each: a port scan (inferred)";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    // A host that answers nobody.
+    let mut f = swept(40, 13);
+    f.opens.pop();
+    assert_eq!(told(&f).0.scans, []);
     // Few ports, and who waits for an answer.
     assert_eq!(told(&swept(20, 13)).0.scans, []);
     let mut f = swept(40, 13);

@@ -25,8 +25,7 @@ fn slow_answers_of_an_unseen_server_among_others() {
     let a = both(vec![unseen, server("10.78.0.5:80", mostly_fast(), vec![], 0)]);
     let says = "72 of 1000 answers of 10.77.0.20:6379 took p50 264.00 ms, and each of these requests was acknowledged within 95.00 ms";
     assert!(headline(&a).contains(says), "{}", headline(&a));
-    let stood =
-        "no answer came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
+    let stood = "no answer came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
     assert!(application(&a).1.contains(stood), "{}", application(&a).1);
 }
 
