@@ -132,7 +132,7 @@ fn rewritten(
     using::rewritten(&mut query, known)?;
     joins::rewritten(&mut query, known)?;
     groups::rewritten(&mut query, known)?;
-    order::rewritten(&mut query)?;
+    order::rewritten(&mut query, known)?;
     nulls::placed(&mut query, known)?;
     windows::spread(&mut query)?;
     exact::rewritten(&mut query, known)?;
