@@ -25,7 +25,8 @@
 //! | `exact` | whole numbers that do not fit are an error; `x / 49` is a division |
 //! | `sets` | UNION, EXCEPT and INTERSECT in one another |
 //!
-//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too long for the engine.
+//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too
+//! long for the engine.
 
 mod asked;
 mod before;
