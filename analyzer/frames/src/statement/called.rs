@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Query, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{Query, SetExpr, TableFactor, VisitMut, VisitorMut};
 
 use super::scope::Scope;
 use super::{Known, done, ended, query_of, quoted, refused};
@@ -38,14 +38,17 @@ impl VisitorMut for Called<'_> {
 
 impl Called<'_> {
     fn one(&self, factor: &mut TableFactor) -> Result<(), FramesError> {
+        // These have no other names.
+        let values = matches!(&*factor, TableFactor::Derived { subquery, .. } if matches!(subquery.body.as_ref(), SetExpr::Values(_)));
         let (TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. }) = factor
         else {
             return Ok(());
         };
-        let names: Vec<String> = alias.columns.drain(..).map(|c| c.name.value).collect();
-        if names.is_empty() {
+        let names: Vec<String> = alias.columns.iter().map(|c| c.name.value.clone()).collect();
+        if names.is_empty() || values {
             return Ok(());
         }
+        alias.columns.clear();
         let alias = alias.clone();
         let all = all(&self.scope.table(factor).columns, &names)?;
         *factor = TableFactor::Derived {

@@ -12,7 +12,7 @@ use sqlparser::ast::{
 use super::functions::{unknown, wants_rows};
 use super::holds::{asks, columns, of_rows};
 use super::names::column;
-use super::windows::{nulls, window};
+use super::windows::window;
 use super::{conditions, done, ended, expression, refused, texts};
 use crate::FramesError;
 
@@ -197,7 +197,8 @@ fn call(f: &mut Function) -> Result<Option<Expr>, FramesError> {
     if let Some(WindowType::WindowSpec(spec)) = &mut f.over {
         last(&mut spec.order_by);
         window(&name, spec)?;
-        nulls(&mut spec.order_by)?;
+        // By a constant rows stay as they are.
+        spec.order_by.retain(|o| of_rows(&o.expr));
     }
     let quantile = |of: &Expr, p: &str, disc: bool| {
         let called = if disc { "QUANTILE_DISC" } else { "QUANTILE_CONT" };

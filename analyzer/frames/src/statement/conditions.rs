@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 
+use super::holds::of_rows;
 use super::{expression, refused};
 use crate::FramesError;
 
@@ -15,6 +16,12 @@ pub(super) fn made(e: &mut Expr) -> Result<Option<Expr>, FramesError> {
         Expr::InList { expr, list, negated } => {
             if let (Expr::Tuple(columns), true) = (expr.as_ref(), list.iter().all(|e| matches!(e, Expr::Tuple(_)))) {
                 return among(columns, list, *negated);
+            }
+            if !of_rows(expr) && !list.iter().any(of_rows) {
+                // Alone the engine has it once.
+                let all: Vec<String> = list.iter().map(|e| format!("({expr}) = ({e})")).collect();
+                let not = if *negated { "NOT " } else { "" };
+                return expression(&format!("({not}({}))", all.join(" OR "))).map(Some);
             }
             alike(list)?;
             Ok(None)

@@ -2,7 +2,7 @@
 //! subquery in a comparison; and some of what it does know it gets wrong without a word.
 //!
 //! ```text
-//! text --words--> parsed --with, spelled, called, before, values, names, calls, using, joins, groups, order, windows, exact, sets-->
+//! text --words--> parsed --with, spelled, called, before, values, names, calls, using, joins, groups, order, nulls, windows, exact, sets-->
 //! text that the engine runs
 //! ```
 //!
@@ -20,11 +20,13 @@
 //! | `joins` | further conditions in ON |
 //! | `groups` | aggregates, GROUP BY and HAVING in two steps (`parts`): keys and aggregates, then what is computed of them |
 //! | `order` | ORDER BY a column, not a result that has its name |
-//! | `windows` | COUNT(*) OVER () alone; unknown values last in OVER |
+//! | `nulls` | unknown values last in OVER (ORDER BY x), too |
+//! | `windows` | COUNT(*) OVER () alone |
 //! | `exact` | whole numbers that do not fit are an error; `x / 49` is a division |
 //! | `sets` | UNION, EXCEPT and INTERSECT in one another |
 //!
-//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too long for the engine.
+//! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too
+//! long for the engine.
 
 mod asked;
 mod before;
@@ -38,6 +40,7 @@ mod holds;
 mod joins;
 mod long;
 mod names;
+mod nulls;
 mod order;
 mod parts;
 mod scope;
@@ -130,7 +133,8 @@ fn rewritten(
     using::rewritten(&mut query, known)?;
     joins::rewritten(&mut query, known)?;
     groups::rewritten(&mut query, known)?;
-    order::rewritten(&mut query)?;
+    order::rewritten(&mut query, known)?;
+    nulls::placed(&mut query, known)?;
     windows::spread(&mut query)?;
     exact::rewritten(&mut query, known)?;
     sets::bracketed(&mut query)?;

@@ -8,9 +8,8 @@ use sqlparser::ast::{
 };
 
 use super::functions::{Over, with_over};
-use super::holds::of_rows;
 use super::names::column;
-use super::{done, ended, expression, query_of, quoted, refused};
+use super::{done, ended, query_of, quoted, refused};
 use crate::FramesError;
 
 /// Refuses what the engine does not count row by row.
@@ -47,25 +46,6 @@ pub(super) fn window(name: &str, spec: &WindowSpec) -> Result<(), FramesError> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Unknown values where they are asked for, by a key of their own: the engine has them first, and has no rank for them.
-pub(super) fn nulls(by: &mut Vec<OrderByExpr>) -> Result<(), FramesError> {
-    let mut made = vec![];
-    // By a constant rows stay as they are.
-    for mut one in by.drain(..).filter(|o| of_rows(&o.expr)) {
-        let falls = one.options.asc == Some(false);
-        let first = one.options.nulls_first.take() == Some(true);
-        let (unknown, known) = if first == falls { (1, 0) } else { (0, 1) };
-        let mut key = one.clone();
-        key.expr = expression(&format!(
-            "CASE WHEN {} IS NULL THEN {unknown} ELSE {known} END",
-            one.expr
-        ))?;
-        made.extend([key, one]);
-    }
-    *by = made;
-    Ok(())
 }
 
 /// Puts `SELECT COUNT(*) OVER () FROM t` beside all columns, and takes it from there: alone the engine has one row of it.

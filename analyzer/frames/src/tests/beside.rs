@@ -206,6 +206,47 @@ fn unknown_values_in_over() {
 }
 
 #[test]
+fn keys_of_over_and_orders() {
+    all(&[
+        (
+            "SELECT cwnd, connection, RANK() OVER (ORDER BY connection DESC, cwnd DESC NULLS FIRST) AS r FROM samples ORDER BY r",
+            "- 1 1, 8 1 2, 4 1 3, 20 0 4, 16 0 5, 15 0 6, 10 0 7",
+        ),
+        (
+            "SELECT cwnd, ROW_NUMBER() OVER (ORDER BY -cwnd) AS r FROM samples ORDER BY r",
+            "20 1, 16 2, 15 3, 10 4, 8 5, 4 6, - 7",
+        ),
+        (
+            "SELECT cwnd, ROW_NUMBER() OVER (ORDER BY connection DESC, cwnd DESC) AS r FROM (SELECT cwnd, connection FROM samples) AS q ORDER BY r",
+            "8 1, 4 2, - 3, 20 4, 16 5, 15 6, 10 7",
+        ),
+        (
+            "SELECT s.cwnd, ROW_NUMBER() OVER (ORDER BY n.ns, s.cwnd) AS r FROM samples s LEFT JOIN names n ON s.connection = n.connection ORDER BY r",
+            "10 1, 15 2, 16 3, 20 4, 4 5, 8 6, - 7",
+        ),
+        (
+            "SELECT cwnd FROM samples ORDER BY ROW_NUMBER() OVER (ORDER BY connection, cwnd)",
+            "10, 15, 16, 20, 4, 8, -",
+        ),
+        (
+            "SELECT cwnd FROM samples QUALIFY ROW_NUMBER() OVER (ORDER BY cwnd DESC) = 1",
+            "20",
+        ),
+        // A constant of each row; an order of results.
+        ("SELECT 'a' NOT IN ('b', 'a') AS v FROM names", "false, false, false"),
+        (
+            "SELECT DISTINCT task, ns FROM names ORDER BY LENGTH(task), ns",
+            "a 5, b 50, b 70",
+        ),
+        ("SELECT ns AS x FROM names ORDER BY -x", "70, 50, 5"),
+    ]);
+    refusals(&[
+        ("SELECT -ns AS ns FROM names ORDER BY ns + 1", "another name"),
+        ("SELECT DISTINCT task FROM names ORDER BY ns", "results only"),
+    ]);
+}
+
+#[test]
 fn sets_in_sets() {
     all(&[
         (
