@@ -22,7 +22,7 @@ fn row(pid: i32, at: i64, ms: i64, call: &str, woken_by: i32) -> TurnaroundRow {
     }
 }
 
-/// Thread 1 writes to a disk; 2 waits for it, 3 for 2.
+/// Thread 1 writes to a disk; 2 waits for it, 3 for 2: of their 136 ms those before them were at the disk for 130.
 fn queue() -> Facts {
     let mut f = Facts::empty();
     f.turnarounds = vec![
@@ -46,7 +46,7 @@ fn told(f: &Facts) -> Option<f64> {
 #[test]
 fn each_queues_behind_the_one_before() {
     let share = told(&queue()).unwrap();
-    assert!((0.97..1.0).contains(&share), "{share}");
+    assert!((0.95..0.97).contains(&share), "{share}");
 }
 
 /// Each waits longer for the lock than it then waits for the disk itself.

@@ -118,7 +118,7 @@ fn who_does_not_answer_some_questions_is_named() {
     };
     assert_eq!(v.onward, [onward]);
     assert_eq!(l.tone, Tone::Bad);
-    let says = "8 of 16 datagrams that 2 threads of orders/20 sent to a socket of dnsmasq/7, whose address is not recorded, had no answer while they waited 2.000 s each time (in poll); each was asked right behind another question of the same thread that was answered within 80.0 µs: they were not lost, but are of a kind that gets no answer there, as the AAAA of a name whose A is answered (inferred); dnsmasq/7 read them and at once asked named/9 at 10.53.0.3:53, which read them and answered none: named/9 is who does not answer (inferred)";
+    let says = "8 of 16 datagrams that 2 threads of orders/20 sent to a socket of dnsmasq/7, whose address is not recorded, had no answer while they waited 2.000 s each time (in poll); each was asked right behind another question of the same thread that was answered within 80.0 µs: they were not lost, but are of a kind that gets no answer there, as the AAAA of a name whose A is answered (inferred); dnsmasq/7 read them and at once asked named/9 at 10.53.0.3:53, which read them and answered none: named/9 is who does not answer, unless that is a log of what fails (inferred)";
     assert_eq!(l.headline, says);
 }
 

@@ -127,18 +127,21 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     stood.end = OpenEnd::Established;
     f.opens.push(stood);
     assert_eq!(scans(&f), 0);
-    // Thirty near ones in turns are a scan however often, and of a host that answers nobody; not where one is what it wants, or it waits.
+    // Thirty near ones in turns are a scan however often; not of a host that answers nobody, where one is what it wants, or it waits.
     let swept = |ports: u32, times: usize| {
         let mut f = scanned(ports, 1);
-        f.opens.retain(|o| o.end == OpenEnd::GivenUp);
-        let once = f.opens.clone();
+        let once: Vec<OpenRow> = f.opens.iter().filter(|o| o.end == OpenEnd::GivenUp).cloned().collect();
         (1..times).for_each(|_| f.opens.extend(once.clone()));
         f
     };
     assert_eq!((scans(&swept(30, 13)), scans(&swept(30, 1))), (30, 30));
     assert_eq!((scans(&swept(29, 13)), scans(&swept(1, 400))), (0, 0));
+    let mut f = swept(30, 13);
+    f.opens.retain(|o| o.end == OpenEnd::GivenUp);
+    assert_eq!(scans(&f), 0);
     let mut f = swept(30, 4);
-    f.opens.extend(vec![f.opens[0].clone(); 20]);
+    let first = f.opens.iter().find(|o| o.end == OpenEnd::GivenUp).cloned().unwrap();
+    f.opens.extend(vec![first; 20]);
     assert_eq!(scans(&f), 0);
     let mut f = swept(30, 4);
     f.opens.iter_mut().for_each(|o| o.end_ns = 400_000_000);
