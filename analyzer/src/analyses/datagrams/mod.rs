@@ -238,7 +238,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     }
     let sent = |key| {
         let of = senders.get(key).into_iter().flatten();
-        of.filter_map(|one| all.get(one)).fold(0, |sum, n| sum + n)
+        of.filter_map(|one| all.get(one)).sum::<u64>()
     };
     let untaken = Untaken::of(facts);
     let by_thread = beside::by_thread(facts);
