@@ -74,7 +74,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let mut all: Vec<Failed> = groups.into_values().collect();
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
     let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
-    let scans = scans::scans(&mut all, &served);
+    let scans = scans::scans(&mut all, &served, &scans::up(facts));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {

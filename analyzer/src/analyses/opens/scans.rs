@@ -5,7 +5,7 @@
 //! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,8 +49,10 @@ pub struct Scan {
     pub refused: bool,
 }
 
-/// Takes them out of what failed; most attempts first. `served` are the ends, `address:port`, that connections came to be with.
-pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<Scan> {
+/// Takes them out of what failed; most attempts first. `served` are the ends, `address:port`, that connections came to be with; `up` are addresses of hosts that
+/// answer somebody.
+pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &FxHashSet<IpAddr>) -> Vec<Scan> {
+    let is_up = |to: &str| to.parse::<SocketAddr>().is_ok_and(|a| up.contains(&a.ip()));
     let name = |f: &Failed| {
         f.task
             .rsplit_once('/')
@@ -63,15 +65,14 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>) -> Vec<
             .map_or((String::new(), to.to_owned()), |(a, p)| (a.to_owned(), p.to_owned()))
     };
     let refused = |f: &Failed| f.end == OpenEnd::Refused.word() && named(f);
-    let up: BTreeSet<String> = served.iter().map(|to| ends(to).0).collect();
     let at_once = |f: &Failed| {
         let short = f.end == OpenEnd::GivenUp.word() && f.longest_ns <= SOON_NS;
         short && named(f) && !served.contains(&f.to)
     };
     let few = |f: &Failed| f.attempts <= EACH;
-    let silent = |f: &Failed| at_once(f) && few(f) && up.contains(&ends(&f.to).0);
+    let silent = |f: &Failed| at_once(f) && few(f) && is_up(&f.to);
     let place = |f: &Failed| (name(f), ends(&f.to).0);
-    let tried = failed.iter().filter(|f| at_once(f) && up.contains(&ends(&f.to).0));
+    let tried = failed.iter().filter(|f| at_once(f) && is_up(&f.to));
     let swept = swept(tried.map(|f| (place(f), f.attempts)));
     // Port numbers of each program; of each program and address.
     let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -148,11 +149,19 @@ fn apart(ports: impl Iterator<Item = u16>) -> bool {
     ends.1.saturating_sub(ends.0) >= APART
 }
 
+/// Addresses with which a connection came to be, or from which one got something: their host is up.
+pub(super) fn up(facts: &Facts) -> FxHashSet<IpAddr> {
+    let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
+    let got = facts.connections.iter().filter(|c| c.bytes_in > 0);
+    let opened = established.filter_map(|r| Some(r.to?.0));
+    opened.chain(got.filter_map(|c| c.daddr)).collect()
+}
+
 /// Attempts of such as had no answer.
 pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let established = facts.opens.iter().filter(|r| r.end == OpenEnd::Established);
     let served: FxHashSet<End> = established.filter_map(|r| r.to).collect();
-    let up: FxHashSet<IpAddr> = served.iter().map(|to| to.0).collect();
+    let up = up(facts);
     let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<&OpenRow>>> = FxHashMap::default();
     let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.connection.is_some();
     for r in facts.opens.iter().filter(silent) {
