@@ -2,7 +2,7 @@
 //!
 //! Needs `turnarounds`, `connections`. What is above the rate waits; so while any waits, answers leave one each so often, whatever they ask for. Must not take
 //! for one: a server whose one thread takes as long for each (it runs), or whose own server does (then the others wait as well); a client that asks at an even pace
-//! (answers leave as they come); a lock or a worker that takes as long for each (another thread wakes them; of a limit a timer does).
+//! (answers leave as they come, unless the wait of the first of them was seen to grow, all at that pace: who asks again when he is answered comes at it, too); a lock or a worker that takes as long for each (another thread wakes them; of a limit a timer does).
 //!
 //! ```text
 //! 192.0.2.50   asks ||| | || |||| |      answers   |     |     |     |     |      one each EACH
@@ -26,6 +26,8 @@ const FAR_LESS: i64 = 4;
 const EACH_NS: i64 = 2_000_000;
 /// Times between two answers are the pace when they are this near to it: one part in so many.
 const NEAR: i64 = 5;
+/// Answers whose wait is seen to grow.
+const GROWN: usize = 3;
 /// So many of them, of the time for which the threads slept, and of the slow answers' time at one address.
 const MOSTLY: f64 = 0.9;
 
@@ -74,6 +76,17 @@ fn client(facts: &Facts, c: ConnectionId) -> Option<IpAddr> {
     facts.connections.get(c.0 as usize)?.daddr.map(|a| a.to_canonical())
 }
 
+/// Whether the first answers waited less and less short, each longer by the pace or less, and all of them leave at it: a queue that fills.
+fn grown(mut all: Vec<&TurnaroundRow>, each_ns: i64, p50: i64) -> bool {
+    all.sort_by_key(|t| t.send_ns);
+    let even = Pace::of(all.iter().map(|t| t.send_ns)).is_some_and(|p| p.even >= MOSTLY && near(p.each_ns, each_ns));
+    let short = all.iter().take_while(|t| t.total_ns() <= p50 / 2).count();
+    let waits = all.iter().take(short + 1).map(|t| t.total_ns());
+    let step = |(a, b): (i64, i64)| (1..=each_ns + each_ns / NEAR).contains(&b.saturating_sub(a));
+    let grows = waits.clone().zip(waits.skip(1)).all(step);
+    even && short >= GROWN && grows
+}
+
 /// Of these slow answers.
 pub(super) fn metered(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<Metered> {
     let mut by: BTreeMap<IpAddr, Vec<&TurnaroundRow>> = BTreeMap::new();
@@ -102,12 +115,16 @@ pub(super) fn metered(facts: &Facts, slow: &[&TurnaroundRow]) -> Option<Metered>
     let as_they_come = come.even >= MOSTLY && near(come.each_ns, each_ns);
     let mut waits: Vec<i64> = theirs.iter().map(|t| t.total_ns()).collect();
     let p50 = nearest_rank(&mut waits, 50)?;
-    // Several wait at a time: else it is their client's pace.
-    if go.even < MOSTLY || as_they_come || p50 < each_ns.saturating_mul(2) {
-        return None;
-    }
     let end = |c: ConnectionId| facts.connections.get(c.0 as usize).map(|r| (r.saddr, r.sport));
     let of = end(theirs.first()?.connection)?;
+    let its = |t: &&TurnaroundRow| end(t.connection) == Some(of) && client(facts, t.connection) == Some(address);
+    // Several wait at a time: else it is their client's pace.
+    if go.even < MOSTLY || p50 < each_ns.saturating_mul(2) {
+        return None;
+    }
+    if as_they_come && !grown(facts.turnarounds.iter().filter(its).collect(), each_ns, p50) {
+        return None;
+    }
     let (first, last) = (theirs.first()?.send_ns, theirs.last()?.send_ns);
     let others = facts.turnarounds.iter().filter(|t| {
         let served = facts

@@ -14,6 +14,9 @@ plant() {
     router sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=1 net.netfilter.nf_conntrack_tcp_loose=0 2> /dev/null ||
         cannot "no connection tracking in a namespace"
     client python3 -c "$visitors" visit 1.0 2> /dev/null
+    # From before the recording on: that it has one thread is in the lists of tasks then.
+    other python3 -c "$visitors" send 9 &
+    sleep 0.3
 }
 visitors='
 import random, socket, sys, threading, time
@@ -48,7 +51,9 @@ def send():
         u.sendto(b"probe", ("10.9.2.2", 1000 + n[1] % 5000))
         n[1] += 1
         time.sleep(0.02)
-work = [visits] * 10 if what == "visit" else [scan, send]
+if what == "send":
+    send()
+work = {"visit": [visits] * 10, "scan": [scan], "send": []}[what]
 all = [threading.Thread(target=w) for w in work]
 [t.start() for t in all]
 [t.join() for t in all]

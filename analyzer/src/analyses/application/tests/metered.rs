@@ -129,3 +129,34 @@ fn answers_wait_for_their_threads_attempts() {
     f.turnarounds.clone_from(&many);
     assert_eq!(opening(&f, &many.iter().collect::<Vec<_>>()), None);
 }
+
+/// Ten ask again as soon as they are answered: they come at the pace at which they are answered, but the first ten come at once.
+#[test]
+fn who_asks_again_when_he_is_answered_comes_at_the_pace_of_the_limit() {
+    let of = |first_wait: i64| {
+        let mut f = Facts::empty();
+        for n in 0..2u32 {
+            let mut c = crate::testing::tcp::connection(n);
+            (c.sport, c.dport, c.born) = (80, 40_000 + n as u16, Some(ESTABLISHED));
+            (c.saddr, c.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 50 + 10 * n as u8].into()));
+            f.connections.push(c);
+        }
+        let answer = |n: i64| (1000 + 50 * n) * MS;
+        let asked = |n: i64| {
+            if n < 10 {
+                answer(0) - first_wait
+            } else {
+                answer(n - 10) + MS
+            }
+        };
+        let all: Vec<TurnaroundRow> = (0..90).map(|n| row(0, asked(n), answer(n))).collect();
+        f.turnarounds.extend(all.clone());
+        f.turnarounds
+            .extend((1..90).map(|n| row(1, answer(n) - MS, answer(n) - 1)));
+        let slow: Vec<&TurnaroundRow> = all.iter().filter(|r| r.total_ns() > 250 * MS).collect();
+        metered(&f, &slow).map(|m| (m.n, m.each_ns))
+    };
+    assert_eq!(of(MS), Some((85, 50 * MS)));
+    // All of them take half a second from the first on: an answer takes that long there.
+    assert_eq!(of(500 * MS), None);
+}
