@@ -133,7 +133,8 @@ fn answers_wait_for_their_threads_attempts() {
 /// Ten ask again as soon as they are answered: they come at the pace at which they are answered, but the first ten come at once.
 #[test]
 fn who_asks_again_when_he_is_answered_comes_at_the_pace_of_the_limit() {
-    let of = |first_wait: i64| {
+    let answer = |n: i64| (1000 + 50 * n) * MS;
+    let of = |asked: &dyn Fn(i64) -> i64| {
         let mut f = Facts::empty();
         for n in 0..2u32 {
             let mut c = crate::testing::tcp::connection(n);
@@ -141,14 +142,6 @@ fn who_asks_again_when_he_is_answered_comes_at_the_pace_of_the_limit() {
             (c.saddr, c.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 50 + 10 * n as u8].into()));
             f.connections.push(c);
         }
-        let answer = |n: i64| (1000 + 50 * n) * MS;
-        let asked = |n: i64| {
-            if n < 10 {
-                answer(0) - first_wait
-            } else {
-                answer(n - 10) + MS
-            }
-        };
         let all: Vec<TurnaroundRow> = (0..90).map(|n| row(0, asked(n), answer(n))).collect();
         f.turnarounds.extend(all.clone());
         f.turnarounds
@@ -156,7 +149,8 @@ fn who_asks_again_when_he_is_answered_comes_at_the_pace_of_the_limit() {
         let slow: Vec<&TurnaroundRow> = all.iter().filter(|r| r.total_ns() > 250 * MS).collect();
         metered(&f, &slow).map(|m| (m.n, m.each_ns))
     };
-    assert_eq!(of(MS), Some((85, 50 * MS)));
+    let again = |n: i64| if n < 10 { answer(0) - MS } else { answer(n - 10) + MS };
+    assert_eq!(of(&again), Some((85, 50 * MS)));
     // All of them take half a second from the first on: an answer takes that long there.
-    assert_eq!(of(500 * MS), None);
+    assert_eq!(of(&|n| answer(n) - 499 * MS), None);
 }
