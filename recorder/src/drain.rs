@@ -1,6 +1,6 @@
 //! One CPU's ring buffer into members: `trace_pipe_raw` -> pipe -> batch of whole sub-buffers -> zstd frame -> bundle.
 //!
-//! `splice` moves full sub-buffers only, and up to a megabyte of them for one system call: the recorder would otherwise
+//! `splice` moves full sub-buffers only, and up to a batch of them for one system call: the recorder would otherwise
 //! fill the recording with its own `read` calls. What is left at the end, a sub-buffer that is not full, is `read`.
 
 use std::fs::File;
@@ -21,8 +21,9 @@ use crate::flight::Cut;
 use crate::output::Patience;
 use crate::tracefs;
 
-/// A member is written when this much is waiting. Big enough to compress well, small enough to decode in parallel.
-const BATCH_BYTES: usize = 512 << 10;
+/// A member is written when this much is waiting, and the reader is woken by as much. Big enough to compress well, small enough to decode in parallel, and to
+/// compress in less than a ms: on a busy CPU a request of the host's own waits as long (docs/recorder-cost.md).
+pub const BATCH_BYTES: usize = 256 << 10;
 /// ... or when this long has passed since the last, with what a sub-buffer has that is not full; and then it goes to the
 /// file at once. So a killed recorder leaves all but the last second.
 const BATCH_AGE: Duration = Duration::from_millis(750);
@@ -30,7 +31,7 @@ const BATCH_AGE: Duration = Duration::from_millis(750);
 const POLL: Duration = Duration::from_millis(250);
 /// Pause after a nearly empty read: kernels that wake a reader for every event would otherwise keep us spinning.
 const PAUSE: Duration = Duration::from_millis(20);
-const PIPE_BYTES: usize = 1 << 20;
+const PIPE_BYTES: usize = BATCH_BYTES;
 
 /// A `Write` that may be a file or a pipe.
 pub type Sink = Box<dyn Write + Send>;

@@ -96,5 +96,5 @@ pub struct RecordOptions {
 }
 
 /// 8 MiB per CPU hold about 180,000 events of 46 bytes: 70 ms of the densest storm measured (2.5 million events/s on
-/// one CPU), 180 ms at a million. The reader wakes at a quarter, so it may be kept off the CPU for three quarters of that.
+/// one CPU), 180 ms at a million. The reader wakes when a batch is there, so it may be kept off the CPU for nearly all of that.
 pub const DEFAULT_BUFFER_KIB: u64 = 8 << 10;

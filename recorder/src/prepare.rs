@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, Plan, RecorderInfo};
 
-use crate::drain::Sink;
+use crate::drain::{BATCH_BYTES, Sink};
 use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::options::RecordOptions;
@@ -36,12 +36,13 @@ pub fn prepare(
     for (option, value) in [("overwrite", "1"), ("stacktrace", "0"), ("userstacktrace", "0")] {
         let _ = instance.write(&format!("options/{option}"), value);
     }
-    // Wake the reader at a quarter; kernels before 5.0 have no such file and wake it at every event.
-    let _ = instance.write("buffer_percent", "25");
     let cpus = instance.cpus();
     let buffer_kib = limits::buffer_kib(options, cpus.len() as u64, &mut notes);
     instance.write("buffer_size_kb", &buffer_kib.to_string())?;
     let granted_kib = first_number(&instance.read("buffer_size_kb")?).unwrap_or(buffer_kib);
+    // Wake the reader when a batch is there; kernels before 5.0 have no such file and wake it at every event.
+    let batch = (BATCH_BYTES as u64 >> 10).saturating_mul(100) / granted_kib.max(1);
+    let _ = instance.write("buffer_percent", &batch.clamp(1, 25).to_string());
     let sub_buffer_kib = instance
         .read("buffer_subbuf_size_kb")
         .ok()
