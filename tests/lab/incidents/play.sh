@@ -57,6 +57,27 @@ delay() {
     router ip rule add iif rc lookup 100 pref 10
     router ip rule add iif rs lookup 100 pref 11
 }
+# slow_disk IOPS: a cgroup, $group, whose processes may do so many writes each second to the disk under $dir
+slow_disk() {
+    local disk
+    disk=$(stat -c '%d' "$dir")
+    disk=$((disk >> 8)):$((disk & 255))
+    [ -e "/sys/dev/block/$disk" ] || cannot "$dir is on no disk"
+    [ -e "/sys/dev/block/$disk/partition" ] && disk=$(cat "/sys/dev/block/$disk/../dev")
+    group=/sys/fs/cgroup/blkio/$id
+    { mkdir -p "$group" && echo "$disk $1" > "$group/blkio.throttle.write_iops_device"; } 2> /dev/null && return
+    group=/sys/fs/cgroup/$id
+    { echo +io > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "$disk wiops=$1" > "$group/io.max"; } 2> /dev/null ||
+        cannot "no limits of disks"
+}
+# fast_disk FILE: its processes end, and what they wrote goes
+fast_disk() {
+    group=$(ls -d /sys/fs/cgroup/blkio/"$id" /sys/fs/cgroup/"$id" 2> /dev/null | head -1)
+    xargs -r kill -9 < "$group/cgroup.procs"
+    sleep 0.3
+    rm -f "$1"
+    rmdir "$group"
+}
 third() {
     namespace other
     ip link add d0 netns "$id-other" type veth peer name rd netns "$id-router"

@@ -83,14 +83,7 @@ struct Qualifier {
 
 impl VisitorMut for Qualifier {
     type Break = ();
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.deep += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.deep -= 1;
-        ControlFlow::Continue(())
-    }
+    counts_queries!();
     fn post_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<()> {
         if let Expr::Identifier(name) = e
             && self.deep == 1

@@ -98,14 +98,7 @@ struct Exact<'k> {
 
 impl VisitorMut for Exact<'_> {
     type Break = FramesError;
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep -= 1;
-        ControlFlow::Continue(())
-    }
+    counts_queries!();
     fn pre_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<FramesError> {
         self.around.push(is_sum(e));
         ControlFlow::Continue(())

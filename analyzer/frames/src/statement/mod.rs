@@ -28,6 +28,20 @@
 //! `scope` knows the columns of each FROM, `functions` the engine's aggregates, `holds` what is in an expression, `long` what is too
 //! long for the engine.
 
+/// Of a visitor: `deep` counts the queries around what it is at.
+macro_rules! counts_queries {
+    () => {
+        fn pre_visit_query(&mut self, _: &mut ::sqlparser::ast::Query) -> ::std::ops::ControlFlow<Self::Break> {
+            self.deep += 1;
+            ::std::ops::ControlFlow::Continue(())
+        }
+        fn post_visit_query(&mut self, _: &mut ::sqlparser::ast::Query) -> ::std::ops::ControlFlow<Self::Break> {
+            self.deep -= 1;
+            ::std::ops::ControlFlow::Continue(())
+        }
+    };
+}
+
 mod asked;
 mod before;
 mod called;

@@ -68,14 +68,7 @@ struct Orders {
 
 impl VisitorMut for Orders {
     type Break = FramesError;
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep -= 1;
-        ControlFlow::Continue(())
-    }
+    counts_queries!();
     fn post_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<FramesError> {
         match e {
             Expr::Function(Function {

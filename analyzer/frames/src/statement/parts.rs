@@ -114,14 +114,7 @@ fn is_part(e: &Expr) -> bool {
 
 impl VisitorMut for Outer<'_> {
     type Break = FramesError;
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep -= 1;
-        ControlFlow::Continue(())
-    }
+    counts_queries!();
     fn pre_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<FramesError> {
         if self.deep > 0 || matches!(e, Expr::Value(_)) || is_part(e) {
             return ControlFlow::Continue(());

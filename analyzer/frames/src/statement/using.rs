@@ -187,14 +187,7 @@ impl Merged {
 
 impl VisitorMut for Merged {
     type Break = FramesError;
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<FramesError> {
-        self.deep -= 1;
-        ControlFlow::Continue(())
-    }
+    counts_queries!();
     fn post_visit_expr(&mut self, e: &mut Expr) -> ControlFlow<FramesError> {
         if let Expr::Identifier(name) = e
             && self.deep == 0

@@ -2,6 +2,7 @@
 //! frames, other settings.
 
 use super::samples::{facts, of};
+use super::stopped::open;
 use crate::diff::{Diff, Level, Outcome};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
@@ -111,18 +112,12 @@ fn reconnected(f: &mut Facts, open_ns: i64) {
             states.push(crate::testing::tcp::state(new, state, time_ns));
         }
         f.opens.push(OpenRow {
-            connection: Some(ConnectionId(new)),
-            from: None,
             to: None,
             pid: r.pid,
             task: r.task,
-            start_ns: r.send_ns,
             end_ns: r.send_ns + open_ns,
-            end: OpenEnd::Established,
-            error: None,
-            message: false,
-            syns_again: Some(0),
             confidence: r.confidence,
+            ..open(new, r.send_ns, OpenEnd::Established, 0)
         });
         // Sent on that connection.
         for t in f.tx.iter_mut().filter(|t| t.start_ns == r.send_ns) {

@@ -1,6 +1,7 @@
 //! Connections with an exchange more each.
 
 use super::samples::facts;
+use super::stopped::open as opened;
 use crate::diff::exchanges;
 use crate::diff::options::Recording;
 use crate::facts::Facts;
@@ -23,18 +24,9 @@ fn asked(port: u16, connections: &[usize], open: usize) -> Facts {
         crate::testing::tcp::born(&mut f, row, 2);
         let at = 100 * c as i64 * MS;
         f.opens.push(OpenRow {
-            connection: Some(connection),
             from,
             to,
-            pid: 7,
-            task: Default::default(),
-            start_ns: at,
-            end_ns: at + MS,
-            end: OpenEnd::Established,
-            error: None,
-            message: false,
-            syns_again: Some(0),
-            confidence: crate::Confidence::Certain,
+            ..opened(connection.0, at, OpenEnd::Established, 0)
         });
         for n in 0..*exchanges as i64 {
             f.responses.push(ResponseRow {

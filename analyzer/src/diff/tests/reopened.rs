@@ -2,6 +2,7 @@
 
 use super::asks::{SERVER, STORE, asking, slower};
 use super::samples::of;
+use super::stopped::open;
 use crate::diff::Outcome;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
@@ -25,18 +26,12 @@ fn reopened(f: &mut Facts, turns: usize) {
             states.push(crate::testing::tcp::state(new, state, time_ns));
         }
         f.opens.push(OpenRow {
-            connection: Some(ConnectionId(new)),
-            from: None,
             to: None,
             pid: r.pid,
             task: r.task,
-            start_ns: from,
             end_ns: to,
-            end: OpenEnd::Established,
-            error: None,
-            message: false,
-            syns_again: Some(0),
             confidence: r.confidence,
+            ..open(new, from, OpenEnd::Established, 0)
         });
     }
     f.tcp_states.extend(states);

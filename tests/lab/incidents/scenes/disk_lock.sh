@@ -5,17 +5,7 @@
 # first: lock
 # first: state D | uninterruptibl | disk
 plant() {
-    local disk
-    disk=$(stat -c '%d' "$dir")
-    disk=$((disk >> 8)):$((disk & 255))
-    [ -e "/sys/dev/block/$disk" ] || cannot "$dir is on no disk"
-    [ -e "/sys/dev/block/$disk/partition" ] && disk=$(cat "/sys/dev/block/$disk/../dev")
-    group=/sys/fs/cgroup/blkio/$id
-    if ! { mkdir -p "$group" && echo "$disk 20" > "$group/blkio.throttle.write_iops_device"; } 2> /dev/null; then
-        group=/sys/fs/cgroup/$id
-        { echo +io > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "$disk wiops=20" > "$group/io.max"; } 2> /dev/null ||
-            cannot "no limits of disks"
-    fi
+    slow_disk 20
     (
         echo "$BASHPID" > "$group/cgroup.procs"
         server python3 - "$dir/journal" << 'PY' &
@@ -60,9 +50,5 @@ for t in threads:
 took.sort()
 print("call n", len(took), "p50 %.1f max %.1f ms" % (1e3 * took[len(took) // 2], 1e3 * took[-1]))
 PY
-    group=$(ls -d /sys/fs/cgroup/blkio/"$id" /sys/fs/cgroup/"$id" 2> /dev/null | head -1)
-    xargs -r kill -9 < "$group/cgroup.procs"
-    sleep 0.3
-    rm -f "$dir/journal"
-    rmdir "$group"
+    fast_disk "$dir/journal"
 }

@@ -10,6 +10,18 @@ use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::states::ESTABLISHED;
 
+/// A server of port 80 and its connections to 10.0.0.50 and 10.0.0.60.
+fn clients() -> Facts {
+    let mut f = Facts::empty();
+    for n in 0..2u32 {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport, c.born) = (80, 40_000 + n as u16, Some(ESTABLISHED));
+        (c.saddr, c.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 50 + 10 * n as u8].into()));
+        f.connections.push(c);
+    }
+    f
+}
+
 /// 40 answers to 10.0.0.50, `each` of them, asked for five at a time 300 ms before; as many to 10.0.0.60 after `others`.
 fn found(each: impl Fn(i64) -> i64, others: i64, asleep: bool) -> Option<Metered> {
     found_of(
@@ -31,13 +43,7 @@ fn found_of(
     others: i64,
     change: impl Fn(&mut TurnaroundRow),
 ) -> Option<Metered> {
-    let mut f = Facts::empty();
-    for n in 0..2u32 {
-        let mut c = crate::testing::tcp::connection(n);
-        (c.sport, c.dport, c.born) = (80, 40_000 + n as u16, Some(ESTABLISHED));
-        (c.saddr, c.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 50 + 10 * n as u8].into()));
-        f.connections.push(c);
-    }
+    let mut f = clients();
     let slow: Vec<TurnaroundRow> = (0..40)
         .map(|n| {
             let mut r = row(0, asked(n), each(n));
@@ -135,13 +141,7 @@ fn answers_wait_for_their_threads_attempts() {
 fn who_asks_again_when_he_is_answered_comes_at_the_pace_of_the_limit() {
     let answer = |n: i64| (1000 + 50 * n) * MS;
     let of = |asked: &dyn Fn(i64) -> i64| {
-        let mut f = Facts::empty();
-        for n in 0..2u32 {
-            let mut c = crate::testing::tcp::connection(n);
-            (c.sport, c.dport, c.born) = (80, 40_000 + n as u16, Some(ESTABLISHED));
-            (c.saddr, c.daddr) = (Some([10, 0, 0, 1].into()), Some([10, 0, 0, 50 + 10 * n as u8].into()));
-            f.connections.push(c);
-        }
+        let mut f = clients();
         let all: Vec<TurnaroundRow> = (0..90).map(|n| row(0, asked(n), answer(n))).collect();
         f.turnarounds.extend(all.clone());
         f.turnarounds
