@@ -205,7 +205,7 @@ fn ids_in(text: &str) -> Vec<Id> {
 
 /// Tables of which no row is one thing; `docs/report.md` says what leads on from them. Those without a caption are words, counts of events
 /// by name, and how the lives of the table above them ended.
-const WITHOUT_IDS: [&str; 13] = [
+const WITHOUT_IDS: [&str; 15] = [
     "",
     "Confidence of a link",
     "Thresholds",
@@ -219,6 +219,8 @@ const WITHOUT_IDS: [&str; 13] = [
     "Counters beside the events that tell the same",
     "What the classes of these queues sent",
     "NUMA nodes",
+    "Connections that waited to be accepted",
+    "Names resolved (getaddrinfo of the host's libc)",
 ];
 
 /// Bytes of a page that a mail takes.
@@ -232,6 +234,7 @@ fn every_id_of_a_page_is_explained() {
         "rpc/rpc.nmb",
         "opens/opens.nmb",
         "lookups/lookups.nmb.zst",
+        "probes/probes.nmb.zst",
         "datagrams/datagrams.nmb.zst",
         "neighbour/neighbour.nmb",
         "tracedat-loopback/trace.dat",

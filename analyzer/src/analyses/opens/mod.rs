@@ -22,6 +22,7 @@ mod fallback;
 mod handshakes;
 pub(crate) mod herd;
 mod listens;
+mod probed;
 mod raced;
 mod scans;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use listens::{TakenOver, ToItself, Unheard};
+pub use probed::{AcceptQueue, Lookups};
 pub use raced::Raced;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
@@ -90,6 +92,10 @@ pub struct Opens {
     pub raced: Option<Raced>,
     /// Attempts that had no answer yet when the recording ended, for less than twice as long as openings to that end take; not among `failed`.
     pub under_way: u64,
+    /// How full accept queues were, by port; empty: none was, or it was not recorded (`--extra kprobes`).
+    pub accept_queues: Vec<AcceptQueue>,
+    /// For how long names were resolved, by task; empty likewise.
+    pub name_lookups: Vec<Lookups>,
 }
 
 /// Attempts that came to the same end.
@@ -250,6 +256,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         to_itself: listens::to_itself(facts),
         raced: raced::raced(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,
+        accept_queues: probed::queues(facts),
+        name_lookups: probed::lookups(facts),
     })
 }
 

@@ -3,6 +3,7 @@ mod complete;
 mod handshakes;
 mod instead;
 mod listens;
+mod probed;
 mod raced;
 mod scans;
 mod translated;

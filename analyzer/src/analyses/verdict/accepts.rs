@@ -1,7 +1,7 @@
 //! Who could not accept connections, in words.
 
-use super::sentences::{counted, moment};
-use crate::analyses::opens::{FailedAccepts, Herd, Opens};
+use super::sentences::{counted, moment, or_dash};
+use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens};
 
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
 const LEAK: u64 = 10;
@@ -67,14 +67,36 @@ pub(crate) fn herd(h: &Herd) -> String {
     )
 }
 
+/// `15 of 15 lookups of names by orders (getaddrinfo) took 1 s or longer ...`
+fn names(l: &Lookups) -> Option<String> {
+    let all = l.took.n.saturating_add(l.took.unknown);
+    (l.slow > 0).then(|| {
+        format!(
+            "{} of {} by {} (getaddrinfo) took 1 s or longer, the longest {}, before anything could be asked of whom they name",
+            l.slow,
+            counted(all, "lookup of a name", "lookups of names"),
+            if l.task.is_empty() { "a task without a name" } else { &l.task },
+            or_dash(l.took.max_ns)
+        )
+    })
+}
+
 pub(super) fn causes(o: &Opens) -> Vec<String> {
     let herds = o.herd.as_ref().map(herd);
-    o.not_accepted.first().map(words).into_iter().chain(herds).collect()
+    let slow = o.name_lookups.iter().find_map(names);
+    o.not_accepted
+        .first()
+        .map(words)
+        .into_iter()
+        .chain(herds)
+        .chain(slow)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyses::verdict::Tone;
 
     #[test]
     fn what_stood_meanwhile_is_told() {
@@ -103,5 +125,27 @@ mod tests {
         let said =
             "brokerd/7 could not accept connections: accept failed 1 time with EMFILE, too many open files, at 0.010 s";
         assert_eq!(words(&alone), said);
+    }
+
+    #[test]
+    fn names_that_take_a_second_are_told() {
+        let of = |took: Vec<i64>, slow| Lookups {
+            task: "orders".into(),
+            took: crate::stat::Distribution::of(took, 1),
+            slowest_ns: None,
+            slow,
+        };
+        let with = |l| Opens {
+            name_lookups: vec![l],
+            ..Opens::default()
+        };
+        let ms = 1_000_000;
+        let slow = with(of(vec![2_004 * ms, 5 * ms], 1));
+        let said = "1 of 3 lookups of names by orders (getaddrinfo) took 1 s or longer, the longest 2.004 s, before anything could be asked of whom they \
+                    name";
+        assert_eq!(causes(&slow), [said]);
+        assert_eq!(super::super::opens::opens(&slow).0, Tone::Notice);
+        let quick = with(of(vec![20 * ms, 5 * ms], 0));
+        assert_eq!(super::super::opens::opens(&quick).0, Tone::Ok);
     }
 }

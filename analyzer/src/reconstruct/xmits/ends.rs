@@ -6,6 +6,7 @@ use super::tracker::Xmits;
 use super::work::Work;
 use crate::confidence::Confidence;
 use crate::ingest::Event;
+use crate::reconstruct::skb::FreePlace;
 use crate::reconstruct::skb::tables::DeathKind;
 
 impl Xmits<'_> {
@@ -18,17 +19,37 @@ impl Xmits<'_> {
         }
     }
 
+    /// How sure it is that a free at `location`, outside the driver's transmit function, is the completion of what the driver took; `None`: it is
+    /// not. Where no event tells that a driver handed the packet on, the code that freed it may (a protocol frees what it received), or the device.
+    fn completes(&mut self, at: u32, location: u64) -> Option<Confidence> {
+        let dev = self.pass(at)?.dev;
+        if matches!(self.frees.place(location), FreePlace::Tcp | FreePlace::Receiver) {
+            return None;
+        }
+        match (self.handing_on_is_told, self.known.hands_on(dev)) {
+            (true, _) | (false, Some(false)) => Some(Confidence::Certain),
+            (false, Some(true)) => None,
+            (false, None) => Some(Confidence::Weak),
+        }
+    }
+
     /// `consume_skb`.
-    pub fn consumed(&mut self, e: &Event<'_>, addr: u64) {
+    pub fn consumed(&mut self, e: &Event<'_>, addr: u64, location: u64) {
         self.cpu(e.cpu).fresh = None;
         let Some(at) = self.of(e, addr) else { return };
         self.open.remove(&addr);
+        let sure = match self.cpu(e.cpu).frames.in_xmit(at) {
+            true => Some(Confidence::Certain),
+            false => self.completes(at, location),
+        };
         let segmented = self.died_segmented(at);
         let bulk = self.cpu(e.cpu).bulk.filter(|b| b.left > 0);
         let Some(w) = self.pass(at) else { return };
         if w.start.is_some() {
-            w.completed = Some(e.ts);
-            w.fate = PassEnd::Completed;
+            if let Some(sure) = sure {
+                (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed);
+                w.link(sure);
+            }
             return;
         }
         w.end = Some(e.ts);
@@ -72,12 +93,22 @@ impl Xmits<'_> {
         };
         self.open.remove(&addr);
         let inside = self.cpu(e.cpu).frames.in_xmit(at);
+        let sure = if inside {
+            Some(Confidence::Certain)
+        } else {
+            self.completes(at, location)
+        };
         let Some(w) = self.pass(at) else { return };
         match (w.start.is_some(), inside) {
+            // It had been handed on: a receiver dropped it.
+            (true, false) if sure.is_none() => return,
             // Drivers that free what they sent by kfree_skb give no reason.
             (true, false) if unsaid => (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed),
             (true, _) => (w.fate, w.completed) = (PassEnd::Dropped, None),
             (false, _) => (w.end, w.fate) = (Some(e.ts), PassEnd::Dropped),
+        }
+        if let (true, Some(sure)) = (w.start.is_some(), sure) {
+            w.link(sure);
         }
     }
 

@@ -17,6 +17,9 @@ pub(super) struct Known {
     qdiscs: Kinds<(Name, i32, u32, u32)>,
     /// Root qdisc of a device name.
     devices: Kinds<Name>,
+    /// Whether the driver of a device name gives packets to receivers of this host, and completes none; `None`: it is neither one of
+    /// these nor hardware's or a program's, or several have the name.
+    gives: FxHashMap<Name, Option<bool>>,
     /// Whether a queue's byte queue limits were in use at the end; names that only one namespace has.
     bql: FxHashMap<(Name, u16), bool>,
 }
@@ -51,6 +54,14 @@ impl Known {
             let name = Name::new(name.as_bytes());
             names.insert((netns, ifindex), name);
             spaces.entry(name).or_default().insert(netns);
+            let gives = match (value(line, "kind").unwrap_or(""), value(line, "name")) {
+                ("veth" | "netkit", _) | (_, Some("lo")) => Some(true),
+                // A program takes what a tun or tap device is given.
+                ("" | "tun", _) => Some(false),
+                _ => None,
+            };
+            let all = known.gives.entry(name).or_insert(gives);
+            *all = all.filter(|one| gives == Some(*one));
             if let Some(kind) = value(line, "qdisc") {
                 vote(&mut known.devices, name, Name::new(kind.as_bytes()));
             }
@@ -84,6 +95,10 @@ impl Known {
     /// Kind of the root qdisc of a device, where every namespace that has the name has that kind.
     pub fn device(&self, dev: Name) -> Option<Name> {
         *self.devices.get(&dev)?
+    }
+    /// Whether the driver hands packets on to receivers of this host, so that it completes none.
+    pub fn hands_on(&self, dev: Name) -> Option<bool> {
+        *self.gives.get(&dev)?
     }
     /// Whether byte queue limits are in use on a transmit queue: a driver without them leaves the limit at 0.
     pub fn bql(&self, t: &Txq) -> Option<bool> {

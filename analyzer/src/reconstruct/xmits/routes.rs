@@ -31,7 +31,7 @@ use crate::confidence::Confidence;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Walk, ready};
-use crate::reconstruct::skb::Identity;
+use crate::reconstruct::skb::{Frees, Identity};
 
 /// Length of the headers before the transport header, where the event tells none: Ethernet and IPv4.
 const NETWORK: u32 = 34;
@@ -40,9 +40,15 @@ const NO_REASON: &str = "NOT_SPECIFIED";
 
 /// Reads the trace.
 pub fn walk<'f>(trace: &'f Trace<'_>, capture: &'f Capture, identity: &'f Identity) -> impl Walk<Out = Passes> {
+    let recorded = |keys: [&str; 2]| keys.iter().any(|key| trace.info.recorded(key));
     let t = Xmits {
         identity,
         symbols: &capture.kallsyms,
+        frees: Frees::new(&capture.kallsyms),
+        known: Known::read(capture),
+        // veth and loopback hand on by the one, or by the other.
+        handing_on_is_told: recorded(["net:netif_rx", "net:netif_rx_entry"])
+            && recorded(["net:napi_gro_receive_entry", "net:netif_receive_skb"]),
         work: trace.room(&["net:net_dev_queue"]),
         open: FxHashMap::default(),
         cpus: vec![],
@@ -54,9 +60,7 @@ pub fn walk<'f>(trace: &'f Trace<'_>, capture: &'f Capture, identity: &'f Identi
         barrier: i64::MIN,
     };
     let told = trace.info.recorded("qdisc:qdisc_dequeue");
-    ready(trace, routes(trace), t, move |t, missing| {
-        t.finish(told, &Known::read(capture), missing)
-    })
+    ready(trace, routes(trace), t, move |t, missing| t.finish(told, missing))
 }
 
 fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
@@ -83,7 +87,9 @@ fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
         };
         t.dequeued(e, n, p.packets, p.skbaddr, p.txq_state);
     });
-    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consumed(e, p.skbaddr));
+    r.on::<ConsumeSkb<'static>>(s, |t, e, p| {
+        t.consumed(e, p.skbaddr, p.location.unwrap_or(0));
+    });
     r.on::<KfreeSkb<'static>>(s, move |t, e, p| {
         let none = p.reason.is_none() || p.reason.map(u64::from) == unsaid;
         t.dropped(e, p.skbaddr, p.location, p.protocol != 0, none);
@@ -120,7 +126,7 @@ fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
 }
 
 impl Xmits<'_> {
-    fn finish(mut self, told: bool, known: &Known, missing: Vec<String>) -> Passes {
+    fn finish(mut self, told: bool, missing: Vec<String>) -> Passes {
         let mut left = vec![];
         for q in self.queues.qdiscs() {
             let aligned = q.fifo.sure();
@@ -140,7 +146,7 @@ impl Xmits<'_> {
         for (t, (from, bits, _)) in ends {
             self.stops.add(t, from, None, bits);
         }
-        let queues = &self.queues;
+        let (queues, known) = (&self.queues, &self.known);
         self.stops.resolve(|t| queues.txq(t).and_then(|t| known.bql(t)));
         for w in &mut self.work {
             let left = w.first_start.or(w.end);

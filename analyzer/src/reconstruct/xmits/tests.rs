@@ -14,10 +14,13 @@ pub(super) const C: u64 = A + 0x2000;
 pub(super) const TASK: Ctx = Ctx::Task(7);
 pub(super) const SOFT: Ctx = Ctx::Soft(7);
 
-/// A recording that begins long before the packets and has qdisc events, of another queue.
+/// A recording that begins long before the packets and has qdisc events, of another queue, and tells when packets are received.
 pub(super) fn script() -> Script {
     let mut s = Script::new("6.18.44", &[]);
     s.ev(1, 0, TASK, "qdisc:qdisc_dequeue", &[("qdisc", N(1)), ("txq", N(2))]);
+    for event in ["net:netif_rx", "net:netif_receive_skb"] {
+        s.ev(2, 0, SOFT, event, &[("skbaddr", N(A + 0x9000)), ("name", S("eth9"))]);
+    }
     s
 }
 /// `net_dev_<event>` on eth0 and CPU 0.

@@ -4,6 +4,7 @@ use netmortem_formats::kallsyms::Kallsyms;
 use rustc_hash::FxHashMap;
 
 use super::frames::{Frames, Inside};
+use super::known::Known;
 use super::queues::Queues;
 use super::segments::{Closed, Parent, Segmenting};
 use super::stops::Stops;
@@ -13,7 +14,7 @@ use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Tracker;
-use crate::reconstruct::skb::Identity;
+use crate::reconstruct::skb::{Frees, Identity};
 
 /// NETDEV_TX_BUSY: the packet goes back to the qdisc.
 const BUSY: i32 = 0x10;
@@ -51,6 +52,12 @@ pub(super) struct CpuState {
 pub(super) struct Xmits<'i> {
     pub identity: &'i Identity,
     pub symbols: &'i Kallsyms,
+    /// Code that frees.
+    pub frees: Frees<'i>,
+    /// What the bundle says of devices and queues.
+    pub known: Known,
+    /// A driver that gives a packet to a receiver of this host is seen to do so.
+    pub handing_on_is_told: bool,
     pub work: Vec<Work>,
     /// Pass that an address is in.
     pub open: FxHashMap<u64, u32>,

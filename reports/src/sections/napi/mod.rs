@@ -96,9 +96,11 @@ fn blocks(napi: &Napi) -> Vec<Block> {
 
     figures.extend(waited_for(&busiest));
     let mut blocks = squeezes(napi);
-    blocks.extend([Block::Figures(figures), Block::Table(polls(&devices))]);
+    blocks.push(Block::Figures(figures));
+    // Without napi_poll, or without softirqs, there is no row to show.
+    blocks.extend((!devices.is_empty()).then(|| Block::Table(polls(&devices))));
     blocks.extend(threads(napi));
-    blocks.extend([Block::Table(vectors("Network softirqs per CPU", &network))]);
+    blocks.extend((!network.is_empty()).then(|| Block::Table(vectors("Network softirqs per CPU", &network))));
     if !others.is_empty() {
         let table = Block::Table(vectors("", &others));
         blocks.push(Block::Details {

@@ -10,6 +10,7 @@ use crate::document::{Block, Cell, Column, Section, Severity, Table};
 use crate::format;
 use crate::sections::Input;
 
+mod probed;
 #[cfg(test)]
 mod tests;
 
@@ -66,6 +67,7 @@ fn blocks(input: &Input<'_>, found: &Opens) -> Vec<Block> {
     if !found.slowest.is_empty() {
         blocks.push(Block::Table(slowest(input, &found.slowest)));
     }
+    blocks.extend(probed::blocks(input, found));
     blocks.push(Block::Code(vec![
         "netmortem show opens INPUT --format csv".into(),
         "netmortem show resets INPUT --format csv".into(),

@@ -1,4 +1,4 @@
-use netmortem_analyzer::analyses::opens::{Failed, Opens, Reset};
+use netmortem_analyzer::analyses::opens::{AcceptQueue, Failed, Lookups, Opens, Reset};
 use netmortem_analyzer::analyses::{Answers, Outcome};
 use netmortem_analyzer::explain::{Id, Kind};
 
@@ -70,4 +70,67 @@ fn each_group_is_a_row() {
         tables[1].rows[0][0],
         Cell::Badge(Severity::Bad, "received, not sent by the peer's socket".into())
     );
+}
+
+/// What the probes told has its tables behind those of the attempts; without them there are none.
+#[test]
+fn queues_and_lookups_have_tables_where_they_were_recorded() {
+    let facts = fixture::facts();
+    let mut answers: Answers = fixture::answers(&facts);
+    let captions = |answers: &Answers| -> Vec<String> {
+        let input = Input { facts: &facts, answers };
+        let of = section(&input);
+        crate::sections::tests::tables(&of)
+            .iter()
+            .map(|t| t.caption.as_str().to_owned())
+            .collect()
+    };
+    answers.opens = Outcome::Findings(Opens::default());
+    assert_eq!(captions(&answers), Vec::<String>::new());
+    answers.opens = Outcome::Findings(Opens {
+        accept_queues: vec![AcceptQueue {
+            at: "10.0.0.1:80".into(),
+            sockets: 1,
+            joined: 8,
+            most: 7,
+            limit: 9,
+            most_ns: fixture::START + 5_000,
+            full: 0,
+        }],
+        name_lookups: vec![Lookups {
+            task: "<b>app".into(),
+            took: netmortem_analyzer::stat::Distribution::of(vec![2_000, 4_000], 1),
+            slowest_ns: Some(fixture::START + 7_000),
+            slow: 0,
+        }],
+        ..Opens::default()
+    });
+    assert_eq!(
+        captions(&answers),
+        [
+            "Connections that waited to be accepted",
+            "Names resolved (getaddrinfo of the host's libc)"
+        ]
+    );
+    let built = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let tables = crate::sections::tests::tables(&built);
+    assert_eq!(
+        tables[0].rows[0],
+        [
+            Cell::Code("10.0.0.1:80".into()),
+            Cell::Count(1),
+            Cell::Count(8),
+            Cell::Count(7),
+            Cell::Count(9),
+            Cell::At(5_000),
+            Cell::Count(0)
+        ]
+    );
+    let lookups = &tables[1].rows[0];
+    assert_eq!(lookups[0], Cell::Code(crate::clean::Text::name("<b>app")));
+    assert_eq!((&lookups[1], &lookups[5]), (&Cell::Count(2), &Cell::Ns(4_000)));
+    assert_eq!((&lookups[6], &lookups[7]), (&Cell::At(7_000), &Cell::Count(1)));
 }

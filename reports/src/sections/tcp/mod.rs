@@ -6,6 +6,7 @@
 //! ```
 //! The lines come as runs that end where samples end; nothing is drawn from one run to the next.
 
+mod behind;
 mod retransmits;
 mod sawtooth;
 
@@ -94,6 +95,7 @@ fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
     blocks.extend(retransmits::one_by_one(input));
+    blocks.extend(behind::table(input, &tcp.behind));
     blocks.push(Block::Code(vec![
         "netmortem show connections INPUT --format csv".into(),
         "netmortem show tcp_samples INPUT --format csv".into(),

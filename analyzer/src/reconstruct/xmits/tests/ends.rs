@@ -174,3 +174,70 @@ fn a_loss_inside_a_pass_makes_it_weak() {
     let r = &facts(&s).xmits[0];
     assert!(r.confidence <= Confidence::Weak, "{r:?}");
 }
+
+/// Without events that tell that a driver handed a packet on, as under `--profile tx`: what a receiver frees was no completion, nor a drop
+/// of the device's; what veth sends never completes; of a device that no text tells of it is a guess.
+#[test]
+fn what_a_receiver_frees_is_no_completion_where_nobody_tells_of_handing_on() {
+    use netmortem_formats::{Snapshot, SnapshotWhen};
+    let told = [
+        "net:netif_rx",
+        "net:netif_rx_entry",
+        "net:napi_gro_receive_entry",
+        "net:netif_receive_skb",
+    ];
+    let (receiver, driver) = (0xffff_ffff_8100_0010, 0xffff_ffff_8200_0010);
+    let ends = |without: &[&str], name: &'static str, links: &str, place: u64, drop: bool| {
+        let mut s = Script::new("6.18.44", without);
+        s.symbol(receiver & !0xff, "tcp_rcv_state_process");
+        s.symbol(driver & !0xff, "free_old_xmit");
+        on(&mut s, 0, TASK, "queue", A, 100, name);
+        on(&mut s, 10, TASK, "start_xmit", A, 100, name);
+        on(&mut s, 20, TASK, "xmit", A, 100, name);
+        let of = [
+            ("skbaddr", N(A)),
+            ("location", N(place)),
+            ("protocol", N(0x800)),
+            ("reason", N(64)),
+        ];
+        match drop {
+            false => s.ev(T + 9_000, 0, SOFT, "skb:consume_skb", &of[..2]),
+            true => s.ev(T + 9_000, 0, SOFT, "skb:kfree_skb", &of),
+        };
+        let mut c = s.capture();
+        c.snapshots = vec![Snapshot {
+            what: "links".into(),
+            when: SnapshotWhen::End,
+            text: links.as_bytes().to_vec(),
+        }];
+        let f = crate::analyze(&c, &Default::default());
+        sums(&f.xmits);
+        let r = &f.xmits[0];
+        (r.end, r.completion_ns, r.confidence)
+    };
+    let real = "netns=1 ifindex=2 name=eth0 type=1 qdisc=fq\n";
+    let veth = "netns=1 ifindex=2 name=eth0 type=1 kind=veth qdisc=noqueue\n";
+    let (sent, completed) = (
+        (PassEnd::Sent, None, Confidence::Certain),
+        (PassEnd::Completed, Some(8_980), Confidence::Certain),
+    );
+    // By the code that frees, whatever is recorded.
+    for without in [&told[..], &[]] {
+        for links in [real, veth, ""] {
+            assert_eq!(ends(without, "eth0", links, receiver, false), sent, "{links}");
+            assert_eq!(ends(without, "eth0", links, receiver, true), sent, "{links}");
+        }
+        assert_eq!(ends(without, "eth0", real, driver, false), completed);
+    }
+    // By the device, where the code is nobody's that is known.
+    assert_eq!(ends(&told, "eth0", veth, driver, false), sent);
+    assert_eq!(
+        ends(&told, "lo", "netns=1 ifindex=1 name=lo type=772\n", driver, false),
+        sent
+    );
+    let both = format!("{real}netns=2 ifindex=2 name=eth0 type=1 kind=veth\n");
+    for links in ["", &both] {
+        let guess = ends(&told, "eth0", links, driver, false);
+        assert_eq!(guess, (PassEnd::Completed, Some(8_980), Confidence::Weak), "{links}");
+    }
+}

@@ -1,0 +1,41 @@
+//! What the probe `backlog` of `--extra kprobes` adds: the sockets for which segments came while a thread was in a system call of them.
+
+use super::label;
+use crate::facts::Facts;
+use crate::reconstruct::probes::tables::BacklogRow;
+
+/// Sockets kept.
+pub const BEHIND: usize = 20;
+
+/// Segments that waited behind a socket in use.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Behind {
+    /// Row of `connections`; empty: not known.
+    pub connection: Option<u32>,
+    /// Its ends; empty: not known.
+    pub label: String,
+    /// Segments that came meanwhile.
+    pub segments: u64,
+    /// Most memory that waited already when one of them came, bytes (`sk_backlog.len`), and when, ns.
+    pub most_backlog: (u64, i64),
+    /// Most memory of its receive queue then, bytes (`sk_rmem_alloc`).
+    pub most_rmem: u64,
+    /// The limit of that, bytes (`sk_rcvbuf`).
+    pub rcvbuf: u64,
+}
+
+/// Most memory first, as in the view.
+pub fn behind(facts: &Facts) -> Vec<Behind> {
+    let of = |r: &BacklogRow| {
+        let row = |c: crate::facts::ConnectionId| facts.connections.iter().find(|row| row.connection == c);
+        Behind {
+            connection: r.connection.map(|c| c.0),
+            label: r.connection.and_then(row).map_or_else(String::new, label),
+            segments: r.segments,
+            most_backlog: r.most_backlog,
+            most_rmem: r.most_rmem.0,
+            rcvbuf: r.rcvbuf,
+        }
+    };
+    facts.probes.backlogs.iter().take(BEHIND).map(of).collect()
+}
