@@ -11,8 +11,8 @@ use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
 use super::verdict::Outcome;
 use super::{
-    Withheld, answers, asks, divided, exchanges, few, large, moves, parity, parts, paths, pauses, recorded, rtt, sizes,
-    slices, stopped, streams,
+    Withheld, answers, asks, divided, exchanges, few, large, moves, parity, parts, paths, pauses, recorded, rtt,
+    shared_out, sizes, slices, stopped, streams,
 };
 use crate::stat::{At, Blocked, Distribution, SplitMix64, cliffs_delta, t_quantile_two_sided};
 
@@ -249,6 +249,9 @@ pub(super) fn metrics(
     servers.few = few::of(&b, &a, &out, unmatched.is_some());
     servers.asks = asks::of(before, after, unmatched.is_some(), options);
     servers.divided = divided::of(&mut servers.asks);
+    if unmatched.is_none() {
+        servers.divided.extend(shared_out::of(before, after));
+    }
     servers.paused = pauses::of(before, after, unmatched.is_some());
     servers.streams = streams::of(before, after, unmatched.is_some());
     let moves = [before, after].map(|side| moves::of(side, unmatched.is_some()));

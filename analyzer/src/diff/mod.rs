@@ -69,6 +69,7 @@ mod rtt;
 pub mod rules;
 mod service;
 mod settings;
+mod shared_out;
 mod sizes;
 mod slices;
 mod speed;

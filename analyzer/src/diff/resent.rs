@@ -18,6 +18,8 @@ use crate::counters::tables::{refused, risen};
 
 /// Part of the calls that this host's drops may be, and yet not explain them.
 const FEW: f64 = 0.1;
+/// Part of all that was sent again that the other ends must have had already for it not to be lost.
+const NEEDLESS: f64 = 0.9;
 /// Part of the median below which the shortest round trip of a side shows that there was a queue.
 const SHORTEST: f64 = 0.7;
 
@@ -33,6 +35,8 @@ pub(super) struct Told {
     dropped: [Option<u64>; 2],
     /// Times that peers said that something came twice (DSACK); `None`: not known.
     twice: [Option<u64>; 2],
+    /// Segments that all connections together sent again; `None`: of some it is not known how many.
+    all: [Option<u64>; 2],
 }
 
 fn dropped(r: &Recording<'_>) -> Option<u64> {
@@ -49,6 +53,12 @@ fn dropped(r: &Recording<'_>) -> Option<u64> {
     Some(counted.max(seen.count() as u64))
 }
 
+/// Segments sent again.
+fn segments(r: &Recording<'_>) -> Option<u64> {
+    let mut of = r.facts.retransmits.iter();
+    of.try_fold(0u64, |sum, r| Some(sum.saturating_add(u64::from(r.segments?))))
+}
+
 fn sum(side: &[Recording<'_>], of: impl Fn(&Recording<'_>) -> Option<u64>) -> Option<u64> {
     side.iter().try_fold(0u64, |sum, r| Some(sum.saturating_add(of(r)?)))
 }
@@ -61,6 +71,7 @@ impl Told {
             own: before.iter().chain(after).flat_map(|r| rtt::own(r.facts)).collect(),
             dropped: [sum(before, dropped), sum(after, dropped)],
             twice: [sum(before, twice), sum(after, twice)],
+            all: [sum(before, segments), sum(after, segments)],
         }
     }
 
@@ -84,10 +95,23 @@ impl Told {
             sentence += &format!(", at {} -> {} ({})", of(r.before.value), of(r.after.value), r.word());
         }
         let more = r.difference > 0.0;
-        if let Some(place) = self.place(whose.as_ref(), more, sides, rtt) {
+        if let Some(needless) = self.needless(more, sides) {
+            sentence += &needless;
+        } else if let Some(place) = self.place(whose.as_ref(), more, sides, rtt) {
             sentence += &place;
         }
         Some((sentence, rtt.map(|(m, _)| m.metric.clone())))
+    }
+
+    /// That the other ends had nearly all of it already, by what they said.
+    fn needless(&self, more: bool, sides: &[Again; 2]) -> Option<String> {
+        let at = usize::from(more);
+        let (twice, all, again) = ((*self.twice.get(at)?)?, (*self.all.get(at)?)?, sides.get(at)?);
+        (again.segments > 0 && twice as f64 >= NEEDLESS * all as f64).then(|| {
+            format!(
+                "; the other ends said {twice} times that they had it already (DSACK, of {all} segments that all connections sent again): it was sent too early, and not lost"
+            )
+        })
     }
 
     /// Where it was lost, as far as this host and the round trip tell.

@@ -213,6 +213,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         }
         false => Default::default(),
     };
+    skb::name_verdicts(&mut identity.reinjected, &threads, &comms);
     let stats = Noticed {
         of_skbs: std::mem::take(&mut identity.stats),
         unclaimed: rx.unclaimed,
@@ -336,6 +337,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         behind: tx.behind,
         halts: tx.halts,
         by_program: identity.programs,
+        reinjected: identity.reinjected,
         processes: match counted {
             true => processes,
             false => FxHashMap::default(),

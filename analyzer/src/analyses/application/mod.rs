@@ -14,6 +14,7 @@ use crate::facts::{Facts, Reason};
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
+mod apart;
 mod blocked;
 mod given_up;
 mod gone_idle;
@@ -24,6 +25,7 @@ mod itself;
 mod kept;
 mod limits;
 mod metered;
+mod one_line;
 mod opening;
 mod others;
 mod parts;
@@ -44,6 +46,7 @@ mod waker;
 mod way;
 mod work;
 
+pub use apart::Apart;
 pub use blocked::Silent;
 pub use given_up::GivenUp;
 pub use gone_idle::GoneIdle;
@@ -52,6 +55,7 @@ pub use itself::ByItself;
 pub use kept::Kept;
 pub use limits::Limit;
 pub use metered::Metered;
+pub use one_line::OneLine;
 pub use opening::Opening;
 pub(crate) use others::Calls;
 pub use parts::{Part, Parts};
@@ -71,8 +75,8 @@ pub(crate) use unanswered::most_asked;
 pub use waited::Waited;
 pub(crate) use waited::{Spans, by_thread, server};
 pub use waker::WakerHeld;
-pub use way::Place;
 pub(crate) use way::filled_by;
+pub use way::{LetGo, Place};
 pub use work::ForWork;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.
@@ -121,6 +125,8 @@ pub struct Application {
     pub given_up: Vec<GivenUp>,
     /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
     pub paused: Vec<Paused>,
+    /// Requests that were sent over a connection while a large answer was still coming over it (inferred).
+    pub one_line: Option<OneLine>,
     /// A host outside the recording that fell silent.
     pub silence: Option<Silence>,
     /// Slowest turnarounds of servers.
@@ -233,6 +239,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         askers: threads::askers(facts, &all),
         limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),
+        one_line: one_line::one_line(facts, &all),
         silence: silence::silence(facts),
         given_up: given_up::given_up(facts),
         paused: paused::all(facts, &all),

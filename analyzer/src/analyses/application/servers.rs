@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::apart::{Apart, apart};
 use super::kept::{Kept, kept};
 use super::metered::{Metered, metered};
 use super::opening::{Opening, opening};
@@ -71,6 +72,8 @@ pub struct Server {
     pub whole: Option<Slow>,
     /// Times in which it answered nobody while requests waited all through them.
     pub stood: Vec<Stood>,
+    /// Clients all of whose answers take long, alike, where the others' do not; what is said above is of the others.
+    pub apart: Vec<Apart>,
 }
 
 /// Slow answers of a server with most of their time in one place.
@@ -167,6 +170,7 @@ fn of_server(
     came: Came,
 ) -> Option<Server> {
     let (mut rows, ..) = solid(rows, |r| r.1.confidence.is_solid());
+    let apart = apart(facts, waits, &mut rows);
     rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
     let response = Distribution::of(rows.iter().map(|r| r.0).collect(), 0);
     let p50 = response.p50_ns?;
@@ -212,6 +216,7 @@ fn of_server(
     let whole = (p50 >= ALWAYS_NS).then(|| whole(facts, waits, &rows)).flatten();
     Some(Server {
         whole,
+        apart,
         stood: stood(facts, lost, &rows, p50, came),
         server,
         connections: connections.len() as u64,
@@ -238,6 +243,13 @@ fn whole(facts: &Facts, waits: &Waits<'_>, rows: &[Answer<'_>]) -> Option<Slow> 
     let all = sum(rows);
     let (place, of) = classes.into_iter().max_by_key(|(_, of)| sum(of))?;
     (sum(&of) as f64 >= MOSTLY * all as f64).then(|| class(facts, waits, place, &of))
+}
+
+/// All of these, as of one place.
+pub(super) fn all_at(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]) -> Slow {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
+    class(facts, waits, at, &rows)
 }
 
 /// From which time on an answer is slow.

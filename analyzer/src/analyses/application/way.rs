@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::skb::Reinjected;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::tables::Pass;
@@ -39,9 +40,25 @@ pub struct Place {
     pub share: f64,
     /// Most of these packets came by polls of `to` that its own timer began (`napi_watchdog`): median distance of such polls, ns.
     pub timer_ns: Option<i64>,
+    /// Most of that time netfilter's queue had them, until a program let them go on (NFQUEUE); `None`: nothing tells so.
+    pub let_go: Option<LetGo>,
     /// Connection with most of what the queue sent meanwhile, and its share of these bytes; `None`: in no queue, or not known.
     pub filled_by: Option<(String, f64)>,
 }
+
+/// Who let packets of a queue of netfilter's go on.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct LetGo {
+    /// Task and thread.
+    pub by: String,
+    /// Share of their time there for which that thread was on a CPU.
+    pub running: f64,
+    /// Times at which it had been silent for [`SILENT_NS`] or longer before it let one of them go.
+    pub times: u64,
+}
+
+/// From one packet that a thread lets go to the next, at least, ns: with packets waiting it was at something else.
+const SILENT_NS: i64 = 5_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum At {
@@ -106,6 +123,7 @@ pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
             to: String::new(),
             share,
             timer_ns: None,
+            let_go: None,
             filled_by: filled_by(facts, (dev, qdisc), &spans),
         },
         At::Between(dev, to) => Place {
@@ -114,9 +132,39 @@ pub(super) fn place(facts: &Facts, ways: &[Way]) -> Option<Place> {
             to: to.text().into_owned(),
             share,
             timer_ns: by_timer(facts, to, &spans),
+            let_go: let_go(facts, &skbs, ns),
             filled_by: None,
         },
     })
+}
+
+/// The thread that let most of this time's packets go on.
+fn let_go(facts: &Facts, skbs: &FxHashSet<SkbId>, whole: i64) -> Option<LetGo> {
+    let mut by: BTreeMap<i32, Vec<&Reinjected>> = BTreeMap::new();
+    for r in facts.reinjected.iter().filter(|r| skbs.contains(&r.skb)) {
+        by.entry(r.pid).or_default().push(r);
+    }
+    let held = |of: &[&Reinjected]| sum(of.iter().map(|r| r.to_ns.saturating_sub(r.from_ns)));
+    let (pid, of) = by.into_iter().max_by_key(|(_, of)| held(of))?;
+    let ns = held(&of);
+    let running = sum(of.iter().map(|r| r.running_ns)) as f64 / ns.max(1) as f64;
+    // They leave together: each such time is one.
+    let mut last = i64::MIN;
+    let mut times = 0;
+    for r in facts.reinjected.iter().filter(|r| r.pid == pid) {
+        let waited = r.to_ns.saturating_sub(r.from_ns.max(last)) >= SILENT_NS;
+        times += u64::from(waited);
+        last = r.to_ns;
+    }
+    (ns as f64 >= MOSTLY * whole as f64).then(|| LetGo {
+        by: super::task(&of.first().map_or_else(Name::default, |r| r.task), pid),
+        running,
+        times,
+    })
+}
+
+fn sum(of: impl Iterator<Item = i64>) -> i64 {
+    of.fold(0, i64::saturating_add)
 }
 
 /// Whether polls of a device in which these waits ended were begun by its own timer, and how far apart such polls are.

@@ -1,10 +1,10 @@
 //! What the line on requests and answers says of a server whose answers all take long, and of times in which one answered nobody.
 
-use super::application::tone_of;
+use super::application::{doing, tone_of};
 use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Application, Awaited, Kept, Metered, Opening, Part, Server, Slow, Stood};
+use crate::analyses::application::{Apart, Application, Awaited, Kept, Metered, Opening, Part, Server, Slow, Stood};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// Share that makes time this one's.
@@ -73,8 +73,10 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
         .servers
         .iter()
         .partition(|s| s.whole.as_ref().is_some_and(by_its_own_wish) || consumers(s));
-    let known: u64 = a.servers.iter().map(|s| s.response.n).sum();
-    if waits.is_empty() || no_cpu || known != c.response.n {
+    let apart = |s: &Server| s.apart.iter().map(|c| c.n).sum::<u64>();
+    let known: u64 = a.servers.iter().map(|s| s.response.n + apart(s)).sum();
+    let alike = waits.is_empty() && a.servers.iter().all(|s| s.apart.is_empty());
+    if alike || no_cpu || known != c.response.n {
         return tone_of(&c.response, no_cpu);
     }
     let of_each = a.servers.iter().filter(|s| !consumers(s));
@@ -82,6 +84,35 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
         true => Tone::Notice,
         false => Tone::Ok,
     }
+}
+
+/// `all 79 answers of 10.41.9.10:8081 to 10.41.3.10 took long alike, p50 92.76 ms (all others p50 10.49 ms), 99.9 % of it in the server: ...`
+pub(super) fn apart(a: &Application) -> Vec<String> {
+    let servers = a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS);
+    let each = servers.flat_map(|s| s.apart.iter().map(move |c| (s, c)));
+    let words = |(s, c): (&Server, &Apart)| {
+        let whose = match c.server >= MOSTLY {
+            true => {
+                let doing = doing((&c.parts, &c.task), None, None, c.n);
+                format!("{:.1} % of it in the server: {doing}", c.server * 100.0)
+            }
+            false => format!(
+                "{:.1} % of it on the way there and {:.1} % back, in no queue of this recording: a long way",
+                c.there * 100.0,
+                c.back * 100.0
+            ),
+        };
+        format!(
+            "all {} answers of {} to {} took long alike, p50 {}, max {} (the others p50 {}), {whose}",
+            c.n,
+            s.server,
+            c.client,
+            duration(c.p50_ns),
+            duration(c.max_ns),
+            or_dash(s.response.p50_ns)
+        )
+    };
+    each.take(TIMES).map(words).collect()
 }
 
 /// All that is slow of it waits for other clients; where nothing stands out, all of it.

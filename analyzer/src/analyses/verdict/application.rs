@@ -1,7 +1,7 @@
 //! The verdict's line on requests and answers: the network or the application?
 
 use super::acknowledged::acknowledged;
-use super::always::{always, tone_of_each};
+use super::always::{always, apart, tone_of_each};
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
 use super::incomplete::{both_ways, in_parts, silence, slow_parts, unanswered};
@@ -344,7 +344,8 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
     );
-    let said: Vec<String> = by_server(a).into_iter().chain(most_of_it(a)).collect();
+    let said = by_server(a).into_iter().chain(most_of_it(a)).chain(apart(a));
+    let said: Vec<String> = said.collect();
     let head = said.iter().fold(head, |head, said| format!("{head}; {said}"));
     let slow = format!("of the slowest 1 % ({})", c.slowest);
     if theirs >= MOSTLY {

@@ -39,6 +39,7 @@ mod listens;
 mod named;
 mod neighbours;
 mod one;
+mod one_line;
 mod opens;
 mod paths;
 mod paused;

@@ -5,6 +5,7 @@ use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::{doing, tone_of};
 use super::itself::itself;
+use super::one_line::one_line;
 use super::paused::paused;
 use super::place::place_words;
 use super::sentences::{counted, duration, or_dash};
@@ -357,7 +358,8 @@ pub(super) fn causes(a: &Application) -> Vec<String> {
     let held = held_off(a).map(held_off_words);
     // One connection that all share is such a limit.
     let limit = a.limits.first().filter(|_| shared.is_none()).map(limit_words);
-    let all = [itself(a), paused(a), held, queue, shared, limit];
+    let line = a.one_line.as_ref().map(one_line);
+    let all = [itself(a), paused(a), line, held, queue, shared, limit];
     all.into_iter().flatten().collect()
 }
 

@@ -83,6 +83,13 @@ pub(super) const RULES: &[Rule] = &[
         Some(true),
         "member of a freed packet's fragment list (GRO); old kernels call that a drop",
     ),
+    // net/netfilter/nfnetlink_queue.c `nfqnl_enqueue_packet`.
+    rule(
+        "NOT_SPECIFIED",
+        "nfqnl_enqueue_packet",
+        Some(true),
+        "cut up for a queue of netfilter (NFQUEUE), which its segments went to",
+    ),
     rule(
         "TCP_OLD_DATA",
         "",

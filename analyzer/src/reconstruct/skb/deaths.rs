@@ -204,6 +204,7 @@ impl Skbs<'_> {
             missing: vec![],
             stats: vec![untracked],
             programs: self.programs.finish(),
+            reinjected: self.verdicts.rows,
         }
     }
 }

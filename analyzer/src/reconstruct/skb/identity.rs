@@ -18,6 +18,7 @@ use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
 use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::skb_copy_datagram_iovec::SkbCopyDatagramIovec;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
+use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
@@ -30,6 +31,7 @@ use super::programs::ByProgram;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
+use super::verdicts::Reinjected;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{StatRow, Trace};
@@ -65,6 +67,8 @@ pub struct Identity {
     pub(super) reborn: FxHashMap<SkbId, i64>,
     /// What programs gave to and took from their devices.
     pub programs: Vec<ByProgram>,
+    /// Packets that went on when a program had said so (NFQUEUE), in time order.
+    pub reinjected: Vec<Reinjected>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     /// Counters.
@@ -151,6 +155,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         bare: FxHashMap::default(),
         devices: super::devices::Devices::read(capture),
         programs: super::programs::Programs::default(),
+        verdicts: super::verdicts::Verdicts::default(),
         received: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
         delivered: Vec::new(),
@@ -217,6 +222,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
+    r.on::<SockSendLength<'static>>(s, |t, e, p| t.verdicts.sent(e, p.family, p.protocol));
     r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
         t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)))
     });

@@ -33,7 +33,9 @@ pub mod tables;
 mod tests;
 mod tracker;
 mod transmit;
+mod verdicts;
 
 pub use frees::{FreePlace, Frees};
 pub use identity::{Identity, Sent, identify};
 pub use programs::{ByProgram, Traffic};
+pub use verdicts::{Reinjected, name as name_verdicts};

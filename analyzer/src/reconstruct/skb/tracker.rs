@@ -11,6 +11,7 @@ use super::life::{Life, Phase};
 use super::programs::Programs;
 use super::stack::Stacks;
 use super::tables::{BirthKind, DeathKind, HopRow, SkbClass, SkbRow};
+use super::verdicts::Verdicts;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow};
@@ -52,6 +53,8 @@ pub(super) struct Skbs<'k> {
     pub(super) devices: Devices,
     /// What programs gave to and took from their devices.
     pub(super) programs: Programs,
+    /// Who lets packets of netfilter's queues go on.
+    pub(super) verdicts: Verdicts,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
     /// consume_skb and kfree_skb are recorded.

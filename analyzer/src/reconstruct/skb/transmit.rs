@@ -143,8 +143,13 @@ impl Skbs<'_> {
             let back = l.class != SkbClass::Rx && l.dev == dev && !namesake;
             // Out where it came in: a router with one leg, or the same.
             let one_leg = l.class == SkbClass::Rx && l.last_dev == dev;
+            let let_go = l.phase == Phase::Received
+                && self.frees_recorded
+                && self.verdicts.speaks(e)
+                && gained.is_some_and(|g| g == 0 || LINK_HEADERS.contains(&g));
             match (stacked, forwarded && !back) {
                 (true, _) => Some(Confidence::Certain),
+                _ if let_go => Some(Confidence::Strong),
                 (_, true) if one_leg => Some(Confidence::Weak),
                 (_, true) if l.class != SkbClass::Rx && l.dev == dev => Some(Confidence::Strong),
                 // Nothing was sent on that device yet: whether its frames have a link-layer header is not known.
@@ -157,6 +162,10 @@ impl Skbs<'_> {
         });
         match link {
             Some(link) => {
+                let held = self.open.get(&addr).filter(|l| l.phase == Phase::Received);
+                if let Some((id, from)) = held.map(|l| (l.id, l.last_ns)).filter(|_| self.verdicts.speaks(e)) {
+                    self.verdicts.goes_on(e, id, from);
+                }
                 self.touch(e, addr, Phase::TxQueued, link);
                 self.hop(e, addr, "queue", dev, len, link);
             }

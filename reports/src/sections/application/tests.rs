@@ -133,6 +133,7 @@ fn servers_and_threads_have_tables() {
             worst: Some(Id::new(Kind::Response, 3)),
             whole: None,
             stood: vec![],
+            apart: vec![],
             server: "10.9.2.2:7316".into(),
             connections: 2,
             threads: 2,

@@ -325,6 +325,7 @@ fn the_place_of_the_way_is_said() {
             to: to.into(),
             share: 0.97,
             timer_ns: None,
+            let_go: None,
             filled_by,
         });
         let (tone, said) = application(&Application {

@@ -56,6 +56,7 @@ pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over
         worst: None,
         whole: None,
         stood: vec![],
+        apart: vec![],
         server: name.into(),
         connections: 1,
         threads: 1,
