@@ -1,5 +1,6 @@
 //! What numbers in the rows are called.
 
+use netmortem_formats::Capture;
 use netmortem_formats::event_format::ValueTable;
 use rustc_hash::FxHashMap;
 
@@ -15,6 +16,15 @@ pub struct Names {
 }
 
 impl Names {
+    /// What places in the kernel are called.
+    pub(crate) fn locations(capture: &Capture, places: impl Iterator<Item = u64>) -> FxHashMap<u64, String> {
+        let mut known: FxHashMap<u64, Option<String>> = FxHashMap::default();
+        for address in places.filter(|a| *a != 0) {
+            let name = || capture.kallsyms.resolve(address).map(|(name, _)| name.to_string());
+            known.entry(address).or_insert_with(name);
+        }
+        known.into_iter().filter_map(|(a, n)| Some((a, n?))).collect()
+    }
     /// A location as its function name; as an address when the recording has no symbols; empty when 0.
     pub fn location(&self, address: u64) -> Cell<'_> {
         match (address, self.locations.get(&address)) {

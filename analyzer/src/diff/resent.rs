@@ -209,3 +209,40 @@ fn amounts([before, after]: &[Again; 2]) -> String {
         _ => format!("{b} -> {a} {what} ({sb} -> {sa} a second while some was under way{parts})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(twice: Option<u64>, all: Option<u64>, more: bool) -> Option<String> {
+        let again = |segments| Again {
+            segments,
+            ..Again::default()
+        };
+        let sides = if more {
+            [again(0), again(78)]
+        } else {
+            [again(78), again(0)]
+        };
+        let of = |n: Option<u64>| if more { [Some(0), n] } else { [n, Some(0)] };
+        let told = Told {
+            twice: of(twice),
+            all: of(all),
+            ..Told::default()
+        };
+        told.needless(more, &sides)
+    }
+
+    #[test]
+    fn what_the_other_ends_had_already_was_not_lost() {
+        let said = "; the other ends said 78 times that they had it already (DSACK, of 80 segments that all connections sent again): it was sent too \
+                    early, and not lost";
+        for more in [true, false] {
+            assert_eq!(told(Some(78), Some(80), more).as_deref(), Some(said));
+            // A part of it, or nothing tells.
+            for (twice, all) in [(Some(70), Some(80)), (None, Some(80)), (Some(78), None)] {
+                assert_eq!(told(twice, all, more), None);
+            }
+        }
+    }
+}

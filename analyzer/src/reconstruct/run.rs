@@ -240,7 +240,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         lost: &Lost::of(&trace.gaps),
     };
     let freed = || identity.lives.iter().map(|l| l.death_location).chain(drops.locations());
-    let (locations, turns) = rayon::join(|| names(capture, freed()), || application::compute(&asked));
+    let (locations, turns) = rayon::join(|| Names::locations(capture, freed()), || application::compute(&asked));
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     tcp.count_segments(&tx.again, retransmits_recorded);
@@ -272,6 +272,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 tx: &tx.rows,
                 lost,
                 named,
+                frames: trace.info.recorded("net:net_dev_queue"),
             });
             let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
             let sockets: FxHashMap<_, _> = sockets.collect();
@@ -389,14 +390,4 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             ..trace.info
         },
     }
-}
-
-/// What places in the kernel are called.
-fn names(capture: &Capture, places: impl Iterator<Item = u64>) -> FxHashMap<u64, String> {
-    let mut known: FxHashMap<u64, Option<String>> = FxHashMap::default();
-    for address in places.filter(|a| *a != 0) {
-        let name = || capture.kallsyms.resolve(address).map(|(name, _)| name.to_string());
-        known.entry(address).or_insert_with(name);
-    }
-    known.into_iter().filter_map(|(a, n)| Some((a, n?))).collect()
 }

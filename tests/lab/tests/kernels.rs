@@ -76,6 +76,10 @@ fn judge(series: &str, reports: &[Report]) -> Option<String> {
         return Some("every plant failed by its own stamps".into());
     }
     assert!(figures.misled * 20 <= figures.cases.max(40), "{figures:?}");
+    // Rows sum and bytes add up, whatever the kernel and however slow its machine.
+    let broken: Vec<&String> = figures.broken.iter().filter(|b| !b.contains(WAYS)).collect();
+    assert!(broken.is_empty(), "{broken:?}");
+    assert!(figures.unexplained * 200 <= figures.bytes, "{figures:?}");
     // Events of every kernel tell which way a packet went; some steps are bounded in time, which an emulated machine may exceed.
     for o in reports.iter().flat_map(|r| &r.oracles).filter(|o| o.name == WAYS) {
         assert!(o.wrong * 5 <= o.checked, "{o:?}");

@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
+mod apart;
 mod blocked;
 mod given_up;
 mod gone_idle;
@@ -14,6 +15,7 @@ mod itself;
 mod kept;
 mod limits;
 mod metered;
+mod one_line;
 mod others;
 mod paused;
 mod released;

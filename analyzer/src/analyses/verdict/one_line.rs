@@ -28,3 +28,33 @@ pub(super) fn one_line(o: &OneLine) -> String {
         duration(o.usual_ns),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_its_figures_are_said() {
+        let o = OneLine {
+            label: "10.85.1.10:38240 > 10.85.9.10:6379".into(),
+            task: "shop-web1/30771".into(),
+            server: "10.85.9.10:6379".into(),
+            answers: 12,
+            answer_bytes: 3_000_000,
+            answer_ns: 80_000_000,
+            requests: 98,
+            of: 941,
+            wait_ns: 41_670_000,
+            wait_max_ns: 150_380_000,
+            usual_ns: 112_000,
+            others_ns: Some(113_000),
+        };
+        assert_eq!(
+            one_line(&o),
+            "98 of 941 requests of shop-web1/30771 (10.85.1.10:38240 > 10.85.9.10:6379) were sent while a large answer was still coming over the same \
+             connection (12 answers of p50 3.0 MB, each over p50 80.00 ms: 300 Mbit/s), and can be answered only behind it: p50 41.67 ms, max 150.38 ms \
+             after they were sent, where such a request is answered p50 112.0 µs at other times, and answers of 10.85.9.10:6379 over other connections \
+             p50 113.0 µs: head-of-line blocking on a shared connection (inferred)"
+        );
+    }
+}

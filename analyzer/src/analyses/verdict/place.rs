@@ -1,7 +1,11 @@
 //! Where slow requests or answers were on their way, in words.
 
 use super::sentences::{counted, duration};
-use crate::analyses::application::{LetGo, Place};
+use super::turns::busy;
+use crate::analyses::application::{Application, LetGo, Place, Server, Slow};
+
+/// Servers that are named beside one.
+const NAMED: usize = 3;
 
 /// Where a way was, in words.
 pub(super) fn place_words(p: Option<&Place>) -> String {
@@ -31,18 +35,71 @@ pub(super) fn place_words(p: Option<&Place>) -> String {
     }
 }
 
-/// `, where netfilter gives them to a program and waits for its word (NFQUEUE): ips-engine/123, on a CPU 97 % of that time; ...`
+/// `, where a queue of netfilter (NFQUEUE) had them until ips-engine/123 let them go (on a CPU for 98 % of that, ...)`
 fn let_go(l: &LetGo) -> String {
-    let at_once = match l.times {
+    let silent = match l.times {
         0 => String::new(),
         n => format!(
-            "; {} it let none go for 5 ms or more while they waited, whosever they were",
+            ", {} silent for 5 ms or more while they waited",
             counted(n, "time", "times")
         ),
     };
     format!(
-        ", where a queue of netfilter (NFQUEUE) had them until {} let them go, which was on a CPU for {:.0} % of that{at_once}",
+        ", where a queue of netfilter (NFQUEUE) had them until {} let them go (on a CPU for {:.0} % of that{silent})",
         l.by,
         l.running * 100.0
     )
+}
+
+/// `; so it had 34 of 953 answers of 10.41.8.10:8080 (p50 48.15 ms)`: of other servers, where the same program let their packets go.
+pub(super) fn let_go_too(a: &Application, (s, first): (&Server, &Slow)) -> String {
+    let who = |slow: &Slow| {
+        slow.place
+            .as_ref()
+            .and_then(|p| p.let_go.as_ref())
+            .map(|l| l.by.clone())
+    };
+    let Some(by) = who(first) else { return String::new() };
+    let each = busy(a).into_iter().filter(|o| o.server != s.server).filter_map(|o| {
+        let slow = o.slow.iter().find(|slow| who(slow).as_ref() == Some(&by))?;
+        let all = o.response.n;
+        Some(format!(
+            "{} of {all} answers of {} (p50 {})",
+            slow.n,
+            o.server,
+            duration(slow.p50_ns)
+        ))
+    });
+    let each: Vec<String> = each.take(NAMED).collect();
+    match each.is_empty() {
+        true => String::new(),
+        false => format!("; so it had {}", each.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_let_packets_go_is_said() {
+        let p = Place {
+            dev: "lan1".into(),
+            qdisc: String::new(),
+            to: "dc1".into(),
+            share: 0.998,
+            timer_ns: None,
+            let_go: Some(LetGo {
+                by: "ips-engine/7".into(),
+                running: 0.98,
+                times: 9,
+            }),
+            filled_by: None,
+        };
+        assert_eq!(
+            place_words(Some(&p)),
+            ", 100 % of it between lan1 and dc1, where a queue of netfilter (NFQUEUE) had them until ips-engine/7 let them go (on a CPU for 98 % of \
+             that, 9 times silent for 5 ms or more while they waited)"
+        );
+    }
 }

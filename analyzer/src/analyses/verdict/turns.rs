@@ -7,7 +7,7 @@ use super::application::{doing, tone_of};
 use super::itself::itself;
 use super::one_line::one_line;
 use super::paused::paused;
-use super::place::place_words;
+use super::place::{let_go_too, place_words};
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
@@ -179,8 +179,9 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     // Answers that were on their way came to nobody either.
     let own = |said: String| if first.at == "server" { said } else { String::new() };
     Some(format!(
-        "{which}, {}{}{}{}",
+        "{which}, {}{}{}{}{}",
         place(first),
+        let_go_too(a, (s, first)),
         others.concat(),
         own(standstills(s)),
         own(all_at_once(s, first).to_owned()),

@@ -35,6 +35,8 @@ pub struct Inputs<'f> {
     pub lost: bool,
     /// Pointers tell which frames are whose: probes name sockets, and originals lie at a known distance from clones.
     pub named: bool,
+    /// Frames that leave were recorded: without them there is nothing to compare what was sent with.
+    pub frames: bool,
 }
 
 /// All balances, by kind and socket.
@@ -44,7 +46,9 @@ pub fn compute(i: &Inputs<'_>) -> Vec<BalanceRow> {
         of_unit(&mut sums, u);
     }
     fifos(&mut sums, i.connections, i.streams, i.lost);
-    payloads(&mut sums, i);
+    if i.frames {
+        payloads(&mut sums, i);
+    }
     sums.into_values().collect()
 }
 

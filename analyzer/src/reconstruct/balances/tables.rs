@@ -61,7 +61,7 @@ pub static BALANCES: TableDef<BalanceRow> = TableDef {
             "kind",
             "",
             Str,
-            "gro_head (growth = merged payloads), gso_children (packet = its segments), coalesce_fifo (arrived = read + waiting), tx_payload (advance of snd_nxt = payloads sent first)",
+            "gro_head (growth = merged payloads), gso_children (packet = its segments), coalesce_fifo (arrived = read + waiting), tx_payload (advance of snd_nxt = payloads sent first; none where frames were not recorded, net:net_dev_queue)",
             |r, _| Cell::str(r.kind.word())
         ),
         col!(

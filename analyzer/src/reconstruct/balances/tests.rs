@@ -30,6 +30,7 @@ fn of(units: &[Unit]) -> Vec<BalanceRow> {
         tx: &[],
         lost: false,
         named: true,
+        frames: true,
     })
 }
 
@@ -119,6 +120,7 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
             tx: &[],
             lost: false,
             named: true,
+            frames: true,
         });
         (rows[0].unexplained_bytes, rows[0].because)
     };

@@ -51,12 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         Some(true),
         "ICMP message handled, no ping socket wanted a copy",
     ),
-    rule(
-        "NOT_SPECIFIED",
-        "ip6_mc_input",
-        Some(true),
-        "IPv6 multicast that nobody here joined",
-    ),
+    // `ip6_mc_input`.
     rule(
         "NOT_SPECIFIED",
         "ip6_mc",

@@ -242,7 +242,7 @@ impl Fifo {
                 continue;
             };
             // What came after the copy began is not in it: the bytes were there before the recording, or not seen to arrive.
-            if named != Some(id) && unit.start > ts {
+            if named != Some(id) && unit.came() > ts {
                 break;
             }
             let n = unit.left.min(bytes);

@@ -201,7 +201,7 @@ pub static RX: TableDef<RxRow> = TableDef {
             "rcvq_ns",
             "ns",
             I64,
-            "residence in the receive queue: socket readable to the copy that took its last byte (the four reader stages)",
+            "residence in the receive queue: socket readable to the copy that took its last byte (the five stages of the reader, and what of that time no event tells, which is in unattributed_ns)",
             |r, _| r.rcvq_ns.into()
         ),
         col!(

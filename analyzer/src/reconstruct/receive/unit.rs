@@ -120,7 +120,15 @@ pub struct Unit {
     pub confidence: Confidence,
 }
 
+/// By which clocks of two CPUs may differ before an order of theirs is doubted, ns.
+const CLOCKS_NS: i64 = 10_000;
+
 impl Unit {
+    /// From when on a copy may have its bytes: TCP queues them after `tcp_probe`.
+    pub fn came(&self) -> i64 {
+        let queued = self.proto.map_or(i64::MIN, |at| at.saturating_sub(CLOCKS_NS));
+        self.start.max(queued)
+    }
     /// A unit that begins with an event.
     pub fn begin(skb: SkbId, dev: Name, cpu: u16, start: i64, start_kind: RxStart) -> Unit {
         Unit {

@@ -1,6 +1,7 @@
 mod again;
 mod programs;
 mod resent;
+mod verdicts;
 
 use super::tables::{BirthKind, DeathKind, SkbClass};
 use crate::Confidence;

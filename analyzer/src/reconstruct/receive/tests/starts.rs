@@ -326,3 +326,33 @@ fn a_packet_alone_waits_for_no_batch() {
     let r = rx(&s);
     assert!(r.iter().all(|r| r.stage(Stage::BatchWait).is_none()), "{r:?}");
 }
+
+/// 3i-22: one waking for two announcements (epoll, or whoever is awake already): the second waited for no waking of its own, and what it waited for is what
+/// the thread did since it was readable.
+#[test]
+fn what_is_announced_to_a_thread_that_was_woken_waits_for_no_waking() {
+    let mut s = script();
+    switch(&mut s, 0, PID as u64, 1, 0);
+    arrive(&mut s, 100, A, 1_000);
+    s.ev(T + 121, 0, SOFT, "sched:sched_waking", &[("pid", N(PID as u64))]);
+    s.ev(T + 125, 0, SOFT, "sched:sched_wakeup", &[("pid", N(PID as u64))]);
+    arrive(&mut s, 180, A + 256, 500);
+    switch(&mut s, 230, 0, 0, PID as u64);
+    copy(&mut s, 260, A, 1_000);
+    copy(&mut s, 265, A + 256, 500);
+    length(&mut s, 268, 1_500, 0);
+    exit(&mut s, 270, "recvfrom", 1_500);
+    let r = rx(&s);
+    let of = |at: usize| {
+        [
+            Stage::ReaderAsleep,
+            Stage::Wakeup,
+            Stage::IdleExit,
+            Stage::ReaderRunning,
+        ]
+        .map(|stage| r[at].stage(stage))
+    };
+    assert_eq!(of(0), [Some(1), Some(4), Some(105), Some(30)]);
+    assert_eq!(of(1), [None, None, Some(30), Some(35)]);
+    assert_eq!((r[0].rcvq_ns, r[1].rcvq_ns), (Some(140), Some(65)));
+}

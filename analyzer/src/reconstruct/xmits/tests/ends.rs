@@ -241,3 +241,26 @@ fn what_a_receiver_frees_is_no_completion_where_nobody_tells_of_handing_on() {
         assert_eq!(guess, (PassEnd::Completed, Some(8_980), Confidence::Weak), "{links}");
     }
 }
+
+/// 3i-18: `net_dev_xmit` comes when the driver returns: another CPU may have completed the skb by then, and its address be the next one's.
+#[test]
+fn an_address_that_is_used_again_before_the_driver_returns_is_another_pass() {
+    let mut s = script();
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    dev(&mut s, 10, TASK, "start_xmit", A, 100);
+    s.ev(T + 15, 1, SOFT, "skb:consume_skb", &[("skbaddr", N(A))]);
+    let next = [("skbaddr", N(A)), ("len", N(700)), ("name", S("eth0"))];
+    s.ev(T + 16, 1, TASK, "net:net_dev_queue", &next);
+    dev(&mut s, 20, TASK, "xmit", A, 100);
+    let f = facts(&s);
+    let (first, second) = (&f.xmits[0], &f.xmits[1]);
+    assert_eq!(
+        (first.bytes, first.end, first.driver_ns),
+        (Some(100), PassEnd::Completed, Some(5))
+    );
+    assert_eq!(
+        (second.bytes, second.end, second.driver_ns),
+        (Some(700), PassEnd::Open, None)
+    );
+    assert!(first.skb_id != second.skb_id);
+}

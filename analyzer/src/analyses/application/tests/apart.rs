@@ -1,0 +1,92 @@
+//! Clients that always wait long, beside others that do not.
+
+use std::net::IpAddr;
+
+use super::{MS, response, turnaround};
+use crate::analyses::application::{Server, answer};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::Peer;
+
+/// Two clients ask one server each 20 ms for two seconds; `far` says where the second one's n-th answer was: there, in the server, back, ms.
+fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str) -> Server {
+    let mut f = Facts::empty();
+    for n in 0..4u32 {
+        let mut c = crate::testing::tcp::connection(n);
+        let client = n / 2;
+        let (a, b) = (IpAddr::from([10, 0, 0, 1 + client as u8]), IpAddr::from([10, 0, 0, 9]));
+        let (ours, state) = if n % 2 == 1 {
+            ((a, 1000), super::SYN_SENT)
+        } else {
+            ((b, 80), 3)
+        };
+        let theirs = if n % 2 == 1 { (b, 80) } else { (a, 1000) };
+        (c.saddr, c.sport, c.daddr, c.dport) = (Some(ours.0), ours.1, Some(theirs.0), theirs.1);
+        crate::testing::tcp::born(&mut f, c, state);
+    }
+    for n in 0..100i64 {
+        for (client, (there, turn, back)) in [(0u32, (0, 2, 0)), (1, far(n))] {
+            let [there, turn, back] = [there, turn, back].map(|ms| ms * MS + 10_000);
+            let at = n * 20 * MS;
+            let mut r = response(0, there, turn);
+            (r.connection, r.send_ns) = (ConnectionId(client * 2 + 1), at);
+            let ready = at + there + turn + back;
+            (r.ready_ns, r.complete_ns, r.read_ns) = (Some(ready), Some(ready), ready + 1_000);
+            r.peer = Some(Peer {
+                connection: ConnectionId(client * 2),
+                there_ns: there,
+                turnaround_ns: turn,
+                back_ns: back,
+            });
+            f.responses.push(r);
+            let mut t = turnaround(0, turn, call);
+            t.connection = ConnectionId(client * 2);
+            (t.ready_ns, t.read_ns, t.send_ns) = (Some(at + there), at + there + 1_000, at + there + turn);
+            f.turnarounds.push(t);
+        }
+    }
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    f.turnarounds.sort_by_key(|t| (t.connection, t.read_ns));
+    answer(&f).findings().unwrap().servers[0].clone()
+}
+
+#[test]
+fn who_is_far_away_makes_nobody_slow() {
+    let s = server(|n| (20 + n % 3, 2, 20), "epoll_wait");
+    assert_eq!((s.response.n, s.apart.len()), (100, 1), "{s:?}");
+    let far = &s.apart[0];
+    assert_eq!(
+        (far.client.as_str(), far.n, far.p50_ns),
+        ("10.0.0.2", 100, 43 * MS + 30_000)
+    );
+    assert!(
+        (far.there - 0.49).abs() < 0.01 && (far.back - 0.46).abs() < 0.01,
+        "{far:?}"
+    );
+    // What is left is alike.
+    assert!(s.slow.iter().all(|slow| slow.max_ns < 3 * MS), "{:?}", s.slow);
+}
+
+#[test]
+fn who_asks_for_what_takes_long_is_told_apart_unless_something_holds_him() {
+    let work = |n: i64| (0, 90 + n % 7, 0);
+    let s = server(work, "epoll_wait");
+    assert_eq!(s.apart.iter().map(|a| a.n).collect::<Vec<_>>(), [100]);
+    assert!(s.apart[0].server > 0.99 && s.apart[0].parts[0].call.as_deref() == Some("epoll_wait"));
+    // In state D, or in no recorded call, they wait for something.
+    for call in [
+        crate::reconstruct::thread::UNINTERRUPTIBLE,
+        crate::reconstruct::thread::UNRECORDED,
+    ] {
+        let s = server(work, call);
+        assert_eq!((s.apart.len(), s.response.n), (0, 200), "{call}");
+    }
+    // Now and then, or not alike, is not always.
+    for far in [
+        |n: i64| (0, if n % 5 == 0 { 90 } else { 2 }, 0),
+        |n: i64| (0, 20 + n, 0),
+    ] {
+        assert_eq!(server(far, "epoll_wait").apart, []);
+    }
+    // Since the middle of the recording: of the first half its answers are as quick as others'.
+    assert_eq!(server(|n| (0, if n < 50 { 2 } else { 90 }, 0), "epoll_wait").apart, []);
+}
