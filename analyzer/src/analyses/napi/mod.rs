@@ -36,7 +36,7 @@ pub struct DevicePolls {
     pub work: Vec<(i32, u64)>,
     /// Poll durations (start inferred).
     pub duration: Distribution,
-    /// The longest poll.
+    /// The longest poll; where no length is known, the one with most work.
     pub longest: Option<Id>,
 }
 
@@ -232,6 +232,8 @@ fn devices(facts: &Facts) -> Vec<DevicePolls> {
         if let Some(ns) = p.start_ns.map(|s| p.end_ns - s) {
             durations.push(ns);
             longest.see(ns, at);
+        } else {
+            longest.see(i64::MIN.saturating_add(p.work.unwrap_or(0).into()), at);
         }
     }
     let finish = |(mut d, work, durations, longest): Acc| {

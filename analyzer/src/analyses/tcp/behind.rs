@@ -39,3 +39,32 @@ pub fn behind(facts: &Facts) -> Vec<Behind> {
     };
     facts.probes.backlogs.iter().take(BEHIND).map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analyses::Outcome;
+
+    /// The program of the sample reads 40 MiB at port 7002 while another thread writes; nothing else comes to a socket in use.
+    #[test]
+    fn the_socket_in_use_is_the_one_of_the_large_reads() {
+        let facts = crate::analyze(&crate::tests::sample("probes/probes.nmb.zst"), &Default::default());
+        let Outcome::Findings(tcp) = super::super::answer(&facts) else {
+            panic!("no TCP")
+        };
+        let first = &tcp.behind[0];
+        assert!(first.label.starts_with("127.0.0.1:7002 > "), "{first:?}");
+        let row = facts
+            .connections
+            .iter()
+            .find(|c| Some(c.connection.0) == first.connection);
+        assert_eq!(row.and_then(|c| c.bytes_read), Some(41_943_040));
+        let rows = &facts.probes.backlogs;
+        assert_eq!(tcp.behind.len(), rows.len().min(super::BEHIND));
+        let most = rows.iter().map(|r| r.most_backlog.0).max();
+        assert_eq!(Some(first.most_backlog.0), most);
+        assert_eq!(
+            (first.segments, first.most_rmem, first.rcvbuf),
+            (rows[0].segments, rows[0].most_rmem.0, rows[0].rcvbuf)
+        );
+    }
+}
