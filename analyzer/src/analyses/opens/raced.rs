@@ -3,7 +3,8 @@
 //! Needs `resets` with the kernel's own reasons (since Linux 6.12), `tcp_states`, `rx`, `tx`. Told where connections of one listening address were closed after silences
 //! that are alike, and data came right behind: then the silence is the server's own limit (inferred), and the client keeps connections as long or longer. Must not take
 //! for one: a server that closes after an answer whatever comes (no silence), one that is stopped (silences of all lengths), a request that it read and did not answer,
-//! and what TLS and HTTP/2 send as a farewell (close_notify, GOAWAY: a short segment).
+//! what TLS and HTTP/2 send as a farewell (close_notify, GOAWAY: a short segment),
+//! and a client that had the server's FIN and did not look (where it is in the recording).
 //!
 //! ```text
 //! server   answer | ...... idle_ns, alike ...... | closes (FIN_WAIT1) |             RST: TCP_ABORT_ON_DATA
@@ -18,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
-use crate::reconstruct::tcp::states::FIN_WAIT1;
+use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1};
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::nearest_rank;
 use crate::table::Cell;
@@ -30,6 +31,8 @@ const FEWEST: usize = 3;
 /// Shortest silence, and how late the data may come, ns.
 const IDLE_NS: i64 = 100_000_000;
 const BEHIND_NS: i64 = 50_000_000;
+/// From the last look at a connection to what is sent on it, at most, ns.
+const LOOKED_NS: i64 = 5_000_000;
 /// Nine tenths of the silences are within one such part of the median, or within 10 ms.
 const ALIKE: i64 = 20;
 const ALIKE_NS: i64 = 10_000_000;
@@ -92,10 +95,12 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
             *of = at.max(*of);
         }
     }
-    let freed = freed(facts);
+    let (freed, knew) = (freed(facts), knew(facts));
     let mut by: BTreeMap<End, Vec<(ConnectionId, i64, i64)>> = BTreeMap::new();
     for (c, (at, from)) in &reset {
-        let Some(close) = closed.get(c) else { continue };
+        let Some(close) = closed.get(c).filter(|close| !knew(*c, **close, *at)) else {
+            continue;
+        };
         let behind = at.saturating_sub(*close);
         let idle = last
             .get(c)
@@ -120,6 +125,32 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
         idle_ns: middle,
         behind_ns: nearest_rank(&mut of.iter().map(|o| o.2).collect::<Vec<_>>(), 50).unwrap_or(0),
     })
+}
+
+/// Whether the client, where it is in the recording, had the server's FIN long before it sent what met the RST: then it raced nothing, it did not look.
+fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
+    let peer = |c: ConnectionId| facts.connections.get(c.0 as usize)?.peer;
+    let mut fin: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    for s in facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && s.state == CLOSE_WAIT)
+    {
+        fin.entry(s.connection).or_insert(s.time_ns);
+    }
+    let mut sent: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+        if let Some(c) = t.connection.filter(|c| fin.contains_key(c)) {
+            sent.entry(c).or_default().push(t.start_ns);
+        }
+    }
+    move |c, close, reset| {
+        let asked = peer(c).and_then(|p| Some((fin.get(&p)?, sent.get(&p)?)));
+        asked.is_some_and(|(fin, sent)| {
+            let mut sent = sent.iter().filter(|at| (close..=reset).contains(at));
+            sent.any(|at| at.saturating_sub(*fin) >= LOOKED_NS)
+        })
+    }
 }
 
 /// What was freed for that reason, by time: how long it was, headers included.

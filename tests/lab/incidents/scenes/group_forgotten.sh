@@ -24,4 +24,4 @@ plant() {
     sleep 3
     serve server datagrams 7300 group=239.9.1.1 at=10.9.9.2
 }
-traffic() { ask datagrams 239.9.1.1 7300 8; }
+traffic() { ask datagrams 239.9.1.1 7300 11; }

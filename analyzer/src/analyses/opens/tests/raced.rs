@@ -112,6 +112,29 @@ fn silences_that_are_alike_are_a_time_out() {
     assert_eq!(raced(&f), None);
 }
 
+/// A client of the recording whose kernel had the FIN 20 ms before it sent did not look; one that had it 1 ms before had looked by then.
+#[test]
+fn who_does_not_look_races_nothing() {
+    use crate::reconstruct::tcp::states::{CLOSE_WAIT, SYN_SENT};
+    let with_clients = |had: i64| {
+        let mut f = facts(|n| 1_000 + n, 30);
+        for n in 0..6u32 {
+            let client = n + 6;
+            born(&mut f, connection(client), SYN_SENT);
+            f.connections[n as usize].peer = Some(ConnectionId(client));
+            let sent = (100 + 1_000 + i64::from(n) + 29) * MS;
+            f.tcp_states.push(state(client, CLOSE_WAIT, sent - had * MS));
+            f.tx.push(TxRow {
+                connection: Some(ConnectionId(client)),
+                start_ns: sent,
+                ..crate::testing::sent()
+            });
+        }
+        raced(&f).map(|r| r.connections)
+    };
+    assert_eq!((with_clients(20), with_clients(1)), (None, Some(6)));
+}
+
 #[test]
 fn it_is_the_cause_of_the_line() {
     let mut f = facts(|n| 1_000 + n, 2);
