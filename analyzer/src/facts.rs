@@ -28,7 +28,7 @@ use crate::reconstruct::probes::Probes;
 use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
-use crate::reconstruct::skb::{ByProgram, Reinjected};
+use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
@@ -113,6 +113,8 @@ pub struct Facts {
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.
     pub reinjected: Vec<Reinjected>,
+    /// Thread, and from when to when it had nothing to say to netfilter for 5 ms or more.
+    pub verdict_pauses: Vec<Pause>,
     /// Process and name of each thread, where a list of tasks tells.
     pub processes: FxHashMap<i32, (i32, Name)>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.

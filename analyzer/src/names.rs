@@ -25,6 +25,7 @@ impl Names {
         }
         known.into_iter().filter_map(|(a, n)| Some((a, n?))).collect()
     }
+
     /// A location as its function name; as an address when the recording has no symbols; empty when 0.
     pub fn location(&self, address: u64) -> Cell<'_> {
         match (address, self.locations.get(&address)) {

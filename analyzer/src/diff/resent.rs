@@ -18,8 +18,8 @@ use crate::counters::tables::{refused, risen};
 
 /// Part of the calls that this host's drops may be, and yet not explain them.
 const FEW: f64 = 0.1;
-/// Part of all that was sent again that the other ends must have had already for it not to be lost.
-const NEEDLESS: f64 = 0.9;
+/// Part of all that was sent again that the other ends must have had already for it not to be lost. Of more than all that came twice the network made the rest.
+const NEEDLESS: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 /// Part of the median below which the shortest round trip of a side shows that there was a queue.
 const SHORTEST: f64 = 0.7;
 
@@ -53,10 +53,13 @@ fn dropped(r: &Recording<'_>) -> Option<u64> {
     Some(counted.max(seen.count() as u64))
 }
 
-/// Segments sent again.
+/// Segments sent again; nothing of a part of a recording, of which no counter tells.
 fn segments(r: &Recording<'_>) -> Option<u64> {
     let mut of = r.facts.retransmits.iter();
-    of.try_fold(0u64, |sum, r| Some(sum.saturating_add(u64::from(r.segments?))))
+    of.try_fold(0u64, |sum, row| {
+        let n = row.segments.filter(|_| r.has(row.time_ns))?;
+        Some(sum.saturating_add(n.into()))
+    })
 }
 
 fn sum(side: &[Recording<'_>], of: impl Fn(&Recording<'_>) -> Option<u64>) -> Option<u64> {
@@ -107,9 +110,11 @@ impl Told {
     fn needless(&self, more: bool, sides: &[Again; 2]) -> Option<String> {
         let at = usize::from(more);
         let (twice, all, again) = ((*self.twice.get(at)?)?, (*self.all.get(at)?)?, sides.get(at)?);
-        (again.segments > 0 && twice as f64 >= NEEDLESS * all as f64).then(|| {
+        let needless = NEEDLESS.contains(&(twice as f64 / all.max(1) as f64));
+        let before = if more { "" } else { " before" };
+        (again.segments > 0 && needless).then(|| {
             format!(
-                "; the other ends said {twice} times that they had it already (DSACK, of {all} segments that all connections sent again): it was sent too early, and not lost"
+                "; the other ends said {twice} times{before} that they had it already (DSACK, of {all} segments that all connections sent again): it was not lost, but sent too early, or its ACKs were lost"
             )
         })
     }
@@ -235,12 +240,19 @@ mod tests {
 
     #[test]
     fn what_the_other_ends_had_already_was_not_lost() {
-        let said = "; the other ends said 78 times that they had it already (DSACK, of 80 segments that all connections sent again): it was sent too \
-                    early, and not lost";
-        for more in [true, false] {
-            assert_eq!(told(Some(78), Some(80), more).as_deref(), Some(said));
-            // A part of it, or nothing tells.
-            for (twice, all) in [(Some(70), Some(80)), (None, Some(80)), (Some(78), None)] {
+        for (more, before) in [(true, ""), (false, " before")] {
+            let said = format!(
+                "; the other ends said 78 times{before} that they had it already (DSACK, of 80 segments that all connections sent again): it was not \
+                 lost, but sent too early, or its ACKs were lost"
+            );
+            assert_eq!(told(Some(78), Some(80), more), Some(said));
+            // A part of it, or the network doubles packets, or nothing tells.
+            for (twice, all) in [
+                (Some(70), Some(80)),
+                (Some(1_000), Some(80)),
+                (None, Some(80)),
+                (Some(78), None),
+            ] {
                 assert_eq!(told(twice, all, more), None);
             }
         }

@@ -14,8 +14,9 @@ use crate::facts::{ConnectionId, Facts};
 
 /// Fewest answers of a side.
 const LEAST: u64 = 30;
-/// Smallest change of one server's share that is said, where no server came or went.
+/// Smallest change of one server's share that is said, and fewest connections of a server that came, or went, or of each side where shares moved.
 const MOVED: f64 = 0.2;
+const CONNECTIONS: usize = 5;
 /// Share of the answers over connections from before the recording from which these are what counts.
 const MOSTLY: f64 = 0.9;
 /// Servers that are named.
@@ -78,17 +79,25 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Divid
     for (asked, now) in &a {
         let Some(then) = b.get(asked) else { continue };
         let (n, m) = (answers(then), answers(now));
-        if n.min(m) < LEAST || then.len().max(now.len()) < 2 {
+        let names: BTreeSet<&Name> = then.keys().chain(now.keys()).collect();
+        if n.min(m) < LEAST || names.len() < 2 {
             continue;
         }
         let share = |of: &BTreeMap<Name, Got>, all: u64, server: &Name| {
             of.get(server).map_or(0.0, |g| g.answers as f64 / all.max(1) as f64)
         };
-        let names: BTreeSet<&Name> = then.keys().chain(now.keys()).collect();
-        let moved = names
-            .iter()
-            .any(|s| (share(then, n, s) - share(now, m, s)).abs() >= MOVED);
-        if !moved && then.keys().eq(now.keys()) {
+        let connections = |of: &BTreeMap<Name, Got>| of.values().map(|g| g.connections.len()).sum::<usize>();
+        let many = connections(then).min(connections(now)) >= CONNECTIONS;
+        let moved = many
+            && names
+                .iter()
+                .any(|s| (share(then, n, s) - share(now, m, s)).abs() >= MOVED);
+        // A stray connection brings no server.
+        let only = |one: &BTreeMap<Name, Got>, other: &BTreeMap<Name, Got>| {
+            let mut apart = one.iter().filter(|(s, _)| !other.contains_key(*s));
+            apart.any(|(_, g)| g.connections.len() >= CONNECTIONS)
+        };
+        if !moved && !only(now, then) && !only(then, now) {
             continue;
         }
         let mut order: Vec<&Name> = names.into_iter().collect();
@@ -104,7 +113,7 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<Divid
             n => format!(" and {n} more"),
         };
         let sentence = format!(
-            "What is asked of {asked} is shared out over other servers: {}{more} (of {n} -> {m} answers){}",
+            "What is asked of {asked} is shared out otherwise over servers: {}{more} (of {n} -> {m} answers){}",
             each.join(", "),
             kept(now, m)
         );
@@ -119,13 +128,14 @@ fn kept(now: &BTreeMap<Name, Got>, all: u64) -> String {
     let old: Vec<(&Name, &Got)> = now.iter().filter(|(_, g)| g.old.0 > 0).collect();
     let of_old: u64 = old.iter().map(|(_, g)| g.old.0).sum();
     let connections: usize = old.iter().map(|(_, g)| g.old.1.len()).sum();
-    let opened: usize = now.values().map(|g| g.connections.len()).sum::<usize>() - connections;
+    let others = now.values().filter(|g| g.old.0 == 0);
+    let opened: usize = others.map(|g| g.connections.len()).sum();
     if (of_old as f64) < MOSTLY * all as f64 || old.len() >= now.len() {
         return String::new();
     }
     let from: Vec<&str> = old.iter().map(|(s, _)| s.as_str()).collect();
     format!(
-        "; {connections} connections that are older than the recording carry {:.1} % of the answers, all from {}, and only {opened} opened since lead to others too: connections are shared out, and who keeps his own stays where he was",
+        "; {connections} connections that are older than the recording carry {:.1} % of the answers, all from {}, and only {opened} opened since lead to others: connections are shared out, and who keeps his own stays where he was",
         of_old as f64 / all as f64 * 100.0,
         from.join(", ")
     )
@@ -153,8 +163,8 @@ mod tests {
                 .collect::<BTreeMap<_, _>>()
         };
         let idle = of(vec![("a:1", got(1_700, 29, (1_690, 22))), ("b:1", got(7, 7, (0, 0)))]);
-        let said = "; 22 connections that are older than the recording carry 99.0 % of the answers, all from a:1, and only 14 opened since lead to \
-                    others too: connections are shared out, and who keeps his own stays where he was";
+        let said = "; 22 connections that are older than the recording carry 99.0 % of the answers, all from a:1, and only 7 opened since lead to \
+                    others: connections are shared out, and who keeps his own stays where he was";
         assert_eq!(kept(&idle, 1_707), said);
         let fresh = of(vec![("a:1", got(900, 40, (500, 10))), ("b:1", got(800, 40, (0, 0)))]);
         assert_eq!(kept(&fresh, 1_700), "");

@@ -339,6 +339,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         halts: tx.halts,
         by_program: identity.programs,
         reinjected: identity.reinjected,
+        verdict_pauses: identity.pauses,
         processes: match counted {
             true => processes,
             false => FxHashMap::default(),

@@ -205,7 +205,7 @@ fn ids_in(text: &str) -> Vec<Id> {
 
 /// Tables of which no row is one thing; `docs/report.md` says what leads on from them. Those without a caption are words, counts of events
 /// by name, and how the lives of the table above them ended.
-const WITHOUT_IDS: [&str; 15] = [
+const WITHOUT_IDS: [&str; 16] = [
     "",
     "Confidence of a link",
     "Thresholds",
@@ -219,6 +219,7 @@ const WITHOUT_IDS: [&str; 15] = [
     "Counters beside the events that tell the same",
     "What the classes of these queues sent",
     "NUMA nodes",
+    "Clients all of whose answers take long, alike",
     "Connections that waited to be accepted",
     "Names resolved (getaddrinfo of the host's libc)",
 ];

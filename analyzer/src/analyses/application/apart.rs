@@ -6,21 +6,26 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use rustc_hash::FxHashSet;
+
 use super::Part;
 use super::servers::{Answer, Slow, all_at, least_of_slow};
 use super::waited::Waits;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 use crate::stat::nearest_rank;
 
-/// Fewest answers of such a client, and of the others.
+/// Fewest answers of such a client, and of the others, of whom they are no more than a part.
 const LEAST: usize = 10;
+const OTHERS: usize = 20;
+const PART: f64 = 1.0 / 3.0;
 /// Times the time that 5 % of its answers take less than, of which 95 % take less.
 const ALIKE: f64 = 1.5;
 /// Share of the time of the server's answers over which its own are spread.
 const SPREAD: f64 = 0.5;
-/// Part of their time that makes a place theirs.
+/// Part of their time that makes a place theirs, and part of their answers whose server's part must be known.
 const MOSTLY: f64 = 0.5;
+const KNOWN: f64 = 0.9;
 
 /// A client's address and its answers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -39,15 +44,12 @@ pub struct Apart {
     pub there: f64,
     /// As said.
     pub back: f64,
+    /// Median round trip that TCP measured on their connections, ns; `None`: no sample.
+    pub rtt_ns: Option<i64>,
     /// What the server's threads did, largest first, and the task with most of it.
     pub parts: Vec<Part>,
     /// As said.
     pub task: (String, f64),
-}
-
-/// Whether nothing on the way held them that is somebody's.
-fn only_far(way: &Slow) -> bool {
-    way.held.is_none() && way.place.is_none()
 }
 
 /// Whether the server's threads were at work, or asleep in a call by their own wish, and waited for nobody.
@@ -55,23 +57,52 @@ fn own_wish(s: &Slow) -> bool {
     let waits = s.waited.is_none() && s.released.is_none() && s.for_work.is_none();
     let kept = s.kept.is_none() && s.metered.is_none() && s.opening.is_none();
     let held = |call: &str| [UNINTERRUPTIBLE, STOPPED, TRACED, UNRECORDED].contains(&call);
-    let own = s.parts.first().is_some_and(|p| match p.state {
-        "running" => true,
-        "asleep_in" => p.call.as_deref().is_some_and(|call| !held(call)),
-        _ => false,
-    });
+    let own = s
+        .parts
+        .first()
+        .filter(|p| p.share >= MOSTLY)
+        .is_some_and(|p| match p.state {
+            "running" => true,
+            "asleep_in" => {
+                let alone = p.ran_meanwhile.is_none() && p.waker_held.is_none() && p.waker_in_state_d.is_none();
+                alone && p.call.as_deref().is_some_and(|call| !held(call))
+            }
+            _ => false,
+        });
     waits && kept && own
+}
+
+/// Median round trip of these connections, as TCP measured it.
+fn rtt(facts: &Facts, rows: &[Answer<'_>]) -> Option<i64> {
+    let of: FxHashSet<ConnectionId> = rows.iter().map(|r| r.1.connection).collect();
+    let samples = facts
+        .tcp_samples
+        .iter()
+        .filter(|s| s.srtt_us > 0 && of.contains(&s.connection));
+    let mut all: Vec<i64> = samples.map(|s| i64::from(s.srtt_us).saturating_mul(1_000)).collect();
+    nearest_rank(&mut all, 50)
 }
 
 /// One client's, where nothing that has a name made them long.
 fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) -> Option<Apart> {
-    let [server, there, back] = ["server", "there", "back"].map(|at| all_at(facts, waits, at, rows));
-    let in_server = server.share >= MOSTLY;
-    let meant = match in_server {
-        true => own_wish(&server),
-        false => there.share + back.share >= MOSTLY && only_far(&there) && only_far(&back),
-    };
-    meant.then(|| Apart {
+    let known = rows.iter().filter(|r| r.1.peer.is_some()).count();
+    if (known as f64) < KNOWN * rows.len() as f64 {
+        return None;
+    }
+    let server = all_at(facts, waits, "server", rows);
+    let (in_server, rtt_ns) = (server.share >= MOSTLY, rtt(facts, rows));
+    if in_server && !own_wish(&server) {
+        return None;
+    }
+    let [there, back] = ["there", "back"].map(|at| all_at(facts, waits, at, rows));
+    // What the round trip is not long by is held by somebody: a timer of TCP, a program, a window.
+    let way_ns = (there.share + back.share) * server.p50_ns as f64;
+    let far = || rtt_ns.is_some_and(|rtt| rtt as f64 >= MOSTLY * way_ns);
+    let unheld = there.held.is_none() && there.place.is_none() && back.place.is_none();
+    if !in_server && !(there.share + back.share >= MOSTLY && unheld && far()) {
+        return None;
+    }
+    Some(Apart {
         client: client.to_string(),
         n: server.n,
         p50_ns: server.p50_ns,
@@ -79,6 +110,7 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
         server: server.share,
         there: there.share,
         back: back.share,
+        rtt_ns,
         parts: server.parts,
         task: server.task,
     })
@@ -93,22 +125,25 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
             by.entry(of).or_default().push(*row);
         }
     }
-    let all: Vec<(IpAddr, Vec<Answer<'f>>)> = by.into_iter().collect();
-    let mut found = vec![];
-    // Those that take longest first: of what is left each may stand out again.
-    let mut left: Vec<&(IpAddr, Vec<Answer<'f>>)> = all.iter().collect();
     let median = |of: &[Answer<'_>]| nearest_rank(&mut of.iter().map(|r| r.0).collect::<Vec<_>>(), 50).unwrap_or(0);
-    left.sort_by_key(|(_, of)| median(of));
-    while let Some((of, others)) = left.split_last() {
-        let others: Vec<Answer<'f>> = others.iter().flat_map(|o| o.1.iter().copied()).collect();
-        if !stands_apart(&of.1, &others) {
+    let mut left: Vec<(i64, IpAddr, Vec<Answer<'f>>)> = by.into_iter().map(|(a, of)| (median(&of), a, of)).collect();
+    left.sort_by_key(|l| (l.0, l.1));
+    let mut found: Vec<(IpAddr, Apart)> = vec![];
+    let mut taken = 0usize;
+    // Those that take longest first: of what is left each may stand out again. A few answers tell nothing of their client, nor of others.
+    while let Some((_, client, of)) = left.pop() {
+        if of.len() < LEAST {
+            continue;
+        }
+        let others: Vec<Answer<'f>> = left.iter().flat_map(|l| l.2.iter().copied()).collect();
+        taken += of.len();
+        if taken as f64 > PART * rows.len() as f64 || !stands_apart(&of, &others) {
             break;
         }
-        let Some(one) = one(facts, waits, of.0, &of.1) else {
+        let Some(one) = one(facts, waits, client, &of) else {
             break;
         };
-        found.push((of.0, one));
-        left.pop();
+        found.push((client, one));
     }
     rows.retain(|row| !found.iter().any(|(of, _)| client(row) == Some(*of)));
     found.into_iter().map(|f| f.1).collect()
@@ -116,7 +151,7 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
 
 /// All of it take long, alike, all through the time in which the server answered.
 fn stands_apart(of: &[Answer<'_>], others: &[Answer<'_>]) -> bool {
-    if of.len() < LEAST || others.len() < LEAST {
+    if of.len() < LEAST || others.len() < OTHERS {
         return false;
     }
     let times = |of: &[Answer<'_>]| -> Vec<i64> { of.iter().map(|r| r.0).collect() };

@@ -125,7 +125,7 @@ pub struct Application {
     pub given_up: Vec<GivenUp>,
     /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
     pub paused: Vec<Paused>,
-    /// Requests that were sent over a connection while a large answer was still coming over it (inferred).
+    /// Requests that were sent over a connection while answers to earlier ones were still on their way over it (inferred).
     pub one_line: Option<OneLine>,
     /// A host outside the recording that fell silent.
     pub silence: Option<Silence>,

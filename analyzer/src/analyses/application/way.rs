@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::skb::Reinjected;
 use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::skb::{Pause, Reinjected, SILENT_NS};
 use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::tables::Pass;
 use crate::stat::nearest_rank;
@@ -53,12 +53,9 @@ pub struct LetGo {
     pub by: String,
     /// Share of their time there for which that thread was on a CPU.
     pub running: f64,
-    /// Times at which it had been silent for [`SILENT_NS`] or longer before it let one of them go.
+    /// Times at which it said nothing to netfilter for [`SILENT_NS`] or longer while one of them waited so long.
     pub times: u64,
 }
-
-/// From one packet that a thread lets go to the next, at least, ns: with packets waiting it was at something else.
-const SILENT_NS: i64 = 5_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum At {
@@ -148,14 +145,16 @@ fn let_go(facts: &Facts, skbs: &FxHashSet<SkbId>, whole: i64) -> Option<LetGo> {
     let (pid, of) = by.into_iter().max_by_key(|(_, of)| held(of))?;
     let ns = held(&of);
     let running = sum(of.iter().map(|r| r.running_ns)) as f64 / ns.max(1) as f64;
-    // They leave together: each such time is one.
-    let mut last = i64::MIN;
-    let mut times = 0;
-    for r in facts.reinjected.iter().filter(|r| r.pid == pid) {
-        let waited = r.to_ns.saturating_sub(r.from_ns.max(last)) >= SILENT_NS;
-        times += u64::from(waited);
-        last = r.to_ns;
-    }
+    let within = |(_, from, to): &&Pause| {
+        let long = |r: &&Reinjected| r.to_ns.min(*to).saturating_sub(r.from_ns.max(*from)) >= SILENT_NS;
+        of.iter().any(long)
+    };
+    let times = facts
+        .verdict_pauses
+        .iter()
+        .filter(|p| p.0 == pid)
+        .filter(within)
+        .count() as u64;
     (ns as f64 >= MOSTLY * whole as f64).then(|| LetGo {
         by: super::task(&of.first().map_or_else(Name::default, |r| r.task), pid),
         running,

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::GROUPS;
 use crate::facts::Facts;
 use crate::reconstruct::probes::tables::{AcceptRow, LookupRow};
@@ -38,11 +40,11 @@ pub struct Lookups {
     pub took: Distribution,
     /// Begin of the longest, ns.
     pub slowest_ns: Option<i64>,
-    /// Calls that took [`SLOW_NS`] or longer.
+    /// Calls that took [`SLOW_NS`] or longer, those among them that were still under way when the recording ended.
     pub slow: u64,
 }
 
-/// So long nobody resolves a name whose server answers: of a stub resolver it is one retry and more.
+/// So long nobody resolves a name whose server answers.
 pub const SLOW_NS: i64 = 1_000_000_000;
 
 /// By port; most waiting first, those of one length by address.
@@ -75,12 +77,19 @@ pub fn lookups(facts: &Facts) -> Vec<Lookups> {
     for row in &facts.probes.lookups {
         by.entry(row.task.text().into_owned()).or_default().push(row);
     }
+    // The last one of a thread that never returned: what was cut by another call of the thread has no end at all.
+    let end = facts.capture.end_ns.unwrap_or(i64::MIN);
+    let last: FxHashMap<i32, Option<i64>> = facts.probes.lookups.iter().map(|r| (r.pid, r.start_ns)).collect();
+    let waits = |r: &LookupRow| {
+        let open = r.end_ns.is_none() && last.get(&r.pid) == Some(&r.start_ns);
+        open && r.start_ns.is_some_and(|start| end.saturating_sub(start) >= SLOW_NS)
+    };
     let of = |(task, rows): (String, Vec<&LookupRow>)| {
         let took: Vec<i64> = rows.iter().filter_map(|r| r.took_ns()).collect();
         let slowest = rows.iter().filter(|r| r.took_ns().is_some());
         Lookups {
             task,
-            slow: took.iter().filter(|ns| **ns >= SLOW_NS).count() as u64,
+            slow: (took.iter().filter(|ns| **ns >= SLOW_NS).count() + rows.iter().filter(|r| waits(r)).count()) as u64,
             slowest_ns: slowest.max_by_key(|r| r.took_ns()).and_then(|r| r.start_ns),
             took: Distribution::of(took.clone(), (rows.len() - took.len()) as u64),
         }

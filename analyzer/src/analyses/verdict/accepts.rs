@@ -72,7 +72,7 @@ fn names(l: &Lookups) -> Option<String> {
     let all = l.took.n.saturating_add(l.took.unknown);
     (l.slow > 0).then(|| {
         format!(
-            "{} of {} by {} (getaddrinfo) took 1 s or longer, the longest {}, before anything could be asked of whom they name",
+            "{} of {} by {} (getaddrinfo) took 1 s or longer, the longest that returned {}, before anything could be asked of whom they name",
             l.slow,
             counted(all, "lookup of a name", "lookups of names"),
             if l.task.is_empty() { "a task without a name" } else { &l.task },
@@ -141,7 +141,7 @@ mod tests {
         };
         let ms = 1_000_000;
         let slow = with(of(vec![2_004 * ms, 5 * ms], 1));
-        let said = "1 of 3 lookups of names by orders (getaddrinfo) took 1 s or longer, the longest 2.004 s, before anything could be asked of whom they \
+        let said = "1 of 3 lookups of names by orders (getaddrinfo) took 1 s or longer, the longest that returned 2.004 s, before anything could be asked of whom they \
                     name";
         assert_eq!(causes(&slow), [said]);
         assert_eq!(super::super::opens::opens(&slow).0, Tone::Notice);

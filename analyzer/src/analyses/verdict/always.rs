@@ -86,10 +86,13 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
     }
 }
 
-/// `all 79 answers of 10.41.9.10:8081 to 10.41.3.10 took long alike, p50 92.76 ms (all others p50 10.49 ms), 99.9 % of it in the server: ...`
+/// `all 79 answers of 10.41.9.10:8081 to 10.41.3.10 took long alike, p50 92.76 ms, max 109.68 ms (the others p50 10.49 ms), 99.9 % of it in the server: ...`
 pub(super) fn apart(a: &Application) -> Vec<String> {
-    let servers = a.servers.iter().filter(|s| s.response.n >= APPLICATION_ROWS);
-    let each = servers.flat_map(|s| s.apart.iter().map(move |c| (s, c)));
+    let each: Vec<(&Server, &Apart)> = a
+        .servers
+        .iter()
+        .flat_map(|s| s.apart.iter().map(move |c| (s, c)))
+        .collect();
     let words = |(s, c): (&Server, &Apart)| {
         let whose = match c.server >= MOSTLY {
             true => {
@@ -97,9 +100,10 @@ pub(super) fn apart(a: &Application) -> Vec<String> {
                 format!("{:.1} % of it in the server: {doing}", c.server * 100.0)
             }
             false => format!(
-                "{:.1} % of it on the way there and {:.1} % back, in no queue of this recording: a long way",
+                "{:.1} % of it on the way there and {:.1} % back, whose round trip TCP measured as {} (p50): a long way",
                 c.there * 100.0,
-                c.back * 100.0
+                c.back * 100.0,
+                or_dash(c.rtt_ns)
             ),
         };
         format!(
@@ -112,7 +116,9 @@ pub(super) fn apart(a: &Application) -> Vec<String> {
             or_dash(s.response.p50_ns)
         )
     };
-    each.take(TIMES).map(words).collect()
+    let more = each.len().saturating_sub(TIMES);
+    let more = (more > 0).then(|| format!("so did all of {}", counted(more as u64, "more client", "more clients")));
+    each.into_iter().take(TIMES).map(words).chain(more).collect()
 }
 
 /// All that is slow of it waits for other clients; where nothing stands out, all of it.

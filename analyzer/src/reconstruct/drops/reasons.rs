@@ -78,12 +78,12 @@ pub(super) const RULES: &[Rule] = &[
         Some(true),
         "member of a freed packet's fragment list (GRO); old kernels call that a drop",
     ),
-    // net/netfilter/nfnetlink_queue.c `nfqnl_enqueue_packet`.
+    // net/netfilter/nfnetlink_queue.c `nfqnl_enqueue_packet` frees both.
     rule(
         "NOT_SPECIFIED",
         "nfqnl_enqueue_packet",
-        Some(true),
-        "cut up for a queue of netfilter (NFQUEUE), which its segments went to",
+        None,
+        "a packet that was cut up for a queue of netfilter (NFQUEUE), or a segment of it that found the queue full",
     ),
     rule(
         "TCP_OLD_DATA",

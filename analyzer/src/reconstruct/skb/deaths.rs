@@ -205,6 +205,7 @@ impl Skbs<'_> {
             stats: vec![untracked],
             programs: self.programs.finish(),
             reinjected: self.verdicts.rows,
+            pauses: self.verdicts.pauses,
         }
     }
 }

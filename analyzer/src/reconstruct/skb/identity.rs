@@ -31,7 +31,7 @@ use super::programs::ByProgram;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
-use super::verdicts::Reinjected;
+use super::verdicts::{Pause, Reinjected};
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{StatRow, Trace};
@@ -69,6 +69,8 @@ pub struct Identity {
     pub programs: Vec<ByProgram>,
     /// Packets that went on when a program had said so (NFQUEUE), in time order.
     pub reinjected: Vec<Reinjected>,
+    /// When who says so said nothing for long.
+    pub pauses: Vec<Pause>,
     /// What the capture lacks.
     pub missing: Vec<String>,
     /// Counters.

@@ -38,4 +38,4 @@ mod verdicts;
 pub use frees::{FreePlace, Frees};
 pub use identity::{Identity, Sent, identify};
 pub use programs::{ByProgram, Traffic};
-pub use verdicts::{Reinjected, name as name_verdicts};
+pub use verdicts::{Pause, Reinjected, SILENT_NS, name as name_verdicts};

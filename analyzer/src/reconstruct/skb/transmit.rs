@@ -149,6 +149,8 @@ impl Skbs<'_> {
                 && gained.is_some_and(|g| g == 0 || LINK_HEADERS.contains(&g));
             match (stacked, forwarded && !back) {
                 (true, _) => Some(Confidence::Certain),
+                // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
+                _ if let_go && (one_leg || !self.probe_names_skb) => Some(Confidence::Weak),
                 _ if let_go => Some(Confidence::Strong),
                 (_, true) if one_leg => Some(Confidence::Weak),
                 (_, true) if l.class != SkbClass::Rx && l.dev == dev => Some(Confidence::Strong),

@@ -7,7 +7,7 @@
 //! by sockets of its own has an address that no received packet holds; a packet that TCP took in silently may have left its address to it, so this is
 //! strong and not certain. Packets of GSO are cut up for the queue, and go on as others.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::facts::SkbId;
 use crate::ingest::Event;
@@ -18,6 +18,8 @@ use crate::reconstruct::thread::Threads;
 /// linux/socket.h, linux/netlink.h.
 const AF_NETLINK: u16 = 16;
 const NETLINK_NETFILTER: u16 = 12;
+/// From one word of a thread to its next, at least, to be a pause, ns.
+pub const SILENT_NS: i64 = 5_000_000;
 /// Kept of each recording.
 const MOST: usize = 1_000_000;
 
@@ -46,23 +48,34 @@ pub fn name(rows: &mut [Reinjected], threads: &Threads, comms: &Comms) {
     }
 }
 
+/// A thread that speaks to netfilter, and from when to when it said nothing.
+pub type Pause = (i32, i64, i64);
+
 /// Threads that speak to netfilter, and what they let go on.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
-    threads: FxHashSet<i32>,
+    /// When they spoke last.
+    threads: FxHashMap<i32, i64>,
+    /// Thread, from when to when it said nothing.
+    pub(super) pauses: Vec<Pause>,
     pub(super) rows: Vec<Reinjected>,
 }
 
 impl Verdicts {
-    /// `sock_send_length`.
+    /// `sock_send_length`: who sends to others, too, is no such thread until it speaks to netfilter again.
     pub fn sent(&mut self, e: &Event<'_>, family: u16, protocol: u16) {
-        if (family, protocol) == (AF_NETLINK, NETLINK_NETFILTER) {
-            self.threads.insert(e.pid);
+        if (family, protocol) != (AF_NETLINK, NETLINK_NETFILTER) {
+            self.threads.remove(&e.pid);
+        } else if let Some(last) = self.threads.insert(e.pid, e.ts)
+            && e.ts.saturating_sub(last) >= SILENT_NS
+            && self.pauses.len() < MOST
+        {
+            self.pauses.push((e.pid, last, e.ts));
         }
     }
     /// Whether the event lies in such a thread's own time.
     pub fn speaks(&self, e: &Event<'_>) -> bool {
-        e.in_task() && self.threads.contains(&e.pid)
+        e.in_task() && self.threads.contains_key(&e.pid)
     }
     /// A packet received at `from_ns` is queued.
     pub fn goes_on(&mut self, e: &Event<'_>, skb: SkbId, from_ns: i64) {

@@ -19,18 +19,14 @@ impl Xmits<'_> {
         }
     }
 
-    /// How sure it is that a free at `location`, outside the driver's transmit function, is the completion of what the driver took; `None`: it is
-    /// not. Where no event tells that a driver handed the packet on, the code that freed it may (a protocol frees what it received), or the device.
-    fn completes(&mut self, at: u32, location: u64) -> Option<Confidence> {
-        let dev = self.pass(at)?.dev;
-        if matches!(self.frees.place(location), FreePlace::Tcp | FreePlace::Receiver) {
-            return None;
-        }
-        match (self.handing_on_is_told, self.known.hands_on(dev)) {
-            (true, _) | (false, Some(false)) => Some(Confidence::Certain),
-            (false, Some(true)) => None,
-            (false, None) => Some(Confidence::Weak),
-        }
+    /// Whether a free at `location`, outside the driver's transmit function, is the completion of what the driver took. Where no event tells that
+    /// a driver handed the packet on, the code that freed it may (a protocol frees what it received), or the device; of any other it is not told.
+    fn completes(&mut self, at: u32, location: u64) -> bool {
+        let Some(dev) = self.pass(at).map(|w| w.dev) else {
+            return false;
+        };
+        let received = matches!(self.frees.place(location), FreePlace::Tcp | FreePlace::Receiver);
+        !received && (self.handing_on_is_told || self.known.hands_on(dev) == Some(false))
     }
 
     /// `consume_skb`.
@@ -38,17 +34,13 @@ impl Xmits<'_> {
         self.cpu(e.cpu).fresh = None;
         let Some(at) = self.of(e, addr) else { return };
         self.open.remove(&addr);
-        let sure = match self.cpu(e.cpu).frames.in_xmit(at) {
-            true => Some(Confidence::Certain),
-            false => self.completes(at, location),
-        };
+        let completes = self.cpu(e.cpu).frames.in_xmit(at) || self.completes(at, location);
         let segmented = self.died_segmented(at);
         let bulk = self.cpu(e.cpu).bulk.filter(|b| b.left > 0);
         let Some(w) = self.pass(at) else { return };
         if w.start.is_some() {
-            if let Some(sure) = sure {
+            if completes {
                 (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed);
-                w.link(sure);
             }
             return;
         }
@@ -93,22 +85,15 @@ impl Xmits<'_> {
         };
         self.open.remove(&addr);
         let inside = self.cpu(e.cpu).frames.in_xmit(at);
-        let sure = if inside {
-            Some(Confidence::Certain)
-        } else {
-            self.completes(at, location)
-        };
+        let completes = inside || self.completes(at, location);
         let Some(w) = self.pass(at) else { return };
         match (w.start.is_some(), inside) {
             // It had been handed on: a receiver dropped it.
-            (true, false) if sure.is_none() => return,
+            (true, false) if !completes => (),
             // Drivers that free what they sent by kfree_skb give no reason.
             (true, false) if unsaid => (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed),
             (true, _) => (w.fate, w.completed) = (PassEnd::Dropped, None),
             (false, _) => (w.end, w.fate) = (Some(e.ts), PassEnd::Dropped),
-        }
-        if let (true, Some(sure)) = (w.start.is_some(), sure) {
-            w.link(sure);
         }
     }
 

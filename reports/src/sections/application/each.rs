@@ -1,7 +1,7 @@
 //! Tables of who answered whom: servers as their clients saw them, threads that serve several connections, threads that ask.
 
 use netmortem_analyzer::analyses::application::{
-    Application, Asker, ByItself, HalfOpen, Server, Service, Serving, Slow,
+    Apart, Application, Asker, ByItself, HalfOpen, Server, Service, Serving, Slow,
 };
 
 use super::parts;
@@ -17,6 +17,7 @@ const KINDS: usize = 2;
 pub(super) fn blocks(found: &Application) -> impl Iterator<Item = Block> {
     let all = [
         (!found.servers.is_empty()).then(|| servers(&found.servers)),
+        apart(&found.servers),
         (!found.services.is_empty()).then(|| services(&found.services)),
         (!found.serving.is_empty()).then(|| serving(&found.serving)),
         (!found.askers.is_empty()).then(|| askers(&found.askers)),
@@ -74,6 +75,44 @@ fn servers(of: &[Server]) -> Table {
         rows: of.iter().map(row).collect(),
         note: Some("Request sent to the last byte of the answer readable. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
     }
+}
+
+/// Clients whose answers are not among those of the table of servers.
+fn apart(of: &[Server]) -> Option<Table> {
+    let row = |s: &Server, c: &Apart| {
+        vec![
+            name_cell(&c.client),
+            name_cell(&s.server),
+            Cell::Count(c.n),
+            Cell::Ns(c.p50_ns),
+            Cell::Ns(c.max_ns),
+            Cell::known(s.response.p50_ns, Cell::Ns),
+            Cell::Fraction(c.server),
+            Cell::Fraction(c.there),
+            Cell::Fraction(c.back),
+            Cell::known(c.rtt_ns, Cell::Ns),
+            parts(&c.parts),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = of.iter().flat_map(|s| s.apart.iter().map(move |c| row(s, c))).collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Clients all of whose answers take long, alike".into(),
+        columns: vec![
+            Column::text("client"),
+            Column::text("server"),
+            Column::number("answers"),
+            Column::time("p50"),
+            Column::time("max"),
+            Column::time("p50 of the others"),
+            Column::number("in the server"),
+            Column::number("on the way there"),
+            Column::number("back"),
+            Column::time("round trip (TCP)"),
+            Column::text("the server's threads then"),
+        ],
+        rows,
+        note: Some("Their answers are not in the table above: they ask for something else, or live far away, and make nobody else slow.".into()),
+    })
 }
 
 fn services(of: &[Service]) -> Table {

@@ -1,5 +1,5 @@
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::application::{Asker, ByItself, HalfOpen, Server, Serving, Slow};
+use netmortem_analyzer::analyses::application::{Apart, Asker, ByItself, HalfOpen, Server, Serving, Slow};
 use netmortem_analyzer::explain::{Id, Kind};
 
 use super::*;
@@ -133,7 +133,18 @@ fn servers_and_threads_have_tables() {
             worst: Some(Id::new(Kind::Response, 3)),
             whole: None,
             stood: vec![],
-            apart: vec![],
+            apart: vec![Apart {
+                client: "10.9.9.1".into(),
+                n: 79,
+                p50_ns: 92_760_000,
+                max_ns: 109_680_000,
+                server: 0.999,
+                there: 0.0,
+                back: 0.0,
+                rtt_ns: Some(150_000),
+                parts: vec![],
+                task: Default::default(),
+            }],
             server: "10.9.2.2:7316".into(),
             connections: 2,
             threads: 2,
@@ -194,6 +205,7 @@ fn servers_and_threads_have_tables() {
         captions,
         [
             "Servers, as their clients saw them",
+            "Clients all of whose answers take long, alike",
             "Threads that served several connections",
             "Threads that asked",
             "When haproxy at 10.9.2.2:80 answered by itself",
@@ -211,24 +223,39 @@ fn servers_and_threads_have_tables() {
         where_.as_str().replace('\u{202f}', " "),
         "54 in the server (p50 90.5 ms)"
     );
-    assert_eq!(tables[1].rows[0][6..8], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
-    assert_eq!(tables[2].rows[0][2..4], [Cell::Ns(9), Cell::Ns(7)]);
     assert_eq!(
-        tables[3].rows,
+        tables[1].rows[0][..6],
+        [
+            Cell::Code("10.9.9.1".into()),
+            Cell::Code("10.9.2.2:7316".into()),
+            Cell::Count(79),
+            Cell::Ns(92_760_000),
+            Cell::Ns(109_680_000),
+            Cell::Ns(200_000)
+        ]
+    );
+    assert_eq!(
+        (&tables[1].rows[0][6], &tables[1].rows[0][9]),
+        (&Cell::Fraction(0.999), &Cell::Ns(150_000))
+    );
+    assert_eq!(tables[2].rows[0][6..8], [Cell::Ns(20_000_000), Cell::Ns(17_000_000)]);
+    assert_eq!(tables[3].rows[0][2..4], [Cell::Ns(9), Cell::Ns(7)]);
+    assert_eq!(
+        tables[4].rows,
         [[
             Cell::At(2_000_000_000),
             Cell::At(5_000_000_000),
             Cell::Ns(3_000_000_000)
         ]]
     );
-    let note = tables[3].note.as_ref().unwrap().as_str();
+    let note = tables[4].note.as_ref().unwrap().as_str();
     assert!(
         note.contains("60 of its 400 answers. 2 spells more are not shown"),
         "{note}"
     );
     assert_eq!(
-        tables[4].rows[0][1..4],
+        tables[5].rows[0][1..4],
         [Cell::Count(6), name_cell("<b>worker"), Cell::Count(5)]
     );
-    assert_eq!(tables[4].rows[0][6], Cell::At(7_000_000_000));
+    assert_eq!(tables[5].rows[0][6], Cell::At(7_000_000_000));
 }

@@ -1,5 +1,5 @@
 # ticket: Every twentieth call to 10.9.2.2:7421 takes 30 to 60 ms, whoever asks; 10.9.3.2:7422 behind the same router never does. Nothing is lost.
-# planted: The router gives each packet to and from 10.9.2.2 to a program and waits for its word (NFQUEUE); once a second it is busy for 60 ms.
+# planted: The router gives each packet to and from 10.9.2.2 to a program and waits for its word (NFQUEUE); each 0.4 s it is busy for 60 ms.
 # first: on the way there | on the way back
 # first: NFQUEUE
 # first: inspector
@@ -20,7 +20,7 @@ def say(kind, attribute, body, flags=1):
     netlink.send(struct.pack("=IHHII", 16 + len(of), 3 << 8 | kind, flags, 0, 0) + of)
 say(2, 1, struct.pack("!BBH", 1, 0, socket.AF_INET))  # bind
 say(2, 2, struct.pack("!IB", 0, 1))  # tell of packets, without what is in them
-busy = time.monotonic() + 1
+busy = time.monotonic() + 0.4
 while True:
     came = netlink.recv(65536)
     while len(came) >= 20:
@@ -34,7 +34,7 @@ while True:
                         end = time.monotonic() + 0.06
                         while time.monotonic() < end:
                             pass
-                        busy = end + 1
+                        busy = end + 0.4
                     say(1, 2, struct.pack("!I", 1) + came[at + 4 : at + 8])  # accept
                 at += max(4, n + 3 & ~3)
         came = came[max(16, length + 3 & ~3) :]
@@ -46,6 +46,6 @@ PY
 }
 traffic() {
     ask requests 10.9.3.2 7422 6 gap=0.01 &
-    ask requests 10.9.2.2 7421 6 gap=0.01 threads=3
+    ask requests 10.9.2.2 7421 6 gap=0.02 threads=6
     wait
 }

@@ -7,8 +7,9 @@ use crate::analyses::application::{Server, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::Peer;
 
-/// Two clients ask one server each 20 ms for two seconds; `far` says where the second one's n-th answer was: there, in the server, back, ms.
-fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str) -> Server {
+/// Two clients ask one server for two seconds, the first each 5 ms, the second each 20 ms; `far` says where the second one's n-th answer was: there, in the
+/// server, back, ms; its round trip takes `rtt_us` by TCP.
+fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str, rtt_us: u32) -> Server {
     let mut f = Facts::empty();
     for n in 0..4u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -23,10 +24,16 @@ fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str) -> Server {
         (c.saddr, c.sport, c.daddr, c.dport) = (Some(ours.0), ours.1, Some(theirs.0), theirs.1);
         crate::testing::tcp::born(&mut f, c, state);
     }
-    for n in 0..100i64 {
-        for (client, (there, turn, back)) in [(0u32, (0, 2, 0)), (1, far(n))] {
+    let mut sample = crate::testing::tcp::sample(3, 0);
+    sample.srtt_us = rtt_us;
+    f.tcp_samples.push(sample);
+    for n in 0..400i64 {
+        for (client, (there, turn, back)) in [(0u32, (0, 2, 0)), (1, far(n / 4))] {
+            if client == 1 && n % 4 > 0 {
+                continue;
+            }
             let [there, turn, back] = [there, turn, back].map(|ms| ms * MS + 10_000);
-            let at = n * 20 * MS;
+            let at = n * 5 * MS;
             let mut r = response(0, there, turn);
             (r.connection, r.send_ns) = (ConnectionId(client * 2 + 1), at);
             let ready = at + there + turn + back;
@@ -51,8 +58,8 @@ fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str) -> Server {
 
 #[test]
 fn who_is_far_away_makes_nobody_slow() {
-    let s = server(|n| (20 + n % 3, 2, 20), "epoll_wait");
-    assert_eq!((s.response.n, s.apart.len()), (100, 1), "{s:?}");
+    let s = server(|n| (20 + n % 3, 2, 20), "epoll_wait", 40_000);
+    assert_eq!((s.response.n, s.apart.len()), (400, 1), "{s:?}");
     let far = &s.apart[0];
     assert_eq!(
         (far.client.as_str(), far.n, far.p50_ns),
@@ -62,6 +69,9 @@ fn who_is_far_away_makes_nobody_slow() {
         (far.there - 0.49).abs() < 0.01 && (far.back - 0.46).abs() < 0.01,
         "{far:?}"
     );
+    assert_eq!(far.rtt_ns, Some(40 * MS));
+    // A way that is long by no round trip is held by somebody.
+    assert_eq!(server(|n| (20 + n % 3, 2, 20), "epoll_wait", 300).apart, []);
     // What is left is alike.
     assert!(s.slow.iter().all(|slow| slow.max_ns < 3 * MS), "{:?}", s.slow);
 }
@@ -69,7 +79,7 @@ fn who_is_far_away_makes_nobody_slow() {
 #[test]
 fn who_asks_for_what_takes_long_is_told_apart_unless_something_holds_him() {
     let work = |n: i64| (0, 90 + n % 7, 0);
-    let s = server(work, "epoll_wait");
+    let s = server(work, "epoll_wait", 300);
     assert_eq!(s.apart.iter().map(|a| a.n).collect::<Vec<_>>(), [100]);
     assert!(s.apart[0].server > 0.99 && s.apart[0].parts[0].call.as_deref() == Some("epoll_wait"));
     // In state D, or in no recorded call, they wait for something.
@@ -77,16 +87,19 @@ fn who_asks_for_what_takes_long_is_told_apart_unless_something_holds_him() {
         crate::reconstruct::thread::UNINTERRUPTIBLE,
         crate::reconstruct::thread::UNRECORDED,
     ] {
-        let s = server(work, call);
-        assert_eq!((s.apart.len(), s.response.n), (0, 200), "{call}");
+        let s = server(work, call, 300);
+        assert_eq!((s.apart.len(), s.response.n), (0, 500), "{call}");
     }
     // Now and then, or not alike, is not always.
     for far in [
         |n: i64| (0, if n % 5 == 0 { 90 } else { 2 }, 0),
         |n: i64| (0, 20 + n, 0),
     ] {
-        assert_eq!(server(far, "epoll_wait").apart, []);
+        assert_eq!(server(far, "epoll_wait", 300).apart, []);
     }
     // Since the middle of the recording: of the first half its answers are as quick as others'.
-    assert_eq!(server(|n| (0, if n < 50 { 2 } else { 90 }, 0), "epoll_wait").apart, []);
+    assert_eq!(
+        server(|n| (0, if n < 50 { 2 } else { 90 }, 0), "epoll_wait", 300).apart,
+        []
+    );
 }

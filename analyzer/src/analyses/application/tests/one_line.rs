@@ -1,4 +1,4 @@
-//! Requests behind a large answer on their own connection.
+//! Requests behind answers to others on their own connection.
 
 use super::{MS, response};
 use crate::analyses::application::{OneLine, answer};
@@ -6,16 +6,26 @@ use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
-/// A client that asks each 10 ms and has its answer 1 ms later; `large` answers of 90 ms (at, ms) of 60 units of 8 kB, with `behind` requests of `bytes` while each comes.
-fn found(large: &[i64], behind: i64, bytes: u32) -> Option<OneLine> {
+/// A client (0) that asks a server (1) each 10 ms and has its answer of `small` bytes 1 ms later. At each of `large` (ms) the server writes 60 units of 8 kB at once,
+/// which arrive over 90 ms; 10, 20, ... ms behind that the client sends `behind` requests of `bytes`.
+fn found(large: &[i64], (behind, bytes): (i64, u32), small: u32) -> Option<OneLine> {
     let mut f = Facts::empty();
-    let mut c = crate::testing::tcp::connection(0);
-    (c.sport, c.dport) = (1000, 6379);
-    crate::testing::tcp::born(&mut f, c, super::SYN_SENT);
-    let sent = |at: i64, bytes: u32| {
+    for n in 0..2u32 {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = if n == 0 { (1000, 6379) } else { (6379, 1000) };
+        c.peer = Some(ConnectionId(1 - n));
+        crate::testing::tcp::born(&mut f, c, if n == 0 { super::SYN_SENT } else { 3 });
+    }
+    let sent = |c: u32, at: i64, bytes: u32| {
         let mut t = crate::testing::rows::sent();
-        (t.connection, t.kind, t.start_ns, t.bytes) = (Some(ConnectionId(0)), TxKind::Tcp, at, Some(bytes));
+        (t.connection, t.kind, t.start_ns, t.bytes) = (Some(ConnectionId(c)), TxKind::Tcp, at, Some(bytes));
         t
+    };
+    let came = |at: i64, bytes: u32| RxRow {
+        connection: Some(ConnectionId(0)),
+        bytes: Some(bytes),
+        start_ns: at,
+        ..RxRow::default()
     };
     for n in 0..100i64 {
         let at = n * 10 * MS;
@@ -27,18 +37,16 @@ fn found(large: &[i64], behind: i64, bytes: u32) -> Option<OneLine> {
         (r.send_ns, r.ready_ns, r.read_ns) = (at, Some(at + MS), at + MS);
         (r.complete_ns, r.peer) = (Some(at + MS), None);
         f.responses.push(r);
-        f.tx.push(sent(at, 30 + (n % 3) as u32));
+        f.tx.push(sent(0, at, 30 + (n % 3) as u32));
+        f.tx.push(sent(1, at + MS / 2, small));
+        f.rx.push(came(at + MS, small));
     }
     for at in large {
         for n in 0..60 {
-            f.rx.push(RxRow {
-                connection: Some(ConnectionId(0)),
-                bytes: Some(8_192),
-                start_ns: (at + 1) * MS + n * 3 * MS / 2,
-                ..RxRow::default()
-            });
+            f.rx.push(came((at + 1) * MS + n * 3 * MS / 2, 8_192));
         }
-        f.tx.extend((0..behind).map(|n| sent((at + 10 + n * 10) * MS, bytes)));
+        f.tx.push(sent(1, at * MS, 60 * 8_192));
+        f.tx.extend((0..behind).map(|n| sent(0, (at + 10 + n * 10) * MS, bytes)));
     }
     f.tx.sort_by_key(|t| t.start_ns);
     answer(&f).findings().unwrap().one_line.clone()
@@ -46,19 +54,28 @@ fn found(large: &[i64], behind: i64, bytes: u32) -> Option<OneLine> {
 
 #[test]
 fn requests_behind_large_answers_wait_for_all_of_these() {
-    let o = found(&[200, 600], 4, 31).unwrap();
-    assert_eq!((o.answers, o.answer_bytes, o.requests), (2, 60 * 8_192, 8));
-    // Sent 10, 20, 30 and 40 ms after an answer began that ends after 89.5 ms.
+    let o = found(&[200, 600], (4, 31), 300).unwrap();
+    assert_eq!((o.requests, o.spells, o.of), (8, 2, 88));
+    // Sent 10, 20, 30 and 40 ms after the write, of which the last comes after 89.5 ms; 7, 13, 20 and 27 of the 60 units had come.
     assert_eq!((o.wait_ns, o.wait_max_ns), (59 * MS + MS / 2, 79 * MS + MS / 2));
-    assert_eq!((o.usual_ns, o.answer_ns, o.others_ns), (MS, 88 * MS + MS / 2, None));
+    assert_eq!(o.left_bytes, 40 * 8_192);
+    assert_eq!((o.usual_ns, o.others_ns), (MS, None));
+    assert!((o.mbit_per_s - 44.0).abs() < 2.0, "{o:?}");
 }
 
 #[test]
 fn what_else_is_sent_meanwhile_is_no_request() {
     // Window updates have a size of their own.
-    assert_eq!(found(&[200, 600], 4, 13), None);
+    assert_eq!(found(&[200, 600], (4, 13), 300), None);
     // One large answer may be chance, as a few requests are.
-    assert_eq!(found(&[200], 8, 31), None);
-    assert_eq!(found(&[200, 600], 2, 31), None);
-    assert_eq!(found(&[], 0, 31), None);
+    assert_eq!(found(&[200], (8, 31), 300), None);
+    assert_eq!(found(&[200, 600], (2, 31), 300), None);
+    assert_eq!(found(&[], (0, 31), 300), None);
+}
+
+/// Large answers to requests that were sent one after the other: nothing is on its way when the next is sent.
+#[test]
+fn one_after_the_other_waits_for_nobody() {
+    assert_eq!(found(&[], (0, 31), 200_000), None);
+    assert_eq!(found(&[200, 600], (0, 31), 200_000), None);
 }

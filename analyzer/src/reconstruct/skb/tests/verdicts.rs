@@ -28,7 +28,7 @@ fn a_packet_that_a_program_lets_go_is_the_one_that_came() {
         panic!("{:?}", f.reinjected)
     };
     assert_eq!((r.to_ns - r.from_ns, r.pid), (60_000_000, PROGRAM));
-    assert_eq!(f.skbs[0].confidence.min(Confidence::Strong), f.skbs[0].confidence);
+    assert_eq!(f.skbs[0].confidence, Confidence::Strong);
 }
 
 /// The thread of another netlink protocol, or of a socket of IP; another thread; a softirq on its time; a frame of another length.

@@ -362,6 +362,10 @@ fn a_probe_that_the_ack_overtook_is_no_recovery() {
 #[test]
 fn a_free_on_another_cpu_ends_the_drivers_stage() {
     let mut s = Sender::new(&[]);
+    // What a driver hands on is recorded.
+    for event in ["net:netif_rx", "net:netif_receive_skb"] {
+        s.s.ev(BASE, 1, Ctx::Soft(9), event, &[("skbaddr", N(0xffff_8889_0000_0000))]);
+    }
     requests(&mut s, 100_000, 3);
     let t = BASE + 1_000_000;
     s.enter(t);
