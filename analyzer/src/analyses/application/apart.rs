@@ -99,7 +99,8 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
     let way_ns = (there.share + back.share) * server.p50_ns as f64;
     let far = || rtt_ns.is_some_and(|rtt| rtt as f64 >= MOSTLY * way_ns);
     let unheld = there.held.is_none() && there.place.is_none() && back.place.is_none();
-    if !in_server && !(there.share + back.share >= MOSTLY && unheld && far()) {
+    let long_way = || there.share + back.share >= MOSTLY && unheld && far();
+    if !in_server && !long_way() {
         return None;
     }
     Some(Apart {

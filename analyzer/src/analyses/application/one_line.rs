@@ -60,6 +60,8 @@ pub struct OneLine {
     pub others_ns: Option<i64>,
 }
 
+/// A send call: when, and its bytes.
+type Call = (i64, u32);
 /// Bytes by time: (when, all until then).
 type Sum = Vec<(i64, u64)>;
 
@@ -120,11 +122,11 @@ pub(super) fn one_line(facts: &Facts, sockets: &[Socket<'_>]) -> Option<OneLine>
     each.max_by_key(|o| o.wait_ns.saturating_mul(o.requests.cast_signed()))
 }
 
-/// Send calls: when, and their bytes.
-fn calls(sent: &[(i64, u32)]) -> Vec<(i64, u32)> {
+/// What one call sent is one.
+fn calls(sent: &[Call]) -> Vec<Call> {
     let mut sent = sent.to_vec();
     sent.sort_unstable();
-    let mut calls: Vec<(i64, u32)> = vec![];
+    let mut calls: Vec<Call> = vec![];
     for (at, bytes) in sent {
         match calls.last_mut() {
             Some(last) if last.0 == at => last.1 = last.1.saturating_add(bytes),
@@ -144,7 +146,7 @@ fn untold(written: &Sum, came: &Sum) -> Sum {
     each.collect()
 }
 
-fn of_socket(facts: &Facts, s: &Socket<'_>, (written, came): (&Sum, &Sum), sent: &[(i64, u32)]) -> Option<OneLine> {
+fn of_socket(facts: &Facts, s: &Socket<'_>, (written, came): (&Sum, &Sum), sent: &[Call]) -> Option<OneLine> {
     let untold = untold(written, came);
     let written = |at: i64| until(written, at).saturating_add(until(&untold, at));
     let left = |at: i64| written(at).saturating_sub(until(came, at));
@@ -153,7 +155,7 @@ fn of_socket(facts: &Facts, s: &Socket<'_>, (written, came): (&Sum, &Sum), sent:
         return None;
     }
     let calls = calls(sent);
-    let (behind, alone): (Vec<(i64, u32)>, Vec<(i64, u32)>) = calls.iter().partition(|c| left(c.0) >= LEFT);
+    let (behind, alone): (Vec<Call>, Vec<Call>) = calls.iter().partition(|c| left(c.0) >= LEFT);
     let quiet: FxHashSet<i64> = alone.iter().filter(|c| left(c.0) < QUIET).map(|c| c.0).collect();
     let mut usual: Vec<i64> = s
         .judged_responses()

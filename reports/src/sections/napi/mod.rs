@@ -93,11 +93,9 @@ fn blocks(napi: &Napi) -> Vec<Block> {
         runs,
         "A curve further right runs longer.",
     ));
-
     figures.extend(waited_for(&busiest));
     let mut blocks = squeezes(napi);
     blocks.push(Block::Figures(figures));
-    // Without napi_poll, or without softirqs, there is no row to show.
     blocks.extend((!devices.is_empty()).then(|| Block::Table(polls(&devices))));
     blocks.extend(threads(napi));
     blocks.extend((!network.is_empty()).then(|| Block::Table(vectors("Network softirqs per CPU", &network))));
