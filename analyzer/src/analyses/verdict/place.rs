@@ -51,7 +51,7 @@ fn let_go(l: &LetGo) -> String {
     )
 }
 
-/// `; so it had 34 of 953 answers of 10.41.8.10:8080 (p50 48.15 ms)`: of other servers, where the same program let their packets go.
+/// `; the same held 34 of 953 answers of 10.41.8.10:8080 (p50 48.15 ms)`: of other servers, where the same program let their packets go.
 pub(super) fn let_go_too(a: &Application, (s, first): (&Server, &Slow)) -> String {
     let who = |slow: &Slow| {
         slow.place
@@ -73,7 +73,7 @@ pub(super) fn let_go_too(a: &Application, (s, first): (&Server, &Slow)) -> Strin
     let each: Vec<String> = each.take(NAMED).collect();
     match each.is_empty() {
         true => String::new(),
-        false => format!("; so it had {}", each.join(", ")),
+        false => format!("; the same held {}", each.join(", ")),
     }
 }
 
