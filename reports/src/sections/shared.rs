@@ -14,15 +14,40 @@ use crate::sections::Input;
 
 /// A section whose question has no answer.
 pub fn unanswered(id: &'static str, title: &str, reasons: &[Reason]) -> Section {
-    let strips = reasons
-        .iter()
-        .map(|reason| strip(Severity::Unknown, format!("No answer, because {}.", reason.because)));
+    let strips = joined(reasons).into_iter();
+    let strips = strips.map(|because| strip(Severity::Unknown, format!("No answer, because {because}.")));
     Section {
         id,
         title: title.into(),
         lead: Text::default(),
         blocks: strips.collect(),
     }
+}
+
+/// What is said of an event that this recording cannot have.
+const NO_FORMAT: &str = " has no format in this capture";
+
+/// The reasons, each once; events that have no format in one sentence.
+fn joined(reasons: &[Reason]) -> Vec<String> {
+    let lacking: Vec<&str> = reasons
+        .iter()
+        .filter_map(|r| r.because.strip_suffix(NO_FORMAT))
+        .collect();
+    let lacking = match lacking.as_slice() {
+        [] | [_] => None,
+        several => Some(format!(
+            "these events have no format in this capture, which was made without them or by a kernel that lacks them: {}",
+            several.join(", ")
+        )),
+    };
+    let each = reasons
+        .iter()
+        .filter(|r| lacking.is_none() || !r.because.ends_with(NO_FORMAT));
+    let mut all: Vec<String> = each.map(|r| r.because.clone()).collect();
+    all.splice(..0, lacking);
+    let mut said = std::collections::BTreeSet::new();
+    all.retain(|because| said.insert(because.clone()));
+    all
 }
 
 pub fn strip(severity: Severity, sentence: impl Into<Text>) -> Block {
@@ -263,4 +288,33 @@ pub fn gaps(input: &Input<'_>) -> Vec<Span> {
     let mut gaps: Vec<Span> = rows.collect();
     gaps.sort_by_key(|gap| (gap.from_ns, gap.to_ns));
     gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_without_a_format_are_one_sentence() {
+        let reason = |because: &str| Reason {
+            subject: "receive",
+            because: because.into(),
+        };
+        let one = [
+            reason("net:netif_rx has no format in this capture"),
+            reason("nothing was read"),
+        ];
+        assert_eq!(
+            joined(&one),
+            ["net:netif_rx has no format in this capture", "nothing was read"]
+        );
+        let several = [
+            reason("net:netif_rx has no format in this capture"),
+            reason("nothing was read"),
+            reason("irq:softirq_entry has no format in this capture"),
+            reason("nothing was read"),
+        ];
+        let said = "these events have no format in this capture, which was made without them or by a kernel that lacks them: net:netif_rx, irq:softirq_entry";
+        assert_eq!(joined(&several), [said, "nothing was read"]);
+    }
 }

@@ -1,6 +1,7 @@
 # kind: pair
 # ticket: Orders at 10.9.9.9:7427 were scaled from one server to two, and are no faster. Is it the address that stands before them?
 # planted: Connections are shared out over 10.9.2.2 and, after, 10.9.3.2; the clients keep theirs, of which all were opened to 10.9.2.2.
+# first: No difference found
 # page: is shared out otherwise
 # page: carry
 # page: who keeps his own stays where he was
