@@ -4,12 +4,13 @@
 //! In: `responses` with both ends in the recording. Out: sentences; no verdict. Must not take for it: an address that always stood for one server alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::answers::server;
 use super::divided::Divided;
 use super::options::Recording;
+use crate::analyses::application::Role;
 use crate::facts::{ConnectionId, Facts};
 
 /// Fewest answers of a side.
@@ -36,19 +37,20 @@ struct Got {
 
 type Side = BTreeMap<Name, BTreeMap<Name, Got>>;
 
-fn end(address: Option<IpAddr>, port: u16) -> Option<Name> {
-    Some(std::net::SocketAddr::new(address?.to_canonical(), port).to_string())
-}
-
 fn add(side: &mut Side, at: usize, r: &Recording<'_>) {
     let facts: &Facts = r.facts;
-    let row = |c: ConnectionId| facts.connections.get(c.0 as usize);
     let opened: FxHashSet<ConnectionId> = facts.opens.iter().filter_map(|o| o.connection).collect();
+    // Whom both ends say it is, once for each connection.
+    let mut ends: FxHashMap<(ConnectionId, ConnectionId), Option<(Name, Name)>> = FxHashMap::default();
     for a in facts.responses.iter().filter(|a| !a.overlap && r.has(a.send_ns)) {
-        let ends = row(a.connection).zip(a.peer.and_then(|p| row(p.connection)));
-        let Some((asked, server)) = ends.and_then(|(c, p)| end(c.daddr, c.dport).zip(end(p.saddr, p.sport))) else {
+        let Some(peer) = a.peer.map(|p| p.connection) else {
             continue;
         };
+        let both = ends.entry((a.connection, peer)).or_insert_with(|| {
+            let asked = server(facts, a.connection, Role::Client)?;
+            Some((asked, server(facts, peer, Role::Server)?))
+        });
+        let Some((asked, server)) = both.clone() else { continue };
         let of = side.entry(asked).or_default().entry(server).or_default();
         let connection = (at, a.connection.0);
         of.answers += 1;

@@ -12,7 +12,7 @@ use super::Part;
 use super::servers::{Answer, Slow, all_at, least_of_slow};
 use super::waited::Waits;
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
+use crate::reconstruct::application::tables::Peer;
 use crate::stat::nearest_rank;
 
 /// Fewest answers of such a client, and of the others, of whom they are no more than a part.
@@ -56,19 +56,12 @@ pub struct Apart {
 fn own_wish(s: &Slow) -> bool {
     let waits = s.waited.is_none() && s.released.is_none() && s.for_work.is_none();
     let kept = s.kept.is_none() && s.metered.is_none() && s.opening.is_none();
-    let held = |call: &str| [UNINTERRUPTIBLE, STOPPED, TRACED, UNRECORDED].contains(&call);
-    let own = s
-        .parts
-        .first()
-        .filter(|p| p.share >= MOSTLY)
-        .is_some_and(|p| match p.state {
-            "running" => true,
-            "asleep_in" => {
-                let alone = p.ran_meanwhile.is_none() && p.waker_held.is_none() && p.waker_in_state_d.is_none();
-                alone && p.call.as_deref().is_some_and(|call| !held(call))
-            }
-            _ => false,
-        });
+    // What no event tells of is nobody's wish.
+    let told = |p: &&Part| p.share >= MOSTLY && matches!(p.state, "running" | "asleep_in");
+    let own = s.parts.first().filter(told).is_some_and(|p| {
+        let waker = p.waker_held.is_some() || p.waker_in_state_d.is_some();
+        p.meant(true) && !waker
+    });
     waits && kept && own
 }
 
@@ -90,17 +83,23 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
         return None;
     }
     let server = all_at(facts, waits, "server", rows);
-    let (in_server, rtt_ns) = (server.share >= MOSTLY, rtt(facts, rows));
-    if in_server && !own_wish(&server) {
-        return None;
-    }
-    let [there, back] = ["there", "back"].map(|at| all_at(facts, waits, at, rows));
-    // What the round trip is not long by is held by somebody: a timer of TCP, a program, a window.
-    let way_ns = (there.share + back.share) * server.p50_ns as f64;
-    let far = || rtt_ns.is_some_and(|rtt| rtt as f64 >= MOSTLY * way_ns);
-    let unheld = there.held.is_none() && there.place.is_none() && back.place.is_none();
-    let long_way = || there.share + back.share >= MOSTLY && unheld && far();
-    if !in_server && !long_way() {
+    let way = |of: fn(&Peer) -> i64| {
+        let ns = rows.iter().filter_map(|r| r.1.peer.as_ref()).map(of);
+        ns.fold(0i64, i64::saturating_add) as f64 / server.sum_ns.max(1) as f64
+    };
+    let (there, back, rtt_ns) = (way(|p| p.there_ns), way(|p| p.back_ns), rtt(facts, rows));
+    let meant = match server.share >= MOSTLY {
+        true => own_wish(&server),
+        // What the round trip is not long by is held by somebody: a timer of TCP, a program, a window.
+        false => {
+            let ns = (there + back) * server.p50_ns as f64;
+            let far = there + back >= MOSTLY && rtt_ns.is_some_and(|rtt| rtt as f64 >= MOSTLY * ns);
+            let free =
+                |at| Some(all_at(facts, waits, at, rows)).filter(|way| way.held.is_none() && way.place.is_none());
+            far && free("there").and(free("back")).is_some()
+        }
+    };
+    if !meant {
         return None;
     }
     Some(Apart {
@@ -109,8 +108,8 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
         p50_ns: server.p50_ns,
         max_ns: server.max_ns,
         server: server.share,
-        there: there.share,
-        back: back.share,
+        there,
+        back,
         rtt_ns,
         parts: server.parts,
         task: server.task,
@@ -152,7 +151,7 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
 
 /// All of it take long, alike, all through the time in which the server answered.
 fn stands_apart(of: &[Answer<'_>], others: &[Answer<'_>]) -> bool {
-    if of.len() < LEAST || others.len() < OTHERS {
+    if others.len() < OTHERS {
         return false;
     }
     let times = |of: &[Answer<'_>]| -> Vec<i64> { of.iter().map(|r| r.0).collect() };

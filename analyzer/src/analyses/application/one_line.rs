@@ -88,6 +88,10 @@ fn reached(sum: &Sum, bytes: u64) -> Option<i64> {
 
 /// The connection with most of such waits.
 pub(super) fn one_line(facts: &Facts, sockets: &[Socket<'_>]) -> Option<OneLine> {
+    // What was lost of one end alone would be on its way for ever.
+    if !facts.gaps.is_empty() {
+        return None;
+    }
     let peer = |c: ConnectionId| facts.connections.get(c.0 as usize)?.peer;
     let clients = || sockets.iter().filter(|s| s.role == Role::Client);
     let asked: FxHashSet<ConnectionId> = clients()

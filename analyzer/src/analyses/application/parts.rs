@@ -161,6 +161,16 @@ impl Parts {
 }
 
 impl Part {
+    /// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish. In no recorded call they may sleep by
+    /// a timer of their own; not where another thread ran meanwhile or waited for a disk, or (`stood`) nothing of that kind is believed.
+    pub fn meant(&self, stood: bool) -> bool {
+        let held = match self.call.as_deref() {
+            Some(UNINTERRUPTIBLE | STOPPED | TRACED) => true,
+            Some(UNRECORDED) => stood || self.ran_meanwhile.is_some() || self.waker_in_state_d.is_some(),
+            _ => false,
+        };
+        !(matches!(self.state, "run_queue" | "wakeup") || self.state == "asleep_in" && held)
+    }
     /// `, while VM Thread/4038 of the same process ran 98 % of that time`, `, woken by python3/4038`; empty: not known of most of it.
     pub fn woken(&self) -> String {
         if let Some((who, share)) = &self.ran_meanwhile {

@@ -18,12 +18,12 @@ use crate::analyses::{Outcome, reasons};
 use crate::counters::tables::{risen, risen_at_least};
 use crate::facts::Facts;
 
-mod behind;
+mod backlogs;
 mod sawtooth;
 #[cfg(test)]
 mod tests;
 
-pub use behind::Behind;
+pub use backlogs::Backlog;
 pub use sawtooth::{Reduction, Sawtooth, Segment};
 
 /// Shortest silence that breaks a line, ns.
@@ -106,7 +106,7 @@ pub struct Tcp {
     /// The busiest senders.
     pub sawtooths: Vec<Sawtooth>,
     /// Sockets for which segments came while they were in use, most memory first; empty: none, or not recorded (`--extra kprobes`).
-    pub behind: Vec<Behind>,
+    pub backlogs: Vec<Backlog>,
 }
 
 impl Tcp {
@@ -247,7 +247,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         }),
         reordered: risen_at_least(&facts.counters, &REORDERED).unwrap_or(0),
         sawtooths,
-        behind: behind::behind(facts),
+        backlogs: backlogs::backlogs(facts),
     })
 }
 

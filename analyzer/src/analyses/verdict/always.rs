@@ -4,24 +4,13 @@ use super::application::{doing, tone_of};
 use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Apart, Application, Awaited, Kept, Metered, Opening, Part, Server, Slow, Stood};
-use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
+use crate::analyses::application::{Apart, Application, Awaited, Kept, Metered, Opening, Server, Slow, Stood};
+use crate::reconstruct::thread::UNRECORDED;
 
 /// Share that makes time this one's.
 const MOSTLY: f64 = 0.5;
 /// Standstills said one by one.
 const TIMES: usize = 4;
-
-/// Whether threads that spend their time so may be meant to: at work, or asleep by their own wish. In no recorded call they may sleep by
-/// a timer of their own; not where another thread ran meanwhile or waited for a disk, or (`stood`) all stood still at once.
-fn meant(p: &Part, stood: bool) -> bool {
-    let held = match p.call.as_deref() {
-        Some(UNINTERRUPTIBLE | STOPPED | TRACED) => true,
-        Some(UNRECORDED) => stood || p.ran_meanwhile.is_some() || p.waker_in_state_d.is_some(),
-        _ => false,
-    };
-    !(matches!(p.state, "run_queue" | "wakeup") || p.state == "asleep_in" && held)
-}
 
 /// Part of the time of these answers for which their threads were held up by what nobody means; `None`: by nothing of that kind.
 fn held_up(w: &Slow, stood: bool) -> Option<f64> {
@@ -32,9 +21,9 @@ fn held_up(w: &Slow, stood: bool) -> Option<f64> {
         return Some(k.n as f64 / k.of.max(1) as f64);
     }
     match (&w.waited, w.parts.first()) {
-        (_, Some(most)) if !meant(most, stood) => Some(most.share),
+        (_, Some(most)) if !most.meant(stood) => Some(most.share),
         (Some(waited), _) => match (waited.kind, &waited.there) {
-            ("answer", Some((_, did))) => (!meant(did, false)).then_some(waited.share * did.share),
+            ("answer", Some((_, did))) => (!did.meant(false)).then_some(waited.share * did.share),
             ("answer", None) => None,
             _ => Some(waited.share),
         },

@@ -6,7 +6,7 @@
 //! ```
 //! The lines come as runs that end where samples end; nothing is drawn from one run to the next.
 
-mod behind;
+mod backlogs;
 mod retransmits;
 mod sawtooth;
 
@@ -95,7 +95,7 @@ fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
     blocks.extend(retransmits::one_by_one(input));
-    blocks.extend(behind::table(input, &tcp.behind));
+    blocks.extend(backlogs::table(input, &tcp.backlogs));
     blocks.push(Block::Code(vec![
         "netmortem show connections INPUT --format csv".into(),
         "netmortem show tcp_samples INPUT --format csv".into(),

@@ -3,13 +3,19 @@
 use super::{MS, response};
 use crate::analyses::application::{OneLine, answer};
 use crate::facts::{ConnectionId, Facts};
+use crate::ingest::GapRow;
 use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// A client (0) that asks a server (1) each 10 ms and has its answer of `small` bytes 1 ms later. At each of `large` (ms) the server writes 60 units of 8 kB at once,
 /// which arrive over 90 ms; 10, 20, ... ms behind that the client sends `behind` requests of `bytes`.
-fn found(large: &[i64], (behind, bytes): (i64, u32), small: u32) -> Option<OneLine> {
+fn found(large: &[i64], behind: (i64, u32), small: u32) -> Option<OneLine> {
+    found_with(large, behind, small, vec![])
+}
+
+fn found_with(large: &[i64], (behind, bytes): (i64, u32), small: u32, gaps: Vec<GapRow>) -> Option<OneLine> {
     let mut f = Facts::empty();
+    f.gaps = gaps;
     for n in 0..2u32 {
         let mut c = crate::testing::tcp::connection(n);
         (c.sport, c.dport) = if n == 0 { (1000, 6379) } else { (6379, 1000) };
@@ -71,6 +77,13 @@ fn what_else_is_sent_meanwhile_is_no_request() {
     assert_eq!(found(&[200], (8, 31), 300), None);
     assert_eq!(found(&[200, 600], (2, 31), 300), None);
     assert_eq!(found(&[], (0, 31), 300), None);
+}
+
+/// What is lost of one end alone seems to be on its way for ever.
+#[test]
+fn where_events_were_lost_nothing_is_said() {
+    let gap = crate::testing::rows::gap(150 * MS, 160 * MS);
+    assert_eq!(found_with(&[200, 600], (4, 31), 300, vec![gap]), None);
 }
 
 /// Large answers to requests that were sent one after the other: nothing is on its way when the next is sent.

@@ -52,18 +52,20 @@ fn the_longest_queue_is_that_of_ss_and_the_longest_lookup_that_of_the_stopwatch(
 #[test]
 fn a_lookup_that_is_cut_has_no_length() {
     let mut s = Script::new("6.12.117", &[]);
-    let mut at = |ms: u64, event: &str, field: &str| {
-        s.ev(ms * 1_000_000, 0, Ctx::Task(1), event, &[(field, V::N(7))]);
+    let mut at = |ms: u64, pid: i32, event: &str, field: &str| {
+        s.ev(ms * 1_000_000, 0, Ctx::Task(pid), event, &[(field, V::N(7))]);
     };
     let (asks, answered) = ("netmortem:getaddrinfo", "netmortem:getaddrinfo_return");
     for (from, to) in [(10, Some(2_015)), (2_100, Some(2_110)), (2_200, None)] {
-        at(from, asks, "__probe_ip");
+        at(from, 1, asks, "__probe_ip");
         if let Some(to) = to {
-            at(to, answered, "__probe_ret_ip");
+            at(to, 1, answered, "__probe_ret_ip");
         }
     }
+    // The first one's third had waited for 1.2 s when the recording ended; this one for no time.
+    at(3_400, 2, asks, "__probe_ip");
     let found = lookups(&s.facts());
     let [l] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((l.took.n, l.took.unknown, l.slow), (2, 1, 1));
+    assert_eq!((l.took.n, l.took.unknown, l.slow), (2, 2, 2));
     assert_eq!((l.took.max_ns, l.slowest_ns), (Some(2_005_000_000), Some(10_000_000)));
 }

@@ -17,7 +17,7 @@ fn the_tcp_line() {
         retransmits_solid: n,
         timeouts_counted: Some(n),
         sawtooths: vec![],
-        behind: vec![],
+        backlogs: vec![],
     };
     assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
     let (tone, s) = sentences::tcp(&tcp(3));

@@ -5,11 +5,11 @@ use crate::facts::Facts;
 use crate::reconstruct::probes::tables::BacklogRow;
 
 /// Sockets kept.
-pub const BEHIND: usize = 20;
+pub const BACKLOGS: usize = 20;
 
 /// Segments that waited behind a socket in use.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Behind {
+pub struct Backlog {
     /// Row of `connections`; empty: not known.
     pub connection: Option<u32>,
     /// Its ends; empty: not known.
@@ -25,10 +25,10 @@ pub struct Behind {
 }
 
 /// Most memory first, as in the view.
-pub fn behind(facts: &Facts) -> Vec<Behind> {
+pub fn backlogs(facts: &Facts) -> Vec<Backlog> {
     let of = |r: &BacklogRow| {
         let row = |c: crate::facts::ConnectionId| facts.connections.iter().find(|row| row.connection == c);
-        Behind {
+        Backlog {
             connection: r.connection.map(|c| c.0),
             label: r.connection.and_then(row).map_or_else(String::new, label),
             segments: r.segments,
@@ -37,7 +37,7 @@ pub fn behind(facts: &Facts) -> Vec<Behind> {
             rcvbuf: r.rcvbuf,
         }
     };
-    facts.probes.backlogs.iter().take(BEHIND).map(of).collect()
+    facts.probes.backlogs.iter().take(BACKLOGS).map(of).collect()
 }
 
 #[cfg(test)]
@@ -51,10 +51,10 @@ mod tests {
         let Outcome::Findings(tcp) = super::super::answer(&facts) else {
             panic!("no TCP")
         };
-        let first = &tcp.behind[0];
+        let first = &tcp.backlogs[0];
         assert!(first.label.starts_with("127.0.0.1:7002 > "), "{first:?}");
         let rows = &facts.probes.backlogs;
-        assert_eq!(tcp.behind.len(), rows.len().min(super::BEHIND));
+        assert_eq!(tcp.backlogs.len(), rows.len().min(super::BACKLOGS));
         let most = rows.iter().map(|r| r.most_backlog.0).max();
         assert_eq!(Some(first.most_backlog.0), most);
         assert_eq!(

@@ -1,14 +1,14 @@
-//! What `--extra kprobes` adds: sockets for which segments came while a thread was in a system call of them. In: `Tcp::behind`.
+//! What `--extra kprobes` adds: sockets for which segments came while a thread was in a system call of them. In: `Tcp::backlogs`.
 
-use netmortem_analyzer::analyses::tcp::Behind;
+use netmortem_analyzer::analyses::tcp::Backlog;
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::sections::Input;
 use crate::sections::shared::{connection_cell, name_cell};
 
 /// The table; none where nothing of it was recorded.
-pub fn table(input: &Input<'_>, of: &[Behind]) -> Option<Block> {
-    let row = |b: &Behind| {
+pub fn table(input: &Input<'_>, of: &[Backlog]) -> Option<Block> {
+    let row = |b: &Backlog| {
         vec![
             b.connection.map_or(Cell::Unknown, connection_cell),
             name_cell(&b.label),
