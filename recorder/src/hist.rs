@@ -13,12 +13,20 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::error::RecordError;
 use crate::tracefs;
 
+/// The event by which paused triggers are set going: every CPU has it soon.
+const STARTER: &str = "sched/sched_switch";
+
+/// How long it is waited for.
+const START_WITHIN: Duration = Duration::from_secs(1);
+
 /// Every event that ever gets a histogram trigger of ours: where leftovers are looked for.
-pub const EVENTS: [&str; 5] = [
+pub const EVENTS: [&str; 6] = [
+    STARTER,
     "irq/softirq_raise",
     "irq/softirq_entry",
     "sock/sk_data_ready",
@@ -39,6 +47,31 @@ pub fn add(instance: &Path, event: &str, trigger: &str) -> Result<(), RecordErro
         .map_err(|e| RecordError::tracefs("writing", path, e))
 }
 
+/// Sets the histogram triggers of `event` going that were added with `:pause`. (To write one again with `:continue` is refused when it
+/// has a variable.)
+pub fn start(instance: &Path, event: &str) -> Result<(), RecordError> {
+    let starts = format!("{STARTS}{}", event.replace('/', ":"));
+    add(instance, STARTER, &format!("{starts}:1"))?;
+    let path = file(instance, event, "trigger");
+    let began = Instant::now();
+    let going = loop {
+        let text = tracefs::read_file(&path).map_err(|e| RecordError::tracefs("reading", &path, e))?;
+        let waits = |l: &str| l.starts_with("hist:") && l.ends_with(" [paused]");
+        if !String::from_utf8_lossy(&text).lines().any(waits) {
+            break Ok(());
+        }
+        if began.elapsed() > START_WITHIN {
+            let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
+            break Err(RecordError::tracefs("starting the paused triggers of", path, late));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    going.and(add(instance, STARTER, &format!("!{starts}")))
+}
+
+/// How the trigger begins that starts others.
+const STARTS: &str = "enable_hist:";
+
 /// Removes all histogram triggers of [`EVENTS`] in an instance; whether all are gone. One whose variable another uses is refused by
 /// the kernel until that other is gone, and until then the instance itself cannot be removed.
 pub fn remove_all(instance: &Path) -> bool {
@@ -56,9 +89,12 @@ pub fn remove_all(instance: &Path) -> bool {
                 }
             };
             let text = String::from_utf8_lossy(&text);
-            for line in text.lines().rev().filter(|l| l.starts_with("hist:")) {
+            let ours = |l: &&str| l.starts_with("hist:") || l.starts_with(STARTS);
+            for line in text.lines().rev().filter(ours) {
                 left = true;
-                let spec = line.rsplit_once(" [").map_or(line, |(spec, _)| spec);
+                // hist:... [active], enable_hist:sock:sock_recv_length:count=0
+                let state = if line.starts_with(STARTS) { ":count=" } else { " [" };
+                let spec = line.rsplit_once(state).map_or(line, |(spec, _)| spec);
                 // Refused: the next round.
                 let _ = add(instance, event, &format!("!{spec}"));
             }

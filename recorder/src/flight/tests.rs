@@ -240,21 +240,29 @@ fn histogram_triggers_that_stay_are_told() {
     let folder = std::env::temp_dir().join(format!("netmortem-hist-left-{}", std::process::id()));
     // No event at all: nothing of ours.
     assert!(remove_all(&folder));
-    let file = file(&folder, "irq/softirq_raise", "trigger");
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, "# Available triggers:\n# hist stacktrace\n").unwrap();
+    let path = file(&folder, "irq/softirq_raise", "trigger");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "# Available triggers:\n# hist stacktrace\n").unwrap();
     assert!(remove_all(&folder));
     // A file that only takes what is written to it, as a kernel does that refuses.
     std::fs::write(
-        &file,
+        &path,
         "hist:keys=common_cpu:nm_raised=common_timestamp.usecs [active]\n",
     )
     .unwrap();
     assert!(!remove_all(&folder));
-    let text = std::fs::read_to_string(&file).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
     assert!(
         text.contains("\n!hist:keys=common_cpu:nm_raised=common_timestamp.usecs!"),
         "{text}"
     );
+    // So is the one that sets others going.
+    std::fs::remove_file(&path).unwrap();
+    let starter = file(&folder, "sched/sched_switch", "trigger");
+    std::fs::create_dir_all(starter.parent().unwrap()).unwrap();
+    std::fs::write(&starter, "enable_hist:sock:sock_recv_length:count=0\n").unwrap();
+    assert!(!remove_all(&folder));
+    let text = std::fs::read_to_string(&starter).unwrap();
+    assert!(text.contains("\n!enable_hist:sock:sock_recv_length!"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,12 +1,15 @@
 //! Flights that wait for delays which the kernel measures itself, each with its plant.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context, anyhow, ensure};
 
 use super::play::{TRACING, record};
 use super::traffic::loopback;
@@ -92,6 +95,9 @@ fn late_reads(dir: &Path) -> anyhow::Result<()> {
     }
     let mut flight = record(dir, "read.nmb", &words).spawn()?;
     let mut truth = format!("pid {}\n", std::process::id());
+    let over = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&over);
+    let prompt = std::thread::spawn(move || prompt_reads(&seen));
     for phase in [1, 2] {
         // From before it is armed on: what passes in the middle of that is measured right or not at all.
         let written = dir.join(format!("read-00000{phase}.nmb"));
@@ -101,9 +107,45 @@ fn late_reads(dir: &Path) -> anyhow::Result<()> {
         }
         ensure!(written.exists(), "no late read was seen");
     }
+    over.store(true, Ordering::Relaxed);
+    truth += &prompt.join().map_err(|_| anyhow!("prompt reads"))??;
     let done = flight.wait()?;
     ensure!(done.success(), "waiting for late reads: {done}");
     Ok(std::fs::write(dir.join("late-reads"), truth)?)
+}
+
+/// Connections whose first data is read at once, and their second data, which comes later, too: nobody waits long on them, also on
+/// those that began while the kernel's triggers were set. Returns, as [`late_reads`] writes them, those waits that were long all the same.
+fn prompt_reads(over: &AtomicBool) -> anyhow::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut idle = VecDeque::new();
+    let mut truth = String::new();
+    let mut byte = [0];
+    let mut one = |(client, server): &mut (TcpStream, TcpStream)| -> anyhow::Result<()> {
+        let sent = Instant::now();
+        client.write_all(&[1])?;
+        server.read_exact(&mut byte)?;
+        let took = sent.elapsed();
+        if took > Duration::from_millis(100) {
+            truth += &format!("1 0 {}\n", took.as_micros());
+        }
+        Ok(())
+    };
+    while !over.load(Ordering::Relaxed) {
+        let client = TcpStream::connect(listener.local_addr()?)?;
+        let mut pair = (client, listener.accept()?.0);
+        one(&mut pair)?;
+        idle.push_back((Instant::now(), pair));
+        while idle
+            .front()
+            .is_some_and(|(since, _)| since.elapsed() > Duration::from_millis(400))
+        {
+            let (_, mut pair) = idle.pop_front().context("it was there")?;
+            one(&mut pair)?;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(truth)
 }
 
 /// A connection whose data waits for its reader for 300 ms; or the second data of one, after the first was read at once.
