@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay|gro OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/overlay.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/overlay.py" "$lab/gro.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -766,6 +766,70 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+# What the device vb, the stack of b and RPS have counted: frames, IP packets (GRO makes fewer of them), wake-ups of another CPU.
+gro_counts() {
+    echo "frames $(ip -n "$id-b" -s -j link show dev vb | jq '.[0].stats64.rx.packets')"
+    in_ns b awk '$1 == "Ip:" && $3 ~ /^[0-9]/ {print "IpInReceives", $4}' /proc/net/snmp
+    python3 -c 'print("received_rps", sum(int(l.split()[9], 16) for l in open("/proc/net/softnet_stat")))'
+}
+
+gro() {
+    for ns in a b; do
+        ip netns add "$id-$ns"
+        in_ns "$ns" sysctl -q net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n "$id-$ns" link set lo up
+    done
+    link a va 10.91.1.1/24 b vb 10.91.1.2/24
+    # The sender's frames are of the wire's size, as they come from a network; the receiver merges them.
+    in_ns a ethtool -K va tso off gso off > /dev/null
+    in_ns b ethtool -K vb gro on > /dev/null
+    in_ns b sh -c 'echo 2 > /sys/class/net/vb/queues/rx-0/rps_cpus'
+    in_ns b taskset 2 python3 gro.py serve 7401 20000 &
+    sleep 1
+    # No ARP: each frame has an IP packet.
+    mac() { ip -n "$id-$1" -j link show dev "$2" | jq -r '.[0].address'; }
+    ip -n "$id-a" neigh add 10.91.1.2 lladdr "$(mac b vb)" dev va nud permanent
+    ip -n "$id-b" neigh add 10.91.1.1 lladdr "$(mac a va)" dev vb nud permanent
+    gro_counts > before.txt
+    netmortem-record -o gro.nmb -- \
+        ip netns exec "$id-a" sh -c 'taskset 1 python3 gro.py send 10.91.1.2 7401 30 20000 > truth.csv' > recorder.txt 2>&1
+    gro_counts > after.txt
+    paste -d ' ' before.txt after.txt | awk 'BEGIN {print "name,count"} {print $1 "," $4 - $2}' > "$out/counters.csv"
+    counts gro.nmb
+    cp truth.csv "$out"
+    without_symbols gro
+    {
+        cat <<END
+# gro
+
+A real recording of messages over a veth pair whose receiving end merges frames (GRO) and steers what it has merged to another CPU (RPS).
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh gro\` on $(date -u +%F) |
+
+## How
+
+Network namespaces a and b. \`ethtool -K va tso off gso off\` in a: frames are of 1,500 bytes at most; \`ethtool -K vb gro on\` and
+\`rps_cpus\` 2 in b: vb's NAPI on the sender's CPU 0 merges, CPU 1 goes on. a sends 30 times 20,000 bytes, b reads them on CPU 1 and
+answers one byte:
+
+$(sed 's/^/    /' recorder.txt)
+
+## Oracles
+
+- \`counters.csv\`: the increase while recording of the frames vb received (\`ip -s link\`), of b's IpInReceives (\`/proc/net/snmp\`: each merge
+  makes one IP packet fewer of two frames) and of the interrupts by which RPS woke the other CPU (\`softnet_stat\`, whole machine): $(tail -n +2 "$out/counters.csv" | tr '\n' ' ');
+- \`truth.csv\`: CLOCK_MONOTONIC (the recording's clock) before each send and behind its answer, ns;
+- \`counts.txt\`: events by name, counted in the output of \`trace-cmd report -R\` for the same sub-buffers.
+
+Without the kernel's symbols, for its size.
+END
+        sums gro.nmb.zst counts.txt truth.csv counters.csv
+    } > "$out/PROVENANCE.md"
+}
+
 case $what in
 sawtooth) sawtooth ;;
 rpc) rpc ;;
@@ -778,5 +842,6 @@ datagrams) datagrams ;;
 lookups) lookups ;;
 seconds) seconds ;;
 overlay) overlay ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay OUT_DIR [RECORDER]" >&2; exit 2 ;;
+gro) gro ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay|gro OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

@@ -133,7 +133,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
         || {
             let mut passes = xmits::walk(&trace, capture, &identity);
-            let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, &capture.kallsyms);
+            let mut sent = transmit::walk(&trace, &identity, &tcp, &timers, (&comms, &capture.kallsyms));
             let mut skew = skew::walk(&trace);
             together(&trace, for_tx, &mut [&mut passes, &mut sent, &mut skew]);
             let (passes, skew) = (passes.finish(), skew.finish());
@@ -276,7 +276,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             });
             let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
             let sockets: FxHashMap<_, _> = sockets.collect();
-            lineage.finish(&rx.coalesced, |head| {
+            lineage.finish(&rx.coalesced, &Lost::of(&trace.gaps), |head| {
                 balances::unexplained(&balances, *sockets.get(&head)?)
             });
             balances

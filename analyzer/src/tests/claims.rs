@@ -7,9 +7,11 @@ use rustc_hash::FxHashMap;
 
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, Facts, SkbId};
-use crate::reconstruct::context::RunBy;
+use crate::reconstruct::balances::tables::BalanceRow;
+use crate::reconstruct::context::{Part, RunBy};
 use crate::reconstruct::lineage::tables::Conserved;
 use crate::reconstruct::napi::tables::PollContext;
+use crate::reconstruct::softirq::tables::SoftirqRow;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
@@ -53,6 +55,19 @@ pub(super) fn contradictions(whole: &Facts, less: &Facts, address: impl Fn(u64) 
 /// Both know it and it differs.
 fn differ<T: PartialEq>(now: Option<T>, was: Option<T>) -> bool {
     matches!((now, was), (Some(a), Some(b)) if a != b)
+}
+
+/// Another culprit, or one that had less than half of the time.
+fn other_blame(now: &SoftirqRow, was: &SoftirqRow) -> bool {
+    let (Some(blame), Some(before)) = (now.blame, was.blame) else {
+        return false;
+    };
+    if blame.part == Part::Unknown {
+        return false;
+    }
+    let had = was.wait.map_or(0, |w| w[blame.part as usize]);
+    let named = blame.part == before.part && !blame.who.is_empty();
+    had < blame.ns / 2 || named && blame.who != before.who
 }
 
 impl<A: Fn(u64) -> u64> Both<'_, A> {
@@ -199,10 +214,7 @@ impl<A: Fn(u64) -> u64> Both<'_, A> {
                     known(r.run_by).is_some() && known(was.run_by).is_none(),
                 ),
                 ("squeezed", differ(r.squeezed, was.squeezed)),
-                (
-                    "another blame",
-                    long && differ(r.blame.map(|b| format!("{b:?}")), was.blame.map(|b| format!("{b:?}"))),
-                ),
+                ("another blame", long && other_blame(r, was)),
             ] {
                 if bad {
                     self.wrong("softirqs", what, was, r);
@@ -273,17 +285,18 @@ impl<A: Fn(u64) -> u64> Both<'_, A> {
         let (whole, less) = (self.whole, self.less);
         for r in less.balances.iter().filter(|r| r.confidence.is_solid()) {
             let ports = Self::ports(less, r.connection);
-            let was = whole
-                .balances
-                .iter()
-                .find(|w| w.kind == r.kind && Self::ports(whole, w.connection) == ports);
-            let Some(was) = was else {
+            // One of no socket is of all that are not told apart.
+            let of = |w: &&BalanceRow| {
+                w.kind == r.kind && (r.connection.is_none() || Self::ports(whole, w.connection) == ports)
+            };
+            let was: Vec<&BalanceRow> = whole.balances.iter().filter(of).collect();
+            if was.is_empty() {
                 self.wrong("balances", "a balance that was none", &"", r);
                 continue;
-            };
+            }
             self.compared("balances");
-            if r.unexplained_bytes > was.unexplained_bytes {
-                self.wrong("balances", "more is unexplained, and surely", was, r);
+            if r.unexplained_bytes > was.iter().map(|w| w.unexplained_bytes).sum() {
+                self.wrong("balances", "more is unexplained, and surely", &was, r);
             }
         }
     }

@@ -111,7 +111,20 @@ fn compare(whole: &Facts, less: &Facts, what: &str) -> (usize, usize) {
 /// Bursts of events lost on random CPUs, the way a full ring buffer loses them.
 #[test]
 fn lost_events_make_rows_weaker_never_different() {
-    for (path, rounds) in [(super::SAMPLES[0], 12), (super::SAMPLES[1], 8)] {
+    let samples = [
+        (super::SAMPLES[0], 12),
+        (super::SAMPLES[1], 8),
+        ("gro/gro.nmb.zst", 8),
+        ("overlay/overlay.nmb", 8),
+        ("kernel-6.1/netem.nmb", 8),
+        ("containers/same-mac.nmb.zst", 8),
+        ("one-side/delay.nmb.zst", 8),
+        ("one-side/loss.nmb.zst", 8),
+        ("cpu/cpu.nmb", 8),
+        ("mtu/mtu.nmb", 8),
+        ("opens/opens.nmb", 8),
+    ];
+    for (path, rounds) in samples {
         let capture = super::sample(path);
         let whole = crate::analyze(&thinned(&capture, |_| true), &Default::default());
         check_invariants(&whole);

@@ -2,6 +2,7 @@
 //! hashed as text captures have them. Answers get weaker or are missing; none becomes another confident claim.
 //! What each kernel has: the kernel's own include/trace/events at that release.
 
+use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
 
 use super::loss::check_invariants;
@@ -11,7 +12,24 @@ use crate::reconstruct::skb::tables::SkbRow;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::testing::rewrite::{cut_cpu, hashed, only};
 
-const SAMPLES: [&str; 2] = ["rpc/rpc.nmb", "sawtooth/sawtooth.nmb"];
+/// Requests, a queue that drops, GRO with RPS, a VXLAN overlay, netem on 6.1, containers, tap devices of virtual machines, a tunnel in
+/// user space recorded without receive events, and the rest.
+const SAMPLES: [&str; 14] = [
+    "rpc/rpc.nmb",
+    "sawtooth/sawtooth.nmb",
+    "gro/gro.nmb.zst",
+    "overlay/overlay.nmb",
+    "kernel-6.1/netem.nmb",
+    "containers/same-mac.nmb.zst",
+    "one-side/delay.nmb.zst",
+    "one-side/loss.nmb.zst",
+    "named/named.nmb.zst",
+    "cpu/cpu.nmb",
+    "mtu/mtu.nmb",
+    "opens/opens.nmb",
+    "neighbour/neighbour.nmb",
+    "datagrams/datagrams.nmb.zst",
+];
 
 /// A kernel as a list of what it lacks against 6.18.
 struct Kernel {
@@ -215,6 +233,40 @@ fn must_agree(whole: &Facts, less: &Facts, address: impl Fn(u64) -> u64, what: &
     compared
 }
 
+/// The same of recordings that are not shipped: all that is wrong is printed.
+#[test]
+#[ignore = "compares recordings that are not shipped: name them in NETMORTEM_LESS, with a colon between"]
+fn recordings_at_hand_say_less_never_otherwise() {
+    let mut bad = 0;
+    for path in std::env::var("NETMORTEM_LESS").unwrap().split(':') {
+        let capture = netmortem_formats::open_path(std::path::Path::new(path))
+            .unwrap()
+            .unwrap();
+        let whole = crate::analyze(&capture, &Default::default());
+        let mut look = |less: &Capture, address: &dyn Fn(u64) -> u64, what: &str| {
+            let less = crate::analyze(less, &Default::default());
+            check_invariants(&less);
+            let mut wrong = contradictions(&whole, &less, address).0;
+            wrong.extend(super::claims::contradictions(&whole, &less, address).wrong);
+            if !wrong.is_empty() {
+                bad += 1;
+                let said = format!("{path} {what}: {}\n{}", wrong.len(), super::claims::summary(&wrong));
+                std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes()).unwrap();
+            }
+        };
+        for k in &KERNELS {
+            let has = |key: &str| !k.events.iter().chain(&SINCE_6_3).any(|e| key.starts_with(e));
+            look(&only(&capture, has, k.fields), &|a| a, &format!("as on {}", k.release));
+        }
+        look(&hashed(&capture), &crate::testing::rewrite::hash, "hashed");
+        for cpu in 0..2 {
+            let cut = cut_cpu(&capture, cpu, whole.capture.total_events / 2);
+            look(&cut, &|a| a, &format!("without the second half of CPU {cpu}"));
+        }
+    }
+    assert_eq!(bad, 0);
+}
+
 #[test]
 fn older_kernels_say_less_never_otherwise() {
     for path in SAMPLES {
@@ -242,7 +294,7 @@ fn hashed_pointers_join_and_measure_nothing() {
         let whole = crate::analyze(&capture, &Default::default());
         let less = crate::analyze(&hashed(&capture), &Default::default());
         let n = must_agree(&whole, &less, crate::testing::rewrite::hash, &format!("{path} hashed"));
-        assert!(n > 1_000, "{path}: {n} compared");
+        assert!(n > 900, "{path}: {n} compared");
         assert_eq!(certain(&less), 0, "{path}");
         were += certain(&whole);
     }

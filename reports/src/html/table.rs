@@ -28,7 +28,7 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
         div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
-                thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, unit(at))) } } }
+                thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, table.is_time(at), unit(at))) } } }
                 tbody { @for (id, row) in rows { tr id=[id] {
                     @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at), page)) }
                 } } }
@@ -45,13 +45,12 @@ fn anchor(row: &[Cell], anchors: &mut Anchors) -> Option<String> {
     anchors.insert(anchor.clone()).then_some(anchor)
 }
 
-fn heading(column: &Column, unit: Option<TimeUnit>) -> Markup {
-    let symbol = match column.kind {
-        ColumnKind::Time => unit.map(TimeUnit::symbol),
-        _ => column.unit,
+fn heading(column: &Column, time: bool, unit: Option<TimeUnit>) -> Markup {
+    let symbol = match time {
+        true => unit.map(TimeUnit::symbol),
+        false => column.unit,
     };
     let right = column.kind != ColumnKind::Text;
-    let time = column.kind == ColumnKind::Time;
     markup! {
         th scope="col" class=[right.then_some("n")] data-u=[time.then_some("ns")] {
             // A column of badges needs no heading for who sees them.

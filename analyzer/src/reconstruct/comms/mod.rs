@@ -47,6 +47,13 @@ impl Comms {
             of.push((ts, name));
         }
     }
+    /// Whether a thread was stated to have another name than `name` after a time: it executed another program, or was named.
+    pub fn renamed(&self, pid: i32, after: i64, name: Name) -> bool {
+        let stated = self.seen.get(&pid).map_or(&[][..], |of| of.as_slice());
+        let before = stated.partition_point(|(t, _)| *t <= after);
+        let then = stated.get(before..).unwrap_or_default();
+        then.iter().any(|(_, n)| *n != name) || self.saved.get(&pid).is_some_and(|n| stated.is_empty() && *n != name)
+    }
     /// As [`Comms::at`], of what a CPU ran: [`IDLE`] of the idle task.
     pub fn ran(&self, pid: i32, ts: i64) -> Name {
         match pid {

@@ -93,6 +93,7 @@ impl Wait {
             Doing::BhOff(pid) => (Part::BhOff, Who::Task(pid)),
             Doing::Task(pid) if ksoftirqd.wants_cpu(pid) => (Part::Ksoftirqd, Who::Task(pid)),
             Doing::Idle if ksoftirqd.wants_cpu(0) => (Part::Ksoftirqd, Who::Nobody),
+            Doing::Task(_) if ksoftirqd == Ksoftirqd::Unknown => (Part::Unknown, Who::Nobody),
             Doing::Task(pid) => (Part::Task, Who::Task(pid)),
             Doing::Idle => (Part::Idle, Who::Nobody),
             Doing::Unknown => (Part::Unknown, Who::Nobody),
@@ -122,6 +123,8 @@ pub enum Ksoftirqd {
     /// Not woken, or not seen.
     #[default]
     Asleep,
+    /// Events were lost, and nothing was seen of it since.
+    Unknown,
     /// Woken or preempted; its thread id.
     Runnable(i32),
     /// On the CPU; its thread id.
@@ -132,7 +135,7 @@ impl Ksoftirqd {
     /// Whether a softirq pending while thread `running` has the CPU waits for ksoftirqd.
     fn wants_cpu(self, running: i32) -> bool {
         match self {
-            Ksoftirqd::Asleep => false,
+            Ksoftirqd::Asleep | Ksoftirqd::Unknown => false,
             Ksoftirqd::Runnable(_) => true,
             Ksoftirqd::Running(pid) => pid == running,
         }

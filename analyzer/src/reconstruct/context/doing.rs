@@ -57,6 +57,9 @@ impl Point {
     }
 }
 
+/// Longer is no interrupt of which nothing but its first and last event is known.
+const INTERRUPT_NS: i64 = 1_000_000;
+
 /// What a CPU was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
@@ -80,14 +83,10 @@ pub fn between(cpu: &Cpu, from: &Point, to: &Point) -> Doing {
     if from.edge == Edge::Switch {
         return task(from.pid);
     }
-    if let Edge::SoftirqExit(vec) = from.edge {
-        // Between two vectors of one loop of handle_softirqs, or on the way out of it.
+    if let Edge::SoftirqExit(_) = from.edge {
+        // Between two vectors of one loop of handle_softirqs, or on the way out of it: no vector's.
         let loops = to.edge == Edge::SoftirqEntry || to.flags & SOFTIRQ != 0;
-        return if loops {
-            Doing::Softirq(Some(vec))
-        } else {
-            task(from.pid)
-        };
+        return if loops { Doing::Softirq(None) } else { task(from.pid) };
     }
     if from.flags & 0x40 != 0 {
         return Doing::Unknown;
@@ -98,7 +97,8 @@ pub fn between(cpu: &Cpu, from: &Point, to: &Point) -> Doing {
         }
         // Its handler has returned, or it has none whose end is traced: it may end any time behind this event. What it
         // interrupted counts, unless the next event shows that the interrupt went on or ran the softirq itself.
-        let goes_on = from.edge != Edge::IrqExit && to.in_hardirq();
+        // (Two of them a tick apart are two.)
+        let goes_on = from.edge != Edge::IrqExit && to.in_hardirq() && to.ts.wrapping_sub(from.ts) < INTERRUPT_NS;
         // One that comes while handle_softirqs is between two vectors shows a softirq, but interrupted none.
         let in_softirq = from.flags & SOFTIRQ != 0 && cpu.run.is_some();
         let ran_it = to.edge == Edge::SoftirqEntry && from.flags & BH_OFF == 0 && !in_softirq;

@@ -18,6 +18,7 @@
 //! rule, and byte conservation is the arbiter: where lengths are known and do not add up, the edge says so and is weak.
 //! A forward (bridge, router, veth) keeps the life, so it is a hop and no edge. Rules: RECONSTRUCTION 3a.
 
+mod cut;
 mod gro;
 mod split;
 pub mod tables;

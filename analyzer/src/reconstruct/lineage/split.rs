@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::cut::{Cut, MOST_HEADERS, Verdict};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::{Unit, UnitKind};
 use crate::confidence::Confidence;
@@ -13,13 +14,6 @@ use crate::name::Name;
 
 /// Packets cut whose segments have not all been sent, per queue: more were lost.
 const CUT: usize = 4096;
-/// TCP headers: with timestamps, without, then whatever options.
-const TCP_HEADERS: [u32; 11] = [32, 20, 24, 28, 36, 40, 44, 48, 52, 56, 60];
-/// UDP's.
-const UDP_HEADER: u32 = 8;
-/// Headers of a segment at most: Ethernet, IPv6, UDP, VXLAN, and within it Ethernet, IPv6, TCP with all its options.
-const MOST_HEADERS: u32 = 184;
-
 /// Where segments come out in order: the CPU that cut them (GSO), or the device whose queueing discipline did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Way {
@@ -27,51 +21,6 @@ pub struct Way {
     pub dev: Name,
     /// CPU, for GSO.
     pub cpu: Option<u16>,
-}
-
-/// A packet that was cut.
-#[derive(Debug)]
-struct Cut {
-    parent: SkbId,
-    /// Bytes with link header.
-    len: u32,
-    /// Payload of each segment, as a driver was told before it was cut; 0: none was.
-    gso_size: u16,
-    /// Segments that did not fit into the queue.
-    dropped: u32,
-    /// Edges, by position, the first segment's length and the sum of all.
-    edges: Vec<u32>,
-    first: u32,
-    sum: u64,
-    transport: Option<u32>,
-}
-
-/// What its segments so far say.
-enum Verdict {
-    /// They make it up, with headers of this length.
-    Whole(u32),
-    More,
-}
-
-impl Cut {
-    /// Headers of its segments: what the first has beside its payload, whatever tunnels put around it; else those of the device's last.
-    fn headers(&self, known: Option<u32>) -> Option<u32> {
-        let own = self.first.checked_sub(u32::from(self.gso_size));
-        own.filter(|h| self.gso_size > 0 && *h <= MOST_HEADERS).or(known)
-    }
-    /// Headers of its segments such that they make it up.
-    fn verdict(&self, known: Option<u32>) -> Verdict {
-        let n = self.edges.len() as u64;
-        let guesses = self.transport.into_iter();
-        let guesses = guesses.flat_map(|t| TCP_HEADERS.iter().chain(&[UDP_HEADER]).map(move |h| t + h));
-        for h in known.into_iter().chain(guesses) {
-            // sum of segments = payload + n headers; the packet itself = payload + one
-            if n > 0 && self.sum == u64::from(self.len) + (n - 1) * u64::from(h) {
-                return Verdict::Whole(h);
-            }
-        }
-        Verdict::More
-    }
 }
 
 /// A segment handed to a driver.
@@ -97,6 +46,12 @@ pub struct Splits {
     ways: FxHashMap<Way, VecDeque<Cut>>,
     /// Headers of segments on a device, as whole packets showed.
     headers: FxHashMap<Name, u32>,
+    /// Whether a device's queue is known to hold no segment of a packet that was not seen; else order says nothing there.
+    aligned: FxHashMap<Name, bool>,
+    /// Events were lost: devices that nothing was seen of since may hold some.
+    lost: bool,
+    /// Where that is not known: what was cut, without the segments that were taken for its own, which may be an earlier packet's.
+    kept: FxHashMap<Way, VecDeque<Cut>>,
     /// The last packet cut on each CPU while its queueing call lasts.
     last: Vec<Option<(Way, SkbId)>>,
     lens: Vec<u32>,
@@ -108,11 +63,18 @@ impl Splits {
     /// Events were lost.
     pub fn forget(&mut self) {
         self.last.clear();
-        for way in std::mem::take(&mut self.ways).into_values() {
-            for cut in way {
-                self.close(cut, None);
+        self.aligned.clear();
+        self.kept.clear();
+        self.lost = true;
+        for (way, cuts) in std::mem::take(&mut self.ways) {
+            for cut in cuts {
+                self.close(way, cut, None);
             }
         }
+    }
+
+    fn aligned(&self, dev: Name) -> bool {
+        self.aligned.get(&dev).copied().unwrap_or(!self.lost)
     }
 
     fn last(&mut self, cpu: u16) -> Option<&mut Option<(Way, SkbId)>> {
@@ -124,14 +86,21 @@ impl Splits {
     }
 
     /// A packet was freed by what cut it. `in_qdisc`: by a queueing discipline.
-    pub fn cut(&mut self, cpu: u16, parent: SkbId, dev: Name, (len, gso_size): (u32, u16), in_qdisc: bool) {
+    pub fn cut(
+        &mut self,
+        (ts, cpu): (i64, u16),
+        parent: SkbId,
+        dev: Name,
+        (len, gso_size): (u32, u16),
+        in_qdisc: bool,
+    ) {
         let way = Way {
             dev,
             cpu: (!in_qdisc).then_some(cpu),
         };
-        let of = self.ways.entry(way).or_default();
-        of.push_back(Cut {
+        let cut = Cut {
             parent,
+            ts,
             len,
             gso_size,
             dropped: 0,
@@ -139,10 +108,19 @@ impl Splits {
             first: 0,
             sum: 0,
             transport: None,
-        });
+        };
+        if in_qdisc && !self.aligned(dev) {
+            let kept = self.kept.entry(way).or_default();
+            if kept.len() >= CUT {
+                kept.pop_front();
+            }
+            kept.push_back(cut.clone());
+        }
+        let of = self.ways.entry(way).or_default();
+        of.push_back(cut);
         let lost = if of.len() > CUT { of.pop_front() } else { None };
         if let Some(lost) = lost {
-            self.close(lost, None);
+            self.close(way, lost, None);
         }
         if let Some(slot) = self.last(cpu) {
             *slot = in_qdisc.then_some((way, parent));
@@ -154,6 +132,37 @@ impl Splits {
         if let Some(slot) = self.last(cpu) {
             *slot = None;
         }
+    }
+
+    /// A frame may have been a segment and was not counted, or was one of a packet that was not seen: more of it may follow.
+    pub fn unalign(&mut self, dev: Name) {
+        if !self.aligned(dev) {
+            return;
+        }
+        let way = Way { dev, cpu: None };
+        let waiting = self.ways.get(&way).into_iter().flatten().map(Cut::fresh);
+        self.kept.insert(way, waiting.collect());
+        self.aligned.insert(dev, false);
+    }
+
+    /// Whether segments of packets that a device's queue cut up are waited for.
+    pub fn waits(&self, dev: Name) -> bool {
+        self.ways.get(&Way { dev, cpu: None }).is_some_and(|of| !of.is_empty())
+    }
+
+    /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left.
+    pub fn passed(&mut self, dev: Name, since: i64) {
+        if self.aligned(dev) {
+            return;
+        }
+        let way = Way { dev, cpu: None };
+        for cut in self.ways.remove(&way).into_iter().flatten() {
+            self.close(way, cut, None);
+        }
+        let mut kept = self.kept.remove(&way).unwrap_or_default();
+        kept.retain(|c| c.ts > since);
+        self.ways.insert(way, kept);
+        self.aligned.insert(dev, true);
     }
 
     /// The transmit path dropped an skb that no event introduced, while a packet was being queued in pieces.
@@ -168,11 +177,19 @@ impl Splits {
         {
             cut.dropped += 1;
         }
+        let kept = self.kept.get_mut(&way).into_iter().flatten();
+        if let Some(cut) = kept.rev().find(|c| c.parent == parent) {
+            cut.dropped += 1;
+        }
     }
 
     /// A frame that no event queued was handed to the driver.
     pub fn segment(&mut self, s: Segment) {
-        let Some((way, rule)) = self.way_of(s) else { return };
+        let Some((way, rule)) = self.way_of(s) else {
+            // Of a packet that was queued before the recording, or while events were lost.
+            self.unalign(s.dev);
+            return;
+        };
         // Packets that the queue took nothing of, and those whose segments have all come, are not this one's.
         let mut again = true;
         while std::mem::take(&mut again) {
@@ -192,7 +209,7 @@ impl Splits {
             let nothing_left = cut.dropped > 0 && known.is_some_and(|h| cut.all_dropped(s.len, h));
             if foreign || over || nothing_left {
                 if let Some(cut) = of.pop_front() {
-                    self.close(cut, known);
+                    self.close(way, cut, known);
                 }
                 again = true;
                 continue;
@@ -223,8 +240,13 @@ impl Splits {
             if full && let Some(cut) = self.ways.get_mut(&way).and_then(VecDeque::pop_front) {
                 if let (Some(h), true) = (whole, cut.edges.len() > 1) {
                     self.headers.insert(s.dev, h);
+                    // The short one is where it is due.
+                    if short {
+                        self.aligned.insert(s.dev, true);
+                        self.kept.remove(&way);
+                    }
                 }
-                self.close(cut, whole.or(known));
+                self.close(way, cut, whole.or(known));
             }
         }
     }
@@ -255,7 +277,7 @@ impl Splits {
         cut.zip(known).is_some_and(|(c, h)| c.dropped > 0 && c.explained(h))
     }
 
-    fn close(&mut self, cut: Cut, headers: Option<u32>) {
+    fn close(&mut self, way: Way, cut: Cut, headers: Option<u32>) {
         let n = cut.edges.len() as u64;
         let payload = headers.map(|h| u64::from(cut.len.saturating_sub(h)));
         let found = headers.and_then(|h| cut.sum.checked_sub(n * u64::from(h)));
@@ -263,6 +285,8 @@ impl Splits {
         let refused = headers.is_some_and(|h| cut.dropped > 0 && (cut.explained(h) || n == 0));
         let conserved = match (headers, missing) {
             (None, _) => Conserved::Unknown,
+            // They may be another packet's.
+            _ if way.cpu.is_none() && !self.aligned(way.dev) => Conserved::Unknown,
             (_, Some(0)) => Conserved::Yes,
             (_, Some(_)) if refused => Conserved::Yes,
             _ => Conserved::No,
@@ -301,20 +325,5 @@ impl Splits {
     pub fn finish(mut self) -> (Vec<LineageRow>, Vec<Unit>) {
         self.forget();
         (self.rows, self.units)
-    }
-}
-
-impl Cut {
-    fn segments(&self, mss: u32, h: u32) -> u32 {
-        let payload = self.len.saturating_sub(h);
-        payload.div_ceil(mss.saturating_sub(h).max(1))
-    }
-    /// Segments sent and segments refused are all there were.
-    fn explained(&self, h: u32) -> bool {
-        self.edges.len() as u32 + self.dropped >= self.segments(self.first, h)
-    }
-    /// The queue refused every one.
-    fn all_dropped(&self, mss: u32, h: u32) -> bool {
-        self.edges.is_empty() && self.dropped >= self.segments(mss, h)
     }
 }

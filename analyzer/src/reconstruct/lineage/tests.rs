@@ -1,3 +1,5 @@
+mod aligned;
+
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use crate::Confidence;
 use crate::facts::Facts;

@@ -54,17 +54,20 @@ fn context(e: &Event<'_>) -> Context {
     }
 }
 
+/// The longest that the event of a retransmission follows its frame: the driver's function lies between, and a receiver in this host.
+const FOLLOWS_NS: i64 = 5_000_000;
+
 struct Edges<'f> {
     identity: &'f Identity,
     tcp: &'f Tcp,
     frees: Frees<'f>,
     gro: Gro,
     splits: Splits,
-    /// Frames queued and not yet handed to a driver: device and length.
-    queued: FxHashMap<SkbId, (Name, u32)>,
+    /// Frames queued and not yet handed to a driver: device, length, when.
+    queued: FxHashMap<SkbId, (Name, u32, i64)>,
     /// The last frame queued in each context: a peer in this host may answer on the same CPU before the event that tells
     /// what was sent again.
-    last: FxHashMap<Context, SkbId>,
+    last: FxHashMap<Context, (i64, SkbId)>,
     /// Copies that a capture let go of since the last frame of the CPU.
     taps: Vec<Vec<(i64, SkbId)>>,
     probe_at: usize,
@@ -132,17 +135,23 @@ impl Edges<'_> {
             conserved: Conserved::Unknown,
             confidence: c.confidence,
         }));
-        for r in rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
-            r.confidence = r.confidence.min(Confidence::Weak);
+        // A part may be among what was lost while its whole lived.
+        for u in units.iter_mut().filter(|u| u.conserved == Conserved::No) {
+            let life = self.identity.life(u.skb);
+            if life.is_some_and(|l| lost.within(l.birth_ns, l.last_ns)) {
+                u.conserved = Conserved::Unknown;
+            }
         }
-        Lineage { rows, units, missing }
+        let mut lineage = Lineage { rows, units, missing };
+        lineage.weaken(lost);
+        lineage
     }
 }
 
 impl Lineage {
     /// Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time. Whether their bytes add
     /// up is judged by socket: `fifo` says what of the bytes of a head's socket is unexplained, as a share of all.
-    pub fn finish(&mut self, coalesced: &[Coalesced], fifo: impl Fn(SkbId) -> Option<f64>) {
+    pub fn finish(&mut self, coalesced: &[Coalesced], lost: &Lost, fifo: impl Fn(SkbId) -> Option<f64>) {
         self.rows.extend(coalesced.iter().map(|c| {
             let conserved = match fifo(c.head) {
                 Some(0.0) => Conserved::Yes,
@@ -163,7 +172,15 @@ impl Lineage {
                 },
             }
         }));
+        self.weaken(lost);
         self.rows.sort_by_key(|r| (r.ts_ns, r.child, r.parent));
+    }
+
+    /// What was found while events were missing is weak.
+    fn weaken(&mut self, lost: &Lost) {
+        for r in self.rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
+            r.confidence = r.confidence.min(Confidence::Weak);
+        }
     }
 }
 
@@ -231,15 +248,18 @@ impl Edges<'_> {
 
     fn queue(&mut self, e: &Event<'_>, dev: &[u8], len: u32) {
         let Some(skb) = self.identity.of(e.index) else { return };
-        self.queued.insert(skb, (Name::new(dev), len));
+        self.queued.insert(skb, (Name::new(dev), len, e.ts));
         self.splits.queued(e.cpu);
-        self.last.insert(context(e), skb);
+        self.last.insert(context(e), (e.ts, skb));
     }
 
     fn start_xmit(&mut self, e: &Event<'_>, dev: &[u8], len: u32, transport: Option<u32>) {
         let Some(skb) = self.identity.of(e.index) else { return };
-        self.queued.remove(&skb);
+        let queued = self.queued.remove(&skb);
         let of = self.identity.life(skb);
+        if let Some((name, _, since)) = queued.filter(|q| q.0 == Name::new(dev)) {
+            self.splits.passed(name, since);
+        }
         if of.is_some_and(|l| l.class == SkbClass::TxSegment && l.birth_ns == e.ts) {
             self.splits.segment(Segment {
                 skb,
@@ -249,6 +269,9 @@ impl Edges<'_> {
                 len,
                 transport,
             });
+        } else if queued.is_none() && self.splits.waits(Name::new(dev)) {
+            // Nobody queued it here: it may be a segment at the address of a packet whose end was not seen.
+            self.splits.unalign(Name::new(dev));
         }
         let taps = slot(&mut self.taps, e.cpu).map(std::mem::take).unwrap_or_default();
         for (ts_ns, tap) in taps {
@@ -275,11 +298,11 @@ impl Edges<'_> {
         }
         let queued = self.queued.remove(&skb);
         if self.frees.place(location) == FreePlace::Segmenter
-            && let Some((dev, len)) = queued
+            && let Some((dev, len, _)) = queued
         {
             let in_qdisc = !self.frees.is_gso(location);
             let gso_size = self.identity.life(skb).map_or(0, |l| l.gso_size);
-            self.splits.cut(e.cpu, skb, dev, (len, gso_size), in_qdisc);
+            self.splits.cut((e.ts, e.cpu), skb, dev, (len, gso_size), in_qdisc);
         }
     }
 
@@ -299,8 +322,10 @@ impl Edges<'_> {
             return;
         };
         // Its companion is told by its address.
-        let is_copy = |skb: &SkbId| self.class(*skb) == Some(SkbClass::TxOther);
-        let Some(copy) = self.last.get(&context(e)).copied().filter(is_copy) else {
+        let is_copy = |(ts, skb): &(i64, SkbId)| {
+            e.ts.wrapping_sub(*ts) <= FOLLOWS_NS && self.class(*skb) == Some(SkbClass::TxOther)
+        };
+        let Some((_, copy)) = self.last.get(&context(e)).copied().filter(is_copy) else {
             return;
         };
         self.last.remove(&context(e));

@@ -60,7 +60,7 @@ impl Tracker for OnCpu {
         self.cut();
         self.state.forget();
         self.waits = Default::default();
-        (self.last, self.below, self.ksoftirqd) = (None, None, Ksoftirqd::Asleep);
+        (self.last, self.below, self.ksoftirqd) = (None, None, Ksoftirqd::Unknown);
     }
 }
 
@@ -180,11 +180,15 @@ impl OnCpu {
                 Ksoftirqd::Asleep
             };
         }
+        // A CPU that goes idle has nothing that wants it.
+        if next.0 == 0 && self.ksoftirqd == Ksoftirqd::Unknown {
+            self.ksoftirqd = Ksoftirqd::Asleep;
+        }
         self.here = Some((Edge::Switch, next.0));
     }
     /// Each CPU's ksoftirqd is woken on it.
     pub(super) fn wake(&mut self, pid: i32, comm: &[u8]) {
-        if is_ksoftirqd(comm) && self.ksoftirqd == Ksoftirqd::Asleep {
+        if is_ksoftirqd(comm) && matches!(self.ksoftirqd, Ksoftirqd::Asleep | Ksoftirqd::Unknown) {
             self.ksoftirqd = Ksoftirqd::Runnable(pid);
         }
     }

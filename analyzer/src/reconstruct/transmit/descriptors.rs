@@ -4,7 +4,7 @@
 //! `tcp_rcv_space_adjust` (reads), `tcp_probe` in the task (the socket's backlog). Out: the socket of a call, never sure.
 //!
 //! No event tells which threads share descriptors. A thread is believed about those it used itself; else threads made by one
-//! another while it was recorded (processes among them) are, where all that is known of a number agrees.
+//! another while it was recorded (processes among them, while they keep their name) are, where all that is known of a number agrees.
 
 use rustc_hash::FxHashMap;
 
@@ -18,6 +18,8 @@ const REMEMBERED: usize = 64;
 pub(super) enum Use {
     /// It reads or writes one socket, or makes its connection: events inside that name a socket name this one's.
     Socket(i32),
+    /// The same, or it writes to a device of the host (tun, tap): then they name any.
+    Write(i32),
     /// It writes to this descriptor and reads another one.
     Into(i32),
     /// The number means nothing any more.
@@ -40,9 +42,23 @@ pub(super) struct Descriptors {
     calls: FxHashMap<i32, Use>,
     /// By descriptor number, the latest last.
     known: FxHashMap<i32, Vec<Known>>,
+    /// Packets that come in are recorded: one that comes from inside a call would be seen.
+    injected_is_told: bool,
 }
 
 impl Descriptors {
+    pub(super) fn new(injected_is_told: bool) -> Descriptors {
+        Descriptors {
+            injected_is_told,
+            ..Descriptors::default()
+        }
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn forget(&mut self) {
+        *self = Descriptors::new(self.injected_is_told);
+    }
+
     fn thread(&mut self, pid: i32) -> u32 {
         let next = self.roots.len() as u32;
         let thread = *self.threads.entry(pid).or_insert(next);
@@ -56,11 +72,12 @@ impl Descriptors {
         self.roots.get(thread as usize).copied().unwrap_or(thread)
     }
 
-    /// A thread or process begins.
-    pub(super) fn born(&mut self, parent: i32, child: i32) {
+    /// A thread or process begins. `renamed`: it executes another program later, whose descriptors are its own.
+    pub(super) fn born(&mut self, parent: i32, child: i32, renamed: bool) {
         let parent = self.thread(parent);
-        self.threads.insert(child, self.roots.len() as u32);
-        self.roots.push(self.root(parent));
+        let own = self.roots.len() as u32;
+        self.threads.insert(child, own);
+        self.roots.push(if renamed { own } else { self.root(parent) });
         self.calls.remove(&child);
     }
 
@@ -95,7 +112,7 @@ impl Descriptors {
         match call {
             Use::Close(fd) => self.renew(pid, fd, false),
             Use::Other => {}
-            Use::Socket(_) | Use::Into(_) => {
+            Use::Socket(_) | Use::Write(_) | Use::Into(_) => {
                 self.calls.insert(pid, call);
                 return;
             }
@@ -119,16 +136,27 @@ impl Descriptors {
 
     /// Something in a thread's running call names a socket.
     pub(super) fn named(&mut self, pid: i32, socket: ConnectionId) {
-        if let Some(Use::Socket(fd)) = self.calls.get(&pid).copied() {
+        let told = self.injected_is_told;
+        let fd = match self.calls.get(&pid).copied() {
+            Some(Use::Socket(fd)) => Some(fd),
+            Some(Use::Write(fd)) if told => Some(fd),
+            _ => None,
+        };
+        if let Some(fd) = fd {
             let thread = self.thread(pid);
             self.learn(thread, fd, Some(socket));
         }
     }
 
+    /// Whether a thread's running call may be a write to a device, where that would not be seen.
+    pub(super) fn may_inject(&self, pid: i32) -> bool {
+        !self.injected_is_told && matches!(self.calls.get(&pid), Some(Use::Write(_)))
+    }
+
     /// The socket that a thread's running call writes to. `socket`: that the call is of a socket is known otherwise.
     pub(super) fn of(&mut self, pid: i32, socket: bool) -> Option<ConnectionId> {
         let fd = match self.calls.get(&pid) {
-            Some(Use::Socket(fd) | Use::Into(fd)) => *fd,
+            Some(Use::Socket(fd) | Use::Write(fd) | Use::Into(fd)) => *fd,
             _ => return None,
         };
         let thread = self.thread(pid);

@@ -58,7 +58,12 @@ impl Device {
                 d.dropped = pass.ended_ns;
                 break;
             }
-            let Some(started) = pass.started_ns else { break };
+            // Where no event says when the driver began, it had the packet at the end of its function.
+            let sent = matches!(pass.end, PassEnd::Sent | PassEnd::Completed);
+            let Some(started) = pass.started_ns.or(pass.ended_ns.filter(|_| sent)) else {
+                d.ended = pass.ended_ns.unwrap_or(d.ended);
+                break;
+            };
             d.ended = pass.left_ns().unwrap_or(started);
             d.taken = pass.ended_ns.is_some();
             d.completed = pass.completed_ns;

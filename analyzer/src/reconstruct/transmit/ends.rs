@@ -39,7 +39,8 @@ impl Transmits<'_> {
             .descriptors
             .as_mut()
             .and_then(|d| d.of(e.pid, clone || sockets_only));
-        if of.is_none() && idle {
+        let injects = self.descriptors.as_ref().is_some_and(|d| d.may_inject(e.pid));
+        if of.is_none() && (idle || injects) {
             return;
         }
         let protocol = if of.is_some() { TCP_PROTOCOLS[0] } else { 0 };

@@ -221,8 +221,9 @@ impl Ledger<'_> {
         let udp = UDP_PROTOCOLS.contains(&p.protocol);
         let tcp = p.connection.is_some() || TCP_PROTOCOLS.contains(&p.protocol) || p.class == SkbClass::TxClone;
         // Whose it is, or how long its headers are, is not known: it may carry payload.
-        let measured = p.connection.is_some() && (measured || p.class != SkbClass::TxClone);
         let clones = self.inputs.identity.fclone_distance.is_some();
+        let no_clone = p.class != SkbClass::TxClone && (clones || p.class == SkbClass::TxOther);
+        let measured = p.connection.is_some() && (measured || no_clone);
         let kind = match (udp, tcp) {
             (true, _) => TxKind::Udp,
             (false, true) if measured || bare(p, clones) => TxKind::TcpControl,

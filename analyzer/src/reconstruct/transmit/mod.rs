@@ -34,6 +34,7 @@ mod limits;
 mod order;
 mod paced;
 mod packet;
+mod parked;
 mod room;
 mod routes;
 mod sends;

@@ -43,6 +43,7 @@ use crate::reconstruct::comms::Comms;
 use crate::reconstruct::dispatch::{Lost, Routes, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
+use crate::reconstruct::tcp::states::SYN_SENT;
 use crate::reconstruct::thread::Threads;
 use crate::reconstruct::timers::Timers;
 use crate::reconstruct::xmits::Passes;
@@ -107,12 +108,12 @@ pub fn walk<'f>(
     identity: &'f Identity,
     tcp: &'f Tcp,
     timers: &'f Timers,
-    symbols: &'f Kallsyms,
+    (comms, symbols): (&'f Comms, &'f Kallsyms),
 ) -> impl Walk<Out = Walked<'f>> {
-    let mut t = Transmits::new(identity, tcp, timers, symbols);
+    let mut t = Transmits::new(identity, tcp, timers, (comms, symbols));
     t.packets = trace.room(&["net:net_dev_queue"]);
     if trace.schema.format("sock", SockSendLength::NAME).is_none() {
-        t.descriptors = Some(Descriptors::default());
+        t.descriptors = Some(Descriptors::new(trace.info.recorded("net:netif_receive_skb")));
     }
     let lost = Lost::of(&trace.gaps);
     ready(trace, routes(trace), t, |found, missing| Walked {
@@ -182,18 +183,26 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     });
     r.on::<SchedWaking<'static>>(s, |t, e, p| t.woken(e, p.pid));
     r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.released(e));
-    if s.format("sock", SockSendLength::NAME).is_none() {
-        r.on::<InetSockSetState<'static>>(s, |t, e, p| t.named(e, p.skaddr));
-        r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| t.named(e, p.skaddr));
-        // A packet comes in from inside the call: it is a device's (tun, tap), and what follows is of any socket.
-        r.on::<NetifReceiveSkb<'static>>(s, |t, e, _| {
-            if let (true, Some(d)) = (e.in_task(), &mut t.descriptors) {
+    r.on::<NetifReceiveSkb<'static>>(s, |t, e, _| {
+        if e.in_task() {
+            t.sends.injects(e.pid);
+            if let Some(d) = &mut t.descriptors {
                 d.leave(e.pid);
             }
+        }
+    });
+    if s.format("sock", SockSendLength::NAME).is_none() {
+        // A packet that comes in from inside a call changes the states of any socket; only the caller's own begins to connect.
+        r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+            if p.newstate == SYN_SENT {
+                t.named(e, p.skaddr);
+            }
         });
+        r.on::<TcpRcvSpaceAdjust<'static>>(s, |t, e, p| t.named(e, p.skaddr));
         r.on::<SchedWakeupNew<'static>>(s, |t, e, p| {
+            let comms = t.comms;
             if let Some(d) = &mut t.descriptors {
-                d.born(e.pid, p.pid);
+                d.born(e.pid, p.pid, comms.renamed(p.pid, e.ts, comms.at(e.pid, e.ts)));
             }
         });
     }
@@ -261,8 +270,10 @@ fn used(name: &str) -> Option<fn(&SysEnter) -> Use> {
         "close" => |x| arg(x, 0).map_or(Use::Other, Use::Close),
         "sendfile64" => |x| arg(x, 0).map_or(Use::Other, Use::Into),
         "splice" => |x| arg(x, 2).map_or(Use::Other, Use::Into),
-        "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "write" | "writev" | "sendto" | "sendmsg"
-        | "sendmmsg" | "connect" => |x| arg(x, 0).map_or(Use::Other, Use::Socket),
+        "write" | "writev" => |x| arg(x, 0).map_or(Use::Other, Use::Write),
+        "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "connect" => {
+            |x| arg(x, 0).map_or(Use::Other, Use::Socket)
+        }
         _ => return None,
     })
 }

@@ -125,6 +125,19 @@ impl Sends {
         };
     }
 
+    /// A packet comes in from inside a thread's call: that is a write to a device of the host (tun, tap), and what is sent from
+    /// inside it answers that packet.
+    pub(super) fn injects(&mut self, pid: i32) {
+        if let Some(t) = self.threads.get_mut(&pid) {
+            *t = Thread {
+                ack: t.ack,
+                tsq: t.tsq,
+                unbegun: std::mem::take(&mut t.unbegun),
+                ..Thread::default()
+            };
+        }
+    }
+
     /// `tcp_sendmsg_locked`: one round of the send; the tail is as it was before.
     pub(super) fn mark(&mut self, e: &Event<'_>, tail: Option<SkbId>, left: i32, goal: u32) {
         let t = self.thread(e.pid);

@@ -20,6 +20,7 @@ use super::unanswered::full;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::reconstruct::receive::tables::Censored;
+use crate::reconstruct::skb::tables::SkbClass;
 
 /// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
 const WEAK_SHARE: i64 = 20;
@@ -70,9 +71,12 @@ impl Ledger<'_> {
         // Every packet that comes to an established socket is a probe.
         let unanswered = self.inputs.acks_recorded && of.probes.is_empty();
         let control = flow.control.par_iter().filter_map(|i| shared.packets.get(*i as usize));
+        // A short packet that may be a clone, where nothing tells, may carry payload.
+        let clones = self.inputs.identity.fclone_distance.is_some();
+        let told = |p: &Packet| clones || matches!(p.class, SkbClass::TxClone | SkbClass::TxOther);
         let control = control.map(|p| match unanswered && full(p) {
             true => self.unanswered(p),
-            false => self.packet(p, header.is_some()),
+            false => self.packet(p, header.is_some_and(|h| told(p) || p.len <= h)),
         });
         // What carries payload, in order.
         let spent = spent(&limits.pieces, &of.rooms, parts.iter().flatten());

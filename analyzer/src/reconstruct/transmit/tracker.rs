@@ -7,12 +7,14 @@ use rustc_hash::FxHashMap;
 
 use super::descriptors::Descriptors;
 use super::packet::{Cause, Packet};
+use super::parked::Parked;
 use super::room::Rooms;
 use super::sends::Sends;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
+use crate::reconstruct::comms::Comms;
 use crate::reconstruct::dispatch::Tracker;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::SkbClass;
@@ -28,23 +30,13 @@ const TSQ: [&str; 2] = ["tcp_tsq_workfn", "tcp_tasklet_func"];
 
 /// What a CPU does outside of tasks.
 #[derive(Debug, Clone, Default)]
-struct Soft {
+pub(super) struct Soft {
     cause: Option<(Cause, Option<ConnectionId>)>,
     /// The packet queued last on this CPU outside of tasks.
     last: Option<u32>,
     /// Packets that a neighbour's answer releases now, in order, and the thread in which; -1: none, a softirq.
-    releasing: VecDeque<Parked>,
-    releaser: i32,
-}
-
-/// A packet without a device queue yet: its neighbour is being resolved.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Parked {
-    ts: i64,
-    pub(super) pid: i32,
-    pub(super) call: Option<u32>,
-    pub(super) connection: Option<ConnectionId>,
-    pub(super) protocol: u16,
+    pub(super) releasing: VecDeque<Parked>,
+    pub(super) releaser: i32,
 }
 
 /// The machine's state.
@@ -52,6 +44,7 @@ pub(super) struct Transmits<'f> {
     pub(super) identity: &'f Identity,
     pub(super) tcp: &'f Tcp,
     pub(super) timers: &'f Timers,
+    pub(super) comms: &'f Comms,
     pub(super) sends: Sends,
     pub(super) rooms: Rooms,
     /// Sockets of descriptors, where no event names a send's socket.
@@ -86,7 +79,7 @@ impl Tracker for Transmits<'_> {
         self.rooms.forget();
         self.open.clear();
         if let Some(d) = &mut self.descriptors {
-            *d = Descriptors::default();
+            d.forget();
         }
     }
 }
@@ -96,12 +89,13 @@ impl<'f> Transmits<'f> {
         identity: &'f Identity,
         tcp: &'f Tcp,
         timers: &'f Timers,
-        symbols: &'f Kallsyms,
+        (comms, symbols): (&'f Comms, &'f Kallsyms),
     ) -> Transmits<'f> {
         Transmits {
             identity,
             tcp,
             timers,
+            comms,
             symbols,
             functions: FxHashMap::default(),
             sends: Sends::default(),
@@ -126,7 +120,7 @@ impl<'f> Transmits<'f> {
         self.cpus.get(usize::from(cpu)).and_then(|c| c.cause)
     }
 
-    fn cpu(&mut self, cpu: u16) -> &mut Soft {
+    pub(super) fn cpu(&mut self, cpu: u16) -> &mut Soft {
         let at = usize::from(cpu);
         if self.cpus.len() <= at {
             self.cpus.resize_with(at + 1, Soft::default);
@@ -359,34 +353,6 @@ impl<'f> Transmits<'f> {
         p.link = if clone { Confidence::Certain } else { Confidence::Strong };
     }
 
-    /// A packet asked for an unresolved neighbour and was put aside.
-    pub(super) fn park(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
-        let of = self.parked.entry((dev, key.to_vec())).or_default();
-        if of.len() < 1024 {
-            of.push_back(Parked {
-                ts: e.ts,
-                pid: thread(e),
-                call: None,
-                connection: None,
-                protocol: 0,
-            });
-        }
-    }
-
-    /// A neighbour has an address now: what was put aside is queued next on this CPU.
-    pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
-        if let Some(of) = self.parked.remove(&(dev, key.to_vec())) {
-            let thread = thread(e);
-            let cpu = self.cpu(e.cpu);
-            (cpu.releasing, cpu.releaser) = (of, thread);
-        }
-    }
-
-    /// All of it was queued.
-    pub(super) fn released(&mut self, e: &Event<'_>) {
-        self.cpu(e.cpu).releasing.clear();
-    }
-
     /// A system call begins or ends.
     pub(super) fn boundary(&mut self, e: &Event<'_>, sends: bool) {
         self.cpu(e.cpu).releasing.clear();
@@ -395,6 +361,6 @@ impl<'f> Transmits<'f> {
 }
 
 /// The running thread; -1 in interrupts.
-fn thread(e: &Event<'_>) -> i32 {
+pub(super) fn thread(e: &Event<'_>) -> i32 {
     if e.in_task() { e.pid } else { -1 }
 }

@@ -2,7 +2,7 @@
 
 use super::segments::Parent;
 use super::tables::PassEnd;
-use super::tracker::Xmits;
+use super::tracker::{BUSY, Xmits};
 use super::work::Work;
 use crate::confidence::Confidence;
 use crate::ingest::Event;
@@ -12,10 +12,54 @@ use crate::reconstruct::skb::tables::DeathKind;
 impl Xmits<'_> {
     /// The skb goes on as a received one: its driver gave it away (loopback, veth).
     pub fn handed_on(&mut self, e: &Event<'_>, addr: u64) {
+        let told = self.starts_are_told;
         if let Some(at) = self.of(e, addr)
-            && self.pass(at).is_some_and(|w| w.start.is_some())
+            && self.pass(at).is_some_and(|w| w.start.is_some() || !told)
         {
             self.open.remove(&addr);
+            self.cpu(e.cpu).gone = Some((addr, at));
+        }
+    }
+
+    /// `net_dev_xmit` where no event says when the driver began: it had the packet, which may be gone since.
+    pub(super) fn returned(&mut self, e: &Event<'_>, addr: u64, rc: i32) {
+        let gone = self.cpu(e.cpu).gone.take().filter(|g| g.0 == addr).map(|g| g.1);
+        // The event may come after the packet's life.
+        let Some(at) = self.open.get(&addr).copied().or(gone) else {
+            return;
+        };
+        let barrier = self.barrier;
+        // A stacked device's own comes after that of the device below it, which had the packet.
+        let first = |w: &&mut Work| w.end.is_none() || w.rc == Some(BUSY);
+        let Some(w) = self
+            .pass(at)
+            .filter(|w| w.queued.is_none_or(|t| t >= barrier))
+            .filter(first)
+        else {
+            return;
+        };
+        (w.end, w.rc, w.cpu) = (Some(e.ts), Some(rc), e.cpu);
+        if rc == BUSY {
+            w.requeues = w.requeues.saturating_add(1);
+        } else if matches!(w.fate, PassEnd::Open | PassEnd::Consumed) {
+            w.fate = PassEnd::Sent;
+        }
+    }
+
+    /// A free of a packet that no event shows with its driver: after `net_dev_xmit` the driver's completion, before it anybody's.
+    /// `kfree`: by `kfree_skb`; with `unsaid` it gave no reason.
+    fn freed_untold(&mut self, e: &Event<'_>, (addr, at): (u64, u32), location: u64, (kfree, unsaid): (bool, bool)) {
+        let completes = self.completes(at, location);
+        let segmented = self.died_segmented(at);
+        self.cpu(e.cpu).gone = Some((addr, at));
+        let Some(w) = self.pass(at) else { return };
+        match w.fate {
+            PassEnd::Sent if completes && kfree && !unsaid => w.fate = PassEnd::Dropped,
+            PassEnd::Sent if completes => (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed),
+            PassEnd::Open if segmented => (w.end, w.fate) = (Some(e.ts), PassEnd::Segmented),
+            PassEnd::Open if !kfree => (w.end, w.fate) = (Some(e.ts), PassEnd::Consumed),
+            PassEnd::Open if completes => (w.end, w.fate) = (Some(e.ts), PassEnd::Dropped),
+            _ => {}
         }
     }
 
@@ -34,6 +78,9 @@ impl Xmits<'_> {
         self.cpu(e.cpu).fresh = None;
         let Some(at) = self.of(e, addr) else { return };
         self.open.remove(&addr);
+        if !self.starts_are_told {
+            return self.freed_untold(e, (addr, at), location, (false, false));
+        }
         let completes = self.cpu(e.cpu).frames.in_xmit(at) || self.completes(at, location);
         let segmented = self.died_segmented(at);
         let bulk = self.cpu(e.cpu).bulk.filter(|b| b.left > 0);
@@ -84,6 +131,9 @@ impl Xmits<'_> {
             return;
         };
         self.open.remove(&addr);
+        if !self.starts_are_told {
+            return self.freed_untold(e, (addr, at), location, (true, unsaid));
+        }
         let inside = self.cpu(e.cpu).frames.in_xmit(at);
         let completes = inside || self.completes(at, location);
         let Some(w) = self.pass(at) else { return };

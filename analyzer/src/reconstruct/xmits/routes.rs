@@ -49,6 +49,7 @@ pub fn walk<'f>(trace: &'f Trace<'_>, capture: &'f Capture, identity: &'f Identi
         // veth and loopback hand on by the one, or by the other.
         handing_on_is_told: recorded(["net:netif_rx", "net:netif_rx_entry"])
             && recorded(["net:napi_gro_receive_entry", "net:netif_receive_skb"]),
+        starts_are_told: trace.info.recorded("net:net_dev_start_xmit"),
         work: trace.room(&["net:net_dev_queue"]),
         open: FxHashMap::default(),
         cpus: vec![],

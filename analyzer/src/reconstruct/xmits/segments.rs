@@ -112,6 +112,8 @@ pub(super) struct Segmenting {
     aligned: bool,
     /// Packets left in another order than they came.
     unordered: bool,
+    /// Until it is known: what was cut, without the segments that were taken for its own, which may be an earlier packet's.
+    kept: VecDeque<Parent>,
 }
 
 impl Segmenting {
@@ -121,6 +123,12 @@ impl Segmenting {
     pub fn push(&mut self, p: Parent) {
         if self.fifo.len() >= WAITING {
             self.forget();
+        }
+        if !self.aligned {
+            if self.kept.len() >= WAITING {
+                self.kept.pop_front();
+            }
+            self.kept.push_back(p.clone());
         }
         self.fifo.push_back(p);
     }
@@ -152,6 +160,9 @@ impl Segmenting {
         self.header = header.or(self.header);
         // A short segment where one is due: nothing is shifted.
         self.aligned = header.is_some() && (self.aligned || p.short);
+        if self.aligned {
+            self.kept.clear();
+        }
         let confidence = self.sure();
         let parent = self.fifo.pop_front()?;
         let closed = Closed {
@@ -167,12 +178,10 @@ impl Segmenting {
             return false;
         };
         p.dropped += 1;
+        if let Some(kept) = self.kept.iter_mut().rev().find(|p| p.pass == pass) {
+            kept.dropped += 1;
+        }
         true
-    }
-    /// The first segment left in the call that queued its packet, so none was ahead of it.
-    pub fn at_once(&mut self, pass: u32) {
-        let first = self.fifo.front().is_some_and(|p| p.pass == pass && p.count == 0);
-        self.aligned |= first && self.fifo.len() == 1;
     }
     /// A packet that was queued whole at `queued` left: all that were queued before it have left too, if the order is kept.
     pub fn whole(&mut self, queued: i64, last_whole: i64) -> Vec<Closed> {
@@ -180,12 +189,18 @@ impl Segmenting {
             self.unordered = true;
         }
         let mut out = vec![];
+        if !self.aligned && !self.unordered {
+            // What is left is what was cut since, whole.
+            out.extend(self.fifo.drain(..).map(Closed::broken));
+            self.fifo = std::mem::take(&mut self.kept);
+        }
         while !self.unordered && self.fifo.front().is_some_and(|p| p.queued < queued) {
             if let Some(parent) = self.fifo.pop_front() {
                 out.push(Closed::broken(parent));
             }
         }
         self.aligned |= !self.unordered;
+        self.kept.clear();
         out
     }
     /// Of a link to the first one, before its bytes decide.
@@ -198,6 +213,7 @@ impl Segmenting {
     /// Events were lost.
     pub fn forget(&mut self) {
         self.fifo.clear();
+        self.kept.clear();
         self.aligned = false;
     }
 }

@@ -14,10 +14,11 @@ use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Tracker;
+use crate::reconstruct::skb::tables::DeathKind;
 use crate::reconstruct::skb::{Frees, Identity};
 
 /// NETDEV_TX_BUSY: the packet goes back to the qdisc.
-const BUSY: i32 = 0x10;
+pub(super) const BUSY: i32 = 0x10;
 
 /// A dequeue of several packets, of which the event named the first.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +47,8 @@ pub(super) struct CpuState {
     pub raised: Option<i64>,
     /// The raise that the running NET_TX answers.
     pub answered: Option<i64>,
+    /// The packet freed or handed on last, where no event tells that a driver has it.
+    pub gone: Option<(u64, u32)>,
 }
 
 /// The machine's state.
@@ -58,6 +61,8 @@ pub(super) struct Xmits<'i> {
     pub known: Known,
     /// A driver that gives a packet to a receiver of this host is seen to do so.
     pub handing_on_is_told: bool,
+    /// Begins of drivers' transmit functions are recorded (Linux 3.14 and later).
+    pub starts_are_told: bool,
     pub work: Vec<Work>,
     /// Pass that an address is in.
     pub open: FxHashMap<u64, u32>,
@@ -118,7 +123,12 @@ impl Xmits<'_> {
         let mut w = Work::new(skb, addr, dev, Some(len), e.cpu);
         if let Some(life) = skb.and_then(|s| self.identity.life(s)) {
             w.link(life.links);
+            // What would have left doubt of it may be among what was lost.
+            if life.death_kind == DeathKind::Lost {
+                w.link(Confidence::Strong);
+            }
         }
+        w.unsplit = !self.starts_are_told;
         self.work.push(w);
         let at = (self.work.len() - 1) as u32;
         self.open.insert(addr, at);
@@ -241,6 +251,8 @@ impl Xmits<'_> {
 
     /// A packet that was not cut up left its qdisc.
     fn whole(&mut self, qdisc: u32, queued: Option<i64>) {
+        // Behind one that was queued before a loss, what was queued meanwhile follows.
+        let queued = queued.filter(|t| *t >= self.barrier);
         let (Some(q), Some(queued)) = (self.queues.qdisc_mut(qdisc), queued) else {
             return;
         };
@@ -254,12 +266,6 @@ impl Xmits<'_> {
     /// it had taken it from the qdisc, and that was counted then.
     fn segment(&mut self, cpu: u16, at: u32, len: u32, network: u32) -> bool {
         let bulk = self.cpu(cpu).bulk;
-        let at_once = self.cpu(cpu).segmented;
-        if let Some((q, p)) = at_once
-            && let Some(q) = self.queues.qdisc_mut(q)
-        {
-            q.fifo.at_once(p);
-        }
         let found = match self.cpu(cpu).gso.segment(at, len, network) {
             Some(f) => Some((f, Confidence::Certain)),
             None => bulk
@@ -289,6 +295,9 @@ impl Xmits<'_> {
 
     /// `net_dev_xmit`.
     pub fn xmit(&mut self, e: &Event<'_>, addr: u64, rc: i32) {
+        if !self.starts_are_told {
+            return self.returned(e, addr, rc);
+        }
         let fits = |i: &Inside| matches!(i, Inside::Xmit { addr: a, .. } if *a == addr);
         let Some(f) = self.cpu(e.cpu).frames.end(fits, e.ts) else {
             return;

@@ -23,6 +23,8 @@ pub(super) struct Work {
     pub txq: Option<u32>,
     /// A qdisc held it: it was enqueued, or a dequeue gave it.
     pub held: bool,
+    /// Where it left the qdisc for its driver is not recorded: that time has no parts.
+    pub unsplit: bool,
     pub queued: Option<i64>,
     pub first_start: Option<i64>,
     pub start: Option<i64>,
@@ -54,6 +56,7 @@ impl Work {
             qdisc: None,
             txq: None,
             held: false,
+            unsplit: false,
             queued: None,
             first_start: None,
             start: None,
@@ -88,7 +91,8 @@ impl Work {
             driver = driver.map(|d| d.wrapping_sub(end.wrapping_sub(c)).wrapping_add(cut));
             nested = nested.wrapping_sub(cut);
         }
-        let left_qdisc = self.first_start.or(self.end.filter(|_| self.start.is_none()));
+        let without_driver = self.end.filter(|_| self.start.is_none() && !self.unsplit);
+        let left_qdisc = self.first_start.or(without_driver);
         let bypass = match (self.held, told) {
             (true, _) => Some(false),
             // Dropped by a qdisc without having been taken.

@@ -10,7 +10,7 @@
   var csv = function (table) {
     var quote = function (text) { return /[",\n]/.test(text) ? "\"" + text.replace(/"/g, "\"\"") + "\"" : text; };
     var head = all("thead th", table).map(function (th) {
-      var title = th.firstChild ? th.firstChild.textContent.trim() : "", unit = th.querySelector("i");
+      var said = (th.querySelector("button") || th).firstChild, title = said ? said.textContent.trim() : "", unit = th.querySelector("i");
       return quote(th.dataset.u ? title + " (" + th.dataset.u + ")" : unit ? title + " " + unit.textContent : title);
     });
     var rows = all("tbody tr", table).filter(function (row) { return !row.hidden; }).map(function (row) {

@@ -162,8 +162,8 @@ fn a_descriptor_in_doubt_names_nobody() {
         d.enter(pid, Use::Socket(fd));
         d.of(pid, socket)
     };
-    d.born(1, 2);
-    d.born(1, 3);
+    d.born(1, 2, false);
+    d.born(1, 3, false);
     learn(&mut d, 2, 9, A);
     assert_eq!(asked(&mut d, 2, 9, false), Some(A));
     // Another thread of its kin, when the call is a socket's for sure; a stranger never.
@@ -185,6 +185,25 @@ fn a_descriptor_in_doubt_names_nobody() {
     learn(&mut d, 2, 9, B);
     assert_eq!(asked(&mut d, 3, 9, true), Some(B));
     // A thread id that is used again.
-    d.born(4, 2);
+    d.born(4, 2, false);
     assert_eq!(asked(&mut d, 2, 9, true), None);
+    // One that executes another program has descriptors of its own.
+    learn(&mut d, 1, 5, A);
+    d.born(1, 6, true);
+    d.born(1, 7, false);
+    assert_eq!((asked(&mut d, 6, 5, true), asked(&mut d, 7, 5, true)), (None, Some(A)));
+}
+
+/// A write may be to a tun device: what it makes sockets do says nothing of the descriptor, unless packets that come in would be seen.
+#[test]
+fn a_write_names_a_socket_where_it_cannot_be_to_a_device() {
+    for told in [false, true] {
+        let mut d = Descriptors::new(told);
+        d.enter(1, Use::Write(6));
+        assert_eq!(d.may_inject(1), !told);
+        d.named(1, A);
+        assert_eq!(d.of(1, true), Some(A).filter(|_| told));
+        d.enter(1, Use::Socket(6));
+        assert!(!d.may_inject(1));
+    }
 }

@@ -52,11 +52,56 @@ fn a_packet_dropped_in_the_qdisc_waited_until_then() {
     }
     let v = [("skbaddr", N(A)), ("protocol", N(0x800)), ("reason", N(64))];
     s.ev(T + 500, 0, TASK, "skb:kfree_skb", &v);
+    // Begins of drivers' functions are recorded.
+    sent(&mut s, 900, TASK, C, 100);
     let f = facts(&s);
     let r = &f.xmits[0];
     assert_eq!((r.end, r.qdisc_ns, r.total_ns), (PassEnd::Dropped, Some(500), 500));
     assert_eq!((r.bypass, r.ifindex, r.started_ns), (Some(false), Some(3), None));
     assert_eq!(f.xmits[1].end, PassEnd::Open);
+}
+
+/// Linux before 3.14 has no net_dev_start_xmit: what was before the end of the driver's function is neither the qdisc's nor the driver's.
+#[test]
+fn without_begins_of_drivers_the_time_before_their_end_has_no_parts() {
+    let mut s = Script::new(
+        "6.18.44",
+        &["net:net_dev_start_xmit", "qdisc:qdisc_enqueue", "qdisc:qdisc_dequeue"],
+    );
+    for event in ["net:netif_rx", "net:netif_receive_skb"] {
+        s.ev(2, 0, SOFT, event, &[("skbaddr", N(A + 0x9000)), ("name", S("eth9"))]);
+    }
+    // Sent and completed; freed before any driver's function ended; refused once, then freed inside the function that took it.
+    dev(&mut s, 0, TASK, "queue", A, 100);
+    dev(&mut s, 40, TASK, "xmit", A, 100);
+    consume(&mut s, 70, SOFT, A);
+    dev(&mut s, 100, TASK, "queue", B, 100);
+    consume(&mut s, 150, TASK, B);
+    dev(&mut s, 200, TASK, "queue", C, 100);
+    let busy = [("skbaddr", N(C)), ("len", N(100)), ("rc", N(16)), ("name", S("eth0"))];
+    s.ev(T + 210, 0, TASK, "net:net_dev_xmit", &busy);
+    consume(&mut s, 240, TASK, C);
+    dev(&mut s, 250, TASK, "xmit", C, 100);
+    let f = facts(&s);
+    let said: Vec<_> = f
+        .xmits
+        .iter()
+        .map(|r| (r.end, r.total_ns, r.unattributed_ns, r.completion_ns))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (PassEnd::Completed, 70, 40, Some(30)),
+            (PassEnd::Consumed, 50, 50, None),
+            (PassEnd::Sent, 50, 50, None),
+        ]
+    );
+    assert_eq!((f.xmits[0].ended_ns, f.xmits[2].requeues), (Some(T as i64 + 40), 1));
+    assert!(
+        f.xmits
+            .iter()
+            .all(|r| (r.qdisc_ns, r.driver_ns, r.bypass) == (None, None, None))
+    );
 }
 
 /// 3i-6: a driver that completes by kfree_skb without a reason lost nothing; one that frees it inside its transmit did.

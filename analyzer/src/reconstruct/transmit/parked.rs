@@ -1,0 +1,46 @@
+//! Packets that wait for their neighbour's address: who sent them, until they are queued after all.
+
+use super::tracker::{Transmits, thread};
+use crate::facts::ConnectionId;
+use crate::ingest::Event;
+use crate::name::Name;
+
+/// A packet without a device queue yet: its neighbour is being resolved.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parked {
+    pub(super) ts: i64,
+    pub(super) pid: i32,
+    pub(super) call: Option<u32>,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) protocol: u16,
+}
+
+impl Transmits<'_> {
+    /// A packet asked for an unresolved neighbour and was put aside.
+    pub(super) fn park(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
+        let of = self.parked.entry((dev, key.to_vec())).or_default();
+        if of.len() < 1024 {
+            of.push_back(Parked {
+                ts: e.ts,
+                pid: thread(e),
+                call: None,
+                connection: None,
+                protocol: 0,
+            });
+        }
+    }
+
+    /// A neighbour has an address now: what was put aside is queued next on this CPU.
+    pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Name, key: &[u8]) {
+        if let Some(of) = self.parked.remove(&(dev, key.to_vec())) {
+            let thread = thread(e);
+            let cpu = self.cpu(e.cpu);
+            (cpu.releasing, cpu.releaser) = (of, thread);
+        }
+    }
+
+    /// All of it was queued.
+    pub(super) fn released(&mut self, e: &Event<'_>) {
+        self.cpu(e.cpu).releasing.clear();
+    }
+}
