@@ -5,6 +5,7 @@
 //! port: one that moved to another host is the same. Where what is left out is more than half of a side, nothing is: then the traffic is another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use rustc_hash::FxHashSet;
 
@@ -80,6 +81,57 @@ fn of_one(r: &Recording<'_>, ports: &BTreeSet<u16>) -> LeftOut {
     out
 }
 
+fn words(ports: &BTreeSet<u16>, part: f64) -> String {
+    if ports.is_empty() {
+        return "none".to_owned();
+    }
+    let named: Vec<String> = ports.iter().take(NAMED).map(u16::to_string).collect();
+    let more = if ports.len() > NAMED { ", ..." } else { "" };
+    format!("port {}{more}: {:.0} % of the units", named.join(", "), part * 100.0)
+}
+
+impl Side {
+    /// The part of its units that services have.
+    fn part(&self, ports: &BTreeSet<u16>) -> f64 {
+        let n: u64 = ports.iter().filter_map(|p| self.services.get(p)).sum();
+        n as f64 / self.all.max(1) as f64
+    }
+}
+
+/// Who speaks to whom, loopback apart.
+fn addresses(side: &[Recording<'_>]) -> BTreeSet<IpAddr> {
+    let rows = side.iter().flat_map(|r| &r.facts.connections);
+    let both = rows
+        .flat_map(|c| [c.saddr, c.daddr])
+        .flatten()
+        .map(|a| a.to_canonical());
+    both.filter(|a| !a.is_loopback()).collect()
+}
+
+/// That most units of either side are of services which the other has not, that none is in both, and no address: the two are of different work.
+/// (A server that moved to another port has its address.)
+pub(super) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Check> {
+    if redacted(b) || redacted(a) || !addresses(b).is_disjoint(&addresses(a)) {
+        return None;
+    }
+    let sides = [side(b), side(a)];
+    let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
+    let parts = [sides[0].part(&ports[0]), sides[1].part(&ports[1])];
+    let shared = |s: &Side, alone: &BTreeSet<u16>| s.services.iter().any(|(p, n)| *n >= LEAST && !alone.contains(p));
+    let strangers = parts.iter().all(|p| *p > MOST) && !shared(&sides[0], &ports[0]) && !shared(&sides[1], &ports[1]);
+    strangers.then(|| {
+        check(
+            "services",
+            words(&ports[0], parts[0]),
+            words(&ports[1], parts[1]),
+            Some((
+                Level::Prevents,
+                "No server's port and no address is on both sides: they are recordings of different work, and what one does is no measure of the other.",
+            )),
+        )
+    })
+}
+
 /// Of each recording of both sides, and what is said of it; `None`: nothing is left out.
 pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec<LeftOut>; 2], Check)> {
     if redacted(b) || redacted(a) {
@@ -87,22 +139,10 @@ pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec
     }
     let sides = [side(b), side(a)];
     let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
-    let part = |side: &Side, ports: &BTreeSet<u16>| {
-        let n: u64 = ports.iter().filter_map(|p| side.services.get(p)).sum();
-        n as f64 / side.all.max(1) as f64
-    };
-    let parts = [part(&sides[0], &ports[0]), part(&sides[1], &ports[1])];
+    let parts = [sides[0].part(&ports[0]), sides[1].part(&ports[1])];
     if ports.iter().all(BTreeSet::is_empty) || parts.iter().any(|p| *p > MOST) {
         return None;
     }
-    let words = |ports: &BTreeSet<u16>, part: f64| match ports.is_empty() {
-        true => "none".to_owned(),
-        false => {
-            let named: Vec<String> = ports.iter().take(NAMED).map(u16::to_string).collect();
-            let more = if ports.len() > NAMED { ", ..." } else { "" };
-            format!("port {}{more}: {:.0} % of the units", named.join(", "), part * 100.0)
-        }
-    };
     let says = "Units of services that one side alone has are left out of the times of units.";
     let told = check(
         "services of one side",

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{Recording, length_ns};
-use super::{load, slices};
+use super::{common, load, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::verdict::duration;
 use crate::reconstruct::receive::tables::RxEnd;
@@ -68,6 +68,7 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     out.extend(traffic(b, a));
     out.extend(load::checks(b, a));
     out.push(sizes(b, a));
+    out.extend(common::nothing_in_common(b, a));
     let texts = |side: &[Recording<'_>], of: fn(&Recording<'_>) -> String| {
         let all: BTreeSet<String> = side.iter().map(of).collect();
         all.into_iter().collect::<Vec<_>>().join(", ")

@@ -49,7 +49,7 @@ pub struct Rate {
     /// Smallest difference that is called a change.
     pub threshold: f64,
     /// A difference of at least this would have been called in 8 of 10 comparisons; `None`: not known, as the difference itself is
-    /// larger and yet not significant.
+    /// larger and yet not significant, or none that is possible.
     pub minimum_detectable: Option<f64>,
     /// Whether it is significant, whatever its size.
     pub significant: bool,
@@ -133,7 +133,10 @@ impl Rate {
         let t = t_quantile_two_sided(o.level / tests.max(1) as f64, self.df);
         self.significant = self.p_adjusted <= o.level;
         let seen_from = ((t - z) * self.error).max(self.threshold);
-        self.minimum_detectable = (self.significant || self.difference.abs() <= seen_from).then_some(seen_from);
+        // A part of a whole never changes by more than the whole.
+        let possible = !matches!(self.kind, Kind::Units | Kind::Time | Kind::Events) || seen_from <= 1.0;
+        let known = self.significant || self.difference.abs() <= seen_from;
+        self.minimum_detectable = (known && possible).then_some(seen_from);
         // That more units meet a stage matters by what it makes of the mean.
         let matters = self
             .adds

@@ -146,6 +146,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 passes: &passes,
                 end_ns: trace.info.end_ns.unwrap_or(i64::MIN),
                 acks_recorded: trace.info.recorded("tcp:tcp_probe"),
+                rounds_told: trace.info.recorded("tcp:tcp_sendmsg_locked"),
             };
             let tx = sent.finish().rows(&inputs);
             (skew, passes, tx)

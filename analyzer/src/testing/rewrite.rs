@@ -131,9 +131,17 @@ pub fn only(c: &Capture, has: impl Fn(&str) -> bool, without: &[&str]) -> Captur
         f.fields
             .retain(|x| !without.contains(&format!("{key}.{}", x.name).as_str()));
     }
-    rewritten(c, formats, |_, _, f, _| match f.is_some_and(|f| has(&f.key())) {
-        true => Fate::Keep,
-        false => Fate::Absent,
+    // Kernels without the result of a retransmission tell only those that were made.
+    let failed = |f: &EventFormat, bytes: &[u8]| {
+        let err = without.contains(&"tcp:tcp_retransmit_skb.err") && f.key() == "tcp:tcp_retransmit_skb";
+        let at = f.field("err").filter(|_| err).map(|x| x.offset as usize);
+        at.and_then(|at| bytes.get(at..at + 4)).is_some_and(|err| err != [0; 4])
+    };
+    rewritten(c, formats, |_, _, f, bytes| {
+        match f.is_some_and(|f| has(&f.key()) && !failed(f, bytes)) {
+            true => Fate::Keep,
+            false => Fate::Absent,
+        }
     })
 }
 

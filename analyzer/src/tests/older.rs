@@ -139,7 +139,7 @@ fn top(r: &RxRow) -> Option<(Stage, i64)> {
 fn containing(now: &RxRow, was: &RxRow, stage: Stage) -> i64 {
     let with: &[Stage] = match stage {
         Stage::Copy => &[Stage::Return],
-        Stage::ReaderAsleep | Stage::ReaderRunning => &[Stage::Ready],
+        Stage::ReaderAsleep | Stage::ReaderRunning | Stage::RunQueue => &[Stage::Ready],
         _ => &[],
     };
     let absent = with.iter().filter(|s| now.stage(**s).is_none());

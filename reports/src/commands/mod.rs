@@ -26,6 +26,8 @@ fn blocks(of: &mut [Block], input: &str) {
         match block {
             Block::Code(lines) => lines.iter_mut().for_each(|line| put(line, input)),
             Block::Table(table) => table.note.iter_mut().for_each(|note| put(note, input)),
+            Block::Figure(figure) => put(&mut figure.caption, input),
+            Block::Figures(figures) => figures.iter_mut().for_each(|figure| put(&mut figure.caption, input)),
             Block::Details { blocks: inside, .. } => blocks(inside, input),
             _ => {}
         }
@@ -37,7 +39,10 @@ fn put(text: &mut Text, input: &str) {
     let Some((before, after)) = text.as_str().split_once(INPUT) else {
         return;
     };
-    if before.contains("netmortem ") && before.ends_with(' ') && (after.is_empty() || after.starts_with(' ')) {
+    if before.contains("netmortem ")
+        && before.ends_with(' ')
+        && (after.is_empty() || after.starts_with([' ', '.', ';', ',']))
+    {
         *text = Text::from(format!("{before}{input}{after}"));
     }
 }

@@ -153,3 +153,25 @@ fn units_of_services_of_one_side_alone_may_be_longer() {
     assert!(why.starts_with("its units are of other services (port 81 "), "{why}");
     assert!(why.ends_with(", and whether these are longer is not known"), "{why}");
 }
+
+/// Requests on one network against a bulk transfer on another: whatever differs, neither is worse.
+#[test]
+fn recordings_of_different_work_are_not_comparable() {
+    let (requests, bulk) = (facts("rpc/rpc.nmb"), facts("sawtooth/sawtooth.nmb"));
+    let d = of(&requests, &bulk);
+    assert_eq!(d.verdict.outcome, Outcome::NotComparable);
+    let check = d.parity.iter().find(|c| c.what == "services").unwrap();
+    assert_eq!(check.level, Level::Prevents);
+    assert!(
+        check.before.starts_with("port 7000: ") && check.after.starts_with("port 5201: "),
+        "{check:?}"
+    );
+    // The same servers at other ports are the same work.
+    let mut moved = facts("rpc/rpc.nmb");
+    for c in &mut moved.connections {
+        for port in [&mut c.sport, &mut c.dport] {
+            *port = if *port == 7000 { 7001 } else { *port };
+        }
+    }
+    assert!(of(&requests, &moved).parity.iter().all(|c| c.what != "services"));
+}

@@ -72,6 +72,10 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![];
     for line in lines {
         let new = match what {
+            "sysctl" | "sysctl_devices" => match setting(names, line) {
+                Some(line) => line,
+                None => continue,
+            },
             // Of all that a driver tells only what it counts.
             "nics" if !line.split(|b| *b == b' ').any(|w| w == b"group=stats") => continue,
             "nics" => pairs(line, |key, value| match key {
@@ -134,6 +138,50 @@ pub fn second(names: &mut Names, coded: &[u8]) -> Option<Vec<u8>> {
 
 fn text_of(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()
+}
+
+/// Settings whose values are words of the kernel's own.
+const WORDED: [&str; 4] = [
+    "net.core.default_qdisc",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_allowed_congestion_control",
+];
+
+/// `net.core.rmem_max = 212992`; a device's, `net.ipv4.conf.eth0.rp_filter = 2`, by its new name. Numbers only: other values may name something
+/// of the host, or be its secret. The comment that says what is listed stays.
+fn setting(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
+    let text = text_of(line)?;
+    if text.starts_with("# what differs from ") && text.chars().all(|c| c.is_ascii_alphanumeric() || "#', ".contains(c))
+    {
+        return Some(line.to_vec());
+    }
+    let (key, value) = text.split_once(" = ")?;
+    let numbers = !value.is_empty() && value.chars().all(|c| c.is_ascii_digit() || " \t-".contains(c));
+    let words = WORDED.contains(&key) && value.chars().all(|c| c.is_ascii_alphanumeric() || "_ ".contains(c));
+    if !key.starts_with("net.") || !(numbers || words) {
+        return None;
+    }
+    let of_devices = [
+        "net.ipv4.conf.",
+        "net.ipv6.conf.",
+        "net.ipv4.neigh.",
+        "net.ipv6.neigh.",
+        "net.mpls.conf.",
+    ];
+    let key = match of_devices.iter().find_map(|of| Some((of, key.strip_prefix(of)?))) {
+        None => key.as_bytes().to_vec(),
+        Some((of, rest)) => {
+            // A dot in a device's name is a slash here.
+            let (dev, what) = rest.rsplit_once('.')?;
+            let dev = match dev {
+                "all" | "default" => dev.as_bytes().to_vec(),
+                _ => names.dev(dev.replace('/', ".").as_bytes()),
+            };
+            [of.as_bytes(), &dev, b".", what.as_bytes()].concat()
+        }
+    };
+    Some([&key, b" = ".as_slice(), value.as_bytes()].concat())
 }
 
 /// `10.0.0.1/24`.

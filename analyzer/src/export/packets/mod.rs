@@ -241,7 +241,10 @@ fn comment(facts: &Facts, capture: &Capture, interfaces: &[AnnotatedInterface], 
                 Match::None => (Found::None, "netmortem: no event of the kernel fits this packet".into()),
                 Match::Several(n) => (
                     Found::Several,
-                    format!("netmortem: {n} events of the kernel fit this packet; none is taken"),
+                    match n {
+                        1 => "netmortem: an event of the kernel fits this packet, and another packet as well; it is not taken".into(),
+                        _ => format!("netmortem: {n} events of the kernel fit this packet; none is taken"),
+                    },
                 ),
             };
         }

@@ -57,8 +57,8 @@ impl Point {
     }
 }
 
-/// Longer is no interrupt of which nothing but its first and last event is known.
-const INTERRUPT_NS: i64 = 1_000_000;
+/// Longer is no interrupt of which nothing but its first and last event is known: a tick comes every millisecond at most.
+const INTERRUPT_NS: i64 = 500_000;
 
 /// What a CPU was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,9 @@ const UDP_HEADER: u32 = 8;
 pub(super) const MOST_HEADERS: u32 = 184;
 
 /// A packet that was cut.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Cut {
     pub(super) parent: SkbId,
-    /// When.
-    pub(super) ts: i64,
     /// Bytes with link header.
     pub(super) len: u32,
     /// Payload of each segment, as a driver was told before it was cut; 0: none was.
@@ -55,16 +53,6 @@ impl Cut {
         Verdict::More
     }
 
-    /// The same without the segments that were taken for its own.
-    pub(super) fn fresh(&self) -> Cut {
-        Cut {
-            edges: Vec::new(),
-            first: 0,
-            sum: 0,
-            transport: None,
-            ..self.clone()
-        }
-    }
     pub(super) fn segments(&self, mss: u32, h: u32) -> u32 {
         let payload = self.len.saturating_sub(h);
         payload.div_ceil(mss.saturating_sub(h).max(1))

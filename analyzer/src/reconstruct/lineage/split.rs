@@ -50,8 +50,8 @@ pub struct Splits {
     aligned: FxHashMap<Name, bool>,
     /// Events were lost: devices that nothing was seen of since may hold some.
     lost: bool,
-    /// Where that is not known: what was cut, without the segments that were taken for its own, which may be an earlier packet's.
-    kept: FxHashMap<Way, VecDeque<Cut>>,
+    /// When each device's queue last cut a packet up.
+    last_cut: FxHashMap<Name, i64>,
     /// The last packet cut on each CPU while its queueing call lasts.
     last: Vec<Option<(Way, SkbId)>>,
     lens: Vec<u32>,
@@ -64,7 +64,7 @@ impl Splits {
     pub fn forget(&mut self) {
         self.last.clear();
         self.aligned.clear();
-        self.kept.clear();
+        self.last_cut.clear();
         self.lost = true;
         for (way, cuts) in std::mem::take(&mut self.ways) {
             for cut in cuts {
@@ -100,7 +100,6 @@ impl Splits {
         };
         let cut = Cut {
             parent,
-            ts,
             len,
             gso_size,
             dropped: 0,
@@ -109,12 +108,8 @@ impl Splits {
             sum: 0,
             transport: None,
         };
-        if in_qdisc && !self.aligned(dev) {
-            let kept = self.kept.entry(way).or_default();
-            if kept.len() >= CUT {
-                kept.pop_front();
-            }
-            kept.push_back(cut.clone());
+        if in_qdisc {
+            self.last_cut.insert(dev, ts);
         }
         let of = self.ways.entry(way).or_default();
         of.push_back(cut);
@@ -136,12 +131,6 @@ impl Splits {
 
     /// A frame may have been a segment and was not counted, or was one of a packet that was not seen: more of it may follow.
     pub fn unalign(&mut self, dev: Name) {
-        if !self.aligned(dev) {
-            return;
-        }
-        let way = Way { dev, cpu: None };
-        let waiting = self.ways.get(&way).into_iter().flatten().map(Cut::fresh);
-        self.kept.insert(way, waiting.collect());
         self.aligned.insert(dev, false);
     }
 
@@ -150,19 +139,13 @@ impl Splits {
         self.ways.get(&Way { dev, cpu: None }).is_some_and(|of| !of.is_empty())
     }
 
-    /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left.
+    /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left, and where nothing was cut
+    /// since and nothing is waited for, nothing is ahead of the next.
     pub fn passed(&mut self, dev: Name, since: i64) {
-        if self.aligned(dev) {
-            return;
+        let drained = || !self.waits(dev) && self.last_cut.get(&dev).is_none_or(|cut| *cut < since);
+        if !self.aligned(dev) && drained() {
+            self.aligned.insert(dev, true);
         }
-        let way = Way { dev, cpu: None };
-        for cut in self.ways.remove(&way).into_iter().flatten() {
-            self.close(way, cut, None);
-        }
-        let mut kept = self.kept.remove(&way).unwrap_or_default();
-        kept.retain(|c| c.ts > since);
-        self.ways.insert(way, kept);
-        self.aligned.insert(dev, true);
     }
 
     /// The transmit path dropped an skb that no event introduced, while a packet was being queued in pieces.
@@ -175,10 +158,6 @@ impl Splits {
             .get_mut(&way)
             .and_then(|of| of.iter_mut().rev().find(|c| c.parent == parent))
         {
-            cut.dropped += 1;
-        }
-        let kept = self.kept.get_mut(&way).into_iter().flatten();
-        if let Some(cut) = kept.rev().find(|c| c.parent == parent) {
             cut.dropped += 1;
         }
     }
@@ -243,7 +222,6 @@ impl Splits {
                     // The short one is where it is due.
                     if short {
                         self.aligned.insert(s.dev, true);
-                        self.kept.remove(&way);
                     }
                 }
                 self.close(way, cut, whole.or(known));

@@ -55,7 +55,7 @@ fn context(e: &Event<'_>) -> Context {
 }
 
 /// The longest that the event of a retransmission follows its frame: the driver's function lies between, and a receiver in this host.
-const FOLLOWS_NS: i64 = 5_000_000;
+const FOLLOWS_NS: i64 = 1_000_000;
 
 struct Edges<'f> {
     identity: &'f Identity,

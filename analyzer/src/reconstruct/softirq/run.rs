@@ -48,6 +48,7 @@ impl<'t> Softirqs<'t> {
                 irqs: trace.info.recorded("irq:irq_handler_entry"),
                 polls: trace.info.recorded("napi:napi_poll"),
                 raises: trace.info.recorded("irq:softirq_raise"),
+                switches: trace.info.recorded("sched:sched_switch"),
             },
             entry: trace.schema.format("irq", "softirq_entry").map(|f| f.id),
         }

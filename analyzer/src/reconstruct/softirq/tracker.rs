@@ -39,6 +39,8 @@ pub struct OnCpu {
 pub struct Tells {
     /// Some event shows bottom halves off: then a flag that is not set means they were on.
     pub bh_off: bool,
+    /// Which thread a CPU runs is.
+    pub switches: bool,
     /// Hard interrupts: without that, none seen is no 0.
     pub irqs: bool,
     /// Polls.
@@ -60,7 +62,12 @@ impl Tracker for OnCpu {
         self.cut();
         self.state.forget();
         self.waits = Default::default();
-        (self.last, self.below, self.ksoftirqd) = (None, None, Ksoftirqd::Unknown);
+        (self.last, self.below) = (None, None);
+        // Where threads are not recorded nothing would ever be seen of it.
+        self.ksoftirqd = match self.tells.switches {
+            true => Ksoftirqd::Unknown,
+            false => Ksoftirqd::Asleep,
+        };
     }
 }
 
@@ -203,9 +210,11 @@ impl OnCpu {
         let at_once = interrupted || e.ts.wrapping_sub(last.ts) <= AT_ONCE_NS;
         // Pending when the vector before ended, or shown to be in softirq since.
         let pending = raised.is_some_and(|t| t <= last.ts);
+        // handle_softirqs ends when it has woken ksoftirqd.
+        let left = !at_once && matches!(self.ksoftirqd, Ksoftirqd::Runnable(_));
         let loops = match last.edge {
-            Edge::SoftirqExit(_) => at_once || pending,
-            _ => !last.in_hardirq() && last.flags & SOFTIRQ != 0,
+            Edge::SoftirqExit(_) => at_once || pending && !left,
+            _ => !left && !last.in_hardirq() && last.flags & SOFTIRQ != 0,
         };
         if let Some((row, _)) = self.rows.last().filter(|(r, _)| loops && r.pid == e.pid) {
             return (row.episode_ns, row.run_by);

@@ -93,6 +93,11 @@ impl<'a> Bytes<'a> {
         *near = i;
         self.appends.get(i).map(|a| (a, sure))
     }
+    /// Whether a byte is the first that its append brought. `near`: as [`Bytes::of`] left it.
+    pub(super) fn is_first(&self, offset: u64, epoch: u32, near: usize) -> bool {
+        let before = near.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
+        offset as i64 - self.shift(epoch).0 == before as i64
+    }
     /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence. `near`: where the last was.
     pub(super) fn unsent(&self, index: u32, sent: u64, epoch: u32, near: &mut usize) -> i64 {
         let early = |i: usize| self.appends.get(i).is_some_and(|a| a.index <= index);

@@ -74,6 +74,8 @@ pub struct Inputs<'f> {
     pub end_ns: i64,
     /// Whether a packet that comes to an established socket would be seen (`tcp_probe`).
     pub acks_recorded: bool,
+    /// Whether it is known when in a send call its bytes were taken (`tcp_sendmsg_locked`).
+    pub rounds_told: bool,
 }
 
 /// What the tracker found.
@@ -216,7 +218,7 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
     let s = &trace.schema;
     for f in s.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
         if let Some(name) = f.name.strip_prefix("sys_enter_") {
-            let sends = SEND_CALLS.contains(&name);
+            let (sends, uring) = (SEND_CALLS.contains(&name), name == "io_uring_enter");
             let of = used(name);
             let waits = WAIT_CALLS.contains(&name);
             match of.zip(SysEnter::bind(f, s.endian).ok()) {
@@ -230,6 +232,9 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
                 None => r.raw(f.id, move |t, e| {
                     t.rooms.enter(e.pid, e.ts, waits);
                     t.boundary(e, sends);
+                    if uring {
+                        t.sends.thread(e.pid).uring = true;
+                    }
                     if let Some(d) = &mut t.descriptors {
                         d.enter(e.pid, Use::Other);
                     }

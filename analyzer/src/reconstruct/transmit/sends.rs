@@ -68,6 +68,8 @@ pub(super) struct Thread {
     pub(super) ack: Option<(u32, ConnectionId)>,
     /// It runs the work item of TCP small queues.
     pub(super) tsq: bool,
+    /// Its call is io_uring_enter.
+    pub(super) uring: bool,
     /// Sends of a system call whose begin was not seen.
     unbegun: Vec<u32>,
 }
@@ -128,7 +130,8 @@ impl Sends {
     /// A packet comes in from inside a thread's call: that is a write to a device of the host (tun, tap), and what is sent from
     /// inside it answers that packet.
     pub(super) fn injects(&mut self, pid: i32) {
-        if let Some(t) = self.threads.get_mut(&pid) {
+        // io_uring polls devices itself.
+        if let Some(t) = self.threads.get_mut(&pid).filter(|t| !t.uring) {
             *t = Thread {
                 ack: t.ack,
                 tsq: t.tsq,

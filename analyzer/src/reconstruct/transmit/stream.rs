@@ -24,6 +24,8 @@ use crate::reconstruct::skb::tables::SkbClass;
 
 /// A wait named by order alone makes its row weak when it is more than one part in so many of the row's time.
 const WEAK_SHARE: i64 = 20;
+/// What a call works at most on a segment, where nothing tells when it took the bytes.
+const IN_CALL_NS: i64 = 50_000;
 /// Segments whose rows are made one behind the other.
 const AT_ONCE: usize = 4096;
 
@@ -127,6 +129,18 @@ impl Ledger<'_> {
                 row.stages.set(*stage, (ns > 0).then_some(ns));
             }
             weak = held.last().copied().unwrap_or(0);
+            // It left before the call returned, and no event says when in the call its bytes were taken: they may have waited in the queue while the
+            // call slept, or took further ones.
+            if !self.inputs.rounds_told && append.by > p.ts {
+                let first = sent.bytes.is_first(seg.start, seg.epoch, near.0);
+                let ran = row.stages.get(Stage::Send).filter(|ns| !first && *ns > IN_CALL_NS);
+                weak = weak.saturating_add(
+                    row.stages
+                        .get(Stage::Sndbuf)
+                        .unwrap_or(0)
+                        .saturating_add(ran.unwrap_or(0)),
+                );
+            }
             // A pause that windows seem to explain may have been pacing.
             if !self.inputs.timers.pacing_told {
                 weak = weak.saturating_add(held.iter().take(2).fold(0i64, |a, b| a.saturating_add(*b)));

@@ -6,6 +6,7 @@ use super::tracker::{BUSY, Xmits};
 use super::work::Work;
 use crate::confidence::Confidence;
 use crate::ingest::Event;
+use crate::name::Name;
 use crate::reconstruct::skb::FreePlace;
 use crate::reconstruct::skb::tables::DeathKind;
 
@@ -22,15 +23,15 @@ impl Xmits<'_> {
     }
 
     /// `net_dev_xmit` where no event says when the driver began: it had the packet, which may be gone since.
-    pub(super) fn returned(&mut self, e: &Event<'_>, addr: u64, rc: i32) {
+    pub(super) fn returned(&mut self, e: &Event<'_>, addr: u64, rc: i32, dev: Name) {
         let gone = self.cpu(e.cpu).gone.take().filter(|g| g.0 == addr).map(|g| g.1);
         // The event may come after the packet's life.
         let Some(at) = self.open.get(&addr).copied().or(gone) else {
             return;
         };
         let barrier = self.barrier;
-        // A stacked device's own comes after that of the device below it, which had the packet.
-        let first = |w: &&mut Work| w.end.is_none() || w.rc == Some(BUSY);
+        // A stacked device's own end is none of the device's below it, whose queue may hold the packet for longer.
+        let first = |w: &&mut Work| w.dev == dev && (w.end.is_none() || w.rc == Some(BUSY));
         let Some(w) = self
             .pass(at)
             .filter(|w| w.queued.is_none_or(|t| t >= barrier))
@@ -51,14 +52,19 @@ impl Xmits<'_> {
     fn freed_untold(&mut self, e: &Event<'_>, (addr, at): (u64, u32), location: u64, (kfree, unsaid): (bool, bool)) {
         let completes = self.completes(at, location);
         let segmented = self.died_segmented(at);
+        let refused = self.frees.place(location) == FreePlace::Transmit;
         self.cpu(e.cpu).gone = Some((addr, at));
         let Some(w) = self.pass(at) else { return };
         match w.fate {
             PassEnd::Sent if completes && kfree && !unsaid => w.fate = PassEnd::Dropped,
             PassEnd::Sent if completes => (w.completed, w.fate) = (Some(e.ts), PassEnd::Completed),
             PassEnd::Open if segmented => (w.end, w.fate) = (Some(e.ts), PassEnd::Segmented),
-            PassEnd::Open if !kfree => (w.end, w.fate) = (Some(e.ts), PassEnd::Consumed),
-            PassEnd::Open if completes => (w.end, w.fate) = (Some(e.ts), PassEnd::Dropped),
+            PassEnd::Open if !kfree => {
+                (w.end, w.fate) = (Some(e.ts), PassEnd::Consumed);
+                // Its driver's function may return later, on another CPU.
+                w.link(Confidence::Weak);
+            }
+            PassEnd::Open if completes || refused => (w.end, w.fate) = (Some(e.ts), PassEnd::Dropped),
             _ => {}
         }
     }

@@ -77,7 +77,7 @@ fn routes<'i>(trace: &Trace<'_>) -> Routes<Xmits<'i>> {
         let network = if told { p.transport_offset as u32 } else { NETWORK };
         t.start(e, p.skbaddr, p.len, Name::new(p.name), p.queue_mapping, network);
     });
-    r.on::<NetDevXmit<'static>>(s, |t, e, p| t.xmit(e, p.skbaddr, p.rc));
+    r.on::<NetDevXmit<'static>>(s, |t, e, p| t.xmit(e, p.skbaddr, p.rc, Name::new(p.name)));
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| {
         let n = Named {
             qdisc: p.qdisc,

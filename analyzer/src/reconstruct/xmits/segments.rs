@@ -112,8 +112,10 @@ pub(super) struct Segmenting {
     aligned: bool,
     /// Packets left in another order than they came.
     unordered: bool,
-    /// Until it is known: what was cut, without the segments that were taken for its own, which may be an earlier packet's.
-    kept: VecDeque<Parent>,
+    /// When the last packet was queued that was cut.
+    last_cut: Option<i64>,
+    /// Until it is known: segments were taken for a packet's that may be an earlier one's.
+    guessed: bool,
 }
 
 impl Segmenting {
@@ -124,12 +126,7 @@ impl Segmenting {
         if self.fifo.len() >= WAITING {
             self.forget();
         }
-        if !self.aligned {
-            if self.kept.len() >= WAITING {
-                self.kept.pop_front();
-            }
-            self.kept.push_back(p.clone());
-        }
+        self.last_cut = Some(p.queued);
         self.fifo.push_back(p);
     }
     pub fn push_front(&mut self, p: Parent) {
@@ -148,6 +145,7 @@ impl Segmenting {
     /// The next segment's parent: its pass, and the parent itself when this was the last one.
     pub fn segment(&mut self, pass: u32, len: u32, network: u32) -> Option<(u32, Option<Closed>)> {
         let p = self.fifo.front_mut()?;
+        self.guessed |= !self.aligned;
         p.add(pass, len);
         let of = p.pass;
         let guess = p.header().or(self.header).unwrap_or(network + HEADERS[0]);
@@ -160,9 +158,7 @@ impl Segmenting {
         self.header = header.or(self.header);
         // A short segment where one is due: nothing is shifted.
         self.aligned = header.is_some() && (self.aligned || p.short);
-        if self.aligned {
-            self.kept.clear();
-        }
+        self.guessed &= !self.aligned;
         let confidence = self.sure();
         let parent = self.fifo.pop_front()?;
         let closed = Closed {
@@ -178,9 +174,6 @@ impl Segmenting {
             return false;
         };
         p.dropped += 1;
-        if let Some(kept) = self.kept.iter_mut().rev().find(|p| p.pass == pass) {
-            kept.dropped += 1;
-        }
         true
     }
     /// A packet that was queued whole at `queued` left: all that were queued before it have left too, if the order is kept.
@@ -189,18 +182,16 @@ impl Segmenting {
             self.unordered = true;
         }
         let mut out = vec![];
-        if !self.aligned && !self.unordered {
-            // What is left is what was cut since, whole.
-            out.extend(self.fifo.drain(..).map(Closed::broken));
-            self.fifo = std::mem::take(&mut self.kept);
-        }
         while !self.unordered && self.fifo.front().is_some_and(|p| p.queued < queued) {
             if let Some(parent) = self.fifo.pop_front() {
                 out.push(Closed::broken(parent));
             }
         }
-        self.aligned |= !self.unordered;
-        self.kept.clear();
+        // Where segments were taken for a packet's on a guess, more may be owed to it than is waited for: unless all that was cut has left.
+        let drained = self.fifo.is_empty() && self.last_cut.is_none_or(|cut| cut < queued);
+        if !self.unordered && (!self.guessed || drained) {
+            (self.aligned, self.guessed) = (true, false);
+        }
         out
     }
     /// Of a link to the first one, before its bytes decide.
@@ -213,7 +204,6 @@ impl Segmenting {
     /// Events were lost.
     pub fn forget(&mut self) {
         self.fifo.clear();
-        self.kept.clear();
-        self.aligned = false;
+        (self.aligned, self.guessed, self.last_cut) = (false, false, None);
     }
 }

@@ -294,9 +294,9 @@ impl Xmits<'_> {
     }
 
     /// `net_dev_xmit`.
-    pub fn xmit(&mut self, e: &Event<'_>, addr: u64, rc: i32) {
+    pub fn xmit(&mut self, e: &Event<'_>, addr: u64, rc: i32, dev: Name) {
         if !self.starts_are_told {
-            return self.returned(e, addr, rc);
+            return self.returned(e, addr, rc, dev);
         }
         let fits = |i: &Inside| matches!(i, Inside::Xmit { addr: a, .. } if *a == addr);
         let Some(f) = self.cpu(e.cpu).frames.end(fits, e.ts) else {

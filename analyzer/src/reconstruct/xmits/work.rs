@@ -8,6 +8,9 @@ use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
 
+/// What the kernel calls a device without a queueing discipline.
+const NOQUEUE: &str = "noqueue";
+
 /// A pass in the making.
 #[derive(Debug, Clone)]
 pub(super) struct Work {
@@ -93,8 +96,15 @@ impl Work {
         }
         let without_driver = self.end.filter(|_| self.start.is_none() && !self.unsplit);
         let left_qdisc = self.first_start.or(without_driver);
+        let kind = match self.qdisc.and_then(|q| queues.qdisc(q)) {
+            Some(q) => known.qdisc(self.dev, q),
+            // No qdisc event named its queue: a device without one, or bypassed throughout.
+            None => known.device(self.dev),
+        };
         let bypass = match (self.held, told) {
             (true, _) => Some(false),
+            // There is none to wait in.
+            _ if kind.is_some_and(|k| k.text() == NOQUEUE) && self.first_start.is_some() => Some(true),
             // Dropped by a qdisc without having been taken.
             (false, true)
                 if self.queued.is_some() && (self.first_start.is_some() || self.fate == PassEnd::Segmented) =>
@@ -113,11 +123,6 @@ impl Work {
             _ => waited.map(|w| w.wrapping_sub(bql).wrapping_sub(ring)),
         };
         let ring = ring.wrapping_add(self.refused);
-        let kind = match self.qdisc.and_then(|q| queues.qdisc(q)) {
-            Some(q) => known.qdisc(self.dev, q),
-            // No qdisc event named its queue: a device without one, or bypassed throughout.
-            None => known.device(self.dev),
-        };
         let some = |ns: i64| (ns != 0).then_some(ns);
         let mut row = Pass {
             skb_id: self.skb,

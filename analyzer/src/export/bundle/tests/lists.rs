@@ -31,6 +31,37 @@ fn lists_of_addresses_are_pseudonyms_too() {
     assert_eq!(links, "netns=1 ifindex=3 name=lo carrier_changes=4 port_state=3\n");
 }
 
+/// Settings keep numbers and the kernel's own words; of devices under their new names.
+#[test]
+fn settings_that_name_nobody_stay() {
+    let mut names = crate::export::bundle::names::Names::default();
+    let mut of = |what: &str, text: &str| {
+        let new = crate::export::bundle::texts::redact(&mut names, what, text.as_bytes()).unwrap();
+        String::from_utf8(new).unwrap()
+    };
+    let said = of(
+        "netns/7/sysctl",
+        "# what differs from the recorder's own namespace\nnet.core.default_qdisc = fq_codel\nnet.ipv4.tcp_rmem = 4096\t131072\t6291456\n\
+         net.ipv4.tcp_fastopen_key = ab12-34cd\nnet.ipv6.conf.all.stable_secret = 2001:db8::1\nkernel.hostname = web1\nnet.netfilter.nf_log.2 = mymod\n",
+    );
+    assert_eq!(
+        said,
+        "# what differs from the recorder's own namespace\nnet.core.default_qdisc = fq_codel\nnet.ipv4.tcp_rmem = 4096\t131072\t6291456\n"
+    );
+    let links = of("links", "netns=1 ifindex=3 name=uplink.100\n");
+    let renamed = links.trim().rsplit_once('=').unwrap().1.to_owned();
+    let said = of(
+        "sysctl_devices",
+        "# what differs from default, of 2 of 2 devices\nnet.ipv4.conf.uplink/100.rp_filter = 2\nnet.ipv4.neigh.default.gc_thresh3 = 1024\n",
+    );
+    assert_eq!(
+        said,
+        format!(
+            "# what differs from default, of 2 of 2 devices\nnet.ipv4.conf.{renamed}.rp_filter = 2\nnet.ipv4.neigh.default.gc_thresh3 = 1024\n"
+        )
+    );
+}
+
 /// Of a list of sockets a cut in time keeps those that listen.
 #[test]
 fn who_listens_stays() {
