@@ -342,17 +342,6 @@ const LEAST_OF_UNIT: f64 = 0.1;
 const MOST_OF_UNIT: f64 = 10_000.0;
 
 impl Table {
-    /// Whether a column's cells are durations.
-    #[must_use]
-    pub fn is_time(&self, at: usize) -> bool {
-        let durations = self.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Ns(_))));
-        durations
-            || self
-                .columns
-                .get(at)
-                .is_some_and(|column| column.kind == ColumnKind::Time)
-    }
-
     /// The unit of each column's durations: one for the whole table when every value reads well in it (from a tenth of the unit to ten
     /// thousand), else one for each column; `None` where a column's values are too far apart for one: each is shown in its own.
     #[must_use]

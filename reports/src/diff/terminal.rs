@@ -74,6 +74,8 @@ fn row(m: &Metric) -> (Outcome, Vec<String>) {
 fn word(m: &Metric) -> String {
     let uncertain = m.shifts.iter().find(|s| s.minimum_detectable.is_none());
     match uncertain.filter(|s| s.percent != 50 && m.outcome == Outcome::Same && m.word() == s.word()) {
+        // Its values are in the line.
+        Some(s) if s.percent == 99 => format!("{}: p99", m.word()),
         Some(s) => format!(
             "{}: p{} {} -> {}",
             m.word(),

@@ -131,10 +131,12 @@ fn pages_of_real_pairs_say_what_was_compared() {
         after_window: window(half, i64::MAX),
         ..DiffOptions::default()
     };
-    let rpc = rpc();
+    // Of other work nothing is compared.
+    assert_eq!(compare(&[&rpc()], &[&saw], &DiffOptions::default()).rates, []);
+    let netem = sample("kernel-6.1/netem.nmb");
     for d in [
         compare(&[&saw], &[&saw], &options),
-        compare(&[&rpc], &[&saw], &DiffOptions::default()),
+        compare(&[&netem], &[&saw], &DiffOptions::default()),
     ] {
         let page = html(&document(&d));
         assert!(d.rates.len() > 10, "{}", d.rates.len());

@@ -28,7 +28,7 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
         div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
-                thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, table.is_time(at), unit(at))) } } }
+                thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, is_time(table, at), unit(at))) } } }
                 tbody { @for (id, row) in rows { tr id=[id] {
                     @for (at, cell) in row.iter().enumerate() { (data(table.columns.get(at), cell, unit(at), page)) }
                 } } }
@@ -43,6 +43,16 @@ fn anchor(row: &[Cell], anchors: &mut Anchors) -> Option<String> {
     let Some(Cell::Id(id)) = row.first() else { return None };
     let anchor = ids::fragment(id)?;
     anchors.insert(anchor.clone()).then_some(anchor)
+}
+
+/// Whether a column's cells are durations.
+fn is_time(table: &Table, at: usize) -> bool {
+    let durations = table.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Ns(_))));
+    durations
+        || table
+            .columns
+            .get(at)
+            .is_some_and(|column| column.kind == ColumnKind::Time)
 }
 
 fn heading(column: &Column, time: bool, unit: Option<TimeUnit>) -> Markup {

@@ -140,6 +140,37 @@ fn numbers_are_right_aligned_with_the_unit_in_the_heading() {
     assert!(page.contains("<td class=\"n u\">–</td>"), "unknown");
 }
 
+/// Whatever a section calls a column, durations in it have their unit in the heading, or each its own.
+#[test]
+fn durations_have_a_unit_in_any_column() {
+    use crate::document::{Block, Cell, Column, Document, Section, Table};
+    let page = |values: [i64; 2]| {
+        let table = Table {
+            columns: vec![Column::number("took")],
+            rows: values.map(|ns| vec![Cell::Ns(ns)]).to_vec(),
+            ..Table::default()
+        };
+        let section = Section {
+            id: "t",
+            title: "T".into(),
+            lead: "".into(),
+            blocks: vec![Block::Table(table)],
+        };
+        html(&Document {
+            sections: vec![section],
+            ..Document::default()
+        })
+    };
+    let one = page([5_000_000, 7_000_000]);
+    assert!(one.contains("data-u=\"ns\">took <i>(ms)</i></th>"), "{one}");
+    let apart = page([5_000, 7_000_000_000]);
+    assert!(apart.contains("data-u=\"ns\">took</th>"), "{apart}");
+    assert!(
+        apart.contains("5.00\u{202f}µs") || apart.contains("5\u{202f}µs"),
+        "{apart}"
+    );
+}
+
 #[test]
 fn every_column_has_a_heading_for_who_cannot_see_it() {
     let page = page();

@@ -4,9 +4,9 @@
 //! `tcp_rcv_space_adjust` (reads), `tcp_probe` in the task (the socket's backlog). Out: the socket of a call, never sure.
 //!
 //! No event tells which threads share descriptors. A thread is believed about those it used itself; else threads made by one
-//! another while it was recorded (processes among them, while they keep their name) are, where all that is known of a number agrees.
+//! another while it was recorded (processes among them, until they execute another program) are, where all that is known of a number agrees.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::ConnectionId;
 
@@ -20,6 +20,8 @@ pub(super) enum Use {
     Socket(i32),
     /// The same, or it writes to a device of the host (tun, tap): then they name any.
     Write(i32),
+    /// It reads as much as the dynamic linker does of a library's head: a program begins, or loads a library.
+    Load(i32),
     /// It writes to this descriptor and reads another one.
     Into(i32),
     /// The number means nothing any more.
@@ -42,21 +44,31 @@ pub(super) struct Descriptors {
     calls: FxHashMap<i32, Use>,
     /// By descriptor number, the latest last.
     known: FxHashMap<i32, Vec<Known>>,
-    /// Packets that come in are recorded: one that comes from inside a call would be seen.
-    injected_is_told: bool,
+    told: Told,
+    /// Threads that have another name than their parent and have not loaded a program yet.
+    renamed: FxHashSet<u32>,
+}
+
+/// What a recording would show.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told {
+    /// Packets that come in: one that comes from inside a call would be seen.
+    pub injected: bool,
+    /// Reads: a program that begins reads its libraries.
+    pub loads: bool,
 }
 
 impl Descriptors {
-    pub(super) fn new(injected_is_told: bool) -> Descriptors {
+    pub(super) fn new(told: Told) -> Descriptors {
         Descriptors {
-            injected_is_told,
+            told,
             ..Descriptors::default()
         }
     }
 
     /// Nothing is known any more.
     pub(super) fn forget(&mut self) {
-        *self = Descriptors::new(self.injected_is_told);
+        *self = Descriptors::new(self.told);
     }
 
     fn thread(&mut self, pid: i32) -> u32 {
@@ -72,12 +84,17 @@ impl Descriptors {
         self.roots.get(thread as usize).copied().unwrap_or(thread)
     }
 
-    /// A thread or process begins. `renamed`: it executes another program later, whose descriptors are its own.
+    /// A thread or process begins. `renamed`: it gets another name later, as a thread does that names itself, or a process that executes another
+    /// program, whose descriptors are its own: that one loads it.
     pub(super) fn born(&mut self, parent: i32, child: i32, renamed: bool) {
         let parent = self.thread(parent);
         let own = self.roots.len() as u32;
         self.threads.insert(child, own);
-        self.roots.push(if renamed { own } else { self.root(parent) });
+        let apart = renamed && !self.told.loads;
+        self.roots.push(if apart { own } else { self.root(parent) });
+        if renamed && !apart {
+            self.renamed.insert(own);
+        }
         self.calls.remove(&child);
     }
 
@@ -109,7 +126,18 @@ impl Descriptors {
 
     /// A system call begins.
     pub(super) fn enter(&mut self, pid: i32, call: Use) {
+        let call = match call {
+            Use::Load(fd) => {
+                let thread = self.thread(pid);
+                if let (true, Some(root)) = (self.renamed.remove(&thread), self.roots.get_mut(thread as usize)) {
+                    *root = thread;
+                }
+                Use::Socket(fd)
+            }
+            other => other,
+        };
         match call {
+            Use::Load(_) => {}
             Use::Close(fd) => self.renew(pid, fd, false),
             Use::Other => {}
             Use::Socket(_) | Use::Write(_) | Use::Into(_) => {
@@ -136,7 +164,7 @@ impl Descriptors {
 
     /// Something in a thread's running call names a socket.
     pub(super) fn named(&mut self, pid: i32, socket: ConnectionId) {
-        let told = self.injected_is_told;
+        let told = self.told.injected;
         let fd = match self.calls.get(&pid).copied() {
             Some(Use::Socket(fd)) => Some(fd),
             Some(Use::Write(fd)) if told => Some(fd),
@@ -150,7 +178,7 @@ impl Descriptors {
 
     /// Whether a thread's running call may be a write to a device, where that would not be seen.
     pub(super) fn may_inject(&self, pid: i32) -> bool {
-        !self.injected_is_told && matches!(self.calls.get(&pid), Some(Use::Write(_)))
+        !self.told.injected && matches!(self.calls.get(&pid), Some(Use::Write(_)))
     }
 
     /// The socket that a thread's running call writes to. `socket`: that the call is of a socket is known otherwise.

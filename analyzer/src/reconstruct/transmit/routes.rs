@@ -28,7 +28,7 @@ use netmortem_formats::tracepoints::workqueue_execute_start::WorkqueueExecuteSta
 use rustc_hash::FxHashMap;
 
 use super::behind::BehindRow;
-use super::descriptors::{Descriptors, Use};
+use super::descriptors::{Descriptors, Told, Use};
 use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
@@ -50,6 +50,8 @@ use crate::reconstruct::xmits::Passes;
 
 /// `NET_XMIT_MASK` (include/linux/netdevice.h): below it the driver took the packet, or dropped it itself.
 const NET_XMIT_MASK: i32 = 0x0f;
+/// Bytes that a dynamic linker reads of a library at first: glibc's (`struct filebuf` in elf/dl-load.h), musl's (`map_library` in ldso/dynlink.c).
+const LIBRARY_HEADS: [i32; 2] = [832, 960];
 /// AF_INET.
 const AF_INET: u32 = 2;
 /// NUD_REACHABLE, NUD_PROBE, NUD_STALE, NUD_DELAY, NUD_NOARP, NUD_PERMANENT (include/uapi/linux/neighbour.h): it has an address.
@@ -115,7 +117,10 @@ pub fn walk<'f>(
     let mut t = Transmits::new(identity, tcp, timers, (comms, symbols));
     t.packets = trace.room(&["net:net_dev_queue"]);
     if trace.schema.format("sock", SockSendLength::NAME).is_none() {
-        t.descriptors = Some(Descriptors::new(trace.info.recorded("net:netif_receive_skb")));
+        t.descriptors = Some(Descriptors::new(Told {
+            injected: trace.info.recorded("net:netif_receive_skb"),
+            loads: trace.info.recorded("syscalls:sys_enter_read"),
+        }));
     }
     let lost = Lost::of(&trace.gaps);
     ready(trace, routes(trace), t, |found, missing| Walked {
@@ -275,8 +280,12 @@ fn used(name: &str) -> Option<fn(&SysEnter) -> Use> {
         "close" => |x| arg(x, 0).map_or(Use::Other, Use::Close),
         "sendfile64" => |x| arg(x, 0).map_or(Use::Other, Use::Into),
         "splice" => |x| arg(x, 2).map_or(Use::Other, Use::Into),
+        "read" => |x| match (arg(x, 0), arg(x, 2)) {
+            (Some(fd), Some(n)) if LIBRARY_HEADS.contains(&n) => Use::Load(fd),
+            (fd, _) => fd.map_or(Use::Other, Use::Socket),
+        },
         "write" | "writev" => |x| arg(x, 0).map_or(Use::Other, Use::Write),
-        "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "connect" => {
+        "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "connect" => {
             |x| arg(x, 0).map_or(Use::Other, Use::Socket)
         }
         _ => return None,

@@ -4,7 +4,7 @@ use super::{BASE, MSS, PID, SOFT, Sender, TASK, segments};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::reconstruct::transmit::Stage;
-use crate::reconstruct::transmit::descriptors::{Descriptors, Use};
+use crate::reconstruct::transmit::descriptors::{Descriptors, Told, Use};
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, N, Script};
@@ -187,18 +187,36 @@ fn a_descriptor_in_doubt_names_nobody() {
     // A thread id that is used again.
     d.born(4, 2, false);
     assert_eq!(asked(&mut d, 2, 9, true), None);
-    // One that executes another program has descriptors of its own.
+    // One with another name, where reads are not recorded: it may have executed a program, and then has descriptors of its own.
     learn(&mut d, 1, 5, A);
     d.born(1, 6, true);
     d.born(1, 7, false);
     assert_eq!((asked(&mut d, 6, 5, true), asked(&mut d, 7, 5, true)), (None, Some(A)));
+    // Where they are, it has executed one when it loaded that; a thread that names itself has not.
+    let loads = true;
+    let mut d = Descriptors::new(Told {
+        loads,
+        ..Told::default()
+    });
+    learn(&mut d, 1, 5, A);
+    d.born(1, 6, true);
+    d.born(1, 7, true);
+    d.enter(6, Use::Load(3));
+    assert_eq!((asked(&mut d, 6, 5, true), asked(&mut d, 7, 5, true)), (None, Some(A)));
+    // A thread that loads a library keeps its kin when it kept its name.
+    d.born(1, 8, false);
+    d.enter(8, Use::Load(3));
+    assert_eq!(asked(&mut d, 8, 5, true), Some(A));
 }
 
 /// A write may be to a tun device: what it makes sockets do says nothing of the descriptor, unless packets that come in would be seen.
 #[test]
 fn a_write_names_a_socket_where_it_cannot_be_to_a_device() {
     for told in [false, true] {
-        let mut d = Descriptors::new(told);
+        let mut d = Descriptors::new(Told {
+            injected: told,
+            ..Told::default()
+        });
         d.enter(1, Use::Write(6));
         assert_eq!(d.may_inject(1), !told);
         d.named(1, A);
