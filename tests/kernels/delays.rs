@@ -74,9 +74,6 @@ fn delays(c: &Capture) -> Vec<Delay> {
     out
 }
 
-/// How long an emulated CPU may stop between two stamps, on a machine that does other work.
-const STOPPED_US: i64 = 20_000;
-
 /// The delay that the kernel measured is one of those between the recorded events of that CPU.
 pub fn late_softirq(dir: &Path) {
     let (c, manifest, end) = open(&dir.join("softirq-000001.nmb"));
@@ -99,7 +96,7 @@ pub fn late_softirq(dir: &Path) {
             let (least, most) = (d.bounds.0 / 1_000 - 1, d.bounds.1 / 1_000 + 1);
             // Bounds tell something where they are near to each other; else the recorded time itself has to be near.
             let near = (d.ns / 1_000 - said as i64).abs() <= 300 + said as i64 / 4;
-            (least..=most).contains(&(said as i64)) && (near || most - least <= said as i64 + STOPPED_US)
+            (least..=most).contains(&(said as i64)) && (near || most - least <= said as i64)
         };
         let fitting: Vec<i64> = of_cpu()
             .filter(|d| d.ns > 500_000 && fits(d))
