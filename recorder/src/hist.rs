@@ -21,6 +21,9 @@ use crate::tracefs;
 /// The event by which paused triggers are set going: every CPU has it soon.
 const STARTER: &str = "sched/sched_switch";
 
+/// How the trigger begins that starts others.
+const STARTS: &str = "enable_hist:";
+
 /// How long it is waited for.
 const START_WITHIN: Duration = Duration::from_secs(1);
 
@@ -52,25 +55,28 @@ pub fn add(instance: &Path, event: &str, trigger: &str) -> Result<(), RecordErro
 pub fn start(instance: &Path, event: &str) -> Result<(), RecordError> {
     let starts = format!("{STARTS}{}", event.replace('/', ":"));
     add(instance, STARTER, &format!("{starts}:1"))?;
-    let path = file(instance, event, "trigger");
+    let going = going(&file(instance, event, "trigger"));
+    // Whatever came of it.
+    let gone = add(instance, STARTER, &format!("!{starts}"));
+    going.and(gone)
+}
+
+/// Waits until none of an event's triggers is paused.
+fn going(triggers: &Path) -> Result<(), RecordError> {
     let began = Instant::now();
-    let going = loop {
-        let text = tracefs::read_file(&path).map_err(|e| RecordError::tracefs("reading", &path, e))?;
-        let waits = |l: &str| l.starts_with("hist:") && l.ends_with(" [paused]");
+    let waits = |l: &str| l.starts_with("hist:") && l.ends_with(" [paused]");
+    loop {
+        let text = tracefs::read_file(triggers).map_err(|e| RecordError::tracefs("reading", triggers, e))?;
         if !String::from_utf8_lossy(&text).lines().any(waits) {
-            break Ok(());
+            return Ok(());
         }
         if began.elapsed() > START_WITHIN {
             let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
-            break Err(RecordError::tracefs("starting the paused triggers of", path, late));
+            return Err(RecordError::tracefs("starting the paused triggers of", triggers, late));
         }
         std::thread::sleep(Duration::from_millis(1));
-    };
-    going.and(add(instance, STARTER, &format!("!{starts}")))
+    }
 }
-
-/// How the trigger begins that starts others.
-const STARTS: &str = "enable_hist:";
 
 /// Removes all histogram triggers of [`EVENTS`] in an instance; whether all are gone. One whose variable another uses is refused by
 /// the kernel until that other is gone, and until then the instance itself cannot be removed.

@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/overlay.py" "$lab/gro.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/messages.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -716,12 +716,12 @@ overlay() {
     node na a 1 2 192.168.50.1 192.168.60.1
     node nb b 2 1 192.168.60.1 192.168.50.1
     tc -n "$id-r" qdisc add dev ra root tbf rate 20mbit burst 16kbit limit 60000
-    in_ns b python3 overlay.py serve 7301 &
+    in_ns b python3 messages.py serve 7301 100 100 &
     in_ns b iperf3 -s -1 -p 7302 > /dev/null &
     sleep 1
     cat > run.sh <<END
 ip netns exec $id-a sh -c 'sleep 0.3; exec iperf3 -c 10.244.2.2 -p 7302 -R -n 1200K' > /dev/null &
-ip netns exec $id-a python3 overlay.py ask 10.244.2.2 7301 20 > truth.csv
+ip netns exec $id-a python3 messages.py ask 10.244.2.2 7301 20 100 100 40 > truth.csv
 wait
 END
     tc -n "$id-r" -s -j qdisc show dev ra > before.json
@@ -784,7 +784,7 @@ gro() {
     in_ns a ethtool -K va tso off gso off > /dev/null
     in_ns b ethtool -K vb gro on > /dev/null
     in_ns b sh -c 'echo 2 > /sys/class/net/vb/queues/rx-0/rps_cpus'
-    in_ns b taskset 2 python3 gro.py serve 7401 20000 &
+    in_ns b taskset 2 python3 messages.py serve 7401 20000 1 &
     sleep 1
     # No ARP: each frame has an IP packet.
     mac() { ip -n "$id-$1" -j link show dev "$2" | jq -r '.[0].address'; }
@@ -792,7 +792,7 @@ gro() {
     ip -n "$id-b" neigh add 10.91.1.1 lladdr "$(mac a va)" dev vb nud permanent
     gro_counts > before.txt
     netmortem-record -o gro.nmb -- \
-        ip netns exec "$id-a" sh -c 'taskset 1 python3 gro.py send 10.91.1.2 7401 30 20000 > truth.csv' > recorder.txt 2>&1
+        ip netns exec "$id-a" sh -c 'taskset 1 python3 messages.py ask 10.91.1.2 7401 30 20000 1 5 > truth.csv' > recorder.txt 2>&1
     gro_counts > after.txt
     paste -d ' ' before.txt after.txt | awk 'BEGIN {print "name,count"} {print $1 "," $4 - $2}' > "$out/counters.csv"
     counts gro.nmb

@@ -277,7 +277,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             });
             let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
             let sockets: FxHashMap<_, _> = sockets.collect();
-            lineage.finish(&rx.coalesced, &Lost::of(&trace.gaps), |head| {
+            lineage.finish(&rx.coalesced, (&identity, &Lost::of(&trace.gaps)), |head| {
                 balances::unexplained(&balances, *sockets.get(&head)?)
             });
             balances

@@ -70,6 +70,20 @@ fn other_blame(now: &SoftirqRow, was: &SoftirqRow) -> bool {
     had < blame.ns / 2 || named && blame.who != before.who
 }
 
+/// Softirqs of both whose blame is known and another one, in anything.
+pub(super) fn other_blames(whole: &Facts, less: &Facts) -> Vec<String> {
+    let rows: FxHashMap<_, _> = whole.softirqs.iter().map(|r| ((r.cpu, r.start_ns), r)).collect();
+    let other = |r: &&SoftirqRow| {
+        let was = rows.get(&(r.cpu, r.start_ns)).and_then(|was| was.blame);
+        let known = r.blame.filter(|b| b.part != Part::Unknown);
+        let long = r.raise_ns.is_some_and(|x| r.start_ns - x > CLAIM_NS);
+        r.confidence.is_solid() && long && differ(known, was)
+    };
+    let of = less.softirqs.iter().filter(other);
+    of.map(|r| format!("softirqs: another blame, exactly\n  now {r:?}"))
+        .collect()
+}
+
 impl<A: Fn(u64) -> u64> Both<'_, A> {
     fn wrong(&mut self, view: &str, what: &str, was: &impl Debug, now: &impl Debug) {
         self.verdict

@@ -9,6 +9,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Whose;
+use crate::reconstruct::xmits::NOQUEUE;
 use crate::routes::Route;
 use crate::table::Cell;
 
@@ -237,7 +238,7 @@ fn qdisc(facts: &Facts, dev: &str) -> Option<String> {
     let mut kinds = said.split(" | ").filter_map(|one| one.split(' ').next());
     let first = kinds.next()?;
     // The lists were read before the recording: what refuses on a device without a queue is one that was added since, or its being down.
-    let known = first != "noqueue" || facts.routes.flap(dev).is_some();
+    let known = first != NOQUEUE || facts.routes.flap(dev).is_some();
     (kinds.all(|k| k == first) && known).then(|| first.to_owned())
 }
 

@@ -9,6 +9,7 @@ use super::{SENDER_NOTICE_NS, Tone, ways};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
+use crate::reconstruct::xmits::NOQUEUE;
 
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
@@ -32,7 +33,7 @@ fn neighbour(n: &Unresolved) -> String {
 
 /// What a place means, what became of packets whose TTL had run out, what this host answered. No pause in it.
 fn meaning(g: &Group) -> String {
-    let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NO_QUEUE);
+    let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
     let words = match (&g.unresolved, in_words(&g.reason, &g.location, g.why)) {
         (Some(n), words) => words.replacen("neighbour", &neighbour(n), 1),
         (None, words) => words,
@@ -142,8 +143,6 @@ fn routing_loop(g: &Group) -> Option<String> {
 
 /// Reason of a packet that a full queue refused.
 const QUEUE_FULL: &str = "QDISC_DROP";
-/// Qdisc of a device without a queue.
-const NO_QUEUE: &str = "noqueue";
 /// Reason of which its words say what became of the ICMP messages.
 const TOO_BIG: &str = "PKT_TOO_BIG";
 /// What packets waited in a queue in all is far more than what its drops cost from so many times on.

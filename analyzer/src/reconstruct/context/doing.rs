@@ -35,8 +35,8 @@ pub enum Edge {
     Raise(u32),
     /// `softirq_entry`.
     SoftirqEntry,
-    /// `softirq_exit` of a vector.
-    SoftirqExit(u32),
+    /// `softirq_exit`.
+    SoftirqExit,
     /// `sched_switch`.
     Switch,
 }
@@ -83,7 +83,7 @@ pub fn between(cpu: &Cpu, from: &Point, to: &Point) -> Doing {
     if from.edge == Edge::Switch {
         return task(from.pid);
     }
-    if let Edge::SoftirqExit(_) = from.edge {
+    if from.edge == Edge::SoftirqExit {
         // Between two vectors of one loop of handle_softirqs, or on the way out of it: no vector's.
         let loops = to.edge == Edge::SoftirqEntry || to.flags & SOFTIRQ != 0;
         return if loops { Doing::Softirq(None) } else { task(from.pid) };

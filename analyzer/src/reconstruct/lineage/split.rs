@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cut::{Cut, MOST_HEADERS, Verdict};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
@@ -14,6 +14,7 @@ use crate::name::Name;
 
 /// Packets cut whose segments have not all been sent, per queue: more were lost.
 const CUT: usize = 4096;
+
 /// Where segments come out in order: the CPU that cut them (GSO), or the device whose queueing discipline did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Way {
@@ -46,10 +47,9 @@ pub struct Splits {
     ways: FxHashMap<Way, VecDeque<Cut>>,
     /// Headers of segments on a device, as whole packets showed.
     headers: FxHashMap<Name, u32>,
-    /// Whether a device's queue is known to hold no segment of a packet that was not seen; else order says nothing there.
-    aligned: FxHashMap<Name, bool>,
-    /// Events were lost: devices that nothing was seen of since may hold some.
-    lost: bool,
+    /// Devices whose queue is known to hold no segment of a packet that was not seen, as it may where the recording begins or events were lost;
+    /// of others order says nothing.
+    aligned: FxHashSet<Name>,
     /// When each device's queue last cut a packet up.
     last_cut: FxHashMap<Name, i64>,
     /// The last packet cut on each CPU while its queueing call lasts.
@@ -65,16 +65,11 @@ impl Splits {
         self.last.clear();
         self.aligned.clear();
         self.last_cut.clear();
-        self.lost = true;
         for (way, cuts) in std::mem::take(&mut self.ways) {
             for cut in cuts {
                 self.close(way, cut, None);
             }
         }
-    }
-
-    fn aligned(&self, dev: Name) -> bool {
-        self.aligned.get(&dev).copied().unwrap_or(!self.lost)
     }
 
     fn last(&mut self, cpu: u16) -> Option<&mut Option<(Way, SkbId)>> {
@@ -131,7 +126,7 @@ impl Splits {
 
     /// A frame may have been a segment and was not counted, or was one of a packet that was not seen: more of it may follow.
     pub fn unalign(&mut self, dev: Name) {
-        self.aligned.insert(dev, false);
+        self.aligned.remove(&dev);
     }
 
     /// Whether segments of packets that a device's queue cut up are waited for.
@@ -142,9 +137,8 @@ impl Splits {
     /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left, and where nothing was cut
     /// since and nothing is waited for, nothing is ahead of the next.
     pub fn passed(&mut self, dev: Name, since: i64) {
-        let drained = || !self.waits(dev) && self.last_cut.get(&dev).is_none_or(|cut| *cut < since);
-        if !self.aligned(dev) && drained() {
-            self.aligned.insert(dev, true);
+        if !self.waits(dev) && self.last_cut.get(&dev).is_none_or(|cut| *cut < since) {
+            self.aligned.insert(dev);
         }
     }
 
@@ -221,7 +215,7 @@ impl Splits {
                     self.headers.insert(s.dev, h);
                     // The short one is where it is due.
                     if short {
-                        self.aligned.insert(s.dev, true);
+                        self.aligned.insert(s.dev);
                     }
                 }
                 self.close(way, cut, whole.or(known));
@@ -264,7 +258,7 @@ impl Splits {
         let conserved = match (headers, missing) {
             (None, _) => Conserved::Unknown,
             // They may be another packet's.
-            _ if way.cpu.is_none() && !self.aligned(way.dev) => Conserved::Unknown,
+            _ if way.cpu.is_none() && !self.aligned.contains(&way.dev) => Conserved::Unknown,
             (_, Some(0)) => Conserved::Yes,
             (_, Some(_)) if refused => Conserved::Yes,
             _ => Conserved::No,

@@ -255,7 +255,9 @@ fn segments_follow_the_order_of_packets() {
 #[test]
 fn a_full_queue_explains_segments_that_never_come() {
     let mut s = script(&[]);
-    // The first shows how long headers are.
+    // A whole packet leaves: nothing older is in the queue. The first packet shows how long headers are.
+    queue(&mut s, T - 10, A + 16384, 66);
+    xmit(&mut s, T - 9, 0, A + 16384, 66);
     queue(&mut s, T, A, 66 + 1448 * 2);
     free(&mut s, T + 1, "skb:consume_skb", A, TBF);
     queue(&mut s, T + 2, A + 4096, 66 + 1448 * 3);

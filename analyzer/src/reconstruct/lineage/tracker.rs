@@ -142,16 +142,20 @@ impl Edges<'_> {
                 u.conserved = Conserved::Unknown;
             }
         }
-        let mut lineage = Lineage { rows, units, missing };
-        lineage.weaken(lost);
-        lineage
+        Lineage { rows, units, missing }
     }
 }
 
 impl Lineage {
-    /// Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time. Whether their bytes add
-    /// up is judged by socket: `fifo` says what of the bytes of a head's socket is unexplained, as a share of all.
-    pub fn finish(&mut self, coalesced: &[Coalesced], lost: &Lost, fifo: impl Fn(SkbId) -> Option<f64>) {
+    /// Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time; those of times in which events are missing,
+    /// and of lives in doubt, are weak. Whether their bytes add up is judged by socket: `fifo` says what of the bytes of a head's socket is
+    /// unexplained, as a share of all.
+    pub fn finish(
+        &mut self,
+        coalesced: &[Coalesced],
+        (identity, lost): (&Identity, &Lost),
+        fifo: impl Fn(SkbId) -> Option<f64>,
+    ) {
         self.rows.extend(coalesced.iter().map(|c| {
             let conserved = match fifo(c.head) {
                 Some(0.0) => Conserved::Yes,
@@ -172,15 +176,14 @@ impl Lineage {
                 },
             }
         }));
-        self.weaken(lost);
-        self.rows.sort_by_key(|r| (r.ts_ns, r.child, r.parent));
-    }
-
-    /// What was found while events were missing is weak.
-    fn weaken(&mut self, lost: &Lost) {
-        for r in self.rows.iter_mut().filter(|r| lost.within(r.ts_ns, r.ts_ns)) {
-            r.confidence = r.confidence.min(Confidence::Weak);
+        // Of an end that may be another packet's (its own was among what was lost) an edge is no surer.
+        let doubtful = |skb: SkbId| identity.life(skb).is_some_and(|l| l.links <= Confidence::Weak);
+        for r in &mut self.rows {
+            if lost.within(r.ts_ns, r.ts_ns) || doubtful(r.parent) || doubtful(r.child) {
+                r.confidence = r.confidence.min(Confidence::Weak);
+            }
         }
+        self.rows.sort_by_key(|r| (r.ts_ns, r.child, r.parent));
     }
 }
 

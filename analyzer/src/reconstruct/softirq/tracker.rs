@@ -168,7 +168,7 @@ impl OnCpu {
             // The exit of another vector: the end of the open run was not seen.
             None => run.into_iter().for_each(|r| self.close(r, None)),
         }
-        self.here = Some((Edge::SoftirqExit(vec), e.pid));
+        self.here = Some((Edge::SoftirqExit, e.pid));
     }
     pub(super) fn poll(&mut self, e: &Event<'_>, work: Option<i32>, budget: Option<i32>) {
         if let Some(open) = &mut self.open
@@ -213,7 +213,7 @@ impl OnCpu {
         // handle_softirqs ends when it has woken ksoftirqd.
         let left = !at_once && matches!(self.ksoftirqd, Ksoftirqd::Runnable(_));
         let loops = match last.edge {
-            Edge::SoftirqExit(_) => at_once || pending && !left,
+            Edge::SoftirqExit => at_once || pending && !left,
             _ => !left && !last.in_hardirq() && last.flags & SOFTIRQ != 0,
         };
         if let Some((row, _)) = self.rows.last().filter(|(r, _)| loops && r.pid == e.pid) {
@@ -221,7 +221,7 @@ impl OnCpu {
         }
         let in_task = last.flags & (SOFTIRQ | 0x48) == 0;
         let run_by = match last.edge {
-            Edge::SoftirqExit(_) | Edge::Switch => RunBy::Unknown,
+            Edge::SoftirqExit | Edge::Switch => RunBy::Unknown,
             _ if last.in_hardirq() => match last.flags & BH_OFF {
                 0 if self.tells.bh_off || at_once => RunBy::IrqTail,
                 0 => RunBy::Unknown,

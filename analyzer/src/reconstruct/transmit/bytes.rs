@@ -98,6 +98,11 @@ impl<'a> Bytes<'a> {
         let before = near.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
         offset as i64 - self.shift(epoch).0 == before as i64
     }
+    /// Whether the last byte of the append that [`Bytes::of`] left at `near` is before `end`.
+    pub(super) fn is_last(&self, end: u64, epoch: u32, near: usize) -> bool {
+        let sent = (end as i64).saturating_sub(self.shift(epoch).0);
+        self.ends.get(near).is_some_and(|last| *last as i64 <= sent)
+    }
     /// Bytes written and not sent, where `sent` bytes were, at a position of the merged sequence. `near`: where the last was.
     pub(super) fn unsent(&self, index: u32, sent: u64, epoch: u32, near: &mut usize) -> i64 {
         let early = |i: usize| self.appends.get(i).is_some_and(|a| a.index <= index);

@@ -20,7 +20,7 @@ pub(super) enum Use {
     Socket(i32),
     /// The same, or it writes to a device of the host (tun, tap): then they name any.
     Write(i32),
-    /// It reads as much as the dynamic linker does of a library's head: a program begins, or loads a library.
+    /// The same, and it reads as much as a dynamic linker does of a library's head: a program begins, or loads a library.
     Load(i32),
     /// It writes to this descriptor and reads another one.
     Into(i32),
@@ -126,26 +126,23 @@ impl Descriptors {
 
     /// A system call begins.
     pub(super) fn enter(&mut self, pid: i32, call: Use) {
-        let call = match call {
-            Use::Load(fd) => {
-                let thread = self.thread(pid);
-                if let (true, Some(root)) = (self.renamed.remove(&thread), self.roots.get_mut(thread as usize)) {
-                    *root = thread;
-                }
-                Use::Socket(fd)
-            }
-            other => other,
-        };
         match call {
-            Use::Load(_) => {}
             Use::Close(fd) => self.renew(pid, fd, false),
-            Use::Other => {}
-            Use::Socket(_) | Use::Write(_) | Use::Into(_) => {
-                self.calls.insert(pid, call);
-                return;
-            }
+            Use::Load(_) => self.loads(pid),
+            Use::Other | Use::Socket(_) | Use::Write(_) | Use::Into(_) => {}
         }
-        self.calls.remove(&pid);
+        match call {
+            Use::Close(_) | Use::Other => self.calls.remove(&pid),
+            _ => self.calls.insert(pid, call),
+        };
+    }
+
+    /// A library is loaded: a thread that gets another name executes the program of that name.
+    fn loads(&mut self, pid: i32) {
+        let thread = self.thread(pid);
+        if let (true, Some(root)) = (self.renamed.remove(&thread), self.roots.get_mut(thread as usize)) {
+            *root = thread;
+        }
     }
 
     /// It ends.
@@ -166,7 +163,7 @@ impl Descriptors {
     pub(super) fn named(&mut self, pid: i32, socket: ConnectionId) {
         let told = self.told.injected;
         let fd = match self.calls.get(&pid).copied() {
-            Some(Use::Socket(fd)) => Some(fd),
+            Some(Use::Socket(fd) | Use::Load(fd)) => Some(fd),
             Some(Use::Write(fd)) if told => Some(fd),
             _ => None,
         };
@@ -184,7 +181,7 @@ impl Descriptors {
     /// The socket that a thread's running call writes to. `socket`: that the call is of a socket is known otherwise.
     pub(super) fn of(&mut self, pid: i32, socket: bool) -> Option<ConnectionId> {
         let fd = match self.calls.get(&pid) {
-            Some(Use::Socket(fd) | Use::Write(fd) | Use::Into(fd)) => *fd,
+            Some(Use::Socket(fd) | Use::Load(fd) | Use::Write(fd) | Use::Into(fd)) => *fd,
             _ => return None,
         };
         let thread = self.thread(pid);

@@ -129,17 +129,14 @@ impl Ledger<'_> {
                 row.stages.set(*stage, (ns > 0).then_some(ns));
             }
             weak = held.last().copied().unwrap_or(0);
-            // It left before the call returned, and no event says when in the call its bytes were taken: they may have waited in the queue while the
-            // call slept, or took further ones.
-            if !self.inputs.rounds_told && append.by > p.ts {
-                let first = sent.bytes.is_first(seg.start, seg.epoch, near.0);
+            // No event says when in the call its bytes were taken: they may have waited in the queue while the call slept, or took further ones.
+            // Not the last ones, where they left after it.
+            let during = append.by > p.ts;
+            if !self.inputs.rounds_told && (during || !sent.bytes.is_last(seg.end, seg.epoch, near.0)) {
+                let first = during && sent.bytes.is_first(seg.start, seg.epoch, near.0);
                 let ran = row.stages.get(Stage::Send).filter(|ns| !first && *ns > IN_CALL_NS);
-                weak = weak.saturating_add(
-                    row.stages
-                        .get(Stage::Sndbuf)
-                        .unwrap_or(0)
-                        .saturating_add(ran.unwrap_or(0)),
-                );
+                let slept = row.stages.get(Stage::Sndbuf).unwrap_or(0);
+                weak = weak.saturating_add(slept).saturating_add(ran.unwrap_or(0));
             }
             // A pause that windows seem to explain may have been pacing.
             if !self.inputs.timers.pacing_told {

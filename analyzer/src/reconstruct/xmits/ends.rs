@@ -18,7 +18,7 @@ impl Xmits<'_> {
             && self.pass(at).is_some_and(|w| w.start.is_some() || !told)
         {
             self.open.remove(&addr);
-            self.cpu(e.cpu).gone = Some((addr, at));
+            self.cpu(e.cpu).gone = Some((addr, at)).filter(|_| !told);
         }
     }
 

@@ -7,6 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::queues::{Qdisc, Txq};
 use crate::name::Name;
 
+/// What the kernel calls the qdisc of a device that has none.
+pub const NOQUEUE: &str = "noqueue";
+
 /// Kinds by what names them; `None`: several.
 type Kinds<K> = FxHashMap<K, Option<Name>>;
 

@@ -29,6 +29,7 @@ mod tests;
 mod tracker;
 mod work;
 
+pub use known::NOQUEUE;
 pub use passes::Passes;
 pub use routes::walk;
 pub use tables::{Pass, PassEnd, StopCause, TxqStop};

@@ -1,15 +1,12 @@
 //! A pass while it is put together, and how it becomes a row.
 
-use super::known::Known;
+use super::known::{Known, NOQUEUE};
 use super::queues::Queues;
 use super::stops::Stops;
 use super::tables::{Pass, PassEnd, within};
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
-
-/// What the kernel calls a device without a queueing discipline.
-const NOQUEUE: &str = "noqueue";
 
 /// A pass in the making.
 #[derive(Debug, Clone)]

@@ -2,27 +2,32 @@
 
 use super::*;
 
-/// tbf: after a loss its queue may hold segments of packets that were not seen; a short one where it is due shows that none is ahead.
+/// tbf: after a loss, and where the recording begins, its queue may hold segments of packets that were not seen; a short one where it is due shows
+/// that none is ahead.
 #[test]
-fn after_a_loss_segments_are_a_packets_once_a_short_one_is_where_it_is_due() {
-    let mut s = script(&[]);
-    s.lost(0, Some(40));
-    for (t, at, payload) in [(0, 0, 1448 * 2), (10, 4096, 1448 + 100), (20, 8192, 1448 * 2)] {
-        queue(&mut s, T + t, A + at, 66 + payload);
-        free(&mut s, T + t + 1, "skb:consume_skb", A + at, TBF);
-        // Another packet: what leaves now does not leave in the call that queued it.
-        queue(&mut s, T + t + 2, A + 65_536 + at, 66);
+fn segments_are_a_packets_once_a_short_one_is_where_it_is_due() {
+    for lost in [true, false] {
+        let mut s = script(&[]);
+        if lost {
+            s.lost(0, Some(40));
+        }
+        for (t, at, payload) in [(0, 0, 1448 * 2), (10, 4096, 1448 + 100), (20, 8192, 1448 * 2)] {
+            queue(&mut s, T + t, A + at, 66 + payload);
+            free(&mut s, T + t + 1, "skb:consume_skb", A + at, TBF);
+            // Another packet: what leaves now does not leave in the call that queued it.
+            queue(&mut s, T + t + 2, A + 65_536 + at, 66);
+        }
+        for (i, len) in [1514, 1514, 1514, 166, 1514, 1514].into_iter().enumerate() {
+            xmit(&mut s, T + 100 + i as u64, 1, A + 256 * (i as u64 + 1), len);
+        }
+        let f = s.facts();
+        let said: Vec<_> = f.lineage.iter().map(|r| (r.conserved, r.confidence)).collect();
+        let (weak, strong) = (
+            (Conserved::Unknown, Confidence::Weak),
+            (Conserved::Yes, Confidence::Strong),
+        );
+        assert_eq!(said, [weak, weak, strong, strong, strong, strong]);
     }
-    for (i, len) in [1514, 1514, 1514, 166, 1514, 1514].into_iter().enumerate() {
-        xmit(&mut s, T + 100 + i as u64, 1, A + 256 * (i as u64 + 1), len);
-    }
-    let f = s.facts();
-    let said: Vec<_> = f.lineage.iter().map(|r| (r.conserved, r.confidence)).collect();
-    let (weak, strong) = (
-        (Conserved::Unknown, Confidence::Weak),
-        (Conserved::Yes, Confidence::Strong),
-    );
-    assert_eq!(said, [weak, weak, strong, strong, strong, strong]);
 }
 
 /// Segments that were taken for a packet's on a guess may be an earlier one's, and then more are owed to it: what a whole packet that leaves shows of

@@ -104,6 +104,23 @@ fn without_begins_of_drivers_the_time_before_their_end_has_no_parts() {
     );
 }
 
+/// Of a device on top of another, as a bridge: what ends its own function is not the end of the lower device's, whose queue still holds the packet.
+#[test]
+fn without_begins_of_drivers_the_end_of_a_stacked_device_is_its_own() {
+    let untold = ["net:net_dev_start_xmit", "qdisc:qdisc_enqueue", "qdisc:qdisc_dequeue"];
+    let mut s = Script::new("6.18.44", &untold);
+    on(&mut s, 0, TASK, "queue", A, 100, "br0");
+    dev(&mut s, 10, TASK, "queue", A, 100);
+    on(&mut s, 20, TASK, "xmit", A, 100, "br0");
+    dev(&mut s, 500, SOFT, "xmit", A, 100);
+    consume(&mut s, 600, SOFT, A);
+    let f = facts(&s);
+    let lower = f.xmits.iter().find(|r| r.dev.bytes() == b"eth0");
+    let lower = lower.expect("queued on eth0");
+    assert_eq!(lower.queued_ns, Some(T as i64 + 10));
+    assert_eq!(lower.ended_ns, Some(T as i64 + 500));
+}
+
 /// 3i-6: a driver that completes by kfree_skb without a reason lost nothing; one that frees it inside its transmit did.
 #[test]
 fn a_drivers_kfree_is_a_drop_only_where_it_refuses() {
