@@ -2,7 +2,7 @@
 //!
 //! In: `responses`, `turnarounds`, `opens`, `connections` of sockets that speak in turns, and the queues that their received
 //! packets passed (`rx` and `xmits` of one skb). Out: metrics and counts of the ledger `app`. A server is its address and port;
-//! only servers that both sides have are compared, or, where none is (or names are pseudonyms), all requests together.
+//! only servers that both sides have are compared, or, where none is, all requests together; where names are pseudonyms, servers are those of a port.
 //!
 //! ```text
 //! SYN sent -- connect --> established ... send -- response --> readable      call = connect of its connection + response,
@@ -50,14 +50,19 @@ const SERVERS: usize = 6;
 const OPENED: f64 = 0.05;
 
 /// Address and port of the server that a socket belongs to, or speaks to; `None`: which end it is, is not known.
-pub(super) fn server(facts: &Facts, connection: ConnectionId, role: Role) -> Option<String> {
+/// Where addresses are pseudonyms of their own on each side, any server of that port.
+pub(super) fn server(r: &Recording<'_>, connection: ConnectionId, role: Role) -> Option<String> {
+    let facts = r.facts;
     let row = facts.connections.get(connection.0 as usize)?;
     known(facts, connection).filter(|of| *of == role)?;
     let (address, port) = match role {
         Role::Client => (row.daddr?, row.dport),
         Role::Server => (row.saddr?, row.sport),
     };
-    Some(SocketAddr::new(address.to_canonical(), port).to_string())
+    Some(match r.by_port {
+        true => format!("*:{port}"),
+        false => SocketAddr::new(address.to_canonical(), port).to_string(),
+    })
 }
 
 /// Begin of each socket's opening as a client, and when it was established; `None`: it never was, or that is not sure.
@@ -80,7 +85,7 @@ pub(super) fn durations(f: &mut Filling<'_, '_>) {
         if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
             continue;
         }
-        let Some(server) = server(facts, s.connection, s.role) else {
+        let Some(server) = server(&f.of, s.connection, s.role) else {
             continue;
         };
         let server = match (s.role, f.of.apart) {
@@ -282,17 +287,8 @@ fn compared(before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) -> 
 }
 
 /// Which names of the ledger are compared: servers that both sides have, or, without one, all together; nothing twice.
-pub(super) fn chosen(
-    names: &mut BTreeSet<&Which>,
-    before: &[Table],
-    after: &[Table],
-    hidden: bool,
-    withheld: &mut Vec<Withheld>,
-) {
-    let (servers, together) = match hidden {
-        true => (BTreeSet::new(), true),
-        false => compared(before, after, withheld),
-    };
+pub(super) fn chosen(names: &mut BTreeSet<&Which>, before: &[Table], after: &[Table], withheld: &mut Vec<Withheld>) {
+    let (servers, together) = compared(before, after, withheld);
     let values = |side: &[Table], w: &Which| -> Vec<i64> {
         let all = side.iter().filter_map(|t| t.get(w));
         all.flat_map(|v: &Values| v.at.iter().map(|v| v.value)).collect()
@@ -332,7 +328,7 @@ pub(super) fn opened(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -
         if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
             continue;
         }
-        let Some(server) = server(facts, s.connection, s.role) else {
+        let Some(server) = server(r, s.connection, s.role) else {
             continue;
         };
         for server in [server, String::new()] {
@@ -371,7 +367,7 @@ pub(super) const PAUSED_RATE: &str = "paused_per_answer";
 pub(super) const OPENED_RATE: &str = "opened_per_answer";
 
 /// Whether the answers of this server (empty: of all) are counted by themselves.
-pub(super) fn counts(server: &str, before: &[Counted], after: &[Counted], hidden: bool) -> bool {
+pub(super) fn counts(server: &str, before: &[Counted], after: &[Counted]) -> bool {
     let answers = |side: &[Counted], server: &str| -> f64 {
         let of = side.iter().map(|c| c.exposed(&Exposure::Answers(server.to_owned())));
         of.sum()
@@ -389,7 +385,7 @@ pub(super) fn counts(server: &str, before: &[Counted], after: &[Counted], hidden
     let together = b == a || !(many(before, &b) || many(after, &a));
     let named = b.iter().any(|s| enough(s));
     match server.is_empty() {
-        true => (hidden || !named && together) && enough(""),
-        false => !hidden && enough(server),
+        true => !named && together && enough(""),
+        false => enough(server),
     }
 }

@@ -120,14 +120,14 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         }
         let rows = s.responses.iter().filter(|row| r.has(row.send_ns));
         let untold = rows.filter(|row| row.overlap || !s.in_turns).count() as u64;
-        if let Some(to) = server(r.facts, s.connection, s.role).filter(|_| untold > 0) {
+        if let Some(to) = server(r, s.connection, s.role).filter(|_| untold > 0) {
             *out.untold.entry(to).or_default() += untold;
         }
     }
     let all = all.iter().filter(|s| s.in_turns);
     let all: Vec<_> = all
         .filter(|s| here.as_ref().is_none_or(|h| h.contains(&s.connection)))
-        .filter_map(|s| Some((s, server(r.facts, s.connection, s.role)?)))
+        .filter_map(|s| Some((s, server(r, s.connection, s.role)?)))
         .collect();
     let mut serving: BTreeMap<&str, Serving> = BTreeMap::new();
     for (s, name) in all.iter().filter(|(s, _)| s.role == Role::Server) {

@@ -42,7 +42,7 @@ fn side(all: &[Recording<'_>]) -> BTreeMap<String, Clients> {
         for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
             let (true, Some(server), Some(client)) = (
                 takes(&s.connection),
-                server(r.facts, s.connection, s.role),
+                server(r, s.connection, s.role),
                 client(r.facts, s.connection),
             ) else {
                 continue;

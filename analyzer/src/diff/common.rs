@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use super::ends::server_port;
 use super::options::Recording;
 use super::parity::{Check, Level, check};
-use super::slices::redacted;
+use super::slices::hidden;
 use crate::facts::{ConnectionId, SkbId};
 
 /// Fewest units of a service that one side alone has.
@@ -111,7 +111,7 @@ fn addresses(side: &[Recording<'_>]) -> BTreeSet<IpAddr> {
 /// That most units of either side are of services which the other has not, that none is in both, and no address: the two are of different work.
 /// (A server that moved to another port has its address.)
 pub(super) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Check> {
-    if redacted(b) || redacted(a) || !addresses(b).is_disjoint(&addresses(a)) {
+    if hidden(b, a) || !addresses(b).is_disjoint(&addresses(a)) {
         return None;
     }
     let sides = [side(b), side(a)];
@@ -134,7 +134,7 @@ pub(super) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opt
 
 /// Of each recording of both sides, and what is said of it; `None`: nothing is left out.
 pub(super) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec<LeftOut>; 2], Check)> {
-    if redacted(b) || redacted(a) {
+    if hidden(b, a) {
         return None;
     }
     let sides = [side(b), side(a)];

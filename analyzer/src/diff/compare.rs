@@ -192,7 +192,7 @@ pub(super) fn metrics(
     let starts = parity::other_starts(before, after);
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
-    answers::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
+    answers::chosen(&mut names, &b, &a, withheld);
     rtt::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
     if names.iter().any(|w| rtt::is(w)) {
         names.remove(&Which::new("tcp", "srtt"));
@@ -246,7 +246,7 @@ pub(super) fn metrics(
     let mut servers = Servers::of(&b, &a);
     servers.parts = parts::of(before, after);
     stopped::fill(&mut servers, before, after, withheld);
-    servers.few = few::of(&b, &a, &out, unmatched.is_some());
+    servers.few = few::of(&b, &a, &out);
     servers.asks = asks::of(before, after, unmatched.is_some(), options);
     servers.divided = divided::of(&mut servers.asks);
     if unmatched.is_none() {

@@ -64,7 +64,7 @@ fn side(all: &[Recording<'_>]) -> BTreeMap<String, Vec<i64>> {
             let counts = opened.contains(&s.connection)
                 && ended(&s.connection)
                 && here.as_ref().is_none_or(|h| h.contains(&s.connection));
-            if let (true, Some(server)) = (counts, server(r.facts, s.connection, s.role)) {
+            if let (true, Some(server)) = (counts, server(r, s.connection, s.role)) {
                 out.entry(server).or_default().push(s.responses.len() as i64);
             }
         }

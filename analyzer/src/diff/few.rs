@@ -98,7 +98,7 @@ impl Few {
 }
 
 /// Servers with answers on both sides that are not compared, and on one side too few for it: those that are surely apart first, then those with most answers.
-pub(super) fn of(before: &[Table], after: &[Table], compared: &[Metric], hidden: bool) -> Vec<Few> {
+pub(super) fn of(before: &[Table], after: &[Table], compared: &[Metric]) -> Vec<Few> {
     let answers = |m: &&Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround");
     let told: BTreeSet<Option<&String>> = compared
         .iter()
@@ -111,10 +111,7 @@ pub(super) fn of(before: &[Table], after: &[Table], compared: &[Metric], hidden:
     }
     let tables = before.iter().chain(after);
     let names = tables.flat_map(|t| t.keys()).filter(|w| w.ledger == LEDGER);
-    let servers: BTreeSet<Option<&String>> = match hidden {
-        true => BTreeSet::from([None]),
-        false => names.filter_map(|w| w.service.as_ref()).map(Some).collect(),
-    };
+    let servers: BTreeSet<Option<&String>> = names.filter_map(|w| w.service.as_ref()).map(Some).collect();
     let one = |service: &Option<&String>| {
         let of = |stage| {
             let which = Which::new(LEDGER, stage);

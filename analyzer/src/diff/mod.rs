@@ -173,6 +173,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         options::Recording::all(before, &options.devices, options.before_window),
         options::Recording::all(after, &options.devices, options.after_window),
     );
+    let hidden = slices::hidden(&sides.0, &sides.1);
+    for r in sides.0.iter_mut().chain(&mut sides.1) {
+        r.by_port = hidden;
+    }
     let mut parity = parity::checks(&sides.0, &sides.1);
     let (left_out, told) = common::left_out(&sides.0, &sides.1).unzip();
     parity.extend(told);
@@ -183,7 +187,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for (nth, r) in sides.1.iter_mut().enumerate() {
         r.left_out = left_of(1, nth);
     }
-    let apart = clients::Apart::of(&sides.0, &sides.1);
+    let apart = match hidden {
+        true => clients::Apart::default(),
+        false => clients::Apart::of(&sides.0, &sides.1),
+    };
     for r in sides.0.iter_mut().chain(&mut sides.1) {
         r.apart = Some(&apart);
     }

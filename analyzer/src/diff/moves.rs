@@ -143,7 +143,7 @@ fn add(r: &Recording<'_>, out: &mut Vec<Moves>) {
     let none = Bytes::default();
     for s in all.iter().filter(|s| s.in_turns) {
         let row = facts.connections.get(s.connection.0 as usize);
-        let Some((row, name)) = row.zip(server(facts, s.connection, s.role)) else {
+        let Some((row, name)) = row.zip(server(r, s.connection, s.role)) else {
             continue;
         };
         let (client, twice) = match s.role {

@@ -174,6 +174,8 @@ pub(super) struct Recording<'f> {
     pub apart: Option<&'f Apart>,
     /// What is usual with servers.
     pub usual: Option<&'f Usual>,
+    /// Servers have the names of their ports: their addresses are pseudonyms that the other side does not share.
+    pub by_port: bool,
 }
 
 impl<'f> Recording<'f> {
@@ -192,6 +194,7 @@ impl<'f> Recording<'f> {
                 left_out: None,
                 apart: None,
                 usual: None,
+                by_port: false,
             }
         };
         side.iter().map(of).collect()

@@ -64,7 +64,7 @@ pub(super) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         events(b, a),
         durations(b, a),
     ];
-    let hidden = slices::redacted(b) || slices::redacted(a);
+    let hidden = slices::redacted(b, a);
     out.extend(traffic(b, a));
     out.extend(load::checks(b, a));
     out.push(sizes(b, a));
@@ -290,7 +290,7 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
         _ => None,
     };
     let (p, q) = (mix(b, true), mix(a, true));
-    let hidden = slices::redacted(b) || slices::redacted(a);
+    let hidden = slices::hidden(b, a);
     let other = (distance(&p, &q) > SOME_OTHER_TRAFFIC).then_some((
         Level::Differs,
         match hidden {

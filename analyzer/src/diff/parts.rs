@@ -123,7 +123,7 @@ fn add(r: &Recording<'_>, at: usize, out: &mut BTreeMap<String, [Parts; 2]>) {
         if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
             continue;
         }
-        let Some(server) = server(r.facts, s.connection, s.role) else {
+        let Some(server) = server(r, s.connection, s.role) else {
             continue;
         };
         // What is compared by client has its own.

@@ -77,7 +77,7 @@ fn side(all: &[Recording<'_>]) -> Side {
         let mut places: FxHashMap<ConnectionId, Option<usize>> = FxHashMap::default();
         let mut place = |c: ConnectionId| {
             let row = r.facts.connections.get(c.0 as usize)?;
-            let to = server(r.facts, row.connection, Role::Client);
+            let to = server(r, row.connection, Role::Client);
             let to = to.filter(|_| row.role().0 == Role::Client)?;
             let next = keys.len();
             Some(*keys.entry((row.saddr?.to_canonical(), to)).or_insert(next))

@@ -55,7 +55,7 @@ fn side(all: &[Recording<'_>]) -> Side {
         let opened = |s: &&Socket<'_>| (s.role, s.role_by) == (Role::Client, RoleBy::Handshake);
         let clients = sockets.iter().filter(|s| s.in_turns).filter(opened);
         for s in clients.filter(|s| here.as_ref().is_none_or(|h| h.contains(&s.connection))) {
-            let Some(to) = server(r.facts, s.connection, s.role) else {
+            let Some(to) = server(r, s.connection, s.role) else {
                 continue;
             };
             let tells = tells(s);

@@ -73,7 +73,7 @@ fn under(side: &[Recording<'_>]) -> BTreeMap<String, Under> {
     for r in side {
         let mut edges: BTreeMap<String, Vec<(i64, bool)>> = BTreeMap::new();
         for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
-            let Some(server) = server(r.facts, s.connection, s.role) else {
+            let Some(server) = server(r, s.connection, s.role) else {
                 continue;
             };
             let of = edges.entry(server).or_default();

@@ -213,7 +213,7 @@ fn rates_of(
             continue;
         }
         if let Exposure::Answers(server) = &per
-            && !answers::counts(server, &b, &a, unmatched.is_some())
+            && !answers::counts(server, &b, &a)
         {
             continue;
         }

@@ -47,8 +47,8 @@ fn add(side: &mut Side, at: usize, r: &Recording<'_>) {
             continue;
         };
         let both = ends.entry((a.connection, peer)).or_insert_with(|| {
-            let asked = server(facts, a.connection, Role::Client)?;
-            Some((asked, server(facts, peer, Role::Server)?))
+            let asked = server(r, a.connection, Role::Client)?;
+            Some((asked, server(r, peer, Role::Server)?))
         });
         let Some((asked, server)) = both.clone() else { continue };
         let of = side.entry(asked).or_default().entry(server).or_default();

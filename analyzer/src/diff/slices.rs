@@ -83,16 +83,28 @@ pub(super) fn pseudonyms(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         n if n == side.len() => "redacted",
         _ => "some redacted",
     };
-    let says = (redacted(b) || redacted(a)).then_some((
+    let says = hidden(b, a).then_some((
         Level::Differs,
-        "Names and addresses are pseudonyms, of each bundle its own: devices and hosts cannot be matched, nothing is compared by device, and settings that name them differ.",
+        "Names and addresses are pseudonyms, of each bundle its own: devices and hosts cannot be matched, nothing is compared by device, and settings that name them differ. Redact them with one list (convert --redact --names FILE) to match them.",
     ));
-    check("pseudonyms", text(b).to_owned(), text(a).to_owned(), says)
+    let one = match redacted(b, a) && says.is_none() {
+        true => ", with one list of names",
+        false => "",
+    };
+    let text = |side| format!("{}{one}", text(side));
+    check("pseudonyms", text(b), text(a), says)
+}
+
+/// Whether names of one recording may stand for others in another: some are pseudonyms, and not all of one list.
+pub(super) fn hidden(b: &[Recording<'_>], a: &[Recording<'_>]) -> bool {
+    let mut lists = b.iter().chain(a).map(|r| &r.facts.capture.part);
+    let one = lists.clone().next().and_then(|p| p.pseudonyms.as_ref());
+    redacted(b, a) && !lists.all(|p| p.redacted && one.is_some() && p.pseudonyms.as_ref() == one)
 }
 
 /// Whether any of them is redacted.
-pub(super) fn redacted(side: &[Recording<'_>]) -> bool {
-    side.iter().any(|r| r.facts.capture.part.redacted)
+pub(super) fn redacted(b: &[Recording<'_>], a: &[Recording<'_>]) -> bool {
+    b.iter().chain(a).any(|r| r.facts.capture.part.redacted)
 }
 
 /// Why counts of all packets are not compared.
@@ -107,8 +119,7 @@ pub(super) fn lacks_others(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<S
 
 /// Why devices are not matched by their names.
 pub(super) fn unmatched(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<String> {
-    let any = redacted(b) || redacted(a);
-    any.then(|| "names of devices are pseudonyms (redacted): they cannot be matched".to_owned())
+    hidden(b, a).then(|| "names of devices are pseudonyms (redacted): they cannot be matched".to_owned())
 }
 
 /// What is to be told of a recording: that it is a slice and of what, and that it is redacted.

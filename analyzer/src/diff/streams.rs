@@ -99,7 +99,7 @@ fn side(all: &[Recording<'_>]) -> Side {
             *asked.entry(c).or_default() += usize::from(after);
         }
         for (c, of) in sent.into_iter().filter(|(c, _)| asked.get(c).is_none_or(|n| *n == 0)) {
-            let Some(name) = server(r.facts, c, Role::Server) else {
+            let Some(name) = server(r, c, Role::Server) else {
                 continue;
             };
             let sum = out.entry(name).or_default();

@@ -41,7 +41,7 @@ pub(super) fn names(r: &Recording<'_>) -> Names {
     for c in (0..facts.connections.len() as u32).map(ConnectionId) {
         let on = here.as_ref().is_none_or(|h| h.contains(&c));
         let role = known(facts, c).filter(|_| on);
-        if let Some((role, name)) = role.and_then(|role| Some((role, server(facts, c, role)?))) {
+        if let Some((role, name)) = role.and_then(|role| Some((role, server(r, c, role)?))) {
             out.insert(c, (name, role));
         }
     }

@@ -11,6 +11,7 @@ mod exchanges;
 mod few;
 mod fewer;
 mod kernel;
+mod names;
 mod parity;
 mod paths;
 mod reopened;

@@ -50,7 +50,7 @@ pub(super) struct Usual {
 fn answers(r: &Recording<'_>) -> BTreeMap<String, Vec<i64>> {
     let mut ends: BTreeMap<String, [Vec<i64>; 2]> = BTreeMap::new();
     for s in sockets(r.facts).iter().filter(|s| s.in_turns) {
-        let Some(name) = server(r.facts, s.connection, s.role) else {
+        let Some(name) = server(r, s.connection, s.role) else {
             continue;
         };
         let [client, own] = ends.entry(name).or_default();
@@ -93,7 +93,7 @@ impl Usual {
                 }
                 out.messages(r);
             }
-            if slices::redacted(before) || slices::redacted(after) {
+            if slices::hidden(before, after) {
                 let mut all: Vec<i64> = took.values().flatten().copied().collect();
                 out.any_answer = out.any_answer.max(limit(&mut all));
             }

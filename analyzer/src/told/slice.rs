@@ -31,6 +31,8 @@ pub struct Part {
     pub slice: Option<Slice>,
     /// Whether names and addresses are pseudonyms.
     pub redacted: bool,
+    /// The list that its pseudonyms are of; `None`: they are its own.
+    pub pseudonyms: Option<String>,
 }
 
 impl Part {
@@ -44,6 +46,7 @@ impl Part {
         Part {
             slice: of_field(field.map(|s| Slice::from(s.clone())), said()),
             redacted: flag || says_redacted(said()),
+            pseudonyms: manifest.and_then(|m| Some(m.get("pseudonyms")?.as_str()?.to_owned())),
         }
     }
 }

@@ -42,6 +42,9 @@ pub struct Manifest {
     /// Whether names and addresses are pseudonyms; older writers say so in `notes` only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "is_true")]
     pub redacted: bool,
+    /// The list of names that its pseudonyms are of (`convert --names`): bundles of one list have the same ones. `None`: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pseudonyms: Option<String>,
     /// What a person should know about this recording, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -69,6 +69,7 @@ fn manifest() -> Manifest {
         flight: None,
         slice: None,
         redacted: false,
+        pseudonyms: None,
         notes: Vec::new(),
     }
 }

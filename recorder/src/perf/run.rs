@@ -229,6 +229,7 @@ fn manifest(
         flight: None,
         slice: None,
         redacted: false,
+        pseudonyms: None,
         notes,
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use netmortem_analyzer::Told;
-use netmortem_analyzer::export::bundle::{Change, RewriteError, import, rewrite};
+use netmortem_analyzer::export::bundle::{Change, Names, RewriteError, import, rewrite_with};
 use netmortem_analyzer::export::packets::{self, PacketsError};
 use netmortem_analyzer::export::perfetto;
 use netmortem_analyzer::export::slice::{self, Compared, Cut, Flow, SliceError, Subject};
@@ -27,6 +27,7 @@ Examples:
   netmortem convert incident.nmb --flow 10.0.0.1:443 -o slice.nmb   without what is of other flows
   netmortem convert trace.dat -o incident.nmb                 what trace-cmd or perf recorded, as a bundle
   netmortem convert incident.nmb --redact -o public.nmb       pseudonyms for names and addresses; findings stay
+  netmortem convert after.nmb --redact --names ours.json -o public.nmb   the same ones in all bundles, for diff
 
 Without --to the name of OUT says the form: .perfetto-trace or .pftrace is perfetto, .pcapng and .nmb are themselves; a name that ends in /, or a folder, is parquet.
 A time counts from the first event; either side may be missing. A FLOW is conn:3 (`show connections`), a port, an end, or two ends (10.0.0.1:443-10.0.0.2:5000).
@@ -72,6 +73,10 @@ pub struct Args {
     /// Pseudonyms for names of tasks and devices and for addresses, the same ones everywhere
     #[arg(long)]
     redact: bool,
+    /// With --redact: a file of names and their pseudonyms, made when it does not exist and added to. Bundles redacted with one file
+    /// can be compared by `diff`, and in it you find whom a pseudonym stands for: keep it to yourself
+    #[arg(long, value_name = "FILE", requires = "redact")]
+    names: Option<PathBuf>,
 }
 
 /// Converts.
@@ -180,7 +185,10 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn bundle(args: &Args) -> anyhow::Result<Outcome> {
-    output::distinct_from(&args.input, &[&args.output])?;
+    let kept = args.names.as_deref();
+    let written: Vec<&Path> = [args.output.as_path()].into_iter().chain(kept).collect();
+    output::distinct_from(&args.input, &written)?;
+    let mut names = kept.map_or(Ok(Names::default()), list)?;
     let mut capture = input::with_events(input::open_all(&args.input)?)?;
     let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if capture.format != "bundle" {
@@ -230,7 +238,12 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
     }
     let done = output::whole(&args.output, |out| {
-        rewrite(&capture, &change, out).map(|(_, done)| done).map_err(told)
+        let (_, done) = rewrite_with(&capture, &change, &mut names, out).map_err(told)?;
+        // Before the bundle has its name: one whose pseudonyms are in no list would be compared by them.
+        if let Some(path) = kept {
+            output::whole(path, |out| Ok(out.write_all(names.to_list().as_bytes())?))?;
+        }
+        Ok(done)
     })?;
     say(&format!(
         "{} events kept, {} before and {} after cut; {} names and {} addresses replaced; {} members left out (the new bundle's notes say which)",
@@ -248,6 +261,20 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     Ok(match same.different {
         0 => Outcome::Done,
         _ => Outcome::Bad,
+    })
+}
+
+/// The list of names in a file; a new one where there is none.
+fn list(path: &Path) -> anyhow::Result<Names> {
+    let json = match std::fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Names::new_list()),
+        read => read.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    Names::from_list(&json).map_err(|e| {
+        failure(
+            format!("{}: {e}", path.display()),
+            "name a file that `netmortem convert --names` wrote, or one that does not exist",
+        )
     })
 }
 

@@ -1,5 +1,6 @@
 //! What `convert` and `batch` leave, read by others: SQL over the folder of tables, tshark, Perfetto's own definitions.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -175,4 +176,42 @@ fn packets(mut bytes: &[u8]) -> usize {
         n += 1;
     }
     n
+}
+
+/// A list of names is made, private, and gone on with; what is no list is refused, and nothing is written.
+#[test]
+fn names_are_kept_for_the_next_bundle() {
+    let dir = tempdir("names");
+    let path = |name: &str| format!("{}/{name}", dir.display());
+    let (list, once, again) = (path("ours.json"), path("once.nmb"), path("again.nmb"));
+    for out in [&once, &again] {
+        let done = run(&["convert", &rpc(), "--redact", "--names", &list, "-o", out]);
+        assert!(done.status.success(), "{done:?}");
+    }
+    let mode = std::fs::metadata(&list).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&list).unwrap();
+    let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let address =
+        |a: &serde_json::Value| a["name"] == "10.78.1.2" && a["pseudonym"].as_str().unwrap().starts_with("240.");
+    assert!(kept["addresses"].as_array().unwrap().iter().any(address), "{text}");
+    assert_eq!(std::fs::read(&once).unwrap(), std::fs::read(&again).unwrap());
+    let html = path("d.html");
+    let said = run(&["diff", &once, &again, "-o", &html]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(
+        !said.contains("cannot be matched") && said.contains("no difference found"),
+        "{said}"
+    );
+    let other = path("other.nmb");
+    std::fs::write(&list, text.replacen("240.0.0.1", "240.9.9.9", 1)).unwrap();
+    let (code, refused) = failed(&["convert", &rpc(), "--redact", "--names", &list, "-o", &other]);
+    assert!(
+        code == 1 && refused.contains("240.9.9.9") && refused.contains("ours.json"),
+        "{code} {refused}"
+    );
+    assert!(!Path::new(&other).exists());
+    let (code, alone) = failed(&["convert", &rpc(), "--names", &list, "-o", &other]);
+    assert!(code == 2 && alone.contains("--redact"), "{alone}");
+    std::fs::remove_dir_all(dir).unwrap();
 }

@@ -266,7 +266,7 @@ fn answers_are_compared_of_a_recording_with_itself_and_by_all_servers_where_name
     hidden.capture.part.redacted = true;
     assert_eq!(
         names(&of(&f, &hidden)),
-        ["app.response", "app.turnaround", "app.unread"]
+        ["response", "turnaround", "unread"].map(|stage| format!("app.{stage}[*:7000]"))
     );
     // A server that only one side has is compared with no other.
     let mut moved = rpc();

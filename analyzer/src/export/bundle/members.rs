@@ -152,7 +152,12 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     let said = || m.notes.iter().map(String::as_str);
     let has_field = m.slice.is_some();
     let earlier = of_field(m.slice.take(), said());
-    m.redacted |= change.redact || says_redacted(said());
+    let before = m.redacted || says_redacted(said());
+    m.redacted = change.redact || before;
+    if change.redact {
+        // Pseudonyms of pseudonyms are of no list.
+        m.pseudonyms = names.list().filter(|_| !before).map(str::to_owned);
+    }
     if let Some(perf) = m.plan.perf.take() {
         // A plan of perf says that there are no sub-buffers.
         m.plan.sub_buffer_bytes = 0;

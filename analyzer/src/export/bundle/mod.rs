@@ -16,6 +16,7 @@
 mod cpu;
 mod foreign;
 mod left_out;
+mod list;
 mod members;
 mod names;
 mod notes;
@@ -34,7 +35,8 @@ use netmortem_formats::{Capture, CpuStats};
 
 use self::cpu::Cpu;
 pub use self::foreign::{Imported, import};
-use self::names::Names;
+pub use self::list::ListError;
+pub use self::names::Names;
 use self::payload::Payloads;
 use super::slice::Cut;
 use crate::ingest::allowed;
@@ -120,8 +122,18 @@ pub enum RewriteError {
     Io(#[from] io::Error),
 }
 
-/// Writes the bundle anew.
+/// Writes the bundle anew, with pseudonyms of its own.
 pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(W, Done), RewriteError> {
+    rewrite_with(capture, change, &mut Names::default(), out)
+}
+
+/// Writes the bundle anew. `names`: what has a pseudonym already; grows.
+pub fn rewrite_with<W: Write>(
+    capture: &Capture,
+    change: &Change,
+    names: &mut Names,
+    out: W,
+) -> Result<(W, Done), RewriteError> {
     if capture.format != "bundle" {
         return Err(RewriteError::NotABundle(capture.format));
     }
@@ -135,7 +147,6 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         return Err(RewriteError::Instances);
     }
     let end: Option<End> = capture.end.clone().and_then(|e| serde_json::from_value(e).ok());
-    let mut names = Names::default();
     let mut payloads = change.redact.then(|| Payloads::of(capture));
     let mut done = Done::default();
     let mut cpus = vec![];
@@ -145,7 +156,7 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
             (stream, may),
             change,
             payloads.as_mut(),
-            &mut names,
+            names,
             &mut done,
         )?);
     }
@@ -165,8 +176,8 @@ pub fn rewrite<W: Write>(capture: &Capture, change: &Change, out: W) -> Result<(
         });
     }
     // Texts first, into memory: the manifest is written before them and says what was left out.
-    let mut texts = members::texts(capture, change, &mut names, &mut done);
-    let manifest = members::manifest(manifest, capture, change, &mut names, &done);
+    let mut texts = members::texts(capture, change, names, &mut done);
+    let manifest = members::manifest(manifest, capture, change, names, &done);
     let mut writer = BundleWriter::new(out, &manifest)?;
     texts.before.drain(..).try_for_each(|(n, b)| writer.append(&n, &b))?;
     for c in &cpus {

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What a name is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Of {
     /// A task.
     Task,
@@ -21,17 +22,23 @@ pub enum Of {
 /// Names and their pseudonyms.
 #[derive(Debug, Default)]
 pub struct Names {
-    names: BTreeMap<(Of, Vec<u8>), Vec<u8>>,
-    taken: BTreeMap<Vec<u8>, ()>,
-    next: [u64; 3],
-    v4: BTreeMap<Ipv4Addr, Ipv4Addr>,
-    v6: BTreeMap<Ipv6Addr, Ipv6Addr>,
+    /// Of which list they are; `None`: of none that is kept.
+    pub(super) list: Option<String>,
+    pub(super) names: BTreeMap<(Of, Vec<u8>), Vec<u8>>,
+    pub(super) taken: BTreeMap<Vec<u8>, ()>,
+    pub(super) next: [u64; 3],
+    pub(super) v4: BTreeMap<Ipv4Addr, Ipv4Addr>,
+    pub(super) v6: BTreeMap<Ipv6Addr, Ipv6Addr>,
     /// Last three bytes of solicited-node addresses.
-    solicited: BTreeMap<[u8; 3], [u8; 3]>,
+    pub(super) solicited: BTreeMap<[u8; 3], [u8; 3]>,
     /// Link-layer addresses.
-    link: BTreeMap<[u8; 6], [u8; 6]>,
+    pub(super) link: BTreeMap<[u8; 6], [u8; 6]>,
 }
 
+/// Pseudonyms are numbered from here: a block that no host may have (240.0.0.0/4).
+pub(super) const V4: u32 = 0xf000_0000;
+/// The same: 2001:db8::/32, for documentation.
+pub(super) const V6: u128 = 0x2001_0db8_u128 << 96;
 /// Threads of the kernel whose names say nothing of a host.
 const KERNEL: [&[u8]; 6] = [
     b"ksoftirqd/",
@@ -123,12 +130,8 @@ impl Names {
         if a.is_loopback() || a.is_unspecified() || a.is_multicast() || a.is_broadcast() {
             return a;
         }
-        // Documentation, then a block that no host may have (240.0.0.0/4): never the address of another one.
         let n = self.v4.len() as u32 + 1;
-        *self
-            .v4
-            .entry(a)
-            .or_insert_with(|| Ipv4Addr::from(0xf000_0000u32.wrapping_add(n)))
+        *self.v4.entry(a).or_insert_with(|| Ipv4Addr::from(V4.wrapping_add(n)))
     }
 
     fn v6(&mut self, a: Ipv6Addr) -> Ipv6Addr {
@@ -147,9 +150,7 @@ impl Names {
             return self.v4(v4).to_ipv6_mapped();
         }
         let n = self.v6.len() as u128 + 1;
-        // 2001:db8::/32, for documentation.
-        let base = 0x2001_0db8_u128 << 96;
-        *self.v6.entry(a).or_insert_with(|| Ipv6Addr::from(base | n))
+        *self.v6.entry(a).or_insert_with(|| Ipv6Addr::from(V6 | n))
     }
 
     /// The pseudonym of a link-layer address of Ethernet; none, broadcast and multicast ones stay.

@@ -4,6 +4,7 @@ mod holes;
 mod limit;
 mod lists;
 mod losses;
+mod names;
 mod perf;
 
 use std::collections::BTreeMap;

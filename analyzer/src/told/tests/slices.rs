@@ -181,7 +181,8 @@ fn a_slice_that_is_redacted_keeps_its_numbers() {
         Part::of(&redacted),
         Part {
             slice: Some(without_names),
-            redacted: true
+            redacted: true,
+            pseudonyms: None,
         }
     );
     let (kept, all) = (want.events_kept.unwrap(), 70_397);
@@ -224,7 +225,8 @@ fn a_slice_that_is_redacted_keeps_its_numbers() {
         Part::of(&plain),
         Part {
             slice: None,
-            redacted: true
+            redacted: true,
+            pseudonyms: None,
         }
     );
     assert!(Part::of(&without_redacted(plain)).redacted, "its notes say so");
@@ -307,7 +309,8 @@ fn hostile_fields_say_nothing() {
             part,
             Part {
                 slice: Some(Slice::default()),
-                redacted: false
+                redacted: false,
+                pseudonyms: None,
             },
             "{wrong}"
         );
