@@ -246,6 +246,11 @@ fn no_output_destroys_the_recording_or_another_output() {
     let (code, told) = failed(&["report", &empty, "-o", &new]);
     assert!(code == 1 && told.contains("there is no event in it"), "{told}");
     assert_eq!(std::fs::read_to_string(&new).unwrap(), "yesterday's");
+    let dat = std::fs::read(sample("tracedat-loopback/trace.dat")).unwrap();
+    std::fs::write(&empty, dat.get(..100_000).unwrap()).unwrap();
+    let (code, told) = failed(&["report", &empty, "-o", &new]);
+    assert!(code == 1 && told.contains("there is no event in it"), "{told}");
+    std::fs::write(&empty, std::fs::read(rpc()).unwrap().get(..200_000).unwrap()).unwrap();
     let checked = stdout(&["check", &empty]);
     assert!(checked.contains("\nfit       no: the file is cut"), "{checked}");
     // A ticket system may have packed it.

@@ -1,7 +1,7 @@
 //! What happened when? The recording cut into [`BINS`] equal parts of time: how many units of which latency, how busy each CPU
-//! was with NET_RX and NET_TX, how many bytes lay in the sockets' queues and packets in those of devices; and what the kernel counted from reading to reading.
+//! was with NET_RX and NET_TX, when each device was polled, how many bytes lay in the sockets' queues and packets in those of devices; and what the kernel counted from reading to reading.
 //!
-//! Needs the views `rx`, `tx`, `xmits`, `softirqs`, `counters_over_time`; each is read once. Data are binned, never sampled: every unit is in one cell, every
+//! Needs the views `rx`, `tx`, `xmits`, `softirqs`, `polls`, `counters_over_time`; each is read once. Data are binned, never sampled: every unit is in one cell, every
 //! run of a softirq in the bins that it covers. Latencies fall in rows of half an octave. Queue sizes are the largest of each
 //! bin. Must not see events.
 //!
@@ -21,16 +21,18 @@ use crate::stat::sort_by_key;
 
 mod counted;
 mod lay;
+mod polled;
 #[cfg(test)]
 mod tests;
 
 pub use counted::{Counted, Rate};
 pub use lay::{Lay, QUEUES};
+pub use polled::{DEVICES, Polled};
 
 /// Parts that the recording is cut into.
 pub const BINS: usize = 240;
 
-/// About how many stretches of softirqs are kept, shared by CPUs and vectors; those nearer to each other are joined.
+/// About how many stretches of softirqs are kept, shared by CPUs and vectors, and as many of polls by devices; those nearer to each other are joined.
 pub const STRETCHES: i64 = 8_000;
 /// CPUs and vectors that share them at most; a report draws no more.
 const SHARERS: i64 = 12;
@@ -45,7 +47,7 @@ const NET_TX: u32 = 2;
 pub struct OverTime {
     /// Length of a bin, ns, at least 1.
     pub bin_ns: i64,
-    /// Stretches of softirqs nearer to each other than this are one, ns.
+    /// Stretches of softirqs and polls nearer to each other than this are one, ns.
     pub joined_ns: i64,
     /// Whole times of read units, all confidences.
     pub receive: Vec<HeatCell>,
@@ -53,6 +55,10 @@ pub struct OverTime {
     pub transmit: Vec<HeatCell>,
     /// Per CPU and vector, in this order.
     pub softirqs: Vec<Busy>,
+    /// Devices polled longest, in order of their names.
+    pub polls: Vec<Polled>,
+    /// Devices polled that are not among them.
+    pub polls_left_out: usize,
     /// Most bytes that lay readable in receive queues of sockets (all together), per bin; empty when not known.
     pub receive_queue: Vec<u64>,
     /// Most bytes sent by TCP and not yet acknowledged (all sockets together), per bin; empty when not known.
@@ -121,10 +127,14 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
     };
     let busy = || {
         let joined_ns = time.joined(facts);
-        (joined_ns, time.busy(facts, joined_ns))
+        (
+            joined_ns,
+            time.busy(facts, joined_ns),
+            polled::polled(facts, start, joined_ns),
+        )
     };
     let queues = || lay::lay(facts, &time);
-    let (((receive, receive_queue), (transmit, unacknowledged)), ((joined_ns, softirqs), device_queues)) =
+    let (((receive, receive_queue), (transmit, unacknowledged)), ((joined_ns, softirqs, (polls, polls_left_out)), device_queues)) =
         rayon::join(|| rayon::join(received, sent), || rayon::join(busy, queues));
     OverTime {
         bin_ns: time.bin_ns,
@@ -132,6 +142,8 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         receive,
         transmit,
         softirqs,
+        polls,
+        polls_left_out,
         receive_queue,
         unacknowledged,
         device_queues,

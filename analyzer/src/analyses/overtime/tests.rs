@@ -1,6 +1,7 @@
 use super::*;
 use crate::name::Name;
 use crate::reconstruct::context::RunBy;
+use crate::reconstruct::napi::tables::PollRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
@@ -110,6 +111,33 @@ fn a_run_is_shared_among_the_bins_it_covers() {
         [(100_000_000, 100_014_000)],
         "2 us apart is one stretch"
     );
+}
+
+/// Of a device on any CPU; polls without a start are in none; of many devices those polled longest.
+#[test]
+fn polls_are_told_by_device() {
+    let mut f = facts();
+    let poll = |dev: &str, cpu, start: Option<i64>, end: i64| PollRow {
+        cpu,
+        ..crate::testing::poll(dev.as_bytes(), start.map(|at| 1_000 + at), 1_000 + end)
+    };
+    f.polls = vec![
+        poll("eth0", 0, Some(400_000_000), 400_004_000),
+        poll("eth0", 1, Some(400_002_000), 400_009_000),
+        poll("eth0", 0, Some(700_000_000), 700_001_000),
+        poll("eth0", 0, None, 800_000_000),
+    ];
+    let told = answer(&f);
+    let [eth0] = told.polls.as_slice() else { panic!() };
+    assert_eq!((eth0.dev.as_str(), eth0.ns, eth0.polls), ("eth0", 12_000, 3));
+    assert_eq!(eth0.stretches, [(400_000_000, 400_009_000), (700_000_000, 700_001_000)]);
+    for n in 0..8i64 {
+        f.polls.push(poll(&format!("d{n}"), 0, Some(n), 2 * n + 1));
+    }
+    let told = answer(&f);
+    let devices: Vec<&str> = told.polls.iter().map(|p| p.dev.as_str()).collect();
+    assert_eq!(devices, ["d3", "d4", "d5", "d6", "d7", "eth0"]);
+    assert_eq!(told.polls_left_out, 3);
 }
 
 #[test]

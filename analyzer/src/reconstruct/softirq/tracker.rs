@@ -63,11 +63,15 @@ impl Tracker for OnCpu {
         self.state.forget();
         self.waits = Default::default();
         (self.last, self.below) = (None, None);
-        // Where threads are not recorded nothing would ever be seen of it.
-        self.ksoftirqd = match self.tells.switches {
-            true => Ksoftirqd::Unknown,
-            false => Ksoftirqd::Asleep,
-        };
+        self.ksoftirqd = unseen(self.tells);
+    }
+}
+
+/// What is known of ksoftirqd before anything is seen of it: where threads are not recorded nothing ever would be.
+fn unseen(tells: Tells) -> Ksoftirqd {
+    match tells.switches {
+        true => Ksoftirqd::Unknown,
+        false => Ksoftirqd::Asleep,
     }
 }
 
@@ -81,7 +85,7 @@ impl OnCpu {
             below: None,
             here: None,
             waits: Default::default(),
-            ksoftirqd: Ksoftirqd::Asleep,
+            ksoftirqd: unseen(tells),
             open: None,
             limits,
             tells,

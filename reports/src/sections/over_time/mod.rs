@@ -7,7 +7,7 @@
 //! ```
 //! All of them, and the sawtooths of TCP, share one time axis.
 
-use netmortem_analyzer::analyses::overtime::{BINS, Busy, HeatCell, Lay, OverTime, QUEUES};
+use netmortem_analyzer::analyses::overtime::{BINS, Busy, DEVICES, HeatCell, Lay, OverTime, Polled, QUEUES};
 
 use super::shared::{figure, gaps};
 use crate::chart::{self, ChartSpec, Heat, Lane, Line, Panel, Plot, Shape, Size, Span, Stroke, TimeSeries, Tone, Unit};
@@ -186,16 +186,21 @@ fn lanes(input: &Input<'_>, data: &OverTime) -> Option<Figure> {
         .filter(|busy| cpus.contains(&busy.cpu))
         .map(stretches)
         .collect();
+    rows.extend(data.polls.iter().map(polls));
     rows.extend(moments(input, &cpus));
     if panels.is_empty() && rows.is_empty() {
         return None;
     }
-    let note = match left_out {
-        0 => None,
-        n => Some(Text::from(format!(
-            "The {CPUS} CPUs busiest with network softirqs; {n} more are in the table of NAPI and softirq."
-        ))),
+    let cpus_told = match left_out {
+        0 => String::new(),
+        n => format!("The {CPUS} CPUs busiest with network softirqs; {n} more are in the table of NAPI and softirq. "),
     };
+    let devices_told = match data.polls_left_out {
+        0 => String::new(),
+        n => format!("The {DEVICES} devices polled longest; {n} more are in that table."),
+    };
+    let told = format!("{cpus_told}{devices_told}");
+    let note = (!told.is_empty()).then(|| Text::from(told.trim_end().to_owned()));
     let plot = TimeSeries {
         start_ns: 0,
         end_ns: capture.duration_ns,
@@ -210,7 +215,7 @@ fn lanes(input: &Input<'_>, data: &OverTime) -> Option<Figure> {
         plot: Plot::TimeSeries(plot),
     };
     let caption = format!(
-        "Lines: the share, and the largest size, of each of {BINS} parts of the recording; none where events were lost. Lanes: stretches of softirqs nearer than {} are drawn as one. What a socket's queues held is known of units whose read or acknowledgement was seen; what a device's queue held (of the {QUEUES} fullest), of packets that were seen given to the driver.",
+        "Lines: the share, and the largest size, of each of {BINS} parts of the recording; none where events were lost. Lanes: softirqs by CPU, and polls by device on any CPU; stretches nearer than {} are drawn as one. What a socket's queues held is known of units whose read or acknowledgement was seen; what a device's queue held (of the {QUEUES} fullest), of packets that were seen given to the driver.",
         format::duration(data.joined_ns)
     );
     Some(figure("lanes", chart, &caption))
@@ -277,17 +282,32 @@ fn stretches(busy: &Busy) -> Lane {
         label: Text::from(format!("CPU {} {}", busy.cpu, busy.vector.trim_start_matches("NET_"))),
         tone,
         points: Vec::new(),
-        spans: busy
-            .stretches
-            .iter()
-            .map(|(from, to)| Span {
-                from_ns: *from,
-                to_ns: *to,
-                tone,
-                label: Text::default(),
-            })
-            .collect(),
+        spans: spans(&busy.stretches, tone),
     }
+}
+
+fn polls(of: &Polled) -> Lane {
+    let dev = match of.dev.as_str() {
+        "(no_device)" => "backlog",
+        "" => "not known",
+        dev => dev,
+    };
+    Lane {
+        label: Text::name(&format!("poll {dev}")),
+        tone: Tone::Teal,
+        points: Vec::new(),
+        spans: spans(&of.stretches, Tone::Teal),
+    }
+}
+
+fn spans(stretches: &[(i64, i64)], tone: Tone) -> Vec<Span> {
+    let span = |(from, to): &(i64, i64)| Span {
+        from_ns: *from,
+        to_ns: *to,
+        tone,
+        label: Text::default(),
+    };
+    stretches.iter().map(span).collect()
 }
 
 fn moments(input: &Input<'_>, cpus: &[u16]) -> Vec<Lane> {

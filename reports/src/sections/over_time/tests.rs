@@ -54,6 +54,7 @@ fn lines_stop_where_events_were_lost() {
             "CPU 0 TX",
             "CPU 0 RX",
             "CPU 1 RX",
+            "poll eth0",
             "full polls",
             "retransmits",
             "host drops"
