@@ -245,8 +245,8 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix);
         }
     }
-    fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
     mixture::moderate(&mut metrics, b, a, options);
+    fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
     fewer::in_part(&mut metrics);
     fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));

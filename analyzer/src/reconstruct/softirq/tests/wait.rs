@@ -141,7 +141,9 @@ fn behind_its_own_run() {
 #[test]
 fn behind_the_run_queue_of_ksoftirqd() {
     let mut s = script();
-    switch(&mut s, 0, (0, "swapper/0", 0), (4, "stress"));
+    // Idle before: nothing is left of it that would want the CPU.
+    switch(&mut s, 0, (4, "stress", 1), (0, "swapper/0"));
+    switch(&mut s, 5, (0, "swapper/0", 0), (4, "stress"));
     soft(&mut s, 10, 0, Ctx::Hard(4), "raise", 3);
     soft(&mut s, 20, 0, Ctx::Soft(4), "entry", 3);
     soft(&mut s, 30, 0, Ctx::Soft(4), "raise", 3);
