@@ -1,24 +1,26 @@
-//! `report --json` against `docs/report.schema.json`. The words of JSON Schema that this schema uses are checked here; a schema with
-//! another word fails, so that no rule is taken for checked that is not.
+//! `report --json`, `diff --json` and `batch --json` against their schemas in `docs`. The words of JSON Schema that these use are checked
+//! here; a schema with another word fails, so that no rule is taken for checked that is not.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{run, sample, tempdir};
+use super::{rpc, run, sample, tempdir};
 
 /// Words that say nothing of a value.
 const SAYINGS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
-fn schema() -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/report.schema.json");
+fn schema(of: &str) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{of}.schema.json"));
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// What is wrong with `value`, each with its place.
 fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Vec<String>) {
     let Some(rules) = schema.as_object() else {
-        assert_eq!(*schema, Value::Bool(true), "{place}: a schema is an object or true");
+        if !schema.as_bool().expect("a schema is an object, true or false") {
+            out.push(format!("{place}: nothing may be here"));
+        }
         return;
     };
     for (word, rule) in rules {
@@ -60,18 +62,32 @@ fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Ve
                 true
             }
             "additionalProperties" => {
-                assert!(!rules.contains_key("properties"), "{place}: only of maps here");
-                for (name, found) in value.as_object().into_iter().flatten() {
+                let named = |name: &str| rules.get("properties").is_some_and(|p| p.get(name).is_some());
+                for (name, found) in value.as_object().into_iter().flatten().filter(|(n, _)| !named(n)) {
                     faults(root, rule, found, &format!("{place}/{name}"), out);
                 }
                 true
             }
-            "items" => {
-                for (at, found) in value.as_array().into_iter().flatten().enumerate() {
+            "prefixItems" => {
+                let each = rule.as_array().unwrap().iter();
+                for (at, (rule, found)) in each.zip(value.as_array().into_iter().flatten()).enumerate() {
                     faults(root, rule, found, &format!("{place}/{at}"), out);
                 }
                 true
             }
+            "items" => {
+                let before = rules.get("prefixItems").map_or(0, |p| p.as_array().unwrap().len());
+                for (at, found) in value.as_array().into_iter().flatten().enumerate().skip(before) {
+                    faults(root, rule, found, &format!("{place}/{at}"), out);
+                }
+                true
+            }
+            "minItems" => value
+                .as_array()
+                .is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap()),
+            "maxItems" => value
+                .as_array()
+                .is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
             "anyOf" => rule.as_array().unwrap().iter().any(|one| {
                 let mut wrong = Vec::new();
                 faults(root, one, value, place, &mut wrong);
@@ -99,11 +115,27 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
-fn check(value: &Value) -> Vec<String> {
-    let schema = schema();
+fn check(of: &str, value: &Value) -> Vec<String> {
+    let schema = schema(of);
     let mut out = Vec::new();
     faults(&schema, &schema, value, "", &mut out);
     out
+}
+
+/// That a document fits, and does not where it is changed: there are as many faults as changes.
+fn fits(of: &str, told: &str, json: &Value, changes: &[fn(&mut Value)]) {
+    let wrong = check(of, json);
+    assert!(wrong.is_empty(), "{told}: {:#?}", &wrong[..wrong.len().min(10)]);
+    let mut changed = json.clone();
+    for change in changes {
+        change(&mut changed);
+    }
+    let wrong = check(of, &changed);
+    assert_eq!(wrong.len(), changes.len(), "{told}: {wrong:#?}");
+}
+
+fn remove(of: &mut Value, key: &str) {
+    assert!(of.as_object_mut().unwrap().remove(key).is_some(), "no {key}");
 }
 
 /// Every recording of `sample-data`, unpacked into `dir` where it is packed.
@@ -143,18 +175,130 @@ fn the_json_of_every_sample_is_as_the_schema_says() {
             facts.to_str().unwrap(),
         ]);
         assert!(done.status.success(), "{input}");
-        let mut json: Value = serde_json::from_slice(&std::fs::read(&facts).unwrap()).unwrap();
-        let wrong = check(&json);
-        assert!(wrong.is_empty(), "{input}: {:#?}", &wrong[..wrong.len().min(10)]);
+        let json: Value = serde_json::from_slice(&std::fs::read(&facts).unwrap()).unwrap();
+        fits(
+            "report",
+            input,
+            &json,
+            &[
+                |j| j["verdict"][0]["tone"] = "splendid".into(),
+                |j| j["over_time"]["bin_ns"] = "long".into(),
+                |j| j["quality"]["clocks"]["mended"] = 1.into(),
+                |j| j["quality"]["costly_stages"] = serde_json::json!([["rx copy", 0.5, 0.5]]),
+                |j| j["lifetimes"]["answer"]["more"] = 1.into(),
+                |j| remove(j, "exemplars"),
+            ],
+        );
         let bytes = std::fs::metadata(&page).unwrap().len();
         assert!(bytes < 3_000_000, "{input}: a page of {bytes} bytes");
-        // And the schema would have noticed.
-        json["verdict"][0]["tone"] = "splendid".into();
-        json["over_time"]["bin_ns"] = "long".into();
-        json.as_object_mut().unwrap().remove("exemplars");
-        let wrong = check(&json);
-        assert_eq!(wrong.len(), 3, "{wrong:?}");
     }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Better and worse, not comparable, parts, groups, slices, redacted ones.
+#[test]
+fn the_json_of_diff_is_as_its_schema_says() {
+    let dir = tempdir("schema-diff");
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let all = samples(&dir);
+    let of = |name: &str| {
+        let is = |p: &&PathBuf| p.file_name().unwrap() == name;
+        all.iter().find(is).unwrap().to_str().unwrap().to_owned()
+    };
+    let (rpc, near) = (rpc(), of("neighbour.nmb"));
+    let (cut, hidden, other) = (at("cut.nmb"), at("hidden.nmb"), at("other.nmb"));
+    for (from, to, args) in [
+        (&rpc, &cut, &["--flow", "7000"][..]),
+        (&rpc, &hidden, &["--redact"]),
+        (&near, &other, &["--redact"]),
+    ] {
+        assert!(run(&[&["convert", from, "-o", to], args].concat()).status.success());
+    }
+    let json = at("d.json");
+    let mut seen = std::collections::BTreeSet::new();
+    for args in [
+        &[&*rpc, &*rpc][..],
+        &["--fail-on", "worse,incomparable,tx.total>1%", &rpc, &near],
+        &["--dev", "vb", &near, &rpc],
+        &[&rpc, &of("mtu.nmb")],
+        &[&rpc, &of("trace.dat")],
+        &[&of("loss.nmb"), &of("delay.nmb")],
+        &[&cut, &rpc],
+        &[&hidden, &other],
+        &["--before-time", "..0.5s", "--after-time", "500ms..", &rpc, &rpc],
+        &["--before-time", "100ms..400ms", "--after-time", "400ms..", &near, &near],
+        &["--before", &rpc, &near, "--after", &near, &rpc],
+    ] {
+        let out = run(&[&["diff", "-o", "/dev/null", "--json", &json], args].concat());
+        assert!([Some(0), Some(3)].contains(&out.status.code()), "{args:?}: {out:?}");
+        let json: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        let always: [fn(&mut Value); 6] = [
+            |j| j["netmortem_diff"] = 2.into(),
+            |j| j["options"]["draws"] = "many".into(),
+            |j| j["before"][0]["colour"] = "green".into(),
+            |j| j["parity"][0]["level"] = "splendid".into(),
+            |j| j["verdict"]["lines"] = serde_json::json!([["worse"]]),
+            |j| remove(j, "failed"),
+        ];
+        let of_metrics: [fn(&mut Value); 3] = [
+            |j| j["metrics"][0]["which"]["stage"] = Value::Null,
+            |j| j["metrics"][0]["clusters"] = serde_json::json!([1, "2"]),
+            |j| remove(&mut j["metrics"][0]["before"], "p90_ns"),
+        ];
+        let some = if json["metrics"].get(0).is_some() { 3 } else { 0 };
+        let changes = [&always[..], &of_metrics[..some]].concat();
+        fits("diff", &format!("{args:?}"), &json, &changes);
+        seen.insert(json["verdict"]["outcome"].as_str().unwrap().to_owned());
+        let lists = json.as_object().unwrap().iter();
+        seen.extend(lists.filter(|(_, v)| v.get(0).is_some()).map(|(k, _)| k.clone()));
+    }
+    // What the schema says of lists that are empty in all of these is not checked here.
+    let words = "same worse better changed not_comparable withheld stopped few counters settings failed";
+    for there in words.split(' ') {
+        assert!(seen.contains(there), "{there}: {seen:?}");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn the_json_of_batch_is_as_its_schema_says() {
+    let dir = tempdir("schema-batch");
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (input, out) = (at("in"), at("out"));
+    std::fs::create_dir_all(&input).unwrap();
+    for path in samples(&dir) {
+        std::fs::copy(&path, Path::new(&input).join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::write(format!("{input}/garbage.nmb"), "not at all").unwrap();
+    std::fs::write(format!("{input}/notes.txt"), "what we saw").unwrap();
+    let done = run(&["batch", &input, "-o", &out, "--json", "--no-reports", "--no-dataset"]);
+    assert!(done.status.success(), "{done:?}");
+    let json: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let kept: Value = serde_json::from_slice(&std::fs::read(format!("{out}/index.json")).unwrap()).unwrap();
+    assert_eq!(json, kept);
+    for list in ["ranked", "rx", "tx", "drops", "bad", "no_recordings"] {
+        assert!(json[list].get(0).is_some(), "no {list}");
+    }
+    fits(
+        "batch",
+        "samples",
+        &json,
+        &[
+            |j| j["ranked"][0]["verdict"][0]["tone"] = "splendid".into(),
+            |j| j["ranked"][1]["trouble"] = serde_json::json!([0, 0, 0]),
+            |j| j["ranked"][2]["colour"] = "green".into(),
+            |j| j["rx"][0]["bins"][0][2] = "many".into(),
+            |j| j["tones"]["quality"]["splendid"] = 1.into(),
+            |j| j["without_drops"] = Value::Null,
+            |j| remove(&mut j["bad"][0], "because"),
+        ],
+    );
+    // Of nothing.
+    std::fs::remove_dir_all(&input).unwrap();
+    std::fs::create_dir_all(&input).unwrap();
+    std::fs::write(format!("{input}/notes.txt"), "what we saw").unwrap();
+    let none = run(&["batch", &input, "-o", &at("none"), "--json"]);
+    fits("batch", "nothing", &serde_json::from_slice(&none.stdout).unwrap(), &[]);
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
