@@ -42,11 +42,7 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
             );
         }
         if e.kind == FormatErrorKind::UnknownFormat {
-            let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-            let what = format!(
-                "{shown} is not a recording: its first bytes are of none of: {}",
-                known.join(", ")
-            );
+            let what = format!("{shown} is not a recording: {}", of_no_format());
             let next = match packed(path) {
                 Some(unpack) => format!(
                     "it is compressed: {unpack} {} | netmortem check -",
@@ -62,6 +58,12 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
         };
         failure(format!("{shown} is not a recording that can be read: {e}"), next)
     })
+}
+
+/// Why a file whose bytes nobody knows is no recording.
+pub fn of_no_format() -> String {
+    let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    format!("its first bytes are of none of: {}", known.join(", "))
 }
 
 /// What unpacks a compressed file, by its first bytes; a ticket system may have packed it.

@@ -345,7 +345,8 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             before: b,
             after: a,
             shift: a - b,
-            interval: (edge(0.025), edge(0.975)),
+            // Draws are of values in steps, each as its largest.
+            interval: (edge(0.025).min(a - b), edge(0.975).max(a - b)),
             p: tail.p,
             p_adjusted: 1.0,
             threshold: 0,

@@ -11,13 +11,13 @@ use crate::analyses::verdict::Tone;
 /// Many recordings together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fleet {
-    /// Worst first: most lines `bad`, then most `notice`, then most packets lost, then most segments sent again, then by name.
+    /// Worst first: most lines `bad`, then most `notice`, then most packets lost, then most calls that sent segments again, then by name.
     pub ranked: Vec<Summary>,
     /// Stages of the receive path over all recordings, `total` first, then by time, most first.
     pub rx: Vec<FleetStage>,
     /// Of the transmit path.
     pub tx: Vec<FleetStage>,
-    /// Drops over all recordings, most first.
+    /// Drops over all recordings, those of lost packets first, then most first.
     pub drops: Vec<FleetDrop>,
     /// Recordings in which drops were not recorded.
     pub without_drops: usize,

@@ -51,12 +51,12 @@ def burn(seconds):
 
 
 def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128, defer=0, greet=0, once=0, cork=0,
-               limit=0, files=0):
+               limit=0, files=0, large=0):
     """Answers requests. idle: closes a connection that was silent for so long. pause: sleeps before each `every`th answer; with lock,
     while it holds a lock that all answers take. cpu: computes before each answer. halves: an answer in two writes, with Nagle. workers: so
     many threads, each serves a connection to its end. accept: sleeps before each accept. defer: TCP_DEFER_ACCEPT, seconds. greet: sends so many
     bytes before it reads. once: closes after its first answer. cork: TCP_CORK, never taken off. limit: to a request of more bytes it answers at once
-    that it is too long, and closes. files: so many descriptors it may have."""
+    that it is too long, and closes. files: so many descriptors it may have. large: the pause is before answers of more bytes alone."""
     held = threading.Lock()
     calls = [0]
 
@@ -80,7 +80,7 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
                     with held:
                         if calls[0] % every == 0:
                             time.sleep(pause)
-                elif pause and calls[0] % every == 0:
+                elif pause and calls[0] % every == 0 and down >= large:
                     time.sleep(pause)
                 if halves:
                     c.sendall(b"r" * (down // 4))
@@ -265,9 +265,12 @@ def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
             peer.sendall(data)
 
 
-def serve_pool(port, to="", size=1, asks=1):
-    """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share."""
+def serve_pool(port, to="", size=1, asks=1, each=0, cached=0):
+    """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share. each: of so many one needs
+    a long answer; cached: the others it answers by itself."""
     import queue
+
+    calls = [0]
 
     host, at = to.rsplit(":", 1)
     free = queue.Queue()
@@ -282,10 +285,13 @@ def serve_pool(port, to="", size=1, asks=1):
             while True:
                 up, down = header(c)
                 receive(c, up)
-                far = free.get()
-                for _ in range(asks):
-                    call(far, up, down)
-                free.put(far)
+                calls[0] += 1
+                long = each and calls[0] % each == 0
+                if long or not cached:
+                    far = free.get()
+                    for _ in range(asks):
+                        call(far, up, 30 * down if long else down)
+                    free.put(far)
                 c.sendall(b"r" * down)
         except (OSError, EOFError):
             c.close()

@@ -255,7 +255,10 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         done.left_out.len()
     ))?;
     if let Some(path) = kept {
-        say(&format!("whom they stand for: {} (keep it to yourself)", path.display()))?;
+        say(&format!(
+            "whom they stand for: {} (keep it to yourself)",
+            path.display()
+        ))?;
     }
     if let Some(cut) = &change.cut {
         say(&others(cut, done.cut_others.values().sum()))?;

@@ -47,7 +47,7 @@ pub struct Args {
     /// Write every chart as a PNG into this folder
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
-    /// Write the comparison as JSON; - is standard output
+    /// Write the comparison as JSON (docs/diff.schema.json); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// What exit code 3 is for, see below

@@ -82,9 +82,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     output::distinct_from(&args.input, &outputs)?;
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
     let capture = input::with_events(input::open_all(&args.input)?)?;
-    if !capture.complete
-        && ingest::check(&capture, &ingest::Options::default()).total_events == 0
-    {
+    if !capture.complete && ingest::check(&capture, &ingest::Options::default()).total_events == 0 {
         return Err(failure(
             "there is no event in it: the file is cut or damaged before its first",
             "copy it again; `netmortem check FILE` shows what is there",

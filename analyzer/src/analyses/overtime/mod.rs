@@ -134,8 +134,10 @@ pub fn answer(facts: &Facts, ledgers: &Ledgers<'_>) -> OverTime {
         )
     };
     let queues = || lay::lay(facts, &time);
-    let (((receive, receive_queue), (transmit, unacknowledged)), ((joined_ns, softirqs, (polls, polls_left_out)), device_queues)) =
-        rayon::join(|| rayon::join(received, sent), || rayon::join(busy, queues));
+    let (
+        ((receive, receive_queue), (transmit, unacknowledged)),
+        ((joined_ns, softirqs, (polls, polls_left_out)), device_queues),
+    ) = rayon::join(|| rayon::join(received, sent), || rayon::join(busy, queues));
     OverTime {
         bin_ns: time.bin_ns,
         joined_ns,

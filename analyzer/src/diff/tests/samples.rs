@@ -8,7 +8,12 @@ pub(super) fn facts(path: &str) -> Facts {
 }
 
 pub(super) fn of(before: &Facts, after: &Facts) -> Diff {
-    compare(&[before], &[after], &DiffOptions::default())
+    let d = compare(&[before], &[after], &DiffOptions::default());
+    for (m, s) in d.metrics.iter().flat_map(|m| m.shifts.iter().map(move |s| (m, s))) {
+        let (from, to) = s.interval;
+        assert!((from..=to).contains(&s.shift), "{}: {s:?}", m.metric);
+    }
+    d
 }
 
 fn changed(d: &Diff) -> Vec<(&str, Outcome)> {

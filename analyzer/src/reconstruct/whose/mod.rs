@@ -23,7 +23,7 @@ use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
 use crate::reconstruct::skb::tables::{HopRow, SkbClass, SkbRow};
 use crate::reconstruct::tcp::states::SYN_SENT;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow, StateRow};
-use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
 
 mod payload;
 mod turned;
@@ -55,7 +55,7 @@ pub enum Carries {
     Datagram,
     /// Not known: only the socket that it was for.
     Received,
-    /// Not known: only the task in whose call it was dropped.
+    /// Not known: only the task in whose call it was sent, or dropped.
     Sent,
     /// The ICMP message that a tunnel made of a TCP segment too large for it, on its way back (`turned`).
     TooBig,
@@ -247,7 +247,11 @@ impl<'k> Whose<'k> {
                 .get(&skb)
                 .map(|(c, carries)| (*c, *carries, Confidence::Strong))
         };
-        let (connection, carries, confidence) = syn.or_else(again)?;
+        // Before 6.3 no event tells of calls on UDP sockets, but that a system call sends.
+        let called = row.filter(|r| r.kind == TxKind::Other && r.start == TxStart::Sendmsg && r.pid > 0);
+        let Some((connection, carries, confidence)) = syn.or_else(again) else {
+            return called.map(|row| of(Carries::Sent, row));
+        };
         Some(Owner {
             connection: Some(connection),
             carries,

@@ -69,7 +69,7 @@ pub struct Args {
     /// Write no Parquet dataset
     #[arg(long)]
     no_dataset: bool,
-    /// Print the index as JSON
+    /// Print the index as JSON (docs/batch.schema.json)
     #[arg(long)]
     json: bool,
     /// Exit with code 3 when a recording could not be read

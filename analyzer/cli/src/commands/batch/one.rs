@@ -16,6 +16,7 @@ use netmortem_reports::{html, sections};
 use super::budget::{self, Budget};
 use super::find::File;
 use super::store::{Outcome, Store};
+use crate::input::of_no_format;
 
 /// What is written of each recording besides its summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,7 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
         let capture = match open_path(&file.path) {
             Err(e) => return bad(e.to_string()),
             Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && !named => return Outcome::NoRecording,
+            Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return bad(of_no_format()),
             Ok(Err(e)) => return bad(e.to_string()),
             Ok(Ok(c)) => c,
         };

@@ -142,7 +142,8 @@ impl Store {
         files.sort();
         let (mut summaries, mut bad, mut no_recordings) = (vec![], vec![], vec![]);
         for path in files {
-            let Some(entry) = read(&path) else {
+            let current = |e: &Entry| !matches!(&e.outcome, Outcome::Read(s) if s.version != fleet::VERSION);
+            let Some(entry) = read(&path).filter(current) else {
                 bad.push(BadRecording {
                     name: path.display().to_string(),
                     because: "this state file is of another version or damaged: analyze its recording again".to_owned(),
