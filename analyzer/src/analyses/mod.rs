@@ -26,6 +26,7 @@ pub mod tcp;
 pub mod transmit;
 pub mod units;
 pub mod verdict;
+mod went;
 pub mod waits;
 
 use crate::facts::{Facts, Reason};

@@ -1,14 +1,17 @@
-//! What changed in the recording that may be why packets were dropped: an address that was taken from its host, a bridge's port whose carrier came back.
+//! What changed in the recording that may be why packets were dropped: an address that was taken from its host, a bridge's port whose carrier came back, or was lost, so that what
+//! went by it is flooded to other hosts.
 //!
 //! Needs `addresses` and `links` of the snapshots before and after. After its carrier has come a port of a bridge with spanning tree listens and learns,
 //! each for the forward delay (net/bridge/br_stp_if.c `br_stp_enable_port`), and forwards nothing until then. That this was why is inferred. Of addresses it is inferred: what a packet without a route was
 //! for, or from, is known where it has a connection only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Group;
-use crate::facts::Facts;
+use crate::analyses::went::Went;
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::routes::Flap;
 
@@ -16,6 +19,8 @@ use crate::routes::Flap;
 const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERRORS"];
 /// Reason of frames at a port that does not forward.
 const STP: &str = "BRIDGE_INGRESS_STP_STATE";
+/// Reason of frames that come to a host they are not addressed to.
+const FLOODED: &str = "OTHERHOST";
 /// BR_STATE_BLOCKING.
 const BLOCKING: u64 = 4;
 /// ETH_P_IP, ETH_P_IPV6.
@@ -28,6 +33,7 @@ const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
 pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
     match group.reason.as_str() {
         STP => port(facts, group),
+        FLOODED => flooded(facts, rows),
         reason if UNREACHABLE.contains(&reason) => address(facts, rows),
         _ => None,
     }
@@ -59,6 +65,48 @@ fn port(facts: &Facts, group: &Group) -> Option<String> {
     Some(format!(
         "port {} of a bridge dropped {when} (spanning tree lets nothing pass while it listens and learns, as each time when its carrier, which changed {times} in the recording, has come back: inferred)",
         group.dev,
+    ))
+}
+
+/// Frames of connections that had gone by another device, whose carrier changed: a bridge that has lost a port knows none for who was behind it, and sends
+/// to all. Of the devices the one that most of them had gone by.
+fn flooded(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let of = |d: &&DropRow| Some((d.owner?.connection?, d.time_ns));
+    let of: Vec<(ConnectionId, i64)> = rows.iter().filter_map(of).collect();
+    let went = Went::of(facts, of.iter().map(|d| d.0));
+    let mut lost: BTreeMap<Name, usize> = BTreeMap::new();
+    for (c, at) in &of {
+        let mut ways = went.until(*c, *at);
+        let Some(now) = ways.next() else { continue };
+        let flaps = |dev: &&Name| !now.contains(dev) && facts.routes.flap(&dev.text()).is_some();
+        let before = ways.find_map(|way| way.iter().find(flaps));
+        *lost.entry(*before?).or_default() += 1;
+    }
+    let (dev, _) = lost.into_iter().max_by_key(|(_, n)| *n)?;
+    let first = of.iter().map(|d| d.1).min()?;
+    let mut passed: Vec<i64> = (facts.hops.iter())
+        .filter(|h| h.dev == dev && h.kind == "queue")
+        .map(|h| h.time_ns)
+        .collect();
+    passed.sort_unstable();
+    let next = passed.partition_point(|at| *at <= first);
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let s = |ns: i64| format!("{:.3}", ns.saturating_sub(start) as f64 / 1e9);
+    let last = *passed.get(next.checked_sub(1)?)?;
+    let until = match passed.get(next) {
+        Some(again) => format!(
+            "from {} to {} s ({:.3} s)",
+            s(last),
+            s(*again),
+            again.saturating_sub(last) as f64 / 1e9
+        ),
+        None => format!("after {} s", s(last)),
+    };
+    let times = facts.routes.flap(&dev.text())?.changes;
+    let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+    Some(format!(
+        "no frame went by {} {until}, whose carrier changed {times} in the recording, and what had gone by it was sent to other ports of its bridge in place, to hosts that do not want it (flooded; inferred)",
+        dev.text()
     ))
 }
 

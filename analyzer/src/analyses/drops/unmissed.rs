@@ -79,7 +79,7 @@ impl OneWay {
     }
 }
 
-/// Of all packets lost, where nearly all are such.
+/// Of all packets that rules dropped, where nearly all are such.
 pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
     let lost = || {
         facts
@@ -88,10 +88,11 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
             .filter(|d| d.expected == Some(false) && !d.background)
     };
     let by_rule = |reason| super::text(facts.names.drop_reason(reason)) == RULES;
-    let reasons: FxHashSet<Option<u32>> = lost().map(|d| d.reason).collect();
-    if reasons.is_empty() || !reasons.into_iter().all(by_rule) || !facts.gaps.is_empty() {
+    let reasons: FxHashSet<Option<u32>> = lost().map(|d| d.reason).filter(|r| by_rule(*r)).collect();
+    if reasons.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
+    let lost = || lost().filter(|d| reasons.contains(&d.reason));
     let (one_way, scanned): (OneWay, FxHashSet<ConnectionId>) = (OneWay::of(facts), scanning(facts));
     // The shortest that is known to carry nothing: where some have no timestamps, 66 bytes may carry twelve.
     let control = facts

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failed, GROUPS, Scan, after_udp, end, listens, scans, task, translated};
+use super::{Failed, GROUPS, Scan, after_udp, checks, end, listens, scans, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
@@ -35,6 +35,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
+    let checks = checks::checks(facts);
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r);
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
@@ -57,10 +58,13 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             after_udp: 0,
             answered_by: None,
             unheard: None,
+            check_ns: r.to.and_then(|to| checks.get(&(to, r.pid)).copied()),
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
+        // Of the group all are, or none.
+        group.check_ns = group.check_ns.filter(|_| r.to.is_some_and(|to| checks.contains_key(&(to, r.pid))));
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());

@@ -9,19 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::explain::{Id, Kind};
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow, ResetRow, Sender};
 use crate::stat::Distribution;
 
 mod aborted;
 mod accepts;
 mod after_udp;
+mod checks;
 mod complete;
 mod failed;
 mod fallback;
 mod handshakes;
 pub(crate) mod herd;
 mod listens;
+mod moved;
 mod probed;
 mod raced;
 mod scans;
@@ -36,11 +38,14 @@ pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use listens::{TakenOver, ToItself, Unheard};
+pub use moved::Moved;
 pub use probed::{AcceptQueue, Lookups};
 pub use raced::Raced;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
+
+use self::moved::Twin;
 
 /// Slowest attempts kept.
 pub const WORST: usize = 8;
@@ -128,6 +133,8 @@ pub struct Failed {
     pub answered_by: Option<(String, u64)>,
     /// Of such that were refused: who closed the socket that had listened there.
     pub unheard: Option<Unheard>,
+    /// They come one each so long, ns, as a check's: of a thread that serves by other servers of that port, or does nothing but check; inferred.
+    pub check_ns: Option<i64>,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -153,6 +160,10 @@ pub struct Reset {
     pub sure: bool,
     /// Each was sent by a host of this recording that has the peer's address, too, and no such socket.
     pub twin: bool,
+    /// Each by one that listens at the peer's address and port, too, and did not know the connection.
+    pub listens: bool,
+    /// Of either, the device by which their last frames went, in place of the one before; most first.
+    pub moved: Vec<Moved>,
     /// Each by another server than the one that the connection was with, which sent none: a translation changed; inferred.
     pub elsewhere: bool,
     /// When each was, ns since the start of the recording; only of these.
@@ -262,29 +273,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
 }
 
 /// What RSTs of one group have in common: direction, sender and whether that is a twin or another server, service, reason, who ended a complete exchange.
-type Group = (bool, Sender, (bool, bool), String, String, Option<String>);
-
-/// From a RST to its arrival, at most, ns.
-const ARRIVES_NS: i64 = 1_000_000;
-
-/// Whether a RST that the peer's TCP did not send was sent by another of this recording in its name, for want of a socket.
-fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> bool {
-    let mut sent: BTreeMap<_, Vec<i64>> = BTreeMap::new();
-    let reason = |r: &ResetRow| r.reason.is_empty() || r.reason.contains("NO_SOCKET");
-    let without = |r: &&ResetRow| !r.received && r.connection.is_none() && reason(r);
-    for r in facts.resets.iter().filter(without) {
-        if let (Some(from), Some(to)) = (r.from, r.to) {
-            sent.entry((from, to)).or_default().push(r.time_ns);
-        }
-    }
-    sent.values_mut().for_each(|of| of.sort_unstable());
-    move |r| {
-        let of = r.to.zip(r.from).and_then(|ends| sent.get(&ends));
-        let before = of.and_then(|of| of.get(of.partition_point(|at| *at <= r.time_ns).checked_sub(1)?));
-        let soon = before.is_some_and(|at| r.time_ns.saturating_sub(*at) <= ARRIVES_NS);
-        r.received && r.sender == Sender::Between && soon
-    }
-}
+type Group = (bool, Sender, (Twin, bool), String, String, Option<String>);
 
 /// RSTs by kind, and how many came.
 fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) {
@@ -309,7 +298,8 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let mut received = 0;
     let complete = complete::complete(facts);
     let (closes, mut aborted) = (aborted::Closes::of(facts), BTreeMap::<Option<Id>, Vec<_>>::new());
-    let (twin, elsewhere) = (twins(facts), translated::elsewhere(facts));
+    let (twin, elsewhere) = (moved::twins(facts), translated::elsewhere(facts));
+    let mut turned: BTreeMap<Option<Id>, Vec<(ConnectionId, i64)>> = BTreeMap::new();
     let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
     let all = facts.resets.iter().enumerate();
     for (at, r) in all.filter(|(_, r)| !of_refused(r) && !told(r)) {
@@ -321,14 +311,14 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
             true => r.sender,
             false => Sender::Unknown,
         };
-        let other = elsewhere(r);
+        let (other, by_twin) = (elsewhere(r), twin(r));
         let (by, pid) = complete(r).unzip();
         let task = pid.map(|pid| format!("{}/{pid}", by.as_deref().unwrap_or_default()));
         let group = groups
             .entry((
                 r.received,
                 sender,
-                (twin(r), other),
+                (by_twin, other),
                 service,
                 r.reason.clone(),
                 by.clone(),
@@ -345,7 +335,9 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 first: Id::at(Kind::Reset, at),
                 first_ns: r.time_ns,
                 sure: true,
-                twin: twin(r),
+                twin: by_twin == Twin::Socketless,
+                listens: by_twin == Twin::Listener,
+                moved: vec![],
                 elsewhere: other,
                 times: vec![],
                 aborted: None,
@@ -358,7 +350,11 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
         if let Some(peer) = closes.peer(r) {
             aborted.entry(group.first).or_default().push(peer);
         }
-        if other {
+        if by_twin != Twin::No {
+            let of = r.connection.map(|c| (c, r.time_ns));
+            turned.entry(group.first).or_default().extend(of);
+        }
+        if other || by_twin != Twin::No {
             group
                 .times
                 .push(r.time_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)));
@@ -370,6 +366,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let mut all: Vec<Reset> = groups.into_values().collect();
     for r in &mut all {
         r.aborted = aborted.get(&r.first).and_then(|peers| aborted::told(facts, peers));
+        r.moved = turned.get(&r.first).map_or_else(Vec::new, |of| moved::moved(facts, of));
     }
     // Those of complete exchanges push none out.
     all.sort_by_key(|r| (r.complete, std::cmp::Reverse(r.resets), r.first_ns));

@@ -1,7 +1,7 @@
 //! A program that tries many ports, and is refused, a few times each, or has no answer and does not wait for one: a port scan.
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
-//! same port; who waits longer than a SYN takes to be sent again; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
+//! same port; who waits longer than a SYN takes to be sent again, unless the ports are those of logins, several of one host; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
 //! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,10 @@ const SOON_NS: i64 = 100_000_000;
 const SWEPT: usize = 30;
 const PART: u64 = 20;
 
+/// Ports at which a host is logged in to and shares files: who tries several of one host, and has an answer from none, is a stranger.
+const LOGINS: [u16; 14] = [21, 22, 23, 135, 139, 445, 1433, 2222, 2323, 3389, 5800, 5900, 5901, 8291];
+const KNOCKS: usize = 3;
+
 /// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Scan {
@@ -47,6 +51,8 @@ pub struct Scan {
     pub first_ns: i64,
     /// They were refused; else they had no answer.
     pub refused: bool,
+    /// None was waited for longer than 100 ms.
+    pub at_once: bool,
 }
 
 /// Takes them out of what failed; most attempts first. `served` are the ends, `address:port`, that connections came to be with; `up` are addresses of hosts that
@@ -95,12 +101,16 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
     let scanners: BTreeSet<(String, bool)> = (by_refusal.map(|t| (t, true)))
         .chain(by_silence.map(|t| (t, false)))
         .collect();
-    if scanners.is_empty() && swept.is_empty() {
+    let unanswered = |f: &Failed| named(f) && !served.contains(&f.to) && is_up(&f.to);
+    let tried = failed.iter().filter(|f| unanswered(f));
+    let knocking = knocking(tried.filter_map(|f| Some((place(f), ends(&f.to).1.parse().ok()?))));
+    if scanners.is_empty() && swept.is_empty() && knocking.is_empty() {
         return vec![];
     }
     let of_one = |f: &Failed| {
         let one = few(f) && refused(f) || silent(f);
-        one && scanners.contains(&(name(f), refused(f))) || at_once(f) && swept.contains(&place(f))
+        let knocks = unanswered(f) && knocking.contains(&place(f));
+        one && scanners.contains(&(name(f), refused(f))) || at_once(f) && swept.contains(&place(f)) || knocks
     };
     let (mut theirs, others): (Vec<Failed>, Vec<Failed>) = std::mem::take(failed).into_iter().partition(of_one);
     *failed = others;
@@ -117,11 +127,13 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
                 each: 0,
                 first_ns: f.first_ns,
                 refused: refused(f),
+                at_once: true,
             };
             (scan, BTreeSet::new())
         });
         scan.attempts = scan.attempts.saturating_add(f.attempts);
         scan.ports += 1;
+        scan.at_once &= f.longest_ns <= SOON_NS;
         scan.each = scan.each.max(f.attempts);
         addresses.insert(f.to.rsplit_once(':').map_or(f.to.as_str(), |(a, _)| a).to_owned());
         scan.addresses = addresses.len() as u64;
@@ -130,6 +142,16 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
     let mut all: Vec<Scan> = found.into_values().map(|f| f.0).collect();
     all.sort_by(|a, b| (b.attempts, &a.task).cmp(&(a.attempts, &b.task)));
     all
+}
+
+/// Who tries nothing but logins of an address, several of them.
+fn knocking<K: Ord>(each: impl Iterator<Item = (K, u16)>) -> BTreeSet<K> {
+    let mut of: BTreeMap<K, BTreeSet<u16>> = BTreeMap::new();
+    for (key, port) in each {
+        of.entry(key).or_default().insert(port);
+    }
+    let logins = |ports: &BTreeSet<u16>| ports.len() >= KNOCKS && ports.iter().all(|p| LOGINS.contains(p));
+    of.into_iter().filter(|(_, ports)| logins(ports)).map(|(key, _)| key).collect()
 }
 
 /// Whose ports, given with their attempts, are tried in turns.
@@ -163,6 +185,14 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let served: FxHashSet<End> = established.filter_map(|r| r.to).collect();
     let up = up(facts);
     let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<&OpenRow>>> = FxHashMap::default();
+    let unanswered = |r: &&OpenRow| r.end != OpenEnd::Established && r.connection.is_some();
+    let there = |r: &&OpenRow| r.to.is_some_and(|to| up.contains(&to.0) && !served.contains(&to));
+    let tried = || facts.opens.iter().filter(unanswered).filter(there);
+    let of = |r: &OpenRow| Some((r.task, r.to?.0));
+    let knocking = knocking(tried().filter_map(|r| Some((of(r)?, r.to?.1))));
+    let knocks: Vec<ConnectionId> = (tried().filter(|r| of(r).is_some_and(|of| knocking.contains(&of))))
+        .filter_map(|r| r.connection)
+        .collect();
     let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.connection.is_some();
     for r in facts.opens.iter().filter(silent) {
         if let Some(to) = r.to.filter(|to| !served.contains(to)) {
@@ -181,5 +211,5 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
         }
     }
     let all = by.into_values().flat_map(|ports| ports.into_values().flatten());
-    all.filter_map(|r| r.connection).collect()
+    all.filter_map(|r| r.connection).chain(knocks).collect()
 }

@@ -11,6 +11,8 @@ use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::xmits::NOQUEUE;
 
+/// Reason of packets that a rule dropped.
+const RULES: &str = "NETFILTER_DROP";
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
@@ -238,6 +240,13 @@ fn asked_for(g: &Group) -> bool {
     probe || g.reason == NOBODY && g.of.is_empty() && told == g.count && g.count < MANY
 }
 
+/// One or two datagrams, each of which was answered by an ICMP message.
+fn answered_at_once(g: &Group) -> bool {
+    let told: u64 = g.answered.iter().map(|a| a.count).sum();
+    let datagrams: u64 = g.of.iter().filter(|o| o.carries == "datagram").map(|o| o.count).sum();
+    g.count <= FEW && told == g.count && datagrams == g.count
+}
+
 /// Most probes of ways a second: a loop by routers that are not in the recording loses far more.
 const PROBES: u64 = 50;
 
@@ -346,10 +355,11 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 false => said,
             };
             let said = match &d.unmissed {
-                Some(u) => format!(
-                    "{said}, and nobody is known to have waited for them: {}",
-                    ways::unmissed(u)
-                ),
+                Some(u) => {
+                    let all = lost.iter().all(|g| g.reason == RULES);
+                    let of = if all { "them" } else { "what a rule dropped" };
+                    format!("{said}, and nobody is known to have waited for {of}: {}", ways::unmissed(u))
+                }
                 None => said,
             };
             let s = format!(
@@ -361,7 +371,8 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 Some(changed) => format!("{}: {s}", capital(changed)),
                 None => s,
             };
-            let probes = lost.iter().all(asked_for);
+            let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
+            let harmless = lost.iter().all(|g| asked_for(g) || by_rule(g) || answered_at_once(g));
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost
@@ -371,7 +382,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let few = torn_down || d.lost == 1;
             let tone = match () {
                 () if asked => Tone::Ok,
-                () if few || probes || d.unmissed.is_some() => Tone::Notice,
+                () if few || harmless => Tone::Notice,
                 () => Tone::Bad,
             };
             (tone, s)

@@ -19,7 +19,7 @@ fn unmeant(f: &Failed) -> bool {
         _ => false,
     };
     // Of a call without a socket not even the protocol is known: looking up an address tries routes.
-    by_end && f.sure && !f.to.is_empty()
+    by_end && f.sure && !f.to.is_empty() && f.check_ns.is_none()
 }
 
 fn what(f: &Failed) -> String {
@@ -91,6 +91,13 @@ fn what(f: &Failed) -> String {
             )
         }
     };
+    let said = match f.check_ns {
+        None => said,
+        Some(ns) => format!(
+            "{said}, one each {}, as a check of servers tries one that is down, while its other work goes on (inferred)",
+            duration(ns)
+        ),
+    };
     match f.sure {
         true => said,
         false => format!("{said} (events were lost meanwhile)"),
@@ -110,7 +117,8 @@ fn scan(s: &Scan) -> String {
         counted(s.ports, "port", "ports"),
         match s.refused {
             true => "were refused",
-            false => "had no answer and were given up at once",
+            false if s.at_once => "had no answer and were given up at once",
+            false => "had no answer",
         },
         s.each
     )
@@ -322,6 +330,8 @@ mod tests {
             first_ns: 0,
             sure: true,
             twin: false,
+            listens: false,
+            moved: vec![],
             elsewhere: false,
             times: vec![],
             aborted: None,

@@ -22,9 +22,7 @@ pub(super) fn reset(r: &Reset) -> Option<String> {
     let was = was(r.resets);
     match (r.received, r.sender) {
         (true, _) if r.elsewhere => Some(format!("{n} {was} reset {}", elsewhere(r))),
-        (true, "between") if r.twin => Some(format!(
-            "{n} {was} reset by a host of this recording that has its peer's address, too, and no such socket: two hosts have that address"
-        )),
+        (true, "between") if r.twin || r.listens => Some(format!("{n} {was} reset {}", by_twin(r))),
         (true, "between") => Some(format!(
             "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
         )),
@@ -83,19 +81,36 @@ fn elsewhere(r: &Reset) -> String {
     )
 }
 
+/// By another host that has the peer's address.
+fn by_twin(r: &Reset) -> String {
+    let at = r.label.split(" > ").nth(1).unwrap_or_default();
+    let when = spells(&r.times, r.duration_ns);
+    let ways = r.moved.iter().map(|m| format!("{} in place of {} ({})", m.after, m.before, m.count));
+    let ways: Vec<String> = ways.collect();
+    match (ways.is_empty(), r.listens) {
+        (false, _) => format!(
+            "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}: what they sent went by {} then, so the route to an address that several hosts have changed under its connections (ECMP hashed anew, anycast, a failover; inferred)",
+            ways.join(", ")
+        ),
+        (true, true) => format!(
+            "not by the peer but by another host of this recording that listens at {at}, too, and did not know them{when}: two hosts have that address, or what was sent to it goes to another one now (inferred)"
+        ),
+        (true, false) => format!(
+            "not by the peer but by another host of this recording that has {at}, too, and no such socket{when}: two hosts have that address"
+        ),
+    }
+}
+
 /// At the head of the page.
 pub(super) fn between_words(r: &Reset) -> String {
     let n = counted(r.resets, "connection", "connections");
     if r.elsewhere {
         return format!("{n} {} reset (first {}), {}", was(r.resets), r.label, elsewhere(r));
     }
-    let how = match r.twin {
-        true => {
-            "not by its peer but by another host of this recording that has the same address and no such socket: two hosts have it"
-        }
-        false => "not by its peer",
-    };
-    format!("{n} {} reset ({}), and {how}", was(r.resets), r.label)
+    match r.twin || r.listens {
+        true => format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_twin(r)),
+        false => format!("{n} {} reset ({}), and not by its peer", was(r.resets), r.label),
+    }
 }
 
 /// A RST that a program at the other end notices: what it sent had no reader any more.
@@ -154,6 +169,8 @@ mod tests {
                 first_ns: 0,
                 sure: true,
                 twin: false,
+                listens: false,
+                moved: vec![],
                 elsewhere: false,
                 times: vec![],
                 duration_ns: 0,

@@ -196,7 +196,7 @@ fn a_reset_by_who_has_the_same_address_is_told() {
     let l = twin(100_000);
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
     assert!(
-        l.headline.starts_with("20 connections were reset (") && l.headline.ends_with("two hosts have it"),
+        l.headline.starts_with("20 connections were reset (") && l.headline.ends_with("two hosts have that address"),
         "{}",
         l.headline
     );

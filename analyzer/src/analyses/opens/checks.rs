@@ -1,0 +1,64 @@
+//! Attempts that fail as those of a check do: one thread tries an end that nobody has connected to at even distances, and has other work: it serves by other
+//! servers of that port, or does nothing but try who is there (its connections end by RST with nothing left unread).
+//!
+//! Needs `opens`, `resets`. Inferred. Must not take for one: a program that tries again and again to reach the one server that it has.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::complete;
+use crate::facts::Facts;
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
+
+/// Fewest attempts.
+const LEAST: usize = 4;
+/// Each distance is so close to their median.
+const EVEN: f64 = 0.2;
+/// Fewest connections to other servers of the port, or that a prober closed.
+const OTHERS: usize = 3;
+
+/// Distance of the attempts that are checks, ns, by end and thread; waiting ones are in the distances.
+pub(super) fn checks(facts: &Facts) -> FxHashMap<(End, i32), i64> {
+    let stood = || facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
+    let served: FxHashSet<End> = stood().filter_map(|o| o.to).collect();
+    let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
+    for o in facts.opens.iter().filter(|o| o.end != OpenEnd::Established && o.pid > 0) {
+        if let Some(to) = o.to.filter(|to| !served.contains(to)) {
+            tried.entry((to, o.pid)).or_default().push(o);
+        }
+    }
+    let mut siblings: FxHashMap<(i32, u16), usize> = FxHashMap::default();
+    let mut opened: FxHashMap<i32, usize> = FxHashMap::default();
+    for o in stood() {
+        *opened.entry(o.pid).or_default() += 1;
+        if let Some(to) = o.to {
+            *siblings.entry((o.pid, to.1)).or_default() += 1;
+        }
+    }
+    let complete = complete::complete(facts);
+    let mut closed: FxHashMap<i32, usize> = FxHashMap::default();
+    for (_, pid) in facts.resets.iter().filter(|r| r.received).filter_map(&complete) {
+        *closed.entry(pid).or_default() += 1;
+    }
+    let of = |map: &FxHashMap<i32, usize>, pid: i32| map.get(&pid).copied().unwrap_or(0);
+    let busy = |(to, pid): &(End, i32)| {
+        let others = siblings.get(&(*pid, to.1)).copied().unwrap_or(0);
+        // One may be under way at the end.
+        let prober = of(&closed, *pid) >= OTHERS && of(&closed, *pid).saturating_add(1) >= of(&opened, *pid);
+        others >= OTHERS || prober
+    };
+    let all = tried.into_iter().filter(|(key, _)| busy(key));
+    all.filter_map(|(key, of)| Some((key, every(&of)?))).collect()
+}
+
+fn every(of: &[&OpenRow]) -> Option<i64> {
+    let mut starts: Vec<i64> = of.iter().map(|o| o.start_ns).collect();
+    starts.sort_unstable();
+    let gaps: Vec<i64> = starts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
+    let mut sorted = gaps.clone();
+    sorted.sort_unstable();
+    let median = *sorted.get(sorted.len() / 2)?;
+    let even = |gap: &i64| (gap - median).abs() as f64 <= EVEN * median as f64;
+    (starts.len() >= LEAST && gaps.iter().all(even)).then_some(median)
+}

@@ -1,0 +1,103 @@
+//! Connections whose segments came to another host of the recording, which has the same address and did not know them: two hosts by mistake, or several on
+//! purpose (ECMP, anycast, a failover) to which the route changed.
+//!
+//! Needs `resets`, `tx`, `hops`.
+//!
+//! ```text
+//! RST received: a:50001 > v:443, whose peer lives and sent none, and just before it one sent by a host that has v:443 and no such socket, or listens there
+//! frames of a:50001:  eth0, down2     eth0, down2     eth0, down1 -> the RST      moved from down2 to down1
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::analyses::went::{Way, Went};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
+
+/// From a RST to its arrival, at most, ns.
+const ARRIVES_NS: i64 = 1_000_000;
+/// Frames before the last that are looked at for another way.
+const FRAMES: usize = 16;
+/// Changes told.
+const TOLD: usize = 3;
+
+/// Who sent a RST that the peer's TCP did not send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Twin {
+    /// Nobody that is known.
+    No,
+    /// A host with the peer's address that has no such socket.
+    Socketless,
+    /// A host that listens at the peer's address and port.
+    Listener,
+}
+
+/// Another device by which segments went from some time on.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Moved {
+    /// Device before.
+    pub before: String,
+    /// Device then.
+    pub after: String,
+    /// Connections.
+    pub count: u64,
+}
+
+/// Whether a RST that the peer's TCP did not send was sent by another host of this recording that has its address.
+pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
+    let mut sent: BTreeMap<(End, Option<End>), Vec<i64>> = BTreeMap::new();
+    let socketless = |r: &ResetRow| r.reason.is_empty() || r.reason.contains("NO_SOCKET");
+    // Of a listener itself the event has no remote end.
+    let without = |r: &&ResetRow| !r.received && r.connection.is_none() && (r.to.is_none() || socketless(r));
+    for r in facts.resets.iter().filter(without) {
+        if let Some(from) = r.from {
+            sent.entry((from, r.to)).or_default().push(r.time_ns);
+        }
+    }
+    sent.values_mut().for_each(|of| of.sort_unstable());
+    move |r| {
+        let soon = |key: &(End, Option<End>)| {
+            let of = sent.get(key)?;
+            let before = of.get(of.partition_point(|at| *at <= r.time_ns).checked_sub(1)?)?;
+            Some(r.time_ns.saturating_sub(*before) <= ARRIVES_NS)
+        };
+        let Some(peer) = r.to.filter(|_| r.received && r.sender == Sender::Between) else {
+            return Twin::No;
+        };
+        match (soon(&(peer, r.from)), soon(&(peer, None))) {
+            (Some(true), _) => Twin::Socketless,
+            (_, Some(true)) => Twin::Listener,
+            _ => Twin::No,
+        }
+    }
+}
+
+/// By which other device the last frame before each of these moments went; most first.
+pub(super) fn moved(facts: &Facts, resets: &[(ConnectionId, i64)]) -> Vec<Moved> {
+    let went = Went::of(facts, resets.iter().map(|r| r.0));
+    let one = |(c, at): &(ConnectionId, i64)| {
+        let mut ways = went.until(*c, *at).take(FRAMES);
+        let last = ways.next()?;
+        let differ = |way: &Way| {
+            let both = way.iter().zip(last).find(|(before, after)| before != after)?;
+            Some((*both.0, *both.1))
+        };
+        ways.find_map(differ)
+    };
+    let mut count: BTreeMap<(Name, Name), u64> = BTreeMap::new();
+    for way in resets.iter().filter_map(one) {
+        *count.entry(way).or_default() += 1;
+    }
+    let mut all: Vec<Moved> = count
+        .into_iter()
+        .map(|((before, after), count)| Moved {
+            before: before.text().into_owned(),
+            after: after.text().into_owned(),
+            count,
+        })
+        .collect();
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.before.cmp(&b.before)));
+    all.truncate(TOLD);
+    all
+}
