@@ -26,8 +26,8 @@ pub mod tcp;
 pub mod transmit;
 pub mod units;
 pub mod verdict;
-mod went;
 pub mod waits;
+mod went;
 
 use crate::facts::{Facts, Reason};
 use crate::told::Told;

@@ -15,7 +15,7 @@ use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
 pub mod over_time;
-mod read;
+pub(crate) mod read;
 pub mod tables;
 #[cfg(test)]
 mod tests;

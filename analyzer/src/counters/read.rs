@@ -108,6 +108,9 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
                     let source = if class { "class" } else { "qdisc" };
                     of(source, netns, &format!("{dev} {kind} {place}"), name, value);
                 }
+                if let (false, "fq", Some(value)) = (class, kind, flows_plimit(line)) {
+                    of("qdisc", netns, &format!("{dev} {kind} {place}"), FLOWS_PLIMIT, value);
+                }
             }
         }
         "nics" => {
@@ -124,6 +127,16 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
         }
         _ => {}
     }
+}
+
+/// What fq dropped at its limit for one flow.
+pub const FLOWS_PLIMIT: &str = "flows_plimit";
+
+/// The fifth number of fq's own statistics (include/uapi/linux/pkt_sched.h `tc_fq_qd_stats`), no more than it dropped in all.
+fn flows_plimit(line: &str) -> Option<u64> {
+    let digits = field(line, "xstats")?.get(64..80)?;
+    let number = u64::from_str_radix(digits, 16).ok()?.swap_bytes();
+    (number <= self::number(line, "drops")?).then_some(number)
 }
 
 const QDISC: [&str; 7] = [

@@ -1,5 +1,5 @@
 //! A service that asks another one far less often per answer, and answers sooner: then what is left of those requests are others, as are the packets that carry them, and their
-//! longer times are nobody's harm. What lies in no stage, where nothing else changed. And parts of answers that are shorter where the answers are not.
+//! longer times are nobody's harm, nor are those of a device by which far fewer packets come. What lies in no stage, where nothing else changed. And parts of answers that are shorter where the answers are not.
 //!
 //! In: judged metrics and rates, with what their units differ in; attempts to connect and requests by UDP that were refused. Out: the same, with what is worse called changed, where *all* that is worse is of this kind; else
 //! nothing is touched, so that no harm of another kind hides behind it.
@@ -125,7 +125,7 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
                     .as_deref()
                     .is_some_and(|s| fewer.iter().any(|f| f == server_of(s)))
         }
-        "rx" | "tx" => m.mix.is_some(),
+        "rx" | "tx" => m.mix.is_some() || m.which.dev.is_some() && m.after.n as f64 <= LESS * m.before.n as f64,
         "lifetime" => packets,
         _ => false,
     };

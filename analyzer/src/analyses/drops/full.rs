@@ -1,11 +1,12 @@
-//! Tables of the kernel that were full, where its own counters tell; else how large they may be, where their being full is one of the causes.
+//! Tables of the kernel that were full, or a queue for one flow, where its own counters tell; else how large they may be, where their being full is one of the causes.
 //!
 //! Needs `counters`, settings. Sources: net/netfilter/nf_conntrack_core.c (`drop`: a packet was dropped because its connection could not be
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
 use super::{Full, Group};
 use crate::analyses::verdict::{counted, size};
-use crate::counters::tables::refused;
+use crate::counters::read::FLOWS_PLIMIT;
+use crate::counters::tables::{CounterRow, refused};
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
 
@@ -40,6 +41,24 @@ const MEMORY: &str = "PROTO_MEM";
 /// Part of a group's drops that the kernel must have counted for them to be these; and of what it counted, in whatever namespace, that they must be.
 const MOSTLY: f64 = 0.5;
 
+/// Reason of a packet that a queue refused.
+const QUEUE: &str = "QDISC_DROP";
+
+/// A queue that had room, but not for more of one flow.
+fn of_one_flow(facts: &Facts, g: &Group) -> Option<Full> {
+    let fq = format!("{} fq ", g.dev);
+    let of = facts.counters.iter();
+    let of = of.filter(|c| c.source == "qdisc" && c.name == FLOWS_PLIMIT && c.of.starts_with(&fq));
+    let rose = of.filter_map(CounterRow::rise).fold(0, u64::saturating_add);
+    let counted = rose > 0 && rose as f64 >= MOSTLY * g.count as f64 && rose as f64 * MOSTLY <= g.count as f64;
+    counted.then(|| Full {
+        says: format!(
+            "the queue had room, but fq there takes only so many packets of one flow (flow_limit): it counted {rose} more {FLOWS_PLIMIT}"
+        ),
+        counted,
+    })
+}
+
 /// Who held most of the memory of receive queues in the namespace that these came to.
 fn memory(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
     let to = rows.iter().find_map(|d| {
@@ -68,6 +87,9 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
     if g.reason == MEMORY {
         let says = memory(facts, rows)?;
         return Some(Full { says, counted: false });
+    }
+    if g.reason == QUEUE && !g.dev.is_empty() {
+        return of_one_flow(facts, g);
     }
     let of = match (g.reason.as_str(), g.location.as_str()) {
         ("NETFILTER_DROP", "nf_hook_slow") => &CONNECTIONS,

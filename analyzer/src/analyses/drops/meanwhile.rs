@@ -103,7 +103,11 @@ fn flooded(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         None => format!("after {} s", s(last)),
     };
     let times = facts.routes.flap(&dev.text())?.changes;
-    let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+    let times = if times == 1 {
+        "once".to_owned()
+    } else {
+        format!("{times} times")
+    };
     Some(format!(
         "no frame went by {} {until}, whose carrier changed {times} in the recording, and what had gone by it was sent to other ports of its bridge in place, to hosts that do not want it (flooded; inferred)",
         dev.text()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::opens::checking;
 use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::in_words;
@@ -108,6 +109,8 @@ pub struct Group {
     pub inside: Option<Inside>,
     /// The neighbour whose answer they waited for, of reasons that say that it did not come.
     pub unresolved: Option<Unresolved>,
+    /// Of them, SYNs of checks of a server that is down; inferred.
+    pub checks: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
     /// The UDP socket that refused them, where all were for one.
@@ -270,7 +273,7 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let mut whose = None;
+    let (mut whose, checking) = (None, checking(facts));
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -300,6 +303,12 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
+        let of_check = |r: &&&DropRow| {
+            r.owner
+                .and_then(|o| o.connection)
+                .is_some_and(|c| checking.contains(&c))
+        };
+        group.checks = rows.iter().filter(of_check).count() as u64;
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));

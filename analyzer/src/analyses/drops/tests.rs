@@ -1,5 +1,6 @@
 mod around;
 mod forgotten;
+mod full;
 mod meanwhile;
 mod membership;
 mod noise;

@@ -1,4 +1,4 @@
-//! Attempts that fail as those of a check do: one thread tries an end that nobody has connected to at even distances, and has other work: it serves by other
+//! Attempts that fail as those of a check do: one process tries an end that nobody has connected to at even distances, and has other work: it serves by other
 //! servers of that port, or does nothing but try who is there (its connections end by RST with nothing left unread).
 //!
 //! Needs `opens`, `resets`. Inferred. Must not take for one: a program that tries again and again to reach the one server that it has.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::complete;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
 /// Fewest attempts.
@@ -18,28 +18,47 @@ const EVEN: f64 = 0.2;
 /// Fewest connections to other servers of the port, or that a prober closed.
 const OTHERS: usize = 3;
 
-/// Distance of the attempts that are checks, ns, by end and thread; waiting ones are in the distances.
-pub(super) fn checks(facts: &Facts) -> FxHashMap<(End, i32), i64> {
+/// Process of a thread, where it is known; else itself.
+fn process(facts: &Facts, pid: i32) -> i32 {
+    facts.processes.get(&pid).map_or(pid, |p| p.0)
+}
+
+/// Distances of attempts that are checks, ns, by end and process; waiting ones are in the distances.
+pub(super) struct Checks<'f>(&'f Facts, FxHashMap<(End, i32), i64>);
+
+impl Checks<'_> {
+    /// Of an attempt.
+    pub(super) fn of(&self, o: &OpenRow) -> Option<i64> {
+        self.1.get(&(o.to?, process(self.0, o.pid))).copied()
+    }
+}
+
+pub(super) fn checks(facts: &Facts) -> Checks<'_> {
     let stood = || facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
     let served: FxHashSet<End> = stood().filter_map(|o| o.to).collect();
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
-    for o in facts.opens.iter().filter(|o| o.end != OpenEnd::Established && o.pid > 0) {
+    for o in facts
+        .opens
+        .iter()
+        .filter(|o| o.end != OpenEnd::Established && o.pid > 0)
+    {
         if let Some(to) = o.to.filter(|to| !served.contains(to)) {
-            tried.entry((to, o.pid)).or_default().push(o);
+            tried.entry((to, process(facts, o.pid))).or_default().push(o);
         }
     }
     let mut siblings: FxHashMap<(i32, u16), usize> = FxHashMap::default();
     let mut opened: FxHashMap<i32, usize> = FxHashMap::default();
     for o in stood() {
-        *opened.entry(o.pid).or_default() += 1;
+        let pid = process(facts, o.pid);
+        *opened.entry(pid).or_default() += 1;
         if let Some(to) = o.to {
-            *siblings.entry((o.pid, to.1)).or_default() += 1;
+            *siblings.entry((pid, to.1)).or_default() += 1;
         }
     }
     let complete = complete::complete(facts);
     let mut closed: FxHashMap<i32, usize> = FxHashMap::default();
     for (_, pid) in facts.resets.iter().filter(|r| r.received).filter_map(&complete) {
-        *closed.entry(pid).or_default() += 1;
+        *closed.entry(process(facts, pid)).or_default() += 1;
     }
     let of = |map: &FxHashMap<i32, usize>, pid: i32| map.get(&pid).copied().unwrap_or(0);
     let busy = |(to, pid): &(End, i32)| {
@@ -49,7 +68,16 @@ pub(super) fn checks(facts: &Facts) -> FxHashMap<(End, i32), i64> {
         others >= OTHERS || prober
     };
     let all = tried.into_iter().filter(|(key, _)| busy(key));
-    all.filter_map(|(key, of)| Some((key, every(&of)?))).collect()
+    Checks(facts, all.filter_map(|(key, of)| Some((key, every(&of)?))).collect())
+}
+
+/// Attempts that are checks.
+pub(crate) fn checking(facts: &Facts) -> FxHashSet<ConnectionId> {
+    let checks = checks(facts);
+    let of = facts.opens.iter().filter(|o| o.end != OpenEnd::Established);
+    of.filter(|o| checks.of(o).is_some())
+        .filter_map(|o| o.connection)
+        .collect()
 }
 
 fn every(of: &[&OpenRow]) -> Option<i64> {

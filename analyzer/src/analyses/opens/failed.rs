@@ -58,13 +58,13 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             after_udp: 0,
             answered_by: None,
             unheard: None,
-            check_ns: r.to.and_then(|to| checks.get(&(to, r.pid)).copied()),
+            check_ns: checks.of(r),
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
         // Of the group all are, or none.
-        group.check_ns = group.check_ns.filter(|_| r.to.is_some_and(|to| checks.contains_key(&(to, r.pid))));
+        group.check_ns = group.check_ns.filter(|_| checks.of(r).is_some());
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());

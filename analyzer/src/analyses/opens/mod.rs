@@ -34,6 +34,7 @@ mod turned_away;
 
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
+pub(crate) use checks::checking;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;

@@ -9,11 +9,15 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use rustc_hash::FxHashMap;
 
 use crate::analyses::went::{Way, Went};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
+use crate::reconstruct::tcp::states::CLOSE;
 
 /// From a RST to its arrival, at most, ns.
 const ARRIVES_NS: i64 = 1_000_000;
@@ -51,11 +55,19 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
     // Of a listener itself the event has no remote end.
     let without = |r: &&ResetRow| !r.received && r.connection.is_none() && (r.to.is_none() || socketless(r));
     for r in facts.resets.iter().filter(without) {
-        if let Some(from) = r.from {
+        if let Some(mut from) = r.from {
+            // Who listens at all of its host's addresses has none of its own.
+            if from.0.is_unspecified() {
+                from.0 = Ipv4Addr::UNSPECIFIED.into();
+            }
             sent.entry((from, r.to)).or_default().push(r.time_ns);
         }
     }
     sent.values_mut().for_each(|of| of.sort_unstable());
+    let closed: FxHashMap<ConnectionId, i64> = (facts.tcp_states.iter())
+        .filter(|s| s.kind == "sock" && s.state == CLOSE)
+        .map(|s| (s.connection, s.time_ns))
+        .collect();
     move |r| {
         let soon = |key: &(End, Option<End>)| {
             let of = sent.get(key)?;
@@ -65,10 +77,17 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
         let Some(peer) = r.to.filter(|_| r.received && r.sender == Sender::Between) else {
             return Twin::No;
         };
-        match (soon(&(peer, r.from)), soon(&(peer, None))) {
-            (Some(true), _) => Twin::Socketless,
-            (_, Some(true)) => Twin::Listener,
-            _ => Twin::No,
+        let any = (Ipv4Addr::UNSPECIFIED.into(), peer.1);
+        let soon = |key| soon(&key) == Some(true);
+        // What comes to a socket that is closed its own host's listener refuses.
+        let there = || {
+            let of = facts.connections.get(r.connection?.0 as usize)?.peer?;
+            Some(closed.get(&of).is_none_or(|at| *at > r.time_ns))
+        };
+        match () {
+            () if soon((peer, r.from)) => Twin::Socketless,
+            () if (soon((peer, None)) || soon((any, None))) && there() == Some(true) => Twin::Listener,
+            () => Twin::No,
         }
     }
 }

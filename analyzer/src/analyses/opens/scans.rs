@@ -29,7 +29,9 @@ const SWEPT: usize = 30;
 const PART: u64 = 20;
 
 /// Ports at which a host is logged in to and shares files: who tries several of one host, and has an answer from none, is a stranger.
-const LOGINS: [u16; 14] = [21, 22, 23, 135, 139, 445, 1433, 2222, 2323, 3389, 5800, 5900, 5901, 8291];
+const LOGINS: [u16; 14] = [
+    21, 22, 23, 135, 139, 445, 1433, 2222, 2323, 3389, 5800, 5900, 5901, 8291,
+];
 const KNOCKS: usize = 3;
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
@@ -151,7 +153,10 @@ fn knocking<K: Ord>(each: impl Iterator<Item = (K, u16)>) -> BTreeSet<K> {
         of.entry(key).or_default().insert(port);
     }
     let logins = |ports: &BTreeSet<u16>| ports.len() >= KNOCKS && ports.iter().all(|p| LOGINS.contains(p));
-    of.into_iter().filter(|(_, ports)| logins(ports)).map(|(key, _)| key).collect()
+    of.into_iter()
+        .filter(|(_, ports)| logins(ports))
+        .map(|(key, _)| key)
+        .collect()
 }
 
 /// Whose ports, given with their attempts, are tried in turns.

@@ -1,4 +1,5 @@
 mod accepts;
+mod checks;
 mod complete;
 mod handshakes;
 mod instead;

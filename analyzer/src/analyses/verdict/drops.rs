@@ -237,7 +237,8 @@ fn when(d: &Drops) -> String {
 fn asked_for(g: &Group) -> bool {
     let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
     let told: u64 = g.answered.iter().map(|a| a.count).sum();
-    probe || g.reason == NOBODY && g.of.is_empty() && told == g.count && g.count < MANY
+    let nobodys = g.of.is_empty() || g.checks == g.count;
+    probe || g.reason == NOBODY && nobodys && told == g.count && g.count < MANY
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.
@@ -358,7 +359,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
                     let of = if all { "them" } else { "what a rule dropped" };
-                    format!("{said}, and nobody is known to have waited for {of}: {}", ways::unmissed(u))
+                    format!(
+                        "{said}, and nobody is known to have waited for {of}: {}",
+                        ways::unmissed(u)
+                    )
                 }
                 None => said,
             };

@@ -85,7 +85,10 @@ fn elsewhere(r: &Reset) -> String {
 fn by_twin(r: &Reset) -> String {
     let at = r.label.split(" > ").nth(1).unwrap_or_default();
     let when = spells(&r.times, r.duration_ns);
-    let ways = r.moved.iter().map(|m| format!("{} in place of {} ({})", m.after, m.before, m.count));
+    let ways = r
+        .moved
+        .iter()
+        .map(|m| format!("{} in place of {} ({})", m.after, m.before, m.count));
     let ways: Vec<String> = ways.collect();
     match (ways.is_empty(), r.listens) {
         (false, _) => format!(

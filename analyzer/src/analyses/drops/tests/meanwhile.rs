@@ -5,12 +5,15 @@ use netmortem_formats::capture::SnapshotWhen::{End, Start};
 use super::drop_row;
 use crate::analyses::drops::answer;
 use crate::analyses::verdict::Line;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::transmit::tables::TxRow;
+use crate::reconstruct::whose::{Carries, Owner};
 use crate::routes::routes;
 
 /// Five packets for one reason on one device, 1 to 5 s after the start; with these addresses and links before and after.
-fn facts(reason: &str, dev: &str, lists: [&str; 4]) -> Facts {
+pub(super) fn facts(reason: &str, dev: &str, lists: [&str; 4]) -> Facts {
     let mut f = Facts::empty();
     (f.capture.start_ns, f.capture.duration_ns) = (Some(0), 20_000_000_000);
     f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
@@ -111,4 +114,53 @@ fn a_port_that_spanning_tree_holds_after_its_carrier_came_back_is_told() {
     let blocked = links(4).replace('\n', " port_state=4\n");
     let blocked = facts("BRIDGE_INGRESS_STP_STATE", "p1", ["", "", &links(2), &blocked]);
     assert_eq!(found(&blocked), None);
+}
+
+/// Frames that had gone by a port of a bridge whose carrier changed, and then went to another host.
+#[test]
+fn frames_flooded_since_a_port_was_lost_are_told() {
+    let of = |changes: u64, way: &str| {
+        let before = "netns=1 ifindex=4 name=p24 carrier_changes=2\n";
+        let after = format!("netns=1 ifindex=4 name=p24 carrier_changes={}\n", 2 + changes);
+        let mut f = facts("OTHERHOST", "eth0", ["", "", before, &after]);
+        let went = |f: &mut Facts, n: u32, at: i64, dev: &str| {
+            let skb_id = SkbId(n);
+            f.tx.push(TxRow {
+                skb_id,
+                connection: Some(ConnectionId(0)),
+                t_sched_ns: at,
+                ..crate::testing::sent()
+            });
+            f.hops.push(HopRow {
+                skb_id,
+                time_ns: at,
+                cpu: 0,
+                kind: "queue",
+                dev: Name::new(dev.as_bytes()),
+                bytes: None,
+                confidence: crate::Confidence::Certain,
+            });
+        };
+        went(&mut f, 0, 800_000_000, "p24");
+        for n in 1..6 {
+            went(&mut f, n, i64::from(n) * 1_000_000_000, way);
+        }
+        went(&mut f, 6, 7_300_000_000, "p24");
+        for d in &mut f.drops {
+            d.owner = Some(Owner {
+                connection: Some(ConnectionId(0)),
+                carries: Carries::Data,
+                task: Name::default(),
+                pid: 0,
+                confidence: crate::Confidence::Certain,
+            });
+        }
+        found(&f)
+    };
+    let says = "no frame went by p24 from 0.800 to 7.300 s (6.500 s), whose carrier changed 2 times in the recording, and what had gone by it was sent to other ports";
+    let said = of(2, "p3").unwrap();
+    assert!(said.starts_with(says), "{said}");
+    // Its carrier stayed; they still went by it.
+    assert_eq!(of(0, "p3"), None);
+    assert_eq!(of(2, "p24"), None);
 }

@@ -6,6 +6,7 @@ use super::{answer, drop_row};
 use crate::analyses::Outcome;
 use crate::analyses::drops::{Drops, Flood, Redirected, Unmissed};
 use crate::analyses::opens::scanning;
+use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnRow};
@@ -166,7 +167,15 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     assert_eq!(of(&f).unmissed, None);
     let mut f = noise(10);
     f.drops.push(drop_row(1_000, 3, 1, Some(false)));
-    assert_eq!(of(&f).unmissed, None);
+    assert_eq!(of(&f).unmissed, of(&noise(10)).unmissed, "of what rules dropped");
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.into_iter().find(|l| l.subject == "drops").unwrap();
+    assert_eq!(line.tone, Tone::Bad, "{}", line.sentence);
+    assert!(
+        line.sentence.contains("have waited for what a rule dropped: "),
+        "{}",
+        line.sentence
+    );
     let mut f = noise(10);
     f.gaps.push(crate::ingest::GapRow {
         cpu: 0,

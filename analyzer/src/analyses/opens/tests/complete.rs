@@ -3,10 +3,12 @@
 use std::net::Ipv4Addr;
 
 use crate::analyses::verdict::{Line, Tone};
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender};
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 
 const MS: i64 = 1_000_000;
@@ -201,4 +203,65 @@ fn a_reset_by_who_has_the_same_address_is_told() {
         l.headline
     );
     assert!(!twin(2 * MS).headline.contains("two hosts"));
+}
+
+/// A listener that has the peer's address, too, just before it came; with frames that went by another device before.
+#[test]
+fn who_listens_at_the_same_address_is_told_with_the_ways() {
+    let by = |moved: bool| {
+        line(move |f| {
+            for r in f.resets.iter_mut().filter(|r| r.received) {
+                r.sender = Sender::Between;
+            }
+            for r in f.resets.iter_mut().filter(|r| !r.received) {
+                (r.connection, r.to, r.reason) = (None, None, "TCP_FLAGS".into());
+            }
+            f.connections = (0..2 * u32::from(CHECKS))
+                .map(|n| ConnectionRow {
+                    peer: Some(ConnectionId(n ^ 1)),
+                    ..crate::testing::tcp::connection(n)
+                })
+                .collect();
+            // The RSTs come to servers here: their frames went by b0, the last one by b1.
+            f.tx.clear();
+            for n in 0..CHECKS {
+                let at = i64::from(n) * 100 * MS;
+                for (nth, dev) in ["b0", "b1"].into_iter().enumerate() {
+                    let skb_id = SkbId(2 * u32::from(n) + nth as u32);
+                    f.tx.push(TxRow {
+                        skb_id,
+                        t_sched_ns: at + nth as i64 * MS,
+                        ..sent(server(n), at)
+                    });
+                    for dev in ["eth0", if moved { dev } else { "b0" }] {
+                        f.hops.push(HopRow {
+                            skb_id,
+                            time_ns: at,
+                            cpu: 0,
+                            kind: "queue",
+                            dev: Name::new(dev.as_bytes()),
+                            bytes: None,
+                            confidence: crate::Confidence::Certain,
+                        });
+                    }
+                }
+            }
+        })
+    };
+    let l = by(true);
+    assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
+    let says =
+        "not by the peer but by another host of this recording that has 10.0.0.1:40000, too, and did not know them";
+    assert!(l.headline.contains(says), "{}", l.headline);
+    assert!(
+        l.headline.contains("went by b1 in place of b0 (20) then"),
+        "{}",
+        l.headline
+    );
+    let l = by(false);
+    assert!(
+        l.headline.contains("listens at 10.0.0.1:40000, too") && !l.headline.contains("in place of"),
+        "{}",
+        l.headline
+    );
 }

@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 
 /// Refused at `ports` ports of two addresses each, so often.
-fn facts(ports: u16, times: u32) -> Facts {
+pub(super) fn facts(ports: u16, times: u32) -> Facts {
     let mut f = Facts::empty();
     f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
     for n in 0..times * u32::from(ports) * 2 {
@@ -32,7 +32,7 @@ fn facts(ports: u16, times: u32) -> Facts {
     f
 }
 
-fn told(f: &Facts) -> (Opens, Line) {
+pub(super) fn told(f: &Facts) -> (Opens, Line) {
     let lines = crate::analyses::answer(f).verdict;
     let line = lines.into_iter().find(|l| l.subject == "opens").unwrap();
     (answer(f).findings().unwrap().clone(), line)
@@ -101,4 +101,49 @@ fn many_ports_in_turns_are_a_scan_however_often() {
     let mut f = swept(40, 13);
     f.opens.iter_mut().for_each(|o| o.end_ns = o.start_ns + 500_000_000);
     assert_eq!(told(&f).0.scans, []);
+}
+
+/// Logins of a host that is up, none of which answers however long it is waited for; not where one does, or where another port is among them.
+#[test]
+fn who_tries_several_logins_is_a_stranger() {
+    let knocks = |ports: &[u16], served: Option<u16>| {
+        let one = facts(1, 1).opens[0].clone();
+        let mut f = facts(1, 0);
+        let row = |n: usize, port: u16, end: OpenEnd| OpenRow {
+            connection: Some(ConnectionId(n as u32)),
+            to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), port)),
+            start_ns: n as i64 * 2_000_000_000,
+            end_ns: n as i64 * 2_000_000_000 + 1_600_000_000,
+            syns_again: Some(1),
+            end,
+            ..one.clone()
+        };
+        let stood = |n: usize, port: u16| OpenRow {
+            end_ns: n as i64 * 2_000_000_000 + 1_000,
+            syns_again: Some(0),
+            ..row(n, port, OpenEnd::Established)
+        };
+        f.opens.push(stood(100, 443));
+        f.opens.extend(served.map(|port| stood(101, port)));
+        for (n, port) in ports.iter().enumerate() {
+            f.opens.push(row(n, *port, OpenEnd::GivenUp));
+        }
+        (told(&f), crate::analyses::opens::scanning(&f).len())
+    };
+    let ((o, line), lost) = knocks(&[22, 23, 3389, 22], None);
+    assert_eq!(
+        (o.scans.len(), o.scans[0].ports, o.scans[0].attempts, lost),
+        (1, 3, 4, 4)
+    );
+    let says =
+        "4 attempts by nessusd/42 to 3 ports of 10.0.0.2 had no answer, 2 at most at each: a port scan (inferred)";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    for (ports, served) in [
+        (&[22, 23, 22][..], None),
+        (&[22, 23, 3389, 8080], None),
+        (&[22, 23, 3389], Some(22)),
+    ] {
+        let ((o, line), lost) = knocks(ports, served);
+        assert_eq!((o.scans.len(), lost, line.tone), (0, 0, Tone::Bad), "{ports:?}");
+    }
 }

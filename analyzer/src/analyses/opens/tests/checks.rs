@@ -1,0 +1,72 @@
+//! Attempts that fail as those of a check do.
+
+use super::scans::{facts as refused, told};
+use crate::analyses::verdict::Tone;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+
+const S: i64 = 1_000_000_000;
+
+/// Every second one attempt to 10.0.0.2:8080 without an answer for half of it; four connections of the same thread to others at that port.
+fn facts() -> Facts {
+    let mut f = refused(1, 0);
+    let one: OpenRow = refused(1, 1).opens[0].clone();
+    let to = |last: u8| Some(([10, 0, 0, last].into(), 8080));
+    for n in 0..6u32 {
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(n)),
+            to: to(2),
+            start_ns: i64::from(n) * S,
+            end_ns: i64::from(n) * S + S / 2,
+            end: OpenEnd::GivenUp,
+            syns_again: Some(1),
+            ..one.clone()
+        });
+    }
+    for n in 6..10u32 {
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(n)),
+            to: to(3),
+            start_ns: i64::from(n) * S / 2,
+            end_ns: i64::from(n) * S / 2 + 1_000,
+            end: OpenEnd::Established,
+            ..one.clone()
+        });
+    }
+    f
+}
+
+#[test]
+fn a_server_that_is_checked_and_down_is_worth_a_look() {
+    let (o, line) = told(&facts());
+    assert_eq!(o.failed[0].check_ns, Some(S));
+    let says = "6 attempts to connect to 10.0.0.2:8080 by nessusd/42 had no answer and were given up, after 500.00 ms the longest, one each 1.000 s, as a check";
+    assert_eq!(line.tone, Tone::Notice, "{}", line.headline);
+    assert!(line.headline.starts_with(says), "{}", line.headline);
+}
+
+/// By a thread that has no other server; at any distances; to a server that answers; thrice.
+#[test]
+fn who_has_no_other_server_is_none() {
+    let none = |change: &dyn Fn(&mut Facts)| {
+        let mut f = facts();
+        change(&mut f);
+        let (o, line) = told(&f);
+        assert!(o.failed.iter().all(|f| f.check_ns.is_none()), "{}", line.headline);
+        line.tone
+    };
+    let established = |o: &OpenRow| o.end == OpenEnd::Established;
+    assert_eq!(none(&|f| f.opens.retain(|o| !established(o))), Tone::Bad);
+    assert_eq!(none(&|f| f.opens.retain(|o| o.start_ns != 2 * S)), Tone::Bad);
+    assert_eq!(
+        none(&|f| f.opens.iter_mut().filter(|o| established(o)).for_each(|o| o.pid = 43)),
+        Tone::Bad
+    );
+    none(&|f| {
+        f.opens
+            .iter_mut()
+            .filter(|o| established(o))
+            .for_each(|o| o.to = Some(([10, 0, 0, 2].into(), 8080)))
+    });
+    none(&|f| f.opens.retain(|o| established(o) || o.start_ns < 3 * S));
+}
