@@ -85,7 +85,7 @@ pub(super) fn durations(f: &mut Filling<'_, '_>) {
         if here.as_ref().is_some_and(|h| !h.contains(&s.connection)) {
             continue;
         }
-        let Some(server) = server(&f.of, s.connection, s.role) else {
+        let Some(server) = server(f.of, s.connection, s.role) else {
             continue;
         };
         let server = match (s.role, f.of.apart) {

@@ -18,7 +18,10 @@ fn schema(of: &str) -> Value {
 /// What is wrong with `value`, each with its place.
 fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Vec<String>) {
     let Some(rules) = schema.as_object() else {
-        if !schema.as_bool().expect("a schema is an object, true or false") {
+        if !schema
+            .as_bool()
+            .unwrap_or_else(|| panic!("a schema is an object, true or false"))
+        {
             out.push(format!("{place}: nothing may be here"));
         }
         return;
