@@ -198,9 +198,9 @@ fn names_are_kept_for_the_next_bundle() {
     assert_eq!(std::fs::read(&once).unwrap(), std::fs::read(&again).unwrap());
     let html = path("d.html");
     let said = run(&["diff", &once, &again, "-o", &html]);
-    let said = String::from_utf8(said.stdout).unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
     assert!(
-        !said.contains("cannot be matched") && said.contains("no difference found"),
+        !said.contains("cannot be matched") && said.contains("No difference found"),
         "{said}"
     );
     let other = path("other.nmb");
