@@ -194,6 +194,18 @@ impl Routes {
     pub fn gone(&self) -> &[(u64, IpAddr)] {
         &self.gone
     }
+    /// How many namespaces have an address, by the lists; 0 where it is in none.
+    pub fn holders(&self, address: IpAddr) -> usize {
+        let address = address.to_canonical();
+        let mut of: Vec<u64> = self
+            .addresses
+            .iter()
+            .filter(|(_, a)| *a == address)
+            .map(|a| a.0)
+            .collect();
+        of.dedup();
+        of.len()
+    }
     /// The namespace that has an address; `None`: none, or several.
     pub fn namespace(&self, address: IpAddr) -> Option<u64> {
         let address = address.to_canonical();

@@ -85,7 +85,7 @@ pub fn prepare(
         flight: None,
         slice: None,
         redacted: false,
-        pseudonyms: None,
+        pseudonyms: vec![],
         notes,
     })
 }

@@ -205,13 +205,10 @@ impl Side {
     }
 }
 
-/// All pairs, those that differ most first; none where names are pseudonyms.
-pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], hidden: bool, o: &DiffOptions) -> Vec<Asks> {
-    if hidden {
-        return vec![];
-    }
+/// All pairs, those that differ most first. Where servers have the names of their ports, none of a server that asks others of its own port.
+pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>], o: &DiffOptions) -> Vec<Asks> {
     let (b, a) = (Side::of(before), Side::of(after));
-    let pairs: BTreeSet<&Pair> = b.pairs.keys().chain(a.pairs.keys()).collect();
+    let pairs: BTreeSet<&Pair> = b.pairs.keys().chain(a.pairs.keys()).filter(|p| p.0 != p.1).collect();
     let one = |pair: &&Pair| {
         let (before, after) = (b.asked(pair), a.asked(pair));
         let enough = before.answers.min(after.answers) >= LEAST as u64;

@@ -247,7 +247,7 @@ pub(super) fn metrics(
     servers.parts = parts::of(before, after);
     stopped::fill(&mut servers, before, after, withheld);
     servers.few = few::of(&b, &a, &out);
-    servers.asks = asks::of(before, after, unmatched.is_some(), options);
+    servers.asks = asks::of(before, after, options);
     servers.divided = divided::of(&mut servers.asks);
     if unmatched.is_none() {
         servers.divided.extend(shared_out::of(before, after));

@@ -17,6 +17,8 @@ use crate::reconstruct::opens::tables::OpenEnd;
 
 /// Requests per answer, after by before, at most.
 const LESS: f64 = 0.5;
+/// Two parts are alike within so many times.
+const ALIKE: f64 = 2.0;
 /// Ledgers of packets.
 const PACKETS: [&str; 2] = ["rx", "tx"];
 /// Datagrams and segments for ports that nobody has: who sends them asks nobody here, as long as no more of those that ask are refused.
@@ -97,6 +99,14 @@ pub(super) fn harms(r: &Rate, refused_more: bool) -> bool {
     r.outcome == Outcome::Worse && (r.metric != CLOSED_PORTS || refused_more)
 }
 
+/// Whether units of a device became fewer as these requests did, for as many answers of who asks: they are what carries them.
+fn as_much_less(m: &Metric, x: &Asks) -> bool {
+    let per = |n: u64, answers: u64| n as f64 / answers.max(1) as f64;
+    let units = per(m.after.n, x.after.answers) / per(m.before.n, x.before.answers).max(f64::MIN_POSITIVE);
+    let asked = x.after.per_answer / x.before.per_answer.max(f64::MIN_POSITIVE);
+    units <= LESS && units <= ALIKE * asked && units * ALIKE >= asked
+}
+
 /// Requests that are others.
 pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks], refused_more: bool) {
     let better = |server: &str| {
@@ -111,7 +121,8 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
     let less = asks
         .iter()
         .filter(|x| x.is_other() && x.after.per_answer <= LESS * x.before.per_answer);
-    let fewer: Vec<String> = less.filter(|x| better(&x.server)).map(|x| x.asked.clone()).collect();
+    let less: Vec<&Asks> = less.filter(|x| better(&x.server)).collect();
+    let fewer: Vec<String> = less.iter().map(|x| x.asked.clone()).collect();
     if fewer.is_empty() {
         return;
     }
@@ -125,7 +136,7 @@ pub(super) fn moderate(metrics: &mut [Metric], rates: &mut [Rate], asks: &[Asks]
                     .as_deref()
                     .is_some_and(|s| fewer.iter().any(|f| f == server_of(s)))
         }
-        "rx" | "tx" => m.mix.is_some() || m.which.dev.is_some() && m.after.n as f64 <= LESS * m.before.n as f64,
+        "rx" | "tx" => m.mix.is_some() || m.which.dev.is_some() && less.iter().any(|x| as_much_less(m, x)),
         "lifetime" => packets,
         _ => false,
     };

@@ -255,8 +255,15 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);
     let parts = options.before_window.is_some() || options.after_window.is_some();
+    if hidden && prevented.is_none() {
+        withheld.push(Withheld {
+            metric: "tcp.speed".into(),
+            because: "addresses are pseudonyms (redacted): services cannot be matched".into(),
+        });
+    }
     let (causes, speeds) = match prevented {
-        None if !parts => (causes::said(b, a), speed::Speeds::of(b, a)),
+        // Services are told by their addresses.
+        None if !parts && !hidden => (causes::said(b, a), speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
     let verdict = verdict::Judged {

@@ -15,7 +15,7 @@ use netmortem_formats::bundle::{Slice, Whose};
 use super::options::Recording;
 use super::parity::{Check, Level, OTHER_TRAFFIC, SOME_OTHER_TRAFFIC, check};
 use crate::analyses::verdict::duration;
-use crate::told::slice::{NOT_KNOWN, REDACTED, losses_sentence, sentences, words};
+use crate::told::slice::{NOT_KNOWN, Part, REDACTED, losses_sentence, sentences, words};
 
 /// The check of what was cut.
 pub(super) fn sliced(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
@@ -97,9 +97,14 @@ pub(super) fn pseudonyms(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
 
 /// Whether names of one recording may stand for others in another: some are pseudonyms, and not all of one list.
 pub(super) fn hidden(b: &[Recording<'_>], a: &[Recording<'_>]) -> bool {
-    let mut lists = b.iter().chain(a).map(|r| &r.facts.capture.part);
-    let one = lists.clone().next().and_then(|p| p.pseudonyms.as_ref());
-    redacted(b, a) && !lists.all(|p| p.redacted && one.is_some() && p.pseudonyms.as_ref() == one)
+    let parts: Vec<&Part> = b.iter().chain(a).map(|r| &r.facts.capture.part).collect();
+    let knows = |one: &Part, other: &Part| {
+        one.pseudonyms
+            .last()
+            .is_some_and(|word| other.pseudonyms.contains(word))
+    };
+    let one_list = |x: &Part| parts.iter().all(|y| knows(x, y) || knows(y, x));
+    redacted(b, a) && !parts.iter().all(|p| p.redacted && one_list(p))
 }
 
 /// Whether any of them is redacted.

@@ -124,6 +124,10 @@ fn turns(facts: &Facts) -> BTreeMap<u32, u64> {
 
 /// Counts bytes, and the time in which there were some.
 pub(super) fn speeds(r: &Recording<'_>, out: &mut Counted, block: impl Fn(i64) -> Option<usize>) {
+    // A service is told by its address.
+    if r.by_port {
+        return;
+    }
     let mut by_connection: BTreeMap<u32, Vec<&TxRow>> = BTreeMap::new();
     for row in rows(r) {
         if let Some(c) = row.connection {

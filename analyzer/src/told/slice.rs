@@ -3,7 +3,7 @@
 //! In: a manifest. Out: [`Part`]. Must not take a number of a file for more than what the file says.
 
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::{Slice, Whose};
+use netmortem_formats::bundle::{Slice, Whose, texts_of};
 use netmortem_formats::join::notes;
 use serde_json::Value;
 
@@ -31,8 +31,8 @@ pub struct Part {
     pub slice: Option<Slice>,
     /// Whether names and addresses are pseudonyms.
     pub redacted: bool,
-    /// The list that its pseudonyms are of; `None`: they are its own.
-    pub pseudonyms: Option<String>,
+    /// Words of the list that its pseudonyms are of, the last one last; empty: they are its own.
+    pub pseudonyms: Vec<String>,
 }
 
 impl Part {
@@ -46,7 +46,9 @@ impl Part {
         Part {
             slice: of_field(field.map(|s| Slice::from(s.clone())), said()),
             redacted: flag || says_redacted(said()),
-            pseudonyms: manifest.and_then(|m| Some(m.get("pseudonyms")?.as_str()?.to_owned())),
+            pseudonyms: manifest
+                .and_then(|m| m.get("pseudonyms"))
+                .map_or_else(Vec::new, texts_of),
         }
     }
 }

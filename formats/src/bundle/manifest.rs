@@ -7,7 +7,7 @@ use crate::capture::{ClockPair, CpuStats, Host};
 use crate::endian::Endian;
 
 use super::flight::{Flight, FlightEnd};
-use super::slice::{Slice, is_true};
+use super::slice::{Slice, is_true, texts};
 
 /// Version of the bundle format this code writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -42,9 +42,9 @@ pub struct Manifest {
     /// Whether names and addresses are pseudonyms; older writers say so in `notes` only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "is_true")]
     pub redacted: bool,
-    /// The list of names that its pseudonyms are of (`convert --names`): bundles of one list have the same ones. `None`: its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pseudonyms: Option<String>,
+    /// Words of the list of names that its pseudonyms are of (`convert --names`), one for each use, the last one last; empty: they are its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "texts")]
+    pub pseudonyms: Vec<String>,
     /// What a person should know about this recording, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -43,7 +43,7 @@ pub use names::{
     seconds_name, snapshot_name,
 };
 pub use seconds::{Second, seconds};
-pub use slice::{Slice, Whose};
+pub use slice::{Slice, Whose, texts_of};
 pub use verify::verify;
 pub use writer::{BundleWriter, PagesEncoder};
 

@@ -116,3 +116,14 @@ impl From<Value> for Slice {
 pub(super) fn is_true<'de, D: serde::Deserializer<'de>>(of: D) -> Result<bool, D::Error> {
     Ok(Value::deserialize(of)? == Value::Bool(true))
 }
+
+/// Texts; what is none says nothing.
+pub fn texts_of(of: &Value) -> Vec<String> {
+    let all = of.as_array().into_iter().flatten();
+    all.filter_map(|v| Some(v.as_str()?.to_owned())).collect()
+}
+
+/// The same of a field.
+pub(super) fn texts<'de, D: serde::Deserializer<'de>>(of: D) -> Result<Vec<String>, D::Error> {
+    Ok(texts_of(&Value::deserialize(of)?))
+}

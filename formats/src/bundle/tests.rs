@@ -69,7 +69,7 @@ fn manifest() -> Manifest {
         flight: None,
         slice: None,
         redacted: false,
-        pseudonyms: None,
+        pseudonyms: vec![],
         notes: Vec::new(),
     }
 }

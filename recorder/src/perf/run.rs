@@ -229,7 +229,7 @@ fn manifest(
         flight: None,
         slice: None,
         redacted: false,
-        pseudonyms: None,
+        pseudonyms: vec![],
         notes,
     })
 }

@@ -188,7 +188,11 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     let kept = args.names.as_deref();
     let written: Vec<&Path> = [args.output.as_path()].into_iter().chain(kept).collect();
     output::distinct_from(&args.input, &written)?;
-    let mut names = kept.map_or(Ok(Names::default()), list)?;
+    let was = kept.map(stood).transpose()?;
+    let mut names = match (kept, &was) {
+        (Some(path), Some(json)) => list(path, json.as_deref())?,
+        _ => Names::default(),
+    };
     let mut capture = input::with_events(input::open_all(&args.input)?)?;
     let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if capture.format != "bundle" {
@@ -240,7 +244,13 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     let done = output::whole(&args.output, |out| {
         let (_, done) = rewrite_with(&capture, &change, &mut names, out).map_err(told)?;
         // Before the bundle has its name: one whose pseudonyms are in no list would be compared by them.
-        if let Some(path) = kept {
+        if let Some((path, was)) = kept.zip(was.as_ref()) {
+            if &stood(path)? != was {
+                return Err(failure(
+                    format!("{} was changed meanwhile by another run", path.display()),
+                    "convert again, one after the other",
+                ));
+            }
             output::whole(path, |out| Ok(out.write_all(names.to_list().as_bytes())?))?;
         }
         Ok(done)
@@ -270,13 +280,18 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
     })
 }
 
+/// What a file has; `None`: there is none.
+fn stood(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => Ok(Some(read.with_context(|| format!("cannot read {}", path.display()))?)),
+    }
+}
+
 /// The list of names in a file; a new one where there is none.
-fn list(path: &Path) -> anyhow::Result<Names> {
-    let json = match std::fs::read(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Names::new_list()),
-        read => read.with_context(|| format!("cannot read {}", path.display()))?,
-    };
-    Names::from_list(&json).map_err(|e| {
+fn list(path: &Path, json: Option<&[u8]>) -> anyhow::Result<Names> {
+    let Some(json) = json else { return Ok(Names::new_list()) };
+    Names::from_list(json).map_err(|e| {
         failure(
             format!("{}: {e}", path.display()),
             "name a file that `netmortem convert --names` wrote, or one that does not exist",

@@ -195,7 +195,6 @@ fn names_are_kept_for_the_next_bundle() {
     let address =
         |a: &serde_json::Value| a["name"] == "10.78.1.2" && a["pseudonym"].as_str().unwrap().starts_with("240.");
     assert!(kept["addresses"].as_array().unwrap().iter().any(address), "{text}");
-    assert_eq!(std::fs::read(&once).unwrap(), std::fs::read(&again).unwrap());
     let html = path("d.html");
     let said = run(&["diff", &once, &again, "-o", &html]);
     let said = String::from_utf8(said.stderr).unwrap();

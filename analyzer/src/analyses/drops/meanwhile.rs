@@ -21,6 +21,8 @@ const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERR
 const STP: &str = "BRIDGE_INGRESS_STP_STATE";
 /// Reason of frames that come to a host they are not addressed to.
 const FLOODED: &str = "OTHERHOST";
+/// Frames of a connection before the one that was dropped that are looked at.
+const FRAMES: usize = 64;
 /// BR_STATE_BLOCKING.
 const BLOCKING: u64 = 4;
 /// ETH_P_IP, ETH_P_IPV6.
@@ -71,25 +73,39 @@ fn port(facts: &Facts, group: &Group) -> Option<String> {
 /// Frames of connections that had gone by another device, whose carrier changed: a bridge that has lost a port knows none for who was behind it, and sends
 /// to all. Of the devices the one that most of them had gone by.
 fn flooded(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    // Of several devices of one name nothing tells which it was.
+    let mut flaps: BTreeMap<Name, usize> = BTreeMap::new();
+    for f in &facts.routes.flaps {
+        *flaps.entry(Name::new(f.dev.as_bytes())).or_default() += 1;
+    }
+    flaps.retain(|_, n| *n == 1);
+    if flaps.is_empty() {
+        return None;
+    }
     let of = |d: &&DropRow| Some((d.owner?.connection?, d.time_ns));
     let of: Vec<(ConnectionId, i64)> = rows.iter().filter_map(of).collect();
     let went = Went::of(facts, of.iter().map(|d| d.0));
-    let mut lost: BTreeMap<Name, usize> = BTreeMap::new();
+    let mut lost: BTreeMap<Name, Vec<i64>> = BTreeMap::new();
     for (c, at) in &of {
-        let mut ways = went.until(*c, *at);
+        let mut ways = went.until(*c, *at).take(FRAMES);
         let Some(now) = ways.next() else { continue };
-        let flaps = |dev: &&Name| !now.contains(dev) && facts.routes.flap(&dev.text()).is_some();
-        let before = ways.find_map(|way| way.iter().find(flaps));
-        *lost.entry(*before?).or_default() += 1;
+        let flapped = |dev: &&Name| !now.contains(dev) && flaps.contains_key(dev);
+        if let Some(dev) = ways.find_map(|way| way.iter().find(flapped)) {
+            lost.entry(*dev).or_default().push(*at);
+        }
     }
-    let (dev, _) = lost.into_iter().max_by_key(|(_, n)| *n)?;
-    let first = of.iter().map(|d| d.1).min()?;
+    let (dev, times) = lost.into_iter().max_by_key(|(_, times)| times.len())?;
+    let (first, end) = (*times.iter().min()?, *times.iter().max()?);
     let mut passed: Vec<i64> = (facts.hops.iter())
         .filter(|h| h.dev == dev && h.kind == "queue")
         .map(|h| h.time_ns)
         .collect();
     passed.sort_unstable();
     let next = passed.partition_point(|at| *at <= first);
+    // Most of them, and none went by it meanwhile.
+    if times.len() * 2 < rows.len() || passed.get(next).is_some_and(|again| *again <= end) {
+        return None;
+    }
     let start = facts.capture.start_ns.unwrap_or(0);
     let s = |ns: i64| format!("{:.3}", ns.saturating_sub(start) as f64 / 1e9);
     let last = *passed.get(next.checked_sub(1)?)?;

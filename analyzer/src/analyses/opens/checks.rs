@@ -1,7 +1,8 @@
 //! Attempts that fail as those of a check do: one process tries an end that nobody has connected to at even distances, and has other work: it serves by other
 //! servers of that port, or does nothing but try who is there (its connections end by RST with nothing left unread).
 //!
-//! Needs `opens`, `resets`. Inferred. Must not take for one: a program that tries again and again to reach the one server that it has.
+//! Needs `opens`, `resets`, `turnarounds`. Inferred. Must not take for one: a program that tries again and again to reach the one server that it has, or that
+//! does nothing else until an attempt has ended; attempts that an answer of its own waited for; what failed for want of a port or a route.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,14 @@ use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
 /// Fewest attempts.
 const LEAST: usize = 4;
+/// An attempt of who serves by others takes at most this part of their distance.
+const SHORT: f64 = 0.3;
+/// An answer waited for an attempt that was one part in so many of its time.
+const WAITED: i64 = 2;
+/// Answers begun before an attempt that are looked at.
+const NEAR: usize = 64;
+/// How an attempt ends where nobody is there.
+const ENDS: [OpenEnd; 4] = [OpenEnd::Refused, OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 /// Each distance is so close to their median.
 const EVEN: f64 = 0.2;
 /// Fewest connections to other servers of the port, or that a prober closed.
@@ -37,11 +46,7 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
     let stood = || facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
     let served: FxHashSet<End> = stood().filter_map(|o| o.to).collect();
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
-    for o in facts
-        .opens
-        .iter()
-        .filter(|o| o.end != OpenEnd::Established && o.pid > 0)
-    {
+    for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
         if let Some(to) = o.to.filter(|to| !served.contains(to)) {
             tried.entry((to, process(facts, o.pid))).or_default().push(o);
         }
@@ -61,14 +66,42 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
         *closed.entry(process(facts, pid)).or_default() += 1;
     }
     let of = |map: &FxHashMap<i32, usize>, pid: i32| map.get(&pid).copied().unwrap_or(0);
-    let busy = |(to, pid): &(End, i32)| {
+    let waited = waited(facts, &tried);
+    let check = |((to, pid), all): (&(End, i32), &Vec<&OpenRow>)| {
+        let every = every(all)?;
         let others = siblings.get(&(*pid, to.1)).copied().unwrap_or(0);
+        let longest = all.iter().map(|o| o.total_ns()).max()?;
+        let serves = others >= OTHERS.max(all.len()) && longest as f64 <= SHORT * every as f64;
         // One may be under way at the end.
         let prober = of(&closed, *pid) >= OTHERS && of(&closed, *pid).saturating_add(1) >= of(&opened, *pid);
-        others >= OTHERS || prober
+        ((serves || prober) && !waited.contains(&(*to, *pid))).then_some(((*to, *pid), every))
     };
-    let all = tried.into_iter().filter(|(key, _)| busy(key));
-    Checks(facts, all.filter_map(|(key, of)| Some((key, every(&of)?))).collect())
+    Checks(facts, tried.iter().filter_map(check).collect())
+}
+
+/// Attempts of a process in which one of its answers waited, of whose time they were a large part.
+fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashSet<(End, i32)> {
+    let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
+    let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    for t in &facts.turnarounds {
+        let pid = process(facts, t.pid);
+        if pids.contains(&pid) {
+            answers.entry(pid).or_default().push((t.start_ns(), t.send_ns));
+        }
+    }
+    answers.values_mut().for_each(|of| of.sort_unstable());
+    let waits = |o: &OpenRow, of: &[(i64, i64)]| {
+        let until = of.partition_point(|a| a.0 <= o.start_ns);
+        let near = of.get(until.saturating_sub(NEAR)..until).unwrap_or_default();
+        let took = o.total_ns().saturating_mul(WAITED);
+        near.iter()
+            .any(|(from, to)| *to >= o.end_ns && to.saturating_sub(*from) <= took)
+    };
+    let hit = |(key, all): (&(End, i32), &Vec<&OpenRow>)| {
+        let of = answers.get(&key.1)?;
+        all.iter().any(|o| waits(o, of)).then_some(*key)
+    };
+    tried.iter().filter_map(hit).collect()
 }
 
 /// Attempts that are checks.

@@ -134,7 +134,7 @@ pub struct Failed {
     pub answered_by: Option<(String, u64)>,
     /// Of such that were refused: who closed the socket that had listened there.
     pub unheard: Option<Unheard>,
-    /// They come one each so long, ns, as a check's: of a thread that serves by other servers of that port, or does nothing but check; inferred.
+    /// They come one each so long, ns, as a check's: of a process that serves by other servers of that port, or does nothing but check; inferred.
     pub check_ns: Option<i64>,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
@@ -367,10 +367,12 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let mut all: Vec<Reset> = groups.into_values().collect();
     for r in &mut all {
         r.aborted = aborted.get(&r.first).and_then(|peers| aborted::told(facts, peers));
-        r.moved = turned.get(&r.first).map_or_else(Vec::new, |of| moved::moved(facts, of));
     }
     // Those of complete exchanges push none out.
     all.sort_by_key(|r| (r.complete, std::cmp::Reverse(r.resets), r.first_ns));
     all.truncate(GROUPS);
+    for r in &mut all {
+        r.moved = turned.get(&r.first).map_or_else(Vec::new, |of| moved::moved(facts, of));
+    }
     (all, received)
 }

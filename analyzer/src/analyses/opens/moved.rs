@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 
 use rustc_hash::FxHashMap;
 
-use crate::analyses::went::{Way, Went};
+use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, ResetRow, Sender};
@@ -23,6 +23,8 @@ use crate::reconstruct::tcp::states::CLOSE;
 const ARRIVES_NS: i64 = 1_000_000;
 /// Frames before the last that are looked at for another way.
 const FRAMES: usize = 16;
+/// Frames before a change that went the same way.
+const STEADY: usize = 2;
 /// Changes told.
 const TOLD: usize = 3;
 
@@ -68,6 +70,8 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
         .filter(|s| s.kind == "sock" && s.state == CLOSE)
         .map(|s| (s.connection, s.time_ns))
         .collect();
+    // By the lists of addresses; where there are none nothing tells.
+    let several = |address| facts.routes.holders(address) != 1;
     move |r| {
         let soon = |key: &(End, Option<End>)| {
             let of = sent.get(key)?;
@@ -86,7 +90,9 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
         };
         match () {
             () if soon((peer, r.from)) => Twin::Socketless,
-            () if (soon((peer, None)) || soon((any, None))) && there() == Some(true) => Twin::Listener,
+            () if (soon((peer, None)) || soon((any, None))) && several(peer.0) && there() == Some(true) => {
+                Twin::Listener
+            }
             () => Twin::No,
         }
     }
@@ -96,17 +102,22 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
 pub(super) fn moved(facts: &Facts, resets: &[(ConnectionId, i64)]) -> Vec<Moved> {
     let went = Went::of(facts, resets.iter().map(|r| r.0));
     let one = |(c, at): &(ConnectionId, i64)| {
-        let mut ways = went.until(*c, *at).take(FRAMES);
+        let mut ways = went.until(*c, *at).take(FRAMES).peekable();
         let last = ways.next()?;
-        let differ = |way: &Way| {
-            let both = way.iter().zip(last).find(|(before, after)| before != after)?;
-            Some((*both.0, *both.1))
-        };
-        ways.find_map(differ)
+        while ways.next_if(|way| *way == last).is_some() {}
+        // Those before went one way: where frames take turns, as over a bond, none of it changed.
+        let before = ways.next()?;
+        let one = ways.take(STEADY).all(|way| way == before);
+        let both = before.iter().zip(last).find(|(before, after)| before != after)?;
+        one.then_some((*both.0, *both.1))
     };
     let mut count: BTreeMap<(Name, Name), u64> = BTreeMap::new();
     for way in resets.iter().filter_map(one) {
         *count.entry(way).or_default() += 1;
+    }
+    // Of a few it says nothing about the others.
+    if count.values().sum::<u64>().saturating_mul(2) < resets.len() as u64 {
+        return vec![];
     }
     let mut all: Vec<Moved> = count
         .into_iter()

@@ -28,11 +28,11 @@ const SOON_NS: i64 = 100_000_000;
 const SWEPT: usize = 30;
 const PART: u64 = 20;
 
-/// Ports at which a host is logged in to and shares files: who tries several of one host, and has an answer from none, is a stranger.
-const LOGINS: [u16; 14] = [
-    21, 22, 23, 135, 139, 445, 1433, 2222, 2323, 3389, 5800, 5900, 5901, 8291,
-];
+/// Ports of logins: who tries several of one host a few times each, telnet's among them, and has an answer from none, is a stranger.
+const LOGINS: [u16; 10] = [21, 22, 23, 2323, 3389, 5800, 5900, 5901, 5902, 8291];
+const TELNET: [u16; 2] = [23, 2323];
 const KNOCKS: usize = 3;
+const NO_ANSWER: [OpenEnd; 3] = [OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -103,7 +103,11 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
     let scanners: BTreeSet<(String, bool)> = (by_refusal.map(|t| (t, true)))
         .chain(by_silence.map(|t| (t, false)))
         .collect();
-    let unanswered = |f: &Failed| named(f) && !served.contains(&f.to) && is_up(&f.to);
+    let no_answer = NO_ANSWER.map(OpenEnd::word);
+    let unanswered = |f: &Failed| {
+        let silent = no_answer.contains(&f.end) && !f.message && few(f);
+        silent && named(f) && !served.contains(&f.to) && is_up(&f.to)
+    };
     let tried = failed.iter().filter(|f| unanswered(f));
     let knocking = knocking(tried.filter_map(|f| Some((place(f), ends(&f.to).1.parse().ok()?))));
     if scanners.is_empty() && swept.is_empty() && knocking.is_empty() {
@@ -152,7 +156,10 @@ fn knocking<K: Ord>(each: impl Iterator<Item = (K, u16)>) -> BTreeSet<K> {
     for (key, port) in each {
         of.entry(key).or_default().insert(port);
     }
-    let logins = |ports: &BTreeSet<u16>| ports.len() >= KNOCKS && ports.iter().all(|p| LOGINS.contains(p));
+    let logins = |ports: &BTreeSet<u16>| {
+        let all = ports.iter().all(|p| LOGINS.contains(p));
+        all && ports.len() >= KNOCKS && TELNET.iter().any(|p| ports.contains(p))
+    };
     of.into_iter()
         .filter(|(_, ports)| logins(ports))
         .map(|(key, _)| key)
@@ -190,7 +197,7 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let served: FxHashSet<End> = established.filter_map(|r| r.to).collect();
     let up = up(facts);
     let mut by: FxHashMap<(Name, IpAddr), BTreeMap<u16, Vec<&OpenRow>>> = FxHashMap::default();
-    let unanswered = |r: &&OpenRow| r.end != OpenEnd::Established && r.connection.is_some();
+    let unanswered = |r: &&OpenRow| NO_ANSWER.contains(&r.end) && !r.message && r.connection.is_some();
     let there = |r: &&OpenRow| r.to.is_some_and(|to| up.contains(&to.0) && !served.contains(&to));
     let tried = || facts.opens.iter().filter(unanswered).filter(there);
     let of = |r: &OpenRow| Some((r.task, r.to?.0));

@@ -42,11 +42,13 @@ pub(super) fn polled(facts: &Facts, start: i64, joined: i64) -> (Vec<Polled>, us
 
 fn one(dev: Name, mut polls: Vec<(i64, i64)>, joined: i64) -> Polled {
     polls.sort_unstable();
-    let ns = polls.iter().fold(0i64, |sum, (from, to)| sum.saturating_add(to - from));
+    let ns = polls
+        .iter()
+        .fold(0i64, |sum, (from, to)| sum.saturating_add(to.saturating_sub(*from)));
     let mut stretches: Vec<(i64, i64)> = vec![];
     for (from, to) in &polls {
         match stretches.last_mut() {
-            Some(last) if from - last.1 < joined => last.1 = last.1.max(*to),
+            Some(last) if from.saturating_sub(last.1) < joined => last.1 = last.1.max(*to),
             _ => stretches.push((*from, *to)),
         }
     }

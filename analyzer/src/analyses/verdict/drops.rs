@@ -9,6 +9,7 @@ use super::{SENDER_NOTICE_NS, Tone, ways};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
+use crate::reconstruct::whose::Carries;
 use crate::reconstruct::xmits::NOQUEUE;
 
 /// Reason of packets that a rule dropped.
@@ -257,7 +258,8 @@ fn ways_asked_for(lost: &[Group], duration_ns: i64) -> bool {
     let few = all as f64 <= PROBES as f64 * (duration_ns as f64 / 1e9).max(1.0);
     let probe = |g: &Group| {
         let of = g.passes.as_ref().is_some_and(|p| p.once && p.looped == 0 && !p.missed);
-        of && g.of.is_empty() && !g.answered.is_empty()
+        // Before 6.3 the task alone is known that sent them.
+        of && g.of.iter().all(|o| o.carries == Carries::Sent.word()) && !g.answered.is_empty()
     };
     few && lost.len() > 1 && lost.iter().all(probe)
 }
@@ -359,10 +361,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
                     let of = if all { "them" } else { "what a rule dropped" };
-                    format!(
-                        "{said}, and nobody is known to have waited for {of}: {}",
-                        ways::unmissed(u)
-                    )
+                    format!("{said}, and nobody is known to miss {of}: {}", ways::unmissed(u))
                 }
                 None => said,
             };
@@ -376,7 +375,9 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 None => s,
             };
             let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
-            let harmless = lost.iter().all(|g| asked_for(g) || by_rule(g) || answered_at_once(g));
+            let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
+            let told = |g: &Group| answered_at_once(g) && answered <= FEW;
+            let harmless = lost.iter().all(|g| asked_for(g) || by_rule(g) || told(g));
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost

@@ -83,7 +83,14 @@ fn elsewhere(r: &Reset) -> String {
 
 /// By another host that has the peer's address.
 fn by_twin(r: &Reset) -> String {
-    let at = r.label.split(" > ").nth(1).unwrap_or_default();
+    let (own, peer) = r.label.split_once(" > ").unwrap_or_default();
+    let port = |end: &str| end.rsplit_once(':').and_then(|(_, p)| p.parse::<u16>().ok());
+    // Of a server's connections the peers are several.
+    let at = if port(own) < port(peer) {
+        "the peer's address"
+    } else {
+        peer
+    };
     let when = spells(&r.times, r.duration_ns);
     let ways = r
         .moved

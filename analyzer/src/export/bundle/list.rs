@@ -1,7 +1,8 @@
 //! A list of names and their pseudonyms that outlives one bundle: bundles redacted with the same list can be compared, and its owner can look up
 //! whom a pseudonym stands for.
 //!
-//! In and out: JSON. A list says which it is by a random word, which the bundle says, too; it never leaves its owner otherwise.
+//! In and out: JSON. Each use of a list has a random word, the last of those that it has had; the bundle says them, too. Of two bundles one of whose last words the other
+//! has, one was made with what the other's list became: copies of a list that went on apart do not have each other's. It never leaves its owner otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,6 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{Names, Of, V4, V6};
 
+/// A pseudonym of a short name, when all short ones are taken, is no longer than this.
+const LONGEST: usize = 8;
+/// Words that are kept: bundles of older uses are not matched.
+const WORDS: usize = 256;
 /// Version of the form.
 const VERSION: u32 = 1;
 
@@ -18,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Serialize, Deserialize)]
 struct File {
     netmortem_names: u32,
-    list: String,
+    list: Vec<String>,
     names: Vec<Row<Text>>,
     addresses: Vec<Row<IpAddr>>,
     link: Vec<Row<[u8; 6]>>,
@@ -74,32 +79,42 @@ pub enum ListError {
 impl Names {
     /// An empty list.
     pub fn new_list() -> Names {
+        Names::default().used()
+    }
+
+    /// The words of their list, the last one last; empty: they are of none.
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+
+    /// One use more.
+    fn used(mut self) -> Names {
         let word = || RandomState::new().build_hasher().finish();
-        Names {
-            list: Some(format!("{:016x}{:016x}", word(), word())),
-            ..Names::default()
-        }
+        self.list.push(format!("{:016x}", word()));
+        let over = self.list.len().saturating_sub(WORDS);
+        self.list.drain(..over);
+        self
     }
 
-    /// Which list they are of.
-    pub fn list(&self) -> Option<&str> {
-        self.list.as_deref()
-    }
-
-    /// A list that was kept.
+    /// A list that was kept, for one use more.
     pub fn from_list(json: &[u8]) -> Result<Names, ListError> {
         let file: File = serde_json::from_slice(json).map_err(|e| ListError::Form(e.to_string()))?;
         if file.netmortem_names != VERSION {
             return Err(ListError::Version(file.netmortem_names));
         }
         let mut out = Names {
-            list: Some(file.list),
+            list: file.list,
             ..Names::default()
         };
         for row in file.names {
             let (name, pseudonym) = (row.name.bytes(), row.pseudonym.bytes());
             let said = || ListError::Changed(String::from_utf8_lossy(&pseudonym).into_owned());
             let of = row.of.ok_or_else(said)?;
+            let plain = |b: &u8| b.is_ascii_digit() || b.is_ascii_lowercase();
+            let short = !pseudonym.is_empty() && pseudonym.len() <= name.len().max(LONGEST);
+            if !short || !pseudonym.iter().all(plain) || pseudonym == name {
+                return Err(said());
+            }
             let taken = out.taken.insert(pseudonym.clone(), ()).is_some();
             if taken || out.names.insert((of, name), pseudonym.clone()).is_some() {
                 return Err(said());
@@ -123,7 +138,7 @@ impl Names {
         // Numbered from the last one down.
         let number = |[b, c, d]: &[u8; 3]| Some(0x0100_0000 - u128::from(u32::from_be_bytes([0, *b, *c, *d])));
         out.solicited = numbered(ends, number, |p| format!("{p:?}"))?;
-        Ok(out)
+        Ok(out.used())
     }
 
     /// The list, as a file.
@@ -142,7 +157,7 @@ impl Names {
         });
         let file = File {
             netmortem_names: VERSION,
-            list: self.list.clone().unwrap_or_default(),
+            list: self.list.clone(),
             names: names.collect(),
             addresses: rows(&self.v4, IpAddr::V4).chain(rows(&self.v6, IpAddr::V6)).collect(),
             link: rows(&self.link, |a| a).collect(),

@@ -156,7 +156,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     m.redacted = change.redact || before;
     if change.redact {
         // Pseudonyms of pseudonyms are of no list.
-        m.pseudonyms = names.list().filter(|_| !before).map(str::to_owned);
+        m.pseudonyms = if before { vec![] } else { names.list().to_vec() };
     }
     if let Some(perf) = m.plan.perf.take() {
         // A plan of perf says that there are no sub-buffers.

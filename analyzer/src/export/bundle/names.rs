@@ -22,8 +22,8 @@ pub enum Of {
 /// Names and their pseudonyms.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Of which list they are; `None`: of none that is kept.
-    pub(super) list: Option<String>,
+    /// Words of the list that they are of; empty: of none that is kept.
+    pub(super) list: Vec<String>,
     pub(super) names: BTreeMap<(Of, Vec<u8>), Vec<u8>>,
     pub(super) taken: BTreeMap<Vec<u8>, ()>,
     pub(super) next: [u64; 3],

@@ -250,7 +250,11 @@ impl<'k> Whose<'k> {
         // Before 6.3 no event tells of calls on UDP sockets, but that a system call sends.
         let called = row.filter(|r| r.kind == TxKind::Other && r.start == TxStart::Sendmsg && r.pid > 0);
         let Some((connection, carries, confidence)) = syn.or_else(again) else {
-            return called.map(|row| of(Carries::Sent, row));
+            // A thread may send for another reason than the call that it is in.
+            return called.map(|row| Owner {
+                confidence: row.confidence.min(Confidence::Weak),
+                ..of(Carries::Sent, row)
+            });
         };
         Some(Owner {
             connection: Some(connection),

@@ -182,7 +182,7 @@ fn a_slice_that_is_redacted_keeps_its_numbers() {
         Part {
             slice: Some(without_names),
             redacted: true,
-            pseudonyms: None,
+            pseudonyms: vec![],
         }
     );
     let (kept, all) = (want.events_kept.unwrap(), 70_397);
@@ -226,7 +226,7 @@ fn a_slice_that_is_redacted_keeps_its_numbers() {
         Part {
             slice: None,
             redacted: true,
-            pseudonyms: None,
+            pseudonyms: vec![],
         }
     );
     assert!(Part::of(&without_redacted(plain)).redacted, "its notes say so");
@@ -310,7 +310,7 @@ fn hostile_fields_say_nothing() {
             Part {
                 slice: Some(Slice::default()),
                 redacted: false,
-                pseudonyms: None,
+                pseudonyms: vec![],
             },
             "{wrong}"
         );

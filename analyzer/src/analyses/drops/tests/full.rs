@@ -21,7 +21,7 @@ fn a_queue_with_room_for_other_flows_is_told() {
     };
     let full = of("uplink0", 6, "uplink0 fq 0x00100000").unwrap();
     assert!(
-        full.counted && full.says.ends_with("(flow_limit): it counted 6 more flows_plimit"),
+        full.counted && full.says.ends_with(": it counted 6 more flows_plimit"),
         "{full:?}"
     );
     // Of another device; far fewer, or far more, than were dropped here.

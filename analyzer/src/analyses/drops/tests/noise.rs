@@ -172,7 +172,7 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     let line = lines.into_iter().find(|l| l.subject == "drops").unwrap();
     assert_eq!(line.tone, Tone::Bad, "{}", line.sentence);
     assert!(
-        line.sentence.contains("have waited for what a rule dropped: "),
+        line.sentence.contains("nobody is known to miss what a rule dropped: "),
         "{}",
         line.sentence
     );

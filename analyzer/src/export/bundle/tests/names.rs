@@ -23,7 +23,15 @@ fn a_list_that_was_kept_is_the_same() {
     let mut names = some();
     let text = names.to_list();
     let mut kept = Names::from_list(text.as_bytes()).unwrap();
-    assert_eq!((kept.to_list(), kept.list()), (text, names.list()));
+    // One use more, and the same names.
+    let (first, second) = (names.list().to_vec(), kept.list().to_vec());
+    assert_eq!((first.len(), second.len(), &second[..1]), (1, 2, &first[..]));
+    assert_eq!(kept.to_list().replace(&format!(",\n    \"{}\"", second[1]), ""), text);
+    assert_ne!(
+        Names::from_list(text.as_bytes()).unwrap().list(),
+        second,
+        "a copy goes on apart"
+    );
     for n in [&mut names, &mut kept] {
         assert_eq!(n.task(b"\xff\xfe bytes"), b"t1");
         assert_eq!(n.task(b"redis"), b"t3");
@@ -38,6 +46,11 @@ fn a_list_that_was_kept_is_the_same() {
         assert_eq!(n.link([2, 0, 0, 0, 0, 9]), [0x02, 0x4e, 0x4d, 0, 0, 2]);
     }
     assert_ne!(Names::new_list().list(), names.list());
+    let mut many = some();
+    for _ in 0..300 {
+        many = Names::from_list(many.to_list().as_bytes()).unwrap();
+    }
+    assert_eq!(many.list().len(), 256);
 }
 
 /// A list from which rows were taken, or to which wrong ones were added, would give one pseudonym to two names.
@@ -49,7 +62,11 @@ fn a_list_that_was_changed_is_refused() {
         change(&mut v);
         Names::from_list(v.to_string().as_bytes()).unwrap_err()
     };
-    let all: [fn(&mut serde_json::Value); 8] = [
+    let all: [fn(&mut serde_json::Value); 12] = [
+        |v| v["names"][0]["pseudonym"] = v["names"][0]["name"].clone(),
+        |v| v["names"][0]["pseudonym"] = "".into(),
+        |v| v["names"][0]["pseudonym"] = "a\n".into(),
+        |v| v["names"][0]["pseudonym"] = "x".repeat(300).into(),
         |v| drop(v["addresses"].as_array_mut().unwrap().remove(0)),
         |v| v["addresses"][0]["pseudonym"] = "240.0.0.2".into(),
         |v| v["addresses"][0]["pseudonym"] = "10.0.0.2".into(),
