@@ -192,6 +192,10 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The process of a thread; where that is not known, itself.
+    pub fn process(&self, pid: i32) -> i32 {
+        self.processes.get(&pid).map_or(pid, |p| p.0)
+    }
     /// Every view, in the order `show --list` prints them. One line registers a table.
     pub fn tables(&self) -> Vec<Box<dyn FactTable + '_>> {
         let names = &self.names;

@@ -15,11 +15,12 @@ use netmortem_formats::capture::SnapshotWhen;
 use rustc_hash::FxHashMap;
 
 pub mod over_time;
-pub(crate) mod read;
+mod read;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use read::FLOWS_PLIMIT;
 pub use read::Key;
 use read::Names;
 use tables::CounterRow;

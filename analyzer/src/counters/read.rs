@@ -132,7 +132,8 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
 /// What fq dropped at its limit for one flow.
 pub const FLOWS_PLIMIT: &str = "flows_plimit";
 
-/// The fifth number of fq's own statistics (include/uapi/linux/pkt_sched.h `tc_fq_qd_stats`), no more than it dropped in all.
+/// The fifth number of fq's own statistics (include/uapi/linux/pkt_sched.h `tc_fq_qd_stats`), no more than it dropped in all:
+/// of a big-endian host, whose bytes these are, it would be.
 fn flows_plimit(line: &str) -> Option<u64> {
     let digits = field(line, "xstats")?.get(64..80)?;
     let number = u64::from_str_radix(digits, 16).ok()?.swap_bytes();

@@ -138,3 +138,16 @@ pub fn gap(start_ns: i64, end_ns: i64) -> crate::ingest::GapRow {
         cause: "overrun",
     }
 }
+
+/// A step of a life on CPU 0, of which no length is told.
+pub fn hop(skb: u32, time_ns: i64, kind: &'static str, dev: &str) -> crate::reconstruct::skb::tables::HopRow {
+    crate::reconstruct::skb::tables::HopRow {
+        skb_id: crate::facts::SkbId(skb),
+        time_ns,
+        cpu: 0,
+        kind,
+        dev: crate::name::Name::new(dev.as_bytes()),
+        bytes: None,
+        confidence: crate::Confidence::Certain,
+    }
+}

@@ -69,15 +69,11 @@ impl<'f> Wakers<'f> {
         };
         for c in facts.connections.iter().filter(|c| c.pid > 0) {
             if facts.halts.contains_key(&c.connection) {
-                let of = wakers.by_process.entry(wakers.process(c.pid)).or_default();
+                let of = wakers.by_process.entry(facts.process(c.pid)).or_default();
                 of.push(c.connection);
             }
         }
         wakers
-    }
-
-    fn process(&self, pid: i32) -> i32 {
-        self.facts.processes.get(&pid).map_or(pid, |p| p.0)
     }
 
     /// Names, in the parts of these that another thread ended, what held its process.
@@ -98,7 +94,7 @@ impl<'f> Wakers<'f> {
         let woken = |r: &&TurnaroundRow| r.woken_by_pid != 0 && r.total_ns() >= LEAST_NS && r.asleep_in.text() == call;
         let mut by: FxHashMap<i32, (i64, Vec<(i64, i64)>)> = FxHashMap::default();
         for r in rows.iter().copied().filter(woken) {
-            let of = by.entry(self.process(r.woken_by_pid)).or_default();
+            let of = by.entry(self.facts.process(r.woken_by_pid)).or_default();
             of.0 = of.0.saturating_add(r.woken_by_ns);
             of.1.push((r.start_ns(), r.send_ns));
         }

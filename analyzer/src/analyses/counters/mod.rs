@@ -192,10 +192,9 @@ fn refusing(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Refusing> {
 fn read_last(facts: &Facts, r: &Refusing) -> Option<i64> {
     let (_, pid) = (r.task.rsplit_once('/')).filter(|_| !r.beside.is_empty() && r.queued.is_some_and(|n| n > 0))?;
     let pid: i32 = pid.parse().ok()?;
-    let process = |tid: i32| facts.processes.get(&tid).map_or(tid, |p| p.0);
     let (mut own, mut others) = (None, None);
     for row in facts.rx.iter().filter(|row| row.pid > 0) {
-        let last = match process(row.pid) {
+        let last = match facts.process(row.pid) {
             p if p == pid => &mut own,
             p if r.beside.contains(&p) => &mut others,
             _ => continue,

@@ -207,10 +207,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         None => (t.pid, None, s.remote.clone()),
     };
     // Threads of one process together.
-    let process = |(pid, there, to): &Key| {
-        let of = facts.processes.get(pid).map_or(*pid, |p| p.0);
-        (of, *there, to.clone())
-    };
+    let process = |(pid, there, to): &Key| (facts.process(*pid), *there, to.clone());
     let mut groups: BTreeMap<Key, Vec<&TurnRow>> = BTreeMap::new();
     let mut senders: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
     let mut less: BTreeMap<Key, u64> = BTreeMap::new();

@@ -5,10 +5,9 @@
 
 use rustc_hash::FxHashSet;
 
+use super::reasons::{OTHERHOST, QUEUE_FULL};
 use crate::facts::{Facts, SkbId};
 
-/// What a host says of a frame for another one.
-const NOT_MINE: &str = "OTHERHOST";
 /// Fewest of them; and part of all that left.
 const FEWEST: u64 = 100;
 const MOSTLY: f64 = 0.5;
@@ -24,11 +23,11 @@ pub struct Flood {
 
 /// Of the device of a queue that refused packets.
 pub(super) fn flood(facts: &Facts, reason: &str, dev: &str) -> Option<Flood> {
-    if reason != "QDISC_DROP" || dev.is_empty() {
+    if reason != QUEUE_FULL || dev.is_empty() {
         return None;
     }
     let reasons: FxHashSet<Option<u32>> = facts.drops.iter().map(|d| d.reason).collect();
-    let not_mine = |r: &Option<u32>| super::text(facts.names.drop_reason(*r)) == NOT_MINE;
+    let not_mine = |r: &Option<u32>| super::text(facts.names.drop_reason(*r)) == OTHERHOST;
     let reasons: FxHashSet<Option<u32>> = reasons.into_iter().filter(not_mine).collect();
     let theirs = facts.drops.iter().filter(|d| reasons.contains(&d.reason));
     let theirs: FxHashSet<SkbId> = theirs.filter_map(|d| d.skb_id).collect();

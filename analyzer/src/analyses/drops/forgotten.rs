@@ -16,14 +16,13 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Group;
+use super::reasons::RULES;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::tcp::states::ESTABLISHED;
 use crate::reconstruct::transmit::tables::TxStart;
 use crate::reconstruct::whose::Carries;
 
-/// Reasons of rules.
-pub(super) const RULES: &str = "NETFILTER_DROP";
 /// Fewest connections.
 const FEWEST: usize = 3;
 /// Shortest silence, ns.

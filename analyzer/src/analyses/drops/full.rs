@@ -3,9 +3,10 @@
 //! Needs `counters`, settings. Sources: net/netfilter/nf_conntrack_core.c (`drop`: a packet was dropped because its connection could not be
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
+use super::reasons::{QUEUE_FULL, RULES};
 use super::{Full, Group};
 use crate::analyses::verdict::{counted, size};
-use crate::counters::read::FLOWS_PLIMIT;
+use crate::counters::FLOWS_PLIMIT;
 use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
@@ -43,10 +44,7 @@ const MOSTLY: f64 = 0.5;
 /// Part of a queue's drops that must have been counted for one flow.
 const NEARLY: f64 = 0.95;
 
-/// Reason of a packet that a queue refused.
-const QUEUE: &str = "QDISC_DROP";
-
-/// A queue that had room, but not for more of one flow.
+/// A queue that takes only so many packets of one flow.
 fn of_one_flow(facts: &Facts, g: &Group) -> Option<Full> {
     let fq = format!("{} fq ", g.dev);
     let of = facts.counters.iter();
@@ -91,11 +89,11 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
         let says = memory(facts, rows)?;
         return Some(Full { says, counted: false });
     }
-    if g.reason == QUEUE && !g.dev.is_empty() {
+    if g.reason == QUEUE_FULL && !g.dev.is_empty() {
         return of_one_flow(facts, g);
     }
     let of = match (g.reason.as_str(), g.location.as_str()) {
-        ("NETFILTER_DROP", "nf_hook_slow") => &CONNECTIONS,
+        (RULES, "nf_hook_slow") => &CONNECTIONS,
         ("NEIGH_CREATEFAIL", at) if at.starts_with("ip6_") => &NEIGHBOURS6,
         ("NEIGH_CREATEFAIL", _) => &NEIGHBOURS,
         _ => return None,

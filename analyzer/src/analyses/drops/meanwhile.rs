@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Group;
+use super::reasons::OTHERHOST;
 use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -19,8 +20,6 @@ use crate::routes::Flap;
 const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERRORS"];
 /// Reason of frames at a port that does not forward.
 const STP: &str = "BRIDGE_INGRESS_STP_STATE";
-/// Reason of frames that come to a host they are not addressed to.
-const FLOODED: &str = "OTHERHOST";
 /// Frames of a connection before the one that was dropped that are looked at.
 const FRAMES: usize = 64;
 /// BR_STATE_BLOCKING.
@@ -35,7 +34,7 @@ const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
 pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
     match group.reason.as_str() {
         STP => port(facts, group),
-        FLOODED => flooded(facts, rows),
+        OTHERHOST => lost_port(facts, rows),
         reason if UNREACHABLE.contains(&reason) => address(facts, rows),
         _ => None,
     }
@@ -72,7 +71,7 @@ fn port(facts: &Facts, group: &Group) -> Option<String> {
 
 /// Frames of connections that had gone by another device, whose carrier changed: a bridge that has lost a port knows none for who was behind it, and sends
 /// to all. Of the devices the one that most of them had gone by.
-fn flooded(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+fn lost_port(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
     // Of several devices of one name nothing tells which it was.
     let mut flaps: BTreeMap<Name, usize> = BTreeMap::new();
     for f in &facts.routes.flaps {

@@ -25,6 +25,7 @@ mod inside;
 mod meanwhile;
 mod membership;
 mod next_link;
+pub(crate) mod reasons;
 mod receiver;
 mod repairs;
 mod same_mac;
@@ -109,7 +110,7 @@ pub struct Group {
     pub inside: Option<Inside>,
     /// The neighbour whose answer they waited for, of reasons that say that it did not come.
     pub unresolved: Option<Unresolved>,
-    /// Of them, SYNs of checks of a server that is down; inferred.
+    /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
@@ -218,7 +219,7 @@ pub struct Drops {
     pub duration_ns: i64,
     /// Groups, lost ones first, then by count.
     pub groups: Vec<Group>,
-    /// Where rules dropped them all, and nobody is known to have waited for them: what they were.
+    /// Of what rules dropped, where nobody is known to miss it: what it was.
     pub unmissed: Option<Unmissed>,
     /// Connections of which data or SYNs were lost.
     #[serde(skip)]
@@ -273,7 +274,7 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, checking) = (None, checking(facts));
+    let (mut whose, mut checks) = (None, None);
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -296,19 +297,21 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);
-        let by_rule = group.reason == forgotten::RULES;
+        let by_rule = group.reason == reasons::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
-        let of_check = |r: &&&DropRow| {
-            r.owner
-                .and_then(|o| o.connection)
-                .is_some_and(|c| checking.contains(&c))
-        };
-        group.checks = rows.iter().filter(of_check).count() as u64;
+        if group.reason == reasons::UNRESOLVED {
+            let checks = checks.get_or_insert_with(|| checking(facts));
+            let of_check = |r: &&&DropRow| {
+                r.owner
+                    .is_some_and(|o| o.connection.is_some_and(|c| checks.contains(&c)))
+            };
+            group.checks = rows.iter().filter(of_check).count() as u64;
+        }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));

@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::forgotten::RULES;
+use super::reasons::RULES;
 use crate::analyses::not_recorded;
 use crate::analyses::opens::scanning;
 use crate::facts::{ConnectionId, Facts};

@@ -16,6 +16,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::drops::reasons::OTHERHOST;
 use crate::confidence::Confidence;
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
@@ -191,7 +192,7 @@ fn strayed(facts: &Facts) -> Vec<(u64, Name, i64)> {
     let drops = (0u64..).zip(&facts.drops);
     let others = drops.filter(|(_, d)| {
         let reason = facts.names.drop_reason(d.reason);
-        d.expected != Some(true) && matches!(reason, crate::table::Cell::Str(s) if s == "OTHERHOST")
+        d.expected != Some(true) && matches!(reason, crate::table::Cell::Str(s) if s == OTHERHOST)
     });
     let others: Vec<_> = others.filter_map(|(at, d)| Some((at, d.skb_id?, d.time_ns))).collect();
     let mut last: FxHashMap<(SkbId, i64), (Name, i64)> = FxHashMap::default();

@@ -27,18 +27,13 @@ const EVEN: f64 = 0.2;
 /// Fewest connections to other servers of the port, or that a prober closed.
 const OTHERS: usize = 3;
 
-/// Process of a thread, where it is known; else itself.
-fn process(facts: &Facts, pid: i32) -> i32 {
-    facts.processes.get(&pid).map_or(pid, |p| p.0)
-}
-
 /// Distances of attempts that are checks, ns, by end and process; waiting ones are in the distances.
 pub(super) struct Checks<'f>(&'f Facts, FxHashMap<(End, i32), i64>);
 
 impl Checks<'_> {
     /// Of an attempt.
     pub(super) fn of(&self, o: &OpenRow) -> Option<i64> {
-        self.1.get(&(o.to?, process(self.0, o.pid))).copied()
+        self.1.get(&(o.to?, self.0.process(o.pid))).copied()
     }
 }
 
@@ -48,13 +43,13 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
     for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
         if let Some(to) = o.to.filter(|to| !served.contains(to)) {
-            tried.entry((to, process(facts, o.pid))).or_default().push(o);
+            tried.entry((to, facts.process(o.pid))).or_default().push(o);
         }
     }
     let mut siblings: FxHashMap<(i32, u16), usize> = FxHashMap::default();
     let mut opened: FxHashMap<i32, usize> = FxHashMap::default();
     for o in stood() {
-        let pid = process(facts, o.pid);
+        let pid = facts.process(o.pid);
         *opened.entry(pid).or_default() += 1;
         if let Some(to) = o.to {
             *siblings.entry((pid, to.1)).or_default() += 1;
@@ -63,7 +58,7 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
     let complete = complete::complete(facts);
     let mut closed: FxHashMap<i32, usize> = FxHashMap::default();
     for (_, pid) in facts.resets.iter().filter(|r| r.received).filter_map(&complete) {
-        *closed.entry(process(facts, pid)).or_default() += 1;
+        *closed.entry(facts.process(pid)).or_default() += 1;
     }
     let of = |map: &FxHashMap<i32, usize>, pid: i32| map.get(&pid).copied().unwrap_or(0);
     let waited = waited(facts, &tried);
@@ -84,7 +79,7 @@ fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashS
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
     let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     for t in &facts.turnarounds {
-        let pid = process(facts, t.pid);
+        let pid = facts.process(t.pid);
         if pids.contains(&pid) {
             answers.entry(pid).or_default().push((t.start_ns(), t.send_ns));
         }

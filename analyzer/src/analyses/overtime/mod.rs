@@ -209,10 +209,7 @@ impl Time {
             self.cover(run.start_ns, end, bins);
             let (from, to) = (run.start_ns - self.start, end - self.start);
             // Runs of a vector on a CPU come in order of time and do not overlap.
-            match stretches.last_mut() {
-                Some(last) if from - last.1 < joined => last.1 = last.1.max(to),
-                _ => stretches.push((from, to)),
-            }
+            join(stretches, (from, to), joined);
         }
         let busy = |((cpu, vec), (share, stretches))| Busy {
             cpu,
@@ -274,6 +271,14 @@ impl Time {
             }
         }
         bins
+    }
+}
+
+/// Adds what begins last to stretches; what is nearer than `joined` is one.
+fn join(stretches: &mut Vec<(i64, i64)>, (from, to): (i64, i64), joined: i64) {
+    match stretches.last_mut() {
+        Some(last) if from.saturating_sub(last.1) < joined => last.1 = last.1.max(to),
+        _ => stretches.push((from, to)),
     }
 }
 

@@ -46,11 +46,8 @@ fn one(dev: Name, mut polls: Vec<(i64, i64)>, joined: i64) -> Polled {
         .iter()
         .fold(0i64, |sum, (from, to)| sum.saturating_add(to.saturating_sub(*from)));
     let mut stretches: Vec<(i64, i64)> = vec![];
-    for (from, to) in &polls {
-        match stretches.last_mut() {
-            Some(last) if from.saturating_sub(last.1) < joined => last.1 = last.1.max(*to),
-            _ => stretches.push((*from, *to)),
-        }
+    for poll in &polls {
+        super::join(&mut stretches, *poll, joined);
     }
     Polled {
         dev: dev.text().into_owned(),

@@ -99,15 +99,14 @@ pub(super) fn inside_tcp(facts: &Facts) -> Option<InsideTcp> {
     if facts.by_program.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    let process = |pid: i32| facts.processes.get(&pid).map_or(pid, |p| p.0);
     let mut by: BTreeMap<(Name, i32), (Traffic, Traffic)> = BTreeMap::new();
     for r in &facts.by_program {
-        let (gave, took) = by.entry((r.dev, process(r.pid))).or_default();
+        let (gave, took) = by.entry((r.dev, facts.process(r.pid))).or_default();
         (*gave, *took) = (gave.and(r.gave), took.and(r.took));
     }
     let mut sockets: FxHashMap<i32, Vec<&ConnectionRow>> = FxHashMap::default();
     for c in facts.connections.iter().filter(|c| c.pid > 0) {
-        sockets.entry(process(c.pid)).or_default().push(c);
+        sockets.entry(facts.process(c.pid)).or_default().push(c);
     }
     // By device and connection: the socket, its packets. Of devices that no such connection carries: none.
     let mut found: Found<'_> = BTreeMap::new();

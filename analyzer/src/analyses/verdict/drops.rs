@@ -6,19 +6,17 @@ use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, listed, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, ways};
+use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::whose::Carries;
 use crate::reconstruct::xmits::NOQUEUE;
 
-/// Reason of packets that a rule dropped.
-const RULES: &str = "NETFILTER_DROP";
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
-/// Reason of a packet whose neighbour did not answer; so many are more than somebody's try.
-const NOBODY: &str = "NEIGH_FAILED";
+/// Packets whose neighbour did not answer: so many are more than somebody's try.
 const MANY: u64 = 100;
 /// A group that is less than this part of all drops: one in so many.
 const SMALL: u64 = 10;
@@ -144,8 +142,6 @@ fn routing_loop(g: &Group) -> Option<String> {
     ))
 }
 
-/// Reason of a packet that a full queue refused.
-const QUEUE_FULL: &str = "QDISC_DROP";
 /// Reason of which its words say what became of the ICMP messages.
 const TOO_BIG: &str = "PKT_TOO_BIG";
 /// What packets waited in a queue in all is far more than what its drops cost from so many times on.
@@ -239,7 +235,7 @@ fn asked_for(g: &Group) -> bool {
     let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
     let told: u64 = g.answered.iter().map(|a| a.count).sum();
     let nobodys = g.of.is_empty() || g.checks == g.count;
-    probe || g.reason == NOBODY && nobodys && told == g.count && g.count < MANY
+    probe || g.reason == UNRESOLVED && nobodys && told == g.count && g.count < MANY
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.

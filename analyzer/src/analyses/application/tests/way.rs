@@ -1,6 +1,5 @@
 //! Where requests were on their way.
 
-use crate::Confidence;
 use crate::analyses::application::way::{Place, filled_by, place};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
@@ -16,13 +15,8 @@ const SOCKET: ConnectionId = ConnectionId(0);
 fn recorded(started: i64, came: i64) -> Facts {
     let mut f = Facts::empty();
     let hop = |time_ns: i64, kind: &'static str, dev: &str| HopRow {
-        skb_id: SkbId(5),
-        time_ns,
-        cpu: 0,
-        kind,
-        dev: Name::new(dev.as_bytes()),
         bytes: Some(200),
-        confidence: Confidence::Certain,
+        ..crate::testing::hop(5, time_ns, kind, dev)
     };
     f.hops = vec![
         hop(MS, "queue", "rs"),

@@ -35,13 +35,8 @@ fn group(f: &Facts) -> Group {
 }
 fn hop(skb: u32, time_ns: i64, kind: &'static str, dev: &str) -> HopRow {
     HopRow {
-        skb_id: SkbId(skb),
-        time_ns,
-        cpu: 0,
-        kind,
-        dev: Name::new(dev.as_bytes()),
         bytes: Some(100),
-        confidence: Confidence::Certain,
+        ..crate::testing::hop(skb, time_ns, kind, dev)
     }
 }
 

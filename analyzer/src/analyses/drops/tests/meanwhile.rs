@@ -7,7 +7,6 @@ use crate::analyses::drops::answer;
 use crate::analyses::verdict::Line;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::TxRow;
 use crate::reconstruct::whose::{Carries, Owner};
 use crate::routes::routes;
@@ -124,22 +123,13 @@ fn frames_flooded_since_a_port_was_lost_are_told() {
         let after = format!("netns=1 ifindex=4 name=p24 carrier_changes={}\n", 2 + changes);
         let mut f = facts("OTHERHOST", "eth0", ["", "", before, &after]);
         let went = |f: &mut Facts, n: u32, at: i64, dev: &str| {
-            let skb_id = SkbId(n);
             f.tx.push(TxRow {
-                skb_id,
+                skb_id: SkbId(n),
                 connection: Some(ConnectionId(0)),
                 t_sched_ns: at,
                 ..crate::testing::sent()
             });
-            f.hops.push(HopRow {
-                skb_id,
-                time_ns: at,
-                cpu: 0,
-                kind: "queue",
-                dev: Name::new(dev.as_bytes()),
-                bytes: None,
-                confidence: crate::Confidence::Certain,
-            });
+            f.hops.push(crate::testing::hop(n, at, "queue", dev));
         };
         went(&mut f, 0, 800_000_000, "p24");
         for n in 1..6 {

@@ -11,7 +11,6 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnRow};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
-use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::whose::{Carries, Owner};
 
 /// Reasons 1 to 3.
@@ -193,15 +192,7 @@ fn a_queue_is_filled_by_what_is_for_others() {
     let flooded = |others: u32| {
         let mut f = facts();
         for n in 0..200u32 {
-            f.hops.push(HopRow {
-                skb_id: SkbId(n),
-                time_ns: i64::from(n),
-                cpu: 0,
-                kind: "xmit",
-                dev: Name::new(b"eth0"),
-                bytes: None,
-                confidence: crate::Confidence::Certain,
-            });
+            f.hops.push(crate::testing::hop(n, i64::from(n), "xmit", "eth0"));
         }
         for n in 0..others {
             let mut row = drop_row(i64::from(n), 2, 1, Some(true));

@@ -7,7 +7,6 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender};
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
-use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 
@@ -234,15 +233,7 @@ fn who_listens_at_the_same_address_is_told_with_the_ways() {
                         ..sent(server(n), at)
                     });
                     for dev in ["eth0", if moved { dev } else { "b0" }] {
-                        f.hops.push(HopRow {
-                            skb_id,
-                            time_ns: at,
-                            cpu: 0,
-                            kind: "queue",
-                            dev: Name::new(dev.as_bytes()),
-                            bytes: None,
-                            confidence: crate::Confidence::Certain,
-                        });
+                        f.hops.push(crate::testing::hop(skb_id.0, at, "queue", dev));
                     }
                 }
             }

@@ -31,13 +31,8 @@ fn sent(again: &str, others: &str) -> Facts {
         });
         let mut step = |ns: i64, kind: &'static str, dev: &str| {
             f.hops.push(HopRow {
-                skb_id: SkbId(n),
-                time_ns: at + ns,
-                cpu: 0,
-                kind,
-                dev: Name::new(dev.as_bytes()),
                 bytes: Some(100),
-                confidence: crate::Confidence::Certain,
+                ..crate::testing::hop(n, at + ns, kind, dev)
             });
         };
         step(1, "xmit", "eth0");
