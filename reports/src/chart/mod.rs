@@ -18,6 +18,7 @@ pub(crate) mod font;
 mod frame;
 mod heat;
 mod histograms;
+mod hop_map;
 mod lanes;
 mod legend;
 mod letters;
@@ -47,6 +48,7 @@ pub fn height(spec: &ChartSpec) -> u32 {
         Plot::Bars(plot) => bars::height(plot, spec.size),
         Plot::Heat(_) => heat::height(),
         Plot::Histograms(plot) => histograms::height(plot),
+        Plot::HopMap(plot) => hop_map::height(plot),
     };
     canvas::header_height(spec) + body
 }
@@ -65,6 +67,7 @@ pub fn draw<DB: DrawingBackend>(spec: &ChartSpec, canvas: &mut Canvas<DB>) -> Re
         Plot::Bars(plot) => bars::draw(plot, canvas),
         Plot::Heat(plot) => heat::draw(plot, canvas),
         Plot::Histograms(plot) => histograms::draw(plot, canvas),
+        Plot::HopMap(plot) => hop_map::draw(plot, canvas),
     }
 }
 

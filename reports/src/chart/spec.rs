@@ -53,6 +53,8 @@ pub enum Plot {
     Heat(Heat),
     /// Histograms below one another.
     Histograms(Histograms),
+    /// Where packets went.
+    HopMap(HopMap),
 }
 
 /// What an axis counts.
@@ -350,4 +352,41 @@ pub struct HeatCell {
     pub hi: i64,
     /// How many.
     pub count: u64,
+}
+
+/// Steps, the CPUs they were on, and what went from where to where.
+#[derive(Clone, Debug)]
+pub struct HopMap {
+    /// Steps, top to bottom.
+    pub rows: Vec<Text>,
+    /// CPUs, left to right: number, and the node where there are several.
+    pub columns: Vec<(u16, Option<u32>)>,
+    /// What is counted: `skbs`.
+    pub counted: Text,
+    /// What was where.
+    pub places: Vec<HopPlace>,
+    /// From one place to the next; those behind others are drawn over them.
+    pub edges: Vec<HopEdge>,
+}
+
+/// A step on a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct HopPlace {
+    /// Row and column, from 0.
+    pub at: (usize, usize),
+    /// How many were there.
+    pub count: u64,
+}
+
+/// From a place to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct HopEdge {
+    /// Row and column, from 0.
+    pub from: (usize, usize),
+    /// Row and column, from 0.
+    pub to: (usize, usize),
+    /// How many.
+    pub count: u64,
+    /// Blue: the same CPU; orange: another; purple: of another node.
+    pub tone: Tone,
 }

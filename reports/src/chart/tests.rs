@@ -260,6 +260,29 @@ fn odd_data_is_drawn_or_refused_but_never_panics() {
             lanes: Vec::new(),
             gaps: Vec::new(),
         }),
+        Plot::HopMap(HopMap {
+            rows: Vec::new(),
+            columns: Vec::new(),
+            counted: Text::default(),
+            places: Vec::new(),
+            edges: Vec::new(),
+        }),
+        // Places that are not there.
+        Plot::HopMap(HopMap {
+            rows: vec!["rx".into()],
+            columns: vec![(0, None)],
+            counted: "skbs".into(),
+            places: vec![HopPlace {
+                at: (7, 7),
+                count: u64::MAX,
+            }],
+            edges: vec![HopEdge {
+                from: (9, 9),
+                to: (0, 3),
+                count: u64::MAX,
+                tone: Tone::Blue,
+            }],
+        }),
     ];
     for plot in empty {
         let spec = ChartSpec {

@@ -16,10 +16,12 @@ use crate::reconstruct::skb::tables::HopRow;
 use crate::stat::{Distribution, nearest_rank};
 
 mod kinds;
+mod map;
 mod nodes;
 #[cfg(test)]
 mod tests;
 
+pub use map::{At, Edge, Map, MapCpu, Place};
 use nodes::Known;
 pub use nodes::{Node, Nodes, ReadWay};
 
@@ -51,6 +53,8 @@ pub struct Breakdown {
     pub steps_crossed: u64,
     /// NUMA nodes.
     pub numa: Nodes,
+    /// The steps of most skbs in the order of their way.
+    pub map: Map,
 }
 
 /// Groups of one kind.
@@ -242,10 +246,10 @@ type Step = (&'static str, Name, u16);
 /// Steps of one place after steps of another: ns between, and of which skb.
 type Between = FxHashMap<(u32, u32), Vec<(i64, SkbId)>>;
 
-/// Every step once, and what lay between two of them.
-fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
+/// Every step once, how many were there, and what lay between two of them.
+fn between(hops: &[HopRow]) -> (Vec<Step>, Vec<u64>, Between) {
     let mut numbers: FxHashMap<Step, u32> = FxHashMap::default();
-    let mut steps: Vec<Step> = vec![];
+    let (mut steps, mut at): (Vec<Step>, Vec<u64>) = (vec![], vec![]);
     // The last step of every life, by its number.
     let lives = hops.iter().map(|h| h.skb_id.0 as usize + 1).max().unwrap_or(0);
     let mut last: Vec<Option<(u32, i64)>> = vec![None; lives];
@@ -254,8 +258,12 @@ fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
         let step: Step = (hop.kind, hop.dev, hop.cpu);
         let here = *numbers.entry(step).or_insert_with(|| {
             steps.push(step);
+            at.push(0);
             (steps.len() - 1) as u32
         });
+        if let Some(n) = at.get_mut(here as usize) {
+            *n += 1;
+        }
         let Some(slot) = last.get_mut(hop.skb_id.0 as usize) else {
             continue;
         };
@@ -266,12 +274,13 @@ fn between(hops: &[HopRow]) -> (Vec<Step>, Between) {
                 .push((hop.time_ns - at, hop.skb_id));
         }
     }
-    (steps, between)
+    (steps, at, between)
 }
 
 /// What is known of steps: of all of them, and of the ways with most.
 fn ways(facts: &Facts, known: &Known) -> Breakdown {
-    let (steps, between) = between(&facts.hops);
+    let (steps, at, between) = between(&facts.hops);
+    let map = map::map(facts, known, (&steps, &at, &between));
     let step = |nth: u32| steps.get(nth as usize).copied();
     let cpus = between.iter().filter_map(|((from, to), times)| {
         let (from, to) = (step(*from)?, step(*to)?);
@@ -312,6 +321,7 @@ fn ways(facts: &Facts, known: &Known) -> Breakdown {
         steps: cpus.iter().map(|(_, _, n)| n).sum(),
         steps_crossed: crossed.map(|(_, _, n)| n).sum(),
         numa,
+        map,
         ..Breakdown::default()
     }
 }

@@ -1,3 +1,5 @@
+mod map;
+
 use super::*;
 use crate::Confidence;
 use crate::facts::{ConnectionId, SkbId};
@@ -159,9 +161,15 @@ fn many_instances_are_numbered_in_no_time() {
         ..poll(n, 9)
     };
     f.polls = (0..200_000).map(|n| poll(n, 1)).chain([few(4), few(2)]).collect();
-    let started = std::time::Instant::now();
-    let b = answer(&f);
-    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    let took = |f: &Facts| {
+        let started = std::time::Instant::now();
+        (answer(f), started.elapsed())
+    };
+    let (b, whole) = took(&f);
+    // A tenth of them: where each were compared with each, a hundredth of the time.
+    f.polls.truncate(20_000);
+    let tenth = (0..3).map(|_| took(&f).1).max().unwrap_or_default();
+    assert!(whole < tenth * 50, "{whole:?}, a tenth {tenth:?}");
     let most: Vec<(&str, Option<u32>)> = b.queues.iter().map(|q| (q.dev.as_str(), q.queue)).take(3).collect();
     assert_eq!(most, [("zz", Some(0)), ("zz", Some(1)), ("eth0", Some(0))]);
 }

@@ -1,6 +1,7 @@
 //! MADE-UP numbers in the shape of real ones: every block and every chart, for looking at the layout and for the tests of the writers.
 //! Nothing here is a measurement.
 
+mod places;
 mod rx;
 mod tcp;
 
@@ -152,6 +153,7 @@ pub fn document() -> Document {
             rx::skb_lifetimes(),
             rx::napi(),
             rx::drops(),
+            places::map(),
             tcp::tcp(),
             tcp::hostile(),
         ],

@@ -9,6 +9,7 @@ use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
 use crate::sections::Input;
 
+mod map;
 mod nodes;
 
 /// Builds the section.
@@ -31,7 +32,11 @@ pub fn section(input: &Input<'_>) -> Section {
             ) + &nodes::lead(numa, all)
         }
     };
-    let mut blocks = nodes::blocks(numa);
+    let mut blocks: Vec<Block> = map::figure(&breakdown.map)
+        .map(|f| Block::Figure(Box::new(f)))
+        .into_iter()
+        .collect();
+    blocks.extend(nodes::blocks(numa));
     if !queues.is_empty() {
         blocks.push(Block::Table(queue_table(breakdown, several)));
     }
