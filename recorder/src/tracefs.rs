@@ -2,10 +2,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::error::RecordError;
@@ -48,11 +49,13 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Reads a file of /proc/sys: it answers the first read call only, and for each call the kernel takes and clears as much
 /// memory as is asked for (`proc_sys_call_handler` in fs/proc/proc_sysctl.c). So little is asked for, and more when it was too little.
-pub fn read_sysctl(path: &Path) -> io::Result<Vec<u8>> {
+/// It is named by its folder, because of the hundreds in one the way to it would cost more than they.
+pub fn read_sysctl(folder: impl AsFd, name: &str) -> io::Result<Vec<u8>> {
     let mut bytes = 2 << 10;
     loop {
         let mut out = Vec::with_capacity(bytes);
-        match rustix::io::read(File::open(path)?, spare_capacity(&mut out)) {
+        let file = openat(&folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        match rustix::io::read(file, spare_capacity(&mut out)) {
             // Not filled, so nothing was left out. The kernel takes no more than 4 MiB.
             Ok(_) if out.len() < bytes / 2 || bytes >= 1 << 20 => return Ok(out),
             Ok(_) => bytes *= 8,
@@ -60,6 +63,12 @@ pub fn read_sysctl(path: &Path) -> io::Result<Vec<u8>> {
             Err(e) => return Err(e.into()),
         }
     }
+}
+
+/// A folder, for [`read_sysctl`].
+pub fn folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 /// Appends `more` bytes of a pipe that holds them. Memory that is about to be written is not filled with zeros first.

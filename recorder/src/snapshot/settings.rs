@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::netlink::word;
-use crate::tracefs::{list, read_sysctl};
+use crate::tracefs::{self, list, read_sysctl};
 
 /// Folders of /proc/sys/net whose files are taken; below `conf` and `neigh` only what holds for all interfaces, because
 /// a host of many containers has thousands of the others.
@@ -33,13 +33,16 @@ pub fn sysctl() -> String {
     let root = Path::new("/proc/sys/net");
     let mut out = String::new();
     for folder in SYSCTL {
-        for name in list(&root.join(folder)) {
-            let path = root.join(folder).join(&name);
+        let path = root.join(folder);
+        let Ok(opened) = tracefs::folder(&path) else { continue };
+        for name in list(&path) {
             if SECRETS.contains(&name.as_str()) {
                 continue;
             }
             // Folders; and some can only be written (`flush`).
-            let Ok(text) = read_sysctl(&path) else { continue };
+            let Ok(text) = read_sysctl(&opened, &name) else {
+                continue;
+            };
             let key = folder.replace('/', ".");
             for line in String::from_utf8_lossy(&text).lines() {
                 _ = writeln!(out, "net.{key}.{name} = {line}");
@@ -81,16 +84,22 @@ pub fn sysctl_devices(room: &mut usize) -> String {
     *room -= taken;
     let mut out = format!("# what differs from default, of {taken} of {} devices\n", devices.len());
     for folder in OF_DEVICES {
-        let value = |device: &str, name: &str| read_sysctl(&root.join(folder).join(device).join(name)).ok();
-        let names: Vec<(String, Vec<u8>)> = list(&root.join(folder).join("default"))
+        let default = root.join(folder).join("default");
+        let Ok(opened) = tracefs::folder(&default) else {
+            continue;
+        };
+        let names: Vec<(String, Vec<u8>)> = list(&default)
             .into_iter()
             .filter(|n| !SECRETS.contains(&n.as_str()) && !KNOWN_OF_DEVICES.contains(&n.as_str()))
-            .filter_map(|n| Some((n.clone(), value("default", &n)?)))
+            .filter_map(|n| Some((n.clone(), read_sysctl(&opened, &n).ok()?)))
             .collect();
         let key = folder.replace('/', ".");
         for device in devices.iter().take(taken) {
+            let Ok(opened) = tracefs::folder(&root.join(folder).join(device)) else {
+                continue;
+            };
             for (name, default) in &names {
-                let Some(own) = value(device, name).filter(|v| v != default) else {
+                let Some(own) = read_sysctl(&opened, name).ok().filter(|v| v != default) else {
                     continue;
                 };
                 let device = device.replace('.', "/");
