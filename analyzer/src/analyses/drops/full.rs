@@ -4,8 +4,7 @@
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
 use super::reasons::{QUEUE_FULL, RULES};
-use super::{Full, Group};
-use crate::analyses::verdict::{counted, size};
+use super::{Full, Group, memory};
 use crate::counters::FLOWS_PLIMIT;
 use crate::counters::tables::refused;
 use crate::facts::Facts;
@@ -60,34 +59,11 @@ fn of_one_flow(facts: &Facts, g: &Group) -> Option<Full> {
     })
 }
 
-/// Who held most of the memory of receive queues in the namespace that these came to.
-fn memory(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
-    let to = rows.iter().find_map(|d| {
-        let c = d.owner.as_ref()?.connection?;
-        facts.routes.namespace(facts.connections.get(c.0 as usize)?.daddr?)
-    });
-    let netns = to.or_else(|| {
-        let first = facts.memory.first()?.netns;
-        facts.memory.iter().all(|h| h.netns == first).then_some(first)
-    })?;
-    let most = facts.memory.iter().find(|h| h.netns == netns)?;
-    let who = match most.task.as_str() {
-        "" => format!("a process at {}", most.local),
-        who => who.to_owned(),
-    };
-    Some(format!(
-        "shared by all sockets of the host or the cgroup: when the recording ended {who} held {} of it unread on {}",
-        size(i64::try_from(most.bytes).unwrap_or(i64::MAX)),
-        counted(most.sockets, "socket", "sockets")
-    ))
-}
-
 /// `connection tracking had no room for a new connection: its counter drop rose by 72, net.netfilter.nf_conntrack_max = 1700`, and whether that is counted; or the setting
 /// alone.
 pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> {
     if g.reason == MEMORY {
-        let says = memory(facts, rows)?;
-        return Some(Full { says, counted: false });
+        return memory::full(facts, rows);
     }
     if g.reason == QUEUE_FULL && !g.dev.is_empty() {
         return of_one_flow(facts, g);

@@ -24,6 +24,7 @@ mod hurt;
 mod inside;
 mod meanwhile;
 mod membership;
+mod memory;
 mod next_link;
 pub(crate) mod reasons;
 mod receiver;

@@ -47,6 +47,7 @@ pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
 
 use self::moved::Twin;
+use super::neighbours::flapping;
 
 /// Slowest attempts kept.
 pub const WORST: usize = 8;
@@ -165,6 +166,8 @@ pub struct Reset {
     pub listens: bool,
     /// Of either, the device by which their last frames went, in place of the one before; most first.
     pub moved: Vec<Moved>,
+    /// How often the link-layer address that hosts had for theirs changed meanwhile, there and back.
+    pub flapped: u64,
     /// Each by another server than the one that the connection was with, which sent none: a translation changed; inferred.
     pub elsewhere: bool,
     /// When each was, ns since the start of the recording; only of these.
@@ -339,6 +342,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 twin: by_twin == Twin::Socketless,
                 listens: by_twin == Twin::Listener,
                 moved: vec![],
+                flapped: 0,
                 elsewhere: other,
                 times: vec![],
                 aborted: None,
@@ -371,8 +375,14 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     // Those of complete exchanges push none out.
     all.sort_by_key(|r| (r.complete, std::cmp::Reverse(r.resets), r.first_ns));
     all.truncate(GROUPS);
+    let flapping = match turned.is_empty() {
+        true => vec![],
+        false => flapping(facts),
+    };
     for r in &mut all {
-        r.moved = turned.get(&r.first).map_or_else(Vec::new, |of| moved::moved(facts, of));
+        let Some(of) = turned.get(&r.first) else { continue };
+        r.moved = moved::moved(facts, of);
+        r.flapped = moved::flapped(&flapping, facts, of);
     }
     (all, received)
 }

@@ -1,7 +1,7 @@
 //! Connections whose segments came to another host of the recording, which has the same address and did not know them: two hosts by mistake, or several on
 //! purpose (ECMP, anycast, a failover) to which the route changed.
 //!
-//! Needs `resets`, `tx`, `hops`.
+//! Needs `resets`, `tx`, `hops`, `neighbours`.
 //!
 //! ```text
 //! RST received: a:50001 > v:443, whose peer lives and sent none, and just before it one sent by a host that has v:443 and no such socket, or listens there
@@ -13,6 +13,7 @@ use std::net::Ipv4Addr;
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::neighbours::Flapping;
 use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -21,6 +22,8 @@ use crate::reconstruct::tcp::states::CLOSE;
 
 /// From a RST to its arrival, at most, ns.
 const ARRIVES_NS: i64 = 1_000_000;
+/// The last change of a link-layer address may end connections that send after it, ns.
+const LATER_NS: i64 = 2_000_000_000;
 /// Frames before the last that are looked at for another way.
 const FRAMES: usize = 16;
 /// Frames before a change that went the same way.
@@ -98,6 +101,23 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
     }
 }
 
+/// How often the link-layer address changed, there and back, that hosts had for the peer of these, while they were reset; 0: another one's, or not then.
+pub(super) fn flapped(flapping: &[Flapping], facts: &Facts, resets: &[(ConnectionId, i64)]) -> u64 {
+    let peer = |c: ConnectionId| Some(facts.connections.get(c.0 as usize)?.daddr?.to_canonical().to_string());
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let then = |f: &&Flapping| {
+        let (from, to) = (
+            f.first_ns.saturating_add(start),
+            f.last_ns.saturating_add(start).saturating_add(LATER_NS),
+        );
+        let hit = resets
+            .iter()
+            .filter(|(c, at)| (from..=to).contains(at) && peer(*c).as_ref() == Some(&f.address));
+        hit.count().saturating_mul(2) > resets.len()
+    };
+    flapping.iter().find(then).map_or(0, Flapping::changes)
+}
+
 /// By which other device the last frame before each of these moments went; most first.
 pub(super) fn moved(facts: &Facts, resets: &[(ConnectionId, i64)]) -> Vec<Moved> {
     let went = Went::of(facts, resets.iter().map(|r| r.0));
@@ -130,4 +150,36 @@ pub(super) fn moved(facts: &Facts, resets: &[(ConnectionId, i64)]) -> Vec<Moved>
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.before.cmp(&b.before)));
     all.truncate(TOLD);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Resets between the first and a while after the last change, most of them to that address.
+    #[test]
+    fn an_address_that_goes_there_and_back_is_why() {
+        let mut f = Facts::empty();
+        f.capture.start_ns = Some(5_000_000_000);
+        f.connections = (0..3).map(crate::testing::tcp::connection).collect();
+        let peer = f.connections[0].daddr.unwrap().to_string();
+        f.connections[2].daddr = Some(Ipv4Addr::new(192, 0, 2, 9).into());
+        let flapping = |address: &str| Flapping {
+            address: address.into(),
+            lladdr: String::new(),
+            other: String::new(),
+            there: 3,
+            back: 2,
+            first: None,
+            first_ns: 1_000_000_000,
+            last_ns: 4_000_000_000,
+        };
+        let at = |c, ms: i64| (ConnectionId(c), 5_000_000_000 + ms * 1_000_000);
+        let of = |address: &str, resets: &[_]| flapped(&[flapping(address)], &f, resets);
+        assert_eq!(of(&peer, &[at(0, 1_500), at(1, 5_500), at(2, 2_000)]), 5);
+        // Of another address; most before it began, or long after it ended; most of another peer.
+        assert_eq!(of("192.0.2.1", &[at(0, 1_500)]), 0);
+        assert_eq!(of(&peer, &[at(0, 900), at(1, 6_500), at(0, 2_000)]), 0);
+        assert_eq!(of(&peer, &[at(2, 1_500), at(2, 2_500), at(0, 2_000)]), 0);
+    }
 }

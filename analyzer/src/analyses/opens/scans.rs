@@ -1,7 +1,7 @@
 //! A program that tries many ports, and is refused, a few times each, or has no answer and does not wait for one: a port scan.
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
-//! same port; who waits longer than a SYN takes to be sent again, unless the ports are those of logins, several of one host; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
+//! same port; who waits longer than a SYN takes to be sent again, unless the ports are those of logins, several of one host, or many of one host tried in rounds, of which some refuse; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
 //! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ const PART: u64 = 20;
 const LOGINS: [u16; 10] = [21, 22, 23, 2323, 3389, 5800, 5900, 5901, 5902, 8291];
 const TELNET: [u16; 2] = [23, 2323];
 const KNOCKS: usize = 3;
+/// Fewest ports of one address, some refused and some without an answer, that are tried in rounds: none more than once more than another.
+const ROUND: usize = 8;
 const NO_ANSWER: [OpenEnd; 3] = [OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
@@ -110,13 +112,21 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
     };
     let tried = failed.iter().filter(|f| unanswered(f));
     let knocking = knocking(tried.filter_map(|f| Some((place(f), ends(&f.to).1.parse().ok()?))));
-    if scanners.is_empty() && swept.is_empty() && knocking.is_empty() {
+    let mixed = |f: &Failed| {
+        let silent = no_answer.contains(&f.end) && !f.message && named(f);
+        let refused = refused(f);
+        let tried = (silent || refused) && !served.contains(&f.to) && is_up(&f.to);
+        Some((place(f), ends(&f.to).1.parse().ok()?, f.attempts, refused)).filter(|_| tried)
+    };
+    let rounds = in_rounds(failed.iter().filter_map(mixed));
+    if scanners.is_empty() && swept.is_empty() && knocking.is_empty() && rounds.is_empty() {
         return vec![];
     }
     let of_one = |f: &Failed| {
         let one = few(f) && refused(f) || silent(f);
         let knocks = unanswered(f) && knocking.contains(&place(f));
-        one && scanners.contains(&(name(f), refused(f))) || at_once(f) && swept.contains(&place(f)) || knocks
+        let round = mixed(f).is_some_and(|(place, ..)| rounds.contains(&place));
+        one && scanners.contains(&(name(f), refused(f))) || at_once(f) && swept.contains(&place(f)) || knocks || round
     };
     let (mut theirs, others): (Vec<Failed>, Vec<Failed>) = std::mem::take(failed).into_iter().partition(of_one);
     *failed = others;
@@ -166,6 +176,23 @@ fn knocking<K: Ord>(each: impl Iterator<Item = (K, u16)>) -> BTreeSet<K> {
         .collect()
 }
 
+/// Who tries many ports of an address as often each, of which some refuse and some do not answer; given with their attempts, and whether they refused.
+fn in_rounds<K: Ord>(each: impl Iterator<Item = (K, u16, u64, bool)>) -> BTreeSet<K> {
+    let mut of: BTreeMap<K, BTreeMap<u16, (u64, bool)>> = BTreeMap::new();
+    for (key, port, n, refused) in each {
+        let port = of.entry(key).or_default().entry(port).or_default();
+        *port = (port.0.saturating_add(n), refused);
+    }
+    let round = |ports: &BTreeMap<u16, (u64, bool)>| {
+        let tries = || ports.values().map(|p| p.0);
+        let even = tries().max() <= tries().min().map(|least| least.saturating_add(1));
+        let refused = ports.values().filter(|p| p.1).count();
+        ports.len() >= ROUND && even && apart(ports.keys().copied()) && (1..ports.len()).contains(&refused)
+    };
+    let of = of.into_iter().filter(|(_, ports)| round(ports));
+    of.map(|(key, _)| key).collect()
+}
+
 /// Whose ports, given with their attempts, are tried in turns.
 fn swept<K: Ord>(each: impl Iterator<Item = (K, u64)>) -> BTreeSet<K> {
     let mut of: BTreeMap<K, (usize, u64, u64)> = BTreeMap::new();
@@ -205,6 +232,11 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let knocks: Vec<ConnectionId> = (tried().filter(|r| of(r).is_some_and(|of| knocking.contains(&of))))
         .filter_map(|r| r.connection)
         .collect();
+    let refused = |r: &&OpenRow| r.end == OpenEnd::Refused && r.connection.is_some();
+    let both = || tried().chain(facts.opens.iter().filter(refused).filter(there));
+    let rounds = in_rounds(both().filter_map(|r| Some((of(r)?, r.to?.1, 1, r.end == OpenEnd::Refused))));
+    let rounds = both().filter(|r| of(r).is_some_and(|of| rounds.contains(&of)));
+    let knocks: Vec<ConnectionId> = rounds.filter_map(|r| r.connection).chain(knocks).collect();
     let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.connection.is_some();
     for r in facts.opens.iter().filter(silent) {
         if let Some(to) = r.to.filter(|to| !served.contains(to)) {

@@ -4,7 +4,9 @@ use super::application::{doing, tone_of};
 use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Apart, Application, Awaited, Kept, Metered, Opening, Server, Slow, Stood};
+use crate::analyses::application::{
+    Apart, Application, Awaited, Kept, Metered, Opening, Released, Server, Slow, Stood,
+};
 use crate::reconstruct::thread::UNRECORDED;
 
 /// Share that makes time this one's.
@@ -263,6 +265,11 @@ fn opening(o: &Opening) -> String {
     )
 }
 
+/// Half of them were handed on by others that had waited: as a lock is.
+pub(super) fn handed(r: &Released) -> bool {
+    r.handed.saturating_mul(2) >= r.n
+}
+
 /// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, 1.29 s (median) after its answer before: ...`
 pub(super) fn released(slow: &Slow) -> String {
     if let Some(k) = &slow.kept {
@@ -286,7 +293,7 @@ pub(super) fn released(slow: &Slow) -> String {
         n => format!("{n} requests"),
     };
     let median = if r.requests == 1 { "" } else { " (median)" };
-    let held = match r.handed.saturating_mul(2) >= r.n {
+    let held = match handed(r) {
         true => ": a lock that it held meanwhile, as an open transaction does (inferred)",
         false => ": a lock that it held meanwhile, or what these requests brought (inferred)",
     };

@@ -7,6 +7,10 @@ use crate::analyses::application::{Application, GivenUp};
 const ONE_IN: u64 = 100;
 /// Fewest of which most is wrong.
 const MANY: u64 = 10;
+/// Who waits less than this does not wait as somebody does who needs the answer: what a user has typed since is asked in its place, or another server is.
+const PATIENCE_NS: i64 = 100_000_000;
+/// And one in so many of its requests meanwhile is answered.
+const ANSWERED: u64 = 10;
 /// Share by which more connections a second were opened than before.
 const MORE: f64 = 1.5;
 /// Until the end: the last was closed at most so many waits before it.
@@ -15,7 +19,10 @@ const WAITS: i64 = 4;
 /// The group with most of them that is worth a word.
 fn first(a: &Application) -> Option<&GivenUp> {
     let worth = || a.given_up.iter().filter(|g| g.requests.saturating_mul(ONE_IN) >= g.of);
-    worth().find(|g| !hedged(g)).or_else(|| worth().next())
+    let waited = worth().find(|g| !hedged(g) && !hasty(g));
+    waited
+        .or_else(|| worth().find(|g| !hedged(g)))
+        .or_else(|| worth().next())
 }
 
 /// Share of them from which all were hedged.
@@ -26,9 +33,16 @@ pub(super) fn hedged(g: &GivenUp) -> bool {
     g.requests > 0 && g.hedged as f64 >= HEDGED * g.requests as f64
 }
 
-/// Most requests of that program and server at that time were.
+/// It waited so short, and for others of these long enough, that it is not known whether it still wanted the answer.
+fn hasty(g: &GivenUp) -> bool {
+    let answered = g.of.saturating_sub(g.requests);
+    g.wait.p50_ns.is_some_and(|ns| ns < PATIENCE_NS) && answered.saturating_mul(ANSWERED) >= g.of
+}
+
+/// Most requests of that program and server at that time were, and it had waited for them.
 pub(super) fn most_given_up(a: &Application) -> bool {
-    first(a).is_some_and(|g| !hedged(g) && g.requests >= MANY && g.requests.saturating_mul(2) > g.of)
+    let most = |g: &GivenUp| g.requests >= MANY && g.requests.saturating_mul(2) > g.of;
+    first(a).is_some_and(|g| !hedged(g) && !hasty(g) && most(g))
 }
 
 /// The sentence, without its point.
@@ -50,6 +64,10 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
             ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
             g.hedged
         ),
+        true if hasty(g) => {
+            " (all alike: its own short time-out, or it wanted the answer no more, as when somebody types on; inferred)"
+                .to_owned()
+        }
         true => " (a time-out of its own, inferred: all alike)".to_owned(),
         false => format!(", max {}", or_dash(g.wait.max_ns)),
     };

@@ -269,9 +269,9 @@ pub fn answer(
         with_the_paths(
             Line {
                 minor: application.findings().is_some_and(application::small),
-                names_cause: application
-                    .findings()
-                    .is_some_and(|a| given_up::given_up(a).is_some() || !turns::causes(a).is_empty()),
+                names_cause: application.findings().is_some_and(|a| {
+                    given_up::given_up(a).is_some() || !turns::causes(a).is_empty() || turns::for_a_lock(a)
+                }),
                 ..in_words(
                     line(
                         "application",

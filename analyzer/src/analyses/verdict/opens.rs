@@ -332,6 +332,7 @@ mod tests {
             twin: false,
             listens: false,
             moved: vec![],
+            flapped: 0,
             elsewhere: false,
             times: vec![],
             aborted: None,

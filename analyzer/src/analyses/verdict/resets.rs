@@ -97,7 +97,17 @@ fn by_twin(r: &Reset) -> String {
         .iter()
         .map(|m| format!("{} in place of {} ({})", m.after, m.before, m.count));
     let ways: Vec<String> = ways.collect();
+    let changes = r.flapped;
     match (ways.is_empty(), r.listens) {
+        _ if changes > 0 => {
+            let ways = match ways.is_empty() {
+                true => String::new(),
+                false => format!(": what they sent went by {} then", ways.join(", ")),
+            };
+            format!(
+                "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}{ways}; meanwhile its link-layer address went there and back ({changes} changes), so two hosts hold that address at once, as two masters of VRRP do (inferred)"
+            )
+        }
         (false, _) => format!(
             "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}: what they sent went by {} then, so the route to an address that several hosts have changed under its connections (ECMP hashed anew, anycast, a failover; inferred)",
             ways.join(", ")
@@ -181,6 +191,7 @@ mod tests {
                 twin: false,
                 listens: false,
                 moved: vec![],
+                flapped: 0,
                 elsewhere: false,
                 times: vec![],
                 duration_ns: 0,

@@ -105,6 +105,11 @@ fn larger(a: &Application) -> Option<(&Server, &Slow)> {
     (most || busy(a).len() > 1).then_some((s, first))
 }
 
+/// Those waited for a lock that another's request held.
+pub(super) fn for_a_lock(a: &Application) -> bool {
+    larger(a).is_some_and(|(_, slow)| slow.released.as_ref().is_some_and(super::always::handed))
+}
+
 /// `99.9 % of it in the server: ...`
 pub(super) fn place(s: &Slow) -> String {
     let share = s.share * 100.0;

@@ -11,6 +11,7 @@ use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use netmortem_formats::tracepoints::tcp_rcv_space_adjust::TcpRcvSpaceAdjust;
 use rustc_hash::FxHashMap;
 
+use super::began::Began;
 use super::calls::{Calls, Sleeps, Slept};
 use super::cpus::CpuRuns;
 use super::timeline::{Split, State, Timeline};
@@ -19,6 +20,8 @@ use super::waits::{Wait, Waits};
 use crate::ingest::{GapRow, Schema, Trace};
 use crate::reconstruct::dispatch::{Lost, Routes, Tracker};
 
+/// Of who went to sleep before the recording it is not known how.
+const INTERRUPTIBLE: i64 = 1;
 const IPPROTO_TCP: u16 = 6;
 /// CPUs above this are a damaged event's.
 const MAX_CPU: usize = 65_536;
@@ -45,6 +48,8 @@ pub struct Threads {
     calls: Calls,
     /// When events of some CPU were lost.
     lost: Lost,
+    /// Since when all switches are told.
+    began: Began,
     /// Why states may be missing.
     pub missing: Vec<String>,
     /// Switches that no event told (see [`super::unseen`]).
@@ -57,6 +62,7 @@ impl Tracker for Threads {
             *c = CpuRuns::default();
         }
         self.calls.forget();
+        self.began.lose();
     }
 }
 
@@ -66,6 +72,7 @@ impl Threads {
         let mut routes = Routes::<Threads>::new("threads");
         let s = &trace.schema;
         routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
+            t.began.switch(e.cpu, e.ts);
             t.follows(e.cpu.into(), p.prev_pid);
             t.leave(e.ts, e.cpu.into(), p.prev_pid, p.prev_state);
             t.run(e.ts, e.cpu.into(), p.prev_pid, p.next_pid);
@@ -77,7 +84,10 @@ impl Threads {
         });
         routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
-        let mut threads = Threads::default();
+        let mut threads = Threads {
+            began: Began::of(trace.info.cpus),
+            ..Threads::default()
+        };
         // Older bundles and hand-made recordings do without.
         let moves = routes.on::<SchedMigrateTask<'static>>(s, |t, e, p| t.migrate(e.ts, p.pid, p.dest_cpu));
         if !moves {
@@ -183,6 +193,10 @@ impl Threads {
             return;
         }
         let t = self.of.entry(pid).or_default();
+        if let Some(from) = self.began.before(ts).filter(|_| t.timeline.last().is_none()) {
+            t.timeline.push(from, State::Asleep);
+            t.sleeps.sleep(from, INTERRUPTIBLE, &self.calls);
+        }
         if matches!(t.timeline.last(), None | Some(State::Unknown | State::Asleep)) {
             let asleep = t.timeline.last() == Some(State::Asleep);
             t.timeline.push(ts, State::Waking);

@@ -2,6 +2,7 @@ use super::{Split, Threads};
 use crate::ingest::Trace;
 use crate::testing::{Ctx, N, Script};
 
+mod began;
 mod sleeps;
 
 const T: u64 = 1_000_000;

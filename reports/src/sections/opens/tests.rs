@@ -42,6 +42,7 @@ fn each_group_is_a_row() {
             twin: false,
             listens: false,
             moved: vec![],
+            flapped: 0,
             elsewhere: false,
             times: vec![],
             duration_ns: 0,

@@ -242,3 +242,29 @@ fn a_few_of_many_are_worth_a_look() {
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
     assert_eq!(line.tone, Tone::Notice, "{}", line.sentence);
 }
+
+/// One in four answered meanwhile, the others given up after 40 ms: somebody types on. Where none is answered then, its server hangs.
+#[test]
+fn who_hardly_waits_is_no_alarm_while_others_are_answered() {
+    let line = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        lines.into_iter().find(|l| l.subject == "application").unwrap()
+    };
+    let hasty = |n: u32| 40 * MS + i64::from(n) * 1_000;
+    let mut f = facts(hasty);
+    assert_eq!(line(&f).tone, Tone::Bad);
+    for n in (20..CALLS).filter(|n| n % 4 == 0) {
+        f.responses.push(answered(n));
+        f.rx.push(came(n, i64::from(n) * 100 * MS + 30 * MS));
+    }
+    let all = found(&f);
+    assert_eq!((all[0].requests, all[0].of), (30, 39), "{all:?}");
+    let line = line(&f);
+    assert_eq!(line.tone, Tone::Notice);
+    assert!(
+        line.headline
+            .contains("or it wanted the answer no more, as when somebody types on; inferred"),
+        "{}",
+        line.headline
+    );
+}

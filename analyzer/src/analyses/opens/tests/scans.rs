@@ -147,3 +147,46 @@ fn who_tries_several_logins_is_a_stranger() {
         assert_eq!((o.scans.len(), lost, line.tone), (0, 0, Tone::Bad), "{ports:?}");
     }
 }
+
+/// Ten ports of a host in rounds, of which four refuse and six do not answer within 300 ms: more than three times each, and patient, but a scan. Where one is
+/// tried more than the others, or all are silent, somebody may want what was there.
+#[test]
+fn a_few_ports_in_rounds_some_of_which_refuse_are_a_scan() {
+    const PORTS: [u16; 10] = [22, 23, 25, 111, 445, 2375, 3306, 6379, 9200, 10250];
+    let with = |refused: usize, more: u32| {
+        let mut f = facts(1, 0);
+        let one = facts(1, 1).opens[0].clone();
+        let rounds = (0..40).map(|n| PORTS[n % 10]).chain((0..more).map(|_| PORTS[9]));
+        for (n, port) in rounds.enumerate() {
+            let at = n as i64 * 300_000_000;
+            let refuses = PORTS.iter().position(|p| *p == port).unwrap() < refused;
+            let took = if refuses { 50_000 } else { 300_000_000 };
+            f.opens.push(OpenRow {
+                connection: Some(ConnectionId(n as u32)),
+                to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), port)),
+                start_ns: at,
+                end_ns: at + took,
+                end: if refuses { OpenEnd::Refused } else { OpenEnd::GivenUp },
+                ..one.clone()
+            });
+        }
+        // Its host answers others.
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(99)),
+            to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), 8080)),
+            task: Name::new(b"browser"),
+            end: OpenEnd::Established,
+            ..one
+        });
+        f
+    };
+    let f = with(4, 0);
+    let (o, _) = told(&f);
+    let scans: Vec<(u64, u64, bool)> = o.scans.iter().map(|s| (s.attempts, s.ports, s.refused)).collect();
+    assert_eq!((scans, o.failed.len()), (vec![(24, 6, false), (16, 4, true)], 0));
+    assert_eq!(crate::analyses::opens::scanning(&f).len(), 40);
+    for other in [with(4, 2), with(0, 0), with(10, 0)] {
+        assert_eq!(told(&other).0.scans, []);
+        assert_eq!(crate::analyses::opens::scanning(&other).len(), 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! Segments for which there was no memory: whether TCP's memory of the whole host was used up, and by whom.
+//!
+//! Needs `drops`, `counters`, settings, `rx`, `connections`, lists of sockets. Sources: net/ipv4/tcp_input.c `tcp_data_queue` (PROTO_MEM: what
+//! `tcp_try_rmem_schedule` refuses, because of tcp_mem, a cgroup's limit, or the socket's own buffer), net/ipv4/tcp.c `tcp_enter_memory_pressure`
+//! (TCPMemoryPressures: tcp_mem alone). Who had most unread is measured in payload: the memory for it is larger.
+
+use std::collections::BTreeMap;
+
+use super::Full;
+use crate::analyses::verdict::{counted, duration, size};
+use crate::counters::tables::refused;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::receive::tables::RxEnd;
+
+/// Three sizes in pages: from the second on TCP is under pressure, and more than the third it does not take.
+const LIMITS: &str = "net.ipv4.tcp_mem";
+const PAGE: i64 = 4096;
+/// Who is named has so much of what lay unread, as a part of all.
+const MOST: f64 = 0.5;
+
+/// A sentence without its begin; whether the kernel counted that its memory was short.
+pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
+    let counter = |name: &str| refused(&facts.counters, |source, n| source == "netstat" && n == name);
+    let pressed = counter("TcpExtTCPMemoryPressures");
+    let holder = unread(facts, rows).or_else(|| at_the_end(facts, rows));
+    if pressed == 0 {
+        let says = format!("shared by all sockets of the host or the cgroup: {}", holder?);
+        return Some(Full { says, counted: false });
+    }
+    let pages = facts.settings.0.get(LIMITS);
+    let most: Option<i64> = pages.and_then(|p| p.split_whitespace().nth(2)?.parse().ok());
+    let limit = most.map_or_else(String::new, |pages| {
+        let bytes = size(pages.saturating_mul(PAGE));
+        format!(", {LIMITS} allows {pages} pages, {bytes} where a page is 4 KiB")
+    });
+    // In ms, by the namespace of the socket that met it first.
+    let ms = counter("TcpExtTCPMemoryPressuresChrono");
+    let long = i64::try_from(ms).map_or(0, |ms| ms.saturating_mul(1_000_000));
+    let long = if long > 0 {
+        format!(" for {}", duration(long))
+    } else {
+        String::new()
+    };
+    let holder = holder.map_or_else(String::new, |h| format!(": {h}"));
+    Some(Full {
+        says: format!(
+            "the memory that all TCP sockets of this host share was short (the kernel counted pressure{long}{limit}){holder}"
+        ),
+        counted: true,
+    })
+}
+
+/// A process, or where it listens, and what of its had come and was not read at a time.
+#[derive(Default)]
+struct Unread {
+    bytes: u64,
+    sockets: BTreeMap<ConnectionId, u64>,
+}
+
+/// Who had most unread in the middle of these drops, where that is most of all.
+fn unread(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let mut times: Vec<i64> = rows.iter().map(|d| d.time_ns).collect();
+    times.sort_unstable();
+    let at = *times.get(times.len() / 2)?;
+    let mut by: BTreeMap<String, Unread> = BTreeMap::new();
+    let mut all = 0u64;
+    for r in facts.rx.iter().filter(|r| r.start_ns <= at) {
+        let lies = match r.end {
+            RxEnd::Read => r.start_ns.saturating_add(r.total_ns) > at,
+            RxEnd::Queued => true,
+            _ => false,
+        };
+        let (Some(bytes), Some(c)) = (r.bytes.filter(|_| lies), r.connection) else {
+            continue;
+        };
+        let Some(row) = facts.connections.get(c.0 as usize) else {
+            continue;
+        };
+        let end = match row.saddr {
+            Some(ip) => std::net::SocketAddr::new(ip.to_canonical(), row.sport).to_string(),
+            None => format!("*:{}", row.sport),
+        };
+        let who = match (row.task.is_empty(), row.pid) {
+            (true, _) | (_, 0) => format!("the process at {end}"),
+            (false, pid) => format!("{}/{pid} at {end}", row.task.text()),
+        };
+        let of = by.entry(who).or_default();
+        of.bytes = of.bytes.saturating_add(u64::from(bytes));
+        *of.sockets.entry(c).or_default() += 1;
+        all = all.saturating_add(u64::from(bytes));
+    }
+    let (who, of) = by.into_iter().max_by_key(|(_, of)| of.bytes)?;
+    (of.bytes as f64 >= MOST * all as f64).then(|| {
+        format!(
+            "in the middle of these drops {who} had {} unread on {}, of {} on all",
+            size(i64::try_from(of.bytes).unwrap_or(i64::MAX)),
+            counted(of.sockets.len() as u64, "socket", "sockets"),
+            size(i64::try_from(all).unwrap_or(i64::MAX))
+        )
+    })
+}
+
+/// Who held most of the memory of receive queues in the namespace that these came to, when the recording ended.
+fn at_the_end(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let to = rows.iter().find_map(|d| {
+        let c = d.owner.as_ref()?.connection?;
+        facts.routes.namespace(facts.connections.get(c.0 as usize)?.daddr?)
+    });
+    let netns = to.or_else(|| {
+        let first = facts.memory.first()?.netns;
+        facts.memory.iter().all(|h| h.netns == first).then_some(first)
+    })?;
+    let most = facts.memory.iter().find(|h| h.netns == netns)?;
+    let who = match most.task.as_str() {
+        "" => format!("a process at {}", most.local),
+        who => who.to_owned(),
+    };
+    Some(format!(
+        "when the recording ended {who} held {} of it unread on {}",
+        size(i64::try_from(most.bytes).unwrap_or(i64::MAX)),
+        counted(most.sockets, "socket", "sockets")
+    ))
+}
