@@ -110,7 +110,7 @@ pub fn draw<DB: DrawingBackend>(plot: &HopMap, canvas: &mut Canvas<DB>) -> Resul
             continue;
         };
         let count = format::count(place.count);
-        canvas.open("h", &[("t", &format!("{name}{LINE}{count} {}", plot.counted))])?;
+        canvas.open("h", &[("t", &format!("{name}{LINE}{count} {}", place.counted))])?;
         let (from, to) = ((x - grid.half, y - BOX / 2.0), (x + grid.half, y + BOX / 2.0));
         canvas.rect(from, to, theme::GRID)?;
         let frame = [from, (to.0, from.1), to, (from.0, to.1), from];
@@ -135,7 +135,7 @@ fn told(plot: &HopMap, edge: &HopEdge) -> String {
         "{} \u{2192} {}{LINE}{count} {}",
         place(edge.from),
         place(edge.to),
-        plot.counted
+        edge.counted
     )
 }
 

@@ -361,8 +361,6 @@ pub struct HopMap {
     pub rows: Vec<Text>,
     /// CPUs, left to right: number, and the node where there are several.
     pub columns: Vec<(u16, Option<u32>)>,
-    /// What is counted: `skbs`.
-    pub counted: Text,
     /// What was where.
     pub places: Vec<HopPlace>,
     /// From one place to the next; those behind others are drawn over them.
@@ -376,6 +374,8 @@ pub struct HopPlace {
     pub at: (usize, usize),
     /// How many were there.
     pub count: u64,
+    /// What is counted: `skbs`.
+    pub counted: &'static str,
 }
 
 /// From a place to the next.
@@ -387,6 +387,8 @@ pub struct HopEdge {
     pub to: (usize, usize),
     /// How many.
     pub count: u64,
+    /// What is counted: `skbs`.
+    pub counted: &'static str,
     /// Blue: the same CPU; orange: another; purple: of another node.
     pub tone: Tone,
 }

@@ -263,7 +263,6 @@ fn odd_data_is_drawn_or_refused_but_never_panics() {
         Plot::HopMap(HopMap {
             rows: Vec::new(),
             columns: Vec::new(),
-            counted: Text::default(),
             places: Vec::new(),
             edges: Vec::new(),
         }),
@@ -271,15 +270,16 @@ fn odd_data_is_drawn_or_refused_but_never_panics() {
         Plot::HopMap(HopMap {
             rows: vec!["rx".into()],
             columns: vec![(0, None)],
-            counted: "skbs".into(),
             places: vec![HopPlace {
                 at: (7, 7),
                 count: u64::MAX,
+                counted: "skbs",
             }],
             edges: vec![HopEdge {
                 from: (9, 9),
                 to: (0, 3),
                 count: u64::MAX,
+                counted: "skbs",
                 tone: Tone::Blue,
             }],
         }),

@@ -1042,6 +1042,14 @@ def unknown_frames(watch, host, port, device="d0", source=""):
         time.sleep(0.03)
 
 
+def announce(watch, host, port, device="d0"):
+    """One gratuitous ARP request for the host's address."""
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind((device, 0))
+    mac, ip = raw.getsockname()[4], socket.inet_aton(host)
+    raw.send(b"\xff" * 6 + mac + b"\x08\x06" + b"\0\1\x08\0\6\4\0\1" + mac + ip + b"\0" * 6 + ip + b"\0" * 18)
+
+
 def main():
     words = [w for w in sys.argv[1:] if "=" not in w]
     options = dict(w.split("=", 1) for w in sys.argv[1:] if "=" in w)

@@ -67,6 +67,8 @@ pub struct GivenUp {
     pub first_ns: i64,
     /// When the last of them was closed.
     pub last_ns: i64,
+    /// Requests that were answered meanwhile, after longer than any of these was waited for: their client had the patience.
+    pub longer: u64,
     /// RSTs that this host sent for what came on these connections then.
     pub rsts: u64,
     /// Connections opened a second by this group before the first of them; `None`: too short a time.
@@ -251,6 +253,8 @@ type Request = (i64, Option<(i64, bool)>);
 struct Group {
     requests: Vec<Request>,
     opened: Vec<i64>,
+    /// Begin and time.
+    answered: Vec<(i64, i64)>,
     rsts: u64,
     /// Some answer is known.
     answers: bool,
@@ -299,6 +303,7 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
         let group = key(r.connection).filter(|_| all.contains_key(&r.connection));
         if let Some(group) = group.and_then(|k| groups.get_mut(&k)) {
             group.requests.push((r.send_ns, None));
+            group.answered.push((r.send_ns, r.read_ns.saturating_sub(r.send_ns)));
             group.answers = true;
         }
     }
@@ -330,10 +335,8 @@ fn judged(
     let given = || spell.iter().filter_map(|(sent, given)| Some((*sent, (*given)?)));
     let mut closes: Vec<i64> = given().map(|(_, (left, _))| left).collect();
     closes.sort_unstable();
-    let apart = closes
-        .windows(2)
-        .filter(|w| matches!(w, [a, b] if b.saturating_sub(*a) > MOMENTS.1));
-    if apart.count() + 1 < MOMENTS.0 {
+    let far = |w: &&[i64]| matches!(w, [a, b] if b.saturating_sub(*a) > MOMENTS.1);
+    if closes.windows(2).filter(far).count() + 1 < MOMENTS.0 {
         return None;
     }
     let mut waits: Vec<i64> = given().map(|(sent, (left, _))| left.saturating_sub(sent)).collect();
@@ -353,7 +356,9 @@ fn judged(
         let n = before(to).saturating_sub(before(from));
         (long >= RATE_NS).then(|| n as f64 / (long as f64 / 1e9))
     };
+    let patient = |a: &&(i64, i64)| (first..=last).contains(&a.0) && Some(a.1) > wait.max_ns;
     Some(GivenUp {
+        longer: group.answered.iter().filter(patient).count() as u64,
         hedged: others.explain(task, end, given().map(|(sent, (left, _))| (sent, left))),
         task: task.text().into_owned(),
         server,

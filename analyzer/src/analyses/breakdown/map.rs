@@ -39,10 +39,16 @@ pub struct Map {
     pub places: Vec<Place>,
     /// From one place to the next, most first.
     pub edges: Vec<Edge>,
-    /// Steps from one place to the next, on the map or not; a read counts as one.
+    /// Steps from one place to the next and reads, on the map or not.
     pub all: u64,
     /// Those on the map.
     pub shown: u64,
+    /// The reads among all.
+    pub reads: u64,
+    /// Those on another CPU than the unit was received on.
+    pub reads_crossed: u64,
+    /// Those of units that are weak: how they were read is less certain.
+    pub reads_weak: u64,
 }
 
 /// A CPU of the map.
@@ -68,7 +74,7 @@ pub struct At {
 pub struct Place {
     /// Where.
     pub at: At,
-    /// skbs that were there; of `read` units.
+    /// How often skbs were there; of `read` units.
     pub packets: u64,
 }
 
@@ -100,13 +106,22 @@ pub(super) fn map(facts: &Facts, known: &Known, (steps, at, between): (&[Step], 
         }
     }
     let reader = (READ, Name::new(b""));
+    let (mut reads, mut crossed, mut weak) = (0, 0, 0);
     for row in facts.rx.iter().filter(|r| r.end == RxEnd::Read) {
         if let Some(cpu) = row.read_cpu {
+            reads += 1;
+            crossed += u64::from(cpu != row.cpu);
+            weak += u64::from(!row.confidence.is_solid());
             *places.entry((reader, cpu)).or_default() += 1;
             *edges.entry([(("rx", row.dev), row.cpu), (reader, cpu)]).or_default() += 1;
         }
     }
-    draw(known, &places, edges)
+    Map {
+        reads,
+        reads_crossed: crossed,
+        reads_weak: weak,
+        ..draw(known, &places, edges)
+    }
 }
 
 /// The largest keys.
@@ -161,6 +176,7 @@ fn draw(known: &Known, places: &BTreeMap<(Way, u16), u64>, edges: BTreeMap<[(Way
         shown: drawn.iter().map(|e| e.packets).sum(),
         edges: drawn,
         all,
+        ..Map::default()
     }
 }
 

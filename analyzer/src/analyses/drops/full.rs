@@ -63,6 +63,10 @@ fn of_one_flow(facts: &Facts, g: &Group) -> Option<Full> {
 /// alone.
 pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> {
     if g.reason == MEMORY {
+        // UDP and packet sockets have limits of their own.
+        if !g.location.starts_with("tcp_") {
+            return None;
+        }
         return memory::full(facts, rows);
     }
     if g.reason == QUEUE_FULL && !g.dev.is_empty() {

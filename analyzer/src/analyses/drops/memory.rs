@@ -1,10 +1,11 @@
 //! Segments for which there was no memory: whether TCP's memory of the whole host was used up, and by whom.
 //!
 //! Needs `drops`, `counters`, settings, `rx`, `connections`, lists of sockets. Sources: net/ipv4/tcp_input.c `tcp_data_queue` (PROTO_MEM: what
-//! `tcp_try_rmem_schedule` refuses, because of tcp_mem, a cgroup's limit, or the socket's own buffer), net/ipv4/tcp.c `tcp_enter_memory_pressure`
-//! (TCPMemoryPressures: tcp_mem alone). Who had most unread is measured in payload: the memory for it is larger.
+//! `tcp_try_rmem_schedule` refuses, because of tcp_mem, a cgroup's limit, or the socket's own buffer; of the last alone `tcp_prune_queue` counts RcvPruned), net/ipv4/tcp.c
+//! `tcp_enter_memory_pressure` (TCPMemoryPressures: tcp_mem, or an allocation that failed). That it was tcp_mem is inferred. Who had most unread is measured in payload: the memory for it is larger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 
 use super::Full;
 use crate::analyses::verdict::{counted, duration, size};
@@ -19,9 +20,14 @@ const PAGE: i64 = 4096;
 /// Who is named has so much of what lay unread, as a part of all.
 const MOST: f64 = 0.5;
 
-/// A sentence without its begin; whether the kernel counted that its memory was short.
+/// A sentence without its begin; whether the kernel counted what it says.
 pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let counter = |name: &str| refused(&facts.counters, |source, n| source == "netstat" && n == name);
+    let own = counter("TcpExtRcvPruned");
+    if own > 0 && own as f64 >= MOST * rows.len() as f64 {
+        let says = format!("the socket's own receive buffer was full, by the kernel's counter RcvPruned ({own})");
+        return Some(Full { says, counted: true });
+    }
     let pressed = counter("TcpExtTCPMemoryPressures");
     let holder = unread(facts, rows).or_else(|| at_the_end(facts, rows));
     if pressed == 0 {
@@ -34,36 +40,40 @@ pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
         let bytes = size(pages.saturating_mul(PAGE));
         format!(", {LIMITS} allows {pages} pages, {bytes} where a page is 4 KiB")
     });
-    // In ms, by the namespace of the socket that met it first.
-    let ms = counter("TcpExtTCPMemoryPressuresChrono");
-    let long = i64::try_from(ms).map_or(0, |ms| ms.saturating_mul(1_000_000));
-    let long = if long > 0 {
-        format!(" for {}", duration(long))
-    } else {
-        String::new()
+    // In ms, counted when it ends: it may have begun before.
+    let ms = i64::try_from(counter("TcpExtTCPMemoryPressuresChrono")).unwrap_or(i64::MAX);
+    let long = ms.saturating_mul(1_000_000);
+    let long = match () {
+        () if long == 0 => String::new(),
+        () if long > facts.capture.duration_ns => ", since before the recording".to_owned(),
+        () => format!(" for {}", duration(long)),
     };
     let holder = holder.map_or_else(String::new, |h| format!(": {h}"));
     Some(Full {
         says: format!(
-            "the memory that all TCP sockets of this host share was short (the kernel counted pressure{long}{limit}){holder}"
+            "the memory that all TCP sockets of this host share was short (inferred: the kernel counted pressure{long}{limit}){holder}"
         ),
         counted: true,
     })
 }
 
 /// A process, or where it listens, and what of its had come and was not read at a time.
-#[derive(Default)]
 struct Unread {
+    first: ConnectionId,
     bytes: u64,
-    sockets: BTreeMap<ConnectionId, u64>,
+    sockets: BTreeSet<ConnectionId>,
 }
 
 /// Who had most unread in the middle of these drops, where that is most of all.
 fn unread(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    // A read that was lost is none.
+    if !facts.gaps.is_empty() {
+        return None;
+    }
     let mut times: Vec<i64> = rows.iter().map(|d| d.time_ns).collect();
     times.sort_unstable();
     let at = *times.get(times.len() / 2)?;
-    let mut by: BTreeMap<String, Unread> = BTreeMap::new();
+    let mut by: BTreeMap<(i32, Option<IpAddr>, u16), Unread> = BTreeMap::new();
     let mut all = 0u64;
     for r in facts.rx.iter().filter(|r| r.start_ns <= at) {
         let lies = match r.end {
@@ -77,20 +87,30 @@ fn unread(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         let Some(row) = facts.connections.get(c.0 as usize) else {
             continue;
         };
-        let end = match row.saddr {
-            Some(ip) => std::net::SocketAddr::new(ip.to_canonical(), row.sport).to_string(),
-            None => format!("*:{}", row.sport),
+        // Sockets of a process together, others by their port.
+        let key = match row.pid {
+            0 => (0, row.saddr, row.sport),
+            pid => (pid, None, 0),
         };
-        let who = match (row.task.is_empty(), row.pid) {
-            (true, _) | (_, 0) => format!("the process at {end}"),
-            (false, pid) => format!("{}/{pid} at {end}", row.task.text()),
-        };
-        let of = by.entry(who).or_default();
+        let of = by.entry(key).or_insert_with(|| Unread {
+            first: c,
+            bytes: 0,
+            sockets: BTreeSet::new(),
+        });
         of.bytes = of.bytes.saturating_add(u64::from(bytes));
-        *of.sockets.entry(c).or_default() += 1;
+        of.sockets.insert(c);
         all = all.saturating_add(u64::from(bytes));
     }
-    let (who, of) = by.into_iter().max_by_key(|(_, of)| of.bytes)?;
+    let of = by.into_values().max_by_key(|of| of.bytes)?;
+    let row = facts.connections.get(of.first.0 as usize)?;
+    let end = match row.saddr {
+        Some(ip) => SocketAddr::new(ip.to_canonical(), row.sport).to_string(),
+        None => format!("*:{}", row.sport),
+    };
+    let who = match (row.task.is_empty(), row.pid) {
+        (true, _) | (_, 0) => format!("the process at {end}"),
+        (false, pid) => format!("{}/{pid} at {end}", row.task.text()),
+    };
     (of.bytes as f64 >= MOST * all as f64).then(|| {
         format!(
             "in the middle of these drops {who} had {} unread on {}, of {} on all",

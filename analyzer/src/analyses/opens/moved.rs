@@ -9,7 +9,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use rustc_hash::FxHashMap;
 
@@ -101,19 +101,27 @@ pub(super) fn twins(facts: &Facts) -> impl Fn(&ResetRow) -> Twin {
     }
 }
 
-/// How often the link-layer address changed, there and back, that hosts had for the peer of these, while they were reset; 0: another one's, or not then.
+/// How often the link-layer address changed, there and back, that hosts had for the peer of most of these, while most of them were reset; 0: another one's, or not then.
 pub(super) fn flapped(flapping: &[Flapping], facts: &Facts, resets: &[(ConnectionId, i64)]) -> u64 {
-    let peer = |c: ConnectionId| Some(facts.connections.get(c.0 as usize)?.daddr?.to_canonical().to_string());
+    let peer = |c: ConnectionId| Some(facts.connections.get(c.0 as usize)?.daddr?.to_canonical());
+    let mut by: BTreeMap<IpAddr, Vec<i64>> = BTreeMap::new();
+    for (c, at) in resets {
+        if let Some(peer) = peer(*c) {
+            by.entry(peer).or_default().push(*at);
+        }
+    }
+    let Some((address, mut times)) = by.into_iter().max_by_key(|(_, times)| times.len()) else {
+        return 0;
+    };
+    let address = address.to_string();
+    times.sort_unstable();
     let start = facts.capture.start_ns.unwrap_or(0);
+    let until = |at: i64| times.partition_point(|t| *t < at);
     let then = |f: &&Flapping| {
-        let (from, to) = (
-            f.first_ns.saturating_add(start),
-            f.last_ns.saturating_add(start).saturating_add(LATER_NS),
-        );
-        let hit = resets
-            .iter()
-            .filter(|(c, at)| (from..=to).contains(at) && peer(*c).as_ref() == Some(&f.address));
-        hit.count().saturating_mul(2) > resets.len()
+        let from = f.first_ns.saturating_add(start);
+        let to = f.last_ns.saturating_add(start).saturating_add(LATER_NS);
+        let hit = until(to.saturating_add(1)).saturating_sub(until(from));
+        f.address == address && hit.saturating_mul(2) > resets.len()
     };
     flapping.iter().find(then).map_or(0, Flapping::changes)
 }

@@ -1,7 +1,7 @@
 //! A program that tries many ports, and is refused, a few times each, or has no answer and does not wait for one: a port scan.
 //!
 //! Needs `opens`. Must not take for one: a program whose few servers are down, however often it tries, or whose many servers are, each at the
-//! same port; who waits longer than a SYN takes to be sent again, unless the ports are those of logins, several of one host, or many of one host tried in rounds, of which some refuse; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
+//! same port; who waits longer than a SYN takes to be sent again, unless the ports are those of logins, several of one host, or many of one host tried in rounds, of which some refuse, a login among them; a host that answers nobody; ports that did answer, and ports tried again and again: somebody wants what was there.
 //! Of far more ports of one address, tried in turns and given up at once, it does not matter how often that is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Failed;
+use super::{Failed, checks};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
@@ -32,8 +32,10 @@ const PART: u64 = 20;
 const LOGINS: [u16; 10] = [21, 22, 23, 2323, 3389, 5800, 5900, 5901, 5902, 8291];
 const TELNET: [u16; 2] = [23, 2323];
 const KNOCKS: usize = 3;
-/// Fewest ports of one address, some refused and some without an answer, that are tried in rounds: none more than once more than another.
+/// Fewest ports of one address, a login among them, some refused and some without an answer, that are tried in rounds: each so often at least, and none more than
+/// once more than another.
 const ROUND: usize = 8;
+const ROUNDS: u64 = 2;
 const NO_ANSWER: [OpenEnd; 3] = [OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
@@ -115,7 +117,8 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
     let mixed = |f: &Failed| {
         let silent = no_answer.contains(&f.end) && !f.message && named(f);
         let refused = refused(f);
-        let tried = (silent || refused) && !served.contains(&f.to) && is_up(&f.to);
+        // As checks of servers that are down.
+        let tried = (silent || refused) && f.check_ns.is_none() && !served.contains(&f.to) && is_up(&f.to);
         Some((place(f), ends(&f.to).1.parse().ok()?, f.attempts, refused)).filter(|_| tried)
     };
     let rounds = in_rounds(failed.iter().filter_map(mixed));
@@ -181,13 +184,15 @@ fn in_rounds<K: Ord>(each: impl Iterator<Item = (K, u16, u64, bool)>) -> BTreeSe
     let mut of: BTreeMap<K, BTreeMap<u16, (u64, bool)>> = BTreeMap::new();
     for (key, port, n, refused) in each {
         let port = of.entry(key).or_default().entry(port).or_default();
-        *port = (port.0.saturating_add(n), refused);
+        *port = (port.0.saturating_add(n), port.1 | refused);
     }
     let round = |ports: &BTreeMap<u16, (u64, bool)>| {
         let tries = || ports.values().map(|p| p.0);
-        let even = tries().max() <= tries().min().map(|least| least.saturating_add(1));
+        let least = tries().min().unwrap_or(0);
+        let even = least >= ROUNDS && tries().all(|n| n <= least.saturating_add(1));
+        let login = ports.keys().any(|port| LOGINS.contains(port));
         let refused = ports.values().filter(|p| p.1).count();
-        ports.len() >= ROUND && even && apart(ports.keys().copied()) && (1..ports.len()).contains(&refused)
+        ports.len() >= ROUND && even && login && apart(ports.keys().copied()) && (1..ports.len()).contains(&refused)
     };
     let of = of.into_iter().filter(|(_, ports)| round(ports));
     of.map(|(key, _)| key).collect()
@@ -232,8 +237,9 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let knocks: Vec<ConnectionId> = (tried().filter(|r| of(r).is_some_and(|of| knocking.contains(&of))))
         .filter_map(|r| r.connection)
         .collect();
+    let checks = checks::checks(facts);
     let refused = |r: &&OpenRow| r.end == OpenEnd::Refused && r.connection.is_some();
-    let both = || tried().chain(facts.opens.iter().filter(refused).filter(there));
+    let both = || (tried().chain(facts.opens.iter().filter(refused).filter(there))).filter(|r| checks.of(r).is_none());
     let rounds = in_rounds(both().filter_map(|r| Some((of(r)?, r.to?.1, 1, r.end == OpenEnd::Refused))));
     let rounds = both().filter(|r| of(r).is_some_and(|of| rounds.contains(&of)));
     let knocks: Vec<ConnectionId> = rounds.filter_map(|r| r.connection).chain(knocks).collect();

@@ -7,10 +7,10 @@ use crate::analyses::application::{Application, GivenUp};
 const ONE_IN: u64 = 100;
 /// Fewest of which most is wrong.
 const MANY: u64 = 10;
-/// Who waits less than this does not wait as somebody does who needs the answer: what a user has typed since is asked in its place, or another server is.
+/// Who waits less than this, and for others of its requests longer, has no time-out: it wants the answer no more, as what a user has typed since is asked in its place.
 const PATIENCE_NS: i64 = 100_000_000;
-/// And one in so many of its requests meanwhile is answered.
-const ANSWERED: u64 = 10;
+/// One in so many of its requests meanwhile was waited for longer.
+const LONGER: u64 = 10;
 /// Share by which more connections a second were opened than before.
 const MORE: f64 = 1.5;
 /// Until the end: the last was closed at most so many waits before it.
@@ -33,10 +33,9 @@ pub(super) fn hedged(g: &GivenUp) -> bool {
     g.requests > 0 && g.hedged as f64 >= HEDGED * g.requests as f64
 }
 
-/// It waited so short, and for others of these long enough, that it is not known whether it still wanted the answer.
+/// It waited longer for others of these: it gave up for another reason than a time-out.
 fn hasty(g: &GivenUp) -> bool {
-    let answered = g.of.saturating_sub(g.requests);
-    g.wait.p50_ns.is_some_and(|ns| ns < PATIENCE_NS) && answered.saturating_mul(ANSWERED) >= g.of
+    g.wait.p50_ns.is_some_and(|ns| ns < PATIENCE_NS) && g.longer.saturating_mul(LONGER) >= g.of
 }
 
 /// Most requests of that program and server at that time were, and it had waited for them.
@@ -64,10 +63,10 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
             ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
             g.hedged
         ),
-        true if hasty(g) => {
-            " (all alike: its own short time-out, or it wanted the answer no more, as when somebody types on; inferred)"
-                .to_owned()
-        }
+        _ if hasty(g) => format!(
+            " (it waited longer for {} that were answered: no time-out, it wanted these no more, as when somebody types on; inferred)",
+            g.longer
+        ),
         true => " (a time-out of its own, inferred: all alike)".to_owned(),
         false => format!(", max {}", or_dash(g.wait.max_ns)),
     };

@@ -105,7 +105,7 @@ fn by_twin(r: &Reset) -> String {
                 false => format!(": what they sent went by {} then", ways.join(", ")),
             };
             format!(
-                "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}{ways}; meanwhile its link-layer address went there and back ({changes} changes), so two hosts hold that address at once, as two masters of VRRP do (inferred)"
+                "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}{ways}; meanwhile its link-layer address went there and back ({changes} changes), so two hosts hold that address, at once or in turns (two masters of VRRP, a failover that goes to and fro; inferred)"
             )
         }
         (false, _) => format!(

@@ -5,9 +5,10 @@
 //! first sched_switch of each CPU; the last of them: from here on ──── no event of 7 ──── sched_waking of 7      7 slept
 //! ```
 //! The first switch is taken since perf and trace-cmd switch events on one CPU after the other; whoever runs then was named by one. Not where events were
-//! lost, nor where switches are missing (`unseen.rs`).
+//! lost, where switches are missing (`unseen.rs`), nor where only some CPUs or threads were recorded. Who had been about to sleep and did not run again is on a run queue,
+//! which nothing tells.
 
-/// First switches.
+/// First switches; by itself it never says anything.
 #[derive(Debug, Default)]
 pub struct Began {
     of: Vec<bool>,
@@ -17,9 +18,9 @@ pub struct Began {
 
 impl Began {
     /// Of a recording of so many CPUs.
-    pub fn of(cpus: u32) -> Began {
+    pub fn of(cpus: usize) -> Began {
         Began {
-            left: cpus as usize,
+            left: cpus,
             ..Began::default()
         }
     }

@@ -40,6 +40,8 @@ const OF_ANY: &str = "io_uring_enter";
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
     names: Vec<Name>,
+    /// Whether begins are recorded, too.
+    begin: bool,
     /// Losses told so far: what a thread was in before one is not known after it.
     era: u32,
 }
@@ -131,6 +133,14 @@ impl Calls {
     /// Whether any is recorded.
     pub fn recorded(&self) -> bool {
         !self.names.is_empty()
+    }
+    /// The begin of one is recorded.
+    pub fn begins(&mut self) {
+        self.begin = true;
+    }
+    /// Whether begins are recorded.
+    pub fn begin(&self) -> bool {
+        self.begin
     }
     /// Events were lost.
     pub fn forget(&mut self) {

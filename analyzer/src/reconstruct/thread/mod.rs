@@ -14,7 +14,7 @@
 //!   RunQueue <─────── sched_wakeup, its CPU runs something else ──────────────────────┘
 //! ```
 //! The low eight bits of prev_state are 0 for a runnable task on every kernel since 4.15 (the preemption marker lies above
-//! them). After a loss of events nothing is known of a thread until its next event. Who is woken first slept since the recording began (`began.rs`).
+//! them). After a loss of events nothing is known of a thread until its next event. Who is named by a waking first slept before (`began.rs`).
 //!
 //! A question costs the logarithm of the recording, not the number of changes in its interval: a reader that lags has
 //! thousands of packets waiting through thousands of switches.

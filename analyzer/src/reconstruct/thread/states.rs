@@ -85,7 +85,7 @@ impl Threads {
         routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         let mut threads = Threads {
-            began: Began::of(trace.info.cpus),
+            began: trace.info.whole_host.map(Began::of).unwrap_or_default(),
             ..Threads::default()
         };
         // Older bundles and hand-made recordings do without.
@@ -195,7 +195,10 @@ impl Threads {
         let t = self.of.entry(pid).or_default();
         if let Some(from) = self.began.before(ts).filter(|_| t.timeline.last().is_none()) {
             t.timeline.push(from, State::Asleep);
-            t.sleeps.sleep(from, INTERRUPTIBLE, &self.calls);
+            // Of one that was stopped in it no call ends; where calls that begin are not recorded, that of the next would seem to be its.
+            if self.calls.begin() {
+                t.sleeps.sleep(from, INTERRUPTIBLE, &self.calls);
+            }
         }
         if matches!(t.timeline.last(), None | Some(State::Unknown | State::Asleep)) {
             let asleep = t.timeline.last() == Some(State::Asleep);
@@ -314,6 +317,7 @@ fn system_calls(routes: &mut Routes<Threads>, schema: &Schema<'_>) -> Calls {
     for f in schema.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
         if let Some(name) = f.name.strip_prefix("sys_enter_") {
             let call = calls.number(name);
+            calls.begins();
             routes.raw(f.id, move |t, e| {
                 if let Some(of) = t.of.get_mut(&e.pid) {
                     of.sleeps.enter(call, &t.calls);

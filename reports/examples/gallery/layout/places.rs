@@ -15,6 +15,7 @@ pub fn map() -> Section {
         from,
         to,
         count,
+        counted: "skbs",
         tone: match (from.1 == to.1, from.1 / 8 == to.1 / 8) {
             (true, _) => Tone::Blue,
             (false, true) => Tone::Orange,
@@ -33,11 +34,11 @@ pub fn map() -> Section {
     let plot = HopMap {
         rows: (0..ROWS).map(|row| Text::name(&name(row))).collect(),
         columns: (0..COLUMNS).map(|c| (c as u16 * 7, Some(c as u32 / 8))).collect(),
-        counted: "skbs".into(),
         places: (0..ROWS * COLUMNS)
             .map(|n| HopPlace {
                 at: (n / COLUMNS, n % COLUMNS),
                 count: 10_u64.pow((n % 10) as u32),
+                counted: "skbs",
             })
             .collect(),
         edges: far

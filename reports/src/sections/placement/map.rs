@@ -1,11 +1,12 @@
 //! The map: which steps skbs took, and on which CPU each was. In: `Breakdown::map`.
 
-use netmortem_analyzer::analyses::breakdown::{At, Edge, Map};
+use netmortem_analyzer::analyses::breakdown::{At, Edge, Map, Place};
 
 use crate::chart::{ChartSpec, HopEdge, HopMap, HopPlace, Plot, Size, Tone};
 use crate::clean::Text;
 use crate::document::Figure;
 use crate::format;
+use crate::sections::shared::counted;
 
 /// The figure; nothing where no skb was at two places.
 pub fn figure(map: &Map) -> Option<Figure> {
@@ -15,17 +16,7 @@ pub fn figure(map: &Map) -> Option<Figure> {
     let plot = HopMap {
         rows: map.steps.iter().map(|s| Text::name(s)).collect(),
         columns: columns.collect(),
-        counted: "skbs".into(),
-        places: map
-            .places
-            .iter()
-            .filter_map(|p| {
-                Some(HopPlace {
-                    at: at(map, p.at)?,
-                    count: p.packets,
-                })
-            })
-            .collect(),
+        places: map.places.iter().filter_map(|p| place(map, p)).collect(),
         edges: map.edges.iter().filter_map(|e| edge(map, e)).collect(),
     };
     let most = map.edges.first().map(|e| told(map, e)).unwrap_or_default();
@@ -35,11 +26,7 @@ pub fn figure(map: &Map) -> Option<Figure> {
         id: "map".into(),
         chart: ChartSpec {
             title: "Where packets went".into(),
-            note: Some(Text::from(format!(
-                "{} of {} steps from one place to the next; boxes: skbs that were there",
-                format::count(map.shown),
-                format::count(map.all)
-            ))),
+            note: Some(note(map)),
             size: Size::Full,
             plot: Plot::HopMap(plot),
         },
@@ -47,6 +34,41 @@ pub fn figure(map: &Map) -> Option<Figure> {
                   read, taken by a program on its CPU (units). The thicker a line, the more went there. Devices of one name in several namespaces are one step."
             .into(),
         alt: Text::from(format!("Steps of skbs by CPU. Most: {most}.{other}")),
+    })
+}
+
+/// What is counted.
+fn note(map: &Map) -> Text {
+    let steps = map.all.saturating_sub(map.reads);
+    let all = format!(
+        "{} from one place to the next and {} by programs",
+        counted(steps, "step"),
+        counted(map.reads, "read")
+    );
+    let weak = match map.reads_weak {
+        0 => String::new(),
+        n => format!(" ({} of the reads less certain)", format::count(n)),
+    };
+    let shown = match map.shown < map.all {
+        true => format!(", {} of them drawn", format::count(map.shown)),
+        false => String::new(),
+    };
+    Text::from(format!("{all}{weak}{shown}; boxes: how often skbs were there"))
+}
+
+/// What is counted at a step.
+fn unit(map: &Map, step: usize) -> &'static str {
+    match map.steps.get(step).map(String::as_str) {
+        Some("read") => "units",
+        _ => "skbs",
+    }
+}
+
+fn place(map: &Map, p: &Place) -> Option<HopPlace> {
+    Some(HopPlace {
+        at: at(map, p.at)?,
+        count: p.packets,
+        counted: unit(map, p.at.step),
     })
 }
 
@@ -67,6 +89,7 @@ fn edge(map: &Map, e: &Edge) -> Option<HopEdge> {
         from,
         to,
         count: e.packets,
+        counted: unit(map, e.to.step),
         tone,
     })
 }

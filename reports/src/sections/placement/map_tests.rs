@@ -19,6 +19,9 @@ fn three() -> Map {
         edges: vec![edge(0, 30), edge(8, 20), edge(1, 10)],
         all: 70,
         shown: 60,
+        reads: 65,
+        reads_crossed: 30,
+        reads_weak: 2,
     }
 }
 
@@ -45,8 +48,9 @@ fn a_step_to_another_cpu_and_one_to_another_node_have_their_colours() {
     assert_eq!(plot.columns, [(0, Some(0)), (1, Some(0)), (8, Some(1))]);
     assert_eq!(
         figure.chart.note.unwrap().as_str(),
-        "60 of 70 steps from one place to the next; boxes: skbs that were there"
+        "5 steps from one place to the next and 65 reads by programs (2 of the reads less certain), 60 of them drawn; boxes: how often skbs were there"
     );
+    assert_eq!((plot.places[0].counted, plot.edges[0].counted), ("skbs", "units"));
     assert_eq!(
         figure.alt.as_str(),
         "Steps of skbs by CPU. Most: rx <b>eth0 on CPU 0 to read on CPU 0, 30. Most to another CPU: rx <b>eth0 on CPU 0 to read on CPU 8, 20."

@@ -1,9 +1,9 @@
 //! Where packets went: which queue of which device each CPU used, from which step on which CPU an skb came to its next, and what went to
 //! another NUMA node. In: `Answers::breakdown`.
 
-use netmortem_analyzer::analyses::breakdown::{Breakdown, Queue, WAYS, Way};
+use netmortem_analyzer::analyses::breakdown::{Breakdown, Map, Queue, WAYS, Way};
 
-use super::shared::{id_cell, name_cell, words};
+use super::shared::{counted, id_cell, name_cell, words};
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::format;
@@ -29,7 +29,8 @@ pub fn section(input: &Input<'_>) -> Section {
                 format::count(all),
                 format::count(crossed),
                 format::share(crossed, all)
-            ) + &nodes::lead(numa, all)
+            ) + &read_elsewhere(&breakdown.map)
+                + &nodes::lead(numa, all)
         }
     };
     let mut blocks: Vec<Block> = map::figure(&breakdown.map)
@@ -56,6 +57,19 @@ pub fn section(input: &Input<'_>) -> Section {
         lead: lead.into(),
         blocks,
     }
+}
+
+/// ` Of 4490 reads by programs 2337 (52 %) were on another CPU than the packet was received on.`
+fn read_elsewhere(map: &Map) -> String {
+    if map.reads == 0 {
+        return String::new();
+    }
+    format!(
+        " Of {} by programs, {} ({}) were on another CPU than the packet was received on.",
+        counted(map.reads, "read"),
+        format::count(map.reads_crossed),
+        format::share(map.reads_crossed, map.reads)
+    )
 }
 
 fn note(shown: usize, how: &str) -> Option<Text> {

@@ -137,6 +137,14 @@ fn of_a_recording_every_step_and_read_is_on_it() {
         }
     }
     assert_eq!(map.all, want.values().sum::<u64>());
+    assert_eq!(map.all, answer(&facts).steps + map.reads);
+    let to_read = |crossed: bool| {
+        let of = want
+            .iter()
+            .filter(move |(k, _)| k.2 == "read" && (!crossed || k.1 != k.3));
+        of.map(|(_, n)| n).sum::<u64>()
+    };
+    assert_eq!((map.reads, map.reads_crossed), (to_read(false), to_read(true)));
     let found = edges(&map)
         .into_iter()
         .map(|(a, b, c, d, n)| ((a, b, c, d), n))

@@ -35,8 +35,13 @@ fn a_queue_with_room_for_other_flows_is_told() {
 /// Segments for which there was no memory, while one process of two had most unread: where the kernel counted that TCP's memory was short, that is why.
 #[test]
 fn who_held_the_memory_that_all_sockets_share_is_named() {
-    let of = |pressed: u64, mine: u32| {
+    let of_at = |pressed: u64, mine: u32, place: &str, own: u64| {
         let mut f = facts("PROTO_MEM", "eth0", ["", "", "", ""]);
+        for d in &mut f.drops {
+            d.location = 0x10;
+        }
+        f.names.locations.insert(0x10, place.into());
+        f.capture.duration_ns = 10_000_000_000;
         let at = f.drops[f.drops.len() / 2].time_ns;
         let settings = [("net.ipv4.tcp_mem", "3072\t4096\t6144")];
         f.settings = crate::settings::Settings(settings.map(|(k, v)| (k.into(), v.into())).into());
@@ -50,6 +55,7 @@ fn who_held_the_memory_that_all_sockets_share_is_named() {
         };
         f.counters = vec![
             counter("TcpExtTCPMemoryPressures", 7, pressed),
+            counter("TcpExtRcvPruned", 7, own),
             counter("TcpExtTCPMemoryPressuresChrono", 7, 4000),
             counter("TcpExtTCPMemoryPressuresChrono", 8, 500),
         ];
@@ -81,6 +87,7 @@ fn who_held_the_memory_that_all_sockets_share_is_named() {
         ];
         answer(&f).findings().unwrap().groups[0].full.clone()
     };
+    let of = |pressed, mine| of_at(pressed, mine, "tcp_data_queue", 1);
     let holder = |s: &str| {
         format!(
             "in the middle of these drops log-shipper/195 at {s}:24224 had 1.0 MB unread on 2 sockets, of 1.0 MB on all"
@@ -100,7 +107,7 @@ fn who_held_the_memory_that_all_sockets_share_is_named() {
     assert_eq!(
         full.says,
         format!(
-            "the memory that all TCP sockets of this host share was short (the kernel counted pressure for 4.500 s, net.ipv4.tcp_mem allows 6144 pages, 25.2 MB where a page is 4 KiB): {}",
+            "the memory that all TCP sockets of this host share was short (inferred: the kernel counted pressure for 4.500 s, net.ipv4.tcp_mem allows 6144 pages, 25.2 MB where a page is 4 KiB): {}",
             holder(&local)
         )
     );
@@ -112,6 +119,13 @@ fn who_held_the_memory_that_all_sockets_share_is_named() {
             format!("shared by all sockets of the host or the cgroup: {}", holder(&local))
         )
     );
+    // A socket's own buffer, counted for most of the five; a datagram.
+    let own = of_at(2, 500_000, "tcp_data_queue", 3).unwrap();
+    assert!(
+        own.counted && own.says.starts_with("the socket's own receive buffer was full"),
+        "{own:?}"
+    );
+    assert_eq!(of_at(2, 500_000, "__udp_enqueue_schedule_skb", 0), None);
     // Of 2.0 and 3.0 kB the larger part is another's; of nothing but what was read nobody has any.
     let other = of(2, 1000).unwrap().says;
     assert!(

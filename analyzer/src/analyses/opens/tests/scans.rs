@@ -185,7 +185,15 @@ fn a_few_ports_in_rounds_some_of_which_refuse_are_a_scan() {
     let scans: Vec<(u64, u64, bool)> = o.scans.iter().map(|s| (s.attempts, s.ports, s.refused)).collect();
     assert_eq!((scans, o.failed.len()), (vec![(24, 6, false), (16, 4, true)], 0));
     assert_eq!(crate::analyses::opens::scanning(&f).len(), 40);
-    for other in [with(4, 2), with(0, 0), with(10, 0)] {
+    // One round; no login among them.
+    let (mut once, mut services) = (with(4, 0), with(4, 0));
+    once.opens
+        .retain(|o| o.connection.unwrap().0 < 10 || o.end == OpenEnd::Established);
+    for o in &mut services.opens {
+        let to = o.to.unwrap();
+        o.to = Some((to.0, if to.1 < 30 { to.1 + 2000 } else { to.1 }));
+    }
+    for other in [with(4, 2), with(0, 0), with(10, 0), once, services] {
         assert_eq!(told(&other).0.scans, []);
         assert_eq!(crate::analyses::opens::scanning(&other).len(), 0);
     }
