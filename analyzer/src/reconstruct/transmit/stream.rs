@@ -130,12 +130,13 @@ impl Ledger<'_> {
             }
             weak = held.last().copied().unwrap_or(0);
             // No event says when in the call its bytes were taken: they may have waited in the queue while the call slept, or took further ones.
-            // Not the last ones, where they left after it.
+            // Not the last ones, where they left after it and it never slept: the segment that they end may begin before its last sleep.
             let during = append.by > p.ts;
-            if !self.inputs.rounds_told && (during || !sent.bytes.is_last(seg.end, seg.epoch, near.0)) {
+            let slept = row.stages.get(Stage::Sndbuf).unwrap_or(0);
+            let last = || sent.bytes.is_last(seg.end, seg.epoch, near.0);
+            if !self.inputs.rounds_told && (during || slept > 0 || !last()) {
                 let first = during && sent.bytes.is_first(seg.start, seg.epoch, near.0);
                 let ran = row.stages.get(Stage::Send).filter(|ns| !first && *ns > IN_CALL_NS);
-                let slept = row.stages.get(Stage::Sndbuf).unwrap_or(0);
                 weak = weak.saturating_add(slept).saturating_add(ran.unwrap_or(0));
             }
             // A pause that windows seem to explain may have been pacing.

@@ -123,6 +123,50 @@ fn an_unknown_wait_before_the_queue_makes_the_row_weak() {
     assert!(!f.tx.iter().any(|r| r.kind == TxKind::TcpControl && r.bytes.is_none()));
 }
 
+/// Six segments of one call, of which the window lets four go: the last, which leaves after the call, waited for the window; where the call slept, it may have been
+/// begun before that, and how much of the sleep is its nothing tells.
+#[test]
+fn the_last_bytes_of_a_call_that_slept_are_weak() {
+    for slept in [false, true] {
+        let mut s = old();
+        connect(&mut s, BASE + 10_000);
+        for i in 0..3 {
+            let t = BASE + 100_000 + i * 100_000;
+            send(&mut s, t, FD, 200, &[200]);
+            s.probe(t + 40_000, 200, &[]);
+            s.softirq_exit(t + 41_000);
+        }
+        let t = BASE + 1_000_000;
+        s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[("fd", N(FD))]);
+        for i in 0..4 {
+            s.segment(t + 1000 + i * 100, TASK, MSS);
+        }
+        if slept {
+            let switch = |prev, next| [("prev_pid", N(prev)), ("prev_state", N(1)), ("next_pid", N(next))];
+            let pid = PID as u64;
+            s.s.ev(t + 2000, 0, TASK, "sched:sched_switch", &switch(pid, 0));
+            s.s.ev(t + 30_000, 0, SOFT, "sched:sched_waking", &[("pid", N(pid))]);
+            s.s.ev(t + 30_100, 0, SOFT, "sched:sched_wakeup", &[("pid", N(pid))]);
+            s.s.ev(t + 30_200, 0, Ctx::Task(0), "sched:sched_switch", &switch(0, pid));
+        }
+        s.s.ev(t + 32_000, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(6 * MSS))]);
+        for i in 0..6 {
+            // The last ACK is late: the wait for the window, which may have been pacing, is a small part of the whole.
+            let at = t + 50_000 + i * 10_000 + if i == 5 { 700_000 } else { 0 };
+            s.probe(at, MSS, &[("snd_cwnd", N(4))]);
+            if i < 2 {
+                s.segment(at + 100, SOFT, MSS);
+            }
+            s.softirq_exit(at + 200);
+        }
+        s.probe(t + 900_000, 0, &[]);
+        let f = s.facts();
+        let last = segments(&f)[8];
+        assert_eq!(last.stage(Stage::Sndbuf), slept.then_some(28_200));
+        assert_eq!(last.confidence.is_solid(), !slept, "{last:?}");
+    }
+}
+
 /// A thread that writes a tap device: the ACKs it brings in are of other threads' sockets.
 #[test]
 fn writing_packets_into_a_device_is_no_send() {
