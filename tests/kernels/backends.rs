@@ -338,12 +338,14 @@ fn same_drops(f: &Facts, p: &Facts, (from, to): (i64, i64), matched: &Matched) -
     format!("{} drops, {lacks} not by perf", theirs.values().sum::<u64>())
 }
 
-/// What a failed run left: NETMORTEM_BOTH names the folder.
+/// What a failed run left: NETMORTEM_LEFT names the folder.
 #[test]
 #[ignore = "needs a folder: cargo test -p netmortem-tests --test kernels -- --ignored left_by"]
 fn a_folder_left_by_a_run_that_failed() {
-    let dir = std::env::var_os("NETMORTEM_BOTH").expect("NETMORTEM_BOTH=folder");
-    println!("{}", compare(Path::new(&dir)));
+    let dir = std::env::var_os("NETMORTEM_LEFT").expect("NETMORTEM_LEFT=folder");
+    let dir = Path::new(&dir);
+    crate::delays::late_softirq(dir, true);
+    println!("{}", compare(&dir.join("both")));
 }
 
 #[test]

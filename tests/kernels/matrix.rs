@@ -261,7 +261,7 @@ fn judge(dir: &Path, series: Option<&str>) {
         );
     }
     if dir.join("softirq-000001.nmb").exists() {
-        delays::late_softirq(dir);
+        delays::late_softirq(dir, series.is_some());
         delays::late_reads(dir);
     }
     if dir.join("hotplug.nmb").exists() {
