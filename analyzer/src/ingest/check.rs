@@ -60,7 +60,10 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
         joined: joined(&capture.manifest),
-        whole_host: whole_host(&capture.manifest).filter(|_| part.slice.is_none()),
+        whole_host: match part.slice {
+            None => whole_host(&capture.manifest).unwrap_or_default(),
+            Some(_) => vec![],
+        },
         lost_at_unknown_time: (part.slice.as_ref()).map_or(0, |s| s.lost_at_unknown_time.unwrap_or(0)),
         part,
         realtime_offset_ns: realtime_offset(capture, clock),
@@ -281,7 +284,7 @@ fn enabled(manifest: &Option<serde_json::Value>) -> Option<Vec<String>> {
 }
 
 /// CPUs that a bundle's manifest says were drained; none: it says nothing, or only some CPUs, processes or a cgroup were recorded.
-fn whole_host(manifest: &Option<serde_json::Value>) -> Option<usize> {
+fn whole_host(manifest: &Option<serde_json::Value>) -> Option<Vec<u16>> {
     let plan = manifest.as_ref()?.get("plan")?;
     let texts = |path: &str| plan.pointer(path).and_then(|v| v.as_array()).into_iter().flatten();
     let some_cpus = texts("/filters").any(|f| f.as_str().is_none_or(|f| f.starts_with("cpu")));
@@ -289,8 +292,9 @@ fn whole_host(manifest: &Option<serde_json::Value>) -> Option<usize> {
         .pointer("/perf/cgroup")
         .and_then(|v| v.as_str())
         .is_some_and(|c| !c.is_empty());
-    let cpus = plan.get("cpus")?.as_array()?.len();
-    (cpus > 0 && !some_cpus && !cgroup && texts("/perf/pids").next().is_none()).then_some(cpus)
+    let some = some_cpus || cgroup || texts("/perf/pids").next().is_some();
+    let cpus = plan.get("cpus").filter(|_| !some)?.as_array()?.iter();
+    cpus.map(|cpu| u16::try_from(cpu.as_u64()?).ok()).collect()
 }
 
 /// Wall clock minus trace clock, for clocks that the recorded pairs cover.

@@ -192,9 +192,9 @@ pub struct CaptureInfo {
     /// What a flight recorder waited for and saw; `None` for an ordinary recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flight: Option<netmortem_formats::bundle::Flight>,
-    /// CPUs of the host, where its recorder says that all that happened on each of them was recorded; `None`: it does not, or some of it was cut.
+    /// CPUs of the host, where its recorder says that all that happened on each of them was recorded; empty: it does not, or some of it was cut.
     #[serde(skip)]
-    pub whole_host: Option<usize>,
+    pub whole_host: Vec<u16>,
     /// Which part of a recording it is; what is told of that is in [`crate::Told`].
     #[serde(skip)]
     pub part: crate::told::Part,

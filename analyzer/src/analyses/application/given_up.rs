@@ -17,28 +17,28 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::left::{One, left};
 use super::{hedged, server};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
-use crate::reconstruct::receive::tables::RxEnd;
-use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, SYN_RECV, SYN_SENT};
-use crate::reconstruct::transmit::tables::{TxKind, TxStart};
+use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Distribution, nearest_rank};
 
 /// Shortest wait: who closes sooner did not wait for an answer, ns.
 pub const LEAST_NS: i64 = 5_000_000;
-/// Longest time in FIN_WAIT2 of a socket without a program, ns.
-const ORPHAN_NS: i64 = 50_000;
 /// Fewest moments at which they were closed, so far apart, ns.
 const MOMENTS: (usize, i64) = (3, 10_000_000);
 /// What is so many times smaller than the smallest request that was answered is none.
 const SMALLER: u64 = 4;
 /// Waits whose p10 and p90 are closer than this part of their median are a time-out: one in so many.
 const NARROW: i64 = 10;
+/// Who waits less than this, ns, and for one in so many of its requests meanwhile longer than for any that it gave up, has no time-out: it wants the answer no
+/// more, as what a user has typed since is asked in its place.
+const HASTY: (i64, u64) = (100_000_000, 10);
 /// Shortest time of which a rate is told, ns.
 const RATE_NS: i64 = 500_000_000;
 /// Groups kept: those with most.
@@ -59,6 +59,8 @@ pub struct GivenUp {
     pub wait: Distribution,
     /// The waits are alike: a time-out of the client.
     pub timeout: bool,
+    /// It waited longer for others: it wanted the answer no more, and that is no time-out.
+    pub hasty: bool,
     /// Those that the server answered later, when the connection was closed.
     pub later: u64,
     /// Those that were closed right when another server had answered the same program, which was asked later: hedged requests (inferred).
@@ -67,7 +69,7 @@ pub struct GivenUp {
     pub first_ns: i64,
     /// When the last of them was closed.
     pub last_ns: i64,
-    /// Requests that were answered meanwhile, after longer than any of these was waited for: their client had the patience.
+    /// Requests that were answered meanwhile, after longer than any of these was waited for.
     pub longer: u64,
     /// RSTs that this host sent for what came on these connections then.
     pub rsts: u64,
@@ -75,151 +77,6 @@ pub struct GivenUp {
     pub opened_before: Option<f64>,
     /// And from the first to the last.
     pub opened_meanwhile: Option<f64>,
-}
-
-/// A client's socket.
-#[derive(Default)]
-struct One {
-    opened: Option<i64>,
-    left: Option<(i64, i32)>,
-    fin_wait2: Option<i64>,
-    orphan: bool,
-    /// Begin of its last send, and the bytes of that.
-    sent: Option<(i64, u64)>,
-    came: Option<i64>,
-    read_on: bool,
-    reset: bool,
-    aborted: bool,
-    later: bool,
-    rsts: u64,
-    /// What it sent last was acknowledged before it closed.
-    heard: bool,
-}
-
-impl One {
-    fn state(&mut self, at: i64, state: i32) {
-        match (state, self.left) {
-            (SYN_SENT, None) => self.opened = Some(at),
-            (ESTABLISHED | SYN_RECV, _) => {}
-            (_, None) => self.left = Some((at, state)),
-            (FIN_WAIT2, Some((_, FIN_WAIT1))) => self.fin_wait2 = Some(at),
-            (CLOSE, Some((_, FIN_WAIT1))) => {
-                self.orphan |= self.fin_wait2.is_some_and(|t| at.saturating_sub(t) <= ORPHAN_NS);
-            }
-            _ => {}
-        }
-    }
-    /// Its request's begin and its close.
-    fn given_up(&self) -> Option<(i64, i64)> {
-        let ((sent, _), (left, state)) = (self.sent?, self.left?);
-        let own = match state {
-            // A FIN that nobody acknowledges leaves the socket there: of a request that was not either, nobody knows.
-            FIN_WAIT1 => self.orphan || self.aborted || !self.heard && self.fin_wait2.is_none(),
-            CLOSE => self.aborted,
-            _ => false,
-        };
-        let silent = self.came.is_none_or(|came| came < sent);
-        let waited = left.saturating_sub(sent) >= LEAST_NS;
-        (own && silent && waited && !self.read_on && !self.reset).then_some((sent, left))
-    }
-}
-
-/// Sockets of clients: those opened here, and others to the addresses of these.
-fn clients(facts: &Facts) -> FxHashMap<ConnectionId, One> {
-    let socks = || facts.tcp_states.iter().filter(|s| s.kind == "sock");
-    let to = |c: ConnectionId| {
-        let row = facts.connections.get(c.0 as usize)?;
-        Some((row.daddr?.to_canonical(), row.dport))
-    };
-    let opened: FxHashSet<ConnectionId> = socks().filter(|s| s.state == SYN_SENT).map(|s| s.connection).collect();
-    let servers: FxHashSet<End> = opened.iter().filter_map(|c| to(*c)).collect();
-    let ours = facts.connections.iter().map(|r| r.connection);
-    let ours = ours.filter(|c| opened.contains(c) || to(*c).is_some_and(|end| servers.contains(&end)));
-    let mut all: FxHashMap<ConnectionId, One> = ours.map(|c| (c, One::default())).collect();
-    for s in socks() {
-        if let Some(one) = all.get_mut(&s.connection) {
-            one.state(s.time_ns, s.state);
-        }
-    }
-    all
-}
-
-/// What was sent, came, and was reset on them.
-fn look(facts: &Facts, all: &mut FxHashMap<ConnectionId, One>) {
-    // Answers of a server of this recording, by its client.
-    let peers: FxHashMap<ConnectionId, ConnectionId> = (facts.connections.iter())
-        .filter(|r| all.contains_key(&r.connection))
-        .filter_map(|r| Some((r.peer?, r.connection)))
-        .collect();
-    let sent = (facts.tx.iter()).filter(|t| t.kind == TxKind::Tcp && t.start == TxStart::Sendmsg && t.bytes != Some(0));
-    for t in sent {
-        let Some(c) = t.connection else { continue };
-        if let Some(one) = all.get_mut(&c) {
-            let bytes = u64::from(t.bytes.unwrap_or(0));
-            let heard = t
-                .t_ack_ns
-                .is_some_and(|ack| one.left.is_none_or(|(left, _)| ack <= left));
-            if one.sent.is_none_or(|s| s.0 <= t.start_ns) {
-                one.heard = heard;
-            }
-            one.sent = match one.sent {
-                Some((at, of)) if at == t.start_ns => Some((at, of.saturating_add(bytes))),
-                before => before.max(Some((t.start_ns, bytes))),
-            };
-        }
-        if let Some(one) = peers.get(&c).and_then(|client| all.get_mut(client)) {
-            one.later |= one.left.is_some_and(|(left, _)| t.start_ns > left);
-        }
-    }
-    for r in facts
-        .rx
-        .iter()
-        .filter(|r| r.bytes != Some(0) && r.end != RxEnd::Protocol)
-    {
-        let Some(one) = r.connection.and_then(|c| all.get_mut(&c)) else {
-            continue;
-        };
-        let left = one.left.map_or(i64::MAX, |l| l.0);
-        if r.start_ns <= left {
-            one.came = one.came.max(Some(r.start_ns));
-        }
-        one.read_on |= r.end == RxEnd::Read && r.start_ns.saturating_add(r.total_ns) > left;
-    }
-    // By both ends, the sockets of one after the other; a RST for one in TIME_WAIT is of no socket.
-    let mut ends: FxHashMap<(End, End), Vec<(i64, ConnectionId)>> = FxHashMap::default();
-    for (c, one) in all.iter() {
-        let row = facts.connections.get(c.0 as usize);
-        if let Some(((left, _), row)) = one.left.zip(row)
-            && let (Some(from), Some(to)) = (row.saddr, row.daddr)
-        {
-            let key = ((from.to_canonical(), row.sport), (to.to_canonical(), row.dport));
-            ends.entry(key).or_default().push((left, *c));
-        }
-    }
-    ends.values_mut().for_each(|of| of.sort_unstable());
-    for r in &facts.resets {
-        let canonical = |end: Option<End>| end.map(|(a, p)| (a.to_canonical(), p));
-        let by_ends = || {
-            let of = ends.get(&canonical(r.from).zip(canonical(r.to))?)?;
-            of.get(of.partition_point(|o| o.0 <= r.time_ns).checked_sub(1)?)
-                .map(|o| o.1)
-        };
-        let Some(one) = r.connection.or_else(by_ends).and_then(|c| all.get_mut(&c)) else {
-            continue;
-        };
-        match r.received {
-            true => one.reset |= one.left.is_none_or(|l| r.time_ns <= l.0 || l.1 == CLOSE),
-            // Its own time-out is not its program's.
-            false if r.reason.contains("TIMEOUT") => {}
-            false => {
-                let data = ["ABORT_ON_DATA", "TIMEWAIT"].iter().any(|why| r.reason.contains(why));
-                one.aborted = true;
-                let later = data && one.left.is_some_and(|l| r.time_ns > l.0);
-                one.later |= later;
-                one.rsts += u64::from(later);
-            }
-        }
-    }
 }
 
 /// Bytes of the last send of each request that was answered: the fewest by group.
@@ -265,8 +122,7 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
     if !facts.capture.recorded("skb:skb_copy_datagram_iovec") && facts.responses.is_empty() {
         return vec![];
     }
-    let mut all = clients(facts);
-    look(facts, &mut all);
+    let all = left(facts);
     let lost = Lost::of(&facts.gaps);
     let key = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize)?;
@@ -357,15 +213,19 @@ fn judged(
         (long >= RATE_NS).then(|| n as f64 / (long as f64 / 1e9))
     };
     let patient = |a: &&(i64, i64)| (first..=last).contains(&a.0) && Some(a.1) > wait.max_ns;
+    let longer = group.answered.iter().filter(patient).count() as u64;
+    let of = spell.len() as u64;
+    let hasty = wait.p50_ns? < HASTY.0 && longer.saturating_mul(HASTY.1) >= of;
     Some(GivenUp {
-        longer: group.answered.iter().filter(patient).count() as u64,
+        longer,
+        hasty,
         hedged: others.explain(task, end, given().map(|(sent, (left, _))| (sent, left))),
         task: task.text().into_owned(),
         server,
         requests: waits.len() as u64,
-        of: spell.len() as u64,
+        of,
         wait,
-        timeout,
+        timeout: timeout && !hasty,
         later,
         rsts: group.rsts,
         first_ns: first.saturating_sub(start),

@@ -65,7 +65,7 @@ fn answered_meanwhile(facts: &Facts, to: SocketAddr, first: &FxHashMap<Connectio
     let tried = *from..=until;
     let is_other = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize);
-        let at = row.and_then(|r| Some(SocketAddr::new(r.daddr?.to_canonical(), r.dport)));
+        let at = row.and_then(|r| r.remote());
         at == Some(to) && !first.contains_key(&c)
     };
     let acked = facts.tx.iter().filter_map(|t| Some((t.connection?, t.t_ack_ns?)));

@@ -23,6 +23,7 @@ mod hedged;
 mod holder;
 mod itself;
 mod kept;
+mod left;
 mod limits;
 mod metered;
 mod one_line;

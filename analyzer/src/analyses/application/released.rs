@@ -12,8 +12,6 @@
 //! second              request | ......... asleep ........................ ...... | answer
 //! ```
 
-use std::net::SocketAddr;
-
 use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, Facts};
@@ -136,7 +134,7 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
     });
     let mut idle: Vec<i64> = idle.collect();
     let row = facts.connections.get(connection.0 as usize)?;
-    let end = SocketAddr::new(row.daddr?.to_canonical(), row.dport);
+    let end = row.remote()?;
     let task = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
     let task = task.map(|p| p.task).filter(|task| !task.is_empty());
     Some(Released {

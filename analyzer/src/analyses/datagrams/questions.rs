@@ -196,7 +196,7 @@ fn calls(facts: &Facts, of: &[Question<'_>]) -> FxHashMap<i32, Vec<Call>> {
     for t in answers.filter(|t| !t.overlap && is(t.connection, Role::Server)) {
         if let Some(of) = by.get_mut(&t.sender_pid) {
             let row = facts.connections.get(t.connection.0 as usize);
-            let end = row.and_then(|c| Some(SocketAddr::new(c.saddr?.to_canonical(), c.sport)));
+            let end = row.and_then(|c| c.local());
             of.push(Call {
                 start_ns: t.send_ns,
                 took_ns: t.total_ns(),

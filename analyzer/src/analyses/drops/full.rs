@@ -39,7 +39,7 @@ const NEIGHBOURS6: Table = Table {
 /// Reason of a segment for which there is no memory (tcp_mem, or the limit of a cgroup).
 const MEMORY: &str = "PROTO_MEM";
 /// Part of a group's drops that the kernel must have counted for them to be these; and of what it counted, in whatever namespace, that they must be.
-const MOSTLY: f64 = 0.5;
+pub(super) const MOSTLY: f64 = 0.5;
 /// Part of a queue's drops that must have been counted for one flow.
 const NEARLY: f64 = 0.95;
 

@@ -5,9 +5,10 @@
 //! `tcp_enter_memory_pressure` (TCPMemoryPressures: tcp_mem, or an allocation that failed). That it was tcp_mem is inferred. Who had most unread is measured in payload: the memory for it is larger.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use super::Full;
+use super::full::MOSTLY;
 use crate::analyses::verdict::{counted, duration, size};
 use crate::counters::tables::refused;
 use crate::facts::{ConnectionId, Facts};
@@ -24,7 +25,7 @@ const MOST: f64 = 0.5;
 pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let counter = |name: &str| refused(&facts.counters, |source, n| source == "netstat" && n == name);
     let own = counter("TcpExtRcvPruned");
-    if own > 0 && own as f64 >= MOST * rows.len() as f64 {
+    if own > 0 && own as f64 >= MOSTLY * rows.len() as f64 {
         let says = format!("the socket's own receive buffer was full, by the kernel's counter RcvPruned ({own})");
         return Some(Full { says, counted: true });
     }
@@ -103,10 +104,8 @@ fn unread(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
     }
     let of = by.into_values().max_by_key(|of| of.bytes)?;
     let row = facts.connections.get(of.first.0 as usize)?;
-    let end = match row.saddr {
-        Some(ip) => SocketAddr::new(ip.to_canonical(), row.sport).to_string(),
-        None => format!("*:{}", row.sport),
-    };
+    let end = row.local();
+    let end = end.map_or_else(|| format!("*:{}", row.sport), |end| end.to_string());
     let who = match (row.task.is_empty(), row.pid) {
         (true, _) | (_, 0) => format!("the process at {end}"),
         (false, pid) => format!("{}/{pid} at {end}", row.task.text()),

@@ -83,11 +83,7 @@ fn stood(facts: &Facts) -> BTreeMap<Ends, Vec<i64>> {
         let Some(c) = facts.connections.get(s.connection.0 as usize) else {
             continue;
         };
-        if let (Some(local), Some(remote)) = (c.saddr, c.daddr) {
-            let ends = (
-                SocketAddr::new(local.to_canonical(), c.sport),
-                SocketAddr::new(remote.to_canonical(), c.dport),
-            );
+        if let Some(ends) = c.local().zip(c.remote()) {
             out.entry(ends).or_default().push(s.time_ns);
         }
     }

@@ -74,7 +74,7 @@ fn all(facts: &Facts) -> Vec<One> {
         let row = facts.connections.get(c.0 as usize)?;
         let lived = closed.saturating_sub(*stood);
         let silent = row.bytes_out == 0 && row.bytes_written.unwrap_or(0) == 0 && row.bytes_read.unwrap_or(0) == 0;
-        let at = SocketAddr::new(row.saddr?.to_canonical(), row.sport);
+        let at = row.local()?;
         (silent && lived <= CLOSED_NS && !wrote.contains(&c)).then_some((at, c, *stood, lived))
     };
     states.into_iter().filter_map(of).collect()

@@ -41,10 +41,7 @@ fn most<K: Ord + Copy + std::hash::Hash>(of: impl Iterator<Item = (K, i64)>, who
 /// Of all read units: a thread at one end, else a thread or an end, whichever has more.
 pub(super) fn reader(facts: &Facts, read: &[&RxRow]) -> Option<Reader> {
     let mut by: FxHashMap<(Task, Option<SocketAddr>), i64> = FxHashMap::default();
-    let end = |r: &RxRow| {
-        let c = facts.connections.get(r.connection?.0 as usize)?;
-        Some(SocketAddr::new(c.saddr?.to_canonical(), c.sport))
-    };
+    let end = |r: &RxRow| facts.connections.get(r.connection?.0 as usize)?.local();
     let mut whole = 0i64;
     for r in read {
         whole = whole.saturating_add(r.total_ns);

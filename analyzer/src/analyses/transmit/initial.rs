@@ -108,8 +108,7 @@ impl Births {
 
 /// Local and remote end.
 fn ends(c: &ConnectionRow) -> Option<(SocketAddr, SocketAddr)> {
-    let local = SocketAddr::new(c.saddr?.to_canonical(), c.sport);
-    Some((local, SocketAddr::new(c.daddr?.to_canonical(), c.dport)))
+    c.local().zip(c.remote())
 }
 
 /// What a connection began with; `None`: that was not seen.

@@ -7,10 +7,6 @@ use crate::analyses::application::{Application, GivenUp};
 const ONE_IN: u64 = 100;
 /// Fewest of which most is wrong.
 const MANY: u64 = 10;
-/// Who waits less than this, and for others of its requests longer, has no time-out: it wants the answer no more, as what a user has typed since is asked in its place.
-const PATIENCE_NS: i64 = 100_000_000;
-/// One in so many of its requests meanwhile was waited for longer.
-const LONGER: u64 = 10;
 /// Share by which more connections a second were opened than before.
 const MORE: f64 = 1.5;
 /// Until the end: the last was closed at most so many waits before it.
@@ -19,7 +15,7 @@ const WAITS: i64 = 4;
 /// The group with most of them that is worth a word.
 fn first(a: &Application) -> Option<&GivenUp> {
     let worth = || a.given_up.iter().filter(|g| g.requests.saturating_mul(ONE_IN) >= g.of);
-    let waited = worth().find(|g| !hedged(g) && !hasty(g));
+    let waited = worth().find(|g| !hedged(g) && !g.hasty);
     waited
         .or_else(|| worth().find(|g| !hedged(g)))
         .or_else(|| worth().next())
@@ -33,15 +29,10 @@ pub(super) fn hedged(g: &GivenUp) -> bool {
     g.requests > 0 && g.hedged as f64 >= HEDGED * g.requests as f64
 }
 
-/// It waited longer for others of these: it gave up for another reason than a time-out.
-fn hasty(g: &GivenUp) -> bool {
-    g.wait.p50_ns.is_some_and(|ns| ns < PATIENCE_NS) && g.longer.saturating_mul(LONGER) >= g.of
-}
-
 /// Most requests of that program and server at that time were, and it had waited for them.
 pub(super) fn most_given_up(a: &Application) -> bool {
     let most = |g: &GivenUp| g.requests >= MANY && g.requests.saturating_mul(2) > g.of;
-    first(a).is_some_and(|g| !hedged(g) && !hasty(g) && most(g))
+    first(a).is_some_and(|g| !hedged(g) && !g.hasty && most(g))
 }
 
 /// The sentence, without its point.
@@ -63,7 +54,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
             ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
             g.hedged
         ),
-        _ if hasty(g) => format!(
+        _ if g.hasty => format!(
             " (it waited longer for {} that were answered: no time-out, it wanted these no more, as when somebody types on; inferred)",
             g.longer
         ),

@@ -1,7 +1,7 @@
 //! Which end of a connection a socket is.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use super::tables::ConnectionRow;
@@ -56,6 +56,14 @@ const ACCEPTED: [i32; 2] = [ESTABLISHED, SYN_RECV];
 pub const EPHEMERAL: u16 = 32_768;
 
 impl ConnectionRow {
+    /// Its own end; `None`: its address is not known.
+    pub fn local(&self) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.saddr?.to_canonical(), self.sport))
+    }
+    /// The other end.
+    pub fn remote(&self) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.daddr?.to_canonical(), self.dport))
+    }
     /// By the first state seen of it; else by who listens; else by its own port and its peer's.
     pub fn role(&self) -> (Role, RoleBy) {
         match (self.born, self.listens) {

@@ -8,44 +8,34 @@
 //! lost, where switches are missing (`unseen.rs`), nor where only some CPUs or threads were recorded. Who had been about to sleep and did not run again is on a run queue,
 //! which nothing tells.
 
+use std::collections::BTreeSet;
+
 /// First switches; by itself it never says anything.
 #[derive(Debug, Default)]
 pub struct Began {
-    of: Vec<bool>,
-    left: usize,
+    /// CPUs of which none was told yet.
+    left: BTreeSet<u16>,
     last: Option<i64>,
 }
 
 impl Began {
-    /// Of a recording of so many CPUs.
-    pub fn of(cpus: usize) -> Began {
+    /// Of a recording of these CPUs; those that come later count no switch.
+    pub fn of(cpus: &[u16]) -> Began {
         Began {
-            left: cpus,
-            ..Began::default()
+            left: cpus.iter().copied().collect(),
+            last: None,
         }
     }
     /// A switch.
     #[inline]
     pub fn switch(&mut self, cpu: u16, ts: i64) {
-        if self.left == 0 {
-            return;
-        }
-        let cpu = usize::from(cpu);
-        if self.of.len() <= cpu {
-            self.of.resize(cpu + 1, false);
-        }
-        let Some(seen) = self.of.get_mut(cpu).filter(|seen| !**seen) else {
-            return;
-        };
-        *seen = true;
-        self.left -= 1;
-        if self.left == 0 {
+        if !self.left.is_empty() && self.left.remove(&cpu) && self.left.is_empty() {
             self.last = Some(ts);
         }
     }
     /// Events were lost: nothing is certain from then on.
     pub fn lose(&mut self) {
-        (self.left, self.last) = (0, None);
+        *self = Began::default();
     }
     /// The moment, where it is before this one.
     pub fn before(&self, ts: i64) -> Option<i64> {

@@ -85,7 +85,7 @@ impl Threads {
         routes.on::<SchedWakeup<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         let mut threads = Threads {
-            began: trace.info.whole_host.map(Began::of).unwrap_or_default(),
+            began: Began::of(&trace.info.whole_host),
             ..Threads::default()
         };
         // Older bundles and hand-made recordings do without.

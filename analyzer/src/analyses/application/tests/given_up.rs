@@ -268,10 +268,13 @@ fn who_waits_longer_for_others_has_no_time_out() {
     let of = |f: &Facts| {
         found(f)
             .into_iter()
-            .map(|g| (g.requests, g.of, g.longer))
+            .map(|g| (g.requests, g.of, g.longer, g.timeout, g.hasty))
             .collect::<Vec<_>>()
     };
-    assert_eq!((of(&quick), of(&slow)), (vec![(30, 39, 0)], vec![(30, 39, 9)]));
+    assert_eq!(
+        (of(&quick), of(&slow)),
+        (vec![(30, 39, 0, true, false)], vec![(30, 39, 9, false, true)])
+    );
     assert_eq!((line(&quick).tone, line(&slow).tone), (Tone::Bad, Tone::Notice));
     let says = "(it waited longer for 9 that were answered: no time-out, it wanted these no more, as when somebody types on; inferred)";
     assert!(line(&slow).headline.contains(says), "{}", line(&slow).headline);

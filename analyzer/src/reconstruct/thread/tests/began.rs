@@ -62,8 +62,10 @@ fn after_a_loss_or_while_a_cpu_told_none_nothing_is_known() {
     let lost = of_8(&s).0;
     assert_eq!((lost.unknown_ns, lost.asleep_ns), (200, 0), "{lost:?}");
 
+    // The one that came meanwhile does not count for it.
     let mut s = Script::new("6.18.44", &[]);
     switch(&mut s, 0, 0, 7, 0);
+    switch(&mut s, 50, 2, 4, 0);
     s.ev(T + 200, 0, Ctx::Soft(0), "sched:sched_waking", &[("pid", N(8))]);
     switch(&mut s, 220, 0, 0, 8);
     switch(&mut s, 250, 1, 3, 0);

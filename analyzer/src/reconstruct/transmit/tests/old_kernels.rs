@@ -40,8 +40,8 @@ fn send(s: &mut Sender, t: u64, fd: u64, bytes: u64, segments: &[u64]) {
     s.s.ev(t + 2000, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(bytes))]);
 }
 
-/// Requests and answers, then six segments of which the congestion window lets four go.
-fn windowed(fd: u64) -> Sender {
+/// Requests and answers.
+fn asked(fd: u64) -> Sender {
     let mut s = old();
     connect(&mut s, BASE + 10_000);
     for i in 0..3 {
@@ -50,17 +50,28 @@ fn windowed(fd: u64) -> Sender {
         s.probe(t + 40_000, 200, &[]);
         s.softirq_exit(t + 41_000);
     }
-    let t = BASE + 1_000_000;
-    send(&mut s, t, fd, 6 * MSS, &[MSS; 4]);
+    s
+}
+
+/// Of six segments written at `t` four went at once: each ACK lets another go; the last ACK comes so much later.
+fn acked(s: &mut Sender, t: u64, later: u64) {
     for i in 0..6 {
-        let at = t + 50_000 + i * 10_000;
+        let at = t + 50_000 + i * 10_000 + if i == 5 { later } else { 0 };
         s.probe(at, MSS, &[("snd_cwnd", N(4))]);
         if i < 2 {
             s.segment(at + 100, SOFT, MSS);
         }
         s.softirq_exit(at + 200);
     }
-    s.probe(t + 200_000, 0, &[]);
+    s.probe(t + later + 200_000, 0, &[]);
+}
+
+/// Those, then six segments of which the congestion window lets four go.
+fn windowed(fd: u64) -> Sender {
+    let mut s = asked(fd);
+    let t = BASE + 1_000_000;
+    send(&mut s, t, fd, 6 * MSS, &[MSS; 4]);
+    acked(&mut s, t, 0);
     s
 }
 
@@ -128,14 +139,7 @@ fn an_unknown_wait_before_the_queue_makes_the_row_weak() {
 #[test]
 fn the_last_bytes_of_a_call_that_slept_are_weak() {
     for slept in [false, true] {
-        let mut s = old();
-        connect(&mut s, BASE + 10_000);
-        for i in 0..3 {
-            let t = BASE + 100_000 + i * 100_000;
-            send(&mut s, t, FD, 200, &[200]);
-            s.probe(t + 40_000, 200, &[]);
-            s.softirq_exit(t + 41_000);
-        }
+        let mut s = asked(FD);
         let t = BASE + 1_000_000;
         s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[("fd", N(FD))]);
         for i in 0..4 {
@@ -150,16 +154,8 @@ fn the_last_bytes_of_a_call_that_slept_are_weak() {
             s.s.ev(t + 30_200, 0, Ctx::Task(0), "sched:sched_switch", &switch(0, pid));
         }
         s.s.ev(t + 32_000, 0, TASK, "syscalls:sys_exit_sendto", &[("ret", N(6 * MSS))]);
-        for i in 0..6 {
-            // The last ACK is late: the wait for the window, which may have been pacing, is a small part of the whole.
-            let at = t + 50_000 + i * 10_000 + if i == 5 { 700_000 } else { 0 };
-            s.probe(at, MSS, &[("snd_cwnd", N(4))]);
-            if i < 2 {
-                s.segment(at + 100, SOFT, MSS);
-            }
-            s.softirq_exit(at + 200);
-        }
-        s.probe(t + 900_000, 0, &[]);
+        // The wait for the window, which may have been pacing, is a small part of the whole.
+        acked(&mut s, t, 700_000);
         let f = s.facts();
         let last = segments(&f)[8];
         assert_eq!(last.stage(Stage::Sndbuf), slept.then_some(28_200));
