@@ -263,7 +263,7 @@ fn stats(cpus: &[OnCpu], drained: &[(u32, Drained)], scope: &Scope, problems: &m
             0
         };
         if missing > 0 {
-            // Seen on 6.18: now and then all events of one interrupt.
+            // Seen on 6.18: events of interrupts that came while the CPU was idle; perf record misses them, too, and does not say so.
             problems.push(format!(
                 "CPU {cpu}: the kernel counted {missing} events that it neither wrote nor called lost; where they are missing is unknown"
             ));
