@@ -38,7 +38,12 @@ struct Named {
     netns: BTreeSet<u64>,
     kinds: BTreeSet<String>,
     mtus: BTreeSet<u64>,
+    /// Whether each is a port of a bridge, a bond or a team.
+    ports: BTreeSet<bool>,
 }
+
+/// Kinds of devices that others are ports of.
+const SWITCHES: [&str; 3] = ["bridge", "bond", "team"];
 
 /// What the lists of both times tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,12 +57,20 @@ fn only<T: Ord>(of: &BTreeSet<T>) -> Option<&T> {
 impl Links {
     pub(crate) fn of(capture: &Capture) -> Links {
         let mut all = Links::default();
+        let key = |line: &str, name| Some((number(line, "netns")?, number(line, name)?));
+        let switch = |l: &&str| field(l, "kind").is_some_and(|kind| SWITCHES.contains(&kind));
+        let switches: BTreeSet<(u64, u64)> = lines(capture, "links", |_| true)
+            .filter(switch)
+            .filter_map(|l| key(l, "ifindex"))
+            .collect();
         for line in lines(capture, "links", |_| true) {
             if let Some(name) = field(line, "name") {
                 let of = all.0.entry(name.to_owned()).or_default();
                 of.kinds.insert(field(line, "kind").unwrap_or_default().to_owned());
                 of.netns.extend(number(line, "netns"));
                 of.mtus.extend(number(line, "mtu"));
+                of.ports
+                    .insert(key(line, "master").is_some_and(|m| switches.contains(&m)));
             }
         }
         all
@@ -82,6 +95,10 @@ impl Links {
     /// Whether namespaces have several devices of that name.
     pub(crate) fn several(&self, dev: &str) -> bool {
         self.0.get(dev).is_some_and(|of| of.netns.len() > 1)
+    }
+    /// Whether devices of that name are ports of bridges, bonds or teams, which take nothing off a TTL; `None`: some are, or no list has one.
+    pub(crate) fn is_port(&self, dev: &str) -> Option<bool> {
+        only(&self.0.get(dev)?.ports).copied()
     }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {

@@ -20,9 +20,9 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::FLOWS_PLIMIT;
 pub use read::Key;
 use read::Names;
+pub(crate) use read::{FLOWS_PLIMIT, HORIZON_DROPS};
 use tables::CounterRow;
 
 /// Most counters kept: a hostile file may hold any number.

@@ -1,6 +1,7 @@
 //! One reader for each kind of text. A line that does not look as it should is passed over: it has no counter.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use netmortem_formats::Capture;
 
@@ -108,8 +109,10 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
                     let source = if class { "class" } else { "qdisc" };
                     of(source, netns, &format!("{dev} {kind} {place}"), name, value);
                 }
-                if let (false, "fq", Some(value)) = (class, kind, flows_plimit(line)) {
-                    of("qdisc", netns, &format!("{dev} {kind} {place}"), FLOWS_PLIMIT, value);
+                for (name, digits) in FQ.iter().filter(|_| !class && kind == "fq") {
+                    if let Some(value) = of_fq(line, digits.clone()) {
+                        of("qdisc", netns, &format!("{dev} {kind} {place}"), name, value);
+                    }
                 }
             }
         }
@@ -131,11 +134,14 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
 
 /// What fq dropped at its limit for one flow.
 pub const FLOWS_PLIMIT: &str = "flows_plimit";
+/// What fq dropped because its transmit time lay further ahead than its horizon.
+pub const HORIZON_DROPS: &str = "horizon_drops";
+/// Hex digits of fq's own statistics (include/uapi/linux/pkt_sched.h `tc_fq_qd_stats`): the fifth number, and since 5.6 the one behind `ce_mark`.
+const FQ: [(&str, Range<usize>); 2] = [(FLOWS_PLIMIT, 64..80), (HORIZON_DROPS, 176..192)];
 
-/// The fifth number of fq's own statistics (include/uapi/linux/pkt_sched.h `tc_fq_qd_stats`), no more than it dropped in all:
-/// of a big-endian host, whose bytes these are, it would be.
-fn flows_plimit(line: &str) -> Option<u64> {
-    let digits = field(line, "xstats")?.get(64..80)?;
+/// A number of them, no more than it dropped in all: of a big-endian host, whose bytes these are, it would be.
+fn of_fq(line: &str, digits: Range<usize>) -> Option<u64> {
+    let digits = field(line, "xstats")?.get(digits)?;
     let number = u64::from_str_radix(digits, 16).ok()?.swap_bytes();
     (number <= self::number(line, "drops")?).then_some(number)
 }

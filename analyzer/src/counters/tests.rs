@@ -244,6 +244,29 @@ fn what_fq_refuses_of_one_flow_is_a_counter() {
     assert_eq!(of(&before[..150], &cut(&after)), None);
 }
 
+/// A qdisc of Linux 6.1 of which `tc -s qdisc` said `horizon_drops 900`, as read at the end of a recording.
+#[test]
+fn what_fq_refuses_by_its_horizon_is_a_counter() {
+    let xstats = "000000000000000002000000000000000000000000000000bf0d0000000000000000000000000000000000000000000000000000000000008ef11b0000000000\
+                  3e00000039000000050000006b430400000000000000000084030000000000000000000000000000";
+    let line = |xstats: &str, drops: u64| {
+        format!("netns=7 ifindex=2 kind=fq handle=0x80010000 parent=0xffffffff bytes=9 drops={drops} xstats={xstats}\n")
+    };
+    let of = |xstats: &str, drops: u64| {
+        let all = rows(&capture(&[
+            ("links", Start, "netns=7 ifindex=2 name=eth0 mtu=1500\n"),
+            ("qdiscs", Start, &line(&"0".repeat(208), 0)),
+            ("qdiscs", End, &line(xstats, drops)),
+        ]));
+        let found = all.iter().find(|r| r.name == "horizon_drops");
+        found.and_then(|r| r.rise().filter(|_| r.of == "eth0 fq root"))
+    };
+    assert_eq!(of(xstats, 900), Some(900));
+    // Of a layout that is not known; of kernels before 5.6, which have none.
+    assert_eq!(of(xstats, 899), None);
+    assert_eq!(of(&xstats[..160], 900), None);
+}
+
 #[test]
 fn what_is_no_counter_text_has_no_counter() {
     let odd = "Tcp: A B\nUdp: 1 x\nTcp: A\n\u{0}: :\n: \n=\nnetns=x ifindex=2 kind=tbf\n";

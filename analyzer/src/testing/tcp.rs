@@ -154,6 +154,8 @@ pub fn state(connection: u32, state: i32, time_ns: i64) -> crate::reconstruct::t
         name: "",
         cpu: 0,
         in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
     }
 }
 

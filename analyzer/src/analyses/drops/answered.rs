@@ -9,8 +9,11 @@ use crate::name::Name;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd};
 use crate::reconstruct::drops::ran_out;
 use crate::reconstruct::drops::tables::{DropRow, icmp_words};
+use crate::reconstruct::skb::tables::{BirthKind, SkbClass};
 use crate::reconstruct::whose::Carries;
 
+/// What packets get whose sender asks for nothing else.
+const DEFAULT_TTL: &str = "net.ipv4.ip_default_ttl";
 /// ICMP type of a redirect.
 const REDIRECT: i32 = 5;
 
@@ -73,6 +76,10 @@ pub struct Passes {
     pub once: bool,
     /// Somebody missed one: it was TCP's, or its thread waited for an answer in vain.
     pub missed: bool,
+    /// The TTL with which they left their sender, where that is in the recording and all had the same: one for each router that they came to. Inferred.
+    pub ttl: Option<u64>,
+    /// `net.ipv4.ip_default_ttl = 3`, of a namespace that gives its packets this one.
+    pub set_by: Option<String>,
 }
 
 /// Of packets whose TTL had run out; `None`: it had not.
@@ -97,6 +104,7 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
         }
     }
     let came = |devs: &BTreeMap<Name, (u64, u64)>| devs.values().map(|n| n.0).max().unwrap_or(0);
+    let ttl = ttl(facts, &seen).filter(|_| seen.len() == rows.len());
     let looped = seen.values().filter(|devs| came(devs) >= LOOP);
     // Of the devices by which it went round, the one where it ended: it came there once more than it left.
     let ended = rows.first().map_or(Name::default(), |r| r.dev);
@@ -114,7 +122,38 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
         dev: ended.text().into_owned(),
         once: seen.len() == rows.len() && seen.values().all(|devs| came(devs) == 1),
         missed: rows.iter().any(missed),
+        ttl,
+        set_by: ttl.and_then(|ttl| set_by(facts, ttl)),
     })
+}
+
+/// A router takes one off; a bridge's port takes none.
+fn ttl(facts: &Facts, seen: &FxHashMap<SkbId, BTreeMap<Name, (u64, u64)>>) -> Option<u64> {
+    let routers = |devs: &BTreeMap<Name, (u64, u64)>| {
+        let came = devs.iter().filter(|(_, n)| n.0 > 0);
+        came.map(|(dev, n)| {
+            Some(if facts.routes.links.is_port(&dev.text())? {
+                0
+            } else {
+                n.0
+            })
+        })
+        .sum::<Option<u64>>()
+    };
+    let here = |s: &SkbId| {
+        let row = facts.skbs.get(s.0 as usize)?;
+        (row.class != SkbClass::Rx && row.class != SkbClass::Tap && row.birth_kind == BirthKind::Seen).then_some(())
+    };
+    let mut all = seen.iter().map(|(s, devs)| here(s).and_then(|()| routers(devs)));
+    let first = all.next()??;
+    all.all(|n| n == Some(first)).then_some(first)
+}
+
+/// The setting that gives packets this TTL, where one does.
+fn set_by(facts: &Facts, ttl: u64) -> Option<String> {
+    let all = facts.settings.0.iter().filter(|(k, _)| k.starts_with(DEFAULT_TTL));
+    let mut of = all.filter(|(_, v)| v.split(" | ").any(|v| v.trim() == ttl.to_string()));
+    of.next().map(|(k, _)| format!("{k} = {ttl}"))
 }
 
 /// Turns by UDP in vain by thread, by their begin, each with the latest end of it and those before.

@@ -1,11 +1,10 @@
-//! Tables of the kernel that were full, or a queue for one flow, where its own counters tell; else how large they may be, where their being full is one of the causes.
+//! Tables of the kernel that were full, where its own counters tell; else how large they may be, where their being full is one of the causes.
 //!
 //! Needs `counters`, settings. Sources: net/netfilter/nf_conntrack_core.c (`drop`: a packet was dropped because its connection could not be
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
 use super::reasons::{QUEUE_FULL, RULES};
-use super::{Full, Group, memory};
-use crate::counters::FLOWS_PLIMIT;
+use super::{Full, Group, memory, refused};
 use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
@@ -40,24 +39,6 @@ const NEIGHBOURS6: Table = Table {
 const MEMORY: &str = "PROTO_MEM";
 /// Part of a group's drops that the kernel must have counted for them to be these; and of what it counted, in whatever namespace, that they must be.
 pub(super) const MOSTLY: f64 = 0.5;
-/// Part of a queue's drops that must have been counted for one flow.
-const NEARLY: f64 = 0.95;
-
-/// A queue that takes only so many packets of one flow.
-fn of_one_flow(facts: &Facts, g: &Group) -> Option<Full> {
-    let fq = format!("{} fq ", g.dev);
-    let of = facts.counters.iter();
-    let mut of = of.filter(|c| c.source == "qdisc" && c.name == FLOWS_PLIMIT && c.of.starts_with(&fq));
-    // Of several devices of one name nothing tells which it was; the readings enclose the recording.
-    let rose = of.next().filter(|_| of.next().is_none())?.rise()?;
-    let counted = rose as f64 >= NEARLY * g.count as f64 && rose as f64 * MOSTLY <= g.count as f64;
-    counted.then(|| Full {
-        says: format!(
-            "fq there takes only so many packets of one flow (flow_limit), whatever room the queue has: it counted {rose} more {FLOWS_PLIMIT}"
-        ),
-        counted,
-    })
-}
 
 /// `connection tracking had no room for a new connection: its counter drop rose by 72, net.netfilter.nf_conntrack_max = 1700`, and whether that is counted; or the setting
 /// alone.
@@ -70,7 +51,7 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
         return memory::full(facts, rows);
     }
     if g.reason == QUEUE_FULL && !g.dev.is_empty() {
-        return of_one_flow(facts, g);
+        return refused::refused(facts, g, rows);
     }
     let of = match (g.reason.as_str(), g.location.as_str()) {
         (RULES, "nf_hook_slow") => &CONNECTIONS,

@@ -28,6 +28,7 @@ mod memory;
 mod next_link;
 pub(crate) mod reasons;
 mod receiver;
+mod refused;
 mod repairs;
 mod same_mac;
 mod sizes;
@@ -52,8 +53,9 @@ pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
 pub use whose::{FROM, Lost, owner};
 
-/// Where a qdisc's drops are freed (net/core/dev.c).
+/// Where a qdisc's drops are freed (net/core/dev.c), and where kernels are that free them as a list.
 const QDISC_PLACE: &str = "__dev_queue_xmit";
+const LIST_PLACE: &str = "kfree_skb_list_reason";
 
 /// Groups of lost packets of which it is told whose they were.
 const OWNED: usize = 6;
@@ -129,12 +131,12 @@ pub struct Group {
     pub times: Vec<i64>,
 }
 
-/// Of a table of the kernel.
+/// Of a table of the kernel, or of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Full {
-    /// That it was full, and how large it may be.
+    /// That it was full, and how large it may be; of a queue that had room, by what else it refused them.
     pub says: String,
-    /// By the kernel's own counters; else nothing tells that it was full, and only its size is said.
+    /// By the kernel's own counters, or all that came there; else nothing tells that it was full, and only its size is said.
     pub counted: bool,
 }
 
@@ -343,7 +345,8 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
     }
     let mut groups: Vec<Group> = vec![];
     for ((reason, location, dev, expected, background, why), (count, (first_ns, first_drop), last_ns)) in by {
-        let by_qdisc = location == QDISC_PLACE && expected == Some(false) && !dev.is_empty();
+        let there = location == QDISC_PLACE || location == LIST_PLACE && reason == reasons::QUEUE_FULL;
+        let by_qdisc = there && expected == Some(false) && !dev.is_empty();
         groups.push(Group {
             qdisc: by_qdisc.then(|| qdisc(facts, &dev)).flatten(),
             reason,

@@ -171,6 +171,8 @@ fn a_loop_is_told_by_the_way_of_its_packets() {
         dev: "s0".into(),
         once,
         missed,
+        ttl: None,
+        set_by: None,
     };
     assert_eq!(round.passes, Some(passes(3, 31, false, true)));
     let told = Answered {

@@ -2,10 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failed, GROUPS, Scan, after_udp, checks, end, listens, scans, task, translated};
+use super::listens::Unheard;
+use super::on_the_way_back::{Back, back};
+use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
+
+/// Attempts that came to the same end.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Failed {
+    /// As in the view `opens`.
+    pub end: &'static str,
+    /// errno of the first; empty: none was told.
+    pub error: Option<&'static str>,
+    /// An ICMP message came to each.
+    pub message: bool,
+    /// Remote end, `address:port`; empty: it failed before it had a socket.
+    pub to: String,
+    /// `task/thread` of the first.
+    pub task: String,
+    /// Attempts.
+    pub attempts: u64,
+    /// SYNs that they are known to have sent again.
+    pub syns_again: u64,
+    /// The first.
+    pub first: Option<Id>,
+    /// Its begin.
+    pub first_ns: i64,
+    /// The longest.
+    pub longest_ns: i64,
+    /// Of them, such that came right behind an answer by UDP of the same thread, to port 53: it was cut, most likely.
+    pub after_udp: u64,
+    /// Of them, such that another end answered, of which their own host knew nothing: that end, and how many. An address translation
+    /// that was not undone on the way back; inferred.
+    pub answered_by: Option<(String, u64)>,
+    /// Of such that were refused: who closed the socket that had listened there.
+    pub unheard: Option<Unheard>,
+    /// They come one each so long, ns, as a check's: of a process that serves by other servers of that port, or does nothing but check; inferred.
+    pub check_ns: Option<i64>,
+    /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped in this host.
+    pub back: Option<Back>,
+    /// Nothing was lost while any of them lasted.
+    pub sure: bool,
+}
 
 /// Longest opening to each end.
 pub(super) type Usual = BTreeMap<Option<End>, i64>;
@@ -19,6 +59,8 @@ pub(super) fn usual(stood: &[&OpenRow]) -> Usual {
     usual
 }
 
+/// Ends of attempts that had no answer.
+const UNANSWERED: [&str; 3] = ["given_up", "timed_out", "waiting"];
 /// How many times the longest opening one may take that has no answer yet.
 const UNDER_WAY: i64 = 2;
 
@@ -59,6 +101,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             answered_by: None,
             unheard: None,
             check_ns: checks.of(r),
+            back: None,
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -81,6 +124,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let scans = scans::scans(&mut all, &served, &scans::up(facts));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
+    for of in all.iter_mut().filter(|f| UNANSWERED.contains(&f.end)) {
+        of.back = back(facts, &of.to);
+    }
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
         of.unheard = listens::unheard(facts, &of.to);
     }

@@ -22,8 +22,11 @@ mod failed;
 mod fallback;
 mod handshakes;
 pub(crate) mod herd;
+mod inherited;
 mod listens;
 mod moved;
+mod on_the_way_back;
+mod orphans;
 mod probed;
 mod raced;
 mod scans;
@@ -35,11 +38,15 @@ mod turned_away;
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
 pub(crate) use checks::checking;
+pub use failed::Failed;
 pub use fallback::Fallback;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
+pub use inherited::Inherited;
 pub use listens::{TakenOver, ToItself, Unheard};
 pub use moved::Moved;
+pub use on_the_way_back::Back;
+pub use orphans::Orphans;
 pub use probed::{AcceptQueue, Lookups};
 pub use raced::Raced;
 pub use scans::Scan;
@@ -97,48 +104,16 @@ pub struct Opens {
     pub to_itself: Option<ToItself>,
     /// Idle connections that their server closed just as their clients asked again.
     pub raced: Option<Raced>,
+    /// Connections that another process kept open, which had a copy of their descriptors.
+    pub inherited: Option<Inherited>,
+    /// Connections that the kernel reset by itself, for want of memory or of orphans.
+    pub orphans: Option<Orphans>,
     /// Attempts that had no answer yet when the recording ended, for less than twice as long as openings to that end take; not among `failed`.
     pub under_way: u64,
     /// How full accept queues were, by port; empty: none was, or it was not recorded (`--extra kprobes`).
     pub accept_queues: Vec<AcceptQueue>,
     /// For how long names were resolved, by task; empty likewise.
     pub name_lookups: Vec<Lookups>,
-}
-
-/// Attempts that came to the same end.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Failed {
-    /// As in the view `opens`.
-    pub end: &'static str,
-    /// errno of the first; empty: none was told.
-    pub error: Option<&'static str>,
-    /// An ICMP message came to each.
-    pub message: bool,
-    /// Remote end, `address:port`; empty: it failed before it had a socket.
-    pub to: String,
-    /// `task/thread` of the first.
-    pub task: String,
-    /// Attempts.
-    pub attempts: u64,
-    /// SYNs that they are known to have sent again.
-    pub syns_again: u64,
-    /// The first.
-    pub first: Option<Id>,
-    /// Its begin.
-    pub first_ns: i64,
-    /// The longest.
-    pub longest_ns: i64,
-    /// Of them, such that came right behind an answer by UDP of the same thread, to port 53: it was cut, most likely.
-    pub after_udp: u64,
-    /// Of them, such that another end answered, of which their own host knew nothing: that end, and how many. An address translation
-    /// that was not undone on the way back; inferred.
-    pub answered_by: Option<(String, u64)>,
-    /// Of such that were refused: who closed the socket that had listened there.
-    pub unheard: Option<Unheard>,
-    /// They come one each so long, ns, as a check's: of a process that serves by other servers of that port, or does nothing but check; inferred.
-    pub check_ns: Option<i64>,
-    /// Nothing was lost while any of them lasted.
-    pub sure: bool,
 }
 
 /// RSTs of the same kind.
@@ -270,6 +245,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         taken_over: listens::taken_over(facts),
         to_itself: listens::to_itself(facts),
         raced: raced::raced(facts),
+        inherited: inherited::inherited(facts),
+        orphans: orphans::orphans(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,
         accept_queues: probed::queues(facts),
         name_lookups: probed::lookups(facts),

@@ -20,6 +20,7 @@ use crate::stat::Distribution;
 
 mod blamed;
 mod holes;
+mod low_water;
 mod read_of;
 mod readers;
 mod small_reads;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use blamed::{BLAMED, Blamed};
 pub use holes::Holes;
+pub use low_water::LowWater;
 pub use read_of::ReadOf;
 pub use readers::Reader;
 pub use small_reads::SmallReads;
@@ -105,6 +107,8 @@ pub struct Receive {
     pub worst: Vec<Example>,
     /// The reader that took a few bytes with most calls, while more lay there.
     pub small_reads: Option<SmallReads>,
+    /// The socket with most of the time for which TCP kept data back, where nothing was missing before it.
+    pub low_water: Option<LowWater>,
     /// Connections on which data came behind something missing, most time with such first; of peers outside the recording.
     pub holes: Vec<Holes>,
     /// Why units, or their reads, are missing: events that nothing says were recorded.
@@ -150,6 +154,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         read_of: read_of::read_of(facts, units.rows()),
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),
+        low_water: low_water::low_water(facts, units.rows()),
         holes: holes::of_connections(facts),
         lacks: lacks(facts),
     })

@@ -58,6 +58,8 @@ fn state(time_ns: i64, state: i32, name: &'static str) -> StateRow {
         name,
         cpu: 0,
         in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
     }
 }
 fn tcp(samples: Vec<SampleRow>, change: impl FnOnce(&mut Facts)) -> Tcp {

@@ -9,6 +9,9 @@ use crate::name::Name;
 use crate::reconstruct::xmits::Pass;
 use crate::stat::Distribution;
 
+/// What passes sooner did not wait for the queue's rate, ns.
+const PASSED_NS: i64 = 20_000;
+
 /// The queue of a device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DeviceQueue {
@@ -20,9 +23,11 @@ pub struct DeviceQueue {
     pub wait: Distribution,
     /// The pass with the longest of these.
     pub worst: Option<Id>,
-    /// Bytes given to the driver while it held packets, with link-layer headers.
+    /// Bytes of the packets that it held, with link-layer headers; those that passed within 20 us are none of them.
+    ///
+    /// A shaper lets bursts pass at once: their bytes in no time would make a rate that it never gives.
     pub bytes: u64,
-    /// Time in which it held packets, ns.
+    /// Time in which it held these, ns.
     pub busy_ns: i64,
     /// Its classes that packets lie in.
     pub classes: Vec<Class>,
@@ -58,7 +63,8 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
     let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
     spans.sort_unstable();
     let (mut busy_ns, mut until) = (0i64, i64::MIN);
-    for (from, to) in &spans {
+    let waited = |from: i64, to: i64| to.saturating_sub(from) >= PASSED_NS;
+    for (from, to) in spans.iter().filter(|(from, to)| waited(*from, *to)) {
         busy_ns = busy_ns.saturating_add(to.saturating_sub(until.max(*from)).max(0));
         until = until.max(*to);
     }
@@ -67,7 +73,10 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         .iter()
         .filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
     let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
-    let bytes = passes.iter().filter(|p| held(p).is_some()).filter_map(|p| p.bytes);
+    let bytes = passes
+        .iter()
+        .filter(|p| held(p).is_some_and(|(from, to)| waited(from, to)))
+        .filter_map(|p| p.bytes);
     if waits.is_empty() {
         return None;
     }

@@ -59,7 +59,13 @@ fn meaning(g: &Group) -> String {
         _ => words.as_str(),
     };
     let ended = g.passes.as_ref().map(|p| match (p.looped, p.once) {
-        (0, true) => "none of them came to a device twice: no loop".to_owned(),
+        (0, true) => match (p.ttl, &p.set_by) {
+            (Some(ttl), set) => {
+                let set = set.as_ref().map_or_else(String::new, |set| format!(", as {set} gives it"));
+                format!("sent with a TTL of {ttl}{set}, too little for this way (inferred by the routers that they passed): no loop")
+            }
+            (None, _) => "none of them came to a device twice: no loop".to_owned(),
+        },
         (0, false) => String::new(),
         (n, _) => format!("a routing loop: {n} of them passed {} up to {} times", p.dev, p.most),
     });

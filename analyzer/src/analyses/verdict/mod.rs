@@ -22,6 +22,7 @@ mod acknowledged;
 mod always;
 mod application;
 mod asked_on;
+mod closes;
 mod counted;
 mod datagrams;
 mod drops;

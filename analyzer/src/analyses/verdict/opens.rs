@@ -78,6 +78,20 @@ fn what(f: &Failed) -> String {
             )
         }
     };
+    let said = match &f.back {
+        None => said,
+        Some(b) => {
+            let why = if b.why.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", b.why)
+            };
+            format!(
+                "{said}: their SYNs came, and the answers are lost on the way back: of {} SYN-ACKs that {} sent again {} were dropped in this host at once, for {}{why} (inferred by their times)",
+                b.synacks, f.to, b.dropped, b.place
+            )
+        }
+    };
     let said = match &f.answered_by {
         None => said,
         Some((by, n)) => {
@@ -152,6 +166,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         () if o.half_open.is_some()
             || !o.not_accepted.is_empty()
             || o.to_itself.is_some()
+            || o.inherited.is_some()
+            || o.orphans.is_some()
             || o.taken_over.is_some()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
@@ -251,6 +267,7 @@ fn causes(o: &Opens) -> Vec<String> {
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
         .chain(super::resets::causes(o))
+        .chain(super::closes::causes(o))
         .collect()
 }
 

@@ -5,7 +5,7 @@ use super::sentences::{capital, certainty, counted, duration, less_certain, or_d
 use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::application::HELD_OFF_NS;
-use crate::analyses::receive::{Blamed, Holes, ReadOf, Receive};
+use crate::analyses::receive::{Blamed, Holes, LowWater, ReadOf, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
@@ -40,6 +40,9 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
     if let Some(of) = r.read_of.as_ref().filter(|_| stage.stage == Stage::ReaderAsleep.name()) {
         return read_of_words(of);
     }
+    if let Some(of) = r.low_water.as_ref().filter(|_| stage.stage == Stage::OutOfOrder.name()) {
+        return low_water(of);
+    }
     let of = || r.blamed.iter().filter(|b| b.stage == stage.stage);
     let idle = || of().filter(|b| b.part == Part::Idle.word() && stage.stage == Stage::RunQueue.name());
     let (ns, units) = (sum(idle()), idle().map(|b| b.units).sum::<u64>());
@@ -51,6 +54,20 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
         }
         false => format!("{}{}", stage.meaning, who(r, stage)),
     }
+}
+
+/// `kept back by TCP though nothing was missing: desk1/7 at 10.0.0.3:40000 is woken ...`
+fn low_water(of: &LowWater) -> String {
+    let task = match of.task.as_str() {
+        "" => String::new(),
+        task => format!("{task} at "),
+    };
+    format!(
+        "kept back by TCP, for p50 {} and up to {}, though nothing was missing or sent again: {task}{} is not woken for fewer bytes than it asked for (SO_RCVLOWAT, inferred)",
+        duration(of.held_ns),
+        duration(of.longest_ns),
+        of.at
+    )
 }
 
 /// `readable, but the reader slept in a read of 5 other connections (the first 10.0.0.3:40000 > 10.0.0.1:443)`

@@ -1,5 +1,6 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
+use crate::analyses::drops::reasons::QUEUE_FULL;
 use crate::analyses::drops::{Group, Inside, Lost, Receiver, Unresolved};
 use crate::reconstruct::drops::in_words;
 
@@ -22,7 +23,8 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
     let mut all: Vec<Group> = vec![];
     for g in groups {
         let alike = |a: &&mut Group| {
-            let same = (&a.reason, a.why, &a.qdisc) == (&g.reason, g.why, &g.qdisc);
+            let refused = g.reason != QUEUE_FULL || a.full == g.full;
+            let same = refused && (&a.reason, a.why, &a.qdisc) == (&g.reason, g.why, &g.qdisc);
             let words = |g: &Group| in_words(&g.reason, &g.location, g.why);
             let place = a.location == g.location || !words(a).is_empty() && words(a) == words(g);
             same && place

@@ -99,6 +99,7 @@ fn receive(rcvq: i64) -> Receive {
         by_task: BTreeMap::new(),
         blamed: vec![],
         read_of: None,
+        low_water: None,
         small_reads: None,
         holes: vec![],
         worst: vec![],

@@ -207,6 +207,13 @@ pub(super) const RULES: &[Rule] = &[
         "larger than the MTU of its next link: path MTU discovery if its ICMP message came back (class pmtu in retransmits), else a black hole",
     ),
     rule("PKT_TOO_*", "", Some(false), "malformed packet"),
+    // `cookie_v4_check`: the child of a valid cookie could not be made, `tcp_get_cookie_sock`.
+    rule(
+        "NO_SOCKET",
+        "cookie_v",
+        Some(false),
+        "the last ACK of a handshake with a SYN cookie, for whose connection there was no room: mostly a full accept queue",
+    ),
     rule(
         "NO_SOCKET",
         "",

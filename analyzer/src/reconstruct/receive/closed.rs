@@ -58,6 +58,8 @@ mod tests {
             state(2, CLOSE, 500),
             StateRow {
                 in_task: false,
+                pid: 0,
+                task: crate::name::Name::default(),
                 ..state(4, CLOSE, 500)
             },
         ];

@@ -22,6 +22,7 @@ mod sent_again;
 mod sockets;
 pub mod states;
 pub mod tables;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod tracker;

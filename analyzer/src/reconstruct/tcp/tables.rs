@@ -276,6 +276,10 @@ pub struct StateRow {
     pub cpu: u16,
     /// In a thread's call, not in a softirq that processes a segment or a timer.
     pub in_task: bool,
+    /// That thread; 0: none.
+    pub pid: i32,
+    /// Its name then.
+    pub task: Name,
 }
 
 /// The view `tcp_states`.
@@ -305,5 +309,13 @@ pub static TCP_STATES: TableDef<StateRow> = TableDef {
             |r, _| Cell::str(r.name)
         ),
         col!("cpu", "id", U64, "CPU", |r, _| Cell::U64(r.cpu.into())),
+        col!(
+            "task",
+            "",
+            Str,
+            "in whose call it changed; empty: a segment's or a timer's",
+            |r, _| Cell::str(r.task.text())
+        ),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
     ],
 };

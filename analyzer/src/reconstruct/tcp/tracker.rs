@@ -28,6 +28,7 @@ use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::{Event, GapRow, Trace};
+use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::Cpus;
 use crate::reconstruct::dispatch::{Routes, Tracker};
@@ -239,11 +240,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     if trace.info.recorded("sock:inet_sock_set_state") {
         t.sockets.reach_back(&trace.gaps);
     }
-    for s in &mut t.sockets.all {
-        if s.row.pid > 0 {
-            s.row.task = comms.at(s.row.pid, s.row.last_ns);
-        }
-    }
+    super::tasks::name(&mut t, comms);
     t
 }
 
@@ -338,6 +335,8 @@ impl Tcp {
             name,
             cpu: e.cpu,
             in_task: e.in_task(),
+            pid: user(e),
+            task: Name::default(),
         });
     }
 

@@ -124,6 +124,8 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
         name: "",
         cpu: 0,
         in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
     };
     f.tcp_states = vec![state(5, 2), state(100, 1)];
     // Life, birth, bytes: the original and its two frames, an ACK, and two originals that are sent again.

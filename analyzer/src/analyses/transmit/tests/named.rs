@@ -92,6 +92,8 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
         name: "Recovery",
         cpu: 0,
         in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
     });
     assert_eq!(sender(&f).restarts, None);
     // bbr sets its window itself.

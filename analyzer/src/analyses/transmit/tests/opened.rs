@@ -40,6 +40,8 @@ fn state(ms: i64, kind: &'static str, state: i32) -> StateRow {
         name: "",
         cpu: 0,
         in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
     }
 }
 fn again(ms: i64, class: RetransmitClass) -> RetransmitRow {

@@ -183,6 +183,8 @@ fn ttl(looped: u64, missed: bool) -> Group {
             dev: "rs".into(),
             once: looped == 0,
             missed,
+            ttl: None,
+            set_by: None,
         }),
         ..group(Some(false), "IP_INHDR", 12)
     }

@@ -1,0 +1,68 @@
+//! What the line on connections says of how some ended: late, for another process had a copy of their descriptors, or by the kernel itself.
+
+use super::sentences::{counted, duration};
+use crate::analyses::opens::{Inherited, Opens, Orphans};
+
+fn task(name: &str) -> String {
+    match name {
+        "" => String::new(),
+        name => format!(" ({name})"),
+    }
+}
+
+fn inherited(i: &Inherited) -> String {
+    let server = if i.task.is_empty() {
+        "its program"
+    } else {
+        i.task.as_str()
+    };
+    let waited = match i.waited {
+        0 => String::new(),
+        n if n == i.clients => {
+            ", and all their clients closed at once then, as who reads to the end of a connection does".to_owned()
+        }
+        n => format!(
+            ", and {n} of {} clients closed at once then, as who reads to the end of a connection does",
+            i.clients
+        ),
+    };
+    format!(
+        "{} of {}{} got no FIN until {} (max {}) after their last byte, when {} ended, which neither read nor sent on them{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
+        counted(i.connections, "connection", "connections"),
+        i.at,
+        task(&i.task),
+        duration(i.held_ns),
+        duration(i.longest_ns),
+        i.by,
+    )
+}
+
+fn orphans(o: &Orphans) -> String {
+    let limit = match o.setting.as_str() {
+        "" => "net.ipv4.tcp_max_orphans".to_owned(),
+        setting => setting.to_owned(),
+    };
+    let why = match o.short_of_memory {
+        true => format!(
+            "there were more such orphans than it allows ({limit}), or TCP's memory was short (tcp_mem), as it was meanwhile"
+        ),
+        false => format!("there were more such orphans than it allows ({limit})"),
+    };
+    let more = match o.all.saturating_sub(o.connections) {
+        0 => String::new(),
+        n => format!(" (and {n} of others)"),
+    };
+    format!(
+        "{} of {}{}{more} {} reset by the kernel itself as they were closed (TCP_ABORT_ON_MEMORY), and what was still to be sent was lost, though its send had succeeded: {why}",
+        counted(o.connections, "connection", "connections"),
+        o.at,
+        task(&o.task),
+        super::opens::was(o.connections),
+    )
+}
+
+/// What has a name.
+pub(super) fn causes(o: &Opens) -> Vec<String> {
+    let own = o.orphans.as_ref().map(orphans).into_iter();
+    own.chain(o.inherited.as_ref().map(inherited)).collect()
+}
