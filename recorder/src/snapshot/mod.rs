@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! proc, sysctl, queues, irq_affinity, cpu_topology, tasks, interfaces      the recorder's own network namespace
-//! namespaces -> inside each: links, addresses, routes, neighbours, qdiscs, classes, nics, sockets
+//! namespaces -> inside each: links, addresses, routes, neighbours, groups, qdiscs, classes, nics, sockets
 //!                            lines begin with netns=<inode>
 //!                          net/snmp and its like of each, and at the start the settings that differ from the recorder's own
 //! ```
@@ -16,6 +16,7 @@ mod addresses;
 pub mod beside;
 pub mod changes;
 mod ethtool;
+mod groups;
 mod links;
 mod netlink;
 pub mod netns;
@@ -107,6 +108,7 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
         ("addresses", &texts.addresses),
         ("routes", &texts.routes),
         ("neighbours", &texts.neighbours),
+        ("groups", &texts.groups),
         ("qdiscs", &texts.qdiscs),
         ("classes", &texts.classes),
         ("nics", &texts.nics),
@@ -132,6 +134,7 @@ struct Texts {
     addresses: String,
     routes: String,
     neighbours: String,
+    groups: String,
     qdiscs: String,
     classes: String,
     nics: String,
@@ -177,6 +180,8 @@ fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), m
     t.judge("routes", netns, done);
     let done = addresses::neighbours(netns, &mut t.neighbours);
     t.judge("neighbours", netns, done);
+    let done = groups::groups(netns, &mut t.groups);
+    t.judge("multicast groups", netns, done);
     let (done, with_qdisc) = split(qdisc::qdiscs(netns, &mut t.qdiscs));
     t.judge("qdiscs", netns, done);
     let done = qdisc::classes(netns, &with_qdisc, &mut t.classes);

@@ -3,6 +3,7 @@
 mod addresses;
 mod beside;
 mod changes;
+mod groups;
 mod links;
 mod settings;
 
