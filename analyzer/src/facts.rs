@@ -171,6 +171,8 @@ pub struct Facts {
     pub snapshots: Vec<SnapshotRow>,
     /// What lists of routes and links tell.
     pub routes: Routes,
+    /// Multicast groups that devices were in before and after.
+    pub multicast: crate::snapshots::groups::Multicast,
     /// Who held the memory of TCP's receive queues when the recording ended.
     pub memory: Vec<crate::snapshots::memory::Holder>,
     /// Listening sockets that turned connections away, where lists of sockets tell.

@@ -361,6 +361,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         not_accepted: opens.not_accepted,
         listens: opens.listens,
         spaces: crate::snapshots::spaces::Spaces::of(capture),
+        multicast: match counted {
+            true => crate::snapshots::groups::Multicast::of(capture),
+            false => Default::default(),
+        },
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),

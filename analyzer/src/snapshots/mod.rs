@@ -1,5 +1,7 @@
 //! The text of snapshots: lines of `name=value` words, and attributes in hex. What a line means, who reads it knows.
 
+pub mod devices;
+pub mod groups;
 pub mod memory;
 pub mod refusing;
 pub mod spaces;

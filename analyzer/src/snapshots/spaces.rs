@@ -60,9 +60,14 @@ impl Spaces {
         only(self.addresses.get(&address.to_canonical()))
     }
 
+    /// Of a process whose sockets are in one alone.
+    pub fn of_process(&self, pid: i32) -> Option<u64> {
+        only(self.processes.get(&pid))
+    }
+
     /// Of a socket that listens or listened there, and that a process opened or closed.
     pub fn of_listener(&self, at: SocketAddr, pid: i32) -> Option<u64> {
-        let by_process = || only(self.processes.get(&pid));
+        let by_process = || self.of_process(pid);
         self.of_address(at.ip())
             .or_else(by_process)
             .or_else(|| only(self.ports.get(&at.port())))

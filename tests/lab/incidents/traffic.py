@@ -475,6 +475,20 @@ def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0,
             time.sleep(pause)
 
 
+def serve_groups(port, groups="1", at=""):
+    """Takes datagrams of 239.9.1.N for each N of `groups`, joined in this order `at` an address; what the kernel refuses it takes for joined already."""
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    u.bind(("", port))
+    for n in groups.split(","):
+        try:
+            u.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.9.1." + n) + socket.inet_aton(at))
+        except OSError:
+            pass
+    while True:
+        u.recvfrom(2000)
+
+
 def serve_resolver(port, address="0.0.0.0", to="", each=5, pause=0.0):
     """A name server: answers at once, but asks another (`to`) for each so many'th question; with pause it is that other, and takes so long."""
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -931,6 +945,18 @@ def datagrams(watch, host, port, size=160, gap=0.008, burst=1):
             n += 1
         time.sleep(gap)
     print("sent", n)
+
+
+def streams(watch, host, port, groups=1, gap=0.025):
+    """Sends datagrams to groups, each after the one before, the first of which is the host: each gets one in each `gap`."""
+    u, sent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
+    net, first = host.rsplit(".", 1)
+    while watch.runs():
+        for n in range(groups):
+            u.sendto(b"%08d" % sent + b"m" * 150, (net + "." + str(int(first) + n), port))
+            sent += 1
+        time.sleep(gap)
+    print("sent", sent)
 
 
 def questions(watch, host, port, gap=0.01, timeout=1.0):

@@ -34,6 +34,7 @@ mod same_mac;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod unjoined;
 mod unmissed;
 mod unresolved;
 mod whose;
@@ -49,6 +50,7 @@ pub use next_link::NextLink;
 pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
+pub use unjoined::Unjoined;
 pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
 pub use whose::{FROM, Lost, owner};
@@ -224,6 +226,8 @@ pub struct Drops {
     pub groups: Vec<Group>,
     /// Of what rules dropped, where nobody is known to miss it: what it was.
     pub unmissed: Option<Unmissed>,
+    /// Devices on which multicast was dropped that their hosts had not joined, where somebody may miss it.
+    pub unjoined: Vec<Unjoined>,
     /// Connections of which data or SYNs were lost.
     #[serde(skip)]
     pub hurt: Hurt,
@@ -385,6 +389,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         duration_ns: facts.capture.duration_ns,
         groups,
         unmissed: unmissed::unmissed(facts),
+        unjoined: unjoined::unjoined(facts),
         hurt: hurt::hurt(facts),
     })
 }

@@ -55,6 +55,7 @@ mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod unjoined;
 mod vanished;
 mod waited;
 mod waker;
@@ -221,6 +222,7 @@ pub fn answer(
         let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
         let of = sentences::with_the_card(minding(of, &quality.capture), counted);
         let of = counted::with_the_counted(of, counted);
+        let of = unjoined::with_the_unjoined(of, &d.unjoined);
         let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
         neighbours::with_the_flapping(of, flapping)
     };
@@ -235,9 +237,11 @@ pub fn answer(
     let by_counters = [sentences::the_card(counted), turned_away];
     let why = neighbours::headline(spells);
     let twice = neighbours::flapping_words(flapping);
+    let unjoined = drops.findings().and_then(|d| unjoined::headline(&d.unjoined));
     // The cause first.
     let dropped: Vec<String> = twice
         .into_iter()
+        .chain(unjoined)
         .chain(why)
         .chain(by_events)
         .chain(by_counters.into_iter().flatten())

@@ -110,6 +110,12 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 "netns" | "ifindex" | "state" | "probes" => Some(value.to_vec()),
                 _ => None,
             }),
+            "groups" => pairs(line, |key, value| match key {
+                "dev" => Some(names.dev(value)),
+                "group" => Some(names.ip(text_of(value)?.parse().ok()?).to_string().into_bytes()),
+                "netns" | "ifindex" | "users" => Some(value.to_vec()),
+                _ => None,
+            }),
             "sockets" => pairs(line, |key, value| match key {
                 "src" | "dst" => Some(names.socket(&String::from_utf8_lossy(value)).into_bytes()),
                 _ => Some(value.to_vec()),

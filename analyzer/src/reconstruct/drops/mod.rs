@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
+//!                                                                 no reason, route of input: multicast that nobody there joined (`unjoined`)
 //!                                                                 OTHERHOST: after the walk, by what became of the frame
 //!                                                                 IP_INADDRERRORS: after the walk, by where else the frame went
 //!                                                                 no route: after the walk, by who sent it
@@ -23,6 +24,7 @@ pub mod tables;
 mod tests;
 mod too_big;
 mod tracker;
+mod unjoined;
 mod unrouted;
 
 pub use otherhost::Hindsight;
@@ -30,3 +32,4 @@ pub use reasons::OBEYED;
 pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};
 pub use tracker::{Freed, walk};
+pub use unjoined::UNJOINED;

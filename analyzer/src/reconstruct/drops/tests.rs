@@ -318,4 +318,5 @@ fn drops_need_only_kfree_skb() {
 mod otherhost;
 mod repair;
 mod too_big;
+mod unjoined;
 mod unrouted;

@@ -22,6 +22,7 @@ use super::rules::{
 };
 use super::tables::DropRow;
 use super::too_big::{self, Message};
+use super::unjoined;
 use super::unrouted::{self, By, Sender};
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
@@ -74,6 +75,7 @@ struct Drops<'i> {
     tcp: &'i Tcp,
     capture: &'i Capture,
     reasons: Option<&'i ValueTable>,
+    told_apart: bool,
     names: FxHashMap<u32, String>,
     /// Device and life of the last `net_dev_queue` per CPU.
     queued: FxHashMap<u16, (Name, Option<SkbId>)>,
@@ -250,6 +252,7 @@ pub fn walk<'f>(
         tcp,
         capture,
         reasons,
+        told_apart: unjoined::are_told_apart(reasons),
         names: FxHashMap::default(),
         queued: FxHashMap::default(),
         senders: FxHashMap::default(),
@@ -321,7 +324,8 @@ impl Drops<'_> {
         {
             self.freed.meant_for.insert(self.freed.rows.len(), socket);
         }
-        let (expected, why, confidence) = judge(reason, location, p.protocol, skb_id.is_some());
+        let judged = judge(reason, location, p.protocol, skb_id.is_some());
+        let (expected, why, confidence) = unjoined::judge(judged, (reason, location, p.protocol), self.told_apart);
         if has_no_route(reason) || has_no_device(reason) {
             let timer = || {
                 let (at, function, timer) = self.expired.get(&e.cpu).copied()?;

@@ -30,6 +30,7 @@ fn drops(groups: Vec<Group>) -> Drops {
         duration_ns: 4_000_000_000,
         groups,
         unmissed: None,
+        unjoined: vec![],
         hurt: Default::default(),
     }
 }

@@ -24,6 +24,14 @@ fn lists_of_addresses_are_pseudonyms_too() {
         neighbours,
         "netns=2 ifindex=3 to=240.0.0.1 lladdr=02:4e:4d:00:00:01 probes=1 state=0x2\nnetns=2 to=240.0.0.2 lladdr=02:4e:4d:00:00:01\nnetns=2 to=240.0.0.2\n"
     );
+    let groups = of(
+        "groups",
+        "netns=1 ifindex=1 dev=lo group=239.1.1.1 users=2 who=x\nnetns=1 dev=lo group=10.0.0.7\nnetns=1 dev=lo group=oops\n",
+    );
+    assert_eq!(
+        groups,
+        "netns=1 ifindex=1 dev=lo group=239.1.1.1 users=2\nnetns=1 dev=lo group=240.0.0.1\nnetns=1 dev=lo\n"
+    );
     let links = of(
         "links",
         "netns=1 ifindex=3 name=lo lladdr=aa:bb:cc:00:11:22 carrier_changes=4 port_state=3\n",

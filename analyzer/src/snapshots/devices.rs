@@ -1,0 +1,143 @@
+//! Which network namespace a device is in that an event names: events tell its name alone, and namespaces give one name to many.
+//!
+//! In: the snapshot `links`. A veth hands what it sends to its peer, so the device that a packet was at before tells which of that name it came to. Must not guess:
+//! what may be of several is of none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netmortem_formats::Capture;
+
+use super::{field, lines, number};
+
+/// A device of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Device {
+    netns: u64,
+    index: u64,
+    veth: bool,
+    /// Index of its peer, or of the device below it.
+    link: Option<u64>,
+}
+
+/// Devices of both times.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Devices {
+    by_name: BTreeMap<String, BTreeSet<Device>>,
+    /// Names by namespace and index; `None`: it had several.
+    names: BTreeMap<(u64, u64), Option<String>>,
+}
+
+/// The step before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum From<'a> {
+    /// None: it was received there first.
+    Outside,
+    /// Sent on this one.
+    Sent(&'a str),
+    /// Received on this one.
+    Received(&'a str),
+}
+
+/// The only one.
+fn only<T: PartialEq>(mut of: impl Iterator<Item = T>) -> Option<T> {
+    let first = of.next()?;
+    of.all(|o| o == first).then_some(first)
+}
+
+impl Devices {
+    /// Of a capture.
+    pub fn of(capture: &Capture) -> Devices {
+        let mut all = Devices::default();
+        for l in lines(capture, "links", |_| true) {
+            let device = || {
+                Some(Device {
+                    netns: number(l, "netns")?,
+                    index: number(l, "ifindex")?,
+                    veth: field(l, "kind") == Some("veth"),
+                    link: number(l, "link"),
+                })
+            };
+            if let Some((name, device)) = field(l, "name").zip(device()) {
+                let known = all.names.entry((device.netns, device.index));
+                let one = known.or_insert_with(|| Some(name.to_owned()));
+                if one.as_deref() != Some(name) {
+                    *one = None;
+                }
+                all.by_name.entry(name.to_owned()).or_default().insert(device);
+            }
+        }
+        all
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Device> + Clone {
+        self.by_name.get(name).into_iter().flatten()
+    }
+
+    /// What the device with that index is called.
+    pub fn name(&self, netns: u64, index: u64) -> Option<&str> {
+        self.names.get(&(netns, index))?.as_deref()
+    }
+
+    /// The namespace in which a packet was received on a device of that name.
+    pub fn netns(&self, name: &str, from: From<'_>) -> Option<u64> {
+        let of = self.named(name);
+        if let Some(netns) = only(of.clone().map(|d| d.netns)) {
+            return Some(netns);
+        }
+        match from {
+            From::Outside => only(of.filter(|d| !d.veth).map(|d| d.netns)),
+            From::Received(before) => {
+                let there = only(self.named(before).map(|d| d.netns))?;
+                of.clone().any(|d| d.netns == there).then_some(there)
+            }
+            From::Sent(before) => {
+                let sides = self.named(before).filter(|d| d.veth);
+                let peers = sides.flat_map(|a| {
+                    let peer = move |b: &&Device| {
+                        b.veth && b.link == Some(a.index) && a.link == Some(b.index) && b.netns != a.netns
+                    };
+                    of.clone().filter(peer)
+                });
+                only(peers.map(|d| d.netns))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
+    use super::*;
+
+    fn devices(text: &str) -> Devices {
+        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+        capture.snapshots = vec![Snapshot {
+            what: "links".into(),
+            when: SnapshotWhen::Start,
+            text: text.as_bytes().to_vec(),
+        }];
+        Devices::of(&capture)
+    }
+
+    #[test]
+    fn a_veth_tells_where_its_packets_come() {
+        let d = devices(
+            "netns=1 ifindex=4 name=eth0\nnetns=2 ifindex=40 name=p-a kind=veth link=41\nnetns=2 ifindex=42 name=p-b kind=veth link=2\n\
+            netns=2 ifindex=2 name=br0 kind=bridge\nnetns=2 ifindex=9 name=p-c kind=veth link=8\n\
+            netns=3 ifindex=41 name=eth0 kind=veth link=40\nnetns=4 ifindex=2 name=eth0 kind=veth link=42\nnetns=x name=eth0\n",
+        );
+        let at = |from| d.netns("eth0", from);
+        assert_eq!([at(From::Sent("p-a")), at(From::Sent("p-b"))], [Some(3), Some(4)]);
+        assert_eq!([at(From::Sent("p-c")), at(From::Sent("none"))], [None, None]);
+        assert_eq!([at(From::Outside), at(From::Received("br0"))], [Some(1), None]);
+        assert_eq!(d.netns("br0", From::Sent("eth0")), Some(2));
+        assert_eq!((d.name(3, 41), d.name(3, 1)), (Some("eth0"), None));
+        // A peer that two may be.
+        let two = devices(
+            "netns=1 ifindex=40 name=v kind=veth link=2\nnetns=2 ifindex=2 name=eth0 kind=veth link=40\nnetns=3 ifindex=2 name=eth0 kind=veth link=40\n",
+        );
+        assert_eq!(two.netns("eth0", From::Sent("v")), None);
+        assert_eq!(devices("").netns("eth0", From::Outside), None);
+    }
+}
