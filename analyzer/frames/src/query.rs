@@ -39,8 +39,14 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
             chosen.map(|c| c.name().to_string()).collect()
         };
         let (columns, floats) = (names(&|_| true), names(&|c| c.dtype().is_float()));
+        let booleans = names(&|c| c.dtype().is_bool());
         context.register(&name, frame.lazy());
-        known.push(Known { name, columns, floats });
+        known.push(Known {
+            name,
+            columns,
+            floats,
+            booleans,
+        });
     }
     run(&mut context, &known, sql).map(Rows::new).map_err(|e| match e {
         FramesError::Polars(e) => {

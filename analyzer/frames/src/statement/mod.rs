@@ -2,7 +2,7 @@
 //! subquery in a comparison; and some of what it does know it gets wrong without a word.
 //!
 //! ```text
-//! text --words--> parsed --with, spelled, called, before, values, names, calls, using, joins, groups, order, nulls, windows, exact, sets-->
+//! text --words--> parsed --with, spelled, called, before, booleans, values, names, calls, using, joins, groups, order, nulls, windows, exact, sets-->
 //! text that the engine runs
 //! ```
 //!
@@ -13,6 +13,7 @@
 //! | `spelled` | `FROM RX`, `SELECT Reason` |
 //! | `called` | `FROM t AS q(a, b)` |
 //! | `before` | refuses `x.y` where FROM has no `x`, or `x` no `y` |
+//! | `booleans` | refuses `expected = 'no'` where `expected` is true or false |
 //! | `values` | a subquery that is one value becomes that value, EXISTS true or false; `asked` knows whose columns it names |
 //! | `names` | a name for each result that has none, as it is written, and another for the second of one name |
 //! | `calls` | counts are signed, unknown values come last, other names of quantiles; refuses what gives a wrong number (`conditions`, `texts`) |
@@ -44,6 +45,7 @@ macro_rules! counts_queries {
 
 mod asked;
 mod before;
+mod booleans;
 mod called;
 mod calls;
 mod conditions;
@@ -92,6 +94,8 @@ pub(crate) struct Known {
     pub columns: Vec<String>,
     /// Those of floating point.
     pub floats: Vec<String>,
+    /// Those that are true or false.
+    pub booleans: Vec<String>,
 }
 
 /// Runs a prepared statement, on a stack for long ones: the engine goes down one call for each term of a sum.
@@ -141,6 +145,7 @@ fn rewritten(
     spelled::as_known(&mut query, known);
     called::rewritten(&mut query, known)?;
     before::checked(&query, known)?;
+    booleans::checked(&query, known)?;
     values::put_in(&mut query, known, &mut |sql| answer(context, known, sql, deep + 1))?;
     names::given(&mut query);
     calls::rewritten(&mut query)?;

@@ -8,6 +8,7 @@ use super::*;
 
 mod answers;
 mod beside;
+mod booleans;
 mod elsewhere;
 
 /// Three rows; row 1 is all null.
