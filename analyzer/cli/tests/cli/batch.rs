@@ -96,6 +96,36 @@ fn every_file_is_accounted_for_and_a_second_run_does_nothing() {
     assert_eq!(strict.status.code(), Some(3));
 }
 
+/// A script that asks for the exit code alone must see it.
+#[test]
+fn a_batch_of_which_nothing_could_be_read_fails() {
+    let f = Folder::new("none");
+    let (dir, out) = (f.at("in"), f.at("out"));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(format!("{dir}/a.nmb"), "no recording").unwrap();
+    std::fs::write(format!("{dir}/notes.txt"), "what we saw").unwrap();
+    for _ in 0..2 {
+        let (code, told) = failed(&["batch", &dir, "-o", &out]);
+        assert!(
+            code == 1 && told.contains("none of the 2 files that were named"),
+            "{told}"
+        );
+        assert!(
+            told.contains("\n  next: ") && told.contains("cannot be read: a.nmb"),
+            "{told}"
+        );
+        assert_eq!(names(&index(&out), "bad"), ["a.nmb"]);
+    }
+    // What an earlier batch left there does not stand in for it; one that was read before does.
+    let good = f.at("good");
+    std::fs::create_dir_all(&good).unwrap();
+    std::fs::copy(sample("rpc/rpc.nmb"), format!("{good}/rpc.nmb")).unwrap();
+    told(&["batch", &good, "-o", &out]);
+    assert_eq!(failed(&["batch", &dir, "-o", &out]).0, 1);
+    told(&["batch", &dir, &good, "-o", &out]);
+    told(&["batch", "-o", &out]);
+}
+
 #[test]
 fn the_dataset_answers_as_the_recordings_do() {
     let f = Folder::new("dataset");
@@ -164,7 +194,7 @@ fn parts_of_several_machines_make_the_same_index() {
 fn too_little_memory_and_wrong_words_are_told() {
     let f = Folder::new("limits");
     let (dir, out) = (incidents(&f), f.at("out"));
-    told(&["batch", &dir, "-o", &out, "--memory", "50M"]);
+    assert_eq!(failed(&["batch", &dir, "-o", &out, "--memory", "50M"]).0, 1);
     let bad = index(&out)["bad"].to_string();
     assert!(bad.contains("MiB of memory and --memory allows 50"), "{bad}");
     // A name that promises a recording is told when it is none.

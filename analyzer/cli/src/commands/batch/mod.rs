@@ -15,6 +15,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -39,7 +40,8 @@ Examples:
   netmortem batch incidents/ -o part1 --shard 1/4       one of four machines; then
   cp -r part*/. all/ && netmortem batch -o all          the index of all of them
 
-The dataset is out/dataset/<table>/bundle=<recording>/part-0.parquet, Hive partitioned: docs/scale.md has DuckDB, polars and Spark.";
+The dataset is out/dataset/<table>/bundle=<recording>/part-0.parquet, Hive partitioned: docs/scale.md has DuckDB, polars and Spark.
+Exit codes: 0 done, 1 failed, or nothing of what was named could be read, 2 wrong usage, 3 with --strict: some could not.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -107,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         out.flush()?;
     }
     tell(args, &found, &tally, &index, began.elapsed())?;
+    one_read(args, &found, &index)?;
     Ok(if args.strict && !index.bad.is_empty() {
         Outcome::Bad
     } else {
@@ -161,6 +164,25 @@ fn work(args: &Args, store: &Store, found: &Found) -> anyhow::Result<Tally> {
     failed.map_or(Ok(tally), |e| {
         Err(e).context("the batch stopped; the same command goes on where it was")
     })
+}
+
+/// That of the files named at least one was read, now or by an earlier batch; a part of them (`--shard`) may have none.
+fn one_read(args: &Args, found: &Found, index: &store::Index) -> anyhow::Result<()> {
+    let named: HashSet<&str> = found.files.iter().map(|f| f.name.as_str()).collect();
+    let read = index.fleet.ranked.iter().any(|s| named.contains(s.name.as_str()));
+    if read || named.is_empty() || args.shard.is_some() {
+        return Ok(());
+    }
+    Err(failure(
+        match named.len() {
+            1 => "the only file that was named is no recording that can be read".to_owned(),
+            n => format!(
+                "none of the {} files that were named is a recording that can be read",
+                group_digits(n as u64)
+            ),
+        },
+        "`netmortem check FILE` says why of one of them",
+    ))
 }
 
 fn cpus() -> usize {
