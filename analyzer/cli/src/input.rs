@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::export::packets;
-use netmortem_analyzer::ingest::Options;
+use netmortem_analyzer::ingest::{Options, check};
 use netmortem_analyzer::{Facts, analyze};
 use netmortem_formats::join::{join, joined_packets};
 use netmortem_formats::open::FORMATS;
@@ -164,15 +164,37 @@ fn device_of(path: &Path) -> Option<(String, PathBuf)> {
     named.then(|| (device.to_owned(), PathBuf::from(file)))
 }
 
+/// What to do about packets alone.
+pub const PACKETS: &str = "`netmortem check` counts its packets; give the bundle of the same time, too";
+
 /// That there are events of the kernel and not only packets.
 pub fn with_events(capture: Capture) -> anyhow::Result<Capture> {
+    not_packets_alone(capture, PACKETS)
+}
+
+/// As [`with_events`], and that the file is not cut before the first; `next` is what to do about packets alone.
+pub fn with_an_event(capture: Capture, next: &str) -> anyhow::Result<Capture> {
+    let capture = not_packets_alone(capture, next)?;
+    if !capture.complete && check(&capture, &Options::default()).total_events == 0 {
+        return Err(failure(
+            format!(
+                "{}: there is no event in it: the file is cut or damaged before its first",
+                capture.source
+            ),
+            "copy it again; `netmortem check FILE` shows what is there",
+        ));
+    }
+    Ok(capture)
+}
+
+fn not_packets_alone(capture: Capture, next: &str) -> anyhow::Result<Capture> {
     if ["pcap", "pcapng"].contains(&capture.format) {
         return Err(failure(
             format!(
                 "{} has packets, and no event of the kernel: there is nothing to reconstruct",
                 capture.source
             ),
-            "`netmortem check` counts its packets; give the bundle of the same time, too",
+            next,
         ));
     }
     Ok(capture)

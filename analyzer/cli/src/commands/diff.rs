@@ -28,6 +28,9 @@ app.response.p90>20%, tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retra
 in a rule stands in for the practical threshold of the comparison.
 Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be read or written.";
 
+/// What to do about a file of packets.
+const PACKETS: &str = "compare bundles (.nmb) or trace.dat files: record with `netmortem record`; packets go beside the bundle of their time in `netmortem report`";
+
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -117,6 +120,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     for path in inputs() {
         output::distinct(path, &outputs)?;
     }
+    output::spare_recordings(Some(&args.output), args.json.as_deref())?;
     if inputs().filter(|p| p.as_os_str() == "-").count() > 1 {
         return Err(failure(
             "standard input can be only one of the recordings",
@@ -124,7 +128,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         ));
     }
     // Opened before the outputs: what cannot be read should not empty the page of yesterday.
-    let open = |paths: &[PathBuf]| paths.iter().map(|p| input::open(p)).collect::<anyhow::Result<Vec<_>>>();
+    let open = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|p| input::with_an_event(input::open(p)?, PACKETS))
+            .collect::<anyhow::Result<Vec<_>>>()
+    };
     let (b, a) = (open(&before)?, open(&after)?);
     let facts = |side: &[netmortem_formats::Capture]| -> Vec<Facts> { side.iter().map(input::facts_of).collect() };
     let (b, a) = (facts(&b), facts(&a));

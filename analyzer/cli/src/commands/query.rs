@@ -56,6 +56,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     if let Some(to) = args.output.as_deref() {
         output::distinct(&args.input, &[to])?;
     }
+    output::spare_recordings(args.output.as_deref(), None)?;
     if let Some(view) = netmortem_frames::listing(&args.sql) {
         let list = super::show::Args::list(view, args.format, args.output.clone());
         return super::show::run(&list, global);

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use netmortem_analyzer::analyses::{Answers, answer_told};
-use netmortem_analyzer::{Facts, Told, ingest};
+use netmortem_analyzer::{Facts, Told};
 use netmortem_reports::{Colors, html, markdown, sections, text, write_pngs};
 
 use crate::args::Global;
-use crate::failure::failure;
 use crate::terminal::stderr_width;
 use crate::{Outcome, input, output};
 
@@ -80,14 +79,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         .map(PathBuf::as_path)
         .collect();
     output::distinct_from(&args.input, &outputs)?;
+    output::spare_recordings(Some(&output), args.json.as_deref())?;
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
-    let capture = input::with_events(input::open_all(&args.input)?)?;
-    if !capture.complete && ingest::check(&capture, &ingest::Options::default()).total_events == 0 {
-        return Err(failure(
-            "there is no event in it: the file is cut or damaged before its first",
-            "copy it again; `netmortem check FILE` shows what is there",
-        ));
-    }
+    let capture = input::with_an_event(input::open_all(&args.input)?, input::PACKETS)?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
     let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;

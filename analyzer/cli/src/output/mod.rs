@@ -25,7 +25,7 @@ use clap::ValueEnum;
 use crate::failure::failure;
 
 pub use sheet::Sheet;
-pub use targets::{distinct, distinct_from};
+pub use targets::{distinct, distinct_from, spare_recordings};
 pub use text::{Look, clean, clean_lines, group_digits};
 
 /// How a table is printed.

@@ -2,10 +2,17 @@
 //! the only copy of an incident, and two outputs in one file destroy each other. Checked before any of them is opened.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use netmortem_formats::open::FORMATS;
+
 use crate::failure::failure;
+
+/// Bytes that tell every format.
+const FIRST: u64 = 64;
 
 /// As [`distinct`], of several inputs.
 pub fn distinct_from(inputs: &[PathBuf], outputs: &[&Path]) -> anyhow::Result<()> {
@@ -46,6 +53,30 @@ pub fn distinct(input: &Path, outputs: &[&Path]) -> anyhow::Result<()> {
         before.push(written);
     }
     Ok(())
+}
+
+/// Fails when an output that is never a recording (a page, a table, JSON) would take the place of one: `report --json A.nmb B.nmb`
+/// names A as the file to write, where `check --json A.nmb B.nmb` would read it.
+pub fn spare_recordings(output: Option<&Path>, json: Option<&Path>) -> anyhow::Result<()> {
+    let refuse = |path: Option<&Path>, next: &str| match path.filter(|p| is_recording(p)) {
+        Some(path) => Err(failure(
+            format!("{} is a recording: it would be overwritten", path.display()),
+            next,
+        )),
+        None => Ok(()),
+    };
+    refuse(output, "name another file with -o")?;
+    refuse(json, "--json takes the file to write: --json - prints it")
+}
+
+/// Whether a file is there and begins as a recording does; of what cannot be read opening it for writing tells more.
+fn is_recording(path: &Path) -> bool {
+    if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {
+        return false;
+    }
+    let mut first = vec![];
+    let read = File::open(path).and_then(|f| f.take(FIRST).read_to_end(&mut first));
+    read.is_ok() && FORMATS.iter().any(|f| (f.sniff)(&first))
 }
 
 /// `None`: what can be written twice (/dev/null, a pipe), and what cannot be written at all, which opening it will tell.

@@ -260,6 +260,57 @@ fn no_output_destroys_the_recording_or_another_output() {
     std::fs::remove_dir_all(dir).unwrap();
 }
 
+/// `check --json A B` reads A; `report --json A B` would write it.
+#[test]
+fn a_page_or_a_table_never_takes_the_place_of_another_recording() {
+    let dir = tempdir("spared");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    for (name, sample_of) in [("a.nmb", rpc()), ("a.dat", sample("tracedat-loopback/trace.dat"))] {
+        let (other, page) = (path(name), path("page"));
+        std::fs::copy(sample_of, &other).unwrap();
+        let bytes = std::fs::read(&other).unwrap();
+        for (args, next) in [
+            (vec!["report", "--json", &other, &rpc()], "--json - prints it"),
+            (
+                vec!["report", "--json", &other, &rpc(), "-o", &page],
+                "--json - prints it",
+            ),
+            (vec!["report", &rpc(), "-o", &other], "name another file with -o"),
+            (
+                vec!["diff", &rpc(), &rpc(), "-o", &page, "--json", &other],
+                "--json - prints it",
+            ),
+            (vec!["diff", &rpc(), &rpc(), "-o", &other], "name another file with -o"),
+            (vec!["show", "drops", &rpc(), "-o", &other], "name another file with -o"),
+            (vec!["show", "--list", "-o", &other], "name another file with -o"),
+            (
+                vec!["query", &rpc(), "SELECT * FROM drops", "-o", &other],
+                "name another file with -o",
+            ),
+        ] {
+            let out = netmortem(&args).current_dir(&dir).output().unwrap();
+            let told = String::from_utf8(out.stderr).unwrap();
+            let what = format!("{other} is a recording: it would be overwritten\n  next: ");
+            assert!(
+                out.status.code() == Some(1) && told.contains(&what) && told.contains(next),
+                "{args:?}: {told}"
+            );
+            assert!(std::fs::read(&other).unwrap() == bytes, "{args:?} changed it");
+            assert!(
+                !dir.join("page").exists() && !dir.join("report.html").exists(),
+                "{args:?}"
+            );
+        }
+        // What makes a recording may replace one.
+        assert!(
+            run(&["convert", &rpc(), "--time", "..500ms", "-o", &other, "--to", "bundle"])
+                .status
+                .success()
+        );
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
 #[test]
 fn strict_exits_with_3_when_something_is_missing() {
     let code = |args: &[&str]| run(args).status.code();

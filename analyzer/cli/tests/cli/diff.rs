@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{netmortem, rpc, run, sample, tempdir};
+use crate::{failed, netmortem, rpc, run, sample, tempdir};
 
 #[test]
 fn a_recording_is_no_worse_than_itself_and_all_outputs_are_written() {
@@ -69,6 +69,25 @@ fn wrong_use_is_explained() {
     }
     let out = run(&["diff", &rpc(), "/no/such.nmb"]);
     assert_eq!(out.status.code(), Some(1));
+    // Packets alone, and what is cut before its first event, are no recordings to compare.
+    let dir = tempdir("diff-empty");
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (dump, cut, page) = (at("dump.pcap"), at("cut.nmb"), at("d.html"));
+    let mut head = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+    head.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]);
+    std::fs::write(&dump, head).unwrap();
+    std::fs::write(&cut, std::fs::read(rpc()).unwrap().get(..200_000).unwrap()).unwrap();
+    for (file, what) in [(&dump, "no event of the kernel"), (&cut, "there is no event in")] {
+        for sides in [[&rpc(), file], [file, &rpc()]] {
+            let (code, told) = failed(&["diff", sides[0], sides[1], "-o", &page]);
+            assert!(
+                code == 1 && told.contains(what) && told.contains("\n  next: "),
+                "{told}"
+            );
+            assert!(!std::fs::exists(&page).unwrap());
+        }
+    }
+    std::fs::remove_dir_all(dir).unwrap();
     let over = run(&["diff", &rpc(), &rpc(), "-o", &rpc()]);
     assert!(String::from_utf8(over.stderr).unwrap().contains("would be overwritten"));
 }

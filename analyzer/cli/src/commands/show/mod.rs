@@ -97,6 +97,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     // Mistakes in names are told before the recording is read.
     let described = args.view.as_deref().map(|v| find(&known, v)).transpose()?;
     if args.list {
+        output::spare_recordings(to, None)?;
         list::write(&known, described, args.format, look, &mut output::writer(to)?)?;
         return Ok(Outcome::Done);
     }
@@ -114,6 +115,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     if let Some(to) = to {
         output::distinct(input, &[to])?;
     }
+    output::spare_recordings(to, None)?;
     let facts = input::facts(input)?;
     let tables = facts.tables();
     let table = find(&tables, described.name())?;
