@@ -4,6 +4,7 @@ mod full;
 mod meanwhile;
 mod membership;
 mod noise;
+mod refused;
 mod sizes;
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};

@@ -1,9 +1,11 @@
 mod accepts;
 mod checks;
+mod closes;
 mod complete;
 mod handshakes;
 mod instead;
 mod listens;
+mod on_the_way_back;
 mod probed;
 mod raced;
 mod scans;

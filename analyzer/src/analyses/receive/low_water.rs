@@ -1,8 +1,8 @@
 //! Data that TCP kept back though nothing was missing before it: its socket is only woken for so many bytes (SO_RCVLOWAT).
 //!
 //! Needs read units of `rx` (the stage `out_of_order`: readable only when a later segment was announced), `connections` of both ends, `retransmits`, `drops`. Told where the
-//! sender is in the recording, sent nothing on that connection again, and nothing of it was dropped: then no segment was missing. net/ipv4/tcp_input.c
-//! `tcp_data_ready` announces nothing below the mark.
+//! sender is in the recording, sent nothing on that connection again but tail loss probes, and nothing of it was dropped: then no segment was missing.
+//! Who is not woken does not read, and his ACKs are delayed, so that a sender probes. net/ipv4/tcp_input.c `tcp_data_ready` announces nothing below the mark.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::{RxRow, Stage};
+use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::stat::nearest_rank;
 
 /// Shortest time that is told, ns, and fewest units.
@@ -49,7 +50,13 @@ pub(super) fn low_water(facts: &Facts, read: &[&RxRow]) -> Option<LowWater> {
     let whole = |c: ConnectionId| {
         let row = facts.connections.get(c.0 as usize)?;
         let peer = facts.connections.get(row.peer?.0 as usize)?;
-        (peer.retransmits == Some(0) && !dropped.contains(&c) && !dropped.contains(&peer.connection)).then_some(row)
+        let mut again = facts
+            .retransmits
+            .iter()
+            .filter(|r| r.connection == Some(peer.connection));
+        let missed = again.any(|r| r.class != RetransmitClass::Tlp);
+        let known = peer.retransmits.is_some() && facts.capture.recorded("skb:kfree_skb");
+        (known && !missed && !dropped.contains(&c) && !dropped.contains(&peer.connection)).then_some(row)
     };
     let sum = |of: &[&RxRow]| of.iter().fold(0i64, |sum, r| sum.saturating_add(held(r)));
     let (c, units) = by

@@ -1,3 +1,5 @@
+mod low_water;
+
 use super::{BLAMED, EXAMPLES, Receive};
 use crate::Confidence::{self, Certain, Weak};
 use crate::analyses::Outcome;

@@ -63,7 +63,7 @@ fn low_water(of: &LowWater) -> String {
         task => format!("{task} at "),
     };
     format!(
-        "kept back by TCP, for p50 {} and up to {}, though nothing was missing or sent again: {task}{} is not woken for fewer bytes than it asked for (SO_RCVLOWAT, inferred)",
+        "kept back by TCP, for p50 {} and up to {}, though nothing was missing: {task}{} is not woken for fewer bytes than it asked for (SO_RCVLOWAT, inferred)",
         duration(of.held_ns),
         duration(of.longest_ns),
         of.at

@@ -2,26 +2,7 @@
 //! behind the reason, so that a lost packet's have no pause (`;`, `. `) in them. Sources: the comments of
 //! include/net/dropreason-core.h, and the functions that free.
 
-/// What a rule looks at and what it says.
-pub(super) struct Rule {
-    /// Reason name without `SKB_DROP_REASON_`, or its beginning when it ends in `*`; empty: any.
-    pub(super) reason: &'static str,
-    /// Beginning of the freeing function's name; empty: any.
-    pub(super) location: &'static str,
-    /// Answer.
-    pub(super) expected: Option<bool>,
-    /// Sentence.
-    pub(super) why: &'static str,
-}
-
-const fn rule(reason: &'static str, location: &'static str, expected: Option<bool>, why: &'static str) -> Rule {
-    Rule {
-        reason,
-        location,
-        expected,
-        why,
-    }
-}
+use super::rules::{Rule, rule};
 
 /// A packet that had passed as many routers as its sender allowed.
 pub(super) const TTL: &str = "its TTL had run out";
@@ -211,7 +192,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(
         "NO_SOCKET",
         "cookie_v",
-        Some(false),
+        None,
         "the last ACK of a handshake with a SYN cookie, for whose connection there was no room: mostly a full accept queue",
     ),
     rule(

@@ -1,8 +1,35 @@
 //! Judges a free by its reason and place alone.
 
-use super::reasons::{RULES, Rule, TTL};
+use super::reasons::{RULES, TTL};
 use super::too_big::{TOO_BIG, black_hole};
 use crate::confidence::Confidence;
+
+/// What a rule looks at and what it says.
+pub(super) struct Rule {
+    /// Reason name without `SKB_DROP_REASON_`, or its beginning when it ends in `*`; empty: any.
+    pub(super) reason: &'static str,
+    /// Beginning of the freeing function's name; empty: any.
+    pub(super) location: &'static str,
+    /// Answer.
+    pub(super) expected: Option<bool>,
+    /// Sentence.
+    pub(super) why: &'static str,
+}
+
+/// One of them.
+pub(super) const fn rule(
+    reason: &'static str,
+    location: &'static str,
+    expected: Option<bool>,
+    why: &'static str,
+) -> Rule {
+    Rule {
+        reason,
+        location,
+        expected,
+        why,
+    }
+}
 
 /// Beginnings of names of functions that send IP packets: they free segments that have no protocol yet, and no life.
 const SENDS_IP: [&str; 16] = [
