@@ -68,6 +68,7 @@ pub(super) use named::causes as causes_of_sent;
 pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};
+pub use unjoined::unjoined_words;
 #[cfg(test)]
 pub(in crate::analyses) use vanished::vanished;
 

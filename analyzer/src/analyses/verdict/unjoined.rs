@@ -151,6 +151,14 @@ fn sentence(u: &Unjoined) -> String {
     format!("{said}{from}{}", why.concat())
 }
 
+/// A sentence for each of them, and whether it is missed by all that is known.
+pub fn unjoined_words(all: &[Unjoined]) -> Vec<(String, bool)> {
+    let each = all
+        .iter()
+        .map(|u| (format!("{}.", capital(&sentence(u))), u.is_missed()));
+    each.collect()
+}
+
 /// Adds them to the line on drops.
 pub(super) fn with_the_unjoined((tone, sentence_of_drops): (Tone, String), all: &[Unjoined]) -> (Tone, String) {
     let Some(first) = all.first() else {
@@ -161,7 +169,7 @@ pub(super) fn with_the_unjoined((tone, sentence_of_drops): (Tone, String), all: 
         (Tone::Bad, _) | (_, Tone::Bad) => Tone::Bad,
         _ => Tone::Notice,
     };
-    let said: Vec<String> = all.iter().map(|u| format!("{}.", capital(&sentence(u)))).collect();
+    let said: Vec<String> = unjoined_words(all).into_iter().map(|s| s.0).collect();
     let said = said.join(" ");
     // Where nothing else was lost that stands behind.
     match sentence_of_drops.strip_prefix("No packet ") {

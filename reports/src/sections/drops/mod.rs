@@ -6,6 +6,7 @@ mod rows;
 
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::drops::{Drops, Group, KINDS, kind};
+use netmortem_analyzer::analyses::verdict::unjoined_words;
 use netmortem_analyzer::explain::{self, Id};
 
 use super::shared::{figure, id_cell, name_cell, strip, truncation, unanswered};
@@ -58,6 +59,10 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
     let mut blocks: Vec<Block> = (input.answers.quality.told.drops())
         .map(|said| strip(Severity::Notice, said))
         .collect();
+    blocks.extend(unjoined_words(&drops.unjoined).into_iter().map(|(said, missed)| {
+        let severity = if missed { Severity::Bad } else { Severity::Notice };
+        strip(severity, said)
+    }));
     if drops.lost == 0 {
         let also = if drops.unclear == 0 {
             ""

@@ -11,8 +11,6 @@ use crate::reconstruct::datagrams::sockets::SocketRow;
 const NEAR_NS: i64 = 5_000_000_000;
 /// Sockets looked at, those with most datagrams.
 const MOST: usize = 200;
-/// Lists of tasks have no more words before the name.
-const WORDS: usize = 3;
 
 /// One that ended, and one that began.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -32,8 +30,7 @@ pub struct Restarted {
 /// Processes that were there when the recording ended.
 fn at_the_end(facts: &Facts) -> FxHashSet<i32> {
     let rows = facts.snapshots.iter().filter(|r| r.end && r.what == "tasks");
-    rows.filter_map(|r| r.line.splitn(WORDS, ' ').nth(1)?.parse().ok())
-        .collect()
+    rows.filter_map(|r| r.line.split(' ').nth(1)?.parse().ok()).collect()
 }
 
 /// In a namespace, near a step where there is one.
