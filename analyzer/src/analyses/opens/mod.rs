@@ -29,6 +29,7 @@ mod on_the_way_back;
 mod orphans;
 mod probed;
 mod raced;
+mod rejected;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ pub use on_the_way_back::Back;
 pub use orphans::Orphans;
 pub use probed::{AcceptQueue, Lookups};
 pub use raced::Raced;
+pub use rejected::Rejected;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
@@ -153,6 +155,8 @@ pub struct Reset {
     pub duration_ns: i64,
     /// Closed by the peer's program with data unread: how many, and what it had sent and not read.
     pub aborted: Option<Aborted>,
+    /// A rule of a host of this recording answered so what it dropped; only of such that neither end sent.
+    pub rejected: Option<Rejected>,
     /// Each after a complete exchange, by the program that opened the connection.
     pub complete: bool,
     /// Of these `task/thread`, or the task of several threads; else empty.
@@ -281,6 +285,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let (closes, mut aborted) = (aborted::Closes::of(facts), BTreeMap::<Option<Id>, Vec<_>>::new());
     let (twin, elsewhere) = (moved::twins(facts), translated::elsewhere(facts));
     let mut turned: BTreeMap<Option<Id>, Vec<(ConnectionId, i64)>> = BTreeMap::new();
+    let mut between: BTreeMap<Option<Id>, Vec<(ConnectionId, i64)>> = BTreeMap::new();
     let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
     let all = facts.resets.iter().enumerate();
     for (at, r) in all.filter(|(_, r)| !of_refused(r) && !told(r)) {
@@ -323,6 +328,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 elsewhere: other,
                 times: vec![],
                 aborted: None,
+                rejected: None,
                 duration_ns: facts.capture.duration_ns,
                 complete: by.is_some(),
                 by: task.clone().unwrap_or_default(),
@@ -331,6 +337,10 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
         group.resets += 1;
         if let Some(peer) = closes.peer(r) {
             aborted.entry(group.first).or_default().push(peer);
+        }
+        if group.received && sender == Sender::Between {
+            let of = r.connection.map(|c| (c, r.time_ns));
+            between.entry(group.first).or_default().extend(of);
         }
         if by_twin != Twin::No {
             let of = r.connection.map(|c| (c, r.time_ns));
@@ -347,6 +357,8 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     }
     let mut all: Vec<Reset> = groups.into_values().collect();
     for r in &mut all {
+        let of = between.get(&r.first).filter(|of| of.len() as u64 == r.resets);
+        r.rejected = of.and_then(|of| rejected::rejected(facts, of));
         r.aborted = aborted.get(&r.first).and_then(|peers| aborted::told(facts, peers));
     }
     // Those of complete exchanges push none out.

@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::Confidence;
 use crate::analyses::units::Units;
 use crate::analyses::waits::StageTimes;
@@ -63,8 +65,9 @@ pub use small::Small;
 pub use tiny::Tiny;
 pub use unscaled::Unscaled;
 
-/// The event that tells of ACKs.
+/// The event that tells of ACKs, and the one of the states of their sockets.
 const ACKS: &str = "tcp:tcp_probe";
+const STATES: &str = "sock:inet_sock_set_state";
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -76,8 +79,8 @@ pub struct Transmit {
     /// The longest that one of them is known to have been under way since it was first queued on its device, ns. What it waited for before
     /// that, in the write queue, is no ACK.
     pub open_at_least_ns: Option<i64>,
-    /// TCP segments with payload in no percentile, by why: `censored_start`, `censored_end`, `loss`; and `not_solid`, those in
-    /// the percentiles of all but not in the solid ones. Causes that excluded nothing are not there.
+    /// TCP segments with payload in no percentile, by why: `censored_start`, `censored_end`, `loss`, `ack_not_told` (no ACK was seen, and none would have been: the
+    /// states of sockets are not recorded, or a slice has not those of other flows); and `not_solid`, those in the percentiles of all but not in the solid ones. Causes that excluded nothing are not there.
     pub excluded: BTreeMap<&'static str, u64>,
     /// Dropped in this host and not acknowledged.
     pub dropped: u64,
@@ -159,7 +162,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         let none = none.unwrap_or_else(|| "no packet was sent in this recording".into());
         return Outcome::Unknown(reasons(facts, "tx", &none));
     }
-    let counts = Counts::of(&facts.tx);
+    let counts = Counts::of(facts);
     let senders::Senders {
         kept: connections,
         rtt_by_host,
@@ -237,15 +240,26 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(rows: &[TxRow]) -> Counts {
+    fn of(facts: &Facts) -> Counts {
         let mut counts = Counts::default();
-        for r in rows {
+        // A cut by flow or device keeps segments of others, and not their ACKs.
+        let cut = facts.capture.part.slice.as_ref().is_some_and(|s| !s.subject.is_empty());
+        let acked = facts.tx.iter().filter(|r| r.end == TxEnd::Acked).map(|r| r.connection);
+        let acked: Option<FxHashSet<_>> = cut.then(|| acked.collect());
+        // No ACK for a socket that is closing is told; without its states nobody knows which these are.
+        let blind = facts.capture.recorded(ACKS) && !facts.capture.recorded(STATES);
+        for r in &facts.tx {
             if r.kind != TxKind::Tcp {
                 *counts.others.entry(r.kind).or_insert(0) += 1;
                 continue;
             }
             *counts.by_confidence.entry(r.confidence).or_insert(0) += 1;
             counts.dropped += u64::from(r.end == TxEnd::Dropped);
+            let told = !blind && acked.as_ref().is_none_or(|of| of.contains(&r.connection));
+            if r.end == TxEnd::Open && !told && r.censored != Some(Censored::Loss) {
+                *counts.excluded.entry("ack_not_told").or_insert(0) += 1;
+                continue;
+            }
             if r.end == TxEnd::Open {
                 counts.open += 1;
                 // Less is written as 0: that it was open for at least no time says nothing.

@@ -353,6 +353,7 @@ mod tests {
             elsewhere: false,
             times: vec![],
             aborted: None,
+            rejected: None,
             duration_ns: 0,
             complete: false,
             by: String::new(),

@@ -23,6 +23,7 @@ pub(super) fn reset(r: &Reset) -> Option<String> {
     match (r.received, r.sender) {
         (true, _) if r.elsewhere => Some(format!("{n} {was} reset {}", elsewhere(r))),
         (true, "between") if r.twin || r.listens => Some(format!("{n} {was} reset {}", by_twin(r))),
+        (true, "between") if r.rejected.is_some() => Some(format!("{n} {was} reset {}", by_rule(r))),
         (true, "between") => Some(format!(
             "{n} {was} reset by a RST that its peer's TCP, which is in this recording, did not send: a firewall between, or another host with its address"
         )),
@@ -71,6 +72,15 @@ fn aborted(r: &Reset) -> String {
 /// It came, and the peer's TCP did not send it.
 pub(super) fn not_by_peer(r: &Reset) -> bool {
     r.received && (r.sender == "between" || r.elsewhere)
+}
+
+/// By a rule that rejects.
+fn by_rule(r: &Reset) -> String {
+    let Some(of) = &r.rejected else { return String::new() };
+    format!(
+        "not by the peer but by a rule of a host of this recording, as nftables' and iptables' REJECT with tcp-reset does: the RST came just as a packet of the connection was dropped for {} ({} of {}; inferred by their times)",
+        of.place, of.count, r.resets
+    )
 }
 
 /// By another server than theirs.
@@ -126,6 +136,9 @@ pub(super) fn between_words(r: &Reset) -> String {
     let n = counted(r.resets, "connection", "connections");
     if r.elsewhere {
         return format!("{n} {} reset (first {}), {}", was(r.resets), r.label, elsewhere(r));
+    }
+    if r.rejected.is_some() {
+        return format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_rule(r));
     }
     match r.twin || r.listens {
         true => format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_twin(r)),
@@ -195,6 +208,7 @@ mod tests {
                 elsewhere: false,
                 times: vec![],
                 duration_ns: 0,
+                rejected: None,
                 aborted: Some(Aborted {
                     by: "nginx".into(),
                     server,

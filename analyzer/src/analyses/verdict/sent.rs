@@ -135,7 +135,7 @@ fn none_acked(t: &Transmit) -> (Tone, String) {
         );
         return (Tone::Unknown, s);
     }
-    let cut: u64 = ["censored_start", "loss"]
+    let cut: u64 = ["censored_start", "loss", "ack_not_told"]
         .iter()
         .filter_map(|w| t.excluded.get(w))
         .sum();

@@ -48,6 +48,7 @@ fn each_group_is_a_row() {
             times: vec![],
             duration_ns: 0,
             aborted: None,
+            rejected: None,
             complete: false,
             by: String::new(),
         }],

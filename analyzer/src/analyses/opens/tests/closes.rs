@@ -129,3 +129,42 @@ fn what_the_kernel_resets_for_want_of_orphans_is_told() {
     f.resets.retain(|r| r.reason == "TCP_ABORT_ON_CLOSE");
     assert_eq!(orphans(&f), None);
 }
+
+/// Ten RSTs that neither end sent, `apart` before the drop of a packet of theirs.
+#[test]
+fn a_rule_that_rejects_is_told() {
+    use crate::analyses::opens::rejected::rejected;
+    use crate::reconstruct::whose::{Carries, Owner};
+    let of = |apart: i64, reason: &str| {
+        let mut f = Facts::empty();
+        f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+            entries: vec![(8, reason.into())],
+            kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+        });
+        f.names.locations.insert(0x10, "nft_do_chain".into());
+        let mut resets = vec![];
+        for c in 0..10u32 {
+            f.connections.push(connection(c));
+            let at = i64::from(c) * 1_000 * MS;
+            let mut row = crate::testing::drop_at(at);
+            (row.reason, row.location, row.expected) = (Some(8), 0x10, Some(false));
+            row.owner = Some(Owner {
+                connection: Some(ConnectionId(c)),
+                carries: Carries::Data,
+                task: Name::default(),
+                pid: 0,
+                confidence: crate::Confidence::Strong,
+            });
+            f.drops.push(row);
+            resets.push((ConnectionId(c), at - apart));
+        }
+        rejected(&f, &resets)
+    };
+    let found = of(3_000, "NETFILTER_DROP").unwrap();
+    assert_eq!(found.count, 10);
+    assert!(found.place.starts_with("NETFILTER_DROP at nft_do_chain"), "{found:?}");
+    // Long before or after; dropped for another reason.
+    assert_eq!(of(5 * MS, "NETFILTER_DROP"), None);
+    assert_eq!(of(-5 * MS, "NETFILTER_DROP"), None);
+    assert_eq!(of(3_000, "NO_SOCKET"), None);
+}
