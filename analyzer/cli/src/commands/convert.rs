@@ -163,7 +163,7 @@ fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
         })
     })?;
     say(&format!(
-        "{} packets: {} matched with the kernel's events (of these {} by their socket, too), {} not because several events fit, {} because none does",
+        "{} packets: {} matched with the kernel's events (of these {} by their socket, too), {} not because several events fit, {} because none is known to",
         w.packets,
         w.certain + w.strong,
         w.certain,
@@ -240,6 +240,17 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         let start = info.start_ns.and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
         let at = |since: u64| start.saturating_add(since);
         change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
+    }
+    if let Some((facts, cut)) = before.as_ref().zip(change.cut.as_ref())
+        && let Some(why) = slice::nothing(facts, &subject, cut, change.window)
+    {
+        return Err(failure(
+            format!("{}; nothing is written", clean(&why)),
+            format!(
+                "ask for the flow, the device or the time alone, or for a longer time; `netmortem show hops {}` lists what passed where",
+                output::quoted(Path::new(&capture.source))
+            ),
+        ));
     }
     let done = output::whole(&args.output, |out| {
         let (_, done) = rewrite_with(&capture, &change, &mut names, out).map_err(told)?;

@@ -1,11 +1,14 @@
 //! `netmortem explain`: from an id that the report or a table printed to its rows, its waits, its events and their bytes.
 
 use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use netmortem_analyzer::Facts;
-use netmortem_analyzer::explain::{EVENTS, EventLine, Explainer, Explanation, Id, Ledger, Row};
+use netmortem_analyzer::explain::{EVENTS, EventLine, Explainer, Explanation, Id, Kind, Ledger, Row};
+use netmortem_analyzer::export::slice::{Flow, Subject};
 use netmortem_analyzer::ingest::Options;
+use netmortem_analyzer::reconstruct::tcp::tables::ConnectionRow;
 use netmortem_reports::format::{duration, utc};
 
 use crate::failure::{failure, usage};
@@ -27,6 +30,7 @@ An ID is one of
   udp_turn:N udp_socket:N          what was sent by UDP and what came of it; a UDP socket
   drop:N xmit:N neighbour:N        a free of a packet, a pass over a device, an event of a neighbour entry
   softirq:N poll:N                 a run of a softirq, a NAPI poll
+  A:P, A:P > B:P                   the TCP socket with this end, or these two (10.0.0.1:443), where there is one
 where N is the row's place in its view (responses, turnarounds, opens, ...), from 0, unless said otherwise.
 Each event ends with where it lies: member+offset, as `netmortem inspect` prints it. The waits of a unit sum to its total; one told `within` an interval took its time somewhere in it.";
 
@@ -37,7 +41,7 @@ pub struct Args {
     /// A bundle (.nmb), trace.dat or perf.data; - is standard input
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// What to explain, like rx:45, response:12, open:3
+    /// What to explain, like rx:45, response:12, open:3, 10.0.0.1:443
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// List at most this many events for each
@@ -51,12 +55,12 @@ pub struct Args {
 /// Explains.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let words = args.ids.iter().map(String::as_str);
-    let no_ids: Vec<&str> = words.filter(|w| w.parse::<Id>().is_err()).collect();
+    let no_ids: Vec<&str> = words.filter(|w| Asked::of(w).is_err()).collect();
     input::in_order(&args.input, &no_ids, |file| {
         format!("the file comes first: netmortem explain {file} ID, with an ID like skb:123")
     })?;
     // Mistakes in ids are told before the recording is read.
-    let ids: Result<Vec<Id>, String> = args.ids.iter().map(|i| i.parse()).collect();
+    let ids: Result<Vec<Asked>, String> = args.ids.iter().map(|i| Asked::of(i)).collect();
     let ids = ids.map_err(|what| {
         usage(
             what,
@@ -70,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let explainer = Explainer::new(&capture, &Options::default());
     let mut told: Vec<Explanation> = vec![];
     for id in ids {
+        let id = id.found(&facts, &input)?;
         let one = explainer.explain(&facts, id, args.limit);
         told.push(one.map_err(|e| failure(e.what, e.next.replace("INPUT", &input)))?);
     }
@@ -87,6 +92,85 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     out.flush()?;
     Ok(Outcome::Done)
+}
+
+/// What was asked for.
+enum Asked {
+    Id(Id),
+    /// A connection by its ends.
+    Ends(Flow),
+}
+
+impl Asked {
+    fn of(word: &str) -> Result<Asked, String> {
+        word.parse().map(Asked::Id).or_else(|no_id: String| {
+            // As the report writes who sent to whom.
+            let ends = word.split(['>', '→']).map(str::trim).collect::<Vec<_>>().join("-");
+            // A number alone is more likely an id that lacks its kind.
+            let named = ends.contains(['.', ':']);
+            let flow = ends.parse::<Flow>().ok().filter(|_| named);
+            flow.map(Asked::Ends).ok_or(no_id)
+        })
+    }
+
+    fn found(self, facts: &Facts, input: &str) -> anyhow::Result<Id> {
+        let flow = match self {
+            Asked::Id(id) => return Ok(id),
+            Asked::Ends(flow) => flow,
+        };
+        let named = flow.to_string();
+        let subject = Subject {
+            flows: vec![flow],
+            devs: vec![],
+        };
+        let all = subject
+            .connections(facts)
+            .map_err(|what| failure(what, format!("`netmortem show connections {input}` lists them")))?;
+        let id = |c: &ConnectionRow| Id::of_row(Kind::Conn, &facts.connections, c);
+        if let [one] = all.as_slice()
+            && let Some(id) = id(one)
+        {
+            return Ok(id);
+        }
+        let start = facts.capture.start_ns.unwrap_or(0);
+        let mut what = format!("{} connections are {named}:", all.len());
+        for c in all.iter().take(LISTED) {
+            let Some(id) = id(c) else { continue };
+            let task = match c.task.is_empty() {
+                true => "task not known".to_owned(),
+                false => format!("{} ({})", clean(&c.task.text()), c.pid),
+            };
+            let since = |ns: i64| ns.saturating_sub(start) as f64 / 1e9;
+            what.push_str(&format!(
+                "\n  {id}  {} > {}  {task}  {:.6}s to {:.6}s",
+                end(c.saddr, c.sport),
+                end(c.daddr, c.dport),
+                since(c.first_ns),
+                since(c.last_ns)
+            ));
+        }
+        if all.len() > LISTED {
+            what.push_str(&format!("\n  and {} more", all.len() - LISTED));
+        }
+        let first = all.first().and_then(|c| id(c));
+        let first = first.map_or_else(|| "conn:N".to_owned(), |id| id.to_string());
+        Err(failure(
+            what,
+            format!(
+                "netmortem explain {input} {first}, or another of them; `netmortem show connections {input}` lists all"
+            ),
+        ))
+    }
+}
+
+/// Connections that are listed where several have the ends.
+const LISTED: usize = 20;
+
+fn end(ip: Option<IpAddr>, port: u16) -> String {
+    match ip {
+        Some(ip) => SocketAddr::new(ip, port).to_string(),
+        None => format!("?:{port}"),
+    }
 }
 
 fn write(e: &Explanation, facts: &Facts, input: &str, out: &mut dyn Write) -> std::io::Result<()> {

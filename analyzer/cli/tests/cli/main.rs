@@ -8,6 +8,7 @@ mod contract;
 mod diff;
 mod evidence;
 mod exports;
+mod flows;
 mod record;
 mod schema;
 

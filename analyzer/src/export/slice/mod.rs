@@ -21,6 +21,7 @@
 mod compare;
 mod drops;
 mod families;
+mod nothing;
 mod owners;
 mod subject;
 #[cfg(test)]
@@ -32,9 +33,10 @@ use std::collections::BTreeMap;
 use netmortem_formats::{Bytes, Capture, open_bytes};
 
 pub use self::compare::{Compared, compare};
+pub use self::nothing::nothing;
 pub use self::subject::{Ends, Flow, Subject};
 use super::bundle::{Change, RewriteError, rewrite};
-use crate::facts::Facts;
+use crate::facts::{Facts, SkbId};
 use crate::ingest::{Options, Trace};
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::{skb, tcp};
@@ -50,6 +52,8 @@ pub struct Cut {
     pub events: BTreeMap<String, u64>,
     /// Lives of skbs that are the subject's.
     pub own: u64,
+    /// These lives.
+    pub lives: Vec<SkbId>,
     /// Lives that are another's and stay, because the subject's waits are told by them.
     pub context: u64,
     /// Lives of which nothing tells whose they are: they stay.

@@ -80,6 +80,14 @@ impl Subject {
         self.flows.iter().map(one).collect()
     }
 
+    /// Connections of the flows; an error where a flow has none.
+    pub fn connections<'f>(&self, facts: &'f Facts) -> Result<Vec<&'f ConnectionRow>, String> {
+        let ends = self.ends(facts)?;
+        self.check(facts, &ends)?;
+        let own = |c: &&ConnectionRow| ends.iter().any(|e| e.are_of(c));
+        Ok(facts.connections.iter().filter(own).collect())
+    }
+
     /// Whether the recording has anything of it.
     pub(super) fn check(&self, facts: &Facts, ends: &[Ends]) -> Result<(), String> {
         let any = |e: &Ends| facts.connections.iter().any(|c| e.are_of(c));

@@ -105,7 +105,10 @@ impl<'w, 'c> Walk<'w, 'c> {
         let samples = self.trace.schema.format(SAMPLES.0, SAMPLES.1).map(|f| f.id);
         let kept = samples.filter(|_| care != Care::Everything);
         let mut cut = Cut::default();
-        for (of, stays) in owners.skbs.iter().zip(&stays) {
+        for (id, (of, stays)) in owners.skbs.iter().zip(&stays).enumerate() {
+            if *of == Of::Own {
+                cut.lives.push(SkbId(id as u32));
+            }
             let count = match (of, stays) {
                 (Of::Own, _) => &mut cut.own,
                 (Of::Unknown, _) => &mut cut.unknown,
