@@ -50,6 +50,9 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
     }
     run(&mut context, &known, sql).map(Rows::new).map_err(|e| match e {
         FramesError::Polars(e) => {
+            if let Some(why) = not_known(&e.to_string()) {
+                return FramesError::Refused(why);
+            }
             let message = brief(&e.to_string());
             let help = known
                 .iter()
@@ -80,6 +83,37 @@ fn brief(said: &str) -> String {
     let first = first.split("; valid columns").next().unwrap_or_default();
     let tree = first.find(" { ").filter(|_| first.contains("span: "));
     tree.and_then(|at| first.get(..at)).unwrap_or(first).to_owned()
+}
+
+/// That a function is not known, with what is near to it: names of columns help nobody then.
+fn not_known(said: &str) -> Option<String> {
+    let name = said.strip_prefix("unsupported function '")?.split('\'').next()?;
+    let lower = name.to_ascii_lowercase();
+    let near = match lower.as_str() {
+        "time_bucket" | "date_trunc" | "date_bin" | "datetrunc" | "to_timestamp" | "from_unixtime" | "epoch"
+        | "epoch_ns" | "histogram_bucket" => {
+            "times are whole numbers of nanoseconds: time_ns // 1000000000 * 1000000000 is the begin of the second, \
+             (time_ns - :start) / 1e9 the seconds since the first event"
+        }
+        _ if is_percentile(&lower) => "write QUANTILE_CONT(x, 0.99), or MEDIAN(x)",
+        "len" | "strlen" => "write LENGTH(x)",
+        "string_agg" | "group_concat" | "listagg" | "list" => {
+            "write COUNT(DISTINCT x), or select the rows with ORDER BY"
+        }
+        "isnull" | "nvl" => "write COALESCE(x, 0)",
+        "to_char" | "format" | "printf" => "write CAST(x AS VARCHAR), or CONCAT(x, y)",
+        "regexp_match" | "regexp_matches" | "regexp" => "write REGEXP_LIKE(x, '^eth[0-9]+$')",
+        _ => "docs/scale.md lists what is not known, and what to write in place",
+    };
+    Some(format!("there is no function {name} here: {near}"))
+}
+
+/// `percentile`, `p99`, `p99_9`, `quantiles`.
+fn is_percentile(name: &str) -> bool {
+    let number = name
+        .strip_prefix('p')
+        .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit() || b == b'_'));
+    number && name.len() > 1 || name.contains("percentile") || name.contains("quantile")
 }
 
 /// What `SHOW TABLES` and `DESCRIBE t` ask for: all tables, or one.

@@ -122,6 +122,20 @@ fn mistakes_are_told_with_what_there_is() {
     assert_eq!(told("SELECT 1"), "the query names no view; views: a, b");
     assert!(told("SELECT nothing FROM a").contains("columns of a: time_ns, bytes, share, expected, dev"));
     assert!(told("SELEC * FROM a").contains("columns of a:"));
+    for (call, near) in [
+        ("time_bucket(1000, time_ns)", "time_ns // 1000000000 * 1000000000"),
+        ("DATE_TRUNC('second', time_ns)", "time_ns // 1000000000 * 1000000000"),
+        ("p99(time_ns)", "QUANTILE_CONT(x, 0.99)"),
+        ("percentile(time_ns, 99)", "QUANTILE_CONT(x, 0.99)"),
+        ("frobnicate(time_ns)", "there is no function frobnicate here"),
+    ] {
+        let said = told(&format!("SELECT {call} FROM a"));
+        assert!(said.contains(near) && !said.contains("columns of"), "{call}: {said}");
+    }
+    // As it says.
+    let begins = "SELECT DISTINCT ns // 1000000000 * 1000000000 AS s FROM ends";
+    let rows = query(&[&Ends], begins, None).unwrap();
+    assert_eq!(cells(&rows), [[Cell::I64(1_000_000_000)]]);
 }
 
 /// The engine answers 1 to `SUM(1)` over three rows: no wrong number is handed on.
