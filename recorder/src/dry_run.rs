@@ -168,12 +168,8 @@ impl Forecast {
             EVENT_US[1],
             cpu * 100.0
         );
-        if let Some(limit) = self.limits.bytes.filter(|_| bundle > 0.0) {
-            _ = writeln!(
-                out,
-                "at this rate the limit of bytes is reached after {:.0} s",
-                limit as f64 / bundle
-            );
+        if let Some(after) = self.limits.bytes_end(bundle) {
+            _ = writeln!(out, "at this rate the limit of bytes is reached after {after:.0} s");
         }
     }
 

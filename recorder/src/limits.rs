@@ -36,6 +36,13 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Seconds after which a recording of so many bytes a second stops at its limit of bytes; `None`: another limit stops it before.
+    pub fn bytes_end(&self, bytes_per_second: f64) -> Option<f64> {
+        let limit = self.bytes.filter(|_| bytes_per_second > 0.0)?;
+        let after = limit as f64 / bytes_per_second;
+        self.duration.is_none_or(|d| after < d.as_secs_f64()).then_some(after)
+    }
+
     /// As asked for, with the defaults.
     pub fn of(options: &RecordOptions, cpus_online: usize) -> Limits {
         let forgotten = options.duration.is_none() && options.command.is_empty();

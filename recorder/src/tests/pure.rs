@@ -221,3 +221,22 @@ fn a_text_that_is_too_long_for_a_second_is_said() {
         "{said}"
     );
 }
+
+/// What never happens is not foretold.
+#[test]
+fn the_limit_of_bytes_is_told_only_where_it_comes_first() {
+    let mut l = Limits {
+        duration: Some(std::time::Duration::from_secs(3600)),
+        duration_is_default: true,
+        bytes: Some(7200),
+        bytes_is_default: true,
+        cpu_percent: 50,
+    };
+    assert_eq!(l.bytes_end(4.0), Some(1800.0));
+    assert_eq!(l.bytes_end(1.0), None);
+    assert_eq!(l.bytes_end(0.0), None);
+    l.duration = None;
+    assert_eq!(l.bytes_end(1.0), Some(7200.0));
+    l.bytes = None;
+    assert_eq!(l.bytes_end(1.0), None);
+}
