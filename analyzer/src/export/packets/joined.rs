@@ -50,7 +50,7 @@ impl JoinedFile {
         let not = self.ambiguous.saturating_add(self.unmatched);
         match self.because.is_empty() {
             true => format!(
-                "{}{of} was joined: {} packets, {} matched with events of the kernel, {not} not ({} because several events fit, {} because none does); {errors}.",
+                "{}{of} was joined: {} packets, {} matched with events of the kernel, {not} not ({} because several events fit, {} because none is known to); {errors}.",
                 self.file, self.packets, self.matched, self.ambiguous, self.unmatched
             ),
             false => format!(

@@ -33,6 +33,9 @@ pub enum Match {
     One(usize, bool),
     /// None within the window.
     None,
+    /// So many within the window could be it, and none is known to be: other network namespaces have a device of that name, and
+    /// no socket tells whose these are (of a handshake, a bare ACK, a FIN).
+    Unsure(usize),
     /// So many that cannot be told apart.
     Several(usize),
 }
@@ -83,23 +86,32 @@ fn flip(s: (IpAddr, u16, IpAddr, u16)) -> (IpAddr, u16, IpAddr, u16) {
 /// Matches packets with sights; both in order of time, of one device and direction. `doubtful`: devices of several network
 /// namespaces have that name, so that only a socket that agrees tells whose sight it is.
 pub fn matches(packets: &[Seen], sights: &[Sight], sockets: &Sockets, doubtful: bool) -> Vec<Match> {
-    let within = |p: &Seen, window: i64| {
+    let all_within = |p: &Seen, window: i64| {
         let from = sights.partition_point(|s| s.ts < p.ts.saturating_sub(window));
         let near = sights.iter().enumerate().skip(from);
         let near = near.take_while(move |(_, s)| s.ts <= p.ts.saturating_add(window));
         let fit = near.filter_map(|(i, s)| {
             let agree = sockets.agree(s.skb, p.ends);
-            let fits = s.bytes == p.bytes && agree != Some(false) && (!doubtful || agree == Some(true));
+            let fits = s.bytes == p.bytes && agree != Some(false);
             fits.then_some((i, agree == Some(true)))
         });
         fit.collect::<Vec<_>>()
+    };
+    let within = |p: &Seen, window: i64| {
+        let mut fit = all_within(p, window);
+        fit.retain(|s| !doubtful || s.1);
+        fit
     };
     let found: Vec<Vec<(usize, bool)>> = packets.iter().map(|p| within(p, WINDOW_NS)).collect();
     let mut out: Vec<Match> = found
         .iter()
         .zip(alone(&found))
-        .map(|(of, alone)| match (of.as_slice(), alone) {
-            ([], _) => Match::None,
+        .zip(packets)
+        .map(|((of, alone), p)| match (of.as_slice(), alone) {
+            ([], _) => match all_within(p, WINDOW_NS).len() {
+                0 => Match::None,
+                n => Match::Unsure(n),
+            },
             ([(i, agree)], true) => Match::One(*i, *agree),
             (many, _) => Match::Several(many.len()),
         })

@@ -48,7 +48,7 @@ pub struct Written {
     pub strong: u64,
     /// Several sights fit.
     pub ambiguous: u64,
-    /// No sight fits.
+    /// No sight is known to fit.
     pub unmatched: u64,
     /// What could not be read: members, blocks, packets without an interface or a time.
     pub errors: u64,
@@ -100,7 +100,7 @@ pub fn write(facts: &Facts, capture: &Capture, mut out: impl Write) -> Result<Wr
         n => format!(" {} could not be read and are not here.", counted(n, "part", "parts")),
     };
     let about = format!(
-        "Comments by netmortem from the kernel's events of the same recording: {} of {} packets matched ({} also by their socket), {} not because several events fit, {} because none does.{unread}",
+        "Comments by netmortem from the kernel's events of the same recording: {} of {} packets matched ({} also by their socket), {} not because several events fit, {} because none is known to.{unread}",
         w.certain + w.strong,
         w.packets,
         w.certain,
@@ -153,9 +153,10 @@ fn either(sent: Match, received: Match) -> (bool, Match) {
     let count = |m: Match| match m {
         Match::None => 0,
         Match::One(..) => 1,
-        Match::Several(n) => n,
+        Match::Several(n) | Match::Unsure(n) => n,
     };
     match (sent, received) {
+        (Match::Unsure(a), Match::Unsure(b)) => (false, Match::Unsure(a.saturating_add(b))),
         (Match::None, other) => (false, other),
         (other, Match::None) => (true, other),
         (a, b) => (false, Match::Several(count(a).saturating_add(count(b)))),
@@ -239,6 +240,10 @@ fn comment(facts: &Facts, capture: &Capture, interfaces: &[AnnotatedInterface], 
                     )
                 }
                 Match::None => (Found::None, "netmortem: no event of the kernel fits this packet".into()),
+                Match::Unsure(n) => (
+                    Found::None,
+                    format!("netmortem: no event of the kernel is known to be this packet's ({n} could be: several network namespaces have a device of this name)"),
+                ),
                 Match::Several(n) => (
                     Found::Several,
                     match n {

@@ -134,7 +134,8 @@ fn only_what_can_be_nothing_else_is_matched() {
     // A name that several namespaces have needs the socket.
     let doubt = |s| matches(&[seen(0, 52)], &[s], &sockets, true);
     assert_eq!(doubt(sight(50, 52, 1)), [Match::One(0, true)]);
-    assert_eq!(doubt(sight(50, 52, 77)), [Match::None]);
+    assert_eq!(doubt(sight(50, 52, 77)), [Match::Unsure(1)]);
+    assert_eq!(doubt(sight(50, 52, 3)), [Match::None]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn what_a_recording_says_of_itself_is_on_the_first_page() {
     let broken = cut.replace("; ", "\n         - ");
     let broken = broken.trim_end_matches('.');
     assert!(terminal.contains(broken), "{terminal}");
-    let joined = "d.pcap (device va) was joined: 4 packets, 0 matched with events of the kernel, 4 not (0 because several events fit, 4 because none does)\n         - 1 part of it could not be read\n";
+    let joined = "d.pcap (device va) was joined: 4 packets, 0 matched with events of the kernel, 4 not (0 because several events fit, 4 because none is known to)\n         - 1 part of it could not be read\n";
     assert!(terminal.contains(joined), "{terminal}");
     assert!(
         terminal.contains("None of the 4 packets of d.pcap fits an event"),
