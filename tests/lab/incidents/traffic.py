@@ -13,6 +13,7 @@ import resource
 import select
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -51,12 +52,13 @@ def burn(seconds):
 
 
 def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, halves=0, workers=0, accept=0.0, backlog=128, defer=0, greet=0, once=0, cork=0,
-               limit=0, files=0, large=0):
+               limit=0, files=0, large=0, child=0.0):
     """Answers requests. idle: closes a connection that was silent for so long. pause: sleeps before each `every`th answer; with lock,
     while it holds a lock that all answers take. cpu: computes before each answer. halves: an answer in two writes, with Nagle. workers: so
     many threads, each serves a connection to its end. accept: sleeps before each accept. defer: TCP_DEFER_ACCEPT, seconds. greet: sends so many
     bytes before it reads. once: closes after its first answer. cork: TCP_CORK, never taken off. limit: to a request of more bytes it answers at once
-    that it is too long, and closes. files: so many descriptors it may have. large: the pause is before answers of more bytes alone."""
+    that it is too long, and closes. files: so many descriptors it may have. large: the pause is before answers of more bytes alone. child: starts a process
+    behind each answer, which lives so long and keeps the connection's descriptor."""
     held = threading.Lock()
     calls = [0]
 
@@ -85,6 +87,9 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
                 if halves:
                     c.sendall(b"r" * (down // 4))
                 c.sendall(b"r" * (down - down // 4 if halves else down))
+                if child:
+                    c.set_inheritable(True)
+                    subprocess.Popen(["sleep", str(child)], close_fds=False)
                 if once:
                     raise EOFError("one answer")
         except (OSError, EOFError):
