@@ -5,7 +5,6 @@
 # first: igmp_max_memberships
 # first: 10.9.9.2
 # page: 10.9.9.3
-# page: began to read there
 plant() {
     third
     router ip link add br0 type bridge mcast_snooping 0 || cannot "no bridge"
