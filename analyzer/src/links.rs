@@ -38,12 +38,12 @@ struct Named {
     netns: BTreeSet<u64>,
     kinds: BTreeSet<String>,
     mtus: BTreeSet<u64>,
-    /// Whether each is a port of a bridge, a bond or a team.
+    /// Whether each is a port of a bridge.
     ports: BTreeSet<bool>,
 }
 
-/// Kinds of devices that others are ports of.
-const SWITCHES: [&str; 3] = ["bridge", "bond", "team"];
+/// Kinds of devices whose ports see a packet, and then the device itself; of a bond or team only the port does.
+const SWITCHES: [&str; 2] = ["bridge", "openvswitch"];
 
 /// What the lists of both times tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Links {
     pub(crate) fn several(&self, dev: &str) -> bool {
         self.0.get(dev).is_some_and(|of| of.netns.len() > 1)
     }
-    /// Whether devices of that name are ports of bridges, bonds or teams, which take nothing off a TTL; `None`: some are, or no list has one.
+    /// Whether devices of that name are ports of bridges, which take nothing off a TTL; `None`: some are, or no list has one.
     pub(crate) fn is_port(&self, dev: &str) -> Option<bool> {
         only(&self.0.get(dev)?.ports).copied()
     }

@@ -45,7 +45,8 @@ fn members(capture: &Capture, at: SnapshotWhen) -> Members {
         let group = field(l, "group").and_then(|g| g.parse::<Ipv4Addr>().ok());
         if let Some((place, group)) = place.zip(group) {
             let of = all.entry(place).or_default();
-            if group.is_multicast() && group != Ipv4Addr::new(224, 0, 0, 1) {
+            // Those of the link itself (224.0.0.0/24) are joined by every host, and by what looks for printers.
+            if group.is_multicast() && group.octets()[..3] != [224, 0, 0] {
                 of.insert(group);
             }
         }

@@ -129,11 +129,19 @@ struct Texts<'t> {
     types: &'t Types<'t>,
     /// Tables of each query around.
     around: Vec<Tables>,
+    /// Conditions that were looked at apart, by their addresses; and the one inside of which the walk is, which passes over it.
+    seen: Vec<*const Expr>,
+    inside: Option<*const Expr>,
 }
 
 impl<'t> Texts<'t> {
     fn of(types: &'t Types<'t>, around: Vec<Tables>) -> Self {
-        Texts { types, around }
+        Texts {
+            types,
+            around,
+            seen: vec![],
+            inside: None,
+        }
     }
 
     /// With whatever of `with` that is a text.
@@ -148,6 +156,9 @@ impl<'t> Texts<'t> {
 impl Visitor for Texts<'_> {
     type Break = FramesError;
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<FramesError> {
+        if self.inside.is_some() {
+            return ControlFlow::Continue(());
+        }
         // ORDER BY stands outside of the SELECT, and knows its results.
         let mut tables = match query.body.as_ref() {
             SetExpr::Select(select) => self.types.tables(select),
@@ -158,14 +169,20 @@ impl Visitor for Texts<'_> {
         ControlFlow::Continue(())
     }
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<FramesError> {
-        self.around.pop();
+        if self.inside.is_none() {
+            self.around.pop();
+        }
         ControlFlow::Continue(())
     }
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<FramesError> {
+        if self.inside.is_some() {
+            return ControlFlow::Continue(());
+        }
         let mut tables = self.types.tables(select);
         self.around.push(tables.clone());
         if let Some(condition) = &select.selection {
             Visit::visit(condition, &mut Texts::of(self.types, self.around.clone()))?;
+            self.seen.push(std::ptr::from_ref(condition));
         }
         // A result of the same name that is a text: HAVING may mean either.
         for item in &select.projection {
@@ -182,10 +199,23 @@ impl Visitor for Texts<'_> {
         ControlFlow::Continue(())
     }
     fn post_visit_select(&mut self, _: &Select) -> ControlFlow<FramesError> {
-        self.around.pop();
+        if self.inside.is_none() {
+            self.around.pop();
+        }
+        ControlFlow::Continue(())
+    }
+    fn post_visit_expr(&mut self, e: &Expr) -> ControlFlow<FramesError> {
+        self.inside = self.inside.filter(|at| !std::ptr::eq(*at, e));
         ControlFlow::Continue(())
     }
     fn pre_visit_expr(&mut self, e: &Expr) -> ControlFlow<FramesError> {
+        if self.inside.is_some() {
+            return ControlFlow::Continue(());
+        }
+        if self.seen.iter().any(|at| std::ptr::eq(*at, e)) {
+            self.inside = Some(std::ptr::from_ref(e));
+            return ControlFlow::Continue(());
+        }
         match e {
             Expr::BinaryOp { left, op, right } if compares(op) => {
                 self.compared(left, [right.as_ref()])?;

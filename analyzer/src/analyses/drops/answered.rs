@@ -129,16 +129,17 @@ pub(super) fn passes(facts: &Facts, rows: &[&DropRow]) -> Option<Passes> {
 
 /// A router takes one off; a bridge's port takes none.
 fn ttl(facts: &Facts, seen: &FxHashMap<SkbId, BTreeMap<Name, (u64, u64)>>) -> Option<u64> {
+    let links = &facts.routes.links;
     let routers = |devs: &BTreeMap<Name, (u64, u64)>| {
-        let came = devs.iter().filter(|(_, n)| n.0 > 0);
-        came.map(|(dev, n)| {
-            Some(if facts.routes.links.is_port(&dev.text())? {
-                0
-            } else {
-                n.0
-            })
-        })
-        .sum::<Option<u64>>()
+        let mut all = 0;
+        for (dev, n) in devs.iter().filter(|(_, n)| n.0 > 0) {
+            // What comes out of a tunnel has come to its host before.
+            if links.is_tunnel(&dev.text())? {
+                return None;
+            }
+            all += if links.is_port(&dev.text())? { 0 } else { n.0 };
+        }
+        Some(all)
     };
     let here = |s: &SkbId| {
         let row = facts.skbs.get(s.0 as usize)?;

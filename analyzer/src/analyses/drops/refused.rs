@@ -67,12 +67,12 @@ fn by_length(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<String> {
         .max()
         .filter(|most| *most < least && passed().count() >= FEWEST)?;
     let setting = facts.settings.0.get(&format!("{} qdisc", g.dev))?;
+    // Without such a setting lengths may only go along with what is refused: another class, a filter.
     let says = LENGTHS.iter().find_map(|(name, says)| {
         let bytes = length(setting, name)?;
         (u64::from(*most) <= bytes && bytes < u64::from(*least)).then(|| format!(", {says} {bytes} bytes"))
-    });
+    })?;
     let kind = setting.split(' ').next().unwrap_or_default();
-    let says = says.unwrap_or_else(|| ", inferred".to_owned());
     Some(format!(
         "by their size, not for want of room: {kind} there refused all that had {least} bytes or more, and none of the {} with {most} or fewer{says}",
         passed().count()

@@ -8,7 +8,7 @@
 //! child              neither reads nor sends    | ............ HELD_NS or more ............ ends: FIN_WAIT1
 //! client             reads all, goes on reading | ......................................... end of file, closes at once
 //! ```
-//! Must not take for one: a thread of the server's own process that closes what was idle too long.
+//! Must not take for one: a thread of the server's own process that closes what was idle too long. That the closer ended is inferred: no event of that is recorded.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,11 @@ use crate::stat::nearest_rank;
 
 /// Shortest time from the last byte to the close that is told, ns.
 const HELD_NS: i64 = 100_000_000;
-/// Fewest connections.
+/// Fewest processes that closed one, each at one moment.
 const FEWEST: usize = 3;
+const MOMENT_NS: i64 = 1_000_000;
+/// Threads of the kernel, which end what is left over.
+const KERNELS: [&str; 3] = ["kworker/", "ksoftirqd/", "iou-"];
 /// Longest time from a FIN to the close of a client that waited for it, ns.
 const AT_ONCE_NS: i64 = 50_000_000;
 /// Part of the clients whose close is known that must have closed so.
@@ -91,13 +94,24 @@ pub(super) fn inherited(facts: &Facts) -> Option<Inherited> {
             closes.entry(s.connection).or_insert((s.time_ns, s.pid, s.task));
         }
     }
-    if closes.len() < FEWEST {
+    if closes.len() < FEWEST || !facts.gaps.is_empty() {
         return None;
     }
+    // Who closes at several moments has a plan of its own, as a thread that ends what is idle; a child ends once.
+    let mut moments: FxHashMap<i32, (i64, i64)> = FxHashMap::default();
+    for (at, pid, _) in closes.values() {
+        let of = moments.entry(*pid).or_insert((*at, *at));
+        *of = (of.0.min(*at), of.1.max(*at));
+    }
+    let once = |pid: i32| {
+        moments
+            .get(&pid)
+            .is_some_and(|(a, b)| b.saturating_sub(*a) <= MOMENT_NS)
+    };
     let uses = uses(facts);
     let users: FxHashSet<i32> = uses.values().flat_map(|u| u.pids.iter().copied()).collect();
     let servers: FxHashSet<i32> = users.iter().map(|pid| facts.process(*pid)).collect();
-    let mut by: BTreeMap<(String, Name, Name), Vec<(i64, Option<bool>)>> = BTreeMap::new();
+    let mut by: BTreeMap<(String, Name, Name), Vec<(i64, i32, Option<bool>)>> = BTreeMap::new();
     for (c, (at, pid, task)) in closes {
         let row = facts
             .connections
@@ -109,19 +123,21 @@ pub(super) fn inherited(facts: &Facts) -> Option<Inherited> {
         // Who has a socket in use, or is of a process that has, may close those of others by its own plan.
         let stranger = !users.contains(&pid) && !servers.contains(&facts.process(pid)) && task != row.task;
         let held = used.sent.map_or(0, |sent| at.saturating_sub(sent));
-        if !stranger || task.is_empty() || held < HELD_NS || used.came > used.sent {
+        let kernels = KERNELS.iter().any(|k| task.text().starts_with(k));
+        if !stranger || !once(pid) || kernels || task.is_empty() || held < HELD_NS || used.came > used.sent {
             continue;
         }
         let peer = row.peer.and_then(|p| states.get(&p));
         let waited = peer.and_then(|s| closed_behind(s)).map(|ns| ns <= AT_ONCE_NS);
         let end = row.local().map(|a| a.to_string()).unwrap_or_default();
-        by.entry((end, row.task, task)).or_default().push((held, waited));
+        by.entry((end, row.task, task)).or_default().push((held, pid, waited));
     }
     let ((at, task, closer), all) = by.into_iter().max_by_key(|(_, all)| all.len())?;
-    let clients = all.iter().filter(|(_, w)| w.is_some()).count();
-    let waited = all.iter().filter(|(_, w)| *w == Some(true)).count();
-    let mut held: Vec<i64> = all.iter().map(|(ns, _)| *ns).collect();
-    if held.len() < FEWEST || (waited as f64) < MOSTLY * clients as f64 {
+    let clients = all.iter().filter(|(_, _, w)| w.is_some()).count();
+    let waited = all.iter().filter(|(_, _, w)| *w == Some(true)).count();
+    let mut held: Vec<i64> = all.iter().map(|(ns, ..)| *ns).collect();
+    let pids: FxHashSet<i32> = all.iter().map(|(_, pid, _)| *pid).collect();
+    if pids.len() < FEWEST || clients == 0 || (waited as f64) < MOSTLY * clients as f64 {
         return None;
     }
     Some(Inherited {

@@ -14,7 +14,8 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenEnd;
 use crate::table::Cell;
 
-/// From the event of a SYN-ACK to its drop, ns: it is written before the packet goes.
+/// From the event of a SYN-ACK to its drop, ns. The event is written when the packet has been sent (net/ipv4/tcp_output.c `tcp_rtx_synack`): what its own host drops at once
+/// lies before it, and is not found.
 const SOON_NS: i64 = 1_000_000;
 /// Fewest SYN-ACKs, and part of them that must have been dropped so.
 const FEWEST: usize = 5;
@@ -71,13 +72,20 @@ pub(super) fn back(facts: &Facts, to: &str) -> Option<Back> {
             .or_default()
             .push(d.time_ns);
     }
-    let soon = |times: &[i64], at: i64| {
-        let next = times.get(times.partition_point(|t| *t < at));
-        next.is_some_and(|t| t.saturating_sub(at) <= SOON_NS)
+    // Each drop is of one of them.
+    let behind = |times: &[i64]| {
+        let (mut next, mut n) = (0, 0usize);
+        for at in &again {
+            next += times.get(next..).unwrap_or_default().partition_point(|t| t < at);
+            if times.get(next).is_some_and(|t| t.saturating_sub(*at) <= SOON_NS) {
+                (next, n) = (next + 1, n + 1);
+            }
+        }
+        n
     };
     let mut found = None;
     for (kind, times) in &by {
-        let dropped = again.iter().filter(|at| soon(times, **at)).count();
+        let dropped = behind(times);
         let chance = times.len() as f64 * SOON_NS as f64 / facts.capture.duration_ns.max(1) as f64;
         if dropped as f64 >= NEARLY * again.len() as f64 && chance <= BY_CHANCE {
             found = found.max(Some((dropped, kind)));

@@ -12,7 +12,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::table::Cell;
 
 /// From the drop to the arrival of its RST, ns: on a veth it has come before.
-const APART_NS: RangeInclusive<i64> = -200_000..=1_000_000;
+const APART_NS: RangeInclusive<i64> = -200_000..=200_000;
 /// Part of them that must have come so.
 const NEARLY: f64 = 0.9;
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::counters::tables::risen;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::{RxRow, Stage};
 use crate::reconstruct::tcp::tables::RetransmitClass;
@@ -16,6 +17,8 @@ use crate::stat::nearest_rank;
 /// Shortest time that is told, ns, and fewest units.
 const HELD_NS: i64 = 10_000_000;
 const FEWEST: usize = 5;
+/// What the kernel counts of segments that came behind a hole.
+const REORDERED: &str = "TcpExtTCPOFOQueue";
 
 /// The socket with most of that time.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -59,13 +62,16 @@ pub(super) fn low_water(facts: &Facts, read: &[&RxRow]) -> Option<LowWater> {
         (known && !missed && !dropped.contains(&c) && !dropped.contains(&peer.connection)).then_some(row)
     };
     let sum = |of: &[&RxRow]| of.iter().fold(0i64, |sum, r| sum.saturating_add(held(r)));
+    let all = sum(read);
     let (c, units) = by
         .into_iter()
         .filter(|_| facts.gaps.is_empty())
         .max_by_key(|(_, of)| sum(of))?;
     let row = whole(c)?;
     let mut long: Vec<i64> = units.iter().map(|r| held(r)).filter(|ns| *ns >= HELD_NS).collect();
-    if long.len() < FEWEST {
+    // Segments that came behind a hole, of whatever socket: where fewer than were kept back, these were not.
+    let reordered = risen(&facts.counters, REORDERED).is_some_and(|n| n >= long.len() as u64);
+    if long.len() < FEWEST || reordered || sum(&units) < all / 2 {
         return None;
     }
     Some(LowWater {

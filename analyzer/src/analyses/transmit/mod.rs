@@ -245,6 +245,8 @@ impl Counts {
         // A cut by flow or device keeps segments of others, and not their ACKs.
         let cut = facts.capture.part.slice.as_ref().is_some_and(|s| !s.subject.is_empty());
         let acked = facts.tx.iter().filter(|r| r.end == TxEnd::Acked).map(|r| r.connection);
+        // What was sent again is of the cut's own flow, and had no ACK.
+        let again: FxHashSet<_> = facts.retransmits.iter().map(|r| r.connection).collect();
         let acked: Option<FxHashSet<_>> = cut.then(|| acked.collect());
         // No ACK for a socket that is closing is told; without its states nobody knows which these are.
         let blind = facts.capture.recorded(ACKS) && !facts.capture.recorded(STATES);
@@ -256,6 +258,7 @@ impl Counts {
             *counts.by_confidence.entry(r.confidence).or_insert(0) += 1;
             counts.dropped += u64::from(r.end == TxEnd::Dropped);
             let told = !blind && acked.as_ref().is_none_or(|of| of.contains(&r.connection));
+            let told = told || again.contains(&r.connection);
             if r.end == TxEnd::Open && !told && r.censored != Some(Censored::Loss) {
                 *counts.excluded.entry("ack_not_told").or_insert(0) += 1;
                 continue;

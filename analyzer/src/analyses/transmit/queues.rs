@@ -23,11 +23,10 @@ pub struct DeviceQueue {
     pub wait: Distribution,
     /// The pass with the longest of these.
     pub worst: Option<Id>,
-    /// Bytes of the packets that it held, with link-layer headers; those that passed within 20 us are none of them.
-    ///
-    /// A shaper lets bursts pass at once: their bytes in no time would make a rate that it never gives.
+    /// Bytes given to the driver while it held packets for 20 us or more, with link-layer headers. A shaper lets bursts pass at once while it holds
+    /// none: their bytes in no time would make a rate that it never gives.
     pub bytes: u64,
-    /// Time in which it held these, ns.
+    /// Time in which it held such packets, ns.
     pub busy_ns: i64,
     /// Its classes that packets lie in.
     pub classes: Vec<Class>,
@@ -62,12 +61,21 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
     let held = |p: &&Pass| Some((p.queued_ns?, p.started_ns?)).filter(|(from, to)| to > from);
     let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
     spans.sort_unstable();
-    let (mut busy_ns, mut until) = (0i64, i64::MIN);
+    let mut busy: Vec<(i64, i64)> = vec![];
     let waited = |from: i64, to: i64| to.saturating_sub(from) >= PASSED_NS;
     for (from, to) in spans.iter().filter(|(from, to)| waited(*from, *to)) {
-        busy_ns = busy_ns.saturating_add(to.saturating_sub(until.max(*from)).max(0));
-        until = until.max(*to);
+        match busy.last_mut() {
+            Some(last) if *from <= last.1 => last.1 = last.1.max(*to),
+            _ => busy.push((*from, *to)),
+        }
     }
+    let busy_ns = busy
+        .iter()
+        .fold(0i64, |ns, (a, b)| ns.saturating_add(b.saturating_sub(*a)));
+    let meanwhile = |at: i64| {
+        let before = busy.partition_point(|(from, _)| *from < at).checked_sub(1);
+        before.and_then(|n| busy.get(n)).is_some_and(|(_, to)| at <= *to)
+    };
     let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
     let longest = passes
         .iter()
@@ -75,7 +83,7 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
     let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
     let bytes = passes
         .iter()
-        .filter(|p| held(p).is_some_and(|(from, to)| waited(from, to)))
+        .filter(|p| held(p).is_some_and(|(_, to)| meanwhile(to)))
         .filter_map(|p| p.bytes);
     if waits.is_empty() {
         return None;

@@ -157,10 +157,16 @@ fn acks_that_nobody_recorded_are_not_known() {
     let expect = "How long sent TCP segments took is not known, because there is no tcp:tcp_probe in the recording, and \
                   nothing says that it was recorded; 1 packet was queued on a device.";
     assert_eq!(said.sentence, expect);
-    // Recorded, and no ACK came for two seconds: something is wrong.
+    // Recorded without the states of sockets: one that is closing would have no such event, and nobody knows which.
     f.capture.enabled_events = Some(vec!["tcp:tcp_probe".into()]);
     f.tx[0].censored = Some(Censored::End);
     f.tx[0].at_least_ns = Some(2_000_000_000);
+    let blind = line(&f);
+    assert_eq!(blind.tone, crate::analyses::verdict::Tone::Notice);
+    assert!(!blind.sentence.contains("2.000 s"), "{}", blind.sentence);
+    // With them, and no ACK came for two seconds: something is wrong.
+    let both = ["tcp:tcp_probe", "sock:inet_sock_set_state"].map(String::from);
+    f.capture.enabled_events = Some(both.into());
     let said = line(&f);
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Bad);
     let words = "o TCP segment with payload was seen acknowledged from its start on, the oldest unanswered for at least 2.000 s";

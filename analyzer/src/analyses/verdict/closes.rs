@@ -27,7 +27,7 @@ fn inherited(i: &Inherited) -> String {
         ),
     };
     format!(
-        "{} of {}{} got no FIN until {} (max {}) after their last byte, when {} ended, which neither read nor sent on them{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
+        "{} of {}{} got no FIN until {} (max {}) after their last byte, when {} closed it, most likely by its end, which neither read nor sent on them{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
         counted(i.connections, "connection", "connections"),
         i.at,
         task(&i.task),
@@ -46,14 +46,14 @@ fn orphans(o: &Orphans) -> String {
         true => format!(
             "there were more such orphans than it allows ({limit}), or TCP's memory was short (tcp_mem), as it was meanwhile"
         ),
-        false => format!("there were more such orphans than it allows ({limit})"),
+        false => format!("most likely there were more such orphans than it allows ({limit})"),
     };
     let more = match o.all.saturating_sub(o.connections) {
         0 => String::new(),
         n => format!(" (and {n} of others)"),
     };
     format!(
-        "{} of {}{}{more} {} reset by the kernel itself as they were closed (TCP_ABORT_ON_MEMORY), and what was still to be sent was lost, though its send had succeeded: {why}",
+        "{} of {}{}{more} {} reset by the kernel itself at or after their close (TCP_ABORT_ON_MEMORY), and what was still to be sent was lost, though its send had succeeded: {why}",
         counted(o.connections, "connection", "connections"),
         o.at,
         task(&o.task),

@@ -60,10 +60,10 @@ fn meaning(g: &Group) -> String {
     };
     let ended = g.passes.as_ref().map(|p| match (p.looped, p.once) {
         (0, true) => match (p.ttl, &p.set_by) {
-            (Some(ttl), set) => {
-                let set = set.as_ref().map_or_else(String::new, |set| format!(", as {set} gives it"));
-                format!("sent with a TTL of {ttl}{set}, too little for this way (inferred by the routers that they passed): no loop")
-            }
+            (Some(ttl), Some(set)) => format!(
+                "sent with a TTL of {ttl}, as {set} gives it, too little for this way (inferred by the routers that they passed): no loop"
+            ),
+            (Some(ttl), None) => format!("sent with a TTL of {ttl} (inferred by the routers that they passed): no loop"),
             (None, _) => "none of them came to a device twice: no loop".to_owned(),
         },
         (0, false) => String::new(),

@@ -85,9 +85,10 @@ pub struct Still {
 }
 
 impl Unjoined {
-    /// Somebody misses them by all that is known: groups were left, drops began, and something there reads multicast, or began anew.
+    /// Somebody misses them by all that is known: groups were left, drops began, and its sockets can join no more, or a reader began anew. Who leaves a group by
+    /// its own wish does neither.
     pub fn is_missed(&self) -> bool {
-        !self.left.is_empty() && self.step.is_some() && (self.joined_after > 0 || self.restarted.is_some())
+        !self.left.is_empty() && self.step.is_some() && (self.limit.is_some() || self.restarted.is_some())
     }
 }
 
@@ -202,7 +203,7 @@ pub(super) fn unjoined(facts: &Facts) -> Vec<Unjoined> {
             listed: m.known(),
             joined_before,
             joined_after,
-            limit: netns.and_then(|n| m.limit(n)).filter(|n| joined_after >= *n),
+            limit: netns.and_then(|n| m.limit(n)).filter(|n| joined_after == *n),
             still: place.as_ref().map(still).unwrap_or_default(),
             restarted: netns.and_then(|n| restart::restarted(facts, n, step.map(|s| s.at_ns))),
             left: left.into_iter().collect(),

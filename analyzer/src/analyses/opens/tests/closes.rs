@@ -43,7 +43,9 @@ fn served(by: (i32, &str), held: i64, behind: i64) -> Facts {
         });
         let closed = 100 * MS + held * MS;
         let mut close = state(server, FIN_WAIT1, closed);
-        (close.pid, close.task) = (by.0, Name::new(by.1.as_bytes()));
+        // Each by a process of its own, but the server's.
+        let pid = if by.0 == SERVER { SERVER } else { by.0 + n as i32 };
+        (close.pid, close.task) = (pid, Name::new(by.1.as_bytes()));
         f.tcp_states.push(close);
         f.tcp_states.push(state(client, CLOSE_WAIT, closed + 1_000));
         f.tcp_states.push(state(client, LAST_ACK, closed + behind * MS));
@@ -72,8 +74,24 @@ fn a_copy_of_a_descriptor_keeps_a_connection_open() {
     none(served((99, "archiver"), 2_500, 900));
     // By a thread of the server's process, which closes what is idle.
     let mut own = served((99, "reaper"), 2_500, 1);
-    own.processes.insert(99, (SERVER, Name::new(b"python3")));
+    for pid in 99..104 {
+        own.processes.insert(pid, (SERVER, Name::new(b"python3")));
+    }
     none(own);
+    // One stranger alone, at several moments; clients of which nothing is known; events were lost.
+    let mut one = served((99, "reaper"), 2_500, 1);
+    for s in one.tcp_states.iter_mut().filter(|s| s.pid > 0) {
+        (s.pid, s.time_ns) = (99, s.time_ns + i64::from(s.connection.0) * MS);
+    }
+    none(one);
+    let mut outside = served((99, "archiver"), 2_500, 1);
+    for c in &mut outside.connections {
+        c.peer = None;
+    }
+    none(outside);
+    let mut lossy = served((99, "archiver"), 2_500, 1);
+    lossy.gaps.push(crate::testing::gap(1, 2));
+    none(lossy);
     // A question came after the last answer.
     let mut asked = served((99, "archiver"), 2_500, 1);
     for r in &mut asked.rx {

@@ -63,6 +63,12 @@ fn answers_that_are_lost_on_the_way_back_are_told() {
     let found = back(&facts(&at_once), "10.0.0.2:80").unwrap();
     assert_eq!((found.synacks, found.dropped), (10, 10));
     assert!(found.place.starts_with("IP_INHDR at ip_forward"), "{found:?}");
+    // One drop behind many.
+    let mut herd = facts(&[500 * MS + 20_000]);
+    for r in &mut herd.retransmits {
+        r.time_ns = 500 * MS;
+    }
+    assert_eq!(back(&herd, "10.0.0.2:80"), None);
     // To another end; half of them; much later; at a rate at which chance would do.
     assert_eq!(back(&facts(&at_once), "10.0.0.2:81"), None);
     assert_eq!(back(&facts(&at_once[..5]), "10.0.0.2:80"), None);
