@@ -162,11 +162,10 @@ fn acks_that_nobody_recorded_are_not_known() {
     f.tx[0].censored = Some(Censored::End);
     f.tx[0].at_least_ns = Some(2_000_000_000);
     let blind = line(&f);
-    assert_eq!(blind.tone, crate::analyses::verdict::Tone::Notice);
-    assert!(!blind.sentence.contains("2.000 s"), "{}", blind.sentence);
+    let bound = blind.sentence.contains("2.000 s");
+    assert_eq!((blind.tone, bound), (crate::analyses::verdict::Tone::Notice, false));
     // With them, and no ACK came for two seconds: something is wrong.
-    let both = ["tcp:tcp_probe", "sock:inet_sock_set_state"].map(String::from);
-    f.capture.enabled_events = Some(both.into());
+    f.capture.enabled_events = Some(vec!["tcp:tcp_probe".into(), "sock:inet_sock_set_state".into()]);
     let said = line(&f);
     assert_eq!(said.tone, crate::analyses::verdict::Tone::Bad);
     let words = "o TCP segment with payload was seen acknowledged from its start on, the oldest unanswered for at least 2.000 s";
