@@ -53,6 +53,13 @@ pub struct Inherited {
     pub clients: u64,
 }
 
+/// A connection that a stranger closed: from its last byte to that, by which process, and whether its client waited.
+struct Closed {
+    held: i64,
+    pid: i32,
+    waited: Option<bool>,
+}
+
 /// When a connection's last data was sent, when any came, and who used it.
 #[derive(Default)]
 struct Use {
@@ -111,7 +118,7 @@ pub(super) fn inherited(facts: &Facts) -> Option<Inherited> {
     let uses = uses(facts);
     let users: FxHashSet<i32> = uses.values().flat_map(|u| u.pids.iter().copied()).collect();
     let servers: FxHashSet<i32> = users.iter().map(|pid| facts.process(*pid)).collect();
-    let mut by: BTreeMap<(String, Name, Name), Vec<(i64, i32, Option<bool>)>> = BTreeMap::new();
+    let mut by: BTreeMap<(String, Name, Name), Vec<Closed>> = BTreeMap::new();
     for (c, (at, pid, task)) in closes {
         let row = facts
             .connections
@@ -130,13 +137,15 @@ pub(super) fn inherited(facts: &Facts) -> Option<Inherited> {
         let peer = row.peer.and_then(|p| states.get(&p));
         let waited = peer.and_then(|s| closed_behind(s)).map(|ns| ns <= AT_ONCE_NS);
         let end = row.local().map(|a| a.to_string()).unwrap_or_default();
-        by.entry((end, row.task, task)).or_default().push((held, pid, waited));
+        by.entry((end, row.task, task))
+            .or_default()
+            .push(Closed { held, pid, waited });
     }
     let ((at, task, closer), all) = by.into_iter().max_by_key(|(_, all)| all.len())?;
-    let clients = all.iter().filter(|(_, _, w)| w.is_some()).count();
-    let waited = all.iter().filter(|(_, _, w)| *w == Some(true)).count();
-    let mut held: Vec<i64> = all.iter().map(|(ns, ..)| *ns).collect();
-    let pids: FxHashSet<i32> = all.iter().map(|(_, pid, _)| *pid).collect();
+    let clients = all.iter().filter(|c| c.waited.is_some()).count();
+    let waited = all.iter().filter(|c| c.waited == Some(true)).count();
+    let mut held: Vec<i64> = all.iter().map(|c| c.held).collect();
+    let pids: FxHashSet<i32> = all.iter().map(|c| c.pid).collect();
     if pids.len() < FEWEST || clients == 0 || (waited as f64) < MOSTLY * clients as f64 {
         return None;
     }

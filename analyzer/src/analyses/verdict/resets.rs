@@ -78,7 +78,7 @@ pub(super) fn not_by_peer(r: &Reset) -> bool {
 fn by_rule(r: &Reset) -> String {
     let Some(of) = &r.rejected else { return String::new() };
     format!(
-        "not by the peer but by a rule of a host of this recording, as nftables' and iptables' REJECT with tcp-reset does: the RST came just as a packet of the connection was dropped for {} ({} of {}; inferred by their times)",
+        "not by its peer but by a rule of a host of this recording, as nftables' and iptables' REJECT with tcp-reset does: the RST came just as a packet of the connection was dropped for {} ({} of {}; inferred by their times)",
         of.place, of.count, r.resets
     )
 }
