@@ -27,7 +27,7 @@ fn inherited(i: &Inherited) -> String {
         ),
     };
     format!(
-        "{} of {}{} got no FIN until {} (max {}) after their last byte, when {} closed it, most likely by its end, which neither read nor sent on them{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
+        "{} of {}{} got no FIN until {} (p50, max {}) after their last byte, when {}, which neither read nor sent on them, closed them, most likely by its end{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
         counted(i.connections, "connection", "connections"),
         i.at,
         task(&i.task),

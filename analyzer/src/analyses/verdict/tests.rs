@@ -1,5 +1,6 @@
 mod absent;
 mod always;
+mod closes;
 mod drops;
 mod echo;
 mod follows;

@@ -2,7 +2,7 @@
 # planted: Behind each report the server starts a child that keeps the connection's descriptor for 1.2 s; its clients read until the connection ends.
 # first: got no FIN until 1.2
 # first: 10.9.2.2:7471
-# first: when sleep ended
+# first: when sleep, which neither read nor sent on them, closed them
 plant() {
     serve server echo 7471 once=1 child=1.2
     serve server echo 7472
