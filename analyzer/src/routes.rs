@@ -227,16 +227,7 @@ impl Routes {
 /// Of such lists at the start and the end.
 #[cfg(test)]
 pub(crate) fn routes(texts: &[(&str, SnapshotWhen, &str)]) -> Routes {
-    let snapshots = texts
-        .iter()
-        .map(|(what, when, text)| netmortem_formats::capture::Snapshot {
-            what: (*what).into(),
-            when: *when,
-            text: text.as_bytes().to_vec(),
-        });
-    let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
-    capture.snapshots = snapshots.collect();
-    Routes::of(&capture)
+    Routes::of(&crate::testing::listed(texts))
 }
 
 /// Of such lists at the start.

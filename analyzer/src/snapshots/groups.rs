@@ -165,22 +165,7 @@ impl Multicast {
 /// Of such lists.
 #[cfg(test)]
 pub(crate) fn multicast(texts: &[(&str, SnapshotWhen, &str)]) -> Multicast {
-    Multicast::of(&capture(texts))
-}
-
-/// A capture with such lists.
-#[cfg(test)]
-pub(crate) fn capture(texts: &[(&str, SnapshotWhen, &str)]) -> Capture {
-    let snapshots = texts
-        .iter()
-        .map(|(what, when, text)| netmortem_formats::capture::Snapshot {
-            what: (*what).into(),
-            when: *when,
-            text: text.as_bytes().to_vec(),
-        });
-    let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
-    capture.snapshots = snapshots.collect();
-    capture
+    Multicast::of(&crate::testing::listed(texts))
 }
 
 #[cfg(test)]

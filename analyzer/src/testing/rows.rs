@@ -151,3 +151,17 @@ pub fn hop(skb: u32, time_ns: i64, kind: &'static str, dev: &str) -> crate::reco
         confidence: crate::Confidence::Certain,
     }
 }
+
+/// A recording without events that has these lists.
+pub fn listed(texts: &[(&str, netmortem_formats::capture::SnapshotWhen, &str)]) -> netmortem_formats::Capture {
+    let one = |(what, when, text): &(&str, netmortem_formats::capture::SnapshotWhen, &str)| {
+        netmortem_formats::capture::Snapshot {
+            what: (*what).into(),
+            when: *when,
+            text: text.as_bytes().to_vec(),
+        }
+    };
+    let mut capture = super::Script::new("6.18.44", &[]).capture();
+    capture.snapshots = texts.iter().map(one).collect();
+    capture
+}

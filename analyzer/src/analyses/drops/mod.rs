@@ -12,7 +12,6 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Whose;
 use crate::reconstruct::xmits::NOQUEUE;
 use crate::routes::Route;
-use crate::table::Cell;
 
 mod answered;
 mod came_back;
@@ -47,6 +46,7 @@ pub use fragments::Fragments;
 pub use hurt::{Hurt, NEARLY_ALL};
 pub use inside::Inside;
 pub use next_link::NextLink;
+pub(super) use reasons::{place, text};
 pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
@@ -251,13 +251,6 @@ fn qdisc(facts: &Facts, dev: &str) -> Option<String> {
     // The lists were read before the recording: what refuses on a device without a queue is one that was added since, or its being down.
     let known = first != NOQUEUE || facts.routes.flap(dev).is_some();
     (kinds.all(|k| k == first) && known).then(|| first.to_owned())
-}
-
-fn text(c: Cell<'_>) -> String {
-    match c {
-        Cell::Str(s) => s.into_owned(),
-        _ => String::new(),
-    }
 }
 
 /// The route that refused them, where the destinations of their connections have one and no other.

@@ -1,5 +1,9 @@
 //! Reasons of drops that more than one rule asks for.
 
+use crate::facts::Facts;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::table::Cell;
+
 /// A rule dropped it.
 pub(crate) const RULES: &str = "NETFILTER_DROP";
 /// A queue refused it.
@@ -8,3 +12,18 @@ pub(crate) const QUEUE_FULL: &str = "QDISC_DROP";
 pub(crate) const OTHERHOST: &str = "OTHERHOST";
 /// Its neighbour did not answer.
 pub(crate) const UNRESOLVED: &str = "NEIGH_FAILED";
+
+/// What a name is, where one is known.
+pub(crate) fn text(c: Cell<'_>) -> String {
+    match c {
+        Cell::Str(s) => s.into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// `IP_INHDR at ip_forward on eth0`.
+pub(crate) fn place(facts: &Facts, d: &DropRow) -> String {
+    let (reason, at) = (facts.names.drop_reason(d.reason), facts.names.location(d.location));
+    let on = if d.dev.is_empty() { "" } else { " on " };
+    format!("{} at {}{on}{}", text(reason), text(at), d.dev.text())
+}

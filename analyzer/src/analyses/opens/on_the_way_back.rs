@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use super::end;
+use crate::analyses::drops::{place, text};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenEnd;
-use crate::table::Cell;
 
 /// From the event of a SYN-ACK to its drop, ns. The event is written when the packet has been sent (net/ipv4/tcp_output.c `tcp_rtx_synack`): what its own host drops at once
 /// lies before it, and is not found.
@@ -36,14 +36,8 @@ pub struct Back {
     pub why: String,
 }
 
-type Kind = (Option<u32>, u64, Name, &'static str);
-
-fn text(c: Cell<'_>) -> String {
-    match c {
-        Cell::Str(s) => s.into_owned(),
-        _ => String::new(),
-    }
-}
+/// Reason, place, device.
+type Kind = (Option<u32>, u64, Name);
 
 /// Of attempts to this end that did not come to be.
 pub(super) fn back(facts: &Facts, to: &str) -> Option<Back> {
@@ -65,12 +59,11 @@ pub(super) fn back(facts: &Facts, to: &str) -> Option<Back> {
     if again.len() < FEWEST {
         return None;
     }
-    let mut by: BTreeMap<Kind, Vec<i64>> = BTreeMap::new();
+    let mut by: BTreeMap<Kind, (&DropRow, Vec<i64>)> = BTreeMap::new();
     let lost = |d: &&DropRow| d.expected == Some(false) && d.owner.is_none_or(|o| o.connection.is_none());
     for d in facts.drops.iter().filter(lost) {
-        by.entry((d.reason, d.location, d.dev, d.why))
-            .or_default()
-            .push(d.time_ns);
+        let of = by.entry((d.reason, d.location, d.dev)).or_insert((d, vec![]));
+        of.1.push(d.time_ns);
     }
     // Each drop is of one of them.
     let behind = |times: &[i64]| {
@@ -83,28 +76,21 @@ pub(super) fn back(facts: &Facts, to: &str) -> Option<Back> {
         }
         n
     };
-    let mut found = None;
-    for (kind, times) in &by {
-        let dropped = behind(times);
-        let chance = times.len() as f64 * SOON_NS as f64 / facts.capture.duration_ns.max(1) as f64;
-        if dropped as f64 >= NEARLY * again.len() as f64 && chance <= BY_CHANCE {
-            found = found.max(Some((dropped, kind)));
-        }
-    }
-    let (dropped, (reason, location, dev, why)) = found?;
-    let (reason, location) = (
-        text(facts.names.drop_reason(*reason)),
-        text(facts.names.location(*location)),
+    let duration = facts.capture.duration_ns.max(1) as f64;
+    let found = by.into_values().filter_map(|(first, times)| {
+        let dropped = behind(&times);
+        let chance = times.len() as f64 * SOON_NS as f64 / duration;
+        (dropped as f64 >= NEARLY * again.len() as f64 && chance <= BY_CHANCE).then_some((dropped, first))
+    });
+    let (dropped, first) = found.max_by_key(|(n, _)| *n)?;
+    let (reason, at) = (
+        text(facts.names.drop_reason(first.reason)),
+        text(facts.names.location(first.location)),
     );
-    let on = if dev.is_empty() {
-        String::new()
-    } else {
-        format!(" on {}", dev.text())
-    };
     Some(Back {
         synacks: again.len() as u64,
         dropped: dropped as u64,
-        why: in_words(&reason, &location, why).to_owned(),
-        place: format!("{reason} at {location}{on}"),
+        why: in_words(&reason, &at, first.why).to_owned(),
+        place: place(facts, first),
     })
 }

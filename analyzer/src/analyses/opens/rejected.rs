@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use rustc_hash::FxHashMap;
 
 use crate::analyses::drops::reasons::RULES;
+use crate::analyses::drops::{place, text};
 use crate::facts::{ConnectionId, Facts};
-use crate::table::Cell;
 
 /// From the drop to the arrival of its RST, ns: on a veth it has come before.
 const APART_NS: RangeInclusive<i64> = -200_000..=200_000;
@@ -27,24 +27,13 @@ pub struct Rejected {
 
 /// Of RSTs by their sockets and times.
 pub(super) fn rejected(facts: &Facts, of: &[(ConnectionId, i64)]) -> Option<Rejected> {
-    let text = |c: Cell<'_>| match c {
-        Cell::Str(s) => s.into_owned(),
-        _ => String::new(),
-    };
     let mut drops: FxHashMap<ConnectionId, Vec<(i64, String)>> = of.iter().map(|(c, _)| (*c, vec![])).collect();
     for d in &facts.drops {
         let Some(own) = d.owner.and_then(|o| o.connection).and_then(|c| drops.get_mut(&c)) else {
             continue;
         };
-        let reason = text(facts.names.drop_reason(d.reason));
-        if reason == RULES {
-            let at = text(facts.names.location(d.location));
-            let on = if d.dev.is_empty() {
-                String::new()
-            } else {
-                format!(" on {}", d.dev.text())
-            };
-            own.push((d.time_ns, format!("{reason} at {at}{on}")));
+        if text(facts.names.drop_reason(d.reason)) == RULES {
+            own.push((d.time_ns, place(facts, d)));
         }
     }
     let mut places: BTreeMap<&str, u64> = BTreeMap::new();

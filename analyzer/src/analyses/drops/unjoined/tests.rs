@@ -142,7 +142,7 @@ fn restart(f: &mut Facts) {
         socket(8, RESTART + 100 * MS, ALL),
         socket(9, 0, ALL),
     ];
-    f.spaces = Spaces::of(&crate::snapshots::groups::capture(&[(
+    f.spaces = Spaces::of(&crate::testing::listed(&[(
         "sockets",
         Start,
         "netns=2 proto=udp pids=7\nnetns=2 proto=udp pids=8\nnetns=3 proto=udp pids=9\n",
