@@ -110,11 +110,21 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 }
 
+/// Record what the kernel says about its network stack into one bundle.
+#[derive(Debug, clap::Parser)]
+#[command(name = "netmortem-record", version, after_help = EXAMPLES)]
+pub struct Standalone {
+    /// What `netmortem record` takes, too.
+    #[command(flatten)]
+    pub record: RecordArgs,
+}
+
 /// Arguments of `--flight`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FlightArgs {
     /// A trigger besides SIGUSR1; repeat for several: signal, retransmits>N/s, drops>N/s, drop:REASON, rto, zero-window,
-    /// time-squeeze, softirq-delay=TIME, read-wait=TIME, counter:NAME>N/s, exit:CODE or exit:nonzero (of CMD)
+    /// time-squeeze, softirq-delay=TIME, read-wait=TIME, counter:NAME>N/s, exit:CODE or exit:nonzero (of CMD). Counters are
+    /// those of the recorder's own network namespace, and of all others together; `own:retransmits>N/s`: of its own alone
     #[arg(long, value_name = "SPEC", requires = "flight", value_parser = On::parse)]
     pub on: Vec<On>,
     /// What lies this long before the trigger is written, as far as the ring buffers reach back

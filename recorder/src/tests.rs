@@ -4,6 +4,7 @@ mod child;
 mod faults;
 mod flight;
 mod flight_drops;
+mod flight_namespaces;
 mod flight_processes;
 pub(crate) mod harness;
 mod host_faults;

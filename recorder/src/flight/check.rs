@@ -3,11 +3,10 @@
 use super::counters::Counters;
 use super::delays::Delays;
 use super::drop_watch::DropWatch;
-use super::{FlightOptions, OnKind, Rate};
+use super::{FlightOptions, OnKind};
 use crate::error::RecordError;
 use crate::options::RecordOptions;
 use crate::signals::Signals;
-use crate::snapshot::netns::Netns;
 use crate::snapshot::second::{self, LeftOut};
 use crate::{command, output, tracefs};
 
@@ -52,30 +51,4 @@ pub(super) fn check(flight: &FlightOptions, options: &RecordOptions, counters: &
         });
     }
     Ok(())
-}
-
-/// Rates are of the recorder's own network namespace: said where there are others, whose traffic would not trigger.
-pub(super) fn of_own_namespace(flight: &FlightOptions, all: &[Netns]) -> Option<String> {
-    let own = |kind: &OnKind| match kind {
-        OnKind::Rate {
-            of: Rate::Counter(name),
-            ..
-        } => !name.starts_with("softnet."),
-        OnKind::Rate { of, .. } => *of != Rate::TimeSqueeze,
-        _ => false,
-    };
-    let specs: Vec<&str> = flight
-        .on
-        .iter()
-        .filter(|on| own(&on.kind))
-        .map(|on| on.spec.as_str())
-        .collect();
-    let others = all.iter().filter(|n| !n.own).count();
-    (others > 0 && !specs.is_empty()).then(|| {
-        format!(
-            "{} counts in the recorder's own network namespace only, and {others} others are here (drop:REASON, the delays and \
-             softnet counters are of the whole host)",
-            specs.join(", ")
-        )
-    })
 }

@@ -2,7 +2,8 @@
 //!
 //! Names: `Tcp.RetransSegs`, `TcpExt.TCPTimeouts` (net/snmp, net/netstat), `Udp6RcvbufErrors` (net/snmp6),
 //! `softnet.dropped`, `softnet.time_squeeze` (net/softnet_stat, all CPUs), `dev.eth0.rx_drop` (net/dev),
-//! `qdisc.2.drops` (the root qdisc of interface number 2; it counts those below it).
+//! `qdisc.2.drops` (the root qdisc of interface number 2; it counts those below it). Those of another network namespace have
+//! its name, or its inode, behind them: `Tcp.RetransSegs in netns:web`.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,9 @@ const DROPS: [&str; 16] = [
     "softnet.dropped",
 ];
 
+/// Before the name of a namespace; no counter and no device has a space in its name.
+const IN: &str = " in ";
+
 /// Counters of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -40,27 +44,32 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// None yet.
+    pub fn at(at_ns: i64) -> Counters {
+        Counters {
+            at_ns,
+            ..Counters::default()
+        }
+    }
+
     /// Those of texts read together. What does not parse is not there.
     pub fn of(second: &Second) -> Counters {
         let mut values = BTreeMap::new();
         for (what, text) in &second.texts {
-            let text = String::from_utf8_lossy(text);
-            match what.as_str() {
-                "net/snmp" | "net/netstat" => paired(&text, &mut values),
-                "net/snmp6" => values.extend(text.lines().filter_map(|l| {
-                    let (name, value) = l.split_once(char::is_whitespace)?;
-                    Some((name.to_owned(), value.trim().parse().ok()?))
-                })),
-                "net/softnet_stat" => softnet(&text, &mut values),
-                "net/dev" => devices(&text, &mut values),
-                "qdiscs" => values.extend(text.lines().filter_map(root_drops)),
-                _ => {}
-            }
+            parse(what, &String::from_utf8_lossy(text), &mut values);
         }
         Counters {
             at_ns: second.clock.monotonic_ns,
             values,
         }
+    }
+
+    /// Adds the text `what` of another network namespace, which is called so.
+    pub fn add(&mut self, what: &str, text: &[u8], space: &str) {
+        let mut values = BTreeMap::new();
+        parse(what, &String::from_utf8_lossy(text), &mut values);
+        let named = values.into_iter().map(|(name, v)| (format!("{name}{IN}{space}"), v));
+        self.values.extend(named);
     }
 
     /// Whether a rate has anything to count here.
@@ -81,6 +90,7 @@ impl Counters {
 }
 
 fn counts(rate: &Rate, name: &str) -> bool {
+    let name = name.split_once(IN).map_or(name, |(name, _)| name);
     match rate {
         Rate::Retransmits => name == "Tcp.RetransSegs",
         Rate::Rto => name == "TcpExt.TCPTimeouts",
@@ -92,6 +102,20 @@ fn counts(rate: &Rate, name: &str) -> bool {
                 || (name.starts_with("dev.") && (name.ends_with(".rx_drop") || name.ends_with(".tx_drop")))
                 || (name.starts_with("qdisc.") && name.ends_with(".drops"))
         }
+    }
+}
+
+fn parse(what: &str, text: &str, values: &mut BTreeMap<String, u64>) {
+    match what {
+        "net/snmp" | "net/netstat" => paired(text, values),
+        "net/snmp6" => values.extend(text.lines().filter_map(|l| {
+            let (name, value) = l.split_once(char::is_whitespace)?;
+            Some((name.to_owned(), value.trim().parse().ok()?))
+        })),
+        "net/softnet_stat" => softnet(text, values),
+        "net/dev" => devices(text, values),
+        "qdiscs" => values.extend(text.lines().filter_map(root_drops)),
+        _ => {}
     }
 }
 

@@ -6,7 +6,8 @@ use netmortem_formats::bundle::{CommandEnd, Trigger};
 
 use super::counters::Counters;
 use super::drop_watch::DropWatch;
-use super::{Flying, On, OnKind, reasons};
+use super::namespaces::Namespaces;
+use super::{Flying, On, OnKind, Rate, reasons};
 use crate::error::RecordError;
 use crate::snapshot::second;
 use crate::{clock, signals};
@@ -39,7 +40,8 @@ impl Flying<'_> {
         }
         if Instant::now() >= self.due {
             let before = self.second();
-            seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before)));
+            let read = self.others.as_mut().is_some_and(Namespaces::read);
+            seen = seen.or_else(|| self.flight.on.iter().find_map(|on| self.rate(on, &before, read)));
             if let Some(d) = self.delays.as_mut().filter(|_| seen.is_none()) {
                 seen = d.fired(&self.flight.on);
             }
@@ -69,26 +71,15 @@ impl Flying<'_> {
         before
     }
 
-    fn rate(&self, on: &On, before: &Counters) -> Option<Trigger> {
-        let OnKind::Rate { of, per_s } = &on.kind else {
+    /// Of the recorder's own network namespace, or of all others together where they were read now.
+    fn rate(&self, on: &On, before: &Counters, others: bool) -> Option<Trigger> {
+        let OnKind::Rate { of, per_s, own } = &on.kind else {
             return None;
         };
-        let growth = self.counters.growth(before, of);
-        let count = growth.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
-        let interval_ns = u64::try_from(self.counters.at_ns.saturating_sub(before.at_ns)).unwrap_or(0);
-        let limit = u128::from(*per_s) * u128::from(interval_ns);
-        if interval_ns == 0 || u128::from(count) * 1_000_000_000 <= limit {
-            return None;
-        }
-        let seconds = interval_ns as f64 / 1e9;
-        let more = match per_s {
-            0 => String::new(),
-            n => format!(", {:.1} per second, more than {n}", count as f64 / seconds),
-        };
-        let mut t = trigger(on.spec.clone(), format!("{count} {of} in {seconds:.2} s{more}"));
-        (t.count, t.interval_ns, t.threshold_per_s) = (Some(count), Some(interval_ns), Some(*per_s));
-        t.evidence = growth.iter().map(|(name, n)| format!("{name} +{n}")).collect();
-        Some(t)
+        let apart = self.counters.at_ns.saturating_sub(before.at_ns);
+        let mine = exceeds(on, of, *per_s, (self.counters.growth(before, of), apart));
+        let others = self.others.as_ref().filter(|_| others && !own);
+        mine.or_else(|| exceeds(on, of, *per_s, others?.growth(of)))
     }
 
     /// The end of the command, when that is waited for.
@@ -104,6 +95,32 @@ impl Flying<'_> {
         t.exit_status = Some(status);
         Some(t)
     }
+}
+
+/// Counters that are told of a trigger, those that grew most.
+const EVIDENCE: usize = 16;
+
+/// A rate above its limit: what grew, and in how many ns.
+fn exceeds(on: &On, of: &Rate, per_s: u64, (mut growth, apart_ns): (Vec<(&str, u64)>, i64)) -> Option<Trigger> {
+    let count = growth.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+    let interval_ns = u64::try_from(apart_ns).unwrap_or(0);
+    let limit = u128::from(per_s) * u128::from(interval_ns);
+    if interval_ns == 0 || u128::from(count) * 1_000_000_000 <= limit {
+        return None;
+    }
+    let seconds = interval_ns as f64 / 1e9;
+    let more = match per_s {
+        0 => String::new(),
+        n => format!(", {:.1} per second, more than {n}", count as f64 / seconds),
+    };
+    let mut t = trigger(on.spec.clone(), format!("{count} {of} in {seconds:.2} s{more}"));
+    (t.count, t.interval_ns, t.threshold_per_s) = (Some(count), Some(interval_ns), Some(per_s));
+    growth.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let told = growth.iter().take(EVIDENCE);
+    t.evidence = told.map(|(name, n)| format!("{name} +{n}")).collect();
+    let left = growth.len().saturating_sub(EVIDENCE);
+    t.evidence.extend((left > 0).then(|| format!("and {left} more")));
+    Some(t)
 }
 
 /// One that was noticed now.

@@ -22,6 +22,7 @@ mod delays;
 mod drop_watch;
 mod look;
 mod names;
+mod namespaces;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -43,16 +44,16 @@ use crate::prepare::prepare;
 use crate::probes::{self, Probes};
 use crate::record::{Summary, Tracing, stats};
 use crate::signals::Signals;
-use crate::snapshot::netns;
 use crate::snapshot::second::{self, LeftOut};
 use crate::symbols::Symbols;
 use crate::watch::{CpuShare, Stopped, over, over_cpu};
 use crate::{clock, command, output, plan, tracefs};
 
-use check::{check, of_own_namespace, reasons};
+use check::{check, reasons};
 use counters::Counters;
 use delays::Delays;
 use drop_watch::DropWatch;
+use namespaces::Namespaces;
 
 pub use check::check_plan;
 pub use cut::Cut;
@@ -150,7 +151,11 @@ pub fn flight(
     let first = second::take(second::MOST_BYTES_KEPT, &mut left_out);
     let counters = Counters::of(&first);
     check(flight, options, &counters)?;
-    manifest.notes.extend(of_own_namespace(flight, &netns::list()));
+    let mut others = Namespaces::of(&flight.on);
+    if let Some(o) = &mut others {
+        o.read();
+        manifest.notes.extend(o.note());
+    }
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
@@ -176,6 +181,7 @@ pub fn flight(
         history: [first].into(),
         left_out,
         counters,
+        others,
         due: started + SECOND,
         limits,
         started,
@@ -243,6 +249,8 @@ struct Flying<'a> {
     left_out: LeftOut,
     /// The last reading.
     counters: Counters,
+    /// Those of the other network namespaces.
+    others: Option<Namespaces>,
     due: Instant,
     limits: Limits,
     started: Instant,

@@ -24,6 +24,8 @@ pub enum OnKind {
         of: Rate,
         /// Growth per second that has to be exceeded; 0: any.
         per_s: u64,
+        /// Of the recorder's own network namespace alone.
+        own: bool,
     },
     /// A packet dropped for this reason (`skb:kfree_skb`).
     Drop {
@@ -53,7 +55,7 @@ pub enum DelayOf {
     Read,
 }
 
-/// A sum of counters of the recorder's network namespace and of all CPUs. Which: `counters.rs`.
+/// A sum of counters of network namespaces, or of all CPUs. Which: `counters.rs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rate {
     /// Segments sent again.
@@ -72,7 +74,8 @@ pub enum Rate {
 
 /// The forms, for messages.
 pub const FORMS: &str = "signal, retransmits>N/s, drops>N/s, drop:REASON, rto[>N/s], zero-window[>N/s], time-squeeze[>N/s], \
-                         counter:NAME>N/s, softirq-delay=TIME, read-wait=TIME, exit:CODE, exit:nonzero";
+                         counter:NAME>N/s (own:... of them: in the recorder's network namespace alone), softirq-delay=TIME, \
+                         read-wait=TIME, exit:CODE, exit:nonzero";
 
 impl On {
     /// Parses a SPEC.
@@ -101,7 +104,11 @@ impl On {
                 kind: OnKind::Delay { of, at_least_us },
             });
         }
-        let rate = |of, per_s| OnKind::Rate { of, per_s };
+        let (own, what) = match what.strip_prefix("own:") {
+            Some(of) => (true, of),
+            None => (false, what),
+        };
+        let rate = |of, per_s| OnKind::Rate { of, per_s, own };
         let needed = || limit.ok_or_else(|| bad("it needs a limit >N/s"));
         let kind = match what.split_once(':').unwrap_or((what, "")) {
             ("retransmits", "") => rate(Rate::Retransmits, needed()?),
@@ -130,6 +137,9 @@ impl On {
             },
             _ => return Err(bad("no such trigger")),
         };
+        if own && !matches!(kind, OnKind::Rate { .. }) {
+            return Err(bad("own: is of rates of counters"));
+        }
         Ok(On {
             spec: spec.to_owned(),
             kind,

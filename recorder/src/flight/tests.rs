@@ -12,7 +12,7 @@ use crate::hist::{Hist, Max, file, remove_all};
 #[test]
 fn every_form_of_a_trigger_parses_and_others_are_refused() {
     let kind = |s: &str| On::parse(s).unwrap().kind;
-    let rate = |of, per_s| OnKind::Rate { of, per_s };
+    let rate = |of, per_s| OnKind::Rate { of, per_s, own: false };
     assert_eq!(kind("signal"), OnKind::Signal);
     assert_eq!(kind("retransmits>100/s"), rate(Rate::Retransmits, 100));
     assert_eq!(kind("drops > 7"), rate(Rate::Drops, 7));
@@ -32,7 +32,16 @@ fn every_form_of_a_trigger_parses_and_others_are_refused() {
     assert_eq!(kind("softirq-delay=1ms"), delay(DelayOf::Softirq, 1_000));
     assert_eq!(kind("softirq-delay=250us"), delay(DelayOf::Softirq, 250));
     assert_eq!(kind("read-wait=1.5s"), delay(DelayOf::Read, 1_500_000));
+    let own = OnKind::Rate {
+        of: Rate::Retransmits,
+        per_s: 5,
+        own: true,
+    };
+    assert_eq!(kind("own:retransmits>5/s"), own);
     for bad in [
+        "own:signal",
+        "own:drop:SOCKET_RCVBUFF",
+        "own:read-wait=1ms",
         "softirq-delay",
         "softirq-delay=",
         "softirq-delay=0",
@@ -107,6 +116,14 @@ fn counters_grow_by_what_the_texts_say() {
         assert!(now.knows(&rate));
         assert_eq!(now.growth(&before, &rate), [("dev.eth0.rx_drop", 3)]);
     }
+    // Those of another namespace have its name.
+    let (mut a, mut b) = (before.clone(), now.clone());
+    for (c, n) in [(&mut a, 1), (&mut b, 9)] {
+        let text = format!("Tcp: RetransSegs\nTcp: {n}\n");
+        c.add("net/snmp", text.as_bytes(), "netns:web in it");
+    }
+    let both = [("Tcp.RetransSegs", 25), ("Tcp.RetransSegs in netns:web in it", 8)];
+    assert_eq!(b.growth(&a, &Rate::Retransmits), both);
     // A counter that went back (an interface that was replaced) and one that is new count nothing.
     assert_eq!(before.growth(&now, &Rate::Drops), []);
     assert_eq!(now.growth(&Counters::default(), &Rate::Retransmits), []);

@@ -23,7 +23,7 @@ pub mod netns;
 mod nics;
 mod owners;
 mod proc;
-mod qdisc;
+pub mod qdisc;
 pub mod second;
 pub mod settings;
 mod sockets;
@@ -43,13 +43,13 @@ use netns::Netns;
 use owners::Owners;
 
 /// No more than so many namespaces are entered, and no more sockets listed: a snapshot is bounded on any host.
-const MAX_NETNS: usize = 64;
+pub const MAX_NETNS: usize = 64;
 const MAX_SOCKETS: usize = addresses::MOST;
 /// Nor more devices asked for their settings, about a millisecond each.
 const MAX_DEVICES: usize = 64;
 const DEVICES: &str = "sysctl_devices";
 /// Nor are namespaces entered when all this took so long.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Takes all texts and hands them to `append(what, text)`. What a kernel does not have is left out; what failed or
 /// was cut is returned in sentences.

@@ -168,7 +168,7 @@ fn a_timeout_triggers() {
     let Some((_, _one)) = tracefs_or_skip() else { return };
     // Out by lo, where it is nobody's.
     let route = "ip route add 10.98.7.7 dev lo src 127.0.0.1";
-    let Some((c, m, _)) = planted("rto", &[route], "rto", "silence") else {
+    let Some((c, m, _)) = planted("rto", &[route], "own:rto", "silence") else {
         return;
     };
     let t = flight_of(&m).trigger;
@@ -184,7 +184,7 @@ fn a_timeout_triggers() {
 #[test]
 fn a_window_that_closes_triggers() {
     let Some((_, _one)) = tracefs_or_skip() else { return };
-    let Some((_, m, _)) = planted("zero", &[], "zero-window", "full") else {
+    let Some((_, m, _)) = planted("zero", &[], "own:zero-window", "full") else {
         return;
     };
     let t = flight_of(&m).trigger;
@@ -196,7 +196,7 @@ fn a_window_that_closes_triggers() {
 fn retransmits_of_a_short_queue_trigger() {
     let Some((_, _one)) = tracefs_or_skip() else { return };
     let tbf = "tc qdisc add dev lo root tbf rate 8mbit burst 4kb limit 9000";
-    let Some((c, m, _)) = planted("tbf", &[tbf], "retransmits>2/s", "transfer") else {
+    let Some((c, m, _)) = planted("tbf", &[tbf], "own:retransmits>2/s", "transfer") else {
         return;
     };
     let t = flight_of(&m).trigger;

@@ -19,6 +19,8 @@ use crate::sections::verdict::severity;
 
 /// Rows of the ranking; `index.json` has all.
 pub const MAX_ROWS: usize = 2_000;
+/// What is worst: characters that stand in a row unfolded.
+const WORST_CHARS: usize = 130;
 /// Names of files that are no recordings.
 const MAX_NAMES: usize = 50;
 
@@ -84,6 +86,7 @@ fn recordings(fleet: &Fleet, link: &dyn Fn(&str) -> Option<String>) -> Section {
         columns: vec![
             Column::text("recording"),
             Column::text(""),
+            Column::text("what is worst"),
             Column::text("lost or sent again"),
             Column::text("slowest receive"),
             Column::time("receive p99"),
@@ -92,7 +95,6 @@ fn recordings(fleet: &Fleet, link: &dyn Fn(&str) -> Option<String>) -> Section {
             Column::number("segments sent again"),
             Column::number("by calls"),
             Column::number("events lost"),
-            Column::text("what is worst"),
             Column::text("length"),
             Column::text("began"),
             Column::text("host, kernel"),
@@ -133,6 +135,7 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
             None => Cell::Code(name),
         },
         Cell::Badge(tone, tone.word().into()),
+        what,
         chart(s.trouble.iter().map(|n| (*n > 0).then_some(*n)), format::count),
         chart(
             s.rx_worst_ns.iter().map(|ns| ns.and_then(|ns| u64::try_from(ns).ok())),
@@ -144,22 +147,41 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
         Cell::known(s.retransmit_segments, Cell::Count),
         Cell::known(s.retransmits, Cell::Count),
         Cell::Fraction(s.lost_share),
-        what,
         Cell::Text(Text::from(format::duration(s.duration_ns))),
         Cell::known(s.began_realtime_ns, |ns| Cell::Text(Text::from(format::utc(ns)))),
         Cell::Text(Text::name(&host.join(", "))),
     ]
 }
 
-/// The first step of a sentence; the others folded.
+/// The first step of a sentence, or as much of it as fits into a row; what follows is folded.
 fn folded(sentence: &str) -> Cell {
-    match steps(sentence).as_slice() {
-        [first, rest @ ..] if !rest.is_empty() => Cell::More(
-            Text::from(first.trim_end_matches(':').to_owned()),
-            Text::from(rest.join("; ")),
-        ),
-        _ => Cell::Text(Text::from(sentence.to_owned())),
-    }
+    let steps = steps(sentence);
+    let (first, rest) = steps
+        .split_first()
+        .map_or((sentence, &[][..]), |(f, r)| (f.as_str(), r));
+    let (shown, cut) = fitting(first);
+    let shown = match cut {
+        "" if rest.is_empty() => return Cell::Text(Text::from(sentence.to_owned())),
+        "" => shown.trim_end_matches(':').to_owned(),
+        _ => format!("{shown} …"),
+    };
+    let folded: Vec<&str> = (!cut.is_empty())
+        .then_some(cut)
+        .into_iter()
+        .chain(rest.iter().map(String::as_str))
+        .collect();
+    Cell::More(Text::from(shown), Text::from(folded.join("; ")))
+}
+
+/// The words that fit into a row, and those that do not.
+fn fitting(text: &str) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(WORST_CHARS) else {
+        return (text, "");
+    };
+    let head = text.get(..end).unwrap_or(text);
+    head.rsplit_once(' ')
+        .and_then(|(head, _)| text.split_at_checked(head.len()))
+        .map_or((text, ""), |(head, rest)| (head, rest.trim_start()))
 }
 
 /// A chart and what it says: the least and the most of its parts.

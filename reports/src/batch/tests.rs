@@ -107,10 +107,20 @@ fn charts_are_said_in_words_and_sentences_are_folded() {
     assert_eq!(first.as_str(), "slow: p99 9 ms");
     assert_eq!(rest.as_str(), "most of it in protocol; 3 segments were sent again");
     assert_eq!(folded("one clause"), Cell::Text("one clause".into()));
-    // Numbers stand before the sentence.
+    let long = format!("{}end of it", "a word ".repeat(WORST_CHARS));
+    let Cell::More(first, rest) = folded(&format!("{long}; more")) else {
+        panic!("a long sentence")
+    };
+    assert_eq!(
+        format!("{} {rest}", first.as_str().trim_end_matches(" …"), rest = rest.as_str()),
+        format!("{long}; more")
+    );
+    assert!(first.as_str().chars().count() <= WORST_CHARS + 2);
+    // One word is not cut.
+    assert_eq!(folded(&"x".repeat(500)), Cell::Text("x".repeat(500).into()));
+    // In sight without scrolling: what is worst, the charts behind it, then the figures.
     let at = |text: &str| page.find(text).unwrap();
-    // In sight without scrolling: the charts before the figures, these before the sentence.
-    assert!(at("lost or sent again") < at("receive p99") && at("events lost") < at("what is worst"));
+    assert!(at("what is worst") < at("lost or sent again") && at("lost or sent again") < at("receive p99"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::CommandFactory;
+use netmortem_recorder::cli::Standalone;
 
 use crate::Outcome;
 use crate::args::Cli;
@@ -39,7 +40,13 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let named = commands
         .into_iter()
         .map(|c| (format!("netmortem-{}.1", c.get_name()), c));
-    for (file, command) in named.chain([("netmortem.1".to_owned(), root.clone())]) {
+    let alone = [
+        ("netmortem.1".to_owned(), root.clone()),
+        ("netmortem-record.1".to_owned(), Standalone::command()),
+    ];
+    // The recorder alone takes what `netmortem record` takes: one page for both, its own.
+    let named = named.filter(|(file, _)| file != "netmortem-record.1");
+    for (file, command) in named.chain(alone) {
         let path = dir.join(file);
         std::fs::write(&path, page(command)?).with_context(|| format!("cannot write {}", path.display()))?;
     }

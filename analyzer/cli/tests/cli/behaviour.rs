@@ -374,9 +374,20 @@ fn every_help_ends_with_examples_and_every_command_is_in_the_manual() {
                 .contains(".TH")
         );
     }
+    let recorder = std::fs::read_to_string(dir.join("netmortem-record.1")).unwrap();
+    assert!(
+        recorder.contains("netmortem\\-record \\-\\-flight"),
+        "its examples: {recorder}"
+    );
     std::fs::remove_dir_all(dir).unwrap();
     for shell in ["bash", "zsh", "fish"] {
         assert!(stdout(&["completions", shell]).contains("netmortem"), "{shell}");
+        // The recorder alone has its own, by its own name.
+        let recorder = stdout(&["completions", shell, "--recorder"]);
+        assert!(
+            recorder.contains("netmortem-record") && recorder.contains("max-bundles"),
+            "{shell}"
+        );
     }
 }
 

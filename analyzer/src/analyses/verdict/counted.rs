@@ -27,8 +27,13 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
                 "No event tells of a lost packet",
                 1,
             );
-            let s = format!("{sentence} {} rose by {}: {}.", r.name, r.rise, says(r, counters));
-            (Tone::Bad, s)
+            let counted = format!("{} rose by {}: {}.", r.name, r.rise, says(r, counters));
+            // What is well stands behind what is not.
+            let said = match tone {
+                Tone::Bad => format!("{sentence} {counted}"),
+                _ => format!("{counted} {sentence}"),
+            };
+            (Tone::Bad, said)
         }
     }
 }

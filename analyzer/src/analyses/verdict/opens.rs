@@ -241,23 +241,28 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             _ => ("RST", "RSTs"),
         },
     );
-    let said: Vec<String> = stood
+    let stood = stood.into_iter().chain(under_way);
+    let ended = failures
         .into_iter()
-        .chain(under_way)
-        .chain(failures)
         .chain(o.scans.iter().map(scan))
         .chain(resets)
-        .chain(complete.map(|c| c.0))
-        .collect();
+        .chain(complete.map(|c| c.0));
+    // What is well stands behind what is not.
+    let well = !slow(o) && o.delayed == 0;
+    let said: Vec<String> = match well {
+        true => ended.chain(stood).collect(),
+        false => stood.chain(ended).collect(),
+    };
     let sentence = match said.is_empty() {
         true => "No connection was opened by this host, none was reset.".into(),
         false => format!("{}.", said.join("; ")),
     };
-    let causes = causes.into_iter();
-    (
-        tone,
-        causes.fold(sentence, |all, more| format!("{all} {}.", capital(&more))),
-    )
+    let causes: Vec<String> = causes.iter().map(|c| format!("{}.", capital(c))).collect();
+    let parts = match well {
+        true => [causes, vec![sentence]],
+        false => [vec![sentence], causes],
+    };
+    (tone, parts.concat().join(" "))
 }
 
 /// What has a name.
