@@ -333,7 +333,9 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
         or_dash(total.max_ns),
         total.n,
     );
-    let notice = slow(r) || in_none || stuck || !sure || !r.lacks.is_empty() || cause(r).is_some();
+    // Short times are no news because less is certain of them.
+    let doubtful = !sure && total.max_ns >= Some(RCVQ_NOTICE_NS);
+    let notice = slow(r) || in_none || doubtful || stuck || !r.lacks.is_empty() || cause(r).is_some();
     let said = small_reads(r).into_iter().chain(holes(r));
     let sentence = said.fold(sentence, |all, one| format!("{all} {}.", capital(&one)));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)

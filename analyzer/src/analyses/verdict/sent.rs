@@ -365,6 +365,8 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
         .chain(tiny(t))
         .fold(sentence, |all, more| format!("{all} {}.", capital(&more)));
     let late = stands_out(total, OUTLIER_NOTICE_NS) || longest(t).is_some();
-    let notice = held || in_none || stuck || blind || late || !sure || t.tiny.is_some() || named;
+    // Short times are no news because less is certain of them.
+    let doubtful = !sure && total.max_ns >= Some(SENDER_NOTICE_NS);
+    let notice = held || in_none || doubtful || stuck || blind || late || t.tiny.is_some() || named;
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }
