@@ -21,6 +21,9 @@ use crate::stat::nearest_rank;
 /// Fewest answers, and part of those of which the request is known, that one connection's requests must have ended.
 const FEWEST: usize = 3;
 const MOSTLY: f64 = 0.5;
+/// Asleep in one call, and of that until the thread woke it, where a timer broke it off.
+const ASLEEP: f64 = 0.9;
+const WOKEN: f64 = 0.02;
 /// From the waking to the answer of who was woken, ns.
 const NEAR_NS: i64 = 20_000_000;
 /// Answers of that thread that are looked at.
@@ -29,7 +32,7 @@ const LAST: usize = 8;
 const STEPS: usize = 64;
 
 /// Who released them.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Released {
     /// Answers that waited for it, of those looked at.
     pub n: u64,
@@ -43,11 +46,16 @@ pub struct Released {
     pub client: String,
     /// From its answer before to such a request, median, ns; `None`: there was none before.
     pub idle_ns: Option<i64>,
+    /// The server for whose answers that client waited in most of these times, and the share of them; `None`: it did not, or that is not recorded.
+    pub meanwhile: Option<(String, f64)>,
 }
 
-/// Slept most of its time until another thread woke it.
+/// Slept most of its time until another thread woke it; or nearly all of it in one call, which a timer of its own broke off before, as PostgreSQL looks for
+/// deadlocks after a second of waiting.
 fn waited(r: &TurnaroundRow) -> bool {
-    r.woken_by_pid != 0 && r.woken_by_ns as f64 >= MOSTLY * r.total_ns() as f64 && r.total_ns() > NEAR_NS
+    let part = |ns: i64| ns as f64 / r.total_ns().max(1) as f64;
+    let woken = part(r.woken_by_ns) >= MOSTLY || part(r.asleep_in_ns) >= ASLEEP && part(r.woken_by_ns) >= WOKEN;
+    r.woken_by_pid != 0 && r.total_ns() > NEAR_NS && woken
 }
 
 struct Server<'f> {
@@ -92,8 +100,11 @@ impl<'f> Server<'f> {
     }
 }
 
+/// Which server a thread waited for in most of these times.
+pub(super) type Asked<'a> = &'a dyn Fn(i32, &[(i64, i64)]) -> Option<(String, f64)>;
+
 /// Of these answers.
-pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Released> {
+pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow], asked: Asked<'_>) -> Option<Released> {
     let waiting: Vec<&TurnaroundRow> = rows.iter().copied().filter(|r| waited(r)).collect();
     if waiting.len() < FEWEST || (waiting.len() as f64) < MOSTLY * rows.len() as f64 {
         return None;
@@ -130,13 +141,14 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
     own.sort_unstable();
     let idle = roots.iter().filter_map(|t| {
         let before = own.get(own.partition_point(|sent| *sent < t.start_ns()).checked_sub(1)?)?;
-        Some(t.start_ns().saturating_sub(*before))
+        Some((*before, t.start_ns()))
     });
-    let mut idle: Vec<i64> = idle.collect();
+    let times: Vec<(i64, i64)> = idle.collect();
+    let mut idle: Vec<i64> = times.iter().map(|t| t.1.saturating_sub(t.0)).collect();
     let row = facts.connections.get(connection.0 as usize)?;
     let end = row.remote()?;
-    let task = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
-    let task = task.map(|p| p.task).filter(|task| !task.is_empty());
+    let peer = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
+    let task = peer.map(|p| p.task).filter(|task| !task.is_empty());
     Some(Released {
         n: n as u64,
         handed,
@@ -144,5 +156,6 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow]) -> Option<Release
         by,
         client: task.map_or_else(|| end.to_string(), |task| format!("{} at {end}", task.text())),
         idle_ns: nearest_rank(&mut idle, 50),
+        meanwhile: peer.filter(|p| p.pid > 0).and_then(|p| asked(p.pid, &times)),
     })
 }

@@ -14,7 +14,7 @@ use super::metered::{Metered, metered};
 use super::opening::{Opening, opening};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
-use super::released::{Released, released};
+use super::released::Released;
 use super::sockets::{Role, Socket};
 use super::stood::{Came, Stood, stood};
 use super::waited::{Spans, Waited, Waits, server};
@@ -334,7 +334,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
             out.kept = kept(facts, &theirs).filter(|_| reads);
             out.waited = out.waited.filter(|_| out.kept.is_none());
             out.opening = opening(facts, &theirs);
-            out.released = released(facts, &theirs).filter(|_| out.waited.is_none());
+            out.released = waits.released(&theirs).filter(|_| out.waited.is_none());
             // What is known to hold them is no limit.
             let known = out.waited.is_some() || out.released.is_some();
             out.metered = metered(facts, &theirs).filter(|_| !known);

@@ -2,7 +2,8 @@
 //! read on another one.
 //!
 //! Needs the views `responses`, `turnarounds`, `tx`. A thread that sent a request on another connection, and that itself read the answer,
-//! waited for that answer from the one to the other: by threads alone, so a worker that asked in another thread's name is not seen.
+//! waited for that answer from the one to the other: by threads alone, so a worker that asked in another thread's name is not seen. What the
+//! threads behind that answer waited for is asked likewise, from server to server.
 //! A thread whose send call slept for room (stage `sndbuf`) waited for that connection's peer.
 
 use rustc_hash::FxHashMap;
@@ -11,6 +12,7 @@ use super::blocked::{Silent, silent};
 use super::holder::Holders;
 use super::others::Others;
 use super::parts::{Part, Parts};
+use super::released::{Released, released};
 use super::sockets::{Role, Socket};
 use super::task;
 use super::waker::Wakers;
@@ -24,6 +26,10 @@ use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
 /// Share of the time that a wait must have to be named.
 const MOSTLY: f64 = 0.5;
+/// Part of the time of answers that those looked at must have, the longest first.
+const LONGEST: f64 = 0.9;
+/// Servers behind the first whose waits are followed.
+const HOPS: usize = 8;
 
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -44,6 +50,26 @@ pub struct Waited {
     pub window: bool,
     /// Of `read`: on whose silence.
     pub silent: Option<Silent>,
+    /// Of `answer`: what the server's threads waited for in turn, in most of that time.
+    pub next: Option<Box<Waited>>,
+    /// Of `answer` without `next`: whose request ended what they waited for.
+    pub released: Option<Released>,
+}
+
+impl Waited {
+    fn new(kind: &'static str, of: String, ns: i64, share: f64) -> Waited {
+        Waited {
+            kind,
+            of,
+            ns,
+            share,
+            there: None,
+            window: false,
+            silent: None,
+            next: None,
+            released: None,
+        }
+    }
 }
 
 /// Times without gaps between them that are counted twice, ascending, with the sum of those before each.
@@ -191,6 +217,30 @@ impl<'f> Waits<'f> {
 
     /// What the threads of these waited for most, if that was most of their time.
     pub(super) fn waited(&self, rows: &[&TurnaroundRow]) -> Option<Waited> {
+        self.waited_for(rows, &[])
+    }
+
+    /// Whose request ended what these waited for, and what its client waited for meanwhile.
+    pub(super) fn released(&self, rows: &[&TurnaroundRow]) -> Option<Released> {
+        released(self.facts, rows, &|pid, idle| self.asked_within(pid, idle))
+    }
+
+    /// The server for whose answers a thread waited in most of these times.
+    fn asked_within(&self, pid: i32, times: &[(i64, i64)]) -> Option<(String, f64)> {
+        let whole = times
+            .iter()
+            .fold(0i64, |sum, t| sum.saturating_add(t.1.saturating_sub(t.0)));
+        let of = self.asked.get(&pid).into_iter().flatten().map(|(to, spans)| {
+            let within = times.iter().map(|t| spans.within(t.0, t.1));
+            (to, within.fold(0, i64::saturating_add))
+        });
+        let (to, ns) = of.max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)))?;
+        let share = ns as f64 / whole.max(1) as f64;
+        (share >= MOSTLY).then(|| (to.clone(), share))
+    }
+
+    /// The same, behind these servers: none of them is asked again.
+    fn waited_for(&self, rows: &[&TurnaroundRow], before: &[&str]) -> Option<Waited> {
         let whole = rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns()));
         let mut answers: FxHashMap<&str, i64> = FxHashMap::default();
         let mut room: FxHashMap<ConnectionId, i64> = FxHashMap::default();
@@ -210,27 +260,26 @@ impl<'f> Waits<'f> {
         if let Some((c, ns)) = room.filter(|(_, ns)| share(*ns) >= MOSTLY) {
             let spent = self.facts.spent.get(&c).map(|s| s.shares());
             let most = spent.as_ref().and_then(|s| s.first());
+            let of = self.facts.connections.get(c.0 as usize).map_or_else(String::new, label);
             return Some(Waited {
-                kind: "room",
-                of: self.facts.connections.get(c.0 as usize).map_or_else(String::new, label),
-                ns,
-                share: share(ns),
-                there: None,
                 window: most.is_some_and(|s| s.0 == Stage::Rwnd.name()),
-                silent: None,
+                ..Waited::new("room", of, ns, share(ns))
             });
         }
         let answer = answers.into_iter().max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
         if let Some((to, ns)) = answer.filter(|(_, ns)| share(*ns) >= MOSTLY) {
-            return Some(Waited {
-                kind: "answer",
-                of: to.to_owned(),
-                ns,
-                share: share(ns),
-                there: self.there(to, rows),
-                window: false,
-                silent: None,
-            });
+            let mut waited = Waited::new("answer", to.to_owned(), ns, share(ns));
+            let theirs = self.there(to, rows);
+            let seen = [before, &[to]].concat();
+            let on = theirs.as_deref().filter(|_| seen.len() <= HOPS);
+            let next = on
+                .and_then(|t| self.waited_for(t, &seen))
+                .filter(|n| !seen.contains(&n.of.as_str()));
+            let last = theirs.as_deref().filter(|_| next.is_none()).map(longest);
+            waited.released = last.and_then(|t| self.released(&t));
+            waited.there = theirs.as_deref().and_then(|t| self.did(t));
+            waited.next = next.map(Box::new);
+            return Some(waited);
         }
         if let Some(w) = self.by_udp(rows, share) {
             return Some(w);
@@ -239,24 +288,12 @@ impl<'f> Waits<'f> {
         let Some((peer, requests, ns)) = others else {
             let (ns, silent) = silent(self.facts, rows, (whole as f64 * MOSTLY) as i64)?;
             return Some(Waited {
-                kind: "read",
-                of: silent.first.clone(),
-                ns,
-                share: share(ns),
-                there: None,
-                window: false,
-                silent: Some(silent),
+                silent: Some(silent.clone()),
+                ..Waited::new("read", silent.first, ns, share(ns))
             });
         };
-        Some(Waited {
-            kind: "others",
-            of: format!("{} of {peer}", counted(requests, "request", "requests")),
-            ns,
-            share: share(ns),
-            there: None,
-            window: false,
-            silent: None,
-        })
+        let of = format!("{} of {peer}", counted(requests, "request", "requests"));
+        Some(Waited::new("others", of, ns, share(ns)))
     }
 
     /// Answers by UDP that were most of these.
@@ -271,19 +308,11 @@ impl<'f> Waits<'f> {
         let (to, ns) = answers
             .into_iter()
             .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)))?;
-        (share(ns) >= MOSTLY).then(|| Waited {
-            kind: "datagrams",
-            of: to.to_owned(),
-            ns,
-            share: share(ns),
-            there: None,
-            window: false,
-            silent: None,
-        })
+        (share(ns) >= MOSTLY).then(|| Waited::new("datagrams", to.to_owned(), ns, share(ns)))
     }
 
-    /// What the server that these waited for did meanwhile.
-    fn there(&self, to: &str, rows: &[&TurnaroundRow]) -> Option<(String, Part)> {
+    /// The turnarounds of the server that these waited for.
+    fn there(&self, to: &str, rows: &[&TurnaroundRow]) -> Option<Vec<&'f TurnaroundRow>> {
         let mut by_thread: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         for r in rows {
             let of = by_thread.entry(r.sender_pid).or_default();
@@ -305,14 +334,40 @@ impl<'f> Waits<'f> {
         }
         // Else the answer was on its way.
         let had = theirs.iter().fold(0i64, |sum, t| sum.saturating_add(t.total_ns()));
-        if (had as f64) < MOSTLY * whole as f64 {
-            return None;
-        }
-        let (parts, (who, share)) = doing(&theirs);
+        ((had as f64) >= MOSTLY * whole as f64).then_some(theirs)
+    }
+
+    /// Who had most of these, and what it did most.
+    fn did(&self, rows: &[&TurnaroundRow]) -> Option<(String, Part)> {
+        let (parts, (who, share)) = self.doing(rows);
         let most = parts.into_iter().next()?;
-        let who = if share >= MOSTLY { who } else { String::new() };
+        let who = match share >= MOSTLY {
+            true => who,
+            false => of_one_name(rows).map_or_else(String::new, |name| format!("threads named {name}")),
+        };
         Some((who, most))
     }
+}
+
+/// Those that have most of the time of these, without the many short ones beside them.
+fn longest<'f>(rows: &[&'f TurnaroundRow]) -> Vec<&'f TurnaroundRow> {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.connection, r.send_ns));
+    let whole = rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns()));
+    let mut left = (whole as f64 * LONGEST) as i64;
+    rows.retain(|r| {
+        let keep = left > 0;
+        left = left.saturating_sub(r.total_ns());
+        keep
+    });
+    rows
+}
+
+/// The name that all who sent these have.
+fn of_one_name(rows: &[&TurnaroundRow]) -> Option<String> {
+    let name = rows.first()?.sender;
+    let one = !name.is_empty() && rows.iter().all(|r| r.sender == name);
+    one.then(|| name.text().into_owned())
 }
 
 /// Where these passed, largest first; task and thread with most of it, and its share.

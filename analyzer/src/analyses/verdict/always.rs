@@ -288,6 +288,11 @@ pub(super) fn released(slow: &Slow) -> String {
         true => "all of these".to_owned(),
         false => format!("{} of these", r.n),
     };
+    released_by(r, &which)
+}
+
+/// `; all of these waited until ...`
+pub(super) fn released_by(r: &Released, which: &str) -> String {
     let requests = match r.requests {
         1 => "a request".to_owned(),
         n => format!("{n} requests"),
@@ -297,9 +302,12 @@ pub(super) fn released(slow: &Slow) -> String {
         true => ": a lock that it held meanwhile, as an open transaction does (inferred)",
         false => ": a lock that it held meanwhile, or what these requests brought (inferred)",
     };
+    let meanwhile = r.meanwhile.as_ref().map_or_else(String::new, |(to, share)| {
+        format!(", {:.0} % of which it waited for the answer of {to}", share * 100.0)
+    });
     let idle = r.idle_ns.filter(|ns| *ns >= APPLICATION_NOTICE_NS);
     let idle = idle.map_or_else(String::new, |ns| {
-        format!(", {}{median} after its answer before{held}", duration(ns))
+        format!(", {}{median} after its answer before{meanwhile}{held}", duration(ns))
     });
     format!(
         "; {which} waited until {} answered {requests} of {}{idle}",

@@ -1,5 +1,6 @@
 //! What threads waited for, in words.
 
+use super::always::released_by;
 use super::sentences::{counted, duration};
 use crate::analyses::application::{Silent, Waited};
 
@@ -12,17 +13,29 @@ pub(super) fn waited_for(w: &Waited) -> String {
         ("read", _) => w.silent.as_ref().map_or_else(String::new, silent_words),
         ("datagrams", _) if w.of.is_empty() => ", waiting for answers by UDP".to_owned(),
         ("datagrams", _) => format!(", waiting for the answer by UDP of {}", w.of),
-        (_, None) => format!(", waiting for the answer of {}", w.of),
-        (_, Some((who, did))) => {
-            let who = if who.is_empty() { "whose threads were" } else { who };
-            format!(
-                ", waiting for the answer of {} ({who} {} {:.0} % of that)",
-                w.of,
-                did.words(),
-                did.share * 100.0
-            )
-        }
+        _ => format!(", waiting for the answer of {}", chain(w)),
     }
+}
+
+/// `10.0.0.2:80 (nginx/7), which waited for that of 10.0.0.3:5432 (postgres/9 asleep in epoll_wait 99 % of that)`: of those between only who they
+/// are, of the last what it did and what it waited for.
+fn chain(w: &Waited) -> String {
+    let Some((who, did)) = &w.there else {
+        return w.of.clone();
+    };
+    let several = if w.next.as_ref().is_some_and(|n| n.kind == "answer") {
+        "several threads"
+    } else {
+        "whose threads were"
+    };
+    let who = if who.is_empty() { several } else { who };
+    if let Some(next) = w.next.as_ref().filter(|n| n.kind == "answer") {
+        return format!("{} ({who}), which waited for that of {}", w.of, chain(next));
+    }
+    let did = format!("{} ({who} {} {:.0} % of that)", w.of, did.words(), did.share * 100.0);
+    let released = w.released.as_ref().map(|r| released_by(r, "these answers"));
+    let next = w.next.as_ref().map(|n| waited_for(n));
+    format!("{did}{}", next.or(released).unwrap_or_default())
 }
 
 /// `, reading from 10.0.0.3:40000 > 10.0.0.1:443 (lb-check), on which nothing came for 700.3 ms after it was opened, until its peer closed it, while

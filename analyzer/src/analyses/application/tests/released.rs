@@ -49,7 +49,7 @@ fn facts(holder: i64) -> (Facts, Vec<TurnaroundRow>) {
 }
 
 fn found((f, late): &(Facts, Vec<TurnaroundRow>)) -> Option<Released> {
-    released(f, &late.iter().collect::<Vec<_>>())
+    released(f, &late.iter().collect::<Vec<_>>(), &|_, _| None)
 }
 
 #[test]
@@ -61,6 +61,7 @@ fn the_chain_of_waiters_leads_to_the_holders_request() {
         by: "postgres/9".into(),
         client: "10.0.0.2:40009".into(),
         idle_ns: Some(989 * MS),
+        meanwhile: None,
     };
     assert_eq!(found(&facts(1000)), Some(expect));
 }

@@ -90,6 +90,8 @@ fn the_larger_part_first() {
             share: 0.99,
             there: Some(("python3/9".into(), part("asleep_in", Some("clock_nanosleep"), 1, 0.98))),
             window: false,
+            next: None,
+            released: None,
             silent: None,
         });
         let all = vec![first, slow("there", 2, 210 * MS)];
@@ -124,6 +126,8 @@ fn a_full_window_of_another_connection_blocks_a_server() {
                 share: 1.0,
                 there: None,
                 window,
+                next: None,
+                released: None,
                 silent: None,
             });
         }

@@ -25,6 +25,8 @@ fn said(change: impl Fn(&mut Silent)) -> String {
         share: 1.0,
         there: None,
         window: false,
+        next: None,
+        released: None,
         silent: Some(s),
     })
 }
