@@ -196,6 +196,8 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
             if let Some(d) = &mut t.descriptors {
                 d.leave(e.pid);
             }
+        } else {
+            t.came_in(e);
         }
     });
     if s.format("sock", SockSendLength::NAME).is_none() {

@@ -192,6 +192,15 @@ impl<'f> Transmits<'f> {
         }
     }
 
+    /// A packet comes in: what an ACK before it lets go is sent. Not every socket tells whose this one is (a socket that is closing has no probe).
+    pub(super) fn came_in(&mut self, e: &Event<'_>) {
+        self.catch_up(e);
+        let cause = &mut self.cpu(e.cpu).cause;
+        if matches!(cause, Some((Cause::Ack(_), _))) {
+            *cause = None;
+        }
+    }
+
     /// The original of a clone.
     fn original(&self, clone: SkbId) -> Option<SkbId> {
         let all = &self.identity.clones;
