@@ -2,7 +2,8 @@
 //!
 //! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, a format text missing,
 //! a slice of a recording, or losses of which it is not known whether they are of the slice.
-//! Bad: more lost than that, cut, or a clock that does not measure time. Limit: a loss the kernel did not flag is not known.
+//! Bad: more lost than that, cut, or a clock that does not measure time. A loss the kernel did not flag is told where packets
+//! have no end (`untold.rs`).
 
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
@@ -14,11 +15,16 @@ use crate::told::Told;
 mod conservation;
 #[cfg(test)]
 mod tests;
+mod untold;
 
 pub use conservation::{Balance, Links, UNEXPLAINED_SHARE};
+pub use untold::Untold;
 
 /// Share of events lost from which the capture is called bad.
 pub const BAD_LOSS_SHARE: f64 = 0.01;
+
+/// Share of packets that leave a device unseen, without a loss, from which it is called bad.
+pub const BAD_UNTOLD_SHARE: f64 = 0.1;
 
 /// Level of trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -48,6 +54,8 @@ pub struct Quality {
     pub lost_share: f64,
     /// Share of (CPU x time) that lies in a gap of known extent.
     pub gap_share: f64,
+    /// Packets whose further events are missing, though nothing is told as lost.
+    pub untold: Option<Untold>,
     /// The error bar of intervals between CPUs.
     pub clocks: ClockError,
     /// What recording one event added, ns, estimated; `None` when the recording does not tell.
@@ -135,6 +143,14 @@ pub fn answer(facts: &Facts) -> Quality {
         };
         says.push(unplaced(c.lost_at_unknown_time));
     }
+    let untold = untold::untold(facts);
+    if let Some(u) = &untold {
+        level = match level {
+            Level::Good if u.share() < BAD_UNTOLD_SHARE => Level::Degraded,
+            _ => Level::Bad,
+        };
+        says.push(untold_words(u, &c.format));
+    }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {
         (true, false) => format!("{COMPLETE}: no event was lost, every stream was read to its end."),
@@ -167,6 +183,7 @@ pub fn answer(facts: &Facts) -> Quality {
         sentence,
         lost_share,
         gap_share,
+        untold,
         clocks,
         event_cost_ns: facts.event_cost_ns,
         costly_stages,
@@ -176,6 +193,20 @@ pub fn answer(facts: &Facts) -> Quality {
         capture: c.clone(),
         stats,
     }
+}
+
+/// `2241 of 3849 packets queued on wan0 were never seen to leave it ...`
+fn untold_words(u: &Untold, format: &str) -> String {
+    let perf = match format {
+        "perf.data" => " (perf leaves out events of interrupts that come while a CPU idles, on some kernels)",
+        _ => "",
+    };
+    format!(
+        "{} of {} queued on {} were never seen to leave it, nor to be dropped: events are missing that are not told as lost{perf}",
+        u.packets,
+        counted(u.of, "packet", "packets"),
+        u.dev
+    )
 }
 
 /// Losses of which it is not known whether they are of a slice.

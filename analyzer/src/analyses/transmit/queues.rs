@@ -7,10 +7,15 @@ use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::xmits::Pass;
+use crate::reconstruct::xmits::tables::PassEnd;
 use crate::stat::Distribution;
 
 /// What passes sooner did not wait for the queue's rate, ns.
 const PASSED_NS: i64 = 20_000;
+
+/// Longest time in a queue that is believed of one that is not seen to leave it, ns; and one in so many of these is too much for a rate.
+const IN_QUEUE_NS: i64 = 2_000_000_000;
+const UNTOLD: usize = 100;
 
 /// The queue of a device.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -24,7 +29,7 @@ pub struct DeviceQueue {
     /// The pass with the longest of these.
     pub worst: Option<Id>,
     /// Bytes given to the driver while it held packets for 20 us or more, with link-layer headers. A shaper lets bursts pass at once while it holds
-    /// none: their bytes in no time would make a rate that it never gives.
+    /// none: their bytes in no time would make a rate that it never gives. 0, as `busy_ns`, where packets leave it unseen.
     pub bytes: u64,
     /// Time in which it held such packets, ns.
     pub busy_ns: i64,
@@ -58,6 +63,7 @@ pub(super) fn queues(facts: &Facts) -> Vec<DeviceQueue> {
 }
 
 fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
+    let ends_by = facts.capture.end_ns.map(|ns| ns.saturating_sub(IN_QUEUE_NS));
     let held = |p: &&Pass| Some((p.queued_ns?, p.started_ns?)).filter(|(from, to)| to > from);
     let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
     spans.sort_unstable();
@@ -76,10 +82,18 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         let before = busy.partition_point(|(from, _)| *from < at).checked_sub(1);
         before.and_then(|n| busy.get(n)).is_some_and(|(_, to)| at <= *to)
     };
-    let waits: Vec<i64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
-    let longest = passes
+    // The uncertain ones only where there are no others.
+    let solid = passes.iter().any(|p| p.confidence.is_solid() && held(p).is_some());
+    let judged = || passes.iter().filter(|p| !solid || p.confidence.is_solid());
+    let waits = judged().filter_map(held).map(|(from, to)| to.saturating_sub(from));
+    let waits: Vec<i64> = waits.collect();
+    let longest = judged().filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
+    // Where packets leave unseen, what is seen to leave is no rate.
+    let untold = passes
         .iter()
-        .filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
+        .filter(|p| p.end == PassEnd::Open && p.queued_ns < ends_by)
+        .count();
+    let told = untold.saturating_mul(UNTOLD) < passes.len();
     let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
     let bytes = passes
         .iter()
@@ -94,9 +108,9 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         classes,
         dev: dev.text().into_owned(),
         qdisc: kind.text().into_owned(),
-        bytes: bytes.map(u64::from).sum(),
+        bytes: if told { bytes.map(u64::from).sum() } else { 0 },
         wait: Distribution::of(waits, 0),
         worst: longest.and_then(|(_, p)| Id::of_row(Kind::Xmit, &facts.xmits, p)),
-        busy_ns,
+        busy_ns: if told { busy_ns } else { 0 },
     })
 }

@@ -207,7 +207,7 @@ pub fn answer(
     }
     // Figures of many units stand when few events are missing.
     let figures = |of: (Tone, String)| match quality.level {
-        Level::Bad => minding(of, &quality.capture),
+        Level::Bad => minding(of, quality),
         Level::Good | Level::Degraded => of,
     };
     // Of answers, where some were awaited; else of what was sent.
@@ -221,7 +221,7 @@ pub fn answer(
     let counted = counters.findings();
     let dropped = |d| {
         let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
-        let of = sentences::with_the_card(minding(of, &quality.capture), counted);
+        let of = sentences::with_the_card(minding(of, quality), counted);
         let of = counted::with_the_counted(of, counted);
         let of = unjoined::with_the_unjoined(of, &d.unjoined);
         let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
@@ -255,7 +255,7 @@ pub fn answer(
             ..in_words(
                 line(
                     "opens",
-                    get(opens).map(|o| minding(ended::opens(o, application.findings()), &quality.capture)),
+                    get(opens).map(|o| minding(ended::opens(o, application.findings()), quality)),
                 ),
                 opens.findings().map(opens::headline),
             )
@@ -267,7 +267,7 @@ pub fn answer(
             ..in_words(
                 line(
                     "datagrams",
-                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped), &quality.capture)),
+                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped), quality)),
                 ),
                 udp.findings().map(datagrams::headline),
             )
@@ -309,7 +309,7 @@ pub fn answer(
             !of_answers && transmit.findings().is_some(),
         ),
         in_words(drops_line, Some(dropped.join("; "))),
-        line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), &quality.capture))),
+        line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
         Line {
             names_cause: napi.findings().is_some_and(|n| n.saturated.is_some()),
             ..in_words(
@@ -342,7 +342,12 @@ fn headline(tone: Tone, words: impl FnOnce() -> String) -> String {
 }
 
 /// What was lost may have told otherwise: nothing is good that rests on not having seen something.
-fn minding((tone, sentence): (Tone, String), capture: &CaptureInfo) -> (Tone, String) {
+fn minding(said: (Tone, String), quality: &Quality) -> (Tone, String) {
+    minding_the(said, &quality.capture, quality.untold.is_some())
+}
+
+/// `untold`: events are missing though none is told as lost.
+fn minding_the((tone, sentence): (Tone, String), capture: &CaptureInfo, untold: bool) -> (Tone, String) {
     let used = capture.streams.iter().filter(|s| s.used);
     let (known, unknown) = used.fold((0u64, 0u64), |(known, unknown), s| {
         let known = known.saturating_add(s.lost_events);
@@ -351,6 +356,7 @@ fn minding((tone, sentence): (Tone, String), capture: &CaptureInfo) -> (Tone, St
     let unplaced = capture.lost_at_unknown_time;
     let lost = match (known, unknown, unplaced) {
         _ if tone != Tone::Ok => return (tone, sentence),
+        (0, 0, 0) if untold => "events are missing that are not told as lost".to_owned(),
         (0, 0, 0) => return (tone, sentence),
         (0, 0, n) => quality::unplaced(n),
         (0, ..) => "events were lost".to_owned(),

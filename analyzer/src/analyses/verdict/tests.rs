@@ -279,5 +279,5 @@ fn a_lossy_recording_acquits_nobody() {
     assert!(drops.sentence.contains("9006 events were lost"), "{}", drops.sentence);
     // Without a loss the same words are good.
     let said = || (Tone::Ok, "No packet was dropped.".to_owned());
-    assert_eq!(super::minding(said(), &Default::default()), said());
+    assert_eq!(super::minding_the(said(), &Default::default(), false), said());
 }

@@ -14,6 +14,8 @@ use crate::name::Name;
 pub(super) const MOMENT_NS: i64 = 20_000;
 /// Link-layer header that a forwarded frame gains again: Ethernet, Ethernet with one VLAN tag; none on a device of layer 3.
 const LINK_HEADERS: [u32; 2] = [14, 18];
+/// What VLAN and MPLS tags add to a frame, or take from it, in a queue, bytes.
+const TAGS: u32 = 8;
 /// `truesize` of a pure ACK that this host sent to itself.
 const PURE_ACK: u32 = 2;
 
@@ -184,10 +186,12 @@ impl Skbs<'_> {
                 self.bare.insert(dev, network == 0);
             }
         }
-        let known = self
-            .open
-            .get(&addr)
-            .is_some_and(|l| matches!(l.phase, Phase::TxQueued | Phase::TxStarted));
+        let known = self.open.get(&addr).is_some_and(|l| match l.phase {
+            // What left a queue with another length is another packet at that address, as a segment that a token bucket made of one it freed.
+            Phase::TxQueued => l.last_dev != dev || l.last_len.is_none_or(|had| had.abs_diff(len) <= TAGS),
+            Phase::TxStarted => true,
+            _ => false,
+        });
         if known {
             self.touch(e, addr, Phase::TxStarted, Confidence::Certain);
         } else {

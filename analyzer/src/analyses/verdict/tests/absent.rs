@@ -47,12 +47,12 @@ fn a_missing_event_makes_no_line_good() {
 /// Nothing is good of which it is not known whether events of it were lost.
 #[test]
 fn losses_without_a_time_acquit_nobody() {
-    use crate::analyses::verdict::minding;
+    use crate::analyses::verdict::minding_the;
     let slice = crate::ingest::CaptureInfo {
         lost_at_unknown_time: 2,
         ..Default::default()
     };
     let why = "Among what was recorded: No packet was dropped; but of 2 events that the kernel counted as lost it is not known whether they are of this time, and what they would have told is not known.";
     let said = (Tone::Ok, "No packet was dropped.".to_owned());
-    assert_eq!(minding(said, &slice), (Tone::Notice, why.to_owned()));
+    assert_eq!(minding_the(said, &slice, false), (Tone::Notice, why.to_owned()));
 }
