@@ -5,6 +5,7 @@
 //! one skb, as over veth and bridges. Over a wire, or where the skb was copied, nothing is told.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,6 +14,8 @@ use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::skb::{Pause, Reinjected, SILENT_NS};
+use crate::reconstruct::tcp::role::Role;
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::tables::Pass;
 use crate::stat::nearest_rank;
@@ -21,8 +24,10 @@ use crate::stat::nearest_rank;
 const MOSTLY: f64 = 0.5;
 /// From the expiry of a device's timer to its poll, at most, ns.
 const BEGAN_NS: i64 = 1_000_000;
-/// Share of what a queue sent meanwhile that one connection must have to be named.
+/// Share of what a queue sent meanwhile that one connection must have to be named, or all of one sender to one service.
 const FILLED: f64 = 0.5;
+/// These are named in its place where they have so much more.
+const TOGETHER: f64 = 1.25;
 
 /// A way: the socket that received, from when to when.
 pub(super) type Way = (ConnectionId, i64, i64);
@@ -42,7 +47,7 @@ pub struct Place {
     pub timer_ns: Option<i64>,
     /// Most of that time netfilter's queue had them, until a program let them go on (NFQUEUE); `None`: nothing tells so.
     pub let_go: Option<LetGo>,
-    /// Connection with most of what the queue sent meanwhile, and its share of these bytes; `None`: in no queue, or not known.
+    /// Connection with most of what the queue sent meanwhile, or sender and service of several (`10.0.0.1 > 10.0.0.2:443 (2 connections)`), and the share of these bytes; `None`: in no queue, or not known.
     pub filled_by: Option<(String, f64)>,
 }
 
@@ -264,8 +269,32 @@ pub(crate) fn filled_by(facts: &Facts, (dev, qdisc): (Name, Name), spans: &[(i64
     if devices.len() > 1 {
         return None;
     }
+    let share = |bytes: u64| bytes as f64 / whole.max(1) as f64;
+    // Several connections of one sender to one service are one transfer in parts.
+    let mut together: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (c, bytes) in &of {
+        if let Some(way) = facts.connections.get(c.0 as usize).and_then(service) {
+            let all = together.entry(way).or_default();
+            *all = (all.0.saturating_add(*bytes), all.1 + 1);
+        }
+    }
     let (c, bytes) = of.into_iter().max_by_key(|(c, n)| (*n, std::cmp::Reverse(*c)))?;
-    let share = bytes as f64 / whole.max(1) as f64;
     let label = facts.connections.get(c.0 as usize).map(label)?;
-    (share >= FILLED).then_some((label, share))
+    let most = together.into_iter().filter(|(_, (_, n))| *n > 1);
+    let most = most.max_by_key(|(_, (bytes, _))| *bytes);
+    let most = most.filter(|(_, (all, _))| share(bytes) < FILLED || *all as f64 >= TOGETHER * bytes as f64);
+    let (who, bytes) = match most {
+        Some((way, (all, n))) => (format!("{way} ({n} connections)"), all),
+        None => (label, bytes),
+    };
+    (share(bytes) >= FILLED).then_some((who, share(bytes)))
+}
+
+/// `10.0.0.1 > 10.0.0.2:443`, or `10.0.0.2:443 > 10.0.0.1` of what the service sends.
+fn service(row: &ConnectionRow) -> Option<String> {
+    let (from, to) = (row.saddr?.to_canonical(), row.daddr?.to_canonical());
+    Some(match row.role().0 {
+        Role::Server => format!("{} > {to}", SocketAddr::new(from, row.sport)),
+        _ => format!("{from} > {}", SocketAddr::new(to, row.dport)),
+    })
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
-use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, task, translated};
+use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
@@ -79,7 +81,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let unknown = translated::Unknown::of(facts);
     let checks = checks::checks(facts);
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
-    let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r);
+    let strangers = strangers::strangers(facts);
+    let knocks: FxHashSet<_> = strangers.values().flatten().map(|r| r.connection).collect();
+    let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
         let (to, task) = (end(r.to), task(r));
         let key = (r.end, r.message, to.clone(), r.task.text().into_owned());
@@ -121,7 +125,8 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let mut all: Vec<Failed> = groups.into_values().collect();
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
     let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
-    let scans = scans::scans(&mut all, &served, &scans::up(facts));
+    let mut scans = scans::scans(&mut all, &served, &scans::up(facts));
+    scans.extend(strangers.values().filter_map(|of| strangers::scan(of)));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
     for of in all.iter_mut().filter(|f| UNANSWERED.contains(&f.end)) {

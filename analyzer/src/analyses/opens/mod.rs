@@ -31,6 +31,7 @@ mod probed;
 mod raced;
 mod rejected;
 mod scans;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod translated;

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Failed, checks};
+use super::{Failed, checks, strangers};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
@@ -29,8 +29,8 @@ const SWEPT: usize = 30;
 const PART: u64 = 20;
 
 /// Ports of logins: who tries several of one host a few times each, telnet's among them, and has an answer from none, is a stranger.
-const LOGINS: [u16; 10] = [21, 22, 23, 2323, 3389, 5800, 5900, 5901, 5902, 8291];
-const TELNET: [u16; 2] = [23, 2323];
+pub(super) const LOGINS: [u16; 10] = [21, 22, 23, 2323, 3389, 5800, 5900, 5901, 5902, 8291];
+pub(super) const TELNET: [u16; 2] = [23, 2323];
 const KNOCKS: usize = 3;
 /// Fewest ports of one address, a login among them, some refused and some without an answer, that are tried in rounds: each so often at least, and none more than
 /// once more than another.
@@ -242,7 +242,10 @@ pub(crate) fn scanning(facts: &Facts) -> FxHashSet<ConnectionId> {
     let both = || (tried().chain(facts.opens.iter().filter(refused).filter(there))).filter(|r| checks.of(r).is_none());
     let rounds = in_rounds(both().filter_map(|r| Some((of(r)?, r.to?.1, 1, r.end == OpenEnd::Refused))));
     let rounds = both().filter(|r| of(r).is_some_and(|of| rounds.contains(&of)));
-    let knocks: Vec<ConnectionId> = rounds.filter_map(|r| r.connection).chain(knocks).collect();
+    let knocks: Vec<ConnectionId> = (rounds.filter_map(|r| r.connection))
+        .chain(knocks)
+        .chain(strangers::knocks(facts))
+        .collect();
     let silent = |r: &&OpenRow| r.end == OpenEnd::GivenUp && r.connection.is_some();
     for r in facts.opens.iter().filter(silent) {
         if let Some(to) = r.to.filter(|to| !served.contains(to)) {

@@ -232,11 +232,13 @@ pub(super) fn by_server(a: &Application) -> Option<String> {
 /// `answers of 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, where what is known of all servers' answers is not of this one.
 pub(super) fn of_one(a: &Application) -> Option<String> {
     let s = worst(a).filter(|_| busy(a).len() > 1)?;
+    let whole = s.whole.as_ref().filter(|w| w.at != "unknown");
     Some(format!(
-        "answers of {} took p50 {}, max {}",
+        "answers of {} took p50 {}, max {}{}",
         s.server,
         or_dash(s.response.p50_ns),
-        or_dash(s.response.max_ns)
+        or_dash(s.response.max_ns),
+        whole.map_or_else(String::new, |w| format!(", {}", place(w)))
     ))
 }
 

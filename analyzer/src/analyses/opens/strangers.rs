@@ -1,0 +1,81 @@
+//! An address whose programs try the logins of several hosts, have no answer from any, and do nothing else: a stranger that looks for an open one.
+//!
+//! Needs `opens`, `connections`. Each attempt may be of another process, so the address tells them together. Must not take for one: an address
+//! that ever had a connection, that tries a port of another kind, one host only, or a port that others were answered at; who waits until a SYN is sent again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use rustc_hash::FxHashSet;
+
+use super::scans::{LOGINS, Scan, TELNET, up};
+use super::task;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow};
+
+/// Fewest attempts, ports and hosts.
+const ATTEMPTS: usize = 6;
+const SEVERAL: usize = 2;
+
+/// Its attempts, by address.
+pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
+    let mut by: BTreeMap<IpAddr, Vec<&OpenRow>> = BTreeMap::new();
+    for r in &facts.opens {
+        if let Some(from) = r.from {
+            by.entry(from.0.to_canonical()).or_default().push(r);
+        }
+    }
+    let up = up(facts);
+    let served: FxHashSet<End> = (facts.opens.iter())
+        .filter(|r| r.end == OpenEnd::Established)
+        .filter_map(|r| r.to)
+        .collect();
+    let speaks: FxHashSet<IpAddr> = (facts.connections.iter())
+        .filter(|c| c.bytes_in > 0 || c.bytes_out > 0)
+        .filter_map(|c| c.saddr.map(|a| a.to_canonical()))
+        .collect();
+    let knock = |r: &&OpenRow| {
+        let silent = [OpenEnd::GivenUp, OpenEnd::Waiting].contains(&r.end) && !r.message && r.connection.is_some();
+        let soon = r.total_ns() < FIRST_SYN_NS && r.syns_again.unwrap_or(0) == 0;
+        let login = |to: End| LOGINS.contains(&to.1) && up.contains(&to.0) && !served.contains(&to);
+        silent && soon && r.confidence.is_solid() && r.to.is_some_and(login)
+    };
+    by.retain(|from, of| {
+        let ends = of.iter().filter_map(|r| r.to);
+        let hosts: BTreeSet<IpAddr> = ends.clone().map(|to| to.0).collect();
+        let ports: BTreeSet<u16> = ends.map(|to| to.1).collect();
+        let many = of.len() >= ATTEMPTS && hosts.len() >= SEVERAL && ports.len() >= SEVERAL;
+        let telnet = TELNET.iter().any(|p| ports.contains(p));
+        many && telnet && !speaks.contains(from) && of.iter().all(|r| knock(&r))
+    });
+    by
+}
+
+/// As a scan.
+pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
+    let first = of.iter().min_by_key(|r| r.start_ns)?;
+    let mut ends: BTreeMap<End, u64> = BTreeMap::new();
+    for to in of.iter().filter_map(|r| r.to) {
+        *ends.entry(to).or_default() += 1;
+    }
+    let hosts: BTreeSet<IpAddr> = ends.keys().map(|to| to.0).collect();
+    Some(Scan {
+        task: task(first),
+        attempts: of.len() as u64,
+        ports: ends.len() as u64,
+        addresses: hosts.len() as u64,
+        address: None,
+        each: ends.values().copied().max().unwrap_or(0),
+        first_ns: first.start_ns,
+        refused: false,
+        at_once: false,
+    })
+}
+
+/// All of them.
+pub(super) fn knocks(facts: &Facts) -> impl Iterator<Item = ConnectionId> {
+    let all: Vec<ConnectionId> = (strangers(facts).into_values().flatten())
+        .filter_map(|r| r.connection)
+        .collect();
+    all.into_iter()
+}
