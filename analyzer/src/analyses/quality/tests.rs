@@ -196,3 +196,55 @@ fn bytes_and_links_are_summed_by_kind_and_confidence() {
         (1, 1)
     );
 }
+
+/// Packets that were queued long ago and neither left nor were dropped, though nothing is told as lost.
+#[test]
+fn packets_without_an_end_tell_of_events_that_are_missing() {
+    use crate::reconstruct::xmits::Pass;
+    use crate::reconstruct::xmits::tables::PassEnd;
+    let with = |open: usize, change: &dyn Fn(&mut Facts)| {
+        let mut f = whole();
+        f.capture.format = "perf.data".into();
+        f.capture.events.insert("net:net_dev_start_xmit".into(), 1);
+        f.capture.end_ns = Some(12_000_000_000);
+        f.xmits = (0..1000)
+            .map(|n| Pass {
+                dev: crate::name::Name::new(b"wan0"),
+                queued_ns: Some(n as i64 * 5_000_000),
+                end: if n < open { PassEnd::Open } else { PassEnd::Sent },
+                ..crate::testing::pass()
+            })
+            .collect();
+        change(&mut f);
+        answer(&f)
+    };
+    let q = with(400, &|_| {});
+    assert_eq!(q.level, Level::Bad);
+    assert_eq!(
+        q.untold.map(|u| (u.dev, u.packets, u.of)),
+        Some(("wan0".into(), 400, 1000))
+    );
+    let says = "Mind that 400 of 1000 packets queued on wan0 were never seen to leave it, nor to be dropped: events are missing that are not told as lost (perf ";
+    assert!(q.sentence.starts_with(says), "{}", q.sentence);
+    assert_eq!(with(50, &|_| {}).level, Level::Degraded);
+    // A few; what may still lie in its queue; a loss that is told; a recorder that was asked for some CPUs or devices only.
+    let others: [(usize, &dyn Fn(&mut Facts)); 4] = [
+        (9, &|_| {}),
+        (400, &|f| {
+            f.xmits.iter_mut().for_each(|p| p.queued_ns = Some(10_500_000_000))
+        }),
+        (400, &|f| {
+            f.gaps.push(GapRow {
+                cpu: 0,
+                start_ns: Some(1),
+                end_ns: Some(2),
+                lost_events: Some(3),
+                cause: "overrun",
+            })
+        }),
+        (400, &|f| f.capture.format = "bundle".into()),
+    ];
+    for (open, change) in others {
+        assert_eq!(with(open, change).untold, None);
+    }
+}

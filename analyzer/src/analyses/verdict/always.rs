@@ -292,7 +292,7 @@ pub(super) fn released(slow: &Slow) -> String {
 }
 
 /// `; all of these waited until ...`
-pub(super) fn released_by(r: &Released, which: &str) -> String {
+pub(in crate::analyses) fn released_by(r: &Released, which: &str) -> String {
     let requests = match r.requests {
         1 => "a request".to_owned(),
         n => format!("{n} requests"),

@@ -19,7 +19,7 @@ use crate::ingest::CaptureInfo;
 
 mod accepts;
 mod acknowledged;
-mod always;
+pub(super) mod always;
 mod application;
 mod asked_on;
 mod closes;
@@ -57,7 +57,7 @@ mod tests;
 mod turns;
 mod unjoined;
 mod vanished;
-mod waited;
+pub(super) mod waited;
 mod waker;
 mod ways;
 mod whose;

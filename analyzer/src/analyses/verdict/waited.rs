@@ -5,7 +5,7 @@ use super::sentences::{counted, duration};
 use crate::analyses::application::{Silent, Waited};
 
 /// Behind the call that they slept in.
-pub(super) fn waited_for(w: &Waited) -> String {
+pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
     match (w.kind, &w.there) {
         ("room", _) if w.window => format!(", on {}, whose peer's receive window was full", w.of),
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),

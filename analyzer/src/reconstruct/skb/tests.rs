@@ -143,6 +143,26 @@ fn a_veth_crossing_is_one_life() {
     assert_eq!(hops, expect);
 }
 
+/// A token bucket cut the packet, freed it without an event here, and a segment took its address. A VLAN tag is put in in the queue.
+#[test]
+fn what_leaves_a_queue_with_another_length_is_another_packet() {
+    for (left, lives) in [(2962, 2), (14_546, 1), (14_550, 1)] {
+        let mut s = script();
+        let v = |len: u64| [("skbaddr", N(A)), ("len", N(len)), ("name", S("wan0"))];
+        s.ev(T, 0, Ctx::Soft(1), "net:net_dev_queue", &v(14_546));
+        s.ev(T + 90_000_000, 0, Ctx::Soft(1), "net:net_dev_start_xmit", &v(left));
+        let f = s.facts();
+        let classes: Vec<SkbClass> = f.skbs.iter().map(|l| l.class).collect();
+        assert_eq!(classes.len(), lives, "{left}");
+        if lives == 2 {
+            assert_eq!(
+                (f.skbs[0].death_kind, classes[1]),
+                (DeathKind::Unseen, SkbClass::TxSegment)
+            );
+        }
+    }
+}
+
 /// Pitfall 2: the address of a received segment carries an outgoing ACK microseconds later. Not a forward.
 #[test]
 fn an_ack_at_a_received_address_is_not_a_forward() {

@@ -95,3 +95,36 @@ fn what_no_request_ended_is_not_told() {
     late.extend((0..5).map(|n| row(n, 20, (2000, 2500), 0)));
     assert_eq!(found(&(f, late)), None);
 }
+
+/// A timer broke the sleep off before (PostgreSQL looks for deadlocks after a second): only the rest was ended by the other thread. Not where it slept
+/// elsewhere most of the time.
+#[test]
+fn a_wait_that_a_timer_broke_off_goes_on() {
+    let (f, mut late) = facts(1000);
+    late.iter_mut().for_each(|r| r.woken_by_ns = r.total_ns() / 10);
+    assert_eq!(found(&(f, late.clone())).unwrap().n, 4);
+    let (f, _) = facts(1000);
+    late.iter_mut().for_each(|r| r.asleep_in_ns = r.total_ns() / 2);
+    assert_eq!(found(&(f, late)), None);
+}
+
+/// What the client that holds it waited for meanwhile.
+#[test]
+fn what_the_holders_client_waited_for_is_told() {
+    let (mut f, late) = facts(1000);
+    let mut client = crate::testing::tcp::connection(10);
+    (client.sport, client.dport, client.pid) = (40_009, 5432, 33);
+    f.connections[9].peer = Some(client.connection);
+    f.connections.push(client);
+    let asked = |pid: i32, idle: &[(i64, i64)]| {
+        assert_eq!((pid, idle), (33, &[(11 * MS, 1000 * MS)][..]));
+        Some(("10.0.0.9:8000".to_owned(), 1.0))
+    };
+    let r = released(&f, &late.iter().collect::<Vec<_>>(), &asked).unwrap();
+    assert_eq!(r.meanwhile, Some(("10.0.0.9:8000".to_owned(), 1.0)));
+    let said = crate::analyses::verdict::always::released_by(&r, "these answers");
+    assert!(
+        said.contains("989.00 ms after its answer before, 100 % of which it waited for the answer of 10.0.0.9:8000: a lock that it held"),
+        "{said}"
+    );
+}

@@ -198,3 +198,58 @@ fn a_few_ports_in_rounds_some_of_which_refuse_are_a_scan() {
         assert_eq!(crate::analyses::opens::scanning(&other).len(), 0);
     }
 }
+
+/// One address tries two logins of two hosts, by a process each, and does nothing else. Not where it has a connection, waits long, or one answers.
+#[test]
+fn an_address_that_knocks_at_logins_of_several_hosts_is_a_stranger() {
+    let with = |change: &dyn Fn(&mut Facts)| {
+        let (mut f, one) = (facts(1, 0), facts(1, 1).opens[0].clone());
+        for n in 0..8u32 {
+            let at = i64::from(n) * 300_000_000;
+            f.opens.push(OpenRow {
+                connection: Some(ConnectionId(n)),
+                from: Some((Ipv4Addr::new(10, 0, 0, 66).into(), 40_000)),
+                to: Some((Ipv4Addr::new(10, 0, 0, 2 + (n % 2) as u8).into(), 22 + (n % 2) as u16)),
+                pid: 100 + n as i32,
+                task: Name::new(if n == 3 { b"bash" } else { b"timeout" }),
+                start_ns: at,
+                end_ns: at + 299_000_000,
+                end: if n == 7 { OpenEnd::Waiting } else { OpenEnd::GivenUp },
+                ..one.clone()
+            });
+        }
+        for host in [2, 3] {
+            f.opens.push(OpenRow {
+                connection: Some(ConnectionId(90 + u32::from(host))),
+                to: Some((Ipv4Addr::new(10, 0, 0, host).into(), 8080)),
+                end: OpenEnd::Established,
+                ..one.clone()
+            });
+        }
+        change(&mut f);
+        f
+    };
+    let f = with(&|_| {});
+    let (o, line) = told(&f);
+    let says =
+        "8 attempts by timeout/100 to 2 ports of 2 addresses had no answer, 4 at most at each: a port scan (inferred)";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    assert_eq!((o.failed.len(), crate::analyses::opens::scanning(&f).len()), (0, 8));
+    let others: [&dyn Fn(&mut Facts); 4] = [
+        &|f| f.opens[0].to = Some((Ipv4Addr::new(10, 0, 0, 2).into(), 5432)),
+        &|f| f.opens[0].end_ns += 1_000_000_000,
+        &|f| f.opens[0].syns_again = Some(1),
+        &|f| {
+            let mut c = crate::testing::tcp::connection(50);
+            (c.saddr, c.bytes_in) = (Some(Ipv4Addr::new(10, 0, 0, 66).into()), 1);
+            f.connections.push(c);
+        },
+    ];
+    for other in others {
+        let f = with(other);
+        assert_eq!(
+            (told(&f).0.scans, crate::analyses::opens::scanning(&f).len()),
+            (vec![], 0)
+        );
+    }
+}

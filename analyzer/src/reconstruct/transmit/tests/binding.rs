@@ -1,10 +1,10 @@
 //! What binds a sender: windows that are full before its pacing timer, and its send buffer where nothing is left to send.
 
-use super::{BASE, MSS, PID, SOFT, Sender, TASK, requests, segments};
+use super::{BASE, HEADERS, MSS, PID, SOFT, Sender, TASK, requests, segments};
 use crate::reconstruct::transmit::Stage;
 use crate::reconstruct::transmit::tables::TxRow;
 use crate::testing::tcp::SOCK;
-use crate::testing::{N, V};
+use crate::testing::{FCLONE, N, V};
 
 const KICK: u64 = 0xffff_ffff_8202_c2c0;
 /// The run of probes and timers begins here.
@@ -150,4 +150,35 @@ fn a_sleep_in_poll_that_an_ack_ends_is_the_send_buffer() {
 fn a_sleep_in_poll_that_data_end_is_not() {
     let f = polling(100);
     assert_eq!(f.limiters.iter().map(|r| r.sndbuf_ns).collect::<Vec<_>>(), [0]);
+}
+
+/// What is sent behind an ACK is its socket's, until another packet comes in: that may be of a socket that has no probe any more.
+#[test]
+fn another_packet_that_comes_in_ends_what_an_ack_lets_go() {
+    let bytes = |other: bool| {
+        let mut s = Sender::new(&[]);
+        requests(&mut s, 100_000, 8);
+        s.enter(T);
+        s.round(T + 100, 2 * MSS);
+        s.segment(T + 1000, TASK, MSS);
+        s.round(T + 1900, 0);
+        s.leave(T + 2000, 2 * MSS);
+        s.probe(T + 40_000, MSS, &[]);
+        if other {
+            let v = [
+                ("skbaddr", N(0xffff_8881_5000_0000)),
+                ("len", N(52)),
+                ("name", crate::testing::S("eth0")),
+            ];
+            s.s.ev(T + 40_100, 0, SOFT, "net:netif_receive_skb", &v);
+        }
+        // Of an original that nothing named before.
+        s.nxt += MSS;
+        s.frame(T + 40_200, SOFT, 0xffff_8881_6000_0000 + FCLONE, MSS + HEADERS);
+        s.softirq_exit(T + 41_000);
+        let f = s.facts();
+        let mine = segments(&f).into_iter().filter(|r| r.connection.is_some());
+        mine.filter(|r| r.t_sched_ns >= T as i64).count()
+    };
+    assert_eq!((bytes(false), bytes(true)), (2, 1));
 }
