@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! proc, sysctl, queues, irq_affinity, cpu_topology, tasks, interfaces      the recorder's own network namespace
+//! cgroups                    limits of CPU time, by the recorder's own mounts
 //! namespaces -> inside each: links, addresses, routes, neighbours, groups, qdiscs, classes, nics, sockets
 //!                            lines begin with netns=<inode>
 //!                          net/snmp and its like of each, and at the start the settings that differ from the recorder's own
@@ -14,6 +15,8 @@
 
 mod addresses;
 pub mod beside;
+mod cgroup_mount;
+mod cgroups;
 pub mod changes;
 mod ethtool;
 mod groups;
@@ -67,6 +70,13 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
         device_room: MAX_DEVICES,
         ..Texts::default()
     };
+    let limits = cgroups::limits();
+    put("cgroups", limits.text.as_bytes())?;
+    if let Some(why) = limits.cut {
+        texts.problem(format!(
+            "CPU limits of cgroups: not all cgroups were looked at or told, {why}"
+        ));
+    }
     let sysctl = match when {
         SnapshotWhen::Start => settings::sysctl(),
         _ => String::new(),

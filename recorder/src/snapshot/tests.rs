@@ -2,6 +2,7 @@
 
 mod addresses;
 mod beside;
+mod cgroups;
 mod changes;
 mod groups;
 mod links;
