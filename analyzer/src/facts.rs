@@ -173,6 +173,8 @@ pub struct Facts {
     pub routes: Routes,
     /// Multicast groups that devices were in before and after.
     pub multicast: crate::snapshots::groups::Multicast,
+    /// Cgroups with a limit of CPU time, and how often they were stopped.
+    pub cpu_limits: crate::snapshots::cgroups::CpuLimits,
     /// Who held the memory of TCP's receive queues when the recording ended.
     pub memory: Vec<crate::snapshots::memory::Holder>,
     /// Listening sockets that turned connections away, where lists of sockets tell.

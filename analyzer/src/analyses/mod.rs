@@ -130,7 +130,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
     let ((napi, tcp), ((lifetimes, quality), (application, paths))) = of_rows;
     let quality = quality.told(told);
-    let verdict = verdict::answer(
+    let lines = verdict::answer(
         &quality,
         (&opens, &datagrams, &application),
         &receive,
@@ -139,6 +139,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         (&drops, (&neighbours, &flapping), &counters),
         &tcp,
     );
+    let verdict = verdict::with_the_quotas(lines, facts, receive.findings());
     Answers {
         quality,
         verdict,

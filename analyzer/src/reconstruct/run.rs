@@ -17,6 +17,7 @@ use super::{
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
+use crate::snapshots::cgroups::CpuLimits;
 use crate::snapshots::tasks;
 
 /// What needs no skb's identity.
@@ -361,6 +362,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         not_accepted: opens.not_accepted,
         listens: opens.listens,
         spaces: crate::snapshots::spaces::Spaces::of(capture),
+        cpu_limits: counted.then(|| CpuLimits::of(capture)).unwrap_or_default(),
         multicast: match counted {
             true => crate::snapshots::groups::Multicast::of(capture),
             false => Default::default(),

@@ -1,5 +1,6 @@
 //! The text of snapshots: lines of `name=value` words, and attributes in hex. What a line means, who reads it knows.
 
+pub mod cgroups;
 pub mod devices;
 pub mod groups;
 pub mod memory;

@@ -46,6 +46,7 @@ mod paths;
 mod paused;
 mod place;
 mod questions;
+mod quotas;
 mod received;
 mod resets;
 mod sent;
@@ -65,6 +66,7 @@ mod whose;
 pub(crate) use accepts::herd;
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
+pub(crate) use quotas::with_the_quotas;
 pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};

@@ -26,6 +26,8 @@ pub struct Texts {
 const NAMES_AT_END: [&str; 1] = ["tasks"];
 /// States that events go on from: true at the begin of the recording, not of the window. Of these those stay that listen.
 const STATES: [&str; 1] = ["sockets"];
+/// What is set on cgroups stays, what was counted does not.
+const CGROUPS: &str = "cgroups";
 /// Counters that are not of /proc: like those, of all of the recording.
 const COUNTERS: [&str; 1] = ["nics"];
 
@@ -92,6 +94,14 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
         if STATES.contains(&whole) {
             // Who listens is a setting of the host; the states of the others are of another time.
             let text = texts::listening(&unpacked(data, coded)?)?;
+            let text = match change.redact {
+                true => texts::redact(names, what, &text)?,
+                false => text,
+            };
+            return packed(name, text, coded);
+        }
+        if whole == CGROUPS && when == SnapshotWhen::Start {
+            let text = texts::limits(&unpacked(data, coded)?)?;
             let text = match change.redact {
                 true => texts::redact(names, what, &text)?,
                 false => text,

@@ -51,11 +51,47 @@ const LINK_KEYS: [&str; 20] = [
     "port_state",
 ];
 
+/// Keys of `cgroups` that are set, and hold numbers.
+const OF_CGROUPS: [&str; 7] = [
+    "id",
+    "visited",
+    "limited",
+    "quota_us",
+    "period_us",
+    "within",
+    "burst_us",
+];
+/// Keys of `cgroups` that count.
+const COUNTED_OF_CGROUPS: [&str; 8] = [
+    "nr_periods",
+    "nr_throttled",
+    "throttled_usec",
+    "throttled_time",
+    "usage_usec",
+    "nr_bursts",
+    "burst_usec",
+    "burst_time",
+];
+
 /// Of a list of sockets the lines of those that listen; `None`: there are none.
 pub fn listening(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n');
     let listens = |l: &&[u8]| std::str::from_utf8(l).is_ok_and(|l| field(l, "state") == Some("listen"));
     let kept: Vec<u8> = lines.filter(listens).flatten().copied().collect();
+    (!kept.is_empty()).then_some(kept)
+}
+
+/// Of a list of cgroups what is set, without what was counted; `None`: there are none.
+pub fn limits(text: &[u8]) -> Option<Vec<u8>> {
+    let lines = text.split(|b| *b == b'\n').filter(|l| !l.is_empty());
+    let kept = lines.flat_map(|l| {
+        let mut line = pairs(l, |key, value| {
+            (!COUNTED_OF_CGROUPS.contains(&key)).then(|| value.to_vec())
+        });
+        line.push(b'\n');
+        line
+    });
+    let kept: Vec<u8> = kept.collect();
     (!kept.is_empty()).then_some(kept)
 }
 
@@ -116,6 +152,10 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 "netns" | "ifindex" | "users" => Some(value.to_vec()),
                 _ => None,
             }),
+            "cgroups" => pairs(line, |key, value| match key {
+                "path" => Some(path(names, value)),
+                _ => limit(key, value),
+            }),
             "sockets" => pairs(line, |key, value| match key {
                 "src" | "dst" => Some(names.socket(&String::from_utf8_lossy(value)).into_bytes()),
                 _ => Some(value.to_vec()),
@@ -140,6 +180,24 @@ pub fn second(names: &mut Names, coded: &[u8]) -> Option<Vec<u8>> {
     let redacted = texts.filter_map(|(what, text)| Some((what.clone(), redact(names, &what, &text)?)));
     second.texts = redacted.collect();
     PagesEncoder::new(3).ok()?.encode(&second.encode().ok()?).ok()
+}
+
+/// A cgroup's path: each of its names may be a container's or a service's. A `?` in one stands for what the recorder could not write.
+fn path(names: &mut Names, value: &[u8]) -> Vec<u8> {
+    let parts = value.split(|b| *b == b'/').map(|name| names.other(name));
+    parts.collect::<Vec<_>>().join(&b'/')
+}
+
+/// Another word of a cgroup: numbers, and the two that the first line has.
+fn limit(key: &str, value: &[u8]) -> Option<Vec<u8>> {
+    let known = match key {
+        "hierarchy" => [&b"v1"[..], b"v2"].contains(&value),
+        "whole" => [&b"yes"[..], b"no"].contains(&value),
+        "pids" => value.iter().all(|b| b.is_ascii_digit() || *b == b','),
+        _ if OF_CGROUPS.contains(&key) || COUNTED_OF_CGROUPS.contains(&key) => value.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    known.then(|| value.to_vec())
 }
 
 fn text_of(value: &[u8]) -> Option<&str> {

@@ -82,3 +82,47 @@ fn who_listens_stays() {
         None
     );
 }
+
+/// Names of pods and containers are in the paths of cgroups.
+#[test]
+fn paths_of_cgroups_are_pseudonyms() {
+    let mut names = crate::export::bundle::names::Names::default();
+    let mut of = |text: &str| {
+        let new = crate::export::bundle::texts::redact(&mut names, "cgroups", text.as_bytes()).unwrap();
+        String::from_utf8(new).unwrap()
+    };
+    let text = "hierarchy=v2 visited=9 limited=2 whole=yes\nid=1 path=/kubepods/billing-pod quota_us=5 period_us=9 nr_throttled=3\n\
+        id=2 path=/kubepods/billing-pod/card-checker quota_us=5 period_us=9 within=1 nr_periods=secret\nid=2 pids=7,8\nid=3 pids=web\n\
+        hierarchy=billing-pod whole=card-checker\nid=4 path=/ quota_us=1 period_us=1 card-checker=1\n";
+    let said = of(text);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        ["kubepods", "billing", "card", "secret", "web"]
+            .iter()
+            .all(|n| !said.contains(n)),
+        "{said}"
+    );
+    assert_eq!(lines[0], "hierarchy=v2 visited=9 limited=2 whole=yes");
+    let path = |line: &str| {
+        line.split(' ')
+            .find_map(|w| w.strip_prefix("path="))
+            .unwrap()
+            .to_owned()
+    };
+    // One name has one pseudonym.
+    assert!(path(lines[2]).starts_with(&format!("{}/", path(lines[1]))), "{said}");
+    assert!(lines[1].ends_with(" quota_us=5 period_us=9 nr_throttled=3"), "{said}");
+    assert!(lines[2].ends_with(" quota_us=5 period_us=9 within=1") && lines[3] == "id=2 pids=7,8");
+    assert_eq!(lines[4..6], ["id=3", ""]);
+    assert!(lines[6].starts_with("id=4 path=/ quota_us=1"));
+}
+
+/// In a cut in time limits are settings, and counters are of another time.
+#[test]
+fn limits_of_cgroups_stay() {
+    let text = "hierarchy=v1 visited=9 limited=1 whole=yes\nid=1 path=/a quota_us=5 period_us=9 nr_periods=1 nr_throttled=3 throttled_time=8\nid=1 pids=7\n";
+    let kept = crate::export::bundle::texts::limits(text.as_bytes()).unwrap();
+    let said = "hierarchy=v1 visited=9 limited=1 whole=yes\nid=1 path=/a quota_us=5 period_us=9\nid=1 pids=7\n";
+    assert_eq!(String::from_utf8(kept).unwrap(), said);
+    assert_eq!(crate::export::bundle::texts::limits(b"\n"), None);
+}

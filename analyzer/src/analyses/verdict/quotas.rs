@@ -1,0 +1,212 @@
+//! What the kernel counted of CPU quotas: in sentences that infer one from threads that were not run though their CPU idled, and as a finding of its own.
+//!
+//! In: the lines, the snapshots of cgroups. Out: the lines. Where the thread's cgroup was stopped the sentence has its figures; where its counters did not move, or it
+//! has no limit, the sentence claims no quota; where nothing is known it stays as it is, inferred.
+
+use std::collections::BTreeSet;
+
+use super::sentences::{capital, counted, duration};
+use super::turns::HELD_OFF;
+use super::{Line, Tone};
+use crate::analyses::receive::Receive;
+use crate::facts::Facts;
+use crate::reconstruct::context::Part;
+use crate::reconstruct::receive::tables::Stage;
+use crate::snapshots::cgroups::{CpuLimits, Limited, Of};
+
+/// Share of its periods in which a cgroup was stopped, worth a look, and fewest periods.
+const SHARE: f64 = 0.05;
+const PERIODS: u64 = 10;
+/// Time for which it was, worth a look, ns.
+const LEAST_NS: i64 = 100_000_000;
+/// Cgroups that are told, and processes of each.
+const TOLD: usize = 2;
+
+/// How the thread is named that was not run: the words before these.
+const NOT_RUN: &str = "runnable but not run";
+/// What such a sentence begins with, and what is left of its causes without a quota.
+const IDLED: &str = "though its CPU idled: ";
+const OTHERWISE: &str = "it was frozen, or the hypervisor did not run that CPU (inferred)";
+
+/// The lines with what the kernel counted.
+pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Option<&Receive>) -> Vec<Line> {
+    let limits = &facts.cpu_limits;
+    let reader = receive.and_then(reader);
+    let mut told = BTreeSet::new();
+    for line in &mut lines {
+        for text in [&mut line.sentence, &mut line.headline] {
+            *text = named(text, limits, reader, &mut told);
+        }
+    }
+    let recorded = recorded(facts);
+    let mut found: Vec<&Limited> = limits
+        .all()
+        .filter(|l| noticed(l) && holds(l, limits, &recorded))
+        .collect();
+    found.retain(|l| !told.contains(l.path.as_str()));
+    found.sort_by_key(|l| std::cmp::Reverse(l.rose.unwrap_or_default().throttled_ns));
+    if let Some(line) = lines.iter_mut().find(|l| l.subject == "napi") {
+        with_the_found(line, &found, limits, &recorded);
+    }
+    lines
+}
+
+/// The thread that alone was the reader of what waited while its CPU idled.
+fn reader(r: &Receive) -> Option<i32> {
+    let idle = |b: &&crate::analyses::receive::Blamed| b.stage == Stage::RunQueue.name() && b.part == Part::Idle.word();
+    let readers: BTreeSet<&str> = r.blamed.iter().filter(idle).map(|b| b.reader.as_str()).collect();
+    readers.first().filter(|_| readers.len() == 1).and_then(|t| thread(t))
+}
+
+/// `python3/9560`.
+fn thread(task: &str) -> Option<i32> {
+    task.rsplit_once('/')?.1.parse().ok()
+}
+
+/// Each quota that is inferred, as the kernel's counters have it.
+fn named(text: &str, limits: &CpuLimits, reader: Option<i32>, told: &mut BTreeSet<String>) -> String {
+    let mut parts = text.split(HELD_OFF);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let who = out.rfind(NOT_RUN).and_then(|at| out.get(..at));
+        let who = who.and_then(|before| before.trim_end().trim_end_matches(" was").rsplit(' ').next());
+        let tid = match who {
+            Some("reader") => reader,
+            who => who.and_then(thread),
+        };
+        let cause = cause(tid.map_or(Of::Unknown, |tid| limits.of_thread(tid)), limits, told);
+        out.push_str(cause.as_deref().unwrap_or(HELD_OFF));
+        out.push_str(part);
+    }
+    out
+}
+
+/// `None`: nothing is known but what events tell.
+fn cause(of: Of<'_>, limits: &CpuLimits, told: &mut BTreeSet<String>) -> Option<String> {
+    let of = match of {
+        Of::Unknown => return None,
+        Of::NoLimit => {
+            return Some(format!(
+                "{IDLED}no CPU quota, as it is in no cgroup that has one; {OTHERWISE}"
+            ));
+        }
+        Of::Limits(of) => of,
+    };
+    // One of which nothing is known may have held it, unless another did.
+    let most = of.iter().max_by_key(|l| l.rose.unwrap_or_default().throttled_ns)?;
+    if most.share() >= SHARE {
+        told.insert(most.path.clone());
+        return Some(format!("{IDLED}its cgroup {}", figures(most, limits)));
+    }
+    if of.iter().any(|l| l.rose.is_none()) {
+        return None;
+    }
+    let nearest = of.first()?;
+    match most.rose?.throttled {
+        0 => Some(format!(
+            "{IDLED}no CPU quota, as its cgroup {} was not stopped {}, {} (cpu.stat); {OTHERWISE}",
+            nearest.path,
+            within(limits),
+            match nearest.rose?.periods {
+                0 => "nor came near it".to_owned(),
+                n => format!("in any of its {}", counted(n, "period", "periods")),
+            }
+        )),
+        _ => Some(format!("{HELD_OFF}; its cgroup {}", figures(most, limits))),
+    }
+}
+
+fn within(limits: &CpuLimits) -> &'static str {
+    match limits.since_trigger {
+        true => "since the trigger",
+        false => "while this was recorded",
+    }
+}
+
+/// `/kubepods/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.300 s in all (cpu.stat)`
+fn figures(l: &Limited, limits: &CpuLimits) -> String {
+    let rose = l.rose.unwrap_or_default();
+    format!(
+        "{} may use {} of CPU per {} (cpu.max) and was stopped in {} of its {} {}, {} in all (cpu.stat)",
+        l.path,
+        of_micros(l.quota_us),
+        of_micros(l.period_us),
+        rose.throttled,
+        counted(rose.periods, "period", "periods"),
+        within(limits),
+        duration(rose.throttled_ns)
+    )
+}
+
+/// What people set: whole ms, as a rule.
+fn of_micros(us: u64) -> String {
+    match us % 1_000 {
+        0 => format!("{} ms", us / 1_000),
+        _ => format!("{us} µs"),
+    }
+}
+
+fn noticed(l: &Limited) -> bool {
+    let rose = l.rose.unwrap_or_default();
+    l.share() >= SHARE && rose.periods >= PERIODS && rose.throttled_ns >= LEAST_NS
+}
+
+/// Threads that sent, read, asked or answered.
+fn recorded(facts: &Facts) -> BTreeSet<i32> {
+    let turns = facts.turnarounds.iter().flat_map(|r| [r.pid, r.sender_pid]);
+    let asked = facts.responses.iter().map(|r| r.pid);
+    let sent = facts.tx.iter().map(|r| r.pid);
+    let read = facts.rx.iter().map(|r| r.pid);
+    let all = turns.chain(asked).chain(sent).chain(read);
+    all.filter(|pid| *pid > 0).collect()
+}
+
+/// Its processes, or of cgroups below it, of which something was recorded.
+fn members<'l>(l: &'l Limited, limits: &'l CpuLimits, recorded: &BTreeSet<i32>) -> BTreeSet<i32> {
+    let of = |tid: &&i32| match limits.of_thread(**tid) {
+        Of::Limits(of) => of.iter().any(|o| o.path == l.path),
+        _ => false,
+    };
+    recorded.iter().filter(of).map(|tid| limits.process(*tid)).collect()
+}
+
+fn holds(l: &Limited, limits: &CpuLimits, recorded: &BTreeSet<i32>) -> bool {
+    !members(l, limits, recorded).is_empty()
+}
+
+/// Said before what the line has.
+fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, recorded: &BTreeSet<i32>) {
+    let one = |l: &&Limited| {
+        let members = members(l, limits, recorded);
+        let first = members.first().copied().unwrap_or_default();
+        let name = limits
+            .name(first)
+            .map_or_else(|| format!("process {first}"), |n| format!("{n}/{first}"));
+        let more = match members.len().saturating_sub(1) {
+            0 => String::new(),
+            n => format!(" and {}", counted(n as u64, "process more", "processes more")),
+        };
+        format!("the cgroup of {name}{more}, {}", figures(l, limits))
+    };
+    let told: Vec<String> = found.iter().take(TOLD).map(one).collect();
+    if told.is_empty() {
+        return;
+    }
+    let more = match found.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        n => format!("; and {}", counted(n as u64, "cgroup more", "cgroups more")),
+    };
+    let said = format!(
+        "{}{more}: what is in it stands still then, whatever comes for it; which of the times here were that, events do not tell",
+        told.join("; ")
+    );
+    line.headline = match line.tone {
+        Tone::Notice | Tone::Bad if !line.headline.is_empty() => format!("{said}; {}", line.headline),
+        _ => said.clone(),
+    };
+    line.sentence = format!("{}. {}", capital(&said), line.sentence);
+    (line.minor, line.names_cause) = (false, true);
+    if line.tone != Tone::Bad {
+        line.tone = Tone::Notice;
+    }
+}
