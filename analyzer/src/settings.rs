@@ -11,6 +11,7 @@ use netmortem_formats::{Capture, Endian};
 
 use crate::snapshots::{field, of_netns, words};
 
+pub mod cgroups;
 pub mod devices;
 mod qdisc;
 #[cfg(test)]
@@ -76,6 +77,7 @@ impl Settings {
             snapshot(s, &names, capture.endian, &mut of);
         }
         devices::put(&start, &names, &mut of);
+        cgroups::put(capture, &mut of);
         of.complete();
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
     }

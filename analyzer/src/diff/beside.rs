@@ -23,6 +23,8 @@ enum Of<'s> {
     Feature(&'s str),
     /// Of TCP, or of buffers.
     Sysctl,
+    /// Of CPU time.
+    Cpu,
     Other,
 }
 
@@ -31,6 +33,7 @@ fn of(name: &str) -> Of<'_> {
         Some((dev, rest)) if rest.starts_with("qdisc") => Of::Qdisc(dev),
         Some((dev, rest)) if rest.starts_with("features ") || rest.contains("gro_") => Of::Feature(dev),
         None if name.starts_with("net.") => Of::Sysctl,
+        None if name.starts_with("cpu.") => Of::Cpu,
         _ => Of::Other,
     }
 }
@@ -50,6 +53,7 @@ pub(super) fn of_metric(settings: &[SettingChange], which: &Which, servers: &Ser
     let stands = |s: &SettingChange| match (which.ledger, which.stage, of(&s.name)) {
         ("app", _, Of::Qdisc(dev)) => on_the_way(dev),
         ("app", "qdisc", _) => false,
+        ("app", _, Of::Cpu) | ("rx", "run_queue", Of::Cpu) => true,
         ("app", _, Of::Sysctl) => is_tcp(&s.name),
         ("device" | "tx" | "tx_udp", "qdisc", Of::Qdisc(dev)) => on_the_way(dev),
         ("rx", "gro" | "poll_wait" | "batch_wait" | "protocol", Of::Feature(dev)) => on_the_way(dev),
@@ -78,7 +82,7 @@ pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate) -> Vec<usize> {
         Of::Feature(_) => sizes || received,
         Of::Qdisc(_) => first == "drops" && rate.metric.contains("QDISC"),
         Of::Sysctl => is_tcp(&s.name) && matches!(first, "tcp" | "tx" | "drops"),
-        Of::Other => false,
+        Of::Cpu | Of::Other => false,
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::settings::OTHERS;
+use crate::settings::cgroups;
 use crate::settings::devices::{MARKER, OfDevice, SOME};
 
 /// A setting that is not the same on both sides.
@@ -57,6 +58,13 @@ type Side = BTreeMap<String, Vec<String>>;
 
 /// Whether both sides can say what a setting is: older recorders did not read those of other namespaces, nor those of devices.
 fn known(name: &str, sides: [&Side; 2]) -> bool {
+    let both = |marker: &str| sides.iter().all(|s| s.contains_key(marker));
+    if name.starts_with(cgroups::MAX) || name.starts_with(cgroups::STAT) {
+        return both(cgroups::MARKER) && (both(cgroups::COUNTED) || !name.starts_with(cgroups::STAT));
+    }
+    if [cgroups::MARKER, cgroups::COUNTED].contains(&name) {
+        return false;
+    }
     let read = format!("sysctls{OTHERS}");
     let others = !name.ends_with(OTHERS) || sides.iter().all(|s| s.contains_key(&read));
     let Some(of) = OfDevice::of(name) else {
@@ -202,6 +210,25 @@ mod tests {
         assert_eq!(told(&one, &after)[0].1, "0 | 1");
         let older = facts(&[("net.ipv4.tcp_sack", "1")]);
         assert_eq!(told(&older, &after), []);
+    }
+
+    /// A limit of CPU is told where both sides read them, and how often it stopped somebody where both counted.
+    #[test]
+    fn limits_of_cgroups_are_compared_where_both_sides_have_them() {
+        let read = ("cgroups", "read");
+        let max = ("cpu.max[web]", "20 ms of CPU per 100 ms");
+        let stopped = ("cpu.stat[web]", "stopped in most periods");
+        let told = |b: &[(&str, &str)], a: &[(&str, &str)]| {
+            let all = changes(&[&facts(b)], &[&facts(a)]).into_iter();
+            all.map(|c| format!("{}: {} -> {}", c.name, c.before, c.after))
+                .collect::<Vec<_>>()
+        };
+        let said = ["cpu.max[web]:  -> 20 ms of CPU per 100 ms"];
+        assert_eq!(told(&[read], &[read, max, stopped]), said);
+        let counted = [read, ("cgroups counted", "read")];
+        let all = [&counted[..], &[max, stopped]].concat();
+        assert_eq!(told(&counted, &all).len(), 2);
+        assert_eq!(told(&[("net.a", "1")], &[("net.a", "1"), read, max]), [] as [&str; 0]);
     }
 
     /// What is set on a device, against what its namespace's `default` is on the other side.

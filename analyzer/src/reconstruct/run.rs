@@ -17,7 +17,6 @@ use super::{
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
-use crate::snapshots::cgroups::CpuLimits;
 use crate::snapshots::tasks;
 
 /// What needs no skb's identity.
@@ -362,7 +361,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         not_accepted: opens.not_accepted,
         listens: opens.listens,
         spaces: crate::snapshots::spaces::Spaces::of(capture),
-        cpu_limits: counted.then(|| CpuLimits::of(capture)).unwrap_or_default(),
+        cpu_limits: crate::snapshots::cgroups::CpuLimits::of_one(capture, counted),
         multicast: match counted {
             true => crate::snapshots::groups::Multicast::of(capture),
             false => Default::default(),

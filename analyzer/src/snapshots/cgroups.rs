@@ -46,6 +46,15 @@ pub struct Limited {
 }
 
 impl Limited {
+    /// `20 ms of CPU per 100 ms`: people set whole ms, as a rule.
+    pub fn limit(&self) -> String {
+        let of = |us: u64| match us % 1_000 {
+            0 => format!("{} ms", us / 1_000),
+            _ => format!("{us} µs"),
+        };
+        format!("{} of CPU per {}", of(self.quota_us), of(self.period_us))
+    }
+
     /// Share of the periods in which it was stopped.
     pub fn share(&self) -> f64 {
         let rose = self.rose.unwrap_or_default();
@@ -68,6 +77,8 @@ pub enum Of<'l> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuLimits {
     by_id: BTreeMap<u64, Limited>,
+    /// A list is there; one of before and one of after.
+    pub listed: (bool, bool),
     /// Both lists are there, and have all cgroups of the host.
     whole: bool,
     /// Process of each thread, and its name.
@@ -83,12 +94,12 @@ impl CpuLimits {
             since_trigger: capture.manifest.as_ref().is_some_and(is_flight),
             ..CpuLimits::default()
         };
-        let mut read = [false; 2];
+        let (mut read, mut there) = ([false; 2], [false; 2]);
         let mut counted: BTreeMap<u64, [Option<Stat>; 2]> = BTreeMap::new();
         for (at, when) in [SnapshotWhen::Start, SnapshotWhen::End].into_iter().enumerate() {
             for l in lines(capture, "cgroups", move |w| w == when) {
                 if field(l, "hierarchy").is_some() {
-                    read[at] = field(l, "whole") == Some("yes");
+                    (read[at], there[at]) = (field(l, "whole") == Some("yes"), true);
                     continue;
                 }
                 let Some(id) = number(l, "id") else { continue };
@@ -107,11 +118,20 @@ impl CpuLimits {
             of.rose = counted.get(id).and_then(|c| rose(*c, read[0]));
         }
         all.whole = read == [true; 2];
+        all.listed = (there != [false; 2], there == [true; 2]);
         if !all.by_id.is_empty() || all.whole {
             let of = |(tid, (pid, name)): (i32, (i32, crate::name::Name))| (tid, (pid, name.text().to_string()));
             all.tasks = processes(capture).into_iter().map(of).collect();
         }
         all
+    }
+
+    /// Of a capture of one recording; of joined ones nothing is known.
+    pub fn of_one(capture: &Capture, one: bool) -> CpuLimits {
+        match one {
+            true => CpuLimits::of(capture),
+            false => CpuLimits::default(),
+        }
     }
 
     /// All of them.

@@ -174,6 +174,12 @@ network() {
 }
 cleanup() {
     local n
+    for n in /sys/fs/cgroup/cpu/"$id" /sys/fs/cgroup/"$id"; do
+        [ -d "$n" ] || continue
+        xargs -r kill -9 < "$n/cgroup.procs" 2> /dev/null
+        sleep 0.2
+        rmdir "$n" 2> /dev/null
+    done
     for n in client router server other pod service; do
         ip netns pids "$id-$n" 2> /dev/null | xargs -r kill -9 2> /dev/null
         ip netns del "$id-$n" 2> /dev/null

@@ -127,23 +127,14 @@ fn within(limits: &CpuLimits) -> &'static str {
 fn figures(l: &Limited, limits: &CpuLimits) -> String {
     let rose = l.rose.unwrap_or_default();
     format!(
-        "{} may use {} of CPU per {} (cpu.max) and was stopped in {} of its {} {}, {} in all (cpu.stat)",
+        "{} may use {} (cpu.max) and was stopped in {} of its {} {}, {} in all (cpu.stat)",
         l.path,
-        of_micros(l.quota_us),
-        of_micros(l.period_us),
+        l.limit(),
         rose.throttled,
         counted(rose.periods, "period", "periods"),
         within(limits),
         duration(rose.throttled_ns)
     )
-}
-
-/// What people set: whole ms, as a rule.
-fn of_micros(us: u64) -> String {
-    match us % 1_000 {
-        0 => format!("{} ms", us / 1_000),
-        _ => format!("{us} µs"),
-    }
 }
 
 fn noticed(l: &Limited) -> bool {

@@ -7,6 +7,7 @@ mod follows;
 mod full;
 mod once;
 mod paths;
+mod quotas;
 mod requests;
 mod tcp;
 mod turns;

@@ -1,18 +1,26 @@
 # ticket: The job on 10.9.1.2 gets through half of the calls to 10.9.2.2:7217 that it made last week; its log shows calls of 60 ms.
 # planted: The client's cgroup may have the CPU for 20 of each 100 ms, and needs 2.5 ms for each answer; the CPUs idle.
-# first: CPU quota
+# first: may use 20 ms of CPU per 100 ms (cpu.max)
+# first: was stopped in
 # first: python3
 plant() {
     serve server echo 7217
     group=/sys/fs/cgroup/cpu/$id
-    { mkdir -p "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo 20000 > "$group/cpu.cfs_quota_us"; } 2> /dev/null && return
-    group=/sys/fs/cgroup/$id
-    { echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "20000 100000" > "$group/cpu.max"; } 2> /dev/null ||
-        cannot "no CPU quotas"
+    { mkdir -p "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo 20000 > "$group/cpu.cfs_quota_us"; } 2> /dev/null || {
+        group=/sys/fs/cgroup/$id
+        { echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "20000 100000" > "$group/cpu.max"; } 2> /dev/null ||
+            cannot "no CPU quotas"
+    }
+    # The job is there before it is recorded, as jobs are.
+    rm -f "$dir/go"
+    (
+        echo "$BASHPID" | tee "$dir/job" > "$group/cgroup.procs"
+        until [ -e "$dir/go" ]; do sleep 0.05; done
+        exec ip netns exec "$id-client" python3 "$here/traffic.py" requests 10.9.2.2 7217 4 cpu=0.0025 gap=0.003
+    ) &
 }
 traffic() {
-    group=$(ls -d /sys/fs/cgroup/cpu/"$id" /sys/fs/cgroup/"$id" 2> /dev/null | head -1)
-    (echo "$BASHPID" > "$group/cgroup.procs" && ask requests 10.9.2.2 7217 4 cpu=0.0025 gap=0.003)
-    cat "$group/cpu.stat"
-    rmdir "$group"
+    echo > "$dir/go"
+    while kill -0 "$(cat "$dir/job")" 2> /dev/null; do sleep 0.1; done
+    cat /sys/fs/cgroup/{cpu/,}"$id"/cpu.stat 2> /dev/null
 }
