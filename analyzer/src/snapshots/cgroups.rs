@@ -161,6 +161,11 @@ impl CpuLimits {
         Of::Limits(found)
     }
 
+    /// Whether a list of tasks has that thread.
+    pub fn lists(&self, tid: i32) -> bool {
+        self.tasks.contains_key(&tid)
+    }
+
     /// A process's name, where a list has it.
     pub fn name(&self, pid: i32) -> Option<&str> {
         self.tasks.get(&pid).map(|t| t.1.as_str()).filter(|n| !n.is_empty())

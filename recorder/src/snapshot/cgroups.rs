@@ -101,7 +101,7 @@ pub(super) fn of(mount: &Mount, bounds: Bounds) -> Limits {
     if let Ok(about) = rustix::fs::fstat(&root) {
         let here = Here {
             id: about.st_ino,
-            links: about.st_nlink.into(),
+            leaf: about.st_nlink == 2,
             depth: 0,
             may_limit: true,
         };
@@ -129,7 +129,8 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 #[derive(Clone, Copy)]
 struct Here {
     id: u64,
-    links: u64,
+    /// It has no children (its folder has two links).
+    leaf: bool,
     depth: usize,
     /// Its parent lets it have a limit (v2: cgroup.subtree_control).
     may_limit: bool,
@@ -169,7 +170,7 @@ impl Walk {
             self.limited < self.bounds.limited
         });
         // Cgroups without children and without anything to tell end here: the most by far.
-        if told.is_none() && within.is_none() && here.links == 2 {
+        if told.is_none() && within.is_none() && here.leaf {
             return;
         }
         let Some(folder) = self.read(openat(parent, name, FOLDER, Mode::empty())) else {
@@ -186,7 +187,7 @@ impl Walk {
         if let Some(id) = within {
             self.processes(&folder, id);
         }
-        if here.links != 2 {
+        if !here.leaf {
             self.children(folder, here, path, within);
         }
     }
@@ -223,7 +224,7 @@ impl Walk {
             };
             let child = Here {
                 id: about.st_ino,
-                links: about.st_nlink.into(),
+                leaf: about.st_nlink == 2,
                 depth: here.depth + 1,
                 may_limit,
             };

@@ -74,8 +74,16 @@ fn named(text: &str, limits: &CpuLimits, reader: Option<i32>, told: &mut BTreeSe
             Some("reader") => reader,
             who => who.and_then(thread),
         };
+        let unlisted = tid.filter(|tid| !limits.lists(*tid)).and_then(|_| alone(limits));
         let cause = cause(tid.map_or(Of::Unknown, |tid| limits.of_thread(tid)), limits, told);
         out.push_str(cause.as_deref().unwrap_or(HELD_OFF));
+        if let Some(one) = unlisted.filter(|_| cause.is_none()) {
+            told.insert(one.path.clone());
+            out.push_str(&format!(
+                "; the cgroup {} (whether that thread was in it is not known: it was there neither before nor after)",
+                figures(one, limits)
+            ));
+        }
         out.push_str(part);
     }
     out
@@ -114,6 +122,12 @@ fn cause(of: Of<'_>, limits: &CpuLimits, told: &mut BTreeSet<String>) -> Option<
         )),
         _ => Some(format!("{HELD_OFF}; its cgroup {}", figures(most, limits))),
     }
+}
+
+/// The one cgroup that was stopped for long.
+fn alone(limits: &CpuLimits) -> Option<&Limited> {
+    let mut all = limits.all().filter(|l| noticed(l));
+    all.next().filter(|_| all.next().is_none())
 }
 
 fn within(limits: &CpuLimits) -> &'static str {

@@ -11,16 +11,15 @@ plant() {
         { echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "20000 100000" > "$group/cpu.max"; } 2> /dev/null ||
             cannot "no CPU quotas"
     }
-    # The job is there before it is recorded, as jobs are.
-    rm -f "$dir/go"
+    # The job runs before it is recorded, as jobs do: who is in a cgroup is read before and after.
     (
-        echo "$BASHPID" | tee "$dir/job" > "$group/cgroup.procs"
-        until [ -e "$dir/go" ]; do sleep 0.05; done
-        exec ip netns exec "$id-client" python3 "$here/traffic.py" requests 10.9.2.2 7217 4 cpu=0.0025 gap=0.003
+        echo "$BASHPID" > "$dir/job"
+        echo "$BASHPID" > "$group/cgroup.procs"
+        exec ip netns exec "$id-client" python3 "$here/traffic.py" requests 10.9.2.2 7217 6 cpu=0.0025 gap=0.003
     ) &
+    sleep 0.5
 }
 traffic() {
-    echo > "$dir/go"
     while kill -0 "$(cat "$dir/job")" 2> /dev/null; do sleep 0.1; done
     cat /sys/fs/cgroup/{cpu/,}"$id"/cpu.stat 2> /dev/null
 }
