@@ -658,16 +658,17 @@ def uploads(watch, host, port, threads=2, wait=0.7, up=20000, down=200, gap=0.05
     together(threads, work)
 
 
-def transactions(watch, host, port, threads=4, idle=0.4, gap=0.8):
-    """One takes a lock of the server, is idle, and gives it back; the others ask each 20 ms."""
+def transactions(watch, host, port, threads=4, idle=0.4, gap=0.8, asks=""):
+    """One takes a lock of the server, is idle, or asks another one, and gives it back; the others ask each 20 ms."""
 
     def work(i):
         s = connect(host, port)
+        far = asks and connect(asks.rsplit(":", 1)[0], int(asks.rsplit(":", 1)[1]))
         while watch.runs():
             at = time.time()
             if i == 0:
                 call(s, 1)
-                time.sleep(idle)
+                call(far) if far else time.sleep(idle)
                 call(s, 2)
                 time.sleep(gap)
             else:
