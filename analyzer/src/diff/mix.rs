@@ -183,7 +183,11 @@ impl Mixes {
             ("rx" | "tx" | "tx_udp", ..) => self.ledgers.get(which.ledger),
             ("poll", ..) | ("softirq", "run", _) => self.ledgers.get("poll"),
             ("tcp", "srtt", _) => self.ledgers.get("tx"),
-            ("lifetime", class, _) => self.lifetimes.get(class),
+            // Of originals no event tells the length: their segments do.
+            ("lifetime", class, _) => {
+                let ledger = if class.starts_with("rx") { "rx" } else { "tx" };
+                self.lifetimes.get(class).or_else(|| self.ledgers.get(ledger))
+            }
             ("device", _, Some(dev)) => self.devices.get(dev),
             _ => None,
         };

@@ -1,8 +1,9 @@
-//! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, what is longer may be no service's: those with long times have become more.
+//! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, what is longer may be no service's: those with long times have become more. What is
+//! shorter likewise.
 //! Times of each service tell, where both sides have most of their units in common.
 //!
-//! In: rows of `rx` and `tx`, metrics that were judged. Out: metrics that are worse, and of no service are longer, are changed, with the shares; where that cannot be told they stay worse,
-//! and it is said. Each metric is looked at by itself: a stage may be longer where the whole is not. Lives of skbs are looked at by the whole.
+//! In: rows of `rx` and `tx`, metrics that were judged. Out: metrics that are worse, and of no service are longer (better, and of none shorter), are changed, with the shares; where that cannot be told they
+//! stay what they are, and it is said. Each metric is looked at by itself: a stage may be longer where the whole is not. Lives of skbs are looked at by the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,9 +126,9 @@ fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>) -> Side<
     out
 }
 
-/// Whether a service's own units are longer, as far as they must be to be called.
+/// Whether a service's own units moved, as far as they must to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Longer {
+enum Moved {
     Yes,
     No,
     NotKnown,
@@ -175,10 +176,10 @@ impl<'f> Shares<'f> {
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
         (moved > OTHERS).then(|| format!("its units are of other services ({})", told.join(", ")))
     }
-    /// Whether any service's own units are longer in what is worse of this metric.
-    fn longer(&self, m: &Metric, o: &DiffOptions) -> Longer {
+    /// Whether any service's own units are longer in what is worse of this metric, or shorter in what is better.
+    fn moved(&self, m: &Metric, o: &DiffOptions) -> Moved {
         let Some(what) = What::of(m) else {
-            return Longer::NotKnown;
+            return Moved::NotKnown;
         };
         let of = |side: &Side<'_>| -> BTreeMap<Option<u16>, Vec<i64>> {
             let on = |x: &&Unit<'_>| m.which.dev.as_deref().is_none_or(|d| d == x.dev().text());
@@ -195,8 +196,8 @@ impl<'f> Shares<'f> {
             both.iter().map(|p| n(side, p)).sum::<usize>() as f64 / whole.max(1) as f64
         };
         let mut not_known = common(&b).min(common(&a)) < IN_COMMON;
-        let worse = m.shifts.iter().filter(|s| s.outcome == Outcome::Worse);
-        let percents: Vec<u64> = worse.map(|s| s.percent).collect();
+        let called = m.shifts.iter().filter(|s| s.outcome == m.outcome);
+        let percents: Vec<u64> = called.map(|s| s.percent).collect();
         for p in both {
             let (Some(b), Some(a)) = (b.get(p), a.get(p)) else {
                 continue;
@@ -217,34 +218,47 @@ impl<'f> Shares<'f> {
                 };
                 let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
                 let moved = at(&mut b).zip(at(&mut a));
-                if moved.is_some_and(|(b, a)| a.saturating_sub(b) >= ((b as f64 * relative) as i64).max(absolute)) {
-                    return Longer::Yes;
+                let far = |(b, a): (i64, i64)| {
+                    let by = if m.outcome == Outcome::Better {
+                        b.saturating_sub(a)
+                    } else {
+                        a.saturating_sub(b)
+                    };
+                    by >= ((b as f64 * relative) as i64).max(absolute)
+                };
+                if moved.is_some_and(far) {
+                    return Moved::Yes;
                 }
             }
         }
-        if not_known { Longer::NotKnown } else { Longer::No }
+        if not_known { Moved::NotKnown } else { Moved::No }
     }
 }
 
-/// Calls changed what is longer as its units are of other services.
+/// Calls changed what is longer, or shorter, as its units are of other services.
 pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: &[Recording<'_>], o: &DiffOptions) {
     for ledger in ["rx", "tx"] {
         let theirs =
             |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
-        let of = |m: &&mut Metric| m.outcome == Outcome::Worse && theirs(m);
+        let of = |m: &&mut Metric| [Outcome::Worse, Outcome::Better].contains(&m.outcome) && theirs(m);
         if !metrics.iter_mut().any(|m| of(&m)) {
             continue;
         }
         let shares = Shares::of(before, after, ledger);
         let Some(others) = shares.others() else { continue };
         for m in metrics.iter_mut().filter(of) {
-            let told = match shares.longer(m, o) {
-                Longer::Yes => continue,
-                Longer::No => {
-                    m.becomes_changed(Outcome::Worse);
-                    format!("{others}, and of none they are longer")
+            let way = if m.outcome == Outcome::Better {
+                "shorter"
+            } else {
+                "longer"
+            };
+            let told = match shares.moved(m, o) {
+                Moved::Yes => continue,
+                Moved::No => {
+                    m.becomes_changed(m.outcome);
+                    format!("{others}, and of none they are {way}")
                 }
-                Longer::NotKnown => format!("{others}, and whether these are longer is not known"),
+                Moved::NotKnown => format!("{others}, and whether these are {way} is not known"),
             };
             m.mix = Some(match m.mix.take() {
                 Some(differ) => format!("{differ}; {told}"),

@@ -27,8 +27,9 @@ const MOSTLY: f64 = 0.5;
 
 pub(super) fn put(capture: &Capture, into: &mut Collected) {
     let all = CpuLimits::of(capture);
+    // Of a list that is not whole it is not known who has no limit.
     for (marker, there) in [(MARKER, all.listed.0), (COUNTED, all.listed.1)] {
-        if there {
+        if there && all.whole() {
             into.put(marker, "read");
         }
     }

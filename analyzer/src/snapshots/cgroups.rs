@@ -77,6 +77,10 @@ pub enum Of<'l> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuLimits {
     by_id: BTreeMap<u64, Limited>,
+    /// The nearest limited cgroup of a thread or process, by what was read last.
+    of_pid: BTreeMap<i32, u64>,
+    /// Of version 1: files have other names.
+    pub version_1: bool,
     /// A list is there; one of before and one of after.
     pub listed: (bool, bool),
     /// Both lists are there, and have all cgroups of the host.
@@ -98,7 +102,8 @@ impl CpuLimits {
         let mut counted: BTreeMap<u64, [Option<Stat>; 2]> = BTreeMap::new();
         for (at, when) in [SnapshotWhen::Start, SnapshotWhen::End].into_iter().enumerate() {
             for l in lines(capture, "cgroups", move |w| w == when) {
-                if field(l, "hierarchy").is_some() {
+                if let Some(version) = field(l, "hierarchy") {
+                    all.version_1 |= version == "v1";
                     (read[at], there[at]) = (field(l, "whole") == Some("yes"), true);
                     continue;
                 }
@@ -110,7 +115,10 @@ impl CpuLimits {
                     all.by_id.insert(id, Limited { pids, ..limited });
                 } else if let Some(of) = all.by_id.get_mut(&id) {
                     let pids = field(l, "pids").into_iter().flat_map(|p| p.split(','));
-                    of.pids.extend(pids.filter_map(|p| p.parse::<i32>().ok()));
+                    for pid in pids.filter_map(|p| p.parse::<i32>().ok()) {
+                        of.pids.insert(pid);
+                        all.of_pid.insert(pid, id);
+                    }
                 }
             }
         }
@@ -134,6 +142,11 @@ impl CpuLimits {
         }
     }
 
+    /// Both lists have all cgroups of the host: who is in none that is listed has no limit.
+    pub fn whole(&self) -> bool {
+        self.whole
+    }
+
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &Limited> {
         self.by_id.values()
@@ -142,7 +155,7 @@ impl CpuLimits {
     /// Limits that hold for a thread.
     pub fn of_thread(&self, tid: i32) -> Of<'_> {
         let process = self.tasks.get(&tid).map(|t| t.0);
-        let has = |pid: i32| self.by_id.values().find(|l| l.pids.contains(&pid));
+        let has = |pid: i32| self.by_id.get(self.of_pid.get(&pid)?);
         let Some(nearest) = has(tid).or_else(|| has(process?)) else {
             return match process.is_some() && self.whole {
                 true => Of::NoLimit,

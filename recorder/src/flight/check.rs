@@ -3,6 +3,7 @@
 use super::counters::Counters;
 use super::delays::Delays;
 use super::drop_watch::DropWatch;
+use super::namespaces::Namespaces;
 use super::{FlightOptions, OnKind};
 use crate::error::RecordError;
 use crate::options::RecordOptions;
@@ -18,11 +19,12 @@ pub fn check_plan(options: &RecordOptions, flight: &FlightOptions) -> Result<(),
     let tracefs = tracefs::find()?;
     DropWatch::create(&tracefs, &reasons(flight))?;
     Delays::create(&tracefs, &flight.on)?;
-    check(
-        flight,
-        options,
-        &Counters::of(&second::take(second::MOST_BYTES_KEPT, &mut LeftOut::default())),
-    )
+    let counters = Counters::of(&second::take(second::MOST_BYTES_KEPT, &mut LeftOut::default()));
+    let mut others = Namespaces::of(&flight.on);
+    if let Some(o) = &mut others {
+        o.read();
+    }
+    check(flight, options, &counters, others.as_ref())
 }
 
 /// SPEC and reason of each `drop:REASON`.
@@ -35,10 +37,15 @@ pub(super) fn reasons(flight: &FlightOptions) -> Vec<(&str, &str)> {
 }
 
 /// A trigger that can never fire is an error: nobody would notice.
-pub(super) fn check(flight: &FlightOptions, options: &RecordOptions, counters: &Counters) -> Result<(), RecordError> {
+pub(super) fn check(
+    flight: &FlightOptions,
+    options: &RecordOptions,
+    counters: &Counters,
+    others: Option<&Namespaces>,
+) -> Result<(), RecordError> {
     for on in &flight.on {
         let because = match &on.kind {
-            OnKind::Rate { of, .. } if !counters.knows(of) => {
+            OnKind::Rate { of, own, .. } if !counters.knows(of) && (*own || !others.is_some_and(|o| o.knows(of))) => {
                 "no such counter here; they are named as in /proc/net/snmp, netstat and snmp6 (Tcp.RetransSegs), \
                  softnet.dropped, softnet.time_squeeze, dev.<name>.rx_drop, qdisc.<ifindex>.drops"
             }

@@ -150,12 +150,12 @@ pub fn flight(
     let mut left_out = LeftOut::default();
     let first = second::take(second::MOST_BYTES_KEPT, &mut left_out);
     let counters = Counters::of(&first);
-    check(flight, options, &counters)?;
     let mut others = Namespaces::of(&flight.on);
     if let Some(o) = &mut others {
         o.read();
         manifest.notes.extend(o.note());
     }
+    check(flight, options, &counters, others.as_ref())?;
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);

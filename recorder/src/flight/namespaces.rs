@@ -10,15 +10,18 @@ use super::counters::Counters;
 use super::{On, OnKind, Rate};
 use crate::clock;
 use crate::snapshot::netns::{self, Netns};
-use crate::snapshot::{MAX_NETNS, PATIENCE, qdisc};
+use crate::snapshot::{MAX_NETNS, qdisc};
 use crate::tracefs::read_file;
 
 /// It takes one part in so many of a CPU at most, by the time that it took.
 const SHARE: u32 = 200;
 /// A second less what its own tick may be early.
 const SECOND: Duration = Duration::from_millis(900);
-/// How often all processes are asked for their network namespaces.
+/// How often all processes are asked for their network namespaces, at most; and what part of a CPU that takes at most.
 const LISTED: Duration = Duration::from_secs(10);
+const LIST_SHARE: u32 = 400;
+/// No further one is read after this: signals and other triggers wait meanwhile.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// All but the recorder's own.
 #[derive(Debug)]
@@ -28,7 +31,8 @@ pub struct Namespaces {
     spaces: Vec<Netns>,
     /// Those that are not looked at: there are too many.
     left: usize,
-    listed: Option<Instant>,
+    /// When they are listed again.
+    list_due: Instant,
     due: Instant,
     /// The last reading, and the one before.
     now: Counters,
@@ -46,7 +50,7 @@ impl Namespaces {
             files,
             spaces: vec![],
             left: 0,
-            listed: None,
+            list_due: Instant::now(),
             due: Instant::now(),
             now: Counters::default(),
             before: Counters::default(),
@@ -61,7 +65,9 @@ impl Namespaces {
             return false;
         }
         self.list(began);
+        let began = Instant::now();
         let mut now = Counters::at(clock::clock_pair().monotonic_ns);
+        let mut gone = vec![];
         for space in &self.spaces {
             if began.elapsed() > PATIENCE {
                 break;
@@ -72,10 +78,11 @@ impl Namespaces {
                     let called = format!("netns:{}", space.called());
                     texts.iter().for_each(|(what, text)| now.add(what, text, &called));
                 }
-                // It is gone, or the process by which it was found is.
-                Err(_) => self.listed = None,
+                // It is gone, or the process by which it was found is: until the next list.
+                Err(_) => gone.push(space.inode),
             }
         }
+        self.spaces.retain(|s| !gone.contains(&s.inode));
         self.before = std::mem::replace(&mut self.now, now);
         self.due = began + began.elapsed().saturating_mul(SHARE).max(SECOND);
         true
@@ -85,6 +92,11 @@ impl Namespaces {
     pub fn growth(&self, of: &Rate) -> (Vec<(&str, u64)>, i64) {
         let apart = self.now.at_ns.saturating_sub(self.before.at_ns);
         (self.now.growth(&self.before, of), apart)
+    }
+
+    /// Whether a rate has anything to count there.
+    pub fn knows(&self, of: &Rate) -> bool {
+        self.now.knows(of)
     }
 
     /// What a person should know.
@@ -98,11 +110,11 @@ impl Namespaces {
     }
 
     fn list(&mut self, now: Instant) {
-        if self.listed.is_some_and(|at| now.duration_since(at) < LISTED) {
+        if now < self.list_due {
             return;
         }
-        self.listed = Some(now);
         self.spaces = netns::list();
+        self.list_due = now + now.elapsed().saturating_mul(LIST_SHARE).max(LISTED);
         self.spaces.retain(|s| !s.own);
         self.left = self.spaces.len().saturating_sub(MAX_NETNS);
         self.spaces.truncate(MAX_NETNS);

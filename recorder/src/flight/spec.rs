@@ -137,8 +137,13 @@ impl On {
             },
             _ => return Err(bad("no such trigger")),
         };
-        if own && !matches!(kind, OnKind::Rate { .. }) {
-            return Err(bad("own: is of rates of counters"));
+        let of_cpus = |of: &Rate| match of {
+            Rate::TimeSqueeze => true,
+            Rate::Counter(name) => name.starts_with("softnet."),
+            _ => false,
+        };
+        if own && !matches!(&kind, OnKind::Rate { of, .. } if !of_cpus(of)) {
+            return Err(bad("own: is of counters that network namespaces have"));
         }
         Ok(On {
             spec: spec.to_owned(),

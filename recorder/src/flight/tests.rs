@@ -42,6 +42,8 @@ fn every_form_of_a_trigger_parses_and_others_are_refused() {
         "own:signal",
         "own:drop:SOCKET_RCVBUFF",
         "own:read-wait=1ms",
+        "own:time-squeeze",
+        "own:counter:softnet.dropped>1/s",
         "softirq-delay",
         "softirq-delay=",
         "softirq-delay=0",

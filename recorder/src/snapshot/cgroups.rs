@@ -95,6 +95,7 @@ pub(super) fn of(mount: &Mount, bounds: Bounds) -> Limits {
         room: bounds.pids,
         text: String::new(),
         cut: None,
+        ended: false,
         refused: false,
     };
     let path = mount.root.trim_end_matches('/').to_owned();
@@ -145,6 +146,8 @@ struct Walk {
     room: usize,
     text: String,
     cut: Option<&'static str>,
+    /// Nothing more is looked at.
+    ended: bool,
     refused: bool,
 }
 
@@ -156,6 +159,7 @@ impl Walk {
         let slow = self.began.elapsed() > self.bounds.patience;
         if full || slow {
             self.cut = Some(if full { "there are too many" } else { "it took too long" });
+            self.ended = true;
             return;
         }
         self.visited += 1;
@@ -229,7 +233,7 @@ impl Walk {
                 may_limit,
             };
             self.cgroup(&folder, name, child, &format!("{path}/{name}"), within);
-            if self.cut.is_some() && self.visited >= self.bounds.visited {
+            if self.ended {
                 return;
             }
         }

@@ -47,6 +47,8 @@ pub fn terminal(diff: &Diff, colors: Colors) -> String {
         };
         line(&mut out, cells, &widths, color, colors);
     }
+    let legend = ["seen from: the smallest change of p50 that would be called".to_owned()];
+    line(&mut out, &legend, &[0], "\x1b[2m", colors);
     out
 }
 

@@ -50,12 +50,9 @@ pub struct Released {
     pub meanwhile: Option<(String, f64)>,
 }
 
-/// Slept most of its time until another thread woke it; or nearly all of it in one call, which a timer of its own broke off before, as PostgreSQL looks for
-/// deadlocks after a second of waiting.
+/// Slept most of its time until another thread woke it.
 fn waited(r: &TurnaroundRow) -> bool {
-    let part = |ns: i64| ns as f64 / r.total_ns().max(1) as f64;
-    let woken = part(r.woken_by_ns) >= MOSTLY || part(r.asleep_in_ns) >= ASLEEP && part(r.woken_by_ns) >= WOKEN;
-    r.woken_by_pid != 0 && r.total_ns() > NEAR_NS && woken
+    r.woken_by_pid != 0 && r.woken_by_ns as f64 >= MOSTLY * r.total_ns() as f64 && r.total_ns() > NEAR_NS
 }
 
 struct Server<'f> {
@@ -75,6 +72,18 @@ impl<'f> Server<'f> {
         Server { by_thread }
     }
 
+    /// Waited; or slept nearly all of its time in one call, which a timer of its own broke off before (PostgreSQL looks for deadlocks after a second), in a thread
+    /// that answered nothing else meanwhile: one that serves many connections sleeps until any of them has something.
+    fn waited(&self, r: &TurnaroundRow) -> bool {
+        let part = |ns: i64| ns as f64 / r.total_ns().max(1) as f64;
+        let broken_off = part(r.asleep_in_ns) >= ASLEEP && part(r.woken_by_ns) >= WOKEN;
+        let alone = || {
+            let of = self.by_thread.get(&r.sender_pid).map_or(&[][..], Vec::as_slice);
+            !(of.iter()).any(|t| t.send_ns > r.start_ns() && t.send_ns < r.send_ns && t.connection != r.connection)
+        };
+        waited(r) || r.woken_by_pid != 0 && r.total_ns() > NEAR_NS && broken_off && alone()
+    }
+
     /// What the thread that woke it was answering, or had just answered: one that had waited itself, where there is one.
     fn before(&self, r: &TurnaroundRow) -> Option<&'f TurnaroundRow> {
         let of = self.by_thread.get(&r.woken_by_pid)?;
@@ -83,7 +92,7 @@ impl<'f> Server<'f> {
         let last = || of.get(..until).unwrap_or_default().iter().rev().take(LAST).filter(near);
         // What it had waited for itself it had just got: an answer that it sends much later waited for another thing.
         let now = |t: &&&&TurnaroundRow| t.send_ns <= r.send_ns.saturating_add(NEAR_NS) && t.confidence.is_solid();
-        let handed = last().filter(|t| now(&t)).find(|t| waited(t));
+        let handed = last().filter(|t| now(&t)).find(|t| self.waited(t));
         handed.or_else(|| last().find(|t| t.read_ns >= r.start_ns())).copied()
     }
 
@@ -91,7 +100,7 @@ impl<'f> Server<'f> {
     fn root(&self, r: &TurnaroundRow) -> Option<(&'f TurnaroundRow, bool)> {
         let mut at = self.before(r)?;
         for nth in 0..STEPS {
-            if !waited(at) {
+            if !self.waited(at) {
                 return (at.read_ns >= r.start_ns() && at.read_ns <= r.send_ns).then_some((at, nth > 0));
             }
             at = self.before(at)?;
@@ -105,12 +114,16 @@ pub(super) type Asked<'a> = &'a dyn Fn(i32, &[(i64, i64)]) -> Option<(String, f6
 
 /// Of these answers.
 pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow], asked: Asked<'_>) -> Option<Released> {
-    let waiting: Vec<&TurnaroundRow> = rows.iter().copied().filter(|r| waited(r)).collect();
+    let woken = rows.iter().filter(|r| r.woken_by_pid != 0).count();
+    if woken < FEWEST || (woken as f64) < MOSTLY * rows.len() as f64 {
+        return None;
+    }
+    let port = facts.connections.get(rows.first()?.connection.0 as usize)?.sport;
+    let server = Server::of(facts, port);
+    let waiting: Vec<&TurnaroundRow> = rows.iter().copied().filter(|r| server.waited(r)).collect();
     if waiting.len() < FEWEST || (waiting.len() as f64) < MOSTLY * rows.len() as f64 {
         return None;
     }
-    let port = facts.connections.get(waiting.first()?.connection.0 as usize)?.sport;
-    let server = Server::of(facts, port);
     let mut by: FxHashMap<ConnectionId, Vec<(&TurnaroundRow, bool)>> = FxHashMap::default();
     let mut known = 0usize;
     for r in &waiting {

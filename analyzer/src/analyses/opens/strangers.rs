@@ -51,6 +51,16 @@ pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
     by
 }
 
+/// `16 processes of 10.8.0.66`: each attempt may be of another.
+fn whose(of: &[&OpenRow], first: &OpenRow) -> Option<String> {
+    let pids: BTreeSet<i32> = of.iter().map(|r| r.pid).collect();
+    let from = first.from?.0.to_canonical();
+    Some(match pids.len() {
+        1 => format!("{} of {from}", task(first)),
+        n => format!("{n} processes of {from}"),
+    })
+}
+
 /// As a scan.
 pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
     let first = of.iter().min_by_key(|r| r.start_ns)?;
@@ -60,7 +70,7 @@ pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
     }
     let hosts: BTreeSet<IpAddr> = ends.keys().map(|to| to.0).collect();
     Some(Scan {
-        task: task(first),
+        task: whose(of, first)?,
         attempts: of.len() as u64,
         ports: ends.len() as u64,
         addresses: hosts.len() as u64,

@@ -19,6 +19,7 @@ mod untold;
 
 pub use conservation::{Balance, Links, UNEXPLAINED_SHARE};
 pub use untold::Untold;
+pub(crate) use untold::{asked, unseen};
 
 /// Share of events lost from which the capture is called bad.
 pub const BAD_LOSS_SHARE: f64 = 0.01;
@@ -198,7 +199,9 @@ pub fn answer(facts: &Facts) -> Quality {
 /// `2241 of 3849 packets queued on wan0 were never seen to leave it ...`
 fn untold_words(u: &Untold, format: &str) -> String {
     let perf = match format {
-        "perf.data" => " (perf leaves out events of interrupts that come while a CPU idles, on some kernels)",
+        "perf.data" => {
+            " (of CPUs or processes that were not recorded, or of interrupts that come while a CPU idles, which perf leaves out on some kernels)"
+        }
         _ => "",
     };
     format!(

@@ -3,18 +3,17 @@
 use rustc_hash::FxHashMap;
 
 use super::classes::{Class, Starved, leaves, starved};
+use crate::analyses::quality;
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::xmits::Pass;
-use crate::reconstruct::xmits::tables::PassEnd;
 use crate::stat::Distribution;
 
 /// What passes sooner did not wait for the queue's rate, ns.
 const PASSED_NS: i64 = 20_000;
 
-/// Longest time in a queue that is believed of one that is not seen to leave it, ns; and one in so many of these is too much for a rate.
-const IN_QUEUE_NS: i64 = 2_000_000_000;
+/// One in so many that leaves unseen is too much for a rate.
 const UNTOLD: usize = 100;
 
 /// The queue of a device.
@@ -29,10 +28,10 @@ pub struct DeviceQueue {
     /// The pass with the longest of these.
     pub worst: Option<Id>,
     /// Bytes given to the driver while it held packets for 20 us or more, with link-layer headers. A shaper lets bursts pass at once while it holds
-    /// none: their bytes in no time would make a rate that it never gives. 0, as `busy_ns`, where packets leave it unseen.
-    pub bytes: u64,
+    /// none: their bytes in no time would make a rate that it never gives. `None`, as `busy_ns`, where packets leave it unseen.
+    pub bytes: Option<u64>,
     /// Time in which it held such packets, ns.
-    pub busy_ns: i64,
+    pub busy_ns: Option<i64>,
     /// Its classes that packets lie in.
     pub classes: Vec<Class>,
     /// Whose packets waited in one of them for its rate, while others were sent.
@@ -42,7 +41,8 @@ pub struct DeviceQueue {
 impl DeviceQueue {
     /// Mbit/s while it held packets.
     pub fn mbit_per_s(&self) -> Option<f64> {
-        (self.busy_ns > 0).then(|| self.bytes as f64 * 8e3 / self.busy_ns as f64)
+        let busy_ns = self.busy_ns.filter(|ns| *ns > 0)?;
+        Some(self.bytes? as f64 * 8e3 / busy_ns as f64)
     }
 }
 
@@ -63,7 +63,6 @@ pub(super) fn queues(facts: &Facts) -> Vec<DeviceQueue> {
 }
 
 fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<DeviceQueue> {
-    let ends_by = facts.capture.end_ns.map(|ns| ns.saturating_sub(IN_QUEUE_NS));
     let held = |p: &&Pass| Some((p.queued_ns?, p.started_ns?)).filter(|(from, to)| to > from);
     let mut spans: Vec<(i64, i64)> = passes.iter().filter_map(held).collect();
     spans.sort_unstable();
@@ -88,12 +87,9 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
     let waits = judged().filter_map(held).map(|(from, to)| to.saturating_sub(from));
     let waits: Vec<i64> = waits.collect();
     let longest = judged().filter_map(|p| held(p).map(|(from, to)| (to.saturating_sub(from), *p)));
-    // Where packets leave unseen, what is seen to leave is no rate.
-    let untold = passes
-        .iter()
-        .filter(|p| p.end == PassEnd::Open && p.queued_ns < ends_by)
-        .count();
-    let told = untold.saturating_mul(UNTOLD) < passes.len();
+    // Where packets leave unseen, what is seen to leave is no rate, and the longest wait may be two packets' at one address.
+    let unseen = passes.iter().filter(|p| quality::unseen(facts, p)).count();
+    let told = !quality::asked(facts) || unseen.saturating_mul(UNTOLD) < passes.len();
     let longest = longest.min_by_key(|(ns, p)| (std::cmp::Reverse(*ns), p.first_ns()));
     let bytes = passes
         .iter()
@@ -108,9 +104,9 @@ fn queue(facts: &Facts, dev: Name, kind: Name, passes: &[&Pass]) -> Option<Devic
         classes,
         dev: dev.text().into_owned(),
         qdisc: kind.text().into_owned(),
-        bytes: if told { bytes.map(u64::from).sum() } else { 0 },
+        bytes: told.then(|| bytes.map(u64::from).sum()),
         wait: Distribution::of(waits, 0),
         worst: longest.and_then(|(_, p)| Id::of_row(Kind::Xmit, &facts.xmits, p)),
-        busy_ns: if told { busy_ns } else { 0 },
+        busy_ns: told.then_some(busy_ns),
     })
 }

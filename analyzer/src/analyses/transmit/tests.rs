@@ -341,7 +341,7 @@ fn the_longest_queue_is_named_with_its_rate() {
     let q = &answers.transmit.findings().unwrap().queues[0];
     assert_eq!(
         (q.dev.as_str(), q.qdisc.as_str(), q.bytes, q.busy_ns),
-        ("c0", "tbf", 2500, 2_000_000)
+        ("c0", "tbf", Some(2500), Some(2_000_000))
     );
     assert_eq!(
         (q.wait.n, q.wait.max_ns, q.mbit_per_s()),

@@ -3,7 +3,7 @@
 //! In: the lines, the snapshots of cgroups. Out: the lines. Where the thread's cgroup was stopped the sentence has its figures; where its counters did not move, or it
 //! has no limit, the sentence claims no quota; where nothing is known it stays as it is, inferred.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::sentences::{capital, counted, duration};
 use super::turns::HELD_OFF;
@@ -17,6 +17,8 @@ use crate::snapshots::cgroups::{CpuLimits, Limited, Of};
 /// Share of its periods in which a cgroup was stopped, worth a look, and fewest periods.
 const SHARE: f64 = 0.05;
 const PERIODS: u64 = 10;
+/// Share of them from which it is a cause by itself.
+const MOSTLY: f64 = 0.5;
 /// Time for which it was, worth a look, ns.
 const LEAST_NS: i64 = 100_000_000;
 /// Cgroups that are told, and processes of each.
@@ -38,15 +40,14 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
             *text = named(text, limits, reader, &mut told);
         }
     }
-    let recorded = recorded(facts);
-    let mut found: Vec<&Limited> = limits
-        .all()
-        .filter(|l| noticed(l) && holds(l, limits, &recorded))
+    let members = members(limits, &recorded(facts));
+    let mut found: Vec<&Limited> = (limits.all())
+        .filter(|l| noticed(l) && members.contains_key(l.path.as_str()))
         .collect();
     found.retain(|l| !told.contains(l.path.as_str()));
     found.sort_by_key(|l| std::cmp::Reverse(l.rose.unwrap_or_default().throttled_ns));
     if let Some(line) = lines.iter_mut().find(|l| l.subject == "napi") {
-        with_the_found(line, &found, limits, &recorded);
+        with_the_found(line, &found, limits, &members);
     }
     lines
 }
@@ -93,6 +94,7 @@ fn named(text: &str, limits: &CpuLimits, reader: Option<i32>, told: &mut BTreeSe
 fn cause(of: Of<'_>, limits: &CpuLimits, told: &mut BTreeSet<String>) -> Option<String> {
     let of = match of {
         Of::Unknown => return None,
+        Of::NoLimit if limits.since_trigger => return None,
         Of::NoLimit => {
             return Some(format!(
                 "{IDLED}no CPU quota, as it is in no cgroup that has one; {OTHERWISE}"
@@ -102,7 +104,7 @@ fn cause(of: Of<'_>, limits: &CpuLimits, told: &mut BTreeSet<String>) -> Option<
     };
     // One of which nothing is known may have held it, unless another did.
     let most = of.iter().max_by_key(|l| l.rose.unwrap_or_default().throttled_ns)?;
-    if most.share() >= SHARE {
+    if noticed(most) {
         told.insert(most.path.clone());
         return Some(format!("{IDLED}its cgroup {}", figures(most, limits)));
     }
@@ -111,6 +113,8 @@ fn cause(of: Of<'_>, limits: &CpuLimits, told: &mut BTreeSet<String>) -> Option<
     }
     let nearest = of.first()?;
     match most.rose?.throttled {
+        // What was before the trigger was not counted.
+        0 if limits.since_trigger => None,
         0 => Some(format!(
             "{IDLED}no CPU quota, as its cgroup {} was not stopped {}, {} (cpu.stat); {OTHERWISE}",
             nearest.path,
@@ -137,13 +141,18 @@ fn within(limits: &CpuLimits) -> &'static str {
     }
 }
 
-/// `/kubepods/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.300 s in all (cpu.stat)`
+/// `/kubepods/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.300 s summed over its CPUs (cpu.stat)`
 fn figures(l: &Limited, limits: &CpuLimits) -> String {
     let rose = l.rose.unwrap_or_default();
     format!(
-        "{} may use {} (cpu.max) and was stopped in {} of its {} {}, {} in all (cpu.stat)",
+        "{} may use {} ({}) and was stopped in {} of its {} {}, {} summed over its CPUs (cpu.stat)",
         l.path,
         l.limit(),
+        if limits.version_1 {
+            "cpu.cfs_quota_us"
+        } else {
+            "cpu.max"
+        },
         rose.throttled,
         counted(rose.periods, "period", "periods"),
         within(limits),
@@ -166,23 +175,23 @@ fn recorded(facts: &Facts) -> BTreeSet<i32> {
     all.filter(|pid| *pid > 0).collect()
 }
 
-/// Its processes, or of cgroups below it, of which something was recorded.
-fn members<'l>(l: &'l Limited, limits: &'l CpuLimits, recorded: &BTreeSet<i32>) -> BTreeSet<i32> {
-    let of = |tid: &&i32| match limits.of_thread(**tid) {
-        Of::Limits(of) => of.iter().any(|o| o.path == l.path),
-        _ => false,
-    };
-    recorded.iter().filter(of).map(|tid| limits.process(*tid)).collect()
+/// Processes of each cgroup that was stopped, or of cgroups below it, of which something was recorded.
+fn members<'l>(limits: &'l CpuLimits, recorded: &BTreeSet<i32>) -> BTreeMap<&'l str, BTreeSet<i32>> {
+    let mut all: BTreeMap<&str, BTreeSet<i32>> = BTreeMap::new();
+    for tid in recorded {
+        if let Of::Limits(of) = limits.of_thread(*tid) {
+            for l in of.into_iter().filter(|l| noticed(l)) {
+                all.entry(&l.path).or_default().insert(limits.process(*tid));
+            }
+        }
+    }
+    all
 }
 
-fn holds(l: &Limited, limits: &CpuLimits, recorded: &BTreeSet<i32>) -> bool {
-    !members(l, limits, recorded).is_empty()
-}
-
-/// Said before what the line has.
-fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, recorded: &BTreeSet<i32>) {
+/// Said with what the line has: before it where it is no worse, and names a cause where most periods were.
+fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, members: &BTreeMap<&str, BTreeSet<i32>>) {
     let one = |l: &&Limited| {
-        let members = members(l, limits, recorded);
+        let members = members.get(l.path.as_str()).cloned().unwrap_or_default();
         let first = members.first().copied().unwrap_or_default();
         let name = limits
             .name(first)
@@ -202,16 +211,21 @@ fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, recor
         n => format!("; and {}", counted(n as u64, "cgroup more", "cgroups more")),
     };
     let said = format!(
-        "{}{more}: what is in it stands still then, whatever comes for it; which of the times here were that, events do not tell",
-        told.join("; ")
+        "{}{more}: what is in {} stands still then, whatever comes for it; which of the times here were that, events do not tell",
+        told.join("; "),
+        if found.len() > 1 { "them" } else { "it" }
     );
+    if line.tone == Tone::Bad {
+        line.headline = format!("{}; {said}", line.headline);
+        line.sentence = format!("{} {}.", line.sentence, capital(&said));
+        return;
+    }
     line.headline = match line.tone {
-        Tone::Notice | Tone::Bad if !line.headline.is_empty() => format!("{said}; {}", line.headline),
+        Tone::Notice if !line.headline.is_empty() => format!("{said}; {}", line.headline),
         _ => said.clone(),
     };
     line.sentence = format!("{}. {}", capital(&said), line.sentence);
-    (line.minor, line.names_cause) = (false, true);
-    if line.tone != Tone::Bad {
-        line.tone = Tone::Notice;
-    }
+    line.tone = Tone::Notice;
+    let most = found.first().is_some_and(|l| l.share() >= MOSTLY);
+    (line.minor, line.names_cause) = (!most, line.names_cause || most);
 }

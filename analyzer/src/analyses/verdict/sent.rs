@@ -249,11 +249,12 @@ pub(super) fn headline(t: &Transmit) -> String {
         )
     });
     let queue = longest(t).map_or_else(String::new, |q| {
-        format!(
-            "; packets lay up to {} in the queue of {}",
-            or_dash(q.wait.max_ns),
-            named(q)
-        )
+        let (how, ns) = match q.busy_ns {
+            Some(_) => ("up to", q.wait.max_ns),
+            // Where packets leave unseen, the longest of the others may be two at one address.
+            None => ("p99", q.wait.p99_ns),
+        };
+        format!("; packets lay {how} {} in the queue of {}", or_dash(ns), named(q))
     });
     let causes = super::named::causes(t)
         .into_iter()

@@ -120,6 +120,17 @@ fn more_units_of_a_slow_service_are_no_slower_units() {
     let slower = of_two((2_000, 8_000), 20_000, 18_000_000);
     assert_eq!(total(&of(&few, &slower)).outcome, Outcome::Worse);
     assert_eq!(total(&of(&many, &slower)).outcome, Outcome::Worse);
+    // And the other way round: fewer of the slow one's are no quicker units, unless they are.
+    let back = total(&of(&many, &few));
+    assert_eq!(back.outcome, Outcome::Changed, "{back:?}");
+    assert!(
+        back.mix
+            .as_deref()
+            .is_some_and(|w| w.ends_with("and of none they are shorter")),
+        "{:?}",
+        back.mix
+    );
+    assert_eq!(total(&of(&slower, &few)).outcome, Outcome::Better);
     // A stage is looked at by itself.
     let queued = |(fast, slow)| {
         let mut f = of_two((fast, slow), 20_000, 9_000_000);

@@ -231,8 +231,7 @@ fn an_address_that_knocks_at_logins_of_several_hosts_is_a_stranger() {
     };
     let f = with(&|_| {});
     let (o, line) = told(&f);
-    let says =
-        "8 attempts by timeout/100 to 2 ports of 2 addresses had no answer, 4 at most at each: a port scan (inferred)";
+    let says = "8 attempts by 8 processes of 10.0.0.66 to 2 ports of 2 addresses had no answer, 4 at most at each: a port scan (inferred)";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
     assert_eq!((o.failed.len(), crate::analyses::opens::scanning(&f).len()), (0, 8));
     let others: [&dyn Fn(&mut Facts); 4] = [
