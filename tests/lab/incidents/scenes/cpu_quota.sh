@@ -1,6 +1,6 @@
 # ticket: The job on 10.9.1.2 gets through half of the calls to 10.9.2.2:7217 that it made last week; its log shows calls of 60 ms.
 # planted: The client's cgroup may have the CPU for 20 of each 100 ms, and needs 2.5 ms for each answer; the CPUs idle.
-# first: may use 20 ms of CPU per 100 ms (cpu.max)
+# first: may use 20 ms of CPU per 100 ms
 # first: was stopped in
 # first: python3
 plant() {

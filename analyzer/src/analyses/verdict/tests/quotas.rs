@@ -27,6 +27,10 @@ fn line(subject: &'static str, tone: Tone, sentence: &str) -> Line {
 
 /// The two lines where so many of 100 periods were stopped; `inside`: the thread is in it.
 fn said(throttled: u64, inside: bool, words: &str) -> Vec<Line> {
+    of_facts(throttled, inside, words, &|_| {}, Tone::Ok)
+}
+
+fn of_facts(throttled: u64, inside: bool, words: &str, change: &dyn Fn(&mut Facts), napi: Tone) -> Vec<Line> {
     let head = "hierarchy=v2 visited=9 limited=1 whole=yes\n";
     let pids = if inside { "9560" } else { "77" };
     let text = |periods: u64, throttled: u64| {
@@ -44,9 +48,10 @@ fn said(throttled: u64, inside: bool, words: &str) -> Vec<Line> {
     let mut row = sent();
     row.pid = 9561;
     f.tx.push(row);
+    change(&mut f);
     let lines = vec![
         line("application", Tone::Notice, words),
-        line("napi", Tone::Ok, "NET_RX took at most 1.0 % of a CPU (CPU 0)."),
+        line("napi", napi, "NET_RX took at most 1.0 % of a CPU (CPU 0)."),
     ];
     with_the_quotas(lines, &f, None)
 }
@@ -60,7 +65,7 @@ fn inferred() -> String {
 #[test]
 fn a_quota_is_told_with_the_figures_of_the_kernel() {
     let lines = said(87, true, &inferred());
-    let expected = "between answers and its next requests python3/9561 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its cgroup /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s in all (cpu.stat)";
+    let expected = "between answers and its next requests python3/9561 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its cgroup /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s summed over its CPUs (cpu.stat)";
     assert_eq!(
         (lines[0].sentence.as_str(), lines[0].headline.as_str()),
         (expected, expected)
@@ -97,7 +102,7 @@ fn counters_that_did_not_move_are_no_quota() {
     assert!(
         of.contains(&format!("{HELD_OFF}; the cgroup /kubepods/x/web may use 20 ms"))
             && of.ends_with(
-                "in all (cpu.stat) (whether that thread was in it is not known: it was there neither before nor after)."
+                "summed over its CPUs (cpu.stat) (whether that thread was in it is not known: it was there neither before nor after)."
             ),
         "{of}"
     );
@@ -107,7 +112,7 @@ fn counters_that_did_not_move_are_no_quota() {
 #[test]
 fn a_cgroup_that_was_stopped_is_a_finding_of_its_own() {
     let lines = said(87, true, "Requests were answered.");
-    let expected = "the cgroup of python3/9560, /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s in all (cpu.stat): what is in it stands still then, whatever comes for it; which of the times here were that, events do not tell";
+    let expected = "the cgroup of python3/9560, /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s summed over its CPUs (cpu.stat): what is in it stands still then, whatever comes for it; which of the times here were that, events do not tell";
     assert_eq!((lines[1].tone, lines[1].headline.as_str()), (Tone::Notice, expected));
     assert!(
         lines[1].names_cause
@@ -119,4 +124,31 @@ fn a_cgroup_that_was_stopped_is_a_finding_of_its_own() {
     for lines in [said(4, true, "x"), said(87, false, "x")] {
         assert_eq!((lines[1].tone, lines[1].headline.as_str()), (Tone::Ok, ""));
     }
+}
+
+/// In a flight what was before the trigger was not counted: standing counters deny nothing.
+#[test]
+fn what_a_flight_did_not_count_is_not_denied() {
+    let flight = |f: &mut Facts| f.cpu_limits.since_trigger = true;
+    for inside in [true, false] {
+        let lines = of_facts(0, inside, &inferred(), &flight, Tone::Ok);
+        assert_eq!(lines[0].sentence, inferred(), "{inside}");
+    }
+}
+
+/// What is worse stays before it; where few periods were stopped it names no cause and stands behind others.
+#[test]
+fn a_cgroup_that_was_stopped_stands_behind_what_is_worse() {
+    let lines = of_facts(87, true, "x", &|_| {}, Tone::Bad);
+    assert_eq!(lines[1].tone, Tone::Bad);
+    assert!(
+        lines[1].headline.starts_with("NET_RX took at most 1.0 %") && lines[1].headline.contains("; the cgroup of "),
+        "{}",
+        lines[1].headline
+    );
+    let lines = said(20, true, "x");
+    assert_eq!(
+        (lines[1].tone, lines[1].minor, lines[1].names_cause),
+        (Tone::Notice, true, false)
+    );
 }
