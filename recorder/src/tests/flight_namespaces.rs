@@ -86,5 +86,8 @@ fn counters_of_another_namespace_trigger() {
     assert_eq!(t.evidence, [format!("Udp.NoPorts in netns:{} +{count}", space.0)]);
     // No more than were sent, by the namespace's own counter.
     let all = space.no_ports();
-    assert!(all % PLANTED == 0 && count <= all && count > 0, "{count} of {all}");
+    assert!(
+        all.is_multiple_of(PLANTED) && count <= all && count > 0,
+        "{count} of {all}"
+    );
 }

@@ -46,7 +46,7 @@ pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
         let ports: BTreeSet<u16> = ends.map(|to| to.1).collect();
         let many = of.len() >= ATTEMPTS && hosts.len() >= SEVERAL && ports.len() >= SEVERAL;
         let telnet = TELNET.iter().any(|p| ports.contains(p));
-        many && telnet && !speaks.contains(from) && of.iter().all(|r| knock(&r))
+        many && telnet && !speaks.contains(from) && of.iter().all(knock)
     });
     by
 }

@@ -235,7 +235,8 @@ fn packets_without_an_end_tell_of_events_that_are_missing() {
     assert_eq!(with(50, &|_| {}).level, Level::Degraded);
     // A few; a device that stands still, whose packets lie there at the end; a loss that is told; without the frees; a recorder that was asked for some
     // CPUs or devices only.
-    let others: [(usize, &dyn Fn(&mut Facts)); 5] = [
+    type Change<'c> = &'c dyn Fn(&mut Facts);
+    let others: [(usize, Change<'_>); 5] = [
         (9, &|_| {}),
         (400, &|f| {
             (f.skbs.iter_mut()).for_each(|l| l.death_kind = DeathKind::CensoredEnd);
