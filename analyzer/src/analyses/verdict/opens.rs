@@ -248,7 +248,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .chain(resets)
         .chain(complete.map(|c| c.0));
     // What is well stands behind what is not.
-    let well = !slow(o) && o.delayed == 0;
+    let well = tone != Tone::Ok && !slow(o) && o.delayed == 0;
     let said: Vec<String> = match well {
         true => ended.chain(stood).collect(),
         false => stood.chain(ended).collect(),
