@@ -312,10 +312,15 @@ impl Asks {
         out + &format!("; a request there takes p50 {} -> {}", p50(b), p50(a))
     }
 
+    /// Most requests to that server are others than on the other side.
+    pub(super) fn asks_otherwise(&self) -> bool {
+        self.is_other() && self.most
+    }
+
     /// What a metric's units have of it: the requests to a server are others.
     pub(super) fn why(all: &[Asks], which: &Which) -> Option<String> {
         let service = which.service.as_ref().filter(|_| which.ledger == LEDGER)?;
-        let own = |x: &&Asks| x.is_other() && x.most && x.asked == server_of(service);
+        let own = |x: &&Asks| x.asks_otherwise() && x.asked == server_of(service);
         let x = all.iter().find(own)?;
         if x.handshakes {
             return Some(format!(

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asks::Asks;
 use super::compare::{Metric, PERCENTS};
 use super::ends::server_port;
 use super::metrics::{rx_counts, tx_counts};
@@ -176,8 +177,8 @@ impl<'f> Shares<'f> {
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
         (moved > OTHERS).then(|| format!("its units are of other services ({})", told.join(", ")))
     }
-    /// Whether any service's own units are longer in what is worse of this metric, or shorter in what is better.
-    fn moved(&self, m: &Metric, o: &DiffOptions) -> Moved {
+    /// Whether any service's own units are longer in what is worse of this metric, or shorter in what is better; not of ports whose requests are others.
+    fn moved(&self, m: &Metric, other_requests: &BTreeSet<u16>, o: &DiffOptions) -> Moved {
         let Some(what) = What::of(m) else {
             return Moved::NotKnown;
         };
@@ -198,7 +199,9 @@ impl<'f> Shares<'f> {
         let mut not_known = common(&b).min(common(&a)) < IN_COMMON;
         let called = m.shifts.iter().filter(|s| s.outcome == m.outcome);
         let percents: Vec<u64> = called.map(|s| s.percent).collect();
-        for p in both {
+        // Other requests are answered in another time: shorter is no improvement then, longer may be harm all the same.
+        let judged = |p: &&Option<u16>| m.outcome != Outcome::Better || p.is_none_or(|p| !other_requests.contains(&p));
+        for p in both.into_iter().filter(judged) {
             let (Some(b), Some(a)) = (b.get(p), a.get(p)) else {
                 continue;
             };
@@ -235,8 +238,21 @@ impl<'f> Shares<'f> {
     }
 }
 
+/// Ports of services that are asked many times as often per answer, or as seldom.
+fn other_requests(asks: &[Asks]) -> BTreeSet<u16> {
+    let asked = asks.iter().filter(|a| a.asks_otherwise()).map(|a| a.asked.as_str());
+    asked.filter_map(|to| to.rsplit_once(':')?.1.parse().ok()).collect()
+}
+
 /// Calls changed what is longer, or shorter, as its units are of other services.
-pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: &[Recording<'_>], o: &DiffOptions) {
+pub(super) fn moderate(
+    metrics: &mut [Metric],
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    asks: &[Asks],
+    o: &DiffOptions,
+) {
+    let other_requests = other_requests(asks);
     for ledger in ["rx", "tx"] {
         let theirs =
             |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
@@ -252,11 +268,18 @@ pub(super) fn moderate(metrics: &mut [Metric], before: &[Recording<'_>], after: 
             } else {
                 "longer"
             };
-            let told = match shares.moved(m, o) {
+            let told = match shares.moved(m, &other_requests, o) {
                 Moved::Yes => continue,
                 Moved::No => {
                     m.becomes_changed(m.outcome);
-                    format!("{others}, and of none they are {way}")
+                    let ports: Vec<String> = other_requests.iter().map(|p| format!("port {p}")).collect();
+                    match way == "shorter" && !ports.is_empty() {
+                        true => format!(
+                            "{others}, and of none they are {way} but of {}, which is asked otherwise",
+                            ports.join(", ")
+                        ),
+                        false => format!("{others}, and of none they are {way}"),
+                    }
                 }
                 Moved::NotKnown => format!("{others}, and whether these are {way} is not known"),
             };

@@ -245,7 +245,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix);
         }
     }
-    mixture::moderate(&mut metrics, b, a, options);
+    mixture::moderate(&mut metrics, b, a, &servers.asks, options);
     fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
     fewer::in_part(&mut metrics);
     fewer::in_no_stage(&mut metrics, &rates);

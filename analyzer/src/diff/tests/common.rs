@@ -150,6 +150,43 @@ fn more_units_of_a_slow_service_are_no_slower_units() {
     assert_eq!((total(&d).outcome, queue.outcome), (Outcome::Changed, Outcome::Worse));
 }
 
+/// Units of a service that is asked 60 times per answer where it was once: other requests, whose times are no improvement. Where it is asked as before they are.
+#[test]
+fn units_of_other_requests_are_no_quicker_units() {
+    use super::asks::asking;
+    let with = |times: i64, n: i64, ns: i64| {
+        let mut f = asking(|_| times, 20_000);
+        let store = f.connections.last().unwrap().connection;
+        let like =
+            f.rx.iter()
+                .find(|r| crate::diff::metrics::rx_counts(r))
+                .unwrap()
+                .clone();
+        let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
+        for at in 0..n {
+            let mut r = like.clone();
+            (r.connection, r.start_ns) = (Some(store), from + (to - from) / n * at);
+            (r.total_ns, r.unattributed_ns) = (ns + at % 7, ns + at % 7);
+            f.rx.push(r);
+        }
+        f.rx.sort_by_key(|r| r.start_ns);
+        f.rx.iter_mut().for_each(|r| r.bytes = Some(500));
+        f
+    };
+    let total = |after: &Facts| {
+        let d = of(&with(1, 1_000, 900_000), after);
+        let m = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
+        (m.outcome, m.mix.clone().unwrap_or_default())
+    };
+    let (outcome, why) = total(&with(60, 30_000, 10_000));
+    assert_eq!(outcome, Outcome::Changed, "{why}");
+    assert!(
+        why.ends_with("and of none they are shorter but of port 6379, which is asked otherwise"),
+        "{why}"
+    );
+    assert_eq!(total(&with(1, 30_000, 10_000)).0, Outcome::Better);
+}
+
 /// As where a service moved to another port: nothing tells whether its units are longer.
 #[test]
 fn units_of_services_of_one_side_alone_may_be_longer() {
