@@ -141,7 +141,7 @@ fn a_slice_of_a_flow_says_what_was_cut() {
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.success() && out.stdout.is_empty(), "{told}");
     assert!(
-        told.contains("its 25 rows of rx and 24 of tx are the same in the slice, but for ids and observer_ns"),
+        told.contains("its 25 rows of rx and 23 of tx are the same in the slice, but for ids and observer_ns"),
         "{told}"
     );
     let events = |path: &str| {
