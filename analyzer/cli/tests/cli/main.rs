@@ -9,6 +9,7 @@ mod diff;
 mod evidence;
 mod exports;
 mod flows;
+mod manual;
 mod record;
 mod schema;
 
