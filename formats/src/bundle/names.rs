@@ -19,6 +19,18 @@ pub const SYMBOLS: &str = "symbols.zst";
 /// The same with whole addresses, one zstd frame: of bundles made from other formats, and of older recorders.
 pub const KALLSYMS: &str = "kallsyms.zst";
 
+/// Counters of a cgroup's `cpu.stat` that the snapshot `cgroups` has, of both versions.
+pub const CPU_STAT_COUNTERS: [&str; 8] = [
+    "nr_periods",
+    "nr_throttled",
+    "throttled_usec",
+    "throttled_time",
+    "usage_usec",
+    "nr_bursts",
+    "burst_usec",
+    "burst_time",
+];
+
 /// Counters of the host that are read at the start and at the end: snapshots of this name, paths below /proc.
 pub const PROC_COUNTERS: [&str; 20] = [
     "net/snmp",

@@ -18,6 +18,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use netmortem_formats::bundle::CPU_STAT_COUNTERS;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat};
 use rustix::io::Errno;
@@ -37,18 +38,6 @@ const IN_LINE: usize = 100;
 /// Bytes of a file read: of `cgroup.procs` those of all that are told.
 const FILE_BYTES: usize = 4 << 10;
 const PROCS_BYTES: usize = 128 << 10;
-
-/// Counters of `cpu.stat` that are told.
-const COUNTERS: [&str; 8] = [
-    "nr_periods",
-    "nr_throttled",
-    "throttled_usec",
-    "throttled_time",
-    "usage_usec",
-    "nr_bursts",
-    "burst_usec",
-    "burst_time",
-];
 
 /// What is looked at at most; a test takes less.
 #[derive(Debug, Clone, Copy)]
@@ -272,7 +261,7 @@ impl Walk {
         let stat = self.text_of(folder, "cpu.stat", FILE_BYTES).unwrap_or_default();
         for line in stat.lines() {
             if let Some((name, n)) = line.split_once(' ')
-                && COUNTERS.contains(&name)
+                && CPU_STAT_COUNTERS.contains(&name)
                 && let Some(n) = n.trim().parse::<u64>().ok()
             {
                 _ = write!(self.text, " {name}={n}");

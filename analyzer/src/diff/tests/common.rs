@@ -3,6 +3,7 @@
 use super::samples::{facts, of};
 use crate::diff::{Level, Outcome};
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::receive::tables::RxRow;
 
 /// Every `nth` unit that was received comes once more, of a service at another port, a hundred times as late and as large.
 fn with_a_backup(port: u16, nth: usize) -> Facts {
@@ -78,29 +79,30 @@ fn a_service_that_one_side_alone_knows_is_compared() {
     assert!(d.parity.iter().all(|c| c.what != "services of one side"));
 }
 
+/// Puts so many units of a connection in, spread over the recording, each so long.
+fn put_units(f: &mut Facts, connection: ConnectionId, n: i64, ns: i64) {
+    let counts = |r: &&RxRow| crate::diff::metrics::rx_counts(r);
+    let like = f.rx.iter().find(counts).unwrap().clone();
+    let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
+    for at in 0..n {
+        let mut r = like.clone();
+        (r.connection, r.start_ns) = (Some(connection), from + (to - from) / n * at);
+        (r.total_ns, r.unattributed_ns) = (ns + at % 7, ns + at % 7);
+        f.rx.push(r);
+    }
+    f.rx.sort_by_key(|r| r.start_ns);
+}
+
 /// Beside the real units so many of two services, each unit so long.
 fn of_two((fast, slow): (usize, usize), fast_ns: i64, slow_ns: i64) -> Facts {
     let mut f = facts("rpc/rpc.nmb");
-    let like =
-        f.rx.iter()
-            .find(|r| crate::diff::metrics::rx_counts(r))
-            .unwrap()
-            .clone();
-    let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
     for (port, n, ns) in [(81, fast, fast_ns), (82, slow, slow_ns)] {
         let mut row = f.connections[0].clone();
         row.connection = ConnectionId(f.connections.len() as u32);
         (row.sport, row.dport, row.born, row.peer) = (50_000, port, Some(2), None);
         f.connections.push(row.clone());
-        for at in 0..n as i64 {
-            let mut r = like.clone();
-            r.connection = Some(row.connection);
-            r.start_ns = from + (to - from) / n as i64 * at;
-            (r.total_ns, r.unattributed_ns) = (ns + at % 7, ns + at % 7);
-            f.rx.push(r);
-        }
+        put_units(&mut f, row.connection, n as i64, ns);
     }
-    f.rx.sort_by_key(|r| r.start_ns);
     f
 }
 
@@ -157,19 +159,7 @@ fn units_of_other_requests_are_no_quicker_units() {
     let with = |times: i64, n: i64, ns: i64| {
         let mut f = asking(|_| times, 20_000);
         let store = f.connections.last().unwrap().connection;
-        let like =
-            f.rx.iter()
-                .find(|r| crate::diff::metrics::rx_counts(r))
-                .unwrap()
-                .clone();
-        let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
-        for at in 0..n {
-            let mut r = like.clone();
-            (r.connection, r.start_ns) = (Some(store), from + (to - from) / n * at);
-            (r.total_ns, r.unattributed_ns) = (ns + at % 7, ns + at % 7);
-            f.rx.push(r);
-        }
-        f.rx.sort_by_key(|r| r.start_ns);
+        put_units(&mut f, store, n, ns);
         f.rx.iter_mut().for_each(|r| r.bytes = Some(500));
         f
     };

@@ -1,7 +1,7 @@
 //! Texts of the host with names and addresses replaced. Only texts whose layout is known are kept: what is not listed here
 //! is left out of a redacted bundle.
 
-use netmortem_formats::bundle::{PagesEncoder, Second};
+use netmortem_formats::bundle::{CPU_STAT_COUNTERS, PagesEncoder, Second};
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
@@ -61,17 +61,6 @@ const OF_CGROUPS: [&str; 7] = [
     "within",
     "burst_us",
 ];
-/// Keys of `cgroups` that count.
-const COUNTED_OF_CGROUPS: [&str; 8] = [
-    "nr_periods",
-    "nr_throttled",
-    "throttled_usec",
-    "throttled_time",
-    "usage_usec",
-    "nr_bursts",
-    "burst_usec",
-    "burst_time",
-];
 
 /// Of a list of sockets the lines of those that listen; `None`: there are none.
 pub fn listening(text: &[u8]) -> Option<Vec<u8>> {
@@ -86,7 +75,7 @@ pub fn limits(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split(|b| *b == b'\n').filter(|l| !l.is_empty());
     let kept = lines.flat_map(|l| {
         let mut line = pairs(l, |key, value| {
-            (!COUNTED_OF_CGROUPS.contains(&key)).then(|| value.to_vec())
+            (!CPU_STAT_COUNTERS.contains(&key)).then(|| value.to_vec())
         });
         line.push(b'\n');
         line
@@ -194,7 +183,7 @@ fn limit(key: &str, value: &[u8]) -> Option<Vec<u8>> {
         "hierarchy" => [&b"v1"[..], b"v2"].contains(&value),
         "whole" => [&b"yes"[..], b"no"].contains(&value),
         "pids" => value.iter().all(|b| b.is_ascii_digit() || *b == b','),
-        _ if OF_CGROUPS.contains(&key) || COUNTED_OF_CGROUPS.contains(&key) => value.iter().all(u8::is_ascii_digit),
+        _ if OF_CGROUPS.contains(&key) || CPU_STAT_COUNTERS.contains(&key) => value.iter().all(u8::is_ascii_digit),
         _ => false,
     };
     known.then(|| value.to_vec())
